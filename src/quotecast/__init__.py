@@ -1,0 +1,1 @@
+"""Self-hosted market data: live quotes over HTTP and WebSocket."""

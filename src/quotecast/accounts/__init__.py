@@ -1,0 +1,1 @@
+"""Users and what is theirs, in PostgreSQL."""

@@ -1,0 +1,1 @@
+"""The API worker: HTTP and WebSocket in front of the mirror."""

@@ -1,0 +1,131 @@
+"""What travels on the bus, and what a bus guarantees.
+
+Delivery is at most once. Every batch is numbered, so a reader notices a hole and loads the state anew.
+Messages are MessagePack maps: a reader ignores fields it does not know and fills in those that are
+missing, so a worker of one version reads the messages of the version before.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Final, Protocol
+
+from msgspec import Struct
+
+from quotecast.market.feeds import Feed
+from quotecast.market.quotes import Quote
+
+VERSION: Final = 1
+
+
+class FeedInfo(Struct, frozen=True, kw_only=True):
+    """Who feeds the feed, and how well."""
+
+    provider: str
+    simulated: bool = False
+    delay_seconds: float = 0.0
+    #: When the last change was published, ISO 8601 UTC.
+    last_update: str | None = None
+    #: The upstream has been silent for longer than its own cadence allows.
+    overdue: bool = False
+    #: The venue never closes, or the simulation is told to run around the clock.
+    always_open: bool = False
+
+
+class Change(Struct, frozen=True, omit_defaults=True):
+    """A symbol's newest quote; `full` when more than its moving fields changed."""
+
+    quote: Quote
+    full: bool = False
+
+
+class Batch(Struct, frozen=True, kw_only=True, tag="batch", omit_defaults=True):
+    """Everything that changed between `seq` - 1 and `seq`."""
+
+    feed: Feed
+    epoch: str
+    seq: int
+    changes: Sequence[Change] = ()
+    removed: Sequence[str] = ()
+    #: Unix time of publishing, for the lag.
+    sent_at: float = 0.0
+    version: int = VERSION
+
+
+class Beat(Struct, frozen=True, kw_only=True, tag="beat", omit_defaults=True):
+    """Once a second: where the feed stands, so that a lost last batch is noticed."""
+
+    feed: Feed
+    epoch: str
+    seq: int
+    info: FeedInfo
+    version: int = VERSION
+
+
+Message = Batch | Beat
+
+
+class Stored(Struct, frozen=True, omit_defaults=True):
+    """A symbol's last state; a removed one stays, without a quote, until the epoch ends."""
+
+    seq: int
+    #: The seq at which a field that does not move last changed.
+    full_seq: int
+    quote: Quote | None = None
+    version: int = VERSION
+
+
+class Snapshot(Struct, frozen=True):
+    """A feed's whole state at (epoch, seq)."""
+
+    feed: Feed
+    epoch: str
+    seq: int
+    info: FeedInfo
+    entries: Mapping[str, Stored]
+
+
+class Reader(Protocol):
+    """The worker's side."""
+
+    async def load(self, feed: Feed) -> Snapshot | None:
+        """The state at one instant; None before the feed's first epoch. Raises BusError."""
+        ...
+
+    def listen(self, feeds: Sequence[Feed]) -> AbstractAsyncContextManager[AsyncIterator[Message | None]]:
+        """Subscribed once entered: nothing published after that is missed while the iterator lives.
+
+        Yields None when a second passed in silence. Raises BusError when the connection is lost.
+        """
+        ...
+
+
+class Writer(Protocol):
+    """The ingest's side. Raises BusError when the bus cannot be reached."""
+
+    async def hold(self, feed: Feed, owner: str, milliseconds: int) -> bool:
+        """Takes or renews the feed's lease; False when another owner holds it."""
+        ...
+
+    async def release(self, feed: Feed, owner: str) -> None:
+        """Gives the lease up, if it is still held."""
+        ...
+
+    async def load(self, feed: Feed) -> Snapshot | None:
+        """The state that the last leader left."""
+        ...
+
+    async def begin(self, owner: str, snapshot: Snapshot) -> bool:
+        """Replaces the feed's whole state by a new epoch, in one step; False without the lease."""
+        ...
+
+    async def publish(self, batch: Batch, entries: Mapping[str, Stored]) -> bool:
+        """Stores and sends a batch in one step.
+
+        False, and nothing done, when the stored state is not (batch.epoch, batch.seq - 1): another
+        leader took over, or the bus lost its data.
+        """
+        ...
+
+    async def beat(self, beat: Beat) -> None:
+        """Tells where the feed stands and stores its info."""
+        ...

@@ -1,0 +1,69 @@
+"""Every error the service can answer with: HTTP status, stable slug, WebSocket close code."""
+
+from enum import IntEnum
+
+
+class QuotecastError(Exception):
+    """Something went wrong that the caller is told of; the message is safe to show."""
+
+    status = 500
+    code = "internal"
+
+
+class SettingsError(QuotecastError):
+    """The environment holds a value that cannot work; one line per problem."""
+
+    code = "settings"
+
+
+class InvalidValue(QuotecastError):  # noqa: N818 - reads as what it says
+    """A path, query or body value is out of bounds; `field` names which."""
+
+    status = 422
+    code = "invalid"
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class SymbolNotFound(QuotecastError):  # noqa: N818 - reads as what it says
+    """No feed knows the symbol."""
+
+    status = 404
+    code = "symbol_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("Symbol not found")
+
+
+class ProviderMissing(QuotecastError):  # noqa: N818 - reads as what it says
+    """The operator switched this group off."""
+
+    status = 503
+    code = "no_provider"
+
+    def __init__(self, group: str) -> None:
+        super().__init__(f"No provider configured for {group}")
+
+
+class UpstreamError(QuotecastError):
+    """An upstream failed: refused, timed out, or sent what cannot be read."""
+
+    status = 503
+    code = "upstream"
+
+
+class BusError(QuotecastError):
+    """Redis did not take or give a batch."""
+
+    code = "bus"
+
+
+class CloseCode(IntEnum):
+    """WebSocket close codes: below 4450 reconnecting will not help, from 4450 it will, with backoff."""
+
+    SERVICE_RESTART = 1012
+    BAD_COMMANDS = 4400
+    TOO_MANY_SOCKETS = 4450
+    SLOW = 4458

@@ -1,0 +1,1 @@
+"""The process that reads upstreams and writes the bus."""

@@ -1,0 +1,1 @@
+"""Sliding-window rate limits, exact over all workers."""

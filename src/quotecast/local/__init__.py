@@ -1,0 +1,1 @@
+"""Everything `quotecast up` starts: PostgreSQL, Valkey, ingest and API workers."""

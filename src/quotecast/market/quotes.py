@@ -1,0 +1,187 @@
+"""Quotes as the API answers them, and the part of each that moves.
+
+Field names, types and order are the public contract. Numbers that nobody knows are None; a price is
+never unknown. Timestamps are ISO 8601 in UTC and end with Z.
+"""
+
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import fields
+
+from quotecast.market.feeds import Feed
+
+
+class StockQuote(
+    Struct, frozen=True, gc=False, kw_only=True, rename="camel", tag_field="type", tag="stock_quote"
+):
+    """Last state of a US stock: prices in US dollars, `volume` in shares, as digits."""
+
+    ticker: str
+    name: str
+    price: float
+    change: float | None = None
+    change_percent: float | None = None
+    open: float | None = None
+    high: float | None = None
+    low: float | None = None
+    previous_close: float | None = None
+    volume: str | None = None
+    sector: str = "Other"
+    industry: str = "Other"
+    timestamp: str | None = None
+
+    @property
+    def key(self) -> str:
+        """What the quote is addressed by."""
+        return self.ticker
+
+
+class CryptoQuote(
+    Struct, frozen=True, gc=False, kw_only=True, rename="camel", tag_field="type", tag="crypto_quote"
+):
+    """Last state of a pair over the last 24 hours; `volume` is in units of the base asset."""
+
+    provider: str
+    exchange: str
+    ticker: str
+    name: str
+    symbol: str
+    price: float
+    bid: float | None = None
+    ask: float | None = None
+    change: float | None = None
+    change_percent: float | None = None
+    open: float | None = None
+    high: float | None = None
+    low: float | None = None
+    volume: float | None = None
+    timestamp: str | None = None
+
+    @property
+    def key(self) -> str:
+        """What the quote is addressed by."""
+        return self.ticker
+
+
+class DovizQuote(
+    Struct, frozen=True, gc=False, kw_only=True, rename="camel", tag_field="type", tag="doviz_quote"
+):
+    """Last state of a currency, metal or index in Türkiye; `buying` and `selling` are the dealer's sides."""
+
+    provider: str
+    symbol: str
+    name: str
+    category: str
+    source: str
+    unit: str
+    currency: str
+    buying: float
+    selling: float
+    price: float
+    change: float
+    change_percent: float
+    open: float | None = None
+    high: float | None = None
+    low: float | None = None
+    previous_close: float | None = None
+    timestamp: str | None = None
+
+    @property
+    def key(self) -> str:
+        """What the quote is addressed by."""
+        return self.symbol
+
+
+Quote = StockQuote | CryptoQuote | DovizQuote
+
+
+class StockMove(Struct, frozen=True, gc=False, rename="camel"):
+    """The moving fields of a stock quote."""
+
+    ticker: str
+    price: float
+    change: float | None
+    change_percent: float | None
+    open: float | None
+    high: float | None
+    low: float | None
+    volume: str | None
+    timestamp: str | None
+
+
+class CryptoMove(Struct, frozen=True, gc=False, rename="camel"):
+    """The moving fields of a crypto quote."""
+
+    ticker: str
+    price: float
+    bid: float | None
+    ask: float | None
+    change: float | None
+    change_percent: float | None
+    open: float | None
+    high: float | None
+    low: float | None
+    volume: float | None
+    timestamp: str | None
+
+
+class DovizMove(Struct, frozen=True, gc=False, rename="camel"):
+    """The moving fields of a doviz quote."""
+
+    symbol: str
+    buying: float
+    selling: float
+    price: float
+    change: float
+    change_percent: float
+    open: float | None
+    high: float | None
+    low: float | None
+    timestamp: str | None
+
+
+Move = StockMove | CryptoMove | DovizMove
+
+QUOTE_TYPES: dict[Feed, type[StockQuote] | type[CryptoQuote] | type[DovizQuote]] = {
+    Feed.STOCKS: StockQuote,
+    Feed.CRYPTO: CryptoQuote,
+    Feed.DOVIZ: DovizQuote,
+}
+_MOVE_TYPES: dict[type[Any], type[Any]] = {
+    StockQuote: StockMove,
+    CryptoQuote: CryptoMove,
+    DovizQuote: DovizMove,
+}
+
+
+def _names(struct: type[Any]) -> list[str]:
+    return [field.name for field in fields(struct)]
+
+
+def _still_names(quote: type[Any], move: type[Any]) -> list[str]:
+    moving = set(_names(move))
+    return [name for name in _names(quote) if name not in moving]
+
+
+_MOVING: dict[type[Any], Callable[[Any], tuple[Any, ...]]] = {
+    quote: attrgetter(*_names(move)) for quote, move in _MOVE_TYPES.items()
+}
+_STILL: dict[type[Any], Callable[[Any], tuple[Any, ...]]] = {
+    quote: attrgetter(*_still_names(quote, move)) for quote, move in _MOVE_TYPES.items()
+}
+
+
+def moving_part(quote: Quote) -> Move:
+    """The fields that change from tick to tick, all of them, as absolute values."""
+    kind = type(quote)
+    move: Move = _MOVE_TYPES[kind](*_MOVING[kind](quote))
+    return move
+
+
+def only_moved(before: Quote, after: Quote) -> bool:
+    """Whether the two differ in moving fields alone, so that a client needs no full quote."""
+    still = _STILL[type(after)]
+    return type(before) is type(after) and bool(still(before) == still(after))

@@ -1,0 +1,1 @@
+"""Coinbase Exchange: crypto pairs, without a key."""

@@ -1,0 +1,1 @@
+"""An invented market, the same for everyone with the same seed."""

@@ -1,0 +1,222 @@
+"""All settings, from environment variables named `QUOTECAST_*`.
+
+A setting's name, type, bounds, default and meaning stand here once; the README's table is compared
+with this module by a test. Only the commands and composition roots read settings.
+"""
+
+import difflib
+import ipaddress
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+from msgspec.structs import FieldInfo, fields
+
+from quotecast.errors import SettingsError
+
+PREFIX: Final = "QUOTECAST_"
+
+Port = Annotated[int, Meta(ge=1, le=65535)]
+PerMinute = Annotated[int, Meta(ge=1, le=1_000_000)]
+HttpUrl = Annotated[str, Meta(pattern=r"^https?://[^\s]+$")]
+WebSocketUrl = Annotated[str, Meta(pattern=r"^wss?://[^\s]+$")]
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """One process's settings; each field is the variable `QUOTECAST_<FIELD>`."""
+
+    mode: Annotated[
+        Literal["development", "production"],
+        Meta(description="`production` refuses unsafe values and logs JSON"),
+    ] = "development"
+    host: Annotated[str, Meta(min_length=1, description="Address the API listens on")] = "127.0.0.1"
+    port: Annotated[Port, Meta(description="Port the API listens on")] = 8000
+    workers: Annotated[
+        int, Meta(ge=1, le=256, description="API workers that `up` starts; one per core by default")
+    ] = msgspec.field(default_factory=_cores)
+    data_dir: Annotated[
+        Path, Meta(description="Where the embedded PostgreSQL and Valkey keep their data")
+    ] = Path("data")
+    database_url: Annotated[
+        str,
+        Meta(pattern=r"^(|postgres(ql)?://[^\s]+)$", description="PostgreSQL to use; empty: an embedded one"),
+    ] = ""
+    redis_url: Annotated[
+        str,
+        Meta(
+            pattern=r"^(|(redis|rediss|unix)://[^\s]+)$",
+            description="Redis or Valkey to use; empty: an embedded one",
+        ),
+    ] = ""
+    redis_prefix: Annotated[
+        str,
+        Meta(
+            pattern=r"^[a-z0-9_-]{1,32}$",
+            description="Start of every key and channel, so that installations can share a Redis",
+        ),
+    ] = "quotecast"
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"], Meta(description="Least level that is logged")
+    ] = "info"
+
+    trusted_proxies: Annotated[
+        tuple[str, ...],
+        Meta(description="Addresses or networks whose X-Forwarded-For is believed; nobody by default"),
+    ] = ()
+    cors_origins: Annotated[
+        tuple[str, ...],
+        Meta(description="Origins that browsers may read public routes from; `*` is any"),
+    ] = ("*",)
+    account_origins: Annotated[
+        tuple[str, ...],
+        Meta(description="Origins that browsers may use account routes from; none by default"),
+    ] = ()
+    websocket_origins: Annotated[
+        tuple[str, ...],
+        Meta(description="Origins that browsers may open feeds from; `*` is any"),
+    ] = ("*",)
+
+    limits: Annotated[
+        Literal["on", "off"], Meta(description="Rate limits; switch off for load tests only")
+    ] = "on"
+    limit_auth: Annotated[PerMinute, Meta(description="Requests per minute and path: accounts")] = 10
+    limit_market: Annotated[PerMinute, Meta(description="Requests per minute and path: market")] = 120
+    limit_crypto: Annotated[PerMinute, Meta(description="Requests per minute and path: crypto")] = 120
+    limit_doviz: Annotated[PerMinute, Meta(description="Requests per minute and path: doviz")] = 120
+    limit_financials: Annotated[PerMinute, Meta(description="Requests per minute and path: financials")] = 30
+    limit_portfolio: Annotated[PerMinute, Meta(description="Requests per minute and path: portfolio")] = 60
+    limit_watchlist: Annotated[PerMinute, Meta(description="Requests per minute and path: watchlist")] = 60
+    limit_terminal: Annotated[PerMinute, Meta(description="Requests per minute and path: terminal")] = 60
+
+    sockets_per_worker: Annotated[
+        int, Meta(ge=0, description="WebSockets one worker accepts; 0 is no cap")
+    ] = 0
+    sockets_per_address: Annotated[
+        int, Meta(ge=0, description="WebSockets one client address may hold per worker; 0 is no cap")
+    ] = 0
+    heartbeat_ms: Annotated[
+        int, Meta(ge=100, le=60_000, description="Milliseconds between heartbeats on a feed")
+    ] = 15_000
+
+    stocks: Annotated[Literal["simulator", "none"], Meta(description="Provider of stock quotes")] = (
+        "simulator"
+    )
+    crypto: Annotated[
+        Literal["simulator", "coinbase", "replay", "none"], Meta(description="Provider of crypto quotes")
+    ] = "simulator"
+    doviz: Annotated[
+        Literal["simulator", "none"], Meta(description="Provider of Turkish currency, gold and metals")
+    ] = "simulator"
+
+    simulator_seed: Annotated[
+        int, Meta(ge=0, le=2**63 - 1, description="Same seed, same invented market")
+    ] = 1
+    simulator_hours: Annotated[
+        Literal["always", "exchange"],
+        Meta(description="Whether the simulated exchange never closes or keeps the New York calendar"),
+    ] = "always"
+    simulator_rate: Annotated[
+        float, Meta(gt=0, le=100_000, description="Updates per second that the simulator sends on each feed")
+    ] = 200.0
+    simulator_speed: Annotated[
+        float, Meta(gt=0, le=10_000, description="Simulated seconds per real second")
+    ] = 1.0
+
+    coinbase_url: Annotated[HttpUrl, Meta(description="Coinbase Exchange, REST")] = (
+        "https://api.exchange.coinbase.com"
+    )
+    coinbase_websocket_url: Annotated[WebSocketUrl, Meta(description="Coinbase Exchange, WebSocket")] = (
+        "wss://ws-feed.exchange.coinbase.com"
+    )
+    coinbase_products: Annotated[
+        tuple[str, ...],
+        Meta(description="Products to follow, such as `BTC-USD`; all that are online by default"),
+    ] = ()
+
+    replay_file: Annotated[Path, Meta(description="Recording that `replay` plays")] = Path("recording.ndjson")
+    replay_speed: Annotated[
+        float, Meta(gt=0, le=100_000, description="How many times faster than recorded")
+    ] = 1.0
+    replay_loop: Annotated[
+        Literal["on", "off"], Meta(description="Whether a replay starts over at its end")
+    ] = "off"
+
+
+def names() -> list[str]:
+    """The environment variables there are."""
+    return [_variable(field) for field in fields(Settings)]
+
+
+def load(environment: Mapping[str, str] = os.environ) -> Settings:
+    """Reads and checks the settings. Raises SettingsError with a line for every problem."""
+    values: dict[str, Any] = {}
+    problems = list(_unknown(environment))
+    for field in fields(Settings):
+        text = environment.get(_variable(field))
+        if text is None:
+            continue
+        try:
+            values[field.name] = _convert(field, text.strip())
+        except msgspec.ValidationError as error:
+            # The value is not repeated: it may hold a password.
+            problems.append(f"{_variable(field)}: {error}")
+    if not problems:
+        settings = Settings(**values)
+        problems.extend(_unworkable(settings))
+        if settings.mode == "production":
+            problems.extend(_unsafe(settings))
+    if problems:
+        raise SettingsError("\n".join(problems))
+    return settings
+
+
+def _variable(field: FieldInfo) -> str:
+    return PREFIX + field.name.upper()
+
+
+def _convert(field: FieldInfo, text: str) -> Any:
+    value: Any = text
+    if isinstance(field.default, tuple):
+        value = [part.strip() for part in text.split(",") if part.strip()]
+    if isinstance(field.default, Path):
+        return Path(text)
+    return msgspec.convert(value, type=field.type, strict=False)
+
+
+def _unknown(environment: Mapping[str, str]) -> Iterator[str]:
+    known = names()
+    for name in sorted(environment):
+        if name.startswith(PREFIX) and name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            yield f"{name}: there is no such setting{hint}"
+
+
+def _unworkable(settings: Settings) -> Iterator[str]:
+    for proxy in settings.trusted_proxies:
+        try:
+            ipaddress.ip_network(proxy, strict=False)
+        except ValueError:
+            yield f"{PREFIX}TRUSTED_PROXIES: {proxy!r} is neither an address nor a network"
+    if settings.crypto == "replay" and not settings.replay_file.is_file():
+        yield f"{PREFIX}REPLAY_FILE: {str(settings.replay_file)!r} is not a file"
+
+
+def _unsafe(settings: Settings) -> Iterator[str]:
+    if settings.limits == "off":
+        yield f"{PREFIX}LIMITS=off: rate limits stay on in production"
+    if "*" in settings.account_origins:
+        yield f"{PREFIX}ACCOUNT_ORIGINS=*: name the origins that may use account routes"
+    if any(ipaddress.ip_network(proxy, strict=False).prefixlen == 0 for proxy in settings.trusted_proxies):
+        yield f"{PREFIX}TRUSTED_PROXIES: believing every peer lets clients choose their own address"
+    if not settings.database_url:
+        yield f"{PREFIX}DATABASE_URL: name a PostgreSQL; the embedded one is for development"
+    if not settings.redis_url:
+        yield f"{PREFIX}REDIS_URL: name a Redis; the embedded one is for development"
