@@ -48,10 +48,17 @@ class ProviderMissing(QuotecastError):  # noqa: N818 - reads as what it says
 
 
 class UpstreamError(QuotecastError):
-    """An upstream failed: refused, timed out, or sent what cannot be read."""
+    """An upstream failed: refused, timed out, or sent what cannot be read.
+
+    `retry_after` is how many seconds it asked to be left alone, None when it did not say.
+    """
 
     status = 503
     code = "upstream"
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class BusError(QuotecastError):

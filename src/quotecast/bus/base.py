@@ -126,6 +126,6 @@ class Writer(Protocol):
         """
         ...
 
-    async def beat(self, beat: Beat) -> None:
-        """Tells where the feed stands and stores its info."""
+    async def beat(self, beat: Beat) -> bool:
+        """Stores the feed's info and tells where it stands; False when another epoch runs."""
         ...

@@ -1,6 +1,6 @@
 """What an upstream must offer to feed quotes."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -35,10 +35,10 @@ class QuoteProvider(Protocol):
     #: Whether the venue follows the exchange's calendar or never closes.
     always_open: bool
 
-    def updates(self) -> AsyncIterator[Update]:
+    def updates(self) -> AsyncGenerator[Update, None]:
         """One connection's life: yields until it breaks, then raises UpstreamError.
 
-        The caller reconnects, with backoff, by calling again. Closing the iterator closes the
+        The caller reconnects, with backoff, by calling again. Closing the generator closes the
         connection.
         """
         ...

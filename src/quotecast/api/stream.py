@@ -1,0 +1,233 @@
+"""The feeds' WebSocket endpoints: raw ASGI, because sends must start together and be looked at later.
+
+Frameworks make `send` a coroutine; granian's own returns a send already under way. What that saves is
+the difference between a task per client and a loop over all of them.
+"""
+
+import asyncio
+import contextlib
+import inspect
+import itertools
+import random
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any, Final
+from urllib.parse import parse_qs
+
+from quotecast.errors import CloseCode
+from quotecast.feed import frames
+from quotecast.feed.frames import FEED_NAMES, Limits
+from quotecast.feed.hub import SLOW_AFTER_SECONDS, Connection, Hub, Sending
+from quotecast.feed.session import Query, Session, is_ahead
+
+SUBPROTOCOL: Final = "quotecast.v1.json"
+CLOSE_SECONDS: Final = 1.0
+CATCH_UP_SECONDS: Final = 2.0
+CATCH_UP_STEP_SECONDS: Final = 0.01
+#: Clients that come back after a restart are spread over this time.
+RETRY_MS: Final = (500, 5000)
+
+App = Callable[[Any, Any, Any], Awaitable[None]]
+
+
+class _Ended(Exception):  # noqa: N818 - the client going away is no error
+    """The connection is over; `code` is what it is closed with, if the client is still there."""
+
+    def __init__(self, code: CloseCode | None = None) -> None:
+        self.code = code
+
+
+class Streams:
+    """Serves every feed's path; anything that is no WebSocket goes on to `http`.
+
+    `sockets_per_worker` and `sockets_per_address` of 0 are no caps.
+    """
+
+    def __init__(
+        self,
+        http: App,
+        hubs: Mapping[str, Hub],
+        *,
+        heartbeat_ms: int,
+        sockets_per_worker: int,
+        sockets_per_address: int,
+        address_of: Callable[[Any], str],
+    ) -> None:
+        self._http = http
+        self._hubs = hubs
+        self._heartbeat_ms = heartbeat_ms
+        self._per_worker = sockets_per_worker
+        self._per_address = sockets_per_address
+        self._address_of = address_of
+        self._streams: set[_Stream] = set()
+        self._by_address: Counter[str] = Counter()
+        self._draining = False
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serves one connection."""
+        if scope["type"] != "websocket":
+            await self._http(scope, receive, send)
+            return
+        hub = self._hubs.get(scope["path"])
+        await receive()
+        if hub is None:
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        chosen = SUBPROTOCOL if SUBPROTOCOL in scope.get("subprotocols", ()) else None
+        await send({"type": "websocket.accept", "subprotocol": chosen, "headers": []})
+        address = self._address_of(scope)
+        stream = _Stream(Session(hub.mirror, Limits()), send, _running_task())
+        if code := self._refusal(address):
+            await stream.close(code)
+            return
+        self._streams.add(stream)
+        self._by_address[address] += 1
+        try:
+            await self._serve(hub, stream, _query(scope), receive)
+        finally:
+            hub.leave(stream.connection)
+            self._streams.remove(stream)
+            self._by_address[address] -= 1
+            if not self._by_address[address]:
+                del self._by_address[address]
+
+    async def drain(self) -> None:
+        """Tells every client that the server restarts and when to come back, then closes."""
+        self._draining = True
+        streams = list(self._streams)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await asyncio.gather(*(stream.farewell() for stream in streams), return_exceptions=True)
+        for stream in streams:
+            stream.expel(CloseCode.SERVICE_RESTART)
+        if streams:
+            await asyncio.wait([stream.task for stream in streams], timeout=2 * CLOSE_SECONDS)
+
+    def _refusal(self, address: str) -> CloseCode | None:
+        if self._draining:
+            return CloseCode.SERVICE_RESTART
+        full = self._per_worker and len(self._streams) >= self._per_worker
+        greedy = self._per_address and self._by_address[address] >= self._per_address
+        return CloseCode.TOO_MANY_SOCKETS if full or greedy else None
+
+    async def _serve(self, hub: Hub, stream: "_Stream", query: Query, receive: Any) -> None:
+        session = stream.connection.session
+        try:
+            await _catch_up(hub, query)
+            await stream.answer(session.open(query, self._heartbeat_ms))
+            hub.join(stream.connection)
+            await _obey(hub, stream, receive)
+        except _Ended as end:
+            if end.code:
+                await stream.close(end.code)
+        except asyncio.CancelledError:
+            if stream.code is None:
+                raise
+            # Expelled: a pending receive is gone now, which granian needs before it sends a close.
+            stream.task.uncancel()
+            await stream.close(stream.code)
+
+
+class _Stream:
+    """One client's socket and its session."""
+
+    __slots__ = ("_send", "code", "connection", "task")
+
+    def __init__(self, session: Session, send: Any, task: "asyncio.Task[Any]") -> None:
+        self._send = send
+        self.task = task
+        self.code: CloseCode | None = None
+        self.connection = Connection(session, self._start, self.expel)
+
+    def expel(self, code: CloseCode) -> None:
+        """Interrupts the connection's task, which then closes with the code."""
+        self.code = code
+        self.task.cancel()
+
+    async def farewell(self) -> None:
+        """Says that the server restarts and when to come back."""
+        await self.settle()
+        # Only spreads load over time: nothing depends on its being unpredictable.
+        await self.answer([frames.shutdown(random.randint(*RETRY_MS))])  # noqa: S311
+
+    async def close(self, code: CloseCode) -> None:
+        """Sends a close frame; a client that does not even take that is dropped."""
+        with contextlib.suppress(TimeoutError, OSError, RuntimeError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self._send({"type": "websocket.close", "code": int(code), "reason": code.name.lower()})
+
+    async def answer(self, texts: list[str]) -> None:
+        """Sends frames one after the other; the hub keeps out meanwhile."""
+        self.connection.busy = True
+        for text in texts:
+            await _within(self._send({"type": "websocket.send", "text": text}))
+        self.connection.busy = False
+
+    async def settle(self) -> None:
+        """Waits until the socket has taken the hub's last frame."""
+        while not self.connection.idle():
+            sending: Any = self.connection.sending
+            await _within(sending)
+
+    def _start(self, text: str) -> Sending:
+        sending = self._send({"type": "websocket.send", "text": text})
+        # Servers other than granian give a coroutine, which must be started.
+        return asyncio.ensure_future(sending) if inspect.iscoroutine(sending) else sending
+
+
+async def _obey(hub: Hub, stream: _Stream, receive: Any) -> None:
+    """Answers commands until the client goes or must go."""
+    session = stream.connection.session
+    async for message in _messages(receive):
+        if pause := session.pause(time.monotonic()):
+            await asyncio.sleep(pause)
+        await stream.settle()
+        texts = session.receive(message, time.time())
+        hub.move(stream.connection)
+        await stream.answer(texts)
+        if session.close_code:
+            raise _Ended(session.close_code)
+
+
+async def _messages(receive: Any) -> AsyncIterator[str | bytes]:
+    while True:
+        event = await receive()
+        if event["type"] == "websocket.disconnect":
+            return
+        text = event.get("text")
+        yield event["bytes"] if text is None else text
+
+
+async def _catch_up(hub: Hub, query: Query) -> None:
+    """A client from a worker that was a moment faster waits until this one knows as much."""
+    steps = range(int(CATCH_UP_SECONDS / CATCH_UP_STEP_SECONDS))
+    for _ in itertools.takewhile(lambda _: is_ahead(hub.mirror, query.since), steps):
+        await asyncio.sleep(CATCH_UP_STEP_SECONDS)
+
+
+async def _within(sending: Awaitable[Any]) -> None:
+    """Waits for a send; a client that takes nothing for too long is slow, one that is gone has ended."""
+    try:
+        async with asyncio.timeout(SLOW_AFTER_SECONDS):
+            await sending
+    except TimeoutError:
+        raise _Ended(CloseCode.SLOW) from None
+    except (OSError, RuntimeError):
+        raise _Ended from None
+
+
+def _running_task() -> "asyncio.Task[Any]":
+    task = asyncio.current_task()
+    assert task is not None, "servers run applications in tasks"  # noqa: S101 - tells the type checker
+    return task
+
+
+def _query(scope: Any) -> Query:
+    given = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    return Query(**{name: given[name][-1] for name in ("symbols", "interval", "since") if name in given})
+
+
+def paths(hubs: Mapping[Any, Hub]) -> dict[str, Hub]:
+    """Each feed's hub by the path it is served on."""
+    return {f"/api/ws/{FEED_NAMES[feed]}": hub for feed, hub in hubs.items()}

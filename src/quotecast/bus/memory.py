@@ -1,0 +1,93 @@
+"""The bus within one process, for tests of what stands on it; it keeps the same promises as Redis."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+
+from msgspec import structs
+
+from quotecast.bus.base import Batch, Beat, Message, Snapshot, Stored
+from quotecast.market.feeds import Feed
+
+
+class MemoryBus:
+    """Reader and writer; `clock` is monotonic."""
+
+    def __init__(self, clock: Callable[[], float], silence_seconds: float = 1.0) -> None:
+        self._clock = clock
+        self._silence_seconds = silence_seconds
+        self._leases: dict[Feed, tuple[str, float]] = {}
+        self._states: dict[Feed, Snapshot] = {}
+        self._listeners: dict[asyncio.Queue[Message], Sequence[Feed]] = {}
+
+    async def hold(self, feed: Feed, owner: str, milliseconds: int) -> bool:
+        """See Writer."""
+        if self._holder(feed) not in {None, owner}:
+            return False
+        self._leases[feed] = (owner, self._clock() + milliseconds / 1000)
+        return True
+
+    async def release(self, feed: Feed, owner: str) -> None:
+        """See Writer."""
+        if self._holder(feed) == owner:
+            del self._leases[feed]
+
+    async def load(self, feed: Feed) -> Snapshot | None:
+        """See Reader."""
+        return self._states.get(feed)
+
+    async def begin(self, owner: str, snapshot: Snapshot) -> bool:
+        """See Writer."""
+        if self._holder(snapshot.feed) != owner:
+            return False
+        self._states[snapshot.feed] = snapshot
+        self._send(Beat(feed=snapshot.feed, epoch=snapshot.epoch, seq=snapshot.seq, info=snapshot.info))
+        return True
+
+    async def publish(self, batch: Batch, entries: Mapping[str, Stored]) -> bool:
+        """See Writer."""
+        state = self._states.get(batch.feed)
+        if state is None or (state.epoch, state.seq) != (batch.epoch, batch.seq - 1):
+            return False
+        merged = {**state.entries, **entries}
+        self._states[batch.feed] = structs.replace(state, seq=batch.seq, entries=merged)
+        self._send(batch)
+        return True
+
+    async def beat(self, beat: Beat) -> bool:
+        """See Writer."""
+        state = self._states.get(beat.feed)
+        if state is None or state.epoch != beat.epoch:
+            return False
+        self._states[beat.feed] = structs.replace(state, info=beat.info)
+        self._send(beat)
+        return True
+
+    @contextlib.asynccontextmanager
+    async def listen(self, feeds: Sequence[Feed]) -> AsyncIterator[AsyncIterator[Message | None]]:
+        """See Reader."""
+        queue: asyncio.Queue[Message] = asyncio.Queue()
+        self._listeners[queue] = feeds
+        try:
+            yield self._messages(queue)
+        finally:
+            del self._listeners[queue]
+
+    async def _messages(self, queue: asyncio.Queue[Message]) -> AsyncIterator[Message | None]:
+        while True:
+            try:
+                async with asyncio.timeout(self._silence_seconds):
+                    message = await queue.get()
+            except TimeoutError:
+                yield None
+            else:
+                yield message
+
+    def _holder(self, feed: Feed) -> str | None:
+        owner, until = self._leases.get(feed, (None, 0.0))
+        return owner if self._clock() < until else None
+
+    def _send(self, message: Message) -> None:
+        for queue, feeds in self._listeners.items():
+            if message.feed in feeds:
+                queue.put_nowait(message)

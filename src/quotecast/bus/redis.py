@@ -1,0 +1,165 @@
+"""The bus on Redis: a hash of last values and a channel per feed, written by scripts in one step.
+
+Keys of one feed share a hash tag, so that they live on one node of a cluster.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
+from importlib import resources
+from typing import Any, Final, TypeVar
+
+from redis.asyncio import Redis
+from redis.asyncio.client import PubSub
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.commands.core import AsyncScript
+from redis.exceptions import RedisError
+
+from quotecast.bus import wire
+from quotecast.bus.base import Batch, Beat, Message, Snapshot, Stored
+from quotecast.errors import BusError
+from quotecast.market.feeds import Feed
+
+#: No call waits longer for Redis; a script that may have run is not repeated.
+DEADLINE_SECONDS: Final = 2.0
+SILENCE_SECONDS: Final = 1.0
+
+T = TypeVar("T")
+
+
+def connect(url: str) -> Redis:
+    """A client that gives up after one try: the callers know when to repeat."""
+    return Redis.from_url(
+        url,
+        retry=Retry(NoBackoff(), 0),
+        socket_timeout=DEADLINE_SECONDS,
+        socket_connect_timeout=DEADLINE_SECONDS,
+    )
+
+
+class RedisBus:
+    """Reader and writer of feeds on one Redis; see the protocols for what each call guarantees."""
+
+    def __init__(self, url: str, prefix: str) -> None:
+        self._redis = connect(url)
+        self._prefix = prefix
+        self._hold = self._script("hold")
+        self._release = self._script("release")
+        self._begin = self._script("begin")
+        self._publish = self._script("publish")
+        self._beat = self._script("beat")
+        self._load = self._script("load")
+
+    async def close(self) -> None:
+        """Closes every connection."""
+        await self._redis.aclose()
+
+    async def hold(self, feed: Feed, owner: str, milliseconds: int) -> bool:
+        """See Writer."""
+        return bool(await _deadline(self._hold(keys=[self._key(feed, "lease")], args=[owner, milliseconds])))
+
+    async def release(self, feed: Feed, owner: str) -> None:
+        """See Writer."""
+        await _deadline(self._release(keys=[self._key(feed, "lease")], args=[owner]))
+
+    async def load(self, feed: Feed) -> Snapshot | None:
+        """See Reader."""
+        keys = [self._key(feed, "state"), self._key(feed, "quotes")]
+        answer: list[Any] = await _deadline(self._load(keys=keys))
+        if not answer:
+            return None
+        epoch, seq, info, flat = answer
+        pairs = zip(flat[::2], flat[1::2], strict=True)
+        entries = {key.decode(): wire.stored(value) for key, value in pairs}
+        return Snapshot(feed, epoch.decode(), int(seq), wire.info(info), entries)
+
+    async def begin(self, owner: str, snapshot: Snapshot) -> bool:
+        """See Writer."""
+        feed = snapshot.feed
+        beat = Beat(feed=feed, epoch=snapshot.epoch, seq=snapshot.seq, info=snapshot.info)
+        keys = [self._key(feed, name) for name in ("lease", "state", "quotes")]
+        head: list[str | bytes | int] = [
+            owner,
+            snapshot.epoch,
+            snapshot.seq,
+            wire.encode(snapshot.info),
+            self._channel(feed),
+        ]
+        args = [*head, wire.encode(beat), *_flat(snapshot.entries)]
+        return bool(await _deadline(self._begin(keys=keys, args=args)))
+
+    async def publish(self, batch: Batch, entries: Mapping[str, Stored]) -> bool:
+        """See Writer."""
+        keys = [self._key(batch.feed, "state"), self._key(batch.feed, "quotes")]
+        head: list[str | bytes | int] = [
+            batch.epoch,
+            batch.seq - 1,
+            batch.seq,
+            self._channel(batch.feed),
+            wire.encode(batch),
+        ]
+        return bool(await _deadline(self._publish(keys=keys, args=[*head, *_flat(entries)])))
+
+    async def beat(self, beat: Beat) -> bool:
+        """See Writer."""
+        args: list[str | bytes] = [
+            beat.epoch,
+            wire.encode(beat.info),
+            self._channel(beat.feed),
+            wire.encode(beat),
+        ]
+        return bool(await _deadline(self._beat(keys=[self._key(beat.feed, "state")], args=args)))
+
+    @contextlib.asynccontextmanager
+    async def listen(self, feeds: Sequence[Feed]) -> AsyncIterator[AsyncIterator[Message | None]]:
+        """See Reader."""
+        async with self._redis.pubsub() as pubsub:
+            await _deadline(self._subscribe(pubsub, feeds))
+            yield _messages(pubsub)
+
+    async def _subscribe(self, pubsub: PubSub, feeds: Sequence[Feed]) -> None:
+        """Waits for the server's word on each channel: only then is nothing missed."""
+        await pubsub.subscribe(*(self._channel(feed) for feed in feeds))
+        confirmed = 0
+        while confirmed < len(feeds):
+            message = await pubsub.get_message(timeout=DEADLINE_SECONDS)
+            confirmed += message is not None and message["type"] == "subscribe"
+
+    def _script(self, name: str) -> AsyncScript:
+        text = resources.files("quotecast.bus").joinpath(f"{name}.lua").read_text()
+        return self._redis.register_script(text)
+
+    def _key(self, feed: Feed, name: str) -> str:
+        return f"{self._prefix}:{{{feed}}}:{name}"
+
+    def _channel(self, feed: Feed) -> str:
+        return self._key(feed, "batches")
+
+
+async def _messages(pubsub: PubSub) -> AsyncIterator[Message | None]:
+    while True:
+        with _told_as_bus_error():
+            message = await pubsub.get_message(ignore_subscribe_messages=True, timeout=SILENCE_SECONDS)
+        if message is None:
+            yield None
+        elif message["type"] == "message":
+            yield wire.message(message["data"])
+
+
+async def _deadline(call: Awaitable[T]) -> T:
+    with _told_as_bus_error():
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            return await call
+
+
+@contextlib.contextmanager
+def _told_as_bus_error() -> Iterator[None]:
+    try:
+        yield
+    except (RedisError, OSError, TimeoutError) as error:
+        raise BusError(f"Redis: {str(error) or type(error).__name__}") from error
+
+
+def _flat(entries: Mapping[str, Stored]) -> list[str | bytes]:
+    return [part for key, stored in entries.items() for part in (key, wire.encode(stored))]

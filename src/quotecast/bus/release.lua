@@ -1,0 +1,8 @@
+-- Gives a feed's lease up, if the owner still holds it.
+-- KEYS[1] lease
+-- ARGV[1] owner
+-- Returns the number of leases given up.
+if redis.call('GET', KEYS[1]) == ARGV[1] then
+  return redis.call('DEL', KEYS[1])
+end
+return 0

@@ -1,0 +1,163 @@
+"""Fans one feed out: at each interval's tick, every connection gets what it is owed, in shared frames.
+
+Nothing is queued. A connection whose last send has not ended is passed over; what it misses now is
+merged into what it is sent later, because it is owed the newest form of whatever changed past its
+cursor. One that accepts nothing for ten seconds is expelled.
+"""
+
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from quotecast.errors import CloseCode
+from quotecast.feed import frames
+from quotecast.feed.mirror import FeedState, Mirror
+from quotecast.feed.session import INTERVALS, Session, Wanted
+from quotecast.market.codec import iso_utc
+
+SLOW_AFTER_SECONDS: Final = 10.0
+
+
+class Sending(Protocol):
+    """A send under way."""
+
+    def done(self) -> bool:
+        """Whether the socket has taken the frame."""
+        ...
+
+
+class Connection:
+    """A session and its socket, as the hub sees them."""
+
+    __slots__ = ("busy", "expel", "heartbeat_at", "send", "sending", "sent_at", "session", "told")
+
+    def __init__(
+        self, session: Session, send: Callable[[str], Sending], expel: Callable[[CloseCode], None]
+    ) -> None:
+        self.session = session
+        #: Starts a send at once and does not wait.
+        self.send = send
+        #: Ends the connection with a close code.
+        self.expel = expel
+        #: True while a command is answered: the hub keeps out, so that its frames stay in order.
+        self.busy = False
+        self.sending: Sending | None = None
+        self.sent_at = 0.0
+        self.heartbeat_at = 0.0
+        #: The feed's state as the client believes it; live until told otherwise.
+        self.told: FeedState = "live"
+
+    def idle(self) -> bool:
+        """Whether a frame may be started."""
+        return not self.busy and (self.sending is None or self.sending.done())
+
+    def start(self, frame: str, now: float) -> None:
+        """Starts sending a frame."""
+        self.sending = self.send(frame)
+        self.sent_at = now
+
+
+class Hub:
+    """All connections of one feed on one worker.
+
+    `clock` is monotonic, `wall_clock` Unix time; `market` says whether the venue is open.
+    """
+
+    def __init__(
+        self,
+        mirror: Mirror,
+        *,
+        heartbeat_seconds: float,
+        clock: Callable[[], float],
+        wall_clock: Callable[[], float],
+        market: Callable[[], str],
+    ) -> None:
+        self.mirror = mirror
+        self._heartbeat_seconds = heartbeat_seconds
+        self._clock = clock
+        self._wall_clock = wall_clock
+        self._market = market
+        self._connections: dict[Connection, int] = {}
+        self._tiers: dict[int, dict[Connection, None]] = {interval: {} for interval in INTERVALS}
+        self._frames_sent = 0
+        self._passed_over = 0
+        self._expelled = 0
+
+    def __len__(self) -> int:
+        """The number of open connections."""
+        return len(self._connections)
+
+    def join(self, connection: Connection) -> None:
+        """Begins to serve a connection, which has had its greeting."""
+        connection.heartbeat_at = self._clock() + self._heartbeat_seconds
+        self._enter(connection)
+
+    def move(self, connection: Connection) -> None:
+        """Serves the connection at its session's present interval."""
+        if self._connections.get(connection) != connection.session.interval:
+            self.leave(connection)
+            self._enter(connection)
+
+    def leave(self, connection: Connection) -> None:
+        """Forgets a connection."""
+        interval = self._connections.pop(connection, None)
+        if interval is not None:
+            del self._tiers[interval][connection]
+
+    def tick(self, interval: int) -> None:
+        """Brings every connection of one interval to the present."""
+        mark = self.mirror.mark
+        now = self._clock()
+        shared: dict[tuple[Wanted, int], str | None] = {}
+        for connection in self._tiers[interval]:
+            session = connection.session
+            if session.mark is mark:
+                continue
+            if not connection.idle():
+                self._passed_over += 1
+                continue
+            owing = (session.wanted, session.mark.revision)
+            if owing in shared:
+                frame = shared[owing]
+                session.mark = mark
+            else:
+                frame = shared[owing] = session.owed()
+            if frame is not None:
+                connection.start(frame, now)
+                self._frames_sent += 1
+
+    def sweep(self) -> None:
+        """Sends the heartbeats that are due and expels who accepts nothing; call it twice a second."""
+        now = self._clock()
+        state = self.mirror.state(now)
+        timestamp, market = iso_utc(self._wall_clock()), self._market()
+        for connection in list(self._connections):
+            if not connection.idle():
+                self._expel_if_slow(connection, now)
+            elif now >= connection.heartbeat_at or connection.told != state:
+                connection.heartbeat_at = now + self._heartbeat_seconds
+                connection.told = state
+                connection.start(frames.heartbeat(connection.session.mark, timestamp, state, market), now)
+
+    def statistics(self) -> dict[str, int]:
+        """Counts since the start, and the connections open now."""
+        return {
+            "connections": len(self._connections),
+            "frames_sent": self._frames_sent,
+            "passed_over": self._passed_over,
+            "expelled": self._expelled,
+        }
+
+    def connections(self) -> list[Connection]:
+        """Everyone who is connected."""
+        return list(self._connections)
+
+    def _enter(self, connection: Connection) -> None:
+        interval = connection.session.interval
+        self._connections[connection] = interval
+        self._tiers[interval][connection] = None
+
+    def _expel_if_slow(self, connection: Connection, now: float) -> None:
+        if not connection.busy and now - connection.sent_at > SLOW_AFTER_SECONDS:
+            self._expelled += 1
+            self.leave(connection)
+            connection.expel(CloseCode.SLOW)

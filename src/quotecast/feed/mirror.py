@@ -1,0 +1,218 @@
+"""A worker's copy of one feed: the last quote of every symbol, in the order in which they changed.
+
+Two numberings meet here. The bus numbers batches (epoch, seq); an epoch ends when another ingest takes
+over. The mirror numbers changes by its own revision, which only grows, so what a connection has been
+told is one integer, a cursor, and a takeover costs a client only what really changed.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, Literal, NamedTuple, TypeVar
+
+from quotecast.bus.base import Batch, FeedInfo, Snapshot, Stored
+from quotecast.market import codec
+from quotecast.market.feeds import Feed
+from quotecast.market.instruments import canonical
+from quotecast.market.quotes import Quote, only_moved
+
+STALE_AFTER_SECONDS: Final = 3.0
+
+T = TypeVar("T")
+
+FeedState = Literal["live", "stale", "down"]
+
+
+class Mark(NamedTuple):
+    """A point in the mirror's history, and its name on the wire."""
+
+    revision: int
+    epoch: str
+    seq: int
+
+
+class Entry:
+    """One symbol's last state; a removed symbol stays as a tombstone without a quote."""
+
+    __slots__ = ("_full", "_moving", "full_revision", "key", "quote", "revision", "seq")
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.quote: Quote | None = None
+        self.revision = 0
+        self.full_revision = 0
+        self.seq = 0
+        self._full: bytes | None = None
+        self._moving: bytes | None = None
+
+    def change(self, quote: Quote | None, revision: int, seq: int, *, full: bool) -> None:
+        """Takes a newer state."""
+        self.quote = quote
+        self.revision = revision
+        self.seq = seq
+        if full:
+            self.full_revision = revision
+        self._full = self._moving = None
+
+    def full_json(self) -> bytes:
+        """The whole quote, encoded once per change."""
+        if self._full is None and self.quote is not None:
+            self._full = codec.full_json(self.quote)
+        return self._full or b"null"
+
+    def moving_json(self) -> bytes:
+        """The moving fields, encoded once per change."""
+        if self._moving is None and self.quote is not None:
+            self._moving = codec.moving_json(self.quote)
+        return self._moving or b"null"
+
+    def json_since(self, revision: int) -> bytes:
+        """The least a client told up to `revision` needs."""
+        return self.full_json() if self.full_revision > revision else self.moving_json()
+
+
+class Mirror:
+    """One feed's last values. `revision` is 0 until the first load."""
+
+    def __init__(self, feed: Feed) -> None:
+        self.feed = feed
+        self.info: FeedInfo | None = None
+        self.mark = Mark(0, "", 0)
+        #: When the bus last said anything of this feed, by the worker's monotonic clock.
+        self.heard_at = float("-inf")
+        self._entries: OrderedDict[str, Entry] = OrderedDict()
+        self._spellings: dict[str, str] = {}
+        self._tombstones = 0
+        self._made: dict[str, Any] = {}
+        self._made_at = self.mark
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the mirror ever had a state."""
+        return bool(self.mark.epoch)
+
+    def state(self, now: float) -> FeedState:
+        """`down` before any data, `stale` while the bus or the upstream is silent, else `live`."""
+        if not self.loaded:
+            return "down"
+        silent = now - self.heard_at > STALE_AFTER_SECONDS
+        overdue = self.info is not None and self.info.overdue
+        return "stale" if silent or overdue else "live"
+
+    def __len__(self) -> int:
+        """The number of symbols that have a quote."""
+        return len(self._entries) - self._tombstones
+
+    def once(self, name: str, make: Callable[[], T]) -> T:
+        """What `make` makes of the present state, made once and shared until the state changes."""
+        if self._made_at is not self.mark:
+            self._made.clear()
+            self._made_at = self.mark
+        if name not in self._made:
+            self._made[name] = make()
+        made: T = self._made[name]
+        return made
+
+    def find(self, text: str) -> Entry | None:
+        """The live entry of a symbol, however the client spelled it."""
+        entry = self._entries.get(text)
+        if entry is None:
+            spelled = canonical(self.feed, text)
+            entry = self._entries.get(self._spellings.get(spelled or "", ""))
+        return entry if entry is not None and entry.quote is not None else None
+
+    def live(self) -> Iterator[Entry]:
+        """Every entry that has a quote, the longest unchanged first."""
+        return (entry for entry in self._entries.values() if entry.quote is not None)
+
+    def quotes(self) -> dict[str, Quote]:
+        """Every quote by key."""
+        return {entry.key: entry.quote for entry in self._entries.values() if entry.quote is not None}
+
+    def changed_since(self, revision: int) -> list[Entry]:
+        """Entries, tombstones among them, that changed past `revision`; the newest change first."""
+        changed = []
+        for entry in reversed(self._entries.values()):
+            if entry.revision <= revision:
+                break
+            changed.append(entry)
+        return changed
+
+    def changed_among(self, keys: Iterable[str], revision: int) -> list[Entry]:
+        """Likewise for some keys; walks whichever is shorter, the keys or the changes."""
+        names = keys if isinstance(keys, frozenset) else frozenset(keys)
+        if len(names) <= self.mark.revision - revision:
+            entries = self._entries
+            found = (entries.get(key) for key in names)
+            return [entry for entry in found if entry is not None and entry.revision > revision]
+        return [entry for entry in self.changed_since(revision) if entry.key in names]
+
+    def changed_past(self, seq: int) -> list[Entry]:
+        """Entries that the bus changed past `seq` of the present epoch.
+
+        This looks at every entry: after a load, revisions need not follow the bus's numbers.
+        """
+        return [entry for entry in self._entries.values() if entry.seq > seq]
+
+    def apply(self, batch: Batch) -> bool:
+        """Takes the next batch; False, and nothing done, when it is not the next one.
+
+        A batch that was already seen counts as taken.
+        """
+        if batch.epoch != self.mark.epoch:
+            return False
+        if batch.seq <= self.mark.seq:
+            return True
+        if batch.seq != self.mark.seq + 1:
+            return False
+        revision = self.mark.revision
+        for change in batch.changes:
+            revision += 1
+            self._put(change.quote.key, change.quote, revision, batch.seq, full=change.full)
+        for key in batch.removed:
+            revision += 1
+            self._put(key, None, revision, batch.seq, full=True)
+        self.mark = Mark(revision, batch.epoch, batch.seq)
+        return True
+
+    def load(self, snapshot: Snapshot) -> None:
+        """Goes over to a whole state, counting as changes only what differs."""
+        self.info = snapshot.info
+        same_epoch = snapshot.epoch == self.mark.epoch
+        if same_epoch and snapshot.seq <= self.mark.seq:
+            return
+        revision = self.mark.revision
+        for key in [key for key in self._entries if key not in snapshot.entries]:
+            revision += self._forget(key, revision + 1)
+        for key, stored in sorted(snapshot.entries.items(), key=lambda item: item[1].seq):
+            revision += self._take(key, stored, revision + 1)
+        self.mark = Mark(revision, snapshot.epoch, snapshot.seq)
+
+    def _forget(self, key: str, revision: int) -> int:
+        """Leaves a tombstone for a symbol the new state does not know; the number of changes made."""
+        if self._entries[key].quote is None:
+            self._entries[key].seq = 0
+            return 0
+        self._put(key, None, revision, 0, full=True)
+        return 1
+
+    def _take(self, key: str, stored: Stored, revision: int) -> int:
+        """Takes one entry of a loaded state; the number of changes made."""
+        entry = self._entries.get(key)
+        before = entry.quote if entry is not None else None
+        if entry is not None and before == stored.quote:
+            entry.seq = stored.seq
+            return 0
+        full = before is None or stored.quote is None or not only_moved(before, stored.quote)
+        self._put(key, stored.quote, revision, stored.seq, full=full)
+        return 1
+
+    def _put(self, key: str, quote: Quote | None, revision: int, seq: int, *, full: bool) -> None:
+        entry = self._entries.get(key)
+        if entry is None:
+            entry = self._entries[key] = Entry(key)
+            self._tombstones += 1
+            self._spellings[canonical(self.feed, key) or key] = key
+        else:
+            self._entries.move_to_end(key)
+        self._tombstones += (quote is None) - (entry.quote is None)
+        entry.change(quote, revision, seq, full=full or entry.full_revision == 0)

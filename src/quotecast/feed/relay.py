@@ -1,0 +1,111 @@
+"""One subscription per worker: bus messages into the mirrors, holes noticed and healed.
+
+It subscribes first and loads then, so that nothing falls between; after that every batch must follow
+the one before. A hole, a new epoch or a heartbeat that knows more than the mirror means loading anew,
+which costs clients only what really changed. Silence is checked too: a connection can look healthy and
+deliver nothing.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+import structlog
+
+from quotecast.bus.base import Batch, Beat, Message, Reader
+from quotecast.errors import BusError
+from quotecast.feed.mirror import STALE_AFTER_SECONDS, Mirror
+from quotecast.market.feeds import Feed
+
+RETRY_SECONDS: Final = (0.1, 0.2, 0.4, 0.8)
+CHECK_SECONDS: Final = 1.0
+
+log = structlog.get_logger()
+
+
+class Relay:
+    """Keeps `mirrors` as the bus is; `clock` is monotonic."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        mirrors: Mapping[Feed, Mirror],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._reader = reader
+        self._mirrors = mirrors
+        self._clock = clock
+        self._sleep = sleep
+        self._check_at = 0.0
+        self._loaded_at: dict[Feed, float] = {}
+        self._failures = 0
+        self._counts = {"batches": 0, "reloads": 0, "reconnects": 0}
+
+    async def run(self) -> None:
+        """Follows the bus for ever."""
+        while True:
+            try:
+                await self._follow()
+            except BusError as error:
+                # A bus that stays away is told of once, not at every try.
+                tell = log.debug if self._failures else log.warning
+                tell("bus lost; reconnecting", error=str(error))
+            self._counts["reconnects"] += 1
+            await self._sleep(RETRY_SECONDS[min(self._failures, len(RETRY_SECONDS) - 1)])
+            self._failures += 1
+
+    def statistics(self) -> dict[str, int]:
+        """Counts since the start."""
+        return dict(self._counts)
+
+    async def _follow(self) -> None:
+        async with self._reader.listen(list(self._mirrors)) as messages:
+            for feed in self._mirrors:
+                await self._load(feed)
+            self._check_at = self._clock() + STALE_AFTER_SECONDS
+            async for message in messages:
+                if message is not None:
+                    await self._take(message)
+                if self._clock() >= self._check_at:
+                    await self._check_silence()
+
+    async def _take(self, message: Message) -> None:
+        mirror = self._mirrors[message.feed]
+        mirror.heard_at = self._clock()
+        self._failures = 0
+        match message:
+            case Batch():
+                self._counts["batches"] += 1
+                if not mirror.apply(message):
+                    await self._load(message.feed)
+            case Beat():
+                mirror.info = message.info
+                if message.epoch != mirror.mark.epoch or message.seq > mirror.mark.seq:
+                    await self._load(message.feed)
+
+    async def _load(self, feed: Feed) -> None:
+        self._counts["reloads"] += 1
+        self._loaded_at[feed] = self._clock()
+        snapshot = await self._reader.load(feed)
+        if snapshot is not None:
+            self._mirrors[feed].load(snapshot)
+
+    async def _check_silence(self) -> None:
+        """Reloads feeds that say nothing; if that brings news, the subscription is not to be trusted."""
+        now = self._clock()
+        self._check_at = now + CHECK_SECONDS
+        silent = [feed for feed, mirror in self._mirrors.items() if self._is_silent(feed, mirror, now)]
+        for feed in silent:
+            before = self._mirrors[feed].mark
+            await self._load(feed)
+            if self._mirrors[feed].mark != before:
+                raise BusError(f"messages of {feed} were lost")
+        if silent and len(silent) == len(self._mirrors):
+            raise BusError("nothing but silence")
+
+    def _is_silent(self, feed: Feed, mirror: Mirror, now: float) -> bool:
+        last = max(mirror.heard_at, self._loaded_at[feed])
+        return now - last > STALE_AFTER_SECONDS

@@ -1,0 +1,58 @@
+"""Who may write a feed: one ingest at a time, by a lease that ends by itself when its holder does."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import structlog
+
+from quotecast.bus.base import Writer
+from quotecast.errors import BusError
+from quotecast.market.feeds import Feed
+
+LEASE_MILLISECONDS: Final = 3000
+RENEW_SECONDS: Final = 1.0
+
+Sleep = Callable[[float], Awaitable[None]]
+
+log = structlog.get_logger()
+
+
+class LeaseLostError(Exception):
+    """Another ingest leads the feed now."""
+
+
+async def acquire(bus: Writer, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep) -> None:
+    """Waits until this ingest leads the feed."""
+    waiting = False
+    while not await _held(bus, feed, owner):
+        if not waiting:
+            log.info("another ingest leads; standing by", feed=feed)
+            waiting = True
+        await sleep(RENEW_SECONDS)
+    log.info("leading", feed=feed)
+
+
+async def keep(bus: Writer, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep) -> None:
+    """Renews the lease until it is lost, then raises LeaseLostError.
+
+    While Redis is away nobody can take the lease, so nothing is lost; the bus checks the holder again
+    before it takes a new epoch.
+    """
+    while True:
+        await sleep(RENEW_SECONDS)
+        try:
+            held = await bus.hold(feed, owner, LEASE_MILLISECONDS)
+        except BusError as error:
+            log.warning("lease not renewed", feed=feed, error=str(error))
+            continue
+        if not held:
+            raise LeaseLostError
+
+
+async def _held(bus: Writer, feed: Feed, owner: str) -> bool:
+    try:
+        return await bus.hold(feed, owner, LEASE_MILLISECONDS)
+    except BusError as error:
+        log.warning("cannot ask for the lease", feed=feed, error=str(error))
+        return False

@@ -1,0 +1,62 @@
+"""The ingest process: for each feed it holds the lease of, upstream to bus."""
+
+import asyncio
+import contextlib
+import os
+import secrets
+
+import uvloop
+
+from quotecast import parent
+from quotecast.bus.base import Writer
+from quotecast.bus.redis import RedisBus
+from quotecast.errors import BusError
+from quotecast.ingest import lease, sources
+from quotecast.ingest.publish import Leader
+from quotecast.providers.base import QuoteProvider
+from quotecast.settings import Settings
+from quotecast.telemetry import configure_logs
+
+
+def run(settings: Settings) -> int:
+    """Runs until it is told to stop; the exit code."""
+    configure_logs(level=settings.log_level, as_json=settings.mode == "production")
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve(settings))
+    return 0
+
+
+async def _serve(settings: Settings) -> None:
+    bus = RedisBus(settings.redis_url, settings.redis_prefix)
+    owner = f"{os.getpid()}-{secrets.token_hex(8)}"
+    providers = sources.chosen(settings)
+    tasks = [asyncio.create_task(_lead(provider, bus, owner)) for provider in providers]
+    parent.announce(_introduction(providers))
+    stop = asyncio.create_task(parent.told_to_stop())
+    try:
+        ended, _ = await asyncio.wait([stop, *tasks], return_when=asyncio.FIRST_COMPLETED)
+        for task in ended:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for provider in providers:
+            # So that a standby need not wait for the leases to run out.
+            with contextlib.suppress(BusError):
+                await bus.release(provider.feed, owner)
+        await bus.close()
+
+
+async def _lead(provider: QuoteProvider, bus: Writer, owner: str) -> None:
+    """Leads the feed whenever no other ingest does."""
+    while True:
+        await lease.acquire(bus, provider.feed, owner)
+        await Leader(provider, bus, owner).run()
+
+
+def _introduction(providers: list[QuoteProvider]) -> str:
+    feeds = ", ".join(f"{provider.feed} from {provider.name}" for provider in providers) or "no feed"
+    simulated = [provider.feed for provider in providers if provider.simulated]
+    note = f"; simulated data: {', '.join(simulated)}" if simulated else ""
+    return f"ingest {os.getpid()}: {feeds}{note}"

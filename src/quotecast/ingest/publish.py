@@ -1,0 +1,132 @@
+"""Leads one feed: what its upstream tells goes on the bus, numbered, in batches that follow each other."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable
+from typing import Final
+
+import structlog
+
+from quotecast.bus.base import Beat, FeedInfo, Writer
+from quotecast.errors import BusError
+from quotecast.ingest import lease
+from quotecast.ingest.lease import LeaseLostError
+from quotecast.ingest.ledger import Ledger, new_epoch
+from quotecast.ingest.supervise import pump
+from quotecast.market.codec import iso_utc
+from quotecast.market.feeds import Feed
+from quotecast.providers.base import QuoteProvider, Update
+
+BEAT_SECONDS: Final = 1.0
+#: Batches follow each other no closer: it bounds the workers' load and costs little latency.
+SPACING_SECONDS: Final = 0.002
+RETRY_SECONDS: Final = 0.2
+
+log = structlog.get_logger()
+
+
+class Leader:
+    """One feed's leader; `clock` is Unix time."""
+
+    def __init__(
+        self, provider: QuoteProvider, bus: Writer, owner: str, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._provider = provider
+        self._feed: Feed = provider.feed
+        self._bus = bus
+        self._owner = owner
+        self._clock = clock
+        self._ledger = Ledger(self._feed)
+        self._wake = asyncio.Event()
+        self._told_at = clock()
+        self._last_update: str | None = None
+
+    async def run(self) -> None:
+        """Leads until the lease is lost."""
+        await self._inherit()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(lease.keep(self._bus, self._feed, self._owner))
+                tasks.create_task(pump(self._provider, self._take))
+                tasks.create_task(self._write())
+        except* LeaseLostError:
+            log.warning("lost the lease", feed=self._feed)
+
+    async def _inherit(self) -> None:
+        """Starts from the last leader's state, unless another provider made it: feeds are never mixed."""
+        while True:
+            try:
+                old = await self._bus.load(self._feed)
+                break
+            except BusError as error:
+                log.warning("cannot load the last state", feed=self._feed, error=str(error))
+                await asyncio.sleep(RETRY_SECONDS)
+        if old is not None and old.info.provider == self._provider.name:
+            self._last_update = old.info.last_update
+            self._ledger.inherit(old.entries)
+            self._wake.set()
+
+    def _take(self, update: Update) -> None:
+        self._told_at = self._clock()
+        self._ledger.take(update)
+        if self._ledger.waiting:
+            self._last_update = iso_utc(self._told_at)
+            self._wake.set()
+
+    async def _write(self) -> None:
+        """Publishes what waits as soon as it may, and beats once a second; one after the other."""
+        loop = asyncio.get_running_loop()
+        beat_at = loop.time()
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(beat_at):
+                    await self._wake.wait()
+            self._wake.clear()
+            try:
+                await self._publish()
+                if loop.time() >= beat_at:
+                    beat_at = loop.time() + BEAT_SECONDS
+                    await self._beat()
+            except BusError as error:
+                log.warning("not published", feed=self._feed, error=str(error))
+                # Whether it arrived is unknown: a new epoch, with all there is, settles it.
+                self._ledger.epoch = ""
+                self._wake.set()
+                await asyncio.sleep(RETRY_SECONDS)
+            await asyncio.sleep(SPACING_SECONDS)
+
+    async def _publish(self) -> None:
+        if self._ledger.epoch and self._ledger.waiting:
+            batch, entries = self._ledger.next_batch(self._clock())
+            if await self._bus.publish(batch, entries):
+                return
+            log.warning("the bus stands elsewhere", feed=self._feed, epoch=batch.epoch, seq=batch.seq)
+            self._ledger.epoch = ""
+        if not self._ledger.epoch and self._ledger:
+            await self._begin()
+
+    async def _begin(self) -> None:
+        snapshot = self._ledger.begin(new_epoch(self._clock()), self._info())
+        log.info("new epoch", feed=self._feed, epoch=snapshot.epoch, symbols=len(snapshot.entries))
+        if not await self._bus.begin(self._owner, snapshot):
+            raise LeaseLostError
+
+    async def _beat(self) -> None:
+        if not self._ledger.epoch:
+            return
+        beat = Beat(feed=self._feed, epoch=self._ledger.epoch, seq=self._ledger.seq, info=self._info())
+        if not await self._bus.beat(beat):
+            self._ledger.epoch = ""
+            self._wake.set()
+
+    def _info(self) -> FeedInfo:
+        provider = self._provider
+        return FeedInfo(
+            provider=provider.name,
+            simulated=provider.simulated,
+            delay_seconds=provider.delay_seconds,
+            last_update=self._last_update,
+            overdue=self._clock() - self._told_at > provider.silence_seconds,
+            always_open=provider.always_open,
+        )

@@ -1,0 +1,148 @@
+"""What every bus promises, held by each of them."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+from msgspec import structs
+
+from market_made import INFO, state_of, stock
+from quotecast.bus.base import Batch, Beat, Change, Snapshot, Stored
+from quotecast.bus.memory import MemoryBus
+from quotecast.bus.redis import RedisBus
+from quotecast.market.feeds import Feed
+
+Bus = MemoryBus | RedisBus
+
+
+@pytest.fixture(params=["memory", "redis"])
+async def bus(request: pytest.FixtureRequest) -> AsyncIterator[Bus]:
+    if request.param == "memory":
+        yield MemoryBus(time.monotonic)
+        return
+    redis_bus = RedisBus(request.getfixturevalue("redis_url"), "test")
+    yield redis_bus
+    await redis_bus.close()
+
+
+def second_batch(price: float = 2.0) -> tuple[Batch, dict[str, Stored]]:
+    quote = stock("AAPL", price)
+    batch = Batch(feed=Feed.STOCKS, epoch=STATE.epoch, seq=2, changes=[Change(quote)])
+    return batch, {"AAPL": Stored(2, 1, quote)}
+
+
+STATE = state_of([stock("AAPL"), stock("MSFT")])
+
+
+async def led(bus: Bus) -> None:
+    assert await bus.hold(Feed.STOCKS, "me", 10_000)
+    assert await bus.begin("me", STATE)
+
+
+async def test_a_lease_has_one_holder_until_it_ends(bus: Bus) -> None:
+    """The holder renews it, others wait, and what was released is free."""
+    assert await bus.hold(Feed.STOCKS, "me", 10_000)
+    assert await bus.hold(Feed.STOCKS, "me", 10_000)
+    assert not await bus.hold(Feed.STOCKS, "other", 10_000)
+    assert await bus.hold(Feed.CRYPTO, "other", 10_000)
+    await bus.release(Feed.STOCKS, "other")
+    assert not await bus.hold(Feed.STOCKS, "other", 10_000)
+    await bus.release(Feed.STOCKS, "me")
+    assert await bus.hold(Feed.STOCKS, "other", 10_000)
+
+
+async def test_a_lease_that_is_not_renewed_runs_out(bus: Bus) -> None:
+    """A dead holder is succeeded."""
+    assert await bus.hold(Feed.STOCKS, "me", 50)
+    async with asyncio.timeout(5):
+        # Nobody tells that a lease ran out; a standby asks again and again too.
+        while not await bus.hold(Feed.STOCKS, "other", 10_000):  # noqa: ASYNC110 - see above
+            await asyncio.sleep(0.01)
+
+
+async def test_there_is_no_state_before_the_first_epoch(bus: Bus) -> None:
+    """Nothing is not an empty state."""
+    assert await bus.load(Feed.STOCKS) is None
+
+
+async def test_a_new_epoch_replaces_the_whole_state(bus: Bus) -> None:
+    """What the old epoch knew and the new one does not is gone."""
+    await led(bus)
+    assert await bus.load(Feed.STOCKS) == STATE
+    newer = state_of([stock("TSLA")], epoch="0000000000bb00000001")
+    assert await bus.begin("me", newer)
+    assert await bus.load(Feed.STOCKS) == newer
+
+
+async def test_only_the_leader_begins_an_epoch(bus: Bus) -> None:
+    """Without the lease nothing is done."""
+    await led(bus)
+    assert not await bus.begin("other", state_of([stock("TSLA")], epoch="ff"))
+    assert await bus.load(Feed.STOCKS) == STATE
+
+
+async def test_a_batch_is_stored_and_numbered(bus: Bus) -> None:
+    """After it the state is the one the batch made."""
+    await led(bus)
+    batch, entries = second_batch()
+    assert await bus.publish(batch, entries)
+    assert await bus.load(Feed.STOCKS) == Snapshot(
+        Feed.STOCKS, STATE.epoch, 2, INFO, {**STATE.entries, **entries}
+    )
+
+
+@pytest.mark.parametrize(("epoch", "seq"), [("ff", 2), (STATE.epoch, 3), (STATE.epoch, 1)])
+async def test_a_batch_that_does_not_follow_is_refused(bus: Bus, epoch: str, seq: int) -> None:
+    """Another epoch, a hole, a repetition: nothing is stored or sent."""
+    await led(bus)
+    batch, entries = second_batch()
+    async with bus.listen([Feed.STOCKS]) as messages:
+        assert not await bus.publish(structs.replace(batch, epoch=epoch, seq=seq), entries)
+        assert await bus.load(Feed.STOCKS) == STATE
+        assert await bus.publish(batch, entries)
+        assert await anext(messages) == batch
+
+
+async def test_listeners_get_what_follows_their_subscription_in_order(bus: Bus) -> None:
+    """Batches, beats and the beginning of an epoch, of the feeds asked for only."""
+    await led(bus)
+    batch, entries = second_batch()
+    beat = Beat(feed=Feed.STOCKS, epoch=STATE.epoch, seq=2, info=INFO)
+    async with bus.listen([Feed.STOCKS, Feed.CRYPTO]) as messages:
+        assert await bus.publish(batch, entries)
+        assert await bus.beat(beat)
+        assert await bus.hold(Feed.DOVIZ, "me", 1000)
+        assert await bus.begin("me", state_of([], feed=Feed.DOVIZ))
+        assert await bus.begin("me", state_of([], epoch="ff"))
+        assert [await anext(messages) for _ in range(3)] == [
+            batch,
+            beat,
+            Beat(feed=Feed.STOCKS, epoch="ff", seq=1, info=INFO),
+        ]
+
+
+async def test_silence_is_told(bus: Bus) -> None:
+    """So that a listener can tell a quiet bus from a dead one."""
+    async with bus.listen([Feed.STOCKS]) as messages:
+        assert await anext(messages) is None
+
+
+async def test_a_beat_of_an_old_epoch_is_not_sent(bus: Bus) -> None:
+    """A leader that was frozen learns that another took over."""
+    await led(bus)
+    late = structs.replace(INFO, overdue=True)
+    assert not await bus.beat(Beat(feed=Feed.STOCKS, epoch="old", seq=9, info=late))
+    state = await bus.load(Feed.STOCKS)
+    assert state is not None
+    assert state.info == INFO
+
+
+async def test_a_beat_stores_how_the_feed_is_fed(bus: Bus) -> None:
+    """A worker that starts later knows it too."""
+    await led(bus)
+    late = structs.replace(INFO, overdue=True)
+    assert await bus.beat(Beat(feed=Feed.STOCKS, epoch=STATE.epoch, seq=1, info=late))
+    state = await bus.load(Feed.STOCKS)
+    assert state is not None
+    assert state.info == late

@@ -1,0 +1,49 @@
+"""Quotes and feed states made for tests."""
+
+from collections.abc import Iterable
+
+from quotecast.bus.base import FeedInfo, Snapshot, Stored
+from quotecast.market.feeds import Feed
+from quotecast.market.quotes import CryptoQuote, Quote, StockQuote
+
+INFO = FeedInfo(provider="test")
+EPOCH = "0000000000aa00000001"
+
+
+def stock(ticker: str = "AAPL", price: float = 100.0, name: str = "") -> StockQuote:
+    return StockQuote(
+        ticker=ticker,
+        name=name or f"{ticker} Inc.",
+        price=price,
+        change=1.0,
+        change_percent=1.0,
+        open=99.0,
+        high=101.0,
+        low=98.0,
+        previous_close=99.0,
+        volume="1000",
+        sector="Energy",
+        industry="Oil",
+        timestamp="2026-11-20T15:00:00.000Z",
+    )
+
+
+def pair(ticker: str = "BTC/USDT", price: float = 90_000.0) -> CryptoQuote:
+    return CryptoQuote(
+        provider="test",
+        exchange="Test",
+        ticker=ticker,
+        name=ticker,
+        symbol=ticker.partition("/")[0],
+        price=price,
+        bid=price - 1,
+        ask=price + 1,
+        volume=5.0,
+        timestamp="2026-11-20T15:00:00.000Z",
+    )
+
+
+def state_of(
+    quotes: Iterable[Quote], *, feed: Feed = Feed.STOCKS, epoch: str = EPOCH, seq: int = 1
+) -> Snapshot:
+    return Snapshot(feed, epoch, seq, INFO, {quote.key: Stored(seq, seq, quote) for quote in quotes})
