@@ -1,0 +1,61 @@
+"""The same exact sliding window in one process's memory, for when Redis is away."""
+
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from typing import Final
+
+from quotecast.limits.decision import Decision
+
+SECOND: Final = 1_000_000_000
+
+
+def whole_seconds(nanoseconds: int) -> int:
+    """Rounds up, so that who waits this long has waited long enough."""
+    return -(-nanoseconds // SECOND)
+
+
+class LocalWindow:
+    """Admits at most `limit` requests of a key in any interval of `seconds`.
+
+    Holds at most `max_keys` keys: those whose requests have all left the window go first, then the one
+    that was checked longest ago. The clock counts nanoseconds and never goes back.
+    """
+
+    def __init__(
+        self, seconds: int, *, max_keys: int = 10_000, clock: Callable[[], int] = time.monotonic_ns
+    ) -> None:
+        self._window = seconds * SECOND
+        self._max_keys = max_keys
+        self._clock = clock
+        self._logs: OrderedDict[str, deque[int]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._logs)
+
+    def check(self, key: str, limit: int) -> Decision:
+        """Counts the request if it is admitted; a refused one uses no slot."""
+        now = self._clock()
+        log = self._log(key, now)
+        while log and log[0] + self._window <= now:
+            log.popleft()
+        admitted = len(log) < limit
+        if admitted:
+            log.append(now)
+        reset = whole_seconds(log[0] + self._window - now)
+        return Decision(admitted, limit, max(limit - len(log), 0), reset)
+
+    def _log(self, key: str, now: int) -> deque[int]:
+        if key in self._logs:
+            self._logs.move_to_end(key)
+        else:
+            self._make_room(now)
+            self._logs[key] = deque()
+        return self._logs[key]
+
+    def _make_room(self, now: int) -> None:
+        while self._logs:
+            idlest = next(iter(self._logs.values()))
+            if len(self._logs) < self._max_keys and idlest[-1] + self._window > now:
+                return
+            self._logs.popitem(last=False)

@@ -1,0 +1,51 @@
+-- Exact sliding windows: each key is the log of the admitted requests' times, oldest first.
+--
+-- KEYS[i]        list of the i-th check; a key that comes twice is checked twice, in order
+-- ARGV[2i - 1]   limit of the i-th check: requests
+-- ARGV[2i]       window of the i-th check: microseconds
+-- Returns three integers per check: 1 or 0 for admitted or refused, how many more would be admitted,
+-- and the microseconds until the oldest counted request leaves the window.
+--
+-- A request made at t counts in [t, t + window). Each check pushes at most one time and each time is
+-- popped once, so a check costs O(1) amortised. The clock is the server's, one for all workers.
+
+local time = redis.call('TIME')
+local clock = time[1] * 1000000 + time[2]
+local answer = {}
+
+for i, key in ipairs(KEYS) do
+  local limit = tonumber(ARGV[2 * i - 1])
+  local window = tonumber(ARGV[2 * i])
+
+  -- The clock may have stepped back, or another server taken over whose clock is behind. The log's own
+  -- time then stands still until the clock catches up, so that no more than the limit gets in; a log
+  -- from further ahead than a window would block its key, and is started afresh.
+  local now = clock
+  local newest = tonumber(redis.call('LINDEX', key, -1) or 0)
+  if newest > clock + window then
+    redis.call('DEL', key)
+  elseif newest > clock then
+    now = newest
+  end
+
+  local oldest = tonumber(redis.call('LINDEX', key, 0) or now)
+  while oldest + window <= now do
+    redis.call('LPOP', key)
+    oldest = tonumber(redis.call('LINDEX', key, 0) or now)
+  end
+
+  local count = redis.call('LLEN', key)
+  local admitted = 0
+  if count < limit then
+    -- Lua would write so large a number with an exponent.
+    count = redis.call('RPUSH', key, string.format('%.0f', now))
+    redis.call('PEXPIRE', key, math.ceil((now - clock + window) / 1000))
+    admitted = 1
+  end
+
+  answer[#answer + 1] = admitted
+  answer[#answer + 1] = math.max(limit - count, 0)
+  answer[#answer + 1] = oldest + window - clock
+end
+
+return answer

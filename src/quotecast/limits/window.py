@@ -1,0 +1,215 @@
+"""Sliding windows that all workers share through Redis."""
+
+import asyncio
+import hashlib
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from importlib import resources
+from typing import Final, NamedTuple, Self
+
+import redis.asyncio
+import structlog
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+
+from quotecast.limits.decision import Decision
+from quotecast.limits.fallback import LocalWindow, whole_seconds
+from quotecast.limits.refusals import Refusals
+
+#: A script call blocks Redis for some 10 µs per check, so a call has a bound.
+MAX_BATCH: Final = 256
+#: Hash tags, so that a Redis Cluster can spread the keys; there a batch would be split by tag.
+SHARDS: Final = 16
+MAX_KEY_LENGTH: Final = 96
+
+_MICROSECOND: Final = 1_000
+#: Failures in a row after which Redis is left alone.
+_PATIENCE: Final = 3
+#: Seconds for connecting anew and loading the script, which no request waits for.
+_RECONNECT_BUDGET: Final = 1.0
+
+
+@dataclass(slots=True)
+class Statistics:
+    """Counted since the start."""
+
+    checks: int = 0
+    #: Script calls, failed ones included.
+    calls: int = 0
+    failures: int = 0
+    #: Checks that this worker decided alone because Redis did not.
+    fallbacks: int = 0
+    #: Times that Redis was given up until it answers a probe.
+    openings: int = 0
+    #: Checks answered from a remembered refusal.
+    remembered: int = 0
+
+
+log = structlog.get_logger()
+
+
+class _Check(NamedTuple):
+    key: str
+    limit: int
+    decided: asyncio.Future[Decision]
+
+
+class _Answer(NamedTuple):
+    admitted: int
+    remaining: int
+    microseconds: int
+
+
+class Window:
+    """Admits at most `limit` requests of a key in any interval of `seconds`, over all workers together.
+
+    Checks made in one turn of the event loop, and those that arrive while a script call is under way,
+    go to Redis in one call. No check waits longer than `budget` seconds for a call: when one fails, the
+    worker decides alone, by a window of the same size. After three failures in a row Redis is asked
+    again only once a probe, sent every `pause` seconds, was answered. A key must keep to one limit.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        prefix: str,
+        seconds: int = 60,
+        budget: float = 0.05,
+        pause: float = 1.0,
+        clock: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        # The budget bounds connecting, writing and reading together; the client's own time-outs
+        # would cost a third of a call, and a retry could count a request twice.
+        self._client = redis.asyncio.Redis.from_url(
+            url, retry=Retry(NoBackoff(), 0), socket_timeout=None, socket_connect_timeout=None
+        )
+        self._source = resources.files("quotecast.limits").joinpath("window.lua").read_text("utf-8")
+        self._script = self._client.register_script(self._source)
+        self._prefix = prefix
+        self._microseconds = seconds * 1_000_000
+        self._budget = budget
+        self._pause = pause
+        self._clock = clock
+        self._local = LocalWindow(seconds, clock=clock)
+        self._refusals = Refusals(clock=clock)
+        self._statistics = Statistics()
+        self._waiting: list[_Check] = []
+        self._failures_in_a_row = 0
+        self._serving: asyncio.Task[None] | None = None
+        self._recovering: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        if not await self._probe():
+            self._give_up()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._serving:
+            await self._serving
+        if self._recovering:
+            self._recovering.cancel()
+            await asyncio.gather(self._recovering, return_exceptions=True)
+        await self._client.aclose()
+
+    def statistics(self) -> Statistics:
+        """A copy of the counters."""
+        return replace(self._statistics)
+
+    async def check(self, key: str, limit: int) -> Decision:
+        """Counts the request if it is admitted; a refused one uses no slot. Never raises."""
+        self._statistics.checks += 1
+        if left := self._refusals.left(key):
+            self._statistics.remembered += 1
+            return Decision(admitted=False, limit=limit, remaining=0, reset=whole_seconds(left))
+        if self._recovering:
+            return self._decide_alone(key, limit)
+        loop = asyncio.get_running_loop()
+        check = _Check(key, limit, loop.create_future())
+        self._waiting.append(check)
+        if self._serving is None:
+            self._serving = loop.create_task(self._serve())
+        return await check.decided
+
+    async def _serve(self) -> None:
+        while self._waiting:
+            batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
+            asked = self._clock()
+            self._statistics.calls += 1
+            try:
+                async with asyncio.timeout(self._budget):
+                    answers = await self._ask(batch)
+            except Exception:  # noqa: BLE001 - whatever a broken connection raises, requests must not hang
+                self._failed(batch)
+            else:
+                self._answered(batch, answers, asked)
+        self._serving = None
+
+    async def _ask(self, batch: Sequence[_Check]) -> list[_Answer]:
+        """One script call; when Redis lost the script, it is loaded and called again, having not run."""
+        keys = [self._name(check.key) for check in batch]
+        numbers = [number for check in batch for number in (check.limit, self._microseconds)]
+        flat: list[int] = await self._script(keys, numbers)
+        answers = list(map(_Answer, flat[0::3], flat[1::3], flat[2::3]))
+        if len(answers) != len(batch):
+            raise ValueError("the script answered another number of checks")
+        return answers
+
+    def _name(self, key: str) -> str:
+        if len(key) > MAX_KEY_LENGTH or not key.isascii():
+            key = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        return f"{{{self._prefix}:limits:{zlib.crc32(key.encode()) % SHARDS:02}}}:{key}"
+
+    def _answered(self, batch: Sequence[_Check], answers: Sequence[_Answer], asked: int) -> None:
+        self._failures_in_a_row = 0
+        for check, (admitted, remaining, microseconds) in zip(batch, answers, strict=True):
+            left = microseconds * _MICROSECOND
+            if not admitted:
+                # Counted from before the call, so it ends no later than in Redis.
+                self._refusals.remember(check.key, asked + left)
+            _settle(check, Decision(bool(admitted), check.limit, remaining, whole_seconds(left)))
+
+    def _failed(self, batch: Sequence[_Check]) -> None:
+        """Whoever waits for the next call has waited for this one, and is not made to wait again."""
+        self._statistics.failures += 1
+        self._failures_in_a_row += 1
+        if self._failures_in_a_row >= _PATIENCE:
+            self._give_up()
+        checks, self._waiting = [*batch, *self._waiting], []
+        for check in checks:
+            _settle(check, self._decide_alone(check.key, check.limit))
+
+    def _decide_alone(self, key: str, limit: int) -> Decision:
+        self._statistics.fallbacks += 1
+        return self._local.check(key, limit)
+
+    def _give_up(self) -> None:
+        log.warning("limits are kept by each worker alone: Redis does not answer")
+        self._statistics.openings += 1
+        self._recovering = asyncio.get_running_loop().create_task(self._recover())
+
+    async def _recover(self) -> None:
+        """Probes beside the requests, so that none is held up by a Redis that is still away."""
+        answered = False
+        while not answered:
+            await asyncio.sleep(self._pause)
+            answered = await self._probe()
+        log.info("limits are kept by all workers together again")
+        self._failures_in_a_row = 0
+        self._recovering = None
+
+    async def _probe(self) -> bool:
+        try:
+            async with asyncio.timeout(_RECONNECT_BUDGET):
+                await self._client.script_load(self._source)
+        except Exception:  # noqa: BLE001 - as in _serve
+            return False
+        return True
+
+
+def _settle(check: _Check, decision: Decision) -> None:
+    # A request whose client went away no longer waits.
+    if not check.decided.done():
+        check.decided.set_result(decision)

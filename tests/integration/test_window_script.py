@@ -1,0 +1,98 @@
+"""The window's script, on a real server with a clock that the test sets."""
+
+from importlib import resources
+
+import redis
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from quotecast.limits.decision import Decision
+from quotecast.limits.fallback import SECOND, LocalWindow
+
+MICROSECOND = 1_000
+START = 1_700_000_000 * SECOND
+STEPS = st.sampled_from([0, MICROSECOND, SECOND, 20 * SECOND, 60 * SECOND - MICROSECOND, 60 * SECOND])
+
+
+class Script:
+    """The script as it ships, but for its clock, which the test sets."""
+
+    def __init__(self, url: str) -> None:
+        source = resources.files("quotecast.limits").joinpath("window.lua").read_text()
+        assert source.count("redis.call('TIME')") == 1
+        self._client = redis.Redis.from_url(url)
+        self._script = self._client.register_script(
+            source.replace("redis.call('TIME')", "{ARGV[#ARGV - 1], ARGV[#ARGV]}")
+        )
+        self._client.flushall()
+        self.now = START
+
+    def check(self, keys: list[str], limit: int) -> list[tuple[int, int, int]]:
+        clock = divmod(self.now // MICROSECOND, 1_000_000)
+        flat = self._script(keys=keys, args=[*(limit, 60_000_000) * len(keys), *clock])
+        return list(zip(flat[0::3], flat[1::3], flat[2::3], strict=True))
+
+    def close(self) -> None:
+        self._client.close()
+
+
+@settings(
+    deadline=None,
+    max_examples=50,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],  # each example empties the server
+)
+@given(
+    limit=st.integers(1, 4),
+    calls=st.lists(st.tuples(STEPS, st.lists(st.sampled_from("abc"), min_size=1, max_size=6)), max_size=25),
+)
+def test_the_script_decides_as_the_window_in_memory_does(
+    redis_url: str, limit: int, calls: list[tuple[int, list[str]]]
+) -> None:
+    """Check by check, in batches with repeated keys, however the clock advances."""
+    script = Script(redis_url)
+    window = LocalWindow(60, clock=lambda: script.now)
+    for step, keys in calls:
+        script.now += step
+        answers = [
+            Decision(bool(admitted), limit, remaining, -(-reset // 1_000_000))
+            for admitted, remaining, reset in script.check(keys, limit)
+        ]
+        assert answers == [window.check(key, limit) for key in keys]
+    script.close()
+
+
+@settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.integers(-59, 59), min_size=1, max_size=40))
+def test_a_clock_that_steps_back_never_lets_more_in(redis_url: str, steps: list[int]) -> None:
+    """By the largest time seen, no 60 s hold more than the limit, if it steps by less than a window."""
+    script = Script(redis_url)
+    latest, admitted = 0, []
+    for step in steps:
+        script.now = max(script.now + step * SECOND, latest - 59 * SECOND)
+        latest = max(latest, script.now)
+        if script.check(["a"], 2)[0][0]:
+            admitted.append(latest)
+    gaps = [later - earlier for earlier, later in zip(admitted, admitted[2:], strict=False)]
+    assert all(gap >= 60 * SECOND for gap in gaps)
+    script.close()
+
+
+def test_a_log_from_the_far_future_does_not_block_its_key(redis_url: str) -> None:
+    """A clock that was an hour ahead and was put right costs one window, no more."""
+    script = Script(redis_url)
+    script.now += 3600 * SECOND
+    assert script.check(["a", "a"], 1) == [(1, 0, 60_000_000), (0, 0, 60_000_000)]
+    script.now = START
+    assert script.check(["a", "a"], 1) == [(1, 0, 60_000_000), (0, 0, 60_000_000)]
+    script.close()
+
+
+def test_a_log_outlives_its_newest_entry(redis_url: str) -> None:
+    """Also when the clock is behind that entry: the key must not expire while it counts."""
+    script = Script(redis_url)
+    script.check(["a"], 3)
+    script.now -= 30 * SECOND
+    assert script.check(["a"], 3) == [(1, 1, 90_000_000)]
+    with redis.Redis.from_url(redis_url) as client:
+        assert 60_000 < client.pttl("a") <= 90_000
+    script.close()
