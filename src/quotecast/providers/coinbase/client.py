@@ -1,0 +1,217 @@
+"""Coinbase Exchange: which products there are, by REST; their quotes, by WebSocket."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Final, TypeVar
+
+import structlog
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
+
+from quotecast.errors import UpstreamError
+from quotecast.market.feeds import Feed
+from quotecast.market.instruments import canonical
+from quotecast.market.quotes import CryptoQuote
+from quotecast.providers.base import Update
+from quotecast.providers.coinbase import wire
+from quotecast.providers.coinbase.tickers import Tickers
+from quotecast.providers.fetch import get_json, open_client, retry_seconds, user_agent
+
+#: The upstream hangs up on a client that has not subscribed by then; it gets as long for its answer.
+SUBSCRIBE_SECONDS: Final = 5.0
+PRODUCTS_PER_SUBSCRIBE: Final = 100
+#: Its longest message lists every product of a few channels.
+MAX_MESSAGE_BYTES: Final = 1024 * 1024
+#: So many messages may wait unread before the connection stops reading, and go into one update.
+MAX_WAITING: Final = 1024
+
+T = TypeVar("T")
+
+log = structlog.get_logger()
+
+
+class CoinbaseProvider:
+    """Live quotes of Coinbase Exchange; `change` is over the last 24 hours.
+
+    It follows `products` (in any spelling of a pair), or all that trade when none are named.
+    `silence_seconds` rests on the heartbeats, one a second and product, not on trades.
+    """
+
+    name = "coinbase"
+    feed = Feed.CRYPTO
+    simulated = False
+    delay_seconds = 0.0
+    always_open = True
+
+    def __init__(
+        self,
+        url: str,
+        websocket_url: str,
+        products: Sequence[str] = (),
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.silence_seconds = 10.0
+        self._url = url
+        self._websocket_url = websocket_url
+        self._wanted = tuple(dict.fromkeys(_product_id(product) for product in products))
+        self._clock = clock
+        self._listed: Sequence[wire.Product] = ()
+        self._tickers = Tickers()
+
+    def statistics(self) -> Mapping[str, int]:
+        """How many messages were refused since the start, by reason."""
+        return dict(self._tickers.refused)
+
+    async def updates(self) -> AsyncGenerator[Update, None]:
+        """One connection's life, as QuoteProvider promises; REST may fail when the products are known."""
+        await self._look_around()
+        products = self._choose()
+        removed = self._tickers.keep_only(product.replace("-", "/", 1) for product in products)
+        try:
+            async with self._connect() as connection:
+                messages = await _subscribe(connection, products)
+                yield Update(self._quotes(messages), removed)
+                while True:
+                    yield Update(self._quotes(await _receive(connection, self.silence_seconds)))
+        except InvalidStatus as error:
+            raise _refused(error) from error
+        except ConnectionClosed as error:
+            raise UpstreamError(f"Coinbase closed the connection: {error}") from error
+        except (OSError, WebSocketException) as error:
+            raise UpstreamError(f"Coinbase cannot be reached: {error}") from error
+
+    def _connect(self) -> connect:
+        return connect(
+            self._websocket_url,
+            user_agent_header=user_agent(),
+            open_timeout=10,
+            close_timeout=1,
+            ping_interval=20,
+            ping_timeout=20,
+            max_size=MAX_MESSAGE_BYTES,
+            max_queue=MAX_WAITING,
+        )
+
+    async def _look_around(self) -> None:
+        """Learns products and names; what cannot be had stays as it was on the connection before."""
+        async with open_client(self._url) as client:
+            products, currencies = await asyncio.gather(
+                _attempt(get_json(client, "/products", list[wire.Product])),
+                _attempt(get_json(client, "/currencies", list[wire.Currency])),
+            )
+        if not isinstance(currencies, UpstreamError):
+            self._tickers.learn_names({row.id: row.name for row in currencies if row.name})
+        if not isinstance(products, UpstreamError):
+            self._listed = products
+        elif not self._listed and not self._wanted:
+            raise products
+
+    def _choose(self) -> list[str]:
+        """The products to follow. Raises UpstreamError when there are none.
+
+        An unknown one is left out: the upstream refuses a whole subscription for its sake.
+        """
+        if not self._wanted:
+            chosen = [product.id for product in self._listed if product.tradable]
+        elif not self._listed:
+            chosen = list(self._wanted)
+        else:
+            known = {product.id for product in self._listed}
+            chosen = [product for product in self._wanted if product in known]
+            for product in set(self._wanted) - known:
+                log.warning("coinbase does not know the product", product=product)
+        if not chosen:
+            raise UpstreamError("Coinbase trades none of the products")
+        return chosen
+
+    def _quotes(self, messages: Iterable[bytes]) -> list[CryptoQuote]:
+        """The newest quote of each pair that `messages` bring. Raises UpstreamError on an error message."""
+        received = self._clock()
+        quotes = (self._tickers.quote(ticker, received) for ticker in self._read(messages))
+        return list({quote.key: quote for quote in quotes if quote}.values())
+
+    def _read(self, messages: Iterable[bytes]) -> Iterator[wire.Ticker]:
+        for raw in messages:
+            try:
+                message = wire.decode(raw)
+            except ValueError:
+                self._tickers.refused["malformed"] += 1
+                continue
+            if isinstance(message, wire.Failure):
+                raise _complaint(message)
+            if isinstance(message, wire.Ticker):
+                yield message
+
+
+async def _subscribe(connection: ClientConnection, products: Sequence[str]) -> list[bytes]:
+    """Subscribes, and returns all messages up to the last answer: tickers come between the answers."""
+    chunks = list(_chunks(products))
+    messages: list[bytes] = []
+    try:
+        async with asyncio.timeout(SUBSCRIBE_SECONDS):
+            for chunk in chunks:
+                await connection.send(wire.subscribe(chunk), text=True)
+            for _ in chunks:
+                messages += await _until_answer(connection)
+    except TimeoutError as error:
+        raise UpstreamError("Coinbase did not answer the subscription") from error
+    return messages
+
+
+def _chunks(products: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(products), PRODUCTS_PER_SUBSCRIBE):
+        yield products[start : start + PRODUCTS_PER_SUBSCRIBE]
+
+
+async def _until_answer(connection: ClientConnection) -> list[bytes]:
+    messages: list[bytes] = []
+    while True:
+        messages.append(await connection.recv(decode=False))
+        with suppress(ValueError):
+            answer = wire.decode(messages[-1])
+            if isinstance(answer, wire.Failure):
+                raise _complaint(answer)
+            if isinstance(answer, wire.Subscriptions):
+                return messages
+
+
+async def _receive(connection: ClientConnection, seconds: float) -> list[bytes]:
+    """The next message, and those that already wait behind it. Raises UpstreamError after `seconds`."""
+    try:
+        async with asyncio.timeout(seconds):
+            messages = [await connection.recv(decode=False)]
+    except TimeoutError as error:
+        raise UpstreamError(f"Coinbase fell silent: nothing for {seconds:g} s") from error
+    # A recv that finds a message returns without giving way: a timeout of 0 ends the first that would wait.
+    with suppress(TimeoutError, ConnectionClosed):
+        async with asyncio.timeout(0):
+            while len(messages) < MAX_WAITING:
+                messages.append(await connection.recv(decode=False))
+    return messages
+
+
+async def _attempt(request: Awaitable[T]) -> T | UpstreamError:
+    try:
+        return await request
+    except UpstreamError as error:
+        log.warning("coinbase answers REST badly", problem=str(error))
+        return error
+
+
+def _complaint(failure: wire.Failure) -> UpstreamError:
+    return UpstreamError(f"Coinbase: {failure.message}: {failure.reason}")
+
+
+def _refused(error: InvalidStatus) -> UpstreamError:
+    response = error.response
+    return UpstreamError(
+        f"Coinbase refused the connection: status {response.status_code}",
+        retry_after=retry_seconds(response.headers.get("Retry-After")),
+    )
+
+
+def _product_id(text: str) -> str:
+    pair = canonical(Feed.CRYPTO, text)
+    return pair.replace("/", "-") if pair else text

@@ -1,0 +1,272 @@
+"""Coinbase's messages, and the quotes that may be made of them."""
+
+import contextlib
+import math
+from datetime import UTC, datetime
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quotecast.market.quotes import CryptoQuote
+from quotecast.providers.coinbase import wire
+from quotecast.providers.coinbase.tickers import ABSURD_FACTOR, JUDGING_SECONDS, Tickers
+
+NOON = datetime(2026, 11, 19, 12, tzinfo=UTC).timestamp()
+
+TICKER: dict[str, Any] = {
+    "type": "ticker",
+    "sequence": 10,
+    "product_id": "BAND-GBP",
+    "price": "14.7775",
+    "open_24h": "14.6647",
+    "volume_24h": "94381.28000000",
+    "low_24h": "14.3691",
+    "high_24h": "16.55",
+    "best_bid": "14.7550",
+    "best_ask": "14.8060",
+    "time": "2026-11-19T11:59:59.244075Z",
+}
+
+
+def ticker(**changes: Any) -> wire.Ticker:
+    message = wire.decode(msgspec.json.encode(TICKER | changes))
+    assert isinstance(message, wire.Ticker)
+    return message
+
+
+def quote(**changes: Any) -> CryptoQuote:
+    made = ticker(**changes).to_quote("BAND/GBP", "Band Protocol", NOON)
+    assert made
+    return made
+
+
+def test_ticker_becomes_a_whole_quote() -> None:
+    """Every field of the contract comes from the ticker; change is against the price 24 hours ago."""
+    assert quote() == CryptoQuote(
+        provider="coinbase",
+        exchange="Coinbase",
+        ticker="BAND/GBP",
+        name="Band Protocol",
+        symbol="BAND",
+        price=14.7775,
+        bid=14.755,
+        ask=14.806,
+        change=0.1128,
+        change_percent=0.7692,
+        open=14.6647,
+        high=16.55,
+        low=14.3691,
+        volume=94381.28,
+        timestamp="2026-11-19T11:59:59.244075Z",
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["NaN", "sNaN", "inf", "-1", "0", "", "1_0", " 1", "٣", "1e400", "1e-400", None]
+)
+def test_field_that_is_no_price_is_none(text: str | None) -> None:
+    """One bad field costs that field, not the quote."""
+    made = quote(best_bid=text, best_ask=text, open_24h=text, high_24h=text, low_24h=text)
+    assert (made.bid, made.ask, made.open, made.high, made.low) == (None,) * 5
+    assert (made.change, made.change_percent) == (None, None)
+    assert made.price == 14.7775
+
+
+@pytest.mark.parametrize("text", ["NaN", "-inf", "-14.7", "0", "0.0", "", "x", "1e999", None])
+def test_message_without_a_price_is_no_quote(text: str | None) -> None:
+    """Without a price above zero there is no quote."""
+    assert ticker(price=text).to_quote("BAND/GBP", "Band", NOON) is None
+
+
+def test_numbers_may_come_as_json_numbers() -> None:
+    """A number is as good as a numeric string, and no volume is a volume of zero."""
+    made = quote(price=15, open_24h=14.5, volume_24h="0")
+    assert (made.price, made.change, made.volume) == (15.0, 0.5, 0.0)
+
+
+prices = st.decimals(min_value="0.00000001", max_value=10**9, places=8)
+
+
+@given(price=prices, opened=prices)
+def test_change_is_exact(price: Decimal, opened: Decimal) -> None:
+    """The change is the decimal difference as it is written, without the noise of floats."""
+    made = quote(price=str(price), open_24h=str(opened))
+    assert made.change == float(price - opened)
+    assert made.change_percent == round(made.change_percent or 0.0, 4)
+
+
+@given(
+    text=st.text()
+    | st.floats().map(str)
+    | st.from_regex(r"[0-9]{0,40}(\.[0-9]{0,40})?([eE][-+]?[0-9]{1,9})?")
+)
+def test_no_text_makes_a_number_that_is_not_finite(text: str) -> None:
+    """Whatever the upstream writes, a client gets finite numbers or none."""
+    for field in ("price", "best_bid", "best_ask", "open_24h", "high_24h", "low_24h", "volume_24h"):
+        told = msgspec.structs.replace(ticker(), **{field: text}).to_quote("BAND/GBP", "Band", NOON)
+        numbers = (
+            (value for value in msgspec.structs.astuple(told) if isinstance(value, float)) if told else ()
+        )
+        assert all(map(math.isfinite, numbers))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("2026-11-19T11:59:58.123456789Z", "2026-11-19T11:59:58.123456Z"),
+        ("2026-11-19T14:59:58+03:00", "2026-11-19T11:59:58Z"),
+        ("2026-11-19T11:59:58", "2026-11-19T11:59:58Z"),
+        ("2026-11-19T12:01:00Z", "2026-11-19T12:01:00Z"),
+        ("2026-11-19T12:01:00.000001Z", "2026-11-19T12:00:00Z"),
+        ("2999-01-01T00:00:00Z", "2026-11-19T12:00:00Z"),
+        ("0001-01-01T00:00:00+05:00", "2026-11-19T12:00:00Z"),
+        ("yesterday", "2026-11-19T12:00:00Z"),
+        (None, "2026-11-19T12:00:00Z"),
+    ],
+)
+def test_time_is_utc_and_not_ahead_by_more_than_clocks_differ(text: str | None, told: str) -> None:
+    """A time over a minute ahead of ours, unreadable or missing gives way to the time of receipt."""
+    assert quote(time=text).timestamp == told
+
+
+@pytest.mark.parametrize("kind", ["match", "last_match", "l2update", "status", "some_day_new"])
+def test_other_types_are_nothing(kind: str) -> None:
+    """Messages nobody asked for are no error."""
+    assert wire.decode(f'{{"type":"{kind}","price":{{}}}}') is None
+
+
+def test_answers_heartbeats_and_errors_are_told_apart() -> None:
+    """Keys that are new do not disturb."""
+    answer = wire.decode(
+        '{"type":"subscriptions","new":1,"channels":[{"name":"level2","product_ids":["A-B"]},'
+        '{"name":"ticker","product_ids":["C-D"],"account_ids":null}]}'
+    )
+    assert isinstance(answer, wire.Subscriptions)
+    assert answer.products("ticker") == {"C-D"}
+    assert isinstance(wire.decode('{"type":"heartbeat","product_id":"C-D","sequence":1}'), wire.Heartbeat)
+    assert wire.decode('{"type":"error","message":"no","reason":"why"}') == wire.Failure("no", "why")
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b"\xff",
+        b"<html>",
+        b'{"price":"1"}',
+        b'{"type":"ticker"}',
+        b'{"type":"ticker","product_id":7}',
+        b'{"type":"ticker","product_id":"A-B","price":NaN}',
+        b'{"type":"ticker","product_id":"\xff"}',
+        b'{"type":"ticker","x":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        b'{"x":' + b"[" * 100_000 + b"]" * 100_000 + b',"type":"new"}',
+    ],
+)
+def test_what_is_no_message_is_a_value_error(raw: bytes) -> None:
+    """No bytes raise anything else."""
+    with pytest.raises(ValueError):  # noqa: PT011 - each layer words it in its own way
+        wire.decode(raw)
+
+
+@given(st.binary())
+def test_random_bytes_raise_value_error_or_are_a_message(raw: bytes) -> None:
+    """Nothing but ValueError ever comes out."""
+    with contextlib.suppress(ValueError):
+        wire.decode(raw)
+
+
+def test_rows_say_whether_a_product_trades() -> None:
+    """Only what is online and not disabled trades."""
+    rows = msgspec.json.decode(
+        b'[{"id":"A-B","status":"online","trading_disabled":false,"auction_mode":false},'
+        b'{"id":"C-D","status":"delisted"},{"id":"E-F","status":"online","trading_disabled":true}]',
+        type=list[wire.Product],
+    )
+    assert [row.id for row in rows if row.tradable] == ["A-B"]
+
+
+def test_subscribe_asks_for_tickers_and_heartbeats() -> None:
+    """The message is the one Coinbase documents."""
+    assert msgspec.json.decode(wire.subscribe(["A-B"])) == {
+        "type": "subscribe",
+        "product_ids": ["A-B"],
+        "channels": ["ticker", "heartbeat"],
+    }
+
+
+def test_name_is_the_upstreams_then_ours_then_the_symbol() -> None:
+    """A quote always has a name."""
+    tickers = Tickers()
+
+    def name(product: str) -> str | None:
+        made = tickers.quote(ticker(product_id=product), NOON)
+        return made.name if made else None
+
+    tickers.learn_names({"BAND": "Band the Upstream's"})
+    assert name("BAND-GBP") == "Band the Upstream's"
+    assert name("BTC-USD") == "Bitcoin"
+    assert name("QZQZQZ-USD") == "QZQZQZ"
+
+
+@pytest.mark.parametrize("product", ["", "BAND", "BAND-GBP-X", "../etc", "ŞIŞE-GBP", "A" * 50 + "-B"])
+def test_product_that_is_no_pair_is_refused(product: str) -> None:
+    """Only pairs get through."""
+    tickers = Tickers()
+    assert tickers.quote(ticker(product_id=product), NOON) is None
+    assert tickers.refused == {"unreadable": 1}
+
+
+@pytest.mark.parametrize("price", ["147.776", "1.4777", "0.0001", "9999999"])
+def test_absurd_price_is_refused_and_the_last_good_one_still_judges(price: str) -> None:
+    """More than ten times or less than a tenth of the last good price is not believed."""
+    tickers = Tickers()
+    assert tickers.quote(ticker(), NOON)
+    assert tickers.quote(ticker(price=price, sequence=11), NOON) is None
+    assert tickers.quote(ticker(price=price, sequence=12), NOON) is None
+    assert tickers.refused == {"absurd": 2}
+    assert tickers.quote(ticker(price="14.8", sequence=13), NOON)
+
+
+def test_leap_that_stays_is_believed_in_the_end() -> None:
+    """A product is not silenced for ever by a market that really moved."""
+    tickers = Tickers()
+    assert tickers.quote(ticker(), NOON)
+    leap = ticker(price="0.5", sequence=11)
+    assert tickers.quote(leap, NOON + JUDGING_SECONDS - 1) is None
+    assert tickers.quote(leap, NOON + JUDGING_SECONDS)
+
+
+def test_older_ticker_is_refused() -> None:
+    """Never an older price after a newer one."""
+    tickers = Tickers()
+    assert tickers.quote(ticker(sequence=10), NOON)
+    assert tickers.quote(ticker(sequence=9, price="14.7"), NOON) is None
+    assert tickers.refused == {"outdated": 1}
+
+
+@given(st.lists(st.floats(min_value=1e-9, max_value=1e9), min_size=2))
+def test_neighbours_among_believed_prices_are_within_the_factor(prices: list[float]) -> None:
+    """Whatever comes, no client sees a leap beyond the factor within the hour."""
+    tickers = Tickers()
+    made = [tickers.quote(ticker(price=f"{price:.12f}", sequence=0), NOON) for price in prices]
+    believed = [told.price for told in made if told]
+    assert believed[0] == pytest.approx(prices[0], abs=1e-12)
+    for before, after in pairwise(believed):
+        assert before / ABSURD_FACTOR <= after <= before * ABSURD_FACTOR
+    assert len(believed) + tickers.refused["absurd"] == len(prices)
+
+
+def test_products_no_longer_followed_are_named_and_forgotten() -> None:
+    """What is gone is told once."""
+    tickers = Tickers()
+    assert tickers.quote(ticker(), NOON)
+    assert tickers.keep_only(["BTC/USD"]) == ["BAND/GBP"]
+    assert tickers.keep_only([]) == []
