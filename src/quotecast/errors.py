@@ -47,6 +47,17 @@ class ProviderMissing(QuotecastError):  # noqa: N818 - reads as what it says
         super().__init__(f"No provider configured for {group}")
 
 
+class NoData(QuotecastError):  # noqa: N818 - reads as what it says
+    """The feed has not delivered anything yet."""
+
+    status = 503
+    code = "no_data"
+    retry_after = 1.0
+
+    def __init__(self, feed: str) -> None:
+        super().__init__(f"No data yet for {feed}")
+
+
 class UpstreamError(QuotecastError):
     """An upstream failed: refused, timed out, or sent what cannot be read.
 

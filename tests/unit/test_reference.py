@@ -1,6 +1,5 @@
 """The packaged tables of instruments."""
 
-# ruff: noqa: RUF001 - the dotless i is a letter of Turkish
 
 import csv
 import math

@@ -55,6 +55,11 @@ class RedisBus:
         """Closes every connection."""
         await self._redis.aclose()
 
+    async def ping(self) -> str:
+        """Says `ok`, or raises BusError."""
+        await _deadline(self._redis.ping())
+        return "ok"
+
     async def hold(self, feed: Feed, owner: str, milliseconds: int) -> bool:
         """See Writer."""
         return bool(await _deadline(self._hold(keys=[self._key(feed, "lease")], args=[owner, milliseconds])))

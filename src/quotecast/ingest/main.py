@@ -59,4 +59,4 @@ def _introduction(providers: list[QuoteProvider]) -> str:
     feeds = ", ".join(f"{provider.feed} from {provider.name}" for provider in providers) or "no feed"
     simulated = [provider.feed for provider in providers if provider.simulated]
     note = f"; simulated data: {', '.join(simulated)}" if simulated else ""
-    return f"ingest {os.getpid()}: {feeds}{note}"
+    return f"ingest of {feeds}{note}"

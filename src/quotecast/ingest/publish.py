@@ -109,8 +109,10 @@ class Leader:
     async def _begin(self) -> None:
         snapshot = self._ledger.begin(new_epoch(self._clock()), self._info())
         log.info("new epoch", feed=self._feed, epoch=snapshot.epoch, symbols=len(snapshot.entries))
-        if not await self._bus.begin(self._owner, snapshot):
-            raise LeaseLostError
+        # A Redis that lost its data lost the lease too: then it is free, and still ours to take.
+        while not await self._bus.begin(self._owner, snapshot):
+            if not await self._bus.hold(self._feed, self._owner, lease.LEASE_MILLISECONDS):
+                raise LeaseLostError
 
     async def _beat(self) -> None:
         if not self._ledger.epoch:

@@ -1,0 +1,102 @@
+"""Whose request it is, by network address."""
+
+import ipaddress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+Scope = Mapping[str, Any]
+
+#: The identity of every client without an address: Unix sockets and servers that do not tell.
+NOWHERE: Final = "local"
+
+#: Hops of X-Forwarded-For that are looked at, from the right.
+_MAX_HOPS: Final = 32
+
+
+def networks(texts: Iterable[str]) -> tuple[Network, ...]:
+    """Addresses and networks as written in settings. Raises ValueError for anything else."""
+    return tuple(ipaddress.ip_network(text, strict=False) for text in texts)
+
+
+@lru_cache(maxsize=4096)
+def parse(text: str) -> Address | None:
+    """An address as servers and proxies write it: with or without brackets, port or zone.
+
+    An IPv4 address inside an IPv6 one is that IPv4 address. Returns None for anything else.
+    """
+    text = text.strip()
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        address = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def client_address(scope: Scope, trusted: Sequence[Network]) -> Address | None:
+    """The peer, or behind a trusted proxy the right-most hop of X-Forwarded-For that is not trusted.
+
+    When a trusted proxy forwards no address, or one that cannot be read, it is the peer after all:
+    what stands left of an unreadable hop may be the client's invention. When all hops are trusted it is
+    the first. None when the server does not know the peer's address.
+    """
+    peer = _peer(scope)
+    if peer is None or not _within(peer, trusted):
+        return peer
+    address = peer
+    for hop in _hops(scope):
+        forwarded = parse(hop)
+        if forwarded is None:
+            return peer
+        address = forwarded
+        if not _within(address, trusted):
+            break
+    return address
+
+
+def identity(address: Address | None) -> str:
+    """What a client is counted under: its IPv4 address, or the /64 in which it may choose its IPv6 one."""
+    if address is None:
+        return NOWHERE
+    if address.version == 4:
+        return str(address)
+    return f"{ipaddress.IPv6Address(int(address) >> 64 << 64)}/64"
+
+
+def identify_by_address(trusted_proxies: Iterable[str]) -> Callable[[Scope], str]:
+    """A function from a request's scope to the identity that the limiter counts it under."""
+    trusted = networks(trusted_proxies)
+
+    @lru_cache(maxsize=4096)
+    def known(peer: str) -> tuple[str, bool]:
+        address = parse(peer)
+        return identity(address), address is not None and _within(address, trusted)
+
+    def identify(scope: Scope) -> str:
+        client = scope.get("client")
+        name, is_proxy = known(client[0] if client else "")
+        return identity(client_address(scope, trusted)) if is_proxy else name
+
+    return identify
+
+
+def _peer(scope: Scope) -> Address | None:
+    client = scope.get("client")
+    return parse(client[0]) if client else None
+
+
+def _within(address: Address, trusted: Sequence[Network]) -> bool:
+    return any(address in network for network in trusted)
+
+
+def _hops(scope: Scope) -> list[str]:
+    """The nearest first; what lies further off than anybody's chain of proxies stays one unreadable hop."""
+    lines = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
+    chain = b",".join(lines).decode("latin-1")
+    return chain.rsplit(",", _MAX_HOPS)[::-1] if chain.strip() else []

@@ -1,0 +1,151 @@
+"""Successful answers: bodies encoded beforehand, entity tags, conditional and compressed forms."""
+
+import gzip
+import hashlib
+from collections.abc import Callable, Iterable
+from functools import cached_property, lru_cache
+from typing import Final
+
+from litestar.response.base import ASGIResponse
+from litestar.types import Receive, Scope, Send
+
+from quotecast.feed.mirror import Entry, Mirror
+from quotecast.market import codec
+
+Header = tuple[bytes, bytes]
+
+JSON: Final = b"application/json"
+CACHE_QUOTES: Final = b"public, max-age=1"
+CACHE_LISTS: Final = b"public, max-age=3600"
+CACHE_NOTHING: Final = b"no-store"
+
+#: Below this a compressed body saves nothing worth the work.
+_COMPRESSED_FROM: Final = 1024
+_VARY: Final = (b"vary", b"Accept-Encoding")
+
+
+class Document:
+    """A body that many clients share: tagged and compressed at most once, when first asked for so."""
+
+    def __init__(self, body: bytes, media_type: bytes = JSON) -> None:
+        self.body = body
+        self.media_type = media_type
+
+    @cached_property
+    def tag(self) -> bytes:
+        """A weak entity tag made from the content."""
+        return content_tag(self.body)
+
+    @cached_property
+    def gzipped(self) -> bytes:
+        """The body in gzip's fastest form: bodies of quotes live for a moment."""
+        return gzip.compress(self.body, compresslevel=1, mtime=0)
+
+
+class Answer(ASGIResponse):
+    """A status, prepared headers and bytes, sent as they are.
+
+    A tagged answer is 304 when the client's `If-None-Match` holds its tag. A document is sent gzipped
+    to clients that accept it.
+    """
+
+    __slots__ = ("_document", "_headers", "_tag")
+
+    def __init__(
+        self, body: bytes | Document, headers: Iterable[Header], *, tag: bytes | None, status: int = 200
+    ) -> None:
+        # What the base class prepares, this one has already; its constructor is the slow part.
+        self._document = body if isinstance(body, Document) else None
+        self.body = body if isinstance(body, bytes) else body.body
+        self.status_code = status
+        self._headers = [*headers]
+        self._tag = tag
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI
+        """Sends the form that fits the request."""
+        condition, encodings = _negotiation(scope["headers"])
+        headers, body, status = self._headers, self.body, self.status_code
+        if self._document is not None and len(body) >= _COMPRESSED_FROM:
+            headers.append(_VARY)
+            if accepts_gzip(encodings):
+                body = self._document.gzipped
+                headers.append((b"content-encoding", b"gzip"))
+        if condition and self._tag is not None and _matches(condition, self._tag):
+            status, body = 304, b""
+        else:
+            headers.append((b"content-length", b"%d" % len(body)))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+def of_document(document: Document, cache: bytes, *, tag: bytes | None = None) -> Answer:
+    """An answer that stays the same until its content changes."""
+    tag = tag or document.tag
+    headers = [(b"content-type", document.media_type), (b"etag", tag), (b"cache-control", cache)]
+    return Answer(document, headers, tag=tag)
+
+
+def of_quotes(mirror: Mirror, body: bytes | Document, *extra: Header) -> Answer:
+    """An answer that stays the same until the feed's next batch."""
+    headers = mirror.once("headers", lambda: _quote_headers(mirror))
+    return Answer(body, (*headers, *extra), tag=headers[0][1])
+
+
+def everything(mirror: Mirror) -> Document:
+    """All quotes of a feed by key, in the order of the keys; made once per change."""
+    return mirror.once("everything", lambda: Document(quotes_json(mirror.live())))
+
+
+def shared(mirror: Mirror, name: str, make: Callable[[], bytes]) -> Document:
+    """A body derived from a feed's present state; made once per change."""
+    return mirror.once(name, lambda: Document(make()))
+
+
+def quotes_json(entries: Iterable[Entry]) -> bytes:
+    """An object of quotes by key, in the order of the keys."""
+    ordered = sorted((entry.key, entry) for entry in entries)
+    return codec.object_json((key, entry.full_json()) for key, entry in ordered)
+
+
+def content_tag(body: bytes) -> bytes:
+    """A weak entity tag: equal for equal content, on every worker."""
+    return b'W/"%b"' % hashlib.blake2b(body, digest_size=9).hexdigest().encode()
+
+
+@lru_cache(maxsize=64)
+def accepts_gzip(header: bytes) -> bool:
+    """Whether an `Accept-Encoding` admits gzip (RFC 9110, 12.5.3)."""
+    weights = dict(_weighted(part) for part in header.lower().split(b","))
+    return weights.get(b"gzip", weights.get(b"*", 0.0)) > 0
+
+
+def _quote_headers(mirror: Mirror) -> tuple[Header, ...]:
+    tag = b'W/"%b-%d"' % (mirror.mark.epoch.encode(), mirror.mark.seq)
+    return (b"etag", tag), (b"content-type", JSON), (b"cache-control", CACHE_QUOTES)
+
+
+def _negotiation(headers: Iterable[Header]) -> tuple[bytes, bytes]:
+    condition = encodings = b""
+    for name, value in headers:
+        if name == b"if-none-match":
+            condition = b"%b,%b" % (condition, value)
+        elif name == b"accept-encoding":
+            encodings = value
+    return condition, encodings
+
+
+def _matches(condition: bytes, tag: bytes) -> bool:
+    """Weak comparison (RFC 9110, 8.8.3.2); `*` matches whatever there is."""
+    given = {part.strip().removeprefix(b"W/") for part in condition.split(b",")}
+    return b"*" in given or tag.removeprefix(b"W/") in given
+
+
+def _weighted(part: bytes) -> tuple[bytes, float]:
+    coding, _, parameter = part.partition(b";")
+    name, _, weight = parameter.partition(b"=")
+    if name.strip() != b"q":
+        return coding.strip(), 1.0
+    try:
+        return coding.strip(), float(weight)
+    except ValueError:
+        return coding.strip(), 0.0

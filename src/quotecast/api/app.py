@@ -1,0 +1,43 @@
+"""The HTTP application: routes over the parts, and nothing that opens or closes."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from litestar import Litestar
+from litestar.datastructures import State
+from litestar.types import ControllerRouterHandler, Middleware
+
+from quotecast.api import crypto, docs, doviz, health, market
+from quotecast.api.asyncapi import asyncapi_document
+from quotecast.api.docs import Documents
+from quotecast.api.openapi import openapi_document
+from quotecast.api.parts import Parts
+from quotecast.api.problems import exception_handlers
+
+MAX_BODY_BYTES: Final = 80 * 1024
+
+_ROUTERS: Final = (market.ROUTER, crypto.ROUTER, doviz.ROUTER, health.ROUTER, docs.ROUTER)
+
+
+def build_app(
+    parts: Parts,
+    *,
+    extra_handlers: Iterable[ControllerRouterHandler] = (),
+    middleware: Sequence[Middleware] = (),
+) -> Litestar:
+    """The application; `extra_handlers` are served and described like its own.
+
+    It answers HEAD on no route: the edge in front of it makes GET of it.
+    """
+    handlers = [*_ROUTERS, *extra_handlers]
+    documents = Documents.of(openapi_document(handlers), asyncapi_document())
+    return Litestar(
+        handlers,
+        state=State({"parts": parts, "documents": documents}),
+        middleware=middleware,
+        exception_handlers=exception_handlers(),
+        request_max_body_size=MAX_BODY_BYTES,
+        openapi_config=None,
+        # Failures are logged where they are answered.
+        logging_config=None,
+    )

@@ -1,0 +1,97 @@
+"""Quotes and names of crypto pairs."""
+
+from typing import Annotated, Final
+
+from litestar import Router, get
+from litestar.params import PathParameter
+from msgspec import Struct
+
+from quotecast.api import examples
+from quotecast.api.answers import CACHE_LISTS, Answer, everything, of_document, of_quotes, shared
+from quotecast.api.openapi import Reading, answered
+from quotecast.api.parts import HttpRequest, loaded
+from quotecast.errors import SymbolNotFound
+from quotecast.feed.mirror import Mirror
+from quotecast.market import codec
+from quotecast.market.feeds import Feed
+from quotecast.market.quotes import CryptoQuote
+
+Pair = Annotated[
+    str, PathParameter(description="The pair in any case: `BTC%2FUSDT`, `BTC/USDT` or `BTC-USDT`")
+]
+
+
+class CryptoSymbol(Struct, frozen=True):
+    """A pair: `symbol` is its base asset, `quote` what that is priced in."""
+
+    ticker: str
+    symbol: str
+    name: str
+    quote: str
+    exchange: str
+    provider: str
+
+    @classmethod
+    def of(cls, quote: CryptoQuote) -> "CryptoSymbol":
+        """What the quote is a quote of."""
+        priced_in = quote.ticker.partition("/")[2]
+        return cls(quote.ticker, quote.symbol, quote.name, priced_in, quote.exchange, quote.provider)
+
+
+@get(
+    "/quotes",
+    sync_to_thread=False,
+    summary="Quotes of all pairs",
+    operation_class=Reading,
+    responses=answered(dict[str, CryptoQuote], examples.by_key(examples.CRYPTO), "Quotes by pair", 429, 503),
+)
+def quotes(request: HttpRequest) -> Answer:
+    """Changes are over the last 24 hours."""
+    mirror = loaded(request, Feed.CRYPTO)
+    return of_quotes(mirror, everything(mirror))
+
+
+@get(
+    "/quotes/{symbol:path}",
+    sync_to_thread=False,
+    summary="Quote of one pair",
+    operation_class=Reading,
+    responses=answered(CryptoQuote, examples.CRYPTO, "The quote", 404, 429, 503),
+)
+def quote(request: HttpRequest, symbol: Pair) -> Answer:
+    """The slash of the pair may be encoded, plain, or a dash."""
+    mirror = loaded(request, Feed.CRYPTO)
+    # A parameter that may hold slashes comes with one in front.
+    entry = mirror.find(symbol.removeprefix("/"))
+    if entry is None:
+        raise SymbolNotFound
+    return of_quotes(mirror, entry.full_json())
+
+
+@get(
+    "/symbols",
+    sync_to_thread=False,
+    summary="All pairs",
+    operation_class=Reading,
+    responses=answered(
+        list[CryptoSymbol],
+        [CryptoSymbol.of(examples.CRYPTO)],
+        "The pairs in alphabetical order",
+        429,
+        503,
+    ),
+)
+def symbols(request: HttpRequest) -> Answer:
+    """What may be asked for, in alphabetical order."""
+    mirror = loaded(request, Feed.CRYPTO)
+    return of_document(shared(mirror, "symbols", lambda: _symbols(mirror)), CACHE_LISTS)
+
+
+def _symbols(mirror: Mirror) -> bytes:
+    known = sorted(mirror.quotes().items())
+    return codec.encode_json([CryptoSymbol.of(quote) for _, quote in known if isinstance(quote, CryptoQuote)])
+
+
+ROUTER: Final = Router(
+    "/api/crypto", route_handlers=[quotes, quote, symbols], tags=["Crypto"], opt={"limit": "crypto"}
+)

@@ -1,0 +1,122 @@
+"""Turkish currency, gold and precious-metal quotes, by symbol and by category."""
+
+from typing import Annotated, Any, Final
+
+from litestar import Router, get
+from litestar.params import FromPath, QueryParameter
+from msgspec import Struct
+
+from quotecast.api import examples
+from quotecast.api.answers import (
+    CACHE_LISTS,
+    Answer,
+    everything,
+    of_document,
+    of_quotes,
+    quotes_json,
+    shared,
+)
+from quotecast.api.openapi import Reading, answered
+from quotecast.api.parts import HttpRequest, loaded
+from quotecast.errors import InvalidValue, SymbolNotFound
+from quotecast.feed.mirror import Mirror
+from quotecast.market import codec
+from quotecast.market.feeds import Feed
+from quotecast.market.instruments import CATEGORIES
+from quotecast.market.quotes import DovizQuote
+
+Category = Annotated[
+    str | None,
+    QueryParameter(description="Only this category", schema_extra={"enum": [*CATEGORIES]}),
+]
+
+
+class DovizSymbol(Struct, frozen=True):
+    """What may be asked for; `source` names the bank, or the market, whose price it is."""
+
+    symbol: str
+    name: str
+    unit: str
+    source: str
+
+    @classmethod
+    def of(cls, quote: DovizQuote) -> "DovizSymbol":
+        """What the quote is a quote of."""
+        return cls(quote.symbol, quote.name, quote.unit, quote.source)
+
+
+@get(
+    "/quotes",
+    sync_to_thread=False,
+    summary="Quotes of everything, or of one category",
+    operation_class=Reading,
+    responses=answered(
+        dict[str, DovizQuote], examples.by_key(examples.DOVIZ), "Quotes by symbol", 422, 429, 503
+    ),
+)
+def quotes(request: HttpRequest, category: Category = None) -> Answer:
+    """Currencies, gold, silver, precious metals and the index."""
+    mirror = loaded(request, Feed.DOVIZ)
+    if category is None:
+        return of_quotes(mirror, everything(mirror))
+    wanted = category.strip().lower()
+    if wanted not in CATEGORIES:
+        raise InvalidValue("category", f"One of {', '.join(CATEGORIES)}")
+    return of_quotes(mirror, shared(mirror, wanted, lambda: _quotes_of(mirror, wanted)))
+
+
+@get(
+    "/quotes/{symbol:str}",
+    sync_to_thread=False,
+    summary="Quote of one symbol",
+    operation_class=Reading,
+    responses=answered(DovizQuote, examples.DOVIZ, "The quote", 404, 429, 503),
+)
+def quote(request: HttpRequest, symbol: FromPath[str]) -> Answer:
+    """An ISO code (`USD`), a slug (`gram-altin`) or a bank's ticker (`akbank-USD`), in any case."""
+    mirror = loaded(request, Feed.DOVIZ)
+    entry = mirror.find(symbol)
+    if entry is None:
+        raise SymbolNotFound
+    return of_quotes(mirror, entry.full_json())
+
+
+@get(
+    "/symbols",
+    sync_to_thread=False,
+    summary="All symbols by category",
+    operation_class=Reading,
+    responses=answered(
+        dict[str, list[DovizSymbol]],
+        {category: [] for category in CATEGORIES} | {"gold": [DovizSymbol.of(examples.DOVIZ)]},
+        "Every category, also those without symbols",
+        429,
+        503,
+    ),
+)
+def symbols(request: HttpRequest) -> Answer:
+    """What may be asked for, the tickers of single banks among it."""
+    mirror = loaded(request, Feed.DOVIZ)
+    return of_document(shared(mirror, "symbols", lambda: _symbols(mirror)), CACHE_LISTS)
+
+
+def _quotes_of(mirror: Mirror, category: str) -> bytes:
+    return quotes_json(
+        entry
+        for entry in mirror.live()
+        if isinstance(entry.quote, DovizQuote) and entry.quote.category == category
+    )
+
+
+def _symbols(mirror: Mirror) -> bytes:
+    known: list[Any] = [quote for _, quote in sorted(mirror.quotes().items())]
+    listing = {
+        category: [DovizSymbol.of(quote) for quote in known if quote.category == category]
+        for category in CATEGORIES
+    }
+    return codec.encode_json(listing)
+
+
+ROUTER: Final = Router(
+    "/api/doviz", route_handlers=[quotes, quote, symbols], tags=["Doviz"], opt={"limit": "doviz"}
+)

@@ -1,0 +1,179 @@
+"""The outermost layer of the API: request ids, CORS, security headers, HEAD, and who may open a feed."""
+
+import asyncio
+import os
+import re
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any, Final
+
+from litestar.exceptions import HTTPException
+
+from quotecast.api.cors import ANY, CorsPolicy, Headers
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+#: Any, because frameworks type their events more narrowly than ASGI does.
+App = Callable[[Any, Any, Any], Awaitable[None]]
+
+#: Where routes find the request's id, and the server's own channel under whatever wraps it.
+REQUEST_ID: Final = "quotecast.request_id"
+SERVER_SEND: Final = "quotecast.send"
+SERVER_RECEIVE: Final = "quotecast.receive"
+
+ACCOUNT_PATHS: Final = ("/api/auth", "/api/portfolio", "/api/watchlist", "/api/terminal")
+DOCS_PATH: Final = "/api/docs"
+MAX_PATH_LENGTH: Final = 1024
+
+_MAX_ID_LENGTH: Final = 64
+_ID_CHARACTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+_SLASHES: Final = re.compile("//+")
+
+_SECURITY: Final = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
+_NO_CONTENT_POLICY: Final = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
+_DOCS_POLICY: Final = (
+    b"content-security-policy",
+    b"default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'",
+)
+_METHODS_WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_JSON: Final = [(b"content-type", b"application/json")]
+_NO_STORE: Final = (b"cache-control", b"no-store")
+
+
+class Edge:
+    """ASGI application around the routed one; every HTTP answer leaves through it.
+
+    - `X-Request-ID` is echoed if it is short and harmless, else made; routes find it in the scope.
+    - Public answers may be read from `cors_origins`, those of account routes from `account_origins`.
+    - A preflight is answered here, on every path, and reaches neither routes nor limits.
+    - HEAD is routed as GET and answered without the body.
+    - A body has to arrive within `body_seconds`; past that, who reads it is told 408.
+    - A path that no resource can have is 404 before routing; repeated slashes count as one.
+    - A WebSocket from an origin that is not among `websocket_origins` is refused with 403; a client that
+      is no browser sends none, and is let in. Its scope keeps the server's own send and receive, whose
+      return values the stream handler needs.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        *,
+        cors_origins: Iterable[str],
+        account_origins: Iterable[str],
+        websocket_origins: Iterable[str],
+        body_seconds: float = 10,
+        make_id: Callable[[], bytes] = lambda: os.urandom(8).hex().encode(),
+    ) -> None:
+        cors_origins = tuple(cors_origins)
+        account_methods = "GET, HEAD, POST, PUT, PATCH, DELETE"
+        self._app = app
+        self._make_id = make_id
+        self._body_seconds = body_seconds
+        self._public = CorsPolicy(cors_origins, methods="GET, HEAD", always=[*_SECURITY, _NO_CONTENT_POLICY])
+        self._docs = CorsPolicy(cors_origins, methods="GET, HEAD", always=[*_SECURITY, _DOCS_POLICY])
+        self._account = CorsPolicy(
+            account_origins, methods=account_methods, always=[*_SECURITY, _NO_CONTENT_POLICY, _NO_STORE]
+        )
+        self._websocket_origins = {origin.encode() for origin in websocket_origins}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves one connection of any ASGI type."""
+        if scope["type"] == "http":
+            await self._http(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self._websocket(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path, method = scope["path"], scope["method"]
+        if "//" in path:
+            path = scope["path"] = _SLASHES.sub("/", path)
+        origin, given_id, preflight = _look_through(scope["headers"])
+        request_id = given_id if given_id and is_harmless(given_id) else self._make_id()
+        scope[REQUEST_ID] = request_id.decode()
+        identified = (b"x-request-id", request_id)
+        policy = self._policy(path)
+
+        if preflight and origin and method == "OPTIONS":
+            await _respond(send, 204, [*policy.preflight(origin), identified])
+            return
+        answer = _finished(send, [*policy.answer(origin), identified], bodiless=method == "HEAD")
+        if len(path) > MAX_PATH_LENGTH or not path.isprintable():
+            await _respond(answer, 404, _JSON, b'{"detail":"Not Found"}')
+            return
+        if method == "HEAD":
+            scope["method"] = "GET"
+        elif method in _METHODS_WITH_BODY:
+            receive = _in_time(receive, self._body_seconds)
+        await self._app(scope, receive, answer)
+
+    def _policy(self, path: str) -> CorsPolicy:
+        if path.startswith(ACCOUNT_PATHS):
+            return self._account
+        return self._docs if path.startswith(DOCS_PATH) else self._public
+
+    async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        origin = next((value for name, value in scope["headers"] if name == b"origin"), None)
+        if origin is None or ANY.encode() in self._websocket_origins or origin in self._websocket_origins:
+            scope[SERVER_SEND] = send
+            scope[SERVER_RECEIVE] = receive
+            await self._app(scope, receive, send)
+            return
+        await receive()
+        # Closing what was never accepted is how ASGI refuses a handshake: the server answers 403.
+        await send({"type": "websocket.close", "code": 1008})
+
+
+def _look_through(headers: Iterable[tuple[bytes, bytes]]) -> tuple[bytes | None, bytes | None, bool]:
+    """The origin, the client's request id, and whether a browser asks for permission first."""
+    origin = request_id = None
+    preflight = False
+    for name, value in headers:
+        if name == b"origin":
+            origin = value
+        elif name == b"x-request-id":
+            request_id = value
+        elif name == b"access-control-request-method":
+            preflight = True
+    return origin, request_id, preflight
+
+
+def is_harmless(request_id: bytes) -> bool:
+    """Whether a client's request id may be repeated in headers and logs."""
+    return len(request_id) <= _MAX_ID_LENGTH and not request_id.translate(None, _ID_CHARACTERS)
+
+
+def _finished(send: Send, headers: Headers, *, bodiless: bool) -> Send:
+    """A plain function, so that what the server returns reaches the caller without a coroutine around it."""
+
+    def answer(message: Message) -> Awaitable[None]:
+        if message["type"] == "http.response.start":
+            # A copy: a route may send one prepared list again and again.
+            message["headers"] = [*message["headers"], *headers]
+        elif bodiless:
+            message = {**message, "body": b""}
+        return send(message)
+
+    return answer
+
+
+def _in_time(receive: Receive, seconds: float) -> Receive:
+    deadline = asyncio.get_running_loop().time() + seconds
+
+    async def receive_in_time() -> Message:
+        try:
+            async with asyncio.timeout_at(deadline):
+                return await receive()
+        except TimeoutError:
+            raise HTTPException(status_code=408, detail="Request Timeout") from None
+
+    return receive_in_time
+
+
+async def _respond(send: Send, status: int, headers: Headers, body: bytes = b"") -> None:
+    if body:
+        headers = [*headers, (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

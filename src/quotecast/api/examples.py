@@ -1,0 +1,71 @@
+"""Quotes that the documents show."""
+
+from typing import Any, Final
+
+import msgspec
+
+from quotecast.market.feeds import Feed
+from quotecast.market.quotes import CryptoQuote, DovizQuote, Quote, StockQuote
+
+STOCK: Final = StockQuote(
+    ticker="AAPL",
+    name="Apple Inc.",
+    price=189.84,
+    change=1.22,
+    change_percent=0.65,
+    open=188.9,
+    high=190.32,
+    low=188.19,
+    previous_close=188.62,
+    volume="48425696",
+    sector="Technology",
+    industry="Consumer Electronics",
+    timestamp="2026-11-20T15:30:00.000Z",
+)
+CRYPTO: Final = CryptoQuote(
+    provider="simulator",
+    exchange="Simulated Exchange",
+    ticker="BTC/USDT",
+    name="Bitcoin",
+    symbol="BTC",
+    price=67120.5,
+    bid=67120.4,
+    ask=67120.6,
+    change=812.3,
+    change_percent=1.23,
+    open=66308.2,
+    high=67480.0,
+    low=65990.1,
+    volume=18234.51,
+    timestamp="2026-11-20T15:30:00.000Z",
+)
+DOVIZ: Final = DovizQuote(
+    provider="simulator",
+    symbol="gram-altin",
+    name="Gram Altın",
+    category="gold",
+    source="Serbest Piyasa",
+    unit="gram",
+    currency="TRY",
+    buying=5710.2,
+    selling=5711.4,
+    price=5711.4,
+    change=31.2,
+    change_percent=0.55,
+    open=5680.2,
+    high=5722.0,
+    low=5671.9,
+    previous_close=5680.2,
+    timestamp="2026-11-20T15:30:00.000Z",
+)
+QUOTES: Final[dict[Feed, Quote]] = {Feed.STOCKS: STOCK, Feed.CRYPTO: CRYPTO, Feed.DOVIZ: DOVIZ}
+
+
+def plain(value: Any) -> Any:
+    """The value as a client would parse it from JSON."""
+    return msgspec.to_builtins(value)
+
+
+def by_key(quote: Quote) -> dict[str, Any]:
+    """The object that a route of quotes answers, of one quote."""
+    return {quote.key: plain(quote)}

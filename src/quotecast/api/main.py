@@ -1,0 +1,206 @@
+"""One API worker: a mirror of every feed behind HTTP and WebSocket, on one event loop.
+
+The loop is ours and granian runs inside it: so clients are told and closed before the server stops.
+"""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import uvloop
+from granian.constants import Interfaces
+from granian.server.embed import Server
+
+from quotecast import parent
+from quotecast.api import checks, stream, ticker
+from quotecast.api.addresses import identify_by_address
+from quotecast.api.app import build_app
+from quotecast.api.edge import App, Edge
+from quotecast.api.parts import Parts
+from quotecast.api.stream import Streams
+from quotecast.api.throttle import throttle
+from quotecast.bus.redis import RedisBus
+from quotecast.errors import QuotecastError
+from quotecast.feed.hub import Hub
+from quotecast.feed.mirror import Mirror
+from quotecast.feed.relay import Relay
+from quotecast.limits.window import Window
+from quotecast.market.feeds import Feed
+from quotecast.market.sessions import session_at
+from quotecast.settings import Settings
+from quotecast.telemetry import configure_logs
+
+#: Sockets and requests under way at once; beyond it granian would let clients wait unheard.
+MAX_CONNECTIONS: Final = 65_536
+BACKLOG: Final = 4096
+FIRST_DATA_SECONDS: Final = 5.0
+
+
+class ServerFailedError(QuotecastError):
+    """The HTTP server ended by itself, most often because it could not listen."""
+
+    code = "server"
+
+
+def run(settings: Settings) -> int:
+    """Runs until it is told to stop; the exit code."""
+    configure_logs(level=settings.log_level, as_json=settings.mode == "production")
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve(settings))
+    return 0
+
+
+async def _serve(settings: Settings) -> None:
+    """The composition root: everything is opened here, and closed here in the reverse order."""
+    draining = asyncio.Event()
+    bus = RedisBus(settings.redis_url, settings.redis_prefix)
+    mirrors = {feed: Mirror(feed) for feed in Feed}
+    hubs = {feed: _hub(mirror, settings.heartbeat_ms) for feed, mirror in mirrors.items()}
+    parts = Parts(
+        mirrors=mirrors,
+        providers=_providers(settings),
+        clock=time.time,
+        monotonic=time.monotonic,
+        checks=_checks(bus, settings),
+        draining=draining.is_set,
+    )
+    async with contextlib.AsyncExitStack() as stack:
+        stack.push_async_callback(bus.close)
+        window = await stack.enter_async_context(Window(settings.redis_url, prefix=settings.redis_prefix))
+        streams = _streams(_http(parts, window, settings), hubs, settings)
+        server = _server(_edge(streams, settings), settings)
+        await stack.enter_async_context(_running(Relay(bus, mirrors).run(), ticker.run(hubs.values())))
+        serving = asyncio.create_task(server.serve())
+        await _first_data(parts)
+        parent.announce(_introduction(parts, settings))
+        await _until_stopped(serving)
+        draining.set()
+        await streams.drain()
+        server.stop()  # type: ignore[no-untyped-call]  # granian leaves it unannotated
+        await serving
+
+
+async def _until_stopped(serving: asyncio.Task[None]) -> None:
+    stop = asyncio.create_task(parent.told_to_stop())
+    await asyncio.wait([serving, stop], return_when=asyncio.FIRST_COMPLETED)
+    stop.cancel()
+    if serving.done():
+        raise ServerFailedError("the HTTP server ended; is the port taken?")
+
+
+@contextlib.asynccontextmanager
+async def _running(*loops: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Runs what never ends. If it does all the same, the worker must not live on half dead."""
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(each) for each in loops]
+        yield
+        for task in tasks:
+            task.cancel()
+
+
+async def _first_data(parts: Parts) -> None:
+    """Gives configured feeds a moment, so that a worker that calls itself ready can answer."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + FIRST_DATA_SECONDS
+    feeds = parts.configured()
+    # Once, at the start: not worth an event in the mirror.
+    while loop.time() < deadline and not all(parts.mirrors[feed].loaded for feed in feeds):  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+
+
+def _http(parts: Parts, window: Window, settings: Settings) -> App:
+    identify = identify_by_address(settings.trusted_proxies)
+    limited = throttle(window.check, limits=_limits(settings), identify=identify)
+    app: App = build_app(parts, middleware=[limited] if settings.limits == "on" else [])
+    return app
+
+
+def _streams(http: App, hubs: Mapping[Feed, Hub], settings: Settings) -> Streams:
+    return Streams(
+        http,
+        stream.paths(hubs),
+        heartbeat_ms=settings.heartbeat_ms,
+        sockets_per_worker=settings.sockets_per_worker,
+        sockets_per_address=settings.sockets_per_address,
+        address_of=identify_by_address(settings.trusted_proxies),
+    )
+
+
+def _edge(app: App, settings: Settings) -> Edge:
+    return Edge(
+        app,
+        cors_origins=settings.cors_origins,
+        account_origins=settings.account_origins,
+        websocket_origins=settings.websocket_origins,
+    )
+
+
+def _server(app: App, settings: Settings) -> Server:
+    # Granian says that embedding is experimental; docs/adr/0001 says why we do it all the same.
+    logging.getLogger("_granian").setLevel(logging.ERROR)
+    return Server(
+        app,
+        address=settings.host,
+        port=settings.port,
+        interface=Interfaces.ASGINL,
+        backlog=BACKLOG,
+        backpressure=MAX_CONNECTIONS,
+        log_enabled=False,
+    )
+
+
+def _hub(mirror: Mirror, heartbeat_ms: int) -> Hub:
+    return Hub(
+        mirror,
+        heartbeat_seconds=heartbeat_ms / 1000,
+        clock=time.monotonic,
+        wall_clock=time.time,
+        market=_market_of(mirror),
+    )
+
+
+def _market_of(mirror: Mirror) -> Callable[[], str]:
+    """Whether the venue of a feed is open: only stocks keep hours, and only where the provider does."""
+
+    def market() -> str:
+        keeps_hours = mirror.feed is Feed.STOCKS and not (mirror.info and mirror.info.always_open)
+        closed = keeps_hours and session_at(datetime.now(UTC)) != "regular"
+        return "closed" if closed else "open"
+
+    return market
+
+
+def _checks(bus: RedisBus, settings: Settings) -> dict[str, checks.Check]:
+    return {
+        "redis": checks.remembered(bus.ping),
+        "postgres": checks.remembered(checks.postgres(settings.database_url)),
+    }
+
+
+def _providers(settings: Settings) -> dict[Feed, str]:
+    return {Feed.STOCKS: settings.stocks, Feed.CRYPTO: settings.crypto, Feed.DOVIZ: settings.doviz}
+
+
+def _limits(settings: Settings) -> dict[str, int]:
+    return {
+        "auth": settings.limit_auth,
+        "market": settings.limit_market,
+        "crypto": settings.limit_crypto,
+        "doviz": settings.limit_doviz,
+        "financials": settings.limit_financials,
+        "portfolio": settings.limit_portfolio,
+        "watchlist": settings.limit_watchlist,
+        "terminal": settings.limit_terminal,
+    }
+
+
+def _introduction(parts: Parts, settings: Settings) -> str:
+    served = ", ".join(parts.configured()) or "no feed"
+    infos = {feed: parts.mirrors[feed].info for feed in parts.configured()}
+    simulated = ", ".join(feed for feed, info in infos.items() if info and info.simulated)
+    note = f"; simulated data: {simulated}" if simulated else ""
+    return f"API worker on http://{settings.host}:{settings.port}: {served}{note}"

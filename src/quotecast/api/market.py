@@ -1,0 +1,89 @@
+"""Stock quotes, and the state of the market and its feeds."""
+
+from typing import Annotated, Final
+
+from litestar import Router, get
+from litestar.params import FromPath, QueryParameter
+
+from quotecast.api import examples
+from quotecast.api.answers import (
+    CACHE_QUOTES,
+    Answer,
+    Document,
+    content_tag,
+    everything,
+    of_document,
+    of_quotes,
+)
+from quotecast.api.openapi import BatchReading, Reading, answered
+from quotecast.api.parts import HttpRequest, loaded, parts_of
+from quotecast.api.selection import ALL, MAX_SYMBOLS, missing_header, named
+from quotecast.api.status import EXAMPLE, MarketStatus, market_status
+from quotecast.errors import SymbolNotFound
+from quotecast.market import codec
+from quotecast.market.feeds import Feed
+from quotecast.market.quotes import StockQuote
+
+Symbols = Annotated[
+    str,
+    QueryParameter(description=f"Comma-separated tickers in any case, at most {MAX_SYMBOLS}, or `all`"),
+]
+
+
+@get(
+    "/quotes",
+    sync_to_thread=False,
+    summary="Quotes of several stocks, or of all",
+    operation_class=BatchReading,
+    responses=answered(
+        dict[str, StockQuote], examples.by_key(examples.STOCK), "Quotes by ticker", 422, 429, 503
+    ),
+)
+def quotes(request: HttpRequest, symbols: Symbols) -> Answer:
+    """Symbols that nobody knows are left out and named in `X-Missing-Symbols`."""
+    mirror = loaded(request, Feed.STOCKS)
+    names = named(symbols)
+    if names == [ALL]:
+        return of_quotes(mirror, everything(mirror))
+    found = [(name, mirror.find(name)) for name in names]
+    body = codec.object_json([(entry.key, entry.full_json()) for _, entry in found if entry])
+    missing = [name for name, entry in found if not entry]
+    return of_quotes(mirror, body, *([missing_header(missing)] if missing else ()))
+
+
+@get(
+    "/quotes/{symbol:str}",
+    sync_to_thread=False,
+    summary="Quote of one stock",
+    operation_class=Reading,
+    responses=answered(StockQuote, examples.STOCK, "The quote", 404, 429, 503),
+)
+def quote(request: HttpRequest, symbol: FromPath[str]) -> Answer:
+    """The ticker may be in any case."""
+    mirror = loaded(request, Feed.STOCKS)
+    entry = mirror.find(symbol)
+    if entry is None:
+        raise SymbolNotFound
+    return of_quotes(mirror, entry.full_json())
+
+
+@get(
+    "/status",
+    sync_to_thread=False,
+    summary="State of the market and of the feeds",
+    operation_class=Reading,
+    responses=answered(MarketStatus, EXAMPLE, "The state", 429),
+)
+def status(request: HttpRequest) -> Answer:
+    """Told from this worker's own copy of the feeds; asks no upstream.
+
+    `running` means that every configured feed is live, `down` that none has data.
+    """
+    state = market_status(parts_of(request))
+    body = codec.encode_json(state)
+    return of_document(Document(body), CACHE_QUOTES, tag=content_tag(codec.encode_json(state.lasting())))
+
+
+ROUTER: Final = Router(
+    "/api/market", route_handlers=[quotes, quote, status], tags=["Market"], opt={"limit": "market"}
+)

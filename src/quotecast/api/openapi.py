@@ -1,0 +1,158 @@
+"""What the OpenAPI document says beyond the routes' own signatures: every status, header and example."""
+
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any, Final, cast
+
+from litestar import Litestar
+from litestar.openapi import OpenAPIConfig, ResponseSpec
+from litestar.openapi.spec import (
+    Components,
+    Example,
+    License,
+    OpenAPIHeader,
+    OpenAPIResponse,
+    OpenAPIType,
+    Operation,
+    Reference,
+    Schema,
+    Server,
+    Tag,
+)
+from litestar.types import ControllerRouterHandler
+
+from quotecast.api.examples import plain
+from quotecast.api.problems import FieldProblem, Problem
+from quotecast.market.quotes import QUOTE_TYPES
+
+_TAGS: Final = [
+    Tag("Market", "US stocks: last quotes and the state of the feeds."),
+    Tag("Crypto", "Pairs of crypto assets; changes are over the last 24 hours."),
+    Tag("Doviz", "Turkish currency, gold and precious-metal quotes, those of single banks among them."),
+    Tag("Operations", "For load balancers and operators."),
+    Tag("Reference", "This description, and that of the WebSocket feeds."),
+]
+
+
+def _header(description: str, kind: OpenAPIType = OpenAPIType.STRING) -> OpenAPIHeader:
+    return OpenAPIHeader(schema=Schema(type=kind), description=description)
+
+
+_HEADERS: Final[dict[str, OpenAPIHeader | Reference]] = {
+    "X-Request-ID": _header("The request's own id if it sent one, else a new one; name it in reports."),
+    "X-RateLimit-Limit": _header("Requests per minute, client and path.", OpenAPIType.INTEGER),
+    "X-RateLimit-Remaining": _header("How many more would be admitted now.", OpenAPIType.INTEGER),
+    "X-RateLimit-Reset": _header("Seconds until the next slot is free.", OpenAPIType.INTEGER),
+    "Retry-After": _header("Seconds to wait before trying again.", OpenAPIType.INTEGER),
+    "ETag": _header("Weak tag; send it as If-None-Match. For quotes it names the feed's epoch and seq."),
+    "Cache-Control": _header("How long the answer may be kept."),
+    "X-Missing-Symbols": _header("Comma-separated: the symbols asked for that nobody knows."),
+}
+_LIMITED: Final = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
+_CACHED: Final = ("ETag", "Cache-Control")
+
+
+@dataclass
+class Reading(Operation):
+    """An operation that only reads; its answers bear the headers that their statuses call for."""
+
+    def __post_init__(self) -> None:
+        """Completes what the framework made of the route."""
+        responses = cast("dict[str, OpenAPIResponse]", self.responses or {})
+        # The framework announces its own 400 for bad parameters; here they are 422.
+        responses.pop("400", None)
+        for status, response in responses.items():
+            names = [*self._headers_of(status), *(_LIMITED if "429" in responses else ())]
+            response.headers = {name: Reference(f"#/components/headers/{name}") for name in names}
+
+    def _headers_of(self, status: str) -> list[str]:
+        match status:
+            case "200" | "304":
+                return ["X-Request-ID", *_CACHED]
+            case "429" | "503":
+                return ["X-Request-ID", "Retry-After"]
+            case _:
+                return ["X-Request-ID"]
+
+
+@dataclass
+class BatchReading(Reading):
+    """A reading that names the symbols nobody knows."""
+
+    def _headers_of(self, status: str) -> list[str]:
+        names = super()._headers_of(status)
+        return [*names, "X-Missing-Symbols"] if status == "200" else names
+
+
+def answered(kind: Any, example: Any, description: str, *errors: int) -> dict[int, ResponseSpec]:
+    """The answers of a public route: the good one, not modified, and these errors."""
+    good = described(kind, example, description)
+    return {200: good, 304: _NOT_MODIFIED, **{status: _ERRORS[status] for status in errors}}
+
+
+def described(kind: Any, example: Any, description: str) -> ResponseSpec:
+    """An answer of one kind, with an example."""
+    return ResponseSpec(
+        data_container=kind,
+        generate_examples=False,
+        description=description,
+        examples=[Example(summary="Example", value=plain(example))],
+    )
+
+
+def refused(description: str, *problems: Problem) -> ResponseSpec:
+    """An error answer with an example for each problem."""
+    return ResponseSpec(
+        data_container=Problem,
+        generate_examples=False,
+        description=description,
+        examples=[Example(summary=each.detail, value=plain(each)) for each in problems],
+    )
+
+
+_QUOTE_SCHEMAS: Final = [kind.__name__ for kind in QUOTE_TYPES.values()]
+
+_NOT_MODIFIED: Final = ResponseSpec(data_container=None, description="Nothing changed since the tag given")
+_ID: Final = "1f0c9b3aa2d84e57"
+_INVALID: Final = [FieldProblem("symbols", "Name at least one symbol, or all")]
+_ERRORS: Final = {
+    404: refused("Nobody knows the symbol", Problem("Symbol not found", "symbol_not_found", _ID)),
+    422: refused("A value is out of bounds", Problem("Invalid symbols", "invalid", _ID, _INVALID)),
+    429: refused("The limit of this client and path is used up", Problem("Too Many Requests")),
+    503: refused(
+        "The feed has no data yet, or no provider",
+        Problem("No data yet for stocks", "no_data", _ID),
+        Problem("No provider configured for stocks", "no_provider", _ID),
+    ),
+}
+
+
+def openapi_document(handlers: list[ControllerRouterHandler]) -> dict[str, Any]:
+    """The OpenAPI document of the routes.
+
+    It is written by an application of its own: one that serves has pages of the framework's beside it.
+    """
+    app = Litestar(handlers, openapi_config=_config(), logging_config=None)
+    document = app.openapi_schema.to_schema()
+    for name in _QUOTE_SCHEMAS:
+        # Defaults are for who makes a quote: an answer holds every field.
+        schema = document["components"]["schemas"][name]
+        schema["required"] = list(schema["properties"])
+    return document
+
+
+def _config() -> OpenAPIConfig:
+    return OpenAPIConfig(
+        title="quotecast",
+        version=version("quotecast"),
+        summary="Self-hosted market data",
+        description=(
+            "Live quotes of US stocks, crypto pairs, and Turkish currency and metals. The WebSocket feeds "
+            "are described at `/api/asyncapi.json`. HEAD is answered wherever GET is."
+        ),
+        license=License(name="MIT", identifier="MIT"),
+        servers=[Server(url="/")],
+        tags=_TAGS,
+        components=Components(headers=_HEADERS),
+        use_handler_docstrings=True,
+    )

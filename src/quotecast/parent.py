@@ -1,0 +1,62 @@
+"""A process's link to the `quotecast up` that started it: one socket, inherited.
+
+Over it the child says, once, that it is ready; at its end the child sees that its parent is gone, even
+if the parent was killed. (Linux could send a signal at a parent's death, macOS could not.) Run by hand,
+a process has no such link: it tells the terminal, and nobody's death ends it.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import sys
+from typing import Final
+
+#: Holds the socket's descriptor. The leading underscore keeps it apart from the settings.
+VARIABLE: Final = "_QUOTECAST_PARENT"
+
+
+def announce(line: str) -> None:
+    """Says that this process is ready, and in one line where it listens, what it serves, if it is simulated.
+
+    Call it once. Never raises: a parent that is gone is noticed by `gone`.
+    """
+    link = _link()
+    if link is None:
+        sys.stderr.write(line + "\n")
+        return
+    with link, contextlib.suppress(OSError):
+        link.sendall(line.encode() + b"\n")
+
+
+async def gone() -> None:
+    """Returns when the `up` that started this process has ended; never, if none did."""
+    link = _link()
+    if link is None:
+        await asyncio.Event().wait()
+        return
+    with link, contextlib.suppress(ConnectionError):
+        link.setblocking(False)
+        # The parent never writes: whatever this returns is the end.
+        await asyncio.get_running_loop().sock_recv(link, 1)
+
+
+async def told_to_stop() -> None:
+    """Returns at SIGTERM, at SIGINT, or when the parent is gone, whichever comes first."""
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    orphaned = asyncio.create_task(gone())
+    orphaned.add_done_callback(lambda _: stop.set())
+    try:
+        await stop.wait()
+    finally:
+        orphaned.cancel()
+
+
+def _link() -> socket.socket | None:
+    descriptor = os.environ.get(VARIABLE)
+    # A duplicate, so that closing it here leaves the inherited one as it is.
+    return socket.socket(fileno=os.dup(int(descriptor))) if descriptor else None

@@ -1,0 +1,103 @@
+"""Quotes, mirrors and whole applications made for tests."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import httpx
+
+from market_made import INFO, pair, stock
+from quotecast.api.app import build_app
+from quotecast.api.edge import Edge
+from quotecast.api.parts import Parts
+from quotecast.bus.base import FeedInfo, Snapshot, Stored
+from quotecast.feed.mirror import Mirror
+from quotecast.market.feeds import Feed
+from quotecast.market.quotes import DovizQuote, Quote
+
+EPOCH = "0000000000aa00000001"
+#: A Friday, 10:30 in New York.
+NOW = 1_795_188_600.0
+MONOTONIC = 1000.0
+
+STOCKS = [stock("MSFT"), stock("AAPL"), stock("BRK.B")]
+PAIRS = [pair("ETH/USDT"), pair("BTC/USDT")]
+
+
+def doviz(symbol: str, category: str, source: str = "Serbest Piyasa") -> DovizQuote:
+    return DovizQuote(
+        provider="test",
+        symbol=symbol,
+        name=f"The {symbol}",
+        category=category,
+        source=source,
+        unit="gram",
+        currency="TRY",
+        buying=41.0,
+        selling=42.0,
+        price=42.0,
+        change=0.5,
+        change_percent=1.2,
+        timestamp="2026-11-20T15:00:00.000Z",
+    )
+
+
+DOVIZ = [
+    doviz("USD", "currency"),
+    doviz("akbank-USD", "currency", "Akbank"),
+    doviz("gram-altin", "gold"),
+    doviz("gumus", "silver"),
+]
+
+
+def snapshot_of(
+    feed: Feed, quotes: Iterable[Quote], *, epoch: str = EPOCH, seq: int = 7, info: FeedInfo = INFO
+) -> Snapshot:
+    return Snapshot(feed, epoch, seq, info, {quote.key: Stored(seq, seq, quote) for quote in quotes})
+
+
+def mirror_of(feed: Feed, quotes: Iterable[Quote], *, info: FeedInfo = INFO) -> Mirror:
+    """A mirror that has just heard from the bus."""
+    mirror = Mirror(feed)
+    mirror.load(snapshot_of(feed, quotes, info=info))
+    mirror.heard_at = MONOTONIC
+    return mirror
+
+
+def full_mirrors() -> dict[Feed, Mirror]:
+    return {
+        Feed.STOCKS: mirror_of(Feed.STOCKS, STOCKS),
+        Feed.CRYPTO: mirror_of(Feed.CRYPTO, PAIRS),
+        Feed.DOVIZ: mirror_of(Feed.DOVIZ, DOVIZ),
+    }
+
+
+def empty_mirrors() -> dict[Feed, Mirror]:
+    return {feed: Mirror(feed) for feed in Feed}
+
+
+def parts(mirrors: dict[Feed, Mirror], **other: Any) -> Parts:
+    given: dict[str, Any] = {
+        "providers": dict.fromkeys(Feed, "simulator"),
+        "clock": lambda: NOW,
+        "monotonic": lambda: MONOTONIC,
+        "checks": {},
+        "draining": lambda: False,
+    }
+    return Parts(mirrors=mirrors, **(given | other))
+
+
+def edge_of(parts: Parts, **app: Any) -> Edge:
+    """The application behind its edge, as it is served."""
+    return Edge(build_app(parts, **app), cors_origins=["*"], account_origins=[], websocket_origins=["*"])
+
+
+def client_to(edge: Edge) -> httpx.AsyncClient:
+    """A client that accepts no compression unless it is told to."""
+    transport = httpx.ASGITransport(app=edge)
+    return httpx.AsyncClient(
+        transport=transport, base_url="http://quotecast", headers={"accept-encoding": "identity"}
+    )
+
+
+def client_of(parts: Parts, **app: Any) -> httpx.AsyncClient:
+    return client_to(edge_of(parts, **app))

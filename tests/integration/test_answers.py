@@ -1,0 +1,114 @@
+"""Answers that are not sent again, are sent compressed, or without their body."""
+
+import gzip
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from factories import EPOCH, client_of, client_to, edge_of, full_mirrors, parts, snapshot_of
+from market_made import stock
+from quotecast.api.answers import accepts_gzip, everything
+from quotecast.api.edge import Edge
+from quotecast.market.feeds import Feed
+
+TAG = f'W/"{EPOCH}-7"'
+
+LISTS = ["/api/market/quotes?symbols=all", "/api/crypto/quotes", "/api/doviz/quotes"]
+SINGLES = ["/api/market/quotes/AAPL", "/api/crypto/quotes/BTC-USDT", "/api/doviz/quotes/gram-altin"]
+NAMES = ["/api/crypto/symbols", "/api/doviz/symbols"]
+OTHERS = ["/api/market/status", "/api/health", "/api/ready", "/api/openapi.json", "/api/asyncapi.json"]
+
+
+@pytest.fixture(scope="module")
+def full() -> Edge:
+    return edge_of(parts(full_mirrors()))
+
+
+@pytest_asyncio.fixture
+async def client(full: Edge) -> AsyncIterator[httpx.AsyncClient]:
+    async with client_to(full) as client:
+        yield client
+
+
+@pytest.mark.parametrize("path", LISTS + SINGLES)
+async def test_quotes_are_tagged_with_the_feeds_epoch_and_seq(client: httpx.AsyncClient, path: str) -> None:
+    answer = await client.get(path)
+    assert answer.headers["etag"] == TAG
+    assert answer.headers["cache-control"] == "public, max-age=1"
+
+
+@pytest.mark.parametrize("path", NAMES)
+async def test_lists_of_names_may_be_kept_for_an_hour(client: httpx.AsyncClient, path: str) -> None:
+    answer = await client.get(path)
+    assert answer.headers["cache-control"] == "public, max-age=3600"
+
+
+@pytest.mark.parametrize("path", LISTS + SINGLES + NAMES + OTHERS)
+@pytest.mark.parametrize("form", ["{0}", '"other", {0}', "*", "{1}"])
+async def test_what_the_client_has_is_not_sent_again(client: httpx.AsyncClient, path: str, form: str) -> None:
+    """Every public answer has a weak tag; lists of tags, `*` and the strong form match too."""
+    tag = (await client.get(path)).headers["etag"]
+    assert tag.startswith('W/"')
+    condition = form.format(tag, tag.removeprefix("W/"))
+    answer = await client.get(path, headers={"if-none-match": condition})
+    assert (answer.status_code, answer.content) == (304, b"")
+    assert answer.headers["etag"] == tag
+    assert "cache-control" in answer.headers
+
+
+async def test_a_change_is_sent_again() -> None:
+    """The next batch has another tag, though the quote may be the same."""
+    mirrors = full_mirrors()
+    async with client_of(parts(mirrors)) as client:
+        before = await client.get(LISTS[0])
+        mirrors[Feed.STOCKS].load(snapshot_of(Feed.STOCKS, [stock("AAPL", price=1.5)], seq=8))
+        after = await client.get(LISTS[0], headers={"if-none-match": before.headers["etag"]})
+    assert after.status_code == 200
+    assert after.headers["etag"] == f'W/"{EPOCH}-8"'
+    assert {key: quote["price"] for key, quote in after.json().items()} == {"AAPL": 1.5}
+
+
+async def test_a_large_shared_body_is_compressed_once() -> None:
+    """The same compressed bytes go to everybody until the feed changes; others get it as it is."""
+    mirrors = full_mirrors()
+    mirrors[Feed.STOCKS].load(snapshot_of(Feed.STOCKS, [stock(f"S{n}") for n in range(50)], seq=8))
+    async with client_of(parts(mirrors)) as client:
+        packed = await client.get(LISTS[0], headers={"accept-encoding": "br, gzip"})
+        document = everything(mirrors[Feed.STOCKS])
+        again = await client.get(LISTS[0], headers={"accept-encoding": "gzip"})
+        plain = await client.get(LISTS[0], headers={"accept-encoding": "gzip;q=0, *"})
+    assert packed.headers["content-encoding"] == "gzip"
+    assert int(packed.headers["content-length"]) == len(document.gzipped) < len(plain.content)
+    assert "content-encoding" not in plain.headers
+    assert {packed.headers["vary"], plain.headers["vary"]} == {"Accept-Encoding"}
+    assert everything(mirrors[Feed.STOCKS]) is document
+    assert packed.content == again.content == plain.content == gzip.decompress(document.gzipped)
+
+
+@pytest.mark.parametrize("path", LISTS + SINGLES + NAMES + OTHERS + ["/api/docs"])
+async def test_head_is_get_without_the_body(client: httpx.AsyncClient, path: str) -> None:
+    whole, head = await client.get(path), await client.head(path)
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-length"] == str(len(whole.content))
+    assert head.headers.get("etag") == whole.headers.get("etag")
+
+
+@pytest.mark.parametrize(
+    ("header", "accepted"),
+    [
+        (b"", False),
+        (b"gzip", True),
+        (b"br, GZIP;q=0.5", True),
+        (b"*", True),
+        (b"gzip;q=0, *", False),
+        (b"gzip; q=0.0", False),
+        (b"gzip;q=high", False),
+        (b"identity", False),
+        (b"br;q=1, *;q=0", False),
+    ],
+)
+def test_gzip_is_sent_to_those_who_accept_it(header: bytes, accepted: bool) -> None:  # noqa: FBT001 - a case
+    """A coding named is judged by its own weight, else by that of `*`."""
+    assert accepts_gzip(header) is accepted

@@ -1,0 +1,179 @@
+"""The OpenAPI document, the page that shows it, and the routes that are served agree."""
+
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+from litestar.routes import HTTPRoute
+
+from factories import client_to, edge_of, full_mirrors, parts
+from quotecast.api.app import build_app
+from quotecast.api.edge import Edge
+
+PATHS = {
+    "/api/market/quotes": "market",
+    "/api/market/quotes/{symbol}": "market",
+    "/api/market/status": "market",
+    "/api/crypto/quotes": "crypto",
+    "/api/crypto/quotes/{symbol}": "crypto",
+    "/api/crypto/symbols": "crypto",
+    "/api/doviz/quotes": "doviz",
+    "/api/doviz/quotes/{symbol}": "doviz",
+    "/api/doviz/symbols": "doviz",
+    "/api/health": None,
+    "/api/ready": None,
+    "/api/openapi.json": None,
+    "/api/asyncapi.json": None,
+}
+HIDDEN = {"/api/docs", "/api/docs/{name}"}
+
+
+@pytest.fixture(scope="module")
+def edge() -> Edge:
+    return edge_of(parts(full_mirrors()))
+
+
+@pytest_asyncio.fixture
+async def client(edge: Edge) -> AsyncIterator[httpx.AsyncClient]:
+    async with client_to(edge) as client:
+        yield client
+
+
+@pytest_asyncio.fixture
+async def document(client: httpx.AsyncClient) -> dict[str, Any]:
+    document: dict[str, Any] = (await client.get("/api/openapi.json")).json()
+    return document
+
+
+def served() -> dict[str, Any]:
+    """Handlers of GET by path."""
+    app = build_app(parts(full_mirrors()))
+    return {
+        route.path_format: route.route_handler_map["GET"][0]
+        for route in app.routes
+        if isinstance(route, HTTPRoute)
+    }
+
+
+async def test_what_is_served_is_described(document: dict[str, Any]) -> None:
+    """Every route but the page's own files, and nothing else."""
+    assert set(served()) == set(PATHS) | HIDDEN
+    assert set(document["paths"]) == set(PATHS)
+    assert all(set(item) == {"get"} for item in document["paths"].values())
+
+
+def test_every_group_has_its_limit() -> None:
+    """Health, readiness and the documents have none."""
+    assert {path: handler.opt.get("limit") for path, handler in served().items()} == PATHS | dict.fromkeys(
+        HIDDEN
+    )
+
+
+async def test_every_operation_is_complete(document: dict[str, Any]) -> None:
+    """A summary, a description, one tag that is explained, and an id of its own."""
+    operations = [item["get"] for item in document["paths"].values()]
+    tags = {tag["name"] for tag in document["tags"] if tag["description"]}
+    assert all(each["summary"] and each["description"] for each in operations)
+    assert {each["tags"][0] for each in operations} == tags
+    assert len({each["operationId"] for each in operations}) == len(operations)
+
+
+async def test_every_answer_has_an_example_that_fits(document: dict[str, Any]) -> None:
+    """Errors too; only Not Modified has no body."""
+    for item in document["paths"].values():
+        for status, response in item["get"]["responses"].items():
+            content = response.get("content")
+            assert (status == "304") is (content is None)
+            if content:
+                media = content["application/json"]
+                assert media["examples"]
+                for example in media["examples"].values():
+                    assert_fits(example["value"], media["schema"], document)
+
+
+def assert_fits(value: Any, schema: dict[str, Any], document: dict[str, Any]) -> None:
+    """As far as objects go: required fields are there, unknown ones are not."""
+    if "$ref" in schema:
+        schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    if schema.get("type") == "array":
+        for each in value:
+            assert_fits(each, schema["items"], document)
+    elif "properties" in schema:
+        assert set(schema["required"]) <= set(value) <= set(schema["properties"])
+    elif schema.get("additionalProperties"):
+        for each in value.values():
+            assert_fits(each, schema["additionalProperties"], document)
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_an_operation_names_its_statuses_and_headers(path: str, document: dict[str, Any]) -> None:
+    """Limits are told of where there are any, retrying where it helps, tags where they are sent."""
+    responses = document["paths"][path]["get"]["responses"]
+    assert {"200", "304"} <= set(responses)
+    assert ("429" in responses) is (PATHS[path] is not None)
+    assert ("404" in responses) is path.endswith("{symbol}")
+    assert "400" not in responses
+    for status, response in responses.items():
+        headers = response["headers"]
+        assert "X-Request-ID" in headers
+        assert ("X-RateLimit-Remaining" in headers) is (PATHS[path] is not None)
+        assert ("Retry-After" in headers) is (status in ("429", "503"))
+        assert ("ETag" in headers) is (status in ("200", "304"))
+        assert {name: each["$ref"] for name, each in headers.items()} == {
+            name: f"#/components/headers/{name}" for name in headers
+        }
+    assert set(document["components"]["headers"]) >= set(responses["200"]["headers"])
+
+
+async def test_a_batch_tells_of_missing_symbols(document: dict[str, Any]) -> None:
+    operation = document["paths"]["/api/market/quotes"]["get"]
+    assert "X-Missing-Symbols" in operation["responses"]["200"]["headers"]
+    assert [(each["name"], each["required"]) for each in operation["parameters"]] == [("symbols", True)]
+
+
+@pytest.mark.parametrize(
+    ("name", "tag", "path"),
+    [
+        ("StockQuote", "stock_quote", "/api/market/quotes/AAPL"),
+        ("CryptoQuote", "crypto_quote", "/api/crypto/quotes/BTC-USDT"),
+        ("DovizQuote", "doviz_quote", "/api/doviz/quotes/USD"),
+    ],
+)
+async def test_quotes_are_described_with_their_constant_type(
+    client: httpx.AsyncClient, document: dict[str, Any], name: str, tag: str, path: str
+) -> None:
+    """Exactly the fields that are answered, all of them always there."""
+    schema = document["components"]["schemas"][name]
+    assert schema["properties"]["type"] == {"type": "string", "const": tag}
+    assert set(schema["required"]) == set(schema["properties"]) == set((await client.get(path)).json())
+
+
+async def test_categories_are_an_enumeration(document: dict[str, Any]) -> None:
+    (parameter,) = document["paths"]["/api/doviz/quotes"]["get"]["parameters"]
+    assert parameter["schema"]["enum"] == ["gold", "silver", "precious_metals", "currency", "index"]
+
+
+async def test_the_page_works_from_this_server_alone(client: httpx.AsyncClient) -> None:
+    """Everything that it loads is served here, and no script stands in the page itself."""
+    page = await client.get("/api/docs")
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert "://" not in page.text
+    assert all(not body.strip() for body in re.findall(r"<script[^>]*>(.*?)</script>", page.text, re.DOTALL))
+    loaded = re.findall(r'(?:src|href)="([^"]+)"', page.text)
+    assert {"/api/docs/swagger-ui.css", "/api/docs/swagger-ui-bundle.js", "/api/docs/docs.js"} <= set(loaded)
+    for path in loaded:
+        answer = await client.get(path)
+        assert (answer.status_code, answer.headers["cache-control"]) == (200, "public, max-age=3600")
+
+
+async def test_the_page_is_served_with_either_end(client: httpx.AsyncClient) -> None:
+    """Its links do not depend on the slash."""
+    assert (await client.get("/api/docs/")).content == (await client.get("/api/docs")).content
+
+
+@pytest.mark.parametrize("name", ["swagger-ui.js.map", "index.html", "..%2fdocs.py", "%2e%2e", "docs.py"])
+async def test_no_other_file_is_served(client: httpx.AsyncClient, name: str) -> None:
+    assert (await client.get(f"/api/docs/{name}")).status_code == 404

@@ -1,0 +1,90 @@
+"""The description of the feeds agrees with what the feeds send and understand."""
+
+import inspect
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec.structs import fields
+
+from quotecast.api.asyncapi import asyncapi_document
+from quotecast.feed import frames
+from quotecast.feed.session import Command, Query
+from quotecast.market.feeds import Feed
+
+DOCUMENT = asyncapi_document()
+CHANNELS = [frames.FEED_NAMES[feed] for feed in Feed]
+
+#: What makes frames: the public functions of the module that return the frame's text.
+MAKERS = sorted(
+    name
+    for name, value in vars(frames).items()
+    if inspect.isfunction(value) and not name.startswith("_") and value.__annotations__["return"] is str
+)
+
+
+def resolve(reference: str) -> Any:
+    found: Any = DOCUMENT
+    for part in reference.removeprefix("#/").split("/"):
+        found = found[part]
+    return found
+
+
+def references(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        own = [value["$ref"]] if "$ref" in value else []
+        return own + [each for inner in value.values() for each in references(inner)]
+    return [each for inner in value for each in references(inner)] if isinstance(value, list) else []
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_every_frame_is_described(channel: str) -> None:
+    """A frame that the module learns to make must be told of in the document."""
+    assert {"welcome", "snapshot", "update", "heartbeat"} < set(MAKERS)
+    assert set(DOCUMENT["channels"][channel]["messages"]) == {*MAKERS, "command"}
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("name", [*MAKERS, "command"])
+def test_examples_have_the_fields_of_their_schema(channel: str, name: str) -> None:
+    """All that are required, none that is unknown, and the constant type."""
+    message = DOCUMENT["channels"][channel]["messages"][name]
+    schema = resolve(message["payload"]["$ref"])
+    for payload in [example["payload"] for example in message["examples"]]:
+        assert set(schema["required"]) <= set(payload) <= set(schema["properties"])
+        if name != "command":
+            kind = schema["properties"]["type"]
+            assert payload["type"] == name
+            assert name in (kind.get("const"), *kind.get("enum", ()))
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_examples_of_commands_are_understood(channel: str) -> None:
+    """Every action there is, as the session reads it."""
+    examples = DOCUMENT["channels"][channel]["messages"]["command"]["examples"]
+    commands = [msgspec.convert(example["payload"], Command) for example in examples]
+    assert {command.action for command in commands} == {"subscribe", "unsubscribe", "list", "ping"}
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_the_address_takes_what_the_session_reads(channel: str) -> None:
+    query = DOCUMENT["channels"][channel]["bindings"]["ws"]["query"]
+    assert set(query["properties"]) == {field.name for field in fields(Query)}
+    assert DOCUMENT["channels"][channel]["address"] == f"/api/ws/{channel}"
+
+
+def test_every_reference_leads_somewhere() -> None:
+    """And no schema is there that nothing refers to."""
+    named = references(DOCUMENT)
+    assert all(resolve(reference) for reference in named)
+    prefix = "#/components/schemas/"
+    used = {reference.removeprefix(prefix) for reference in named if reference.startswith(prefix)}
+    assert used == set(DOCUMENT["components"]["schemas"])
+
+
+def test_nothing_internal_is_named() -> None:
+    """Titles and names are the wire's, not the module's private ones."""
+    text = json.dumps(DOCUMENT)
+    assert '"_' not in text
+    assert DOCUMENT["asyncapi"] == "3.0.0"
