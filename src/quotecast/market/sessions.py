@@ -1,0 +1,117 @@
+"""When the US stock market is open: the New York Stock Exchange's calendar, from 1995 on.
+
+Holidays, half days and special closures are those that the `holidays` package knows. Every close that is
+early is at 13:00 since 1995, which is as far back as this calendar is right.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
+from itertools import dropwhile, takewhile
+from typing import Final, Literal
+from zoneinfo import ZoneInfo
+
+from holidays import HALF_DAY, PUBLIC, HolidayBase, financial_holidays
+from msgspec import Struct
+
+Session = Literal["pre", "regular", "post", "closed"]
+
+NEW_YORK: Final = ZoneInfo("America/New_York")
+
+_PRE_OPEN: Final = time(4)
+_OPEN: Final = time(9, 30)
+_CLOSE: Final = time(16)
+_POST_CLOSE: Final = time(20)
+_EARLY_CLOSE: Final = time(13)
+_EARLY_POST_CLOSE: Final = time(17)
+_SATURDAY: Final = 5
+
+
+class TradingDay(Struct, frozen=True):
+    """A day on which the exchange opens, with the limits of its sessions in UTC."""
+
+    date: date
+    pre_open: datetime
+    open: datetime
+    close: datetime
+    post_close: datetime
+
+
+def trading_day(day: date) -> TradingDay | None:
+    """The sessions of a New York date; None on weekends, holidays and special closures."""
+    return _trading_days_of(day.year).get(day)
+
+
+def trading_days_from(day: date) -> Iterator[TradingDay]:
+    """Every trading day on or after the date, ascending, for as long as dates last."""
+    for year in range(day.year, date.max.year + 1):
+        yield from dropwhile(lambda each: each.date < day, _trading_days_of(year).values())
+
+
+def trading_days_until(day: date) -> Iterator[TradingDay]:
+    """Every trading day on or before the date, newest first."""
+    for year in range(day.year, date.min.year, -1):
+        yield from dropwhile(lambda each: each.date > day, reversed(_trading_days_of(year).values()))
+
+
+def trading_days_between(first: date, last: date) -> Iterator[TradingDay]:
+    """Every trading day from the first date to the last, both included, ascending."""
+    return takewhile(lambda each: each.date <= last, trading_days_from(first))
+
+
+def session_at(moment: datetime) -> Session:
+    """The session an aware moment falls into; a session holds its first instant, not its last."""
+    day = trading_day(_local_date(moment))
+    if day is None or not day.pre_open <= moment < day.post_close:
+        return "closed"
+    if moment < day.open:
+        return "pre"
+    return "regular" if moment < day.close else "post"
+
+
+def next_open(moment: datetime) -> datetime:
+    """The first opening of the regular session after an aware moment, in UTC."""
+    return next(day.open for day in trading_days_from(_local_date(moment)) if day.open > moment)
+
+
+def next_close(moment: datetime) -> datetime:
+    """The first close of the regular session after an aware moment, in UTC."""
+    return next(day.close for day in trading_days_from(_local_date(moment)) if day.close > moment)
+
+
+def _local_date(moment: datetime) -> date:
+    if moment.tzinfo is None:
+        raise ValueError("A moment without a time zone falls into no session")
+    return moment.astimezone(NEW_YORK).date()
+
+
+@lru_cache(maxsize=128)
+def _trading_days_of(year: int) -> dict[date, TradingDay]:
+    closed = _nyse(year, PUBLIC)
+    early = _nyse(year, HALF_DAY)
+    return {day: _sessions_of(day, early=day in early) for day in _weekdays_of(year) if day not in closed}
+
+
+def _nyse(year: int, category: str) -> HolidayBase:
+    return financial_holidays("XNYS", years=year, expand=False, language="en_US", categories=(category,))
+
+
+def _weekdays_of(year: int) -> Iterator[date]:
+    first = date(year, 1, 1)
+    days = (date(year, 12, 31) - first).days + 1
+    every_day = (first + timedelta(days=number) for number in range(days))
+    return (day for day in every_day if day.weekday() < _SATURDAY)
+
+
+def _sessions_of(day: date, *, early: bool) -> TradingDay:
+    return TradingDay(
+        date=day,
+        pre_open=_utc(day, _PRE_OPEN),
+        open=_utc(day, _OPEN),
+        close=_utc(day, _EARLY_CLOSE if early else _CLOSE),
+        post_close=_utc(day, _EARLY_POST_CLOSE if early else _POST_CLOSE),
+    )
+
+
+def _utc(day: date, hour: time) -> datetime:
+    return datetime.combine(day, hour, NEW_YORK).astimezone(UTC)

@@ -1,0 +1,62 @@
+"""Bars of every interval, read off the tape."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime
+from itertools import groupby
+from typing import Final, Literal
+
+from msgspec.structs import replace
+
+from quotecast.market.bars import Bar
+from quotecast.providers.simulator.candles import HOUR, MINUTE, Candle, merge
+from quotecast.providers.simulator.hours import local_ordinal, midnight
+from quotecast.providers.simulator.listings import Listing
+from quotecast.providers.simulator.tape import Tape
+
+Interval = Literal["1m", "5m", "15m", "30m", "1h", "4h", "D", "W", "M"]
+
+_MILLISECONDS: Final[dict[str, int]] = {
+    "1m": MINUTE,
+    "5m": 5 * MINUTE,
+    "15m": 15 * MINUTE,
+    "30m": 30 * MINUTE,
+    "1h": HOUR,
+    "4h": 4 * HOUR,
+}
+#: From a date to the first date of its interval, both as ordinals.
+_FIRST_DATE: Final[dict[str, Callable[[int], int]]] = {
+    "D": lambda ordinal: ordinal,
+    "W": lambda ordinal: ordinal - date.fromordinal(ordinal).weekday(),
+    "M": lambda ordinal: date.fromordinal(ordinal).replace(day=1).toordinal(),
+}
+
+
+def bars(tape: Tape, interval: Interval, start: int, end: int) -> Iterator[Bar]:
+    """The bars from the one that holds `start` to the one in progress at `end`, in Unix milliseconds.
+
+    Ascending; the bar in progress shows what had traded by `end`. Bars within a day are counted from local
+    midnight; `D W M` are stamped with local midnight of their first trading day.
+    """
+    size = _MILLISECONDS.get(interval)
+    candles = tape.candles(size, start, end) if size else _from_days(tape, interval, start, end)
+    return (_bar(tape.listing, candle) for candle in candles)
+
+
+def _from_days(tape: Tape, interval: str, start: int, end: int) -> Iterator[Candle]:
+    first_date, zone = _FIRST_DATE[interval], tape.hours.zone
+    begin = midnight(first_date(local_ordinal(start, zone)), zone)
+    for _, group in groupby(tape.days(begin, end), lambda day: first_date(day[0].ordinal)):
+        days = list(group)
+        yield replace(merge(candle for _, candle in days), start=days[0][0].midnight)
+
+
+def _bar(listing: Listing, candle: Candle) -> Bar:
+    scale = listing.scale
+    return Bar(
+        time=f"{datetime.fromtimestamp(candle.start // 1000, UTC):%Y-%m-%dT%H:%M:%SZ}",
+        open=candle.open / scale,
+        high=candle.high / scale,
+        low=candle.low / scale,
+        close=candle.close / scale,
+        volume=candle.volume / listing.volume_scale,
+    )

@@ -1,0 +1,61 @@
+"""Where prices go from day to day: random paths that can be read anywhere and never run away."""
+
+from array import array
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from quotecast.providers.simulator.noise import bridge, fractions, key_of, noise
+
+#: Points of a path in a day: midnight, and one between, so that a night can move the price too.
+POINTS_PER_DAY: Final = 2
+
+_BLOCK: Final = 256
+_STEP: Final = POINTS_PER_DAY**-0.5
+#: Spread of the points that tie blocks together, in daily moves: about that of a bridge at its middle.
+_ANCHOR: Final = 5.5
+_ANCHOR_KIND: Final = 1
+_BLOCK_KIND: Final = 2
+#: Standard deviation of the sum of four fractions.
+_SUM_DEVIATION: Final = 3**-0.5
+
+Path = Callable[[int], float]
+
+
+def path(key: bytes) -> Path:
+    """A path that moves by about 1 a day (one standard deviation) and always returns towards 0.
+
+    It is a chain of Brownian bridges of 128 days between independent points, so any point can be had
+    without those before it.
+    """
+    blocks: dict[int, Sequence[float]] = {}
+
+    def at(index: int) -> float:
+        number, offset = divmod(index, _BLOCK)
+        block = blocks.get(number)
+        if block is None:
+            block = blocks[number] = _block(key, number)
+        return block[offset]
+
+    return at
+
+
+def paths(seed: int) -> Callable[[str], Path]:
+    """The market's paths by name; asked twice for a name, it gives the same one."""
+    known: dict[str, Path] = {}
+
+    def named(name: str) -> Path:
+        if name not in known:
+            known[name] = path(key_of(seed, "path", name))
+        return known[name]
+
+    return named
+
+
+def _block(key: bytes, number: int) -> Sequence[float]:
+    start, end = _anchor(key, number), _anchor(key, number + 1)
+    points = bridge(noise(key, number, _BLOCK_KIND, 2 * _BLOCK), start, end, _STEP)
+    return array("d", [start, *points[:-1]])
+
+
+def _anchor(key: bytes, number: int) -> float:
+    return (sum(fractions(noise(key, number, _ANCHOR_KIND, 8))) - 2.0) / _SUM_DEVIATION * _ANCHOR

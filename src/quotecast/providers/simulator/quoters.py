@@ -1,0 +1,177 @@
+"""One per instrument: turns a place on the tape into the quote that clients see."""
+
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Final, Protocol
+
+from quotecast.market.quotes import CryptoQuote, DovizQuote, Quote, StockQuote
+from quotecast.providers.reference import DovizInstrument, Pair, Stock
+from quotecast.providers.simulator.cursor import Cursor, Remainder
+from quotecast.providers.simulator.tape import Tape
+
+NAME: Final = "simulator"
+
+_24_HOURS: Final = 86_400_000
+
+
+class Quoter(Protocol):
+    """The quotes of one instrument, each given out once."""
+
+    def newer(self, moment: int) -> Quote | None:
+        """The quote at a moment in Unix milliseconds; None if it says the same as the last one given out."""
+        ...
+
+
+class StockQuoter:
+    """Quotes of a stock since the open of its latest session."""
+
+    __slots__ = ("_cursor", "_last", "_scale", "_stock")
+
+    def __init__(self, stock: Stock, tape: Tape) -> None:
+        self._stock = stock
+        self._scale = tape.listing.scale
+        self._cursor = Cursor(tape)
+        self._last: object = None
+
+    def newer(self, moment: int) -> StockQuote | None:
+        """The quote at a moment, if it is news."""
+        cursor = self._cursor
+        cursor.seek(moment)
+        state = (cursor.price, cursor.volume, cursor.high, cursor.low, cursor.window)
+        if state == self._last:
+            return None
+        self._last = state
+        return self._quote(cursor)
+
+    def _quote(self, cursor: Cursor) -> StockQuote:
+        stock, scale = self._stock, self._scale
+        price, before = cursor.price, cursor.previous_close
+        return StockQuote(
+            ticker=stock.ticker,
+            name=stock.name,
+            price=price / scale,
+            change=(price - before) / scale,
+            change_percent=percent(price - before, before),
+            open=cursor.open / scale,
+            high=cursor.high / scale,
+            low=cursor.low / scale,
+            previous_close=before / scale,
+            volume=str(cursor.volume),
+            sector=stock.sector,
+            industry=stock.industry,
+            timestamp=iso(cursor.time),
+        )
+
+
+class CryptoQuoter:
+    """Quotes of a pair over the last 24 hours, to the moment: the rest of yesterday's, and today's so far."""
+
+    __slots__ = ("_ago", "_last", "_now", "_pair", "_scale", "_volume_scale")
+
+    def __init__(self, pair: Pair, tape: Tape) -> None:
+        self._pair = pair
+        self._scale = tape.listing.scale
+        self._volume_scale = tape.listing.volume_scale
+        self._now = Cursor(tape)
+        self._ago = Remainder(tape)
+        self._last: object = None
+
+    def newer(self, moment: int) -> CryptoQuote | None:
+        """The quote at a moment, if it is news."""
+        now, ago = self._now, self._ago
+        now.seek(moment)
+        ago.seek(moment - _24_HOURS)
+        state = (
+            now.price,
+            ago.price,
+            max(now.high, ago.high, ago.price),
+            min(now.low, ago.low, ago.price),
+            now.volume + ago.volume,
+        )
+        if state == self._last:
+            return None
+        self._last = state
+        return self._quote(*state)
+
+    def _quote(self, price: int, before: int, high: int, low: int, volume: int) -> CryptoQuote:
+        pair, scale = self._pair, self._scale
+        return CryptoQuote(
+            provider=NAME,
+            exchange="Simulator",
+            ticker=pair.ticker,
+            name=pair.name,
+            symbol=pair.base,
+            price=price / scale,
+            bid=(price - 1) / scale,
+            ask=(price + 1) / scale,
+            change=(price - before) / scale,
+            change_percent=percent(price - before, before),
+            open=before / scale,
+            high=high / scale,
+            low=low / scale,
+            volume=volume / self._volume_scale,
+            timestamp=iso(self._now.time),
+        )
+
+
+class DovizQuoter:
+    """Quotes of a currency, metal or index since midnight in Istanbul.
+
+    A bank goes with the market: its prices are those of the tape, dearer by `markup`. What is traded is
+    the selling price; the buying price lies the instrument's spread below.
+    """
+
+    __slots__ = ("_cursor", "_instrument", "_last", "_markup", "_scale", "_spread")
+
+    def __init__(self, instrument: DovizInstrument, tape: Tape, markup: float = 0.0) -> None:
+        self._instrument = instrument
+        self._scale = tape.listing.scale
+        self._cursor = Cursor(tape)
+        self._markup = 1.0 + markup
+        self._spread = 1.0 - instrument.spread_percent / 100
+        self._last: object = None
+
+    def newer(self, moment: int) -> DovizQuote | None:
+        """The quote at a moment, if it is news."""
+        cursor = self._cursor
+        cursor.seek(moment)
+        state = (cursor.price, cursor.high, cursor.low, cursor.window)
+        if state == self._last:
+            return None
+        self._last = state
+        return self._quote(cursor)
+
+    def _quote(self, cursor: Cursor) -> DovizQuote:
+        instrument, scale, markup = self._instrument, self._scale, self._markup
+        selling, before = round(cursor.price * markup), round(cursor.previous_close * markup)
+        return DovizQuote(
+            provider=NAME,
+            symbol=instrument.symbol,
+            name=instrument.name,
+            category=instrument.category,
+            source=instrument.source,
+            unit=instrument.unit,
+            currency=instrument.currency,
+            buying=round(selling * self._spread) / scale,
+            selling=selling / scale,
+            price=selling / scale,
+            change=(selling - before) / scale,
+            change_percent=percent(selling - before, before),
+            open=round(cursor.open * markup) / scale,
+            high=round(cursor.high * markup) / scale,
+            low=round(cursor.low * markup) / scale,
+            previous_close=before / scale,
+            timestamp=iso(cursor.time),
+        )
+
+
+def percent(change: int, base: int) -> float:
+    """The change in percent of the base, rounded to four decimals; in whole numbers, as `round` is slower."""
+    return (change * 2_000_000 + base) // (2 * base) / 10_000
+
+
+@lru_cache(maxsize=4096)
+def iso(moment: int) -> str:
+    """Unix milliseconds as ISO 8601 in UTC, with milliseconds."""
+    seconds, milliseconds = divmod(moment, 1000)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{milliseconds:03}Z"

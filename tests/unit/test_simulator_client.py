@@ -1,0 +1,176 @@
+"""The simulator as a provider: pace, first state, life signs."""
+
+from contextlib import aclosing
+from datetime import datetime
+
+import pytest
+
+from quotecast.market.feeds import Feed
+from quotecast.market.sessions import NEW_YORK
+from quotecast.providers.base import QuoteProvider, Update
+from quotecast.providers.reference import doviz_instruments, pairs, stocks
+from quotecast.providers.simulator.client import SimulatorProvider
+
+NOON = datetime(2026, 2, 13, 12, tzinfo=NEW_YORK).timestamp()
+SATURDAY = datetime(2026, 2, 14, 12, tzinfo=NEW_YORK).timestamp()
+SIZES = {Feed.STOCKS: len(stocks()), Feed.CRYPTO: len(pairs()), Feed.DOVIZ: len(doviz_instruments())}
+
+
+class Clock:
+    """Time that passes only while somebody sleeps, and `late` seconds more each time."""
+
+    def __init__(self, now: float, late: float = 0.0) -> None:
+        self.now = now
+        self.late = late
+
+    def __call__(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        assert seconds >= 0
+        self.now += seconds + (self.late if seconds else 0.0)
+
+
+def provider(
+    feed: Feed = Feed.STOCKS,
+    *,
+    clock: Clock,
+    rate: float = 200.0,
+    speed: float = 1.0,
+    always_open: bool = True,
+    seed: int = 1,
+) -> SimulatorProvider:
+    return SimulatorProvider(
+        feed, seed=seed, rate=rate, speed=speed, always_open=always_open, clock=clock, sleep=clock.sleep
+    )
+
+
+async def taken(source: QuoteProvider, clock: Clock, seconds: float) -> list[Update]:
+    """The updates after the first, complete one, for so many seconds of the clock."""
+    found: list[Update] = []
+    async with aclosing(source.updates()) as stream:
+        await anext(stream)
+        end = clock.now + seconds
+        async for update in stream:
+            if clock.now > end:
+                break
+            found.append(update)
+    return found
+
+
+async def first(source: QuoteProvider) -> Update:
+    async with aclosing(source.updates()) as stream:
+        return await anext(stream)
+
+
+@pytest.mark.parametrize("feed", Feed)
+async def test_the_first_update_is_everything(feed: Feed) -> None:
+    update = await first(provider(feed, clock=Clock(NOON)))
+    assert update.complete
+    assert len({quote.key for quote in update.quotes}) == len(update.quotes) == SIZES[feed]
+
+
+async def test_the_same_seed_and_time_give_the_same_quotes() -> None:
+    """Another seed gives others."""
+    assert await first(provider(clock=Clock(NOON))) == await first(provider(clock=Clock(NOON)))
+    assert await first(provider(clock=Clock(NOON))) != await first(provider(clock=Clock(NOON), seed=2))
+
+
+@pytest.mark.parametrize("rate", [0.5, 7.0, 200.0, 5000.0])
+async def test_quotes_come_at_the_rate(rate: float) -> None:
+    clock = Clock(NOON)
+    updates = await taken(provider(clock=clock, rate=rate), clock, 4.0)
+    assert sum(len(update.quotes) for update in updates) == pytest.approx(4 * rate, rel=0.05, abs=1)
+    assert len(updates) <= 4 * 100 + 1
+
+
+async def test_quotes_come_at_the_rate_though_sleep_is_late() -> None:
+    """A timer that is 30 ms late costs no quotes."""
+    clock = Clock(NOON, late=0.03)
+    updates = await taken(provider(clock=clock), clock, 4.0)
+    assert sum(len(update.quotes) for update in updates) == pytest.approx(800, rel=0.05)
+
+
+async def test_what_was_missed_is_skipped() -> None:
+    """After ten seconds of standstill the newest state comes, not what was due in between."""
+    clock = Clock(NOON)
+    async with aclosing(provider(clock=clock).updates()) as stream:
+        await anext(stream)
+        await anext(stream)
+        clock.now += 10
+        update = await anext(stream)
+        assert len(update.quotes) <= 50
+        assert {quote.timestamp for quote in update.quotes} == {"2026-02-13T17:00:10.020Z"}
+        assert len((await anext(stream)).quotes) <= 4
+
+
+async def test_everyone_has_a_turn() -> None:
+    """Some 500 instruments at 200 a second: within 2.5 seconds, save those that had not changed."""
+    clock = Clock(NOON)
+    updates = await taken(provider(clock=clock), clock, 2.7)
+    assert len({quote.key for update in updates for quote in update.quotes}) > 0.95 * SIZES[Feed.STOCKS]
+
+
+async def test_quotes_follow_each_other_in_time_and_differ() -> None:
+    clock = Clock(NOON)
+    source = provider(Feed.CRYPTO, clock=clock, rate=1000.0)
+    last = {quote.key: quote for quote in (await first(source)).quotes}
+    for update in await taken(source, clock, 1.0):
+        for quote in update.quotes:
+            assert (quote.timestamp or "") >= (last[quote.key].timestamp or "")
+            assert quote != last[quote.key]
+            last[quote.key] = quote
+
+
+async def test_a_closed_exchange_shows_life_every_second_and_nothing_else() -> None:
+    clock = Clock(SATURDAY)
+    updates = await taken(provider(clock=clock, always_open=False), clock, 5.5)
+    assert len(updates) == 5
+    assert not any(update.quotes or update.complete for update in updates)
+
+
+async def test_the_last_trades_are_told_after_the_close() -> None:
+    """Every stock that was not quoted since its last trade still is; then it is quiet."""
+    closing = datetime(2026, 2, 13, 16, tzinfo=NEW_YORK).timestamp()
+    clock = Clock(closing - 0.5)
+    source = provider(clock=clock, always_open=False)
+    told = {quote.key: quote for update in await taken(source, clock, 5.0) for quote in update.quotes}
+    after = Clock(closing + 3600)
+    final = {quote.key: quote for quote in (await first(provider(clock=after, always_open=False))).quotes}
+    assert told == final
+
+
+async def test_trading_begins_within_a_second_of_the_open() -> None:
+    opening = datetime(2026, 2, 13, 9, 30, tzinfo=NEW_YORK).timestamp()
+    clock = Clock(opening - 3)
+    updates = await taken(provider(clock=clock, always_open=False), clock, 4.0)
+    assert [update for update in updates if update.quotes]
+
+
+@pytest.mark.parametrize("feed", [Feed.CRYPTO, Feed.DOVIZ])
+async def test_other_feeds_trade_while_the_exchange_is_closed(feed: Feed) -> None:
+    clock = Clock(SATURDAY)
+    source = provider(feed, clock=clock, always_open=False)
+    assert source.always_open
+    assert all(update.quotes for update in await taken(source, clock, 1.0))
+
+
+async def test_simulated_time_runs_at_the_given_speed() -> None:
+    """An hour in a second, counted from when the provider was made."""
+    clock = Clock(NOON)
+    source = provider(clock=clock, speed=3600.0)
+    clock.now += 2
+    update = await first(source)
+    assert {quote.timestamp for quote in update.quotes} == {"2026-02-13T19:00:00.000Z"}
+
+
+async def test_a_clock_that_is_set_back_does_not_silence_the_feed() -> None:
+    clock = Clock(NOON)
+    async with aclosing(provider(clock=clock).updates()) as stream:
+        await anext(stream)
+        await anext(stream)
+        clock.now -= 3600
+        async for update in stream:
+            if update.quotes:
+                break
+        assert clock.now < NOON - 3600 + 1
