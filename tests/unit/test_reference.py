@@ -1,6 +1,5 @@
 """The packaged tables of instruments."""
 
-
 import csv
 import math
 from collections import Counter, defaultdict

@@ -22,7 +22,9 @@ from quotecast.feed.hub import SLOW_AFTER_SECONDS, Connection, Hub, Sending
 from quotecast.feed.session import Query, Session, is_ahead
 
 SUBPROTOCOL: Final = "quotecast.v1.json"
-CLOSE_SECONDS: Final = 1.0
+#: How long a client is given to take its farewell, and then the close frame.
+FAREWELL_SECONDS: Final = 1.0
+CLOSE_SECONDS: Final = 3.0
 CATCH_UP_SECONDS: Final = 2.0
 CATCH_UP_STEP_SECONDS: Final = 0.01
 #: Clients that come back after a restart are spread over this time.
@@ -97,12 +99,12 @@ class Streams:
         self._draining = True
         streams = list(self._streams)
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(CLOSE_SECONDS):
+            async with asyncio.timeout(FAREWELL_SECONDS):
                 await asyncio.gather(*(stream.farewell() for stream in streams), return_exceptions=True)
         for stream in streams:
             stream.expel(CloseCode.SERVICE_RESTART)
         if streams:
-            await asyncio.wait([stream.task for stream in streams], timeout=2 * CLOSE_SECONDS)
+            await asyncio.wait([stream.task for stream in streams], timeout=CLOSE_SECONDS)
 
     def _refusal(self, address: str) -> CloseCode | None:
         if self._draining:

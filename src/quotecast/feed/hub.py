@@ -70,12 +70,14 @@ class Hub:
         clock: Callable[[], float],
         wall_clock: Callable[[], float],
         market: Callable[[], str],
+        slow_seconds: float = SLOW_AFTER_SECONDS,
     ) -> None:
         self.mirror = mirror
         self._heartbeat_seconds = heartbeat_seconds
         self._clock = clock
         self._wall_clock = wall_clock
         self._market = market
+        self._slow_seconds = slow_seconds
         self._connections: dict[Connection, int] = {}
         self._tiers: dict[int, dict[Connection, None]] = {interval: {} for interval in INTERVALS}
         self._frames_sent = 0
@@ -157,7 +159,7 @@ class Hub:
         self._tiers[interval][connection] = None
 
     def _expel_if_slow(self, connection: Connection, now: float) -> None:
-        if not connection.busy and now - connection.sent_at > SLOW_AFTER_SECONDS:
+        if not connection.busy and now - connection.sent_at > self._slow_seconds:
             self._expelled += 1
             self.leave(connection)
             connection.expel(CloseCode.SLOW)

@@ -1,0 +1,219 @@
+"""The whole way of a quote, over real processes and real sockets."""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+from websockets.exceptions import InvalidStatus
+
+from servers import Valkey, running_valkey
+from service import FeedClient, Service
+
+STOCK_FIELDS = {
+    "ticker",
+    "name",
+    "price",
+    "change",
+    "changePercent",
+    "open",
+    "high",
+    "low",
+    "previousClose",
+    "volume",
+    "sector",
+    "industry",
+    "type",
+    "timestamp",
+}
+
+#: Slow enough that feed and REST meet at a seq within a few tries.
+SHARED = {
+    "QUOTECAST_LIMITS": "off",
+    "QUOTECAST_HEARTBEAT_MS": "500",
+    "QUOTECAST_SIMULATOR_RATE": "8",
+}
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Service]:
+    """Two workers, shared by tests that do not disturb it; limits are off but where they are tested."""
+    with (
+        running_valkey() as redis,
+        Service(redis, SHARED) as running,
+    ):
+        running.start("ingest", "api", "api")
+        yield running
+
+
+@pytest.fixture
+def own_service(own_valkey: Valkey) -> Iterator[Service]:
+    """Nothing started yet, to be disturbed."""
+    with Service(own_valkey, {"QUOTECAST_SIMULATOR_RATE": "8"}) as running:
+        yield running
+
+
+def test_quotes_have_all_fields(service: Service) -> None:
+    """As a frontend expects them."""
+    answer = service.get("/api/market/quotes?symbols=AAPL,MSFT")
+    quotes = answer.json()
+    assert set(quotes) == {"AAPL", "MSFT"}
+    assert quotes["AAPL"].keys() == STOCK_FIELDS
+
+
+def same_seq(service: Service, client: FeedClient, path: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What REST and the feed say at one point of the epoch."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        client.next_of("update")
+        answer = service.get(path)
+        tag = answer.headers["etag"].removeprefix("W/").strip('"')
+        seq = int(tag.rpartition("-")[2])
+        while client.state.seq < seq:
+            client.next()
+        if client.state.since == tag:
+            return answer.json(), client.state.quotes
+    pytest.fail("feed and REST never met at one seq")
+
+
+@pytest.mark.parametrize(
+    ("feed", "path"),
+    [
+        ("crypto", "/api/crypto/quotes"),
+        ("market", "/api/market/quotes?symbols=all"),
+        ("doviz", "/api/doviz/quotes"),
+    ],
+)
+def test_merged_updates_equal_rest_at_the_same_seq(service: Service, feed: str, path: str) -> None:
+    """The two ways to read are one state; the entity tag names the point."""
+    with service.feed(f"/api/ws/{feed}?symbols=all&interval=100") as client:
+        assert [client.next()["type"] for _ in range(3)] == ["welcome", "subscribed", "snapshot"]
+        rest, merged = same_seq(service, client, path)
+        assert merged == rest
+
+
+def test_updates_flow(service: Service) -> None:
+    """At the default interval there are at least three a second while prices move."""
+    with service.feed("/api/ws/crypto?symbols=all") as client:
+        client.next_of("snapshot")
+        began = time.monotonic()
+        for _ in range(8):
+            client.next_of("update")
+        assert 8 / (time.monotonic() - began) >= 3
+
+
+def test_a_client_resumes_on_any_worker(service: Service) -> None:
+    """Wherever it lands, it continues from its cursor."""
+    with service.feed("/api/ws/crypto?symbols=all") as client:
+        client.next_of("update")
+        state = client.state
+    for _ in range(6):
+        with service.feed(f"/api/ws/crypto?symbols=all&since={state.since}") as client:
+            client.state = state
+            assert client.next_of("snapshot")["reason"] == "resume"
+            client.next_of("update")
+    assert len(state.quotes) == len(service.get("/api/crypto/quotes").json())
+
+
+def test_a_feed_is_talked_to(service: Service) -> None:
+    """Subscribe, list, ping and a bad command on one socket."""
+    with service.feed("/api/ws/doviz") as client:
+        client.next_of("welcome")
+        client.send('{"action":"subscribe","symbols":["usd","Gram-Altin","nope"],"id":1}')
+        frame = client.next_of("subscribed")
+        assert (frame["symbols"], frame["rejected"]) == (
+            ["USD", "gram-altin"],
+            [{"symbol": "nope", "code": 404}],
+        )
+        assert {quote["symbol"] for quote in client.next_of("snapshot")["data"]} == {"USD", "gram-altin"}
+        client.send('{"action":"ping","id":"p"}')
+        assert client.next_of("pong")["id"] == "p"
+        client.send("{")
+        assert client.next_of("error")["detail"] == "Malformed JSON"
+        assert client.next_of("heartbeat")["feed"] == "live"
+
+
+def test_a_client_that_only_sends_nonsense_is_closed(service: Service) -> None:
+    """With a code that says that coming back will not help."""
+    with service.feed("/api/ws/market") as client:
+        for _ in range(11):
+            client.send("{")
+        assert client.closed() == 4400
+
+
+def test_the_subprotocol_is_agreed_on(service: Service) -> None:
+    """A browser that asks for one needs to be told."""
+    with service.feed("/api/ws/market", subprotocols=["quotecast.v1.json"]) as client:
+        assert client.connection.subprotocol == "quotecast.v1.json"
+
+
+def test_an_unknown_feed_is_refused(service: Service) -> None:
+    """At the handshake."""
+    with pytest.raises(InvalidStatus, match="403"), service.feed("/api/ws/bonds"):
+        pass
+
+
+def test_the_limit_holds_over_all_workers(own_service: Service) -> None:
+    """120 of 130 pass, the rest is told when to come back; another path is free."""
+    own_service.start("ingest", "api", "api")
+    path = "/api/market/quotes?symbols=AAPL"
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: own_service.get(path), range(130)))
+    assert Counter(answer.status_code for answer in answers) == {200: 120, 429: 10}
+    refused = next(answer for answer in answers if answer.status_code == 429)
+    assert refused.json() == {"detail": "Too Many Requests"}
+    assert 0 < int(refused.headers["retry-after"]) <= 60
+    assert refused.headers["retry-after"] == refused.headers["x-ratelimit-reset"]
+    assert own_service.get("/api/doviz/symbols").status_code == 200
+
+
+def test_without_redis_the_mirror_still_answers_and_limits(own_valkey: Valkey, own_service: Service) -> None:
+    """A worker serves the last state, says that it is stale, and counts alone."""
+    own_service.start("ingest", "api")
+    with own_service.feed("/api/ws/crypto?symbols=all") as client:
+        client.next_of("update")
+        own_valkey.kill()
+        heartbeat = client.next_of("heartbeat", seconds=5)
+        assert heartbeat["feed"] == "stale"
+        with httpx.Client(base_url=own_service.url) as http:
+            statuses = Counter(http.get("/api/market/quotes?symbols=AAPL").status_code for _ in range(125))
+        assert statuses == {200: 120, 429: 5}
+        own_valkey.start()
+        assert client.next_of("update", seconds=5)["data"]
+
+
+def test_a_killed_ingest_is_succeeded(own_service: Service) -> None:
+    """An open client notices nothing but a new epoch, and is right within five seconds."""
+    leader = own_service.start("ingest")
+    own_service.start("api")
+    with own_service.feed("/api/ws/crypto?symbols=all") as client:
+        epoch = client.next_of("update")["epoch"]
+        own_service.start("ingest")
+        leader.kill()
+        deadline = time.monotonic() + 12  # the lease, and the start of a process
+        while client.state.epoch == epoch:
+            client.next(seconds=deadline - time.monotonic())
+        rest, merged = same_seq(own_service, client, "/api/crypto/quotes")
+        assert merged == rest
+
+
+def test_a_stopping_worker_says_goodbye(own_service: Service) -> None:
+    """Every client is told when to come back and closed with 1012; the process ends with 0."""
+    worker = own_service.start("ingest", "api")
+    with own_service.feed("/api/ws/market?symbols=AAPL") as client:
+        client.next_of("snapshot")
+        worker.terminate()
+        assert 500 <= client.next_of("shutdown")["retryAfterMs"] <= 5000
+        assert client.closed() == 1012
+    assert worker.wait(10) == 0
+
+
+def test_status_tells_how_the_feeds_are(service: Service) -> None:
+    """Live, simulated, and at which point of which epoch."""
+    status = service.get("/api/market/status").json()
+    assert status["status"] == "running"
+    assert json.dumps(status["feeds"]).count('"live"') == 3

@@ -1,0 +1,119 @@
+"""The service as processes: ingest and API workers over one Valkey, on a port of their own."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+import websockets.sync.client
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.connection import Connection
+
+from merging_client import MergingClient
+from quotecast import parent
+from servers import Valkey
+
+START_SECONDS = 30.0
+
+
+class Service:
+    """Starts and stops the processes; each may be killed and frozen on its own."""
+
+    def __init__(self, redis: Valkey, settings: Mapping[str, str] = {}) -> None:
+        # Bound but not listening: nobody else gets the port, while workers may share it.
+        self._reserved = socket.socket()
+        self._reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        self._reserved.bind(("127.0.0.1", 0))
+        self.port: int = self._reserved.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self._links: list[socket.socket] = []
+        self._environment = {
+            **os.environ,
+            "QUOTECAST_PORT": str(self.port),
+            "QUOTECAST_REDIS_URL": redis.url,
+            "QUOTECAST_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none",
+            **settings,
+        }
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for process in self.processes:
+            with contextlib.suppress(ProcessLookupError):
+                process.send_signal(signal.SIGCONT)
+                process.kill()
+            process.wait()
+        for link in (*self._links, self._reserved):
+            link.close()
+
+    def start(self, *commands: str) -> subprocess.Popen[bytes]:
+        """Starts a process for each command and waits until all serve; answers the last one."""
+        links = [self._launch(command) for command in commands]
+        for link in links:
+            assert link.recv(1000), "the process ended before it served"
+        return self.processes[-1]
+
+    def _launch(self, command: str) -> socket.socket:
+        """The link over which the process says that it serves; it ends when the link does."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            environment = {**self._environment, parent.VARIABLE: str(theirs.fileno())}
+            arguments = [sys.executable, "-m", "quotecast", command]
+            self.processes.append(subprocess.Popen(arguments, env=environment, pass_fds=[theirs.fileno()]))
+        ours.settimeout(START_SECONDS)
+        self._links.append(ours)
+        return ours
+
+    def get(self, path: str, **more: Any) -> httpx.Response:
+        """One request on a connection of its own, so that any worker may get it."""
+        return httpx.get(self.url + path, timeout=5, **more)
+
+    @contextlib.contextmanager
+    def feed(self, path: str, **more: Any) -> Iterator["FeedClient"]:
+        url = f"ws://127.0.0.1:{self.port}{path}"
+        key = "symbol" if "/doviz" in path else "ticker"
+        with websockets.sync.client.connect(url, max_size=None, **more) as connection:
+            yield FeedClient(connection, key)
+
+
+class FeedClient:
+    """A frontend: keeps the feed's state merged."""
+
+    def __init__(self, connection: Connection, key: str) -> None:
+        self.connection = connection
+        self.state = MergingClient(key)
+
+    def next(self, seconds: float = 10.0) -> dict[str, Any]:
+        message = self.connection.recv(timeout=seconds)
+        assert isinstance(message, str)
+        return self.state.take(message)
+
+    def next_of(self, kind: str, seconds: float = 10.0) -> dict[str, Any]:
+        """The next frame of a kind; those before it are merged all the same."""
+        deadline = time.monotonic() + seconds
+        while True:
+            frame = self.next(max(0.001, deadline - time.monotonic()))
+            if frame["type"] == kind:
+                return frame
+
+    def send(self, text: str) -> None:
+        self.connection.send(text)
+
+    def closed(self, seconds: float = 10.0) -> int | None:
+        """Reads on to the end; the close code."""
+        deadline = time.monotonic() + seconds
+        with contextlib.suppress(ConnectionClosed):
+            while time.monotonic() < deadline:
+                self.next(seconds)
+        return self.connection.close_code
