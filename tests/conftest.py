@@ -1,11 +1,15 @@
 """Fixtures that every level of tests may use."""
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import AsyncIterator, Iterator
 
+import asyncpg
 import pytest
 import redis
 
-from servers import Valkey, running_valkey
+from servers import Postgres, Valkey, running_postgres, running_valkey
+
+_numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
@@ -26,4 +30,28 @@ def redis_url(_shared_valkey: Valkey) -> str:
 def own_valkey() -> Iterator[Valkey]:
     """A Valkey of the test's own, to kill and to freeze."""
     with running_valkey() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def _shared_postgres() -> Iterator[Postgres]:
+    with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture
+async def database_url(_shared_postgres: Postgres) -> AsyncIterator[str]:
+    """An empty database of the test's own, in a PostgreSQL that is shared by tests that do not disturb it."""
+    name = f"test_{next(_numbers)}"
+    connection = await asyncpg.connect(_shared_postgres.url)
+    await connection.execute(f"CREATE DATABASE {name}")
+    yield _shared_postgres.database_url(name)
+    await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    await connection.close()
+
+
+@pytest.fixture
+def own_postgres() -> Iterator[Postgres]:
+    """A PostgreSQL of the test's own, to kill and to freeze."""
+    with running_postgres() as server:
         yield server

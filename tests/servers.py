@@ -1,6 +1,8 @@
-"""Real servers for tests: Valkey from its wheel, on a Unix socket in a temporary folder."""
+"""Real servers for tests: Valkey and PostgreSQL from their wheels, on Unix sockets in temporary folders."""
 
+import asyncio
 import contextlib
+import os
 import signal
 import subprocess
 import tempfile
@@ -10,7 +12,7 @@ from pathlib import Path
 
 import redis
 
-from quotecast.local import valkey
+from quotecast.local import postgres, probes, valkey
 
 
 class Valkey:
@@ -57,6 +59,77 @@ class Valkey:
 def running_valkey() -> Iterator[Valkey]:
     with tempfile.TemporaryDirectory(prefix="qc") as folder:
         server = Valkey(Path(folder))
+        server.start()
+        try:
+            yield server
+        finally:
+            server.kill()
+
+
+class Postgres:
+    """A PostgreSQL process that a test may kill, freeze and start again."""
+
+    def __init__(self, folder: Path) -> None:
+        self._cluster = folder / "cluster"
+        self._sockets = folder / "sockets"
+        self._sockets.mkdir()
+        self._user = postgres.system_user()
+        postgres.own(self._sockets, self._user)
+        self._process: subprocess.Popen[bytes] | None = None
+        self.url = self.database_url("postgres")
+
+    def database_url(self, name: str) -> str:
+        return postgres.url(self._sockets, name)
+
+    def start(self) -> None:
+        postgres.create(self._cluster, self._user)
+        self._process = subprocess.Popen(
+            postgres.command(self._cluster, self._sockets),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            user=self._user,
+            group=self._user,
+            extra_groups=[] if self._user else None,
+        )
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                asyncio.run(probes.postgres(self.url))
+            except probes.NoAnswer:
+                if time.monotonic() > deadline:
+                    raise
+            else:
+                return
+
+    def kill(self) -> None:
+        """Ends it as a crash would; what was committed stays."""
+        if self._process:
+            # Immediate shutdown ends its children too; SIGKILL would leave them for a moment.
+            self._process.send_signal(signal.SIGQUIT)
+            self.thaw()
+            self._process.wait()
+            self._process = None
+
+    def freeze(self) -> None:
+        self._signal_all(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._signal_all(signal.SIGCONT)
+
+    def _signal_all(self, number: signal.Signals) -> None:
+        """Every session has a process of its own, in a process group of its own."""
+        assert self._process
+        pid = self._process.pid
+        sessions = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        for each in (pid, *map(int, sessions)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(each, number)
+
+
+@contextlib.contextmanager
+def running_postgres() -> Iterator[Postgres]:
+    with tempfile.TemporaryDirectory(prefix="qc") as folder:
+        server = Postgres(Path(folder))
         server.start()
         try:
             yield server

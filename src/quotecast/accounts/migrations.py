@@ -1,0 +1,69 @@
+"""Piccolo's migrations, run from many machines at once as if from one.
+
+Everything happens in one transaction that first takes a lock: who comes second waits and finds nothing
+left to do, and a migration that fails leaves no trace.
+"""
+
+import contextlib
+import io
+import os
+from collections.abc import AsyncIterator
+from typing import Final
+
+import asyncpg
+from piccolo.apps.migrations.commands.backwards import BackwardsMigrationManager
+from piccolo.apps.migrations.commands.base import BaseMigrationManager, MigrationResult
+from piccolo.apps.migrations.commands.forwards import ForwardsMigrationManager
+from piccolo.apps.migrations.tables import Migration
+
+from quotecast.accounts.piccolo_conf import DB
+from quotecast.errors import QuotecastError
+
+APP: Final = "accounts"
+# An arbitrary number; every version of the service must know the same.
+_LOCK: Final = 7_120_531_940_552_611
+_WAIT: Final = "60s"
+
+
+class MigrationFailed(QuotecastError):  # noqa: N818 - reads as what it says
+    """The database did not take the migrations and is as it was."""
+
+    code = "migration"
+
+
+async def apply(url: str) -> list[str]:
+    """Brings the tables up to date; answers the migrations that were applied, oldest first."""
+    async with _exclusive(url) as before:
+        await _run(ForwardsMigrationManager(APP))
+        return [name for name in await Migration.get_migrations_which_ran(APP) if name not in before]
+
+
+async def undo(url: str) -> list[str]:
+    """Takes the newest migration back; answers which one that was."""
+    async with _exclusive(url) as before:
+        await _run(BackwardsMigrationManager(APP, migration_id="1", auto_agree=True))
+        after = await Migration.get_migrations_which_ran(APP)
+        return [name for name in before if name not in after]
+
+
+@contextlib.asynccontextmanager
+async def _exclusive(url: str) -> AsyncIterator[list[str]]:
+    """Nobody else migrates meanwhile; gives the migrations that were applied before."""
+    os.environ["PICCOLO_CONF"] = "quotecast.accounts.piccolo_conf"
+    DB.config = {"dsn": url, "timeout": 10}
+    try:
+        async with DB.transaction() as transaction:
+            await transaction.connection.execute(f"SET LOCAL lock_timeout = '{_WAIT}'")
+            await transaction.connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+            await BaseMigrationManager().create_migration_table()
+            yield await Migration.get_migrations_which_ran(APP)
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        raise MigrationFailed(f"PostgreSQL did not take the migrations: {error}") from error
+
+
+async def _run(manager: ForwardsMigrationManager | BackwardsMigrationManager) -> None:
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        result: MigrationResult = await manager.run()
+    if not result.success:
+        raise MigrationFailed(f"The migrations cannot be run: {result.message}")

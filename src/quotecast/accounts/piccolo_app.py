@@ -1,0 +1,18 @@
+"""Tells Piccolo which tables there are and where their migrations lie."""
+
+from pathlib import Path
+from typing import Final
+
+from piccolo.conf.apps import AppConfig
+
+from quotecast.accounts.tables import User
+
+_PACKAGE: Final = Path(__file__).parents[1]
+# In an installed package they lie inside it, in a checkout at its top.
+_FOLDERS: Final = (_PACKAGE / "migrations", _PACKAGE.parents[1] / "migrations")
+
+APP_CONFIG: Final = AppConfig(
+    app_name="accounts",
+    migrations_folder_path=next((folder for folder in _FOLDERS if folder.is_dir()), _FOLDERS[0]),
+    table_classes=[User],
+)

@@ -1,0 +1,163 @@
+"""One run of a child process: start, wait until it serves, pass on its output, stop."""
+
+import asyncio
+import collections
+import contextlib
+import os
+import signal
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Self
+
+from msgspec import Struct, field
+
+from quotecast import parent
+from quotecast.errors import QuotecastError
+from quotecast.local import terminal
+from quotecast.local.probes import NoAnswer
+
+_Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+class Part(Struct, frozen=True, kw_only=True):
+    """A part of the service that runs as a process."""
+
+    name: str
+    command: list[str]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    #: Says what it serves or raises NoAnswer; without it, the process announces itself.
+    probe: Callable[[], Awaitable[str]] | None = None
+    #: The system user, with a group of the same name, that it runs as; None is who started `up`.
+    user: str | None = None
+    #: Its lock file, open: see `locks`.
+    lock: int | None = None
+    stop_signal: signal.Signals = signal.SIGTERM
+    #: Seconds from that signal to SIGKILL.
+    stop_seconds: float = 2.0
+    #: Seconds from its start within which it must serve.
+    ready_seconds: float = 60.0
+
+
+class Child:
+    """A process that was started; `stop` it in any case."""
+
+    def __init__(
+        self, part: Part, process: asyncio.subprocess.Process, link: _Stream, output: _Stream
+    ) -> None:
+        self._part = part
+        self._process = process
+        self._link = link
+        self._output = output
+        self._passing_on = asyncio.create_task(self._pass_on_output())
+        self.last_lines: collections.deque[str] = collections.deque(maxlen=5)
+
+    @classmethod
+    async def start(cls, part: Part) -> Self:
+        """Starts the process in a session of its own, so that Ctrl-C reaches only `up`."""
+        link, their_link = socket.socketpair()
+        # Not asyncio's pipe: with it, a process counts as ended only when what it started has ended too.
+        output, their_output = socket.socketpair()
+        with their_link, their_output:
+            streams = [await asyncio.open_connection(sock=end) for end in (link, output)]
+            try:
+                process = await _started(part, their_link.fileno(), their_output.fileno())
+            except BaseException:
+                await _close(*streams)
+                raise
+        return cls(part, process, *streams)
+
+    @property
+    def pid(self) -> int:
+        """The process's number."""
+        return self._process.pid
+
+    async def ready(self) -> str | None:
+        """What it says it serves; None if it ends first or takes too long."""
+        probe = self._part.probe
+        saying = asyncio.create_task(_probed(probe) if probe else self._announced())
+        ending = asyncio.create_task(self._process.wait())
+        try:
+            done, _ = await asyncio.wait(
+                {saying, ending},
+                timeout=self._part.ready_seconds,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            return saying.result() if saying in done else None
+        finally:
+            saying.cancel()
+            ending.cancel()
+
+    async def ended(self) -> str:
+        """How it ended, once it has: the exit code or the signal's name."""
+        code = await self._process.wait()
+        return f"exit code {code}" if code >= 0 else signal.Signals(-code).name
+
+    async def stop(self) -> None:
+        """Ends it: first asking, after `stop_seconds` by force, with whatever it started."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(self._part.stop_signal)
+        # Not asyncio.timeout: in a task that is being cancelled, as here, Python 3.11.2 lets it cancel us.
+        ending = asyncio.create_task(self._process.wait())
+        await asyncio.wait({ending}, timeout=self._part.stop_seconds)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        await ending
+        await asyncio.wait({self._passing_on}, timeout=1)
+        self._passing_on.cancel()
+        await _close(self._link, self._output)
+
+    async def _announced(self) -> str | None:
+        line = await self._link[0].readline()
+        if not line:
+            await self._process.wait()
+            return None
+        return line.decode(errors="replace").strip()
+
+    async def _pass_on_output(self) -> None:
+        async for line in _lines(self._output[0]):
+            self.last_lines.append(line)
+            terminal.pass_on(self._part.name, line)
+
+
+async def _started(part: Part, link: int, output: int) -> asyncio.subprocess.Process:
+    try:
+        return await asyncio.create_subprocess_exec(
+            *part.command,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env={**os.environ, **part.environment, parent.VARIABLE: str(link)},
+            pass_fds=[link] if part.lock is None else [link, part.lock],
+            user=part.user,
+            group=part.user,
+            extra_groups=[] if part.user else None,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise QuotecastError(f"{part.name} cannot be started: {error}") from error
+
+
+async def _close(*streams: _Stream) -> None:
+    for _, writer in streams:
+        writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
+
+
+async def _probed(probe: Callable[[], Awaitable[str]]) -> str:
+    while True:
+        try:
+            return await probe()
+        except NoAnswer:
+            await asyncio.sleep(0.05)
+
+
+async def _lines(output: asyncio.StreamReader) -> AsyncIterator[str]:
+    # Not readline: it fails on a line longer than its buffer, and the child would then wait for ever.
+    rest = b""
+    while block := await output.read(65536):
+        *lines, rest = (rest + block).split(b"\n")
+        for line in lines:
+            yield line.decode(errors="replace")
+    if rest:
+        yield rest.decode(errors="replace")

@@ -1,0 +1,30 @@
+"""Whether the API's port is free."""
+
+import errno
+import os
+import socket
+
+from quotecast.errors import SettingsError
+
+
+def check(host: str, port: int) -> None:
+    """Raises SettingsError unless a server could listen there, alone."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as listener:
+            # Without SO_REUSEPORT, which the workers set to share the port, another's listener is in the
+            # way; with SO_REUSEADDR, its connections that linger after its end are not.
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise SettingsError(f"Port {port} on {host} is taken; set QUOTECAST_PORT to another") from error
+        reason = error.strerror or os.strerror(error.errno or 0)
+        raise SettingsError(f"Cannot listen on port {port} of {host}: {reason}") from error
+
+
+def shown(host: str) -> str:
+    """The host as it stands in a URL that a browser on this machine can open."""
+    if host in {"0.0.0.0", "::"}:  # noqa: S104 - compared, not bound
+        return "127.0.0.1" if host == "0.0.0.0" else "[::1]"  # noqa: S104 - likewise
+    return f"[{host}]" if ":" in host else host

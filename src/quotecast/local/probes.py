@@ -1,0 +1,55 @@
+"""Whether a PostgreSQL or a Redis answers, and which version it is."""
+
+from urllib.parse import urlsplit
+
+import asyncpg
+import redis.asyncio
+from redis.exceptions import RedisError
+
+from quotecast.errors import QuotecastError
+
+_SECONDS = 3.0
+
+
+class NoAnswer(QuotecastError):  # noqa: N818 - reads as what it says
+    """A server cannot be used; the message names its place and the reason, never a password."""
+
+    code = "no_answer"
+
+
+async def postgres(url: str) -> str:
+    """The version of the PostgreSQL at `url`. Raises NoAnswer within a few seconds."""
+    try:
+        connection = await asyncpg.connect(url, timeout=_SECONDS)
+        try:
+            version: str = await connection.fetchval("SHOW server_version", timeout=_SECONDS)
+        finally:
+            connection.terminate()
+    except (OSError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        raise NoAnswer(f"PostgreSQL at {place(url)} does not answer: {_reason(error)}") from error
+    return f"PostgreSQL {version.split(maxsplit=1)[0]}"
+
+
+async def cache(url: str) -> str:
+    """The name and version of the Redis or Valkey at `url`. Raises NoAnswer within a few seconds."""
+    try:
+        client = redis.asyncio.Redis.from_url(
+            url, socket_timeout=_SECONDS, socket_connect_timeout=_SECONDS, retry=None
+        )
+        async with client:
+            about = await client.info("server")
+    except (OSError, ValueError, RedisError) as error:
+        raise NoAnswer(f"Redis at {place(url)} does not answer: {_reason(error)}") from error
+    valkey = about.get("valkey_version")
+    return f"Valkey {valkey}" if valkey else f"Redis {about['redis_version']}"
+
+
+def place(url: str) -> str:
+    """Where a URL points, without user, password and options."""
+    parts = urlsplit(url)
+    return parts.netloc.rpartition("@")[2] or parts.path
+
+
+def _reason(error: Exception) -> str:
+    # A ValueError quotes the URL that it could not read, password and all.
+    return "the URL cannot be read" if type(error) is ValueError else str(error) or type(error).__name__

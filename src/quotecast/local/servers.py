@@ -1,0 +1,80 @@
+"""The PostgreSQL and the Redis of this run: those that settings name, or ones of our own."""
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import AsyncIterator, Awaitable
+from pathlib import Path
+
+from quotecast.errors import SettingsError
+from quotecast.local import children, locks, postgres, probes, terminal, valkey
+from quotecast.local.child import Part
+
+
+@contextlib.asynccontextmanager
+async def database(given: str, data: Path, sockets: Path) -> AsyncIterator[str]:
+    """The URL of a PostgreSQL that answers: `given`, unless empty, or one that runs meanwhile.
+
+    Raises SettingsError if the given one does not answer.
+    """
+    if given:
+        await _check("QUOTECAST_DATABASE_URL", "postgres", given, probes.postgres(given))
+        yield given
+        return
+    cluster = data / "postgres"
+    lock = await locks.claim(data / "postgres.lock", pid_file=postgres.pid_file(cluster))
+    user = postgres.system_user()
+    postgres.own(sockets, user)
+    if not cluster.exists():
+        terminal.say(f"postgres  makes its data folder, {cluster}")
+    await asyncio.to_thread(postgres.create, cluster, user)
+    url = postgres.url(sockets)
+    part = Part(
+        name="postgres",
+        command=postgres.command(cluster, sockets),
+        probe=lambda: _described(probes.postgres(url), f"in {sockets}: accounts and portfolios"),
+        user=user,
+        lock=lock,
+        # Fast shutdown: it ends the sessions instead of waiting for them.
+        stop_signal=signal.SIGINT,
+        stop_seconds=1.5,
+    )
+    async with children.running(part):
+        yield url
+
+
+@contextlib.asynccontextmanager
+async def cache(given: str, data: Path, sockets: Path) -> AsyncIterator[str]:
+    """The URL of a Redis that answers: `given`, unless empty, or a Valkey that runs meanwhile.
+
+    Raises SettingsError if the given one does not answer.
+    """
+    if given:
+        await _check("QUOTECAST_REDIS_URL", "redis", given, probes.cache(given))
+        yield given
+        return
+    home = data / "valkey"
+    home.mkdir(mode=0o700, exist_ok=True)
+    lock = await locks.claim(data / "valkey.lock", pid_file=valkey.pid_file(home))
+    socket = sockets / "valkey.sock"
+    url = valkey.url(socket)
+    part = Part(
+        name="valkey",
+        command=valkey.command(home, socket),
+        probe=lambda: _described(probes.cache(url), f"on {socket}: last quotes, the bus and rate limits"),
+        lock=lock,
+        stop_seconds=1.0,
+    )
+    async with children.running(part):
+        yield url
+
+
+async def _described(version: Awaitable[str], what: str) -> str:
+    return f"{await version} {what}"
+
+
+async def _check(variable: str, name: str, url: str, version: Awaitable[str]) -> None:
+    try:
+        terminal.say(f"{name:<9} {'given':<11} {await version} at {probes.place(url)}")
+    except probes.NoAnswer as error:
+        raise SettingsError(f"{variable}: {error}") from error

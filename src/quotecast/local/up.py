@@ -1,0 +1,85 @@
+"""`quotecast up`: everything on one machine, with nothing but Python.
+
+The parts start in the order in which they need each other and stop in the reverse one, all within ten
+seconds. PostgreSQL and Valkey are started here unless settings name others. If `up` itself is killed, the
+ingest and the API workers notice (`quotecast.parent`) and end; PostgreSQL and Valkey live on, for nothing
+they know has ended, and are ended by the next `up` on the same data folder (`quotecast.local.locks`).
+"""
+
+import asyncio
+import contextlib
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from quotecast.local import children, folder, locks, ports, servers, terminal
+from quotecast.local.child import Part
+from quotecast.settings import Settings
+
+
+def run(settings: Settings) -> int:
+    """Runs everything until a signal ends it; raises QuotecastError if some part cannot run."""
+    asyncio.run(_until_stopped(settings))
+    return 0
+
+
+async def _until_stopped(settings: Settings) -> None:
+    serving = asyncio.create_task(_serve(settings))
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, _stop, serving)
+    with contextlib.suppress(asyncio.CancelledError):
+        await serving
+    terminal.say("Stopped.")
+
+
+def _stop(serving: asyncio.Task[None]) -> None:
+    # A second signal must not cut the ordered stop short: its end is near in any case.
+    if not serving.cancelling():
+        terminal.say("Stopping.")
+        serving.cancel()
+
+
+async def _serve(settings: Settings) -> None:
+    with folder.held(settings.data_dir) as data:
+        # The workers of a killed `up` may still be draining, and hold the port until they have.
+        lock = await locks.claim(data / "workers.lock")
+        ports.check(settings.host, settings.port)
+        with folder.sockets(data) as sockets:
+            async with (
+                servers.database(settings.database_url, data, sockets) as database_url,
+                servers.cache(settings.redis_url, data, sockets) as redis_url,
+            ):
+                environment = {"QUOTECAST_DATABASE_URL": database_url, "QUOTECAST_REDIS_URL": redis_url}
+                await _run_commands(settings, partial(_own, environment=environment, lock=lock))
+
+
+async def _run_commands(settings: Settings, own: Callable[..., Part]) -> None:
+    await children.complete(own("migrate", "migrate"))
+    ingest = own("ingest", "ingest", stop_seconds=1.5)
+    apis = [own(f"api {number}", "api", stop_seconds=5.5) for number in range(1, settings.workers + 1)]
+    async with children.running(ingest), children.running(*apis):
+        _greet(ports.shown(settings.host), settings.port)
+        await asyncio.Event().wait()
+
+
+def _own(
+    name: str, command: str, *, environment: Mapping[str, str], lock: int, stop_seconds: float = 2.0
+) -> Part:
+    """A part that is a command of quotecast itself."""
+    return Part(
+        name=name,
+        command=[sys.executable, "-m", "quotecast", command],
+        environment=environment,
+        lock=lock,
+        stop_seconds=stop_seconds,
+    )
+
+
+def _greet(host: str, port: int) -> None:
+    terminal.say("")
+    terminal.say(f"API reference   http://{host}:{port}/api/docs")
+    terminal.say(f"Stock quotes    http://{host}:{port}/api/market/quotes?symbols=AAPL,MSFT")
+    terminal.say(f"Live feed       ws://{host}:{port}/api/ws/market?symbols=AAPL,MSFT")
+    terminal.say("Ctrl-C stops everything.")

@@ -1,0 +1,222 @@
+"""`quotecast up`, as a process with all it starts."""
+
+import contextlib
+import json
+import os
+import re
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quotecast.local import folder
+
+PARTS = ["postgres", "valkey", "ingest", "api 1", "api 2"]
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+    return port
+
+
+class Up:
+    """A running `quotecast up`."""
+
+    def __init__(self, data: Path, **settings: str) -> None:
+        self.port = free_port()
+        environment = {
+            "QUOTECAST_DATA_DIR": str(data),
+            "QUOTECAST_PORT": str(self.port),
+            "QUOTECAST_WORKERS": "2",
+            **{f"QUOTECAST_{name.upper()}": value for name, value in settings.items()},
+        }
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "quotecast", "up"],
+            env={**os.environ, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.said: list[str] = []
+        self.pids: dict[str, int] = {}
+
+    def wait_until_it_serves(self) -> None:
+        assert self.process.stdout
+        assert self.process.stderr
+        for line in self.process.stdout:
+            self.said.append(line)
+            if found := re.match(r"(.{9}) pid (\d+) ", line):
+                self.pids[found[1].strip()] = int(found[2])
+            if line.startswith("Ctrl-C"):
+                return
+        pytest.fail("".join(self.said) + self.process.stderr.read())
+
+    def wait_for_restart(self, part: str) -> None:
+        old = self.pids[part]
+        assert self.process.stdout
+        for line in self.process.stdout:
+            if found := re.match(rf"{part:<9} pid (\d+) ", line):
+                self.pids[part] = int(found[1])
+                break
+        assert self.pids[part] != old
+
+    def get(self, path: str) -> Any:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as answer:
+            return json.load(answer)
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Up]]:
+    """Starts `up` on one data folder; whatever is left at the end is killed."""
+    started: list[Up] = []
+
+    def new(**settings: str) -> Up:
+        started.append(Up(tmp_path / "data", **settings))
+        return started[-1]
+
+    yield new
+    for up in started:
+        for pid in [up.process.pid, *up.pids.values()]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        up.process.communicate()
+
+
+def wait_until_ended(pid: int, seconds: float = 10.0) -> None:
+    """Of a process that is not this one's child; a pid that is gone has ended."""
+    with contextlib.suppress(ProcessLookupError):
+        handle = os.pidfd_open(pid)
+        with os.fdopen(handle) as file, contextlib.closing(_selector(file.fileno())) as selector:
+            assert selector.select(seconds), f"process {pid} lives on"
+
+
+def _selector(descriptor: int) -> Any:
+    selector = selectors.DefaultSelector()
+    selector.register(descriptor, selectors.EVENT_READ)
+    return selector
+
+
+def test_everything_starts_serves_and_stops(start: Callable[..., Up], tmp_path: Path) -> None:
+    """One line per part as it becomes ready, then the addresses; SIGTERM ends all within ten seconds."""
+    up = start()
+    up.wait_until_it_serves()
+    assert sorted(up.pids) == sorted(PARTS)
+    assert f"http://127.0.0.1:{up.port}/api/docs" in "".join(up.said)
+    assert "simulat" in "".join(up.said)
+    assert up.get("/api/health") == {"status": "ok"}
+    assert set(up.get("/api/market/quotes?symbols=AAPL,MSFT")) == {"AAPL", "MSFT"}
+
+    began = time.monotonic()
+    up.process.send_signal(signal.SIGTERM)
+    out, err = up.process.communicate(timeout=20)
+    assert time.monotonic() - began < 10
+    assert up.process.returncode == 0, err
+    assert out.endswith("Stopping.\nStopped.\n")
+    for pid in up.pids.values():
+        wait_until_ended(pid, 0)
+    assert not (tmp_path / "data" / "sockets").exists()
+
+
+def test_a_worker_that_dies_is_replaced(start: Callable[..., Up]) -> None:
+    """The others serve on meanwhile."""
+    up = start()
+    up.wait_until_it_serves()
+    os.kill(up.pids["api 1"], signal.SIGKILL)
+    up.wait_for_restart("api 1")
+    assert up.get("/api/health") == {"status": "ok"}
+
+
+def test_after_a_kill_the_next_start_finds_the_field_clear(start: Callable[..., Up]) -> None:
+    """Workers end with their parent; the databases, which cannot know, are ended by the next `up`."""
+    first = start()
+    first.wait_until_it_serves()
+    first.process.kill()
+    for part in ("ingest", "api 1", "api 2"):
+        wait_until_ended(first.pids[part])
+    second = start()
+    second.wait_until_it_serves()
+    for part in ("postgres", "valkey"):
+        wait_until_ended(first.pids[part], 0)
+    assert second.get("/api/health") == {"status": "ok"}
+
+
+def test_a_stranger_with_a_stale_number_is_left_alone(start: Callable[..., Up], tmp_path: Path) -> None:
+    """After a crash a number in a pid file may be another process's by now."""
+    first = start()
+    first.wait_until_it_serves()
+    first.process.kill()
+    for pid in first.pids.values():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        wait_until_ended(pid)
+    pid_file = tmp_path / "data" / "postgres" / "postmaster.pid"
+    _, *rest = pid_file.read_text().splitlines()
+    with subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"]) as stranger:
+        pid_file.write_text("\n".join([str(stranger.pid), *rest]))
+        second = start()
+        second.wait_until_it_serves()
+        assert stranger.poll() is None
+        stranger.kill()
+
+
+def refusal(up: Up) -> str:
+    """What it says on standard error as it refuses to start."""
+    _, err = up.process.communicate(timeout=30)
+    assert up.process.returncode == 2, err
+    return err
+
+
+def test_a_second_one_on_the_same_data_is_refused(start: Callable[..., Up], tmp_path: Path) -> None:
+    """In one line, before anything is started."""
+    with folder.held(tmp_path / "data"):
+        assert refusal(start()) == (
+            f"Another `quotecast up` uses {tmp_path / 'data'}; set QUOTECAST_DATA_DIR to another folder\n"
+        )
+
+
+def test_a_taken_port_is_refused(start: Callable[..., Up]) -> None:
+    """Before anything is started, also if the one who has it would share it."""
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
+        assert refusal(start(port=str(port))) == (
+            f"Port {port} on 127.0.0.1 is taken; set QUOTECAST_PORT to another\n"
+        )
+
+
+@pytest.mark.parametrize(
+    ("setting", "url", "problem"),
+    [
+        ("database_url", "postgresql://user:hidden@127.0.0.1:1/quotes", "PostgreSQL at 127.0.0.1:1"),
+        ("redis_url", "redis://:hidden@127.0.0.1:1/0", "Redis at 127.0.0.1:1"),
+    ],
+)
+def test_a_given_server_that_does_not_answer_is_refused(
+    start: Callable[..., Up], setting: str, url: str, problem: str
+) -> None:
+    """Nothing is embedded in its stead; the line names the place, not the password."""
+    error = refusal(start(**{setting: url}))
+    assert f"QUOTECAST_{setting.upper()}: {problem} does not answer" in error
+    assert "hidden" not in error
+
+
+def test_servers_that_settings_name_are_used(
+    start: Callable[..., Up], redis_url: str, database_url: str
+) -> None:
+    """Nothing is embedded then."""
+    up = start(redis_url=redis_url, database_url=database_url)
+    up.wait_until_it_serves()
+    assert sorted(up.pids) == ["api 1", "api 2", "ingest"]
+    assert up.get("/api/health") == {"status": "ok"}

@@ -1,0 +1,195 @@
+"""Supervision of child processes, with small Python programs as children."""
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quotecast.local.child import Child, Part
+from quotecast.local.children import Deaths, PartFailed, complete, running
+
+ANNOUNCE = "import os, signal; os.write(int(os.environ['_QUOTECAST_PARENT']), b'serves\\n')"
+
+
+def part(program: str, name: str = "ingest", **options: Any) -> Part:
+    # Isolated and without site-packages: it starts in a few milliseconds.
+    return Part(name=name, command=[sys.executable, "-I", "-S", "-c", program], **options)
+
+
+async def no_sleep(_seconds: float) -> None:
+    await asyncio.sleep(0)
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def said_pids(text: str) -> list[int]:
+    return [int(line.split(" pid ")[1].split()[0]) for line in text.splitlines()]
+
+
+@given(st.lists(st.tuples(st.booleans(), st.floats(0, 100)), max_size=30), st.integers())
+def test_a_part_is_given_up_after_five_deaths_without_serving(
+    lives: list[tuple[bool, float]], seed: int
+) -> None:
+    """Having served once starts the count anew; every other delay is short and above zero."""
+    deaths = Deaths(Random(seed))
+    without_serving = 0
+    for served, seconds in lives:
+        delay = deaths.add(served=served, seconds=seconds)
+        without_serving = 0 if served else without_serving + 1
+        assert (delay is None) == (without_serving >= 5)
+        assert delay is None or 0 < delay <= 5
+
+
+def test_delays_double_up_to_a_cap_and_a_healthy_life_resets_them() -> None:
+    """A part that dies right after it began to serve is not started in a tight loop."""
+    deaths = Deaths(Random(1))
+    delays = [deaths.add(served=True, seconds=0.0) for _ in range(10)]
+    assert all(0.5 * longest <= delay <= longest for delay, longest in _with_longest(delays))
+    after_health = deaths.add(served=True, seconds=60.0)
+    assert after_health is not None
+    assert after_health <= 0.2
+
+
+def _with_longest(delays: list[float | None]) -> list[tuple[float, float]]:
+    return [(delay or 0.0, min(5.0, 0.2 * 2**index)) for index, delay in enumerate(delays)]
+
+
+async def test_a_part_that_announces_itself_is_ready_and_ends_with_the_group(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The group is entered when the part serves and left when it has ended."""
+    async with running(part(f"{ANNOUNCE}; signal.pause()")):
+        said = capsys.readouterr().out
+        [pid] = said_pids(said)
+        assert said == f"ingest    pid {pid:<7} serves\n"
+        assert alive(pid)
+    assert not alive(pid)
+
+
+async def test_children_are_out_of_reach_of_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """Ctrl-C signals the terminal's foreground group; a child is in a session of its own."""
+    async with running(part(f"{ANNOUNCE}; signal.pause()")):
+        [pid] = said_pids(capsys.readouterr().out)
+        assert os.getsid(pid) == pid
+
+
+async def test_a_part_that_dies_is_started_again(capsys: pytest.CaptureFixture[str]) -> None:
+    """The name of the signal and the delay are told."""
+    slept = asyncio.Event()
+
+    async def sleep(_seconds: float) -> None:
+        slept.set()
+
+    async with running(part(f"{ANNOUNCE}; signal.pause()"), sleep=sleep):
+        [first] = said_pids(capsys.readouterr().out)
+        os.kill(first, signal.SIGKILL)
+        await slept.wait()
+        said = ""
+        while not said:
+            await asyncio.sleep(0.01)
+            said, log = capsys.readouterr()
+            if log:
+                assert "ended with SIGKILL; starts again" in log
+        assert said_pids(said) != [first]
+
+
+async def test_a_part_that_cannot_live_ends_everything_and_says_why() -> None:
+    """After five starts; the error names the part and ends with the last lines it wrote."""
+    program = "import sys; sys.stderr.write('one\\n'); sys.exit('no such table')"
+    with pytest.raises(PartFailed, match=r"^ingest cannot run: exit code 1\n  one\n  no such table$"):
+        async with running(part(program), sleep=no_sleep):
+            pytest.fail("it never served")
+
+
+async def test_a_part_that_never_serves_is_stopped() -> None:
+    """Not to end is not to live: silence past its time counts as a death."""
+    with pytest.raises(PartFailed, match="SIGTERM"):
+        async with running(part("import signal; signal.pause()", ready_seconds=0.05), sleep=no_sleep):
+            pytest.fail("it never served")
+
+
+async def test_a_failing_part_ends_what_runs_inside_first(capsys: pytest.CaptureFixture[str]) -> None:
+    """Databases end after what uses them, also when it is a database that fails."""
+    database = part(f"{ANNOUNCE}; signal.pause()", name="valkey")
+    program = f"import sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit('api ends'))\n{ANNOUNCE}"
+    api = part(f"import signal; {program}\nsignal.pause()", name="api 1")
+
+    async def lost(_seconds: float) -> None:
+        raise PartFailed("valkey is lost")
+
+    async def both() -> None:
+        async with running(database, sleep=lost), running(api):
+            pids.extend(said_pids(capsys.readouterr().out))
+            os.kill(pids[0], signal.SIGKILL)
+            await asyncio.Event().wait()
+
+    pids: list[int] = []
+    with pytest.raises(PartFailed, match="valkey is lost"):
+        await both()
+    assert "api 1     | api ends\n" in capsys.readouterr().err
+    assert not any(map(alive, pids))
+
+
+async def test_a_part_that_ignores_the_signal_is_killed(capsys: pytest.CaptureFixture[str]) -> None:
+    """The deadline holds, whatever the child does."""
+    deaf = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
+    stubborn = f"{deaf}; {ANNOUNCE}\nwhile True: signal.pause()"
+    async with running(part(stubborn, stop_seconds=0.05)):
+        [pid] = said_pids(capsys.readouterr().out)
+    assert not alive(pid)
+
+
+async def test_what_a_part_started_ends_with_it(tmp_path: Path) -> None:
+    """Grandchildren that outlive a child would hold its port or its files."""
+    file = tmp_path / "pid"
+    sleeper = [sys.executable, "-I", "-S", "-c", "import signal; signal.pause()"]
+    program = f"import subprocess; open({str(file)!r}, 'w').write(str(subprocess.Popen({sleeper}).pid))"
+    async with running(part(f"{program}; {ANNOUNCE}; signal.pause()")):
+        handle = os.pidfd_open(int(file.read_text()))
+    ended = asyncio.Event()
+    asyncio.get_running_loop().add_reader(handle, ended.set)
+    await asyncio.wait_for(ended.wait(), 10)
+    asyncio.get_running_loop().remove_reader(handle)
+    os.close(handle)
+
+
+async def test_output_is_passed_on_under_the_parts_name(capsys: pytest.CaptureFixture[str]) -> None:
+    """Line by line, of any length, the last one too if nothing ends it."""
+    await complete(
+        part("import sys; print('a' * 200_000); sys.stdout.flush(); sys.stderr.write('last')", name="migrate")
+    )
+    assert capsys.readouterr().err == f"migrate   | {'a' * 200_000}\nmigrate   | last\n"
+
+
+async def test_a_command_that_fails_is_an_error() -> None:
+    """With what it last said."""
+    with pytest.raises(PartFailed, match=r"^migrate cannot run: exit code 3\n  no$"):
+        await complete(part("import sys; print('no'); sys.exit(3)", name="migrate"))
+
+
+async def test_a_program_that_is_missing_is_an_error() -> None:
+    """In one line, without a stack trace."""
+    with pytest.raises(Exception, match=r"^valkey cannot be started: .*No such file"):
+        await complete(Part(name="valkey", command=["/nonexistent/valkey-server"]))
+
+
+async def test_a_child_reads_nothing_from_the_terminal() -> None:
+    """Standard input is empty, so that no child can take what the person types."""
+    child = await Child.start(part("import sys; sys.exit(len(sys.stdin.read()))"))
+    try:
+        assert await child.ended() == "exit code 0"
+    finally:
+        await child.stop()

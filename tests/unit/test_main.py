@@ -1,0 +1,88 @@
+"""The command line."""
+
+import subprocess
+import sys
+
+import pytest
+
+from quotecast import __main__
+from quotecast.errors import QuotecastError
+
+COMMANDS = ["up", "api", "ingest", "migrate", "doctor"]
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The entries that were run, instead of running them."""
+    entries: list[str] = []
+
+    def run(entry: str) -> int:
+        entries.append(entry)
+        return 0
+
+    monkeypatch.setattr(__main__, "_run", run)
+    return entries
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_runs_its_function(runs: list[str], command: str) -> None:
+    """The one that its name suggests."""
+    assert __main__.main([command]) == 0
+    [entry] = runs
+    module, function = entry.split(":")
+    assert command in module.split(".")
+    assert function == "run"
+
+
+def test_a_migration_can_be_undone(runs: list[str]) -> None:
+    """By an option, so that nobody does it by mistake."""
+    assert __main__.main(["migrate", "--undo"]) == 0
+    assert runs == ["quotecast.local.migrate:undo"]
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """And says where settings are found."""
+    with pytest.raises(SystemExit, match="0"):
+        __main__.main(["--help"])
+    said = capsys.readouterr().out
+    assert all(f"\n    {command} " in said for command in COMMANDS)
+    assert "quotecast doctor" in said
+
+
+@pytest.mark.parametrize("arguments", [[], ["down"], ["up", "--fast"]])
+def test_a_command_line_that_cannot_be_read_is_refused(arguments: list[str]) -> None:
+    """With argparse's usual exit code."""
+    with pytest.raises(SystemExit, match="2"):
+        __main__.main(arguments)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_problem_of_the_settings_is_one_line(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All commands check them before anything else; the exit code is 2."""
+    monkeypatch.setenv("QUOTECAST_PORT", "many")
+    monkeypatch.setenv("QUOTECAST_WORKER", "2")
+    assert __main__.main([command]) == 2
+    [unknown, port] = capsys.readouterr().err.splitlines()
+    assert unknown == "QUOTECAST_WORKER: there is no such setting; did you mean QUOTECAST_WORKERS?"
+    assert port.startswith("QUOTECAST_PORT: ")
+
+
+def test_a_failure_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """No stack trace for what was foreseen; the exit code is 1."""
+
+    def fail(_entry: str) -> int:
+        raise QuotecastError("Redis is away")
+
+    monkeypatch.setattr(__main__, "_run", fail)
+    assert __main__.main(["ingest"]) == 1
+    assert capsys.readouterr().err == "quotecast: Redis is away\n"
+
+
+@pytest.mark.parametrize("module", ["quotecast.__main__", "quotecast.local.up", "quotecast.local.doctor"])
+def test_the_starter_does_not_load_the_web_framework(module: str) -> None:
+    """It would cost every start a second, and `up` runs none of it."""
+    program = f"import {module}, sys; print(*sorted({{'litestar', 'granian', 'piccolo'}} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == ""

@@ -1,0 +1,106 @@
+"""What ties a child to the `up` that started it."""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+
+import pytest
+
+from quotecast import parent
+
+
+async def test_an_announcement_reaches_the_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one line on the inherited socket, which stays open."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        monkeypatch.setenv(parent.VARIABLE, str(theirs.fileno()))
+        parent.announce("serves quotes (simulated)")
+        assert ours.recv(100) == b"serves quotes (simulated)\n"
+        ours.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            ours.recv(100)
+
+
+async def test_the_parents_end_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the way it ended: the system closes its side."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        monkeypatch.setenv(parent.VARIABLE, str(theirs.fileno()))
+        gone = asyncio.create_task(parent.gone())
+        await asyncio.sleep(0)
+        assert not gone.done()
+        ours.close()
+        await asyncio.wait_for(gone, 5)
+
+
+async def test_an_announcement_to_a_dead_parent_does_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end is for `gone` to tell."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        monkeypatch.setenv(parent.VARIABLE, str(theirs.fileno()))
+        ours.close()
+        parent.announce("serves quotes")
+        await asyncio.wait_for(parent.gone(), 5)
+
+
+async def test_run_by_hand_it_tells_the_terminal_and_is_nobodys_child(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a parent nothing ever ends it."""
+    monkeypatch.delenv(parent.VARIABLE, raising=False)
+    parent.announce("serves quotes")
+    assert capsys.readouterr().err == "serves quotes\n"
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(parent.gone(), 0.01)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_tells_it_to_stop(monkeypatch: pytest.MonkeyPatch, number: signal.Signals) -> None:
+    """Run by hand or under a container's supervisor."""
+    monkeypatch.delenv(parent.VARIABLE, raising=False)
+    told = asyncio.create_task(parent.told_to_stop())
+    await asyncio.sleep(0)
+    assert not told.done()
+    os.kill(os.getpid(), number)
+    await asyncio.wait_for(told, 5)
+
+
+async def test_the_parents_end_tells_it_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without any signal."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        monkeypatch.setenv(parent.VARIABLE, str(theirs.fileno()))
+        told = asyncio.create_task(parent.told_to_stop())
+        ours.close()
+        await asyncio.wait_for(told, 5)
+
+
+async def test_a_killed_parent_takes_its_child_along() -> None:
+    """Through real processes: the child ends although nobody signals it."""
+    child = (
+        "import asyncio\nfrom quotecast import parent\nparent.announce('ready')\nasyncio.run(parent.gone())"
+    )
+    starter = (
+        "import asyncio, sys\nfrom quotecast.local.child import Child, Part\n"
+        "async def main():\n"
+        f"    child = await Child.start(Part(name='api', command=[sys.executable, '-c', {child!r}]))\n"
+        "    print(await child.ready(), child.pid, flush=True)\n"
+        "    await asyncio.Event().wait()\n"
+        "asyncio.run(main())"
+    )
+    up = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", starter, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
+    )
+    assert up.stdout
+    word, pid = (await asyncio.wait_for(up.stdout.readline(), 30)).split()
+    assert word == b"ready"
+    handle = os.pidfd_open(int(pid))
+    ended = asyncio.Event()
+    asyncio.get_running_loop().add_reader(handle, ended.set)
+    up.send_signal(signal.SIGKILL)
+    await up.wait()
+    await asyncio.wait_for(ended.wait(), 10)
+    asyncio.get_running_loop().remove_reader(handle)
+    os.close(handle)
