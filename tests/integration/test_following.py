@@ -186,8 +186,9 @@ async def test_a_lost_last_batch_is_noticed_by_the_next_beat(bus: RedisBus, mirr
         deaf.deaf = True
         seq = mirror.mark.seq
         upstream.tell(stock("AAPL", 2.0))
-        while (state := await bus.load(Feed.STOCKS)) is None or state.seq == seq:
-            await asyncio.sleep(0)
+        stored = await bus.load(Feed.STOCKS)
+        while stored is not None and stored.seq == seq:
+            stored = await bus.load(Feed.STOCKS)
         deaf.deaf = False
         await until(lambda: price(mirror, "AAPL") == 2.0, seconds=2.0)
 
