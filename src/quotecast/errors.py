@@ -72,6 +72,13 @@ class UpstreamError(QuotecastError):
         self.retry_after = retry_after
 
 
+class NotOffered(QuotecastError):  # noqa: N818 - reads as what it says
+    """The upstream's plan does not include this; asking again will not help."""
+
+    status = 503
+    code = "not_offered"
+
+
 class BusError(QuotecastError):
     """Redis did not take or give a batch."""
 

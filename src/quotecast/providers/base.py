@@ -1,11 +1,25 @@
-"""What an upstream must offer to feed quotes."""
+"""What upstreams offer: quotes, bars, company data, news and the list of stocks."""
 
 from collections.abc import AsyncGenerator, Sequence
+from datetime import date, datetime
 from typing import Protocol
 
 from msgspec import Struct
 
+from quotecast.market.assets import Asset
+from quotecast.market.bars import Bar, Interval
 from quotecast.market.feeds import Feed
+from quotecast.market.financials import (
+    Earnings,
+    EarningsCalendar,
+    EarningsQuality,
+    EpsEstimate,
+    Estimates,
+    Metrics,
+    Recommendation,
+    RevenueEstimate,
+)
+from quotecast.market.news import Article
 from quotecast.market.quotes import Quote
 
 
@@ -22,7 +36,7 @@ class QuoteProvider(Protocol):
     """One upstream of one feed.
 
     Guarantees an adapter gives: quotes are whole (merged with what was known before), finite, with a
-    price above zero and a timestamp that is not in the future; the same instrument keeps its key.
+    price above zero and a timestamp at most a minute ahead of our clock; the same instrument keeps its key.
     """
 
     name: str
@@ -41,4 +55,75 @@ class QuoteProvider(Protocol):
         The caller reconnects, with backoff, by calling again. Closing the generator closes the
         connection.
         """
+        ...
+
+
+class HistoryProvider(Protocol):
+    """Bars of one feed's instruments."""
+
+    name: str
+
+    async def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
+        """Bars that open in [start, end), ascending; the last one may still be in progress.
+
+        The bar that holds `start` is among them. Split-adjusted; none where nothing traded. `symbol` is
+        the feed's key. Raises SymbolNotFound or UpstreamError.
+        """
+        ...
+
+
+class FinancialsProvider(Protocol):
+    """Company data. Each call raises SymbolNotFound, NotOffered or UpstreamError."""
+
+    name: str
+
+    async def metrics(self, symbol: str) -> Metrics:
+        """Ratios and figures, and their history."""
+        ...
+
+    async def earnings(self, symbol: str) -> Sequence[Earnings]:
+        """Reported quarters, the newest first."""
+        ...
+
+    async def recommendations(self, symbol: str) -> Sequence[Recommendation]:
+        """Analysts' opinions by month, the newest first."""
+        ...
+
+    async def revenue_estimates(self, symbol: str) -> Estimates[RevenueEstimate]:
+        """Coming quarters in US dollars."""
+        ...
+
+    async def eps_estimates(self, symbol: str) -> Estimates[EpsEstimate]:
+        """Coming quarters in US dollars per share."""
+        ...
+
+    async def earnings_quality(self, symbol: str) -> EarningsQuality:
+        """Scores by quarter."""
+        ...
+
+    async def earnings_calendar(self, first: date, last: date) -> EarningsCalendar:
+        """Reports due from `first` to `last`, both included, by date."""
+        ...
+
+
+class NewsProvider(Protocol):
+    """Market news."""
+
+    name: str
+    #: Seconds between two questions that the upstream's plan allows.
+    every_seconds: float
+
+    async def news(self) -> Sequence[Article]:
+        """The newest articles, at least 50 if there are as many, the newest first. Raises UpstreamError."""
+        ...
+
+
+class AssetsProvider(Protocol):
+    """The stocks there are."""
+
+    name: str
+    every_seconds: float
+
+    async def assets(self) -> Sequence[Asset]:
+        """All of them, by ticker. Raises UpstreamError."""
         ...

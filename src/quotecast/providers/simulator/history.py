@@ -3,17 +3,15 @@
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 from itertools import groupby
-from typing import Final, Literal
+from typing import Final
 
 from msgspec.structs import replace
 
-from quotecast.market.bars import Bar
+from quotecast.market.bars import Bar, Interval
 from quotecast.providers.simulator.candles import HOUR, MINUTE, Candle, merge
 from quotecast.providers.simulator.hours import local_ordinal, midnight
 from quotecast.providers.simulator.listings import Listing
 from quotecast.providers.simulator.tape import Tape
-
-Interval = Literal["1m", "5m", "15m", "30m", "1h", "4h", "D", "W", "M"]
 
 _MILLISECONDS: Final[dict[str, int]] = {
     "1m": MINUTE,

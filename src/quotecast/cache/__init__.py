@@ -1,0 +1,1 @@
+"""Answers of upstreams, kept in Redis for all workers."""

@@ -1,0 +1,39 @@
+"""What a read-through cache promises."""
+
+from collections.abc import Awaitable, Callable
+from typing import Final, Literal, Protocol
+
+from msgspec import Struct
+
+WEEK_SECONDS: Final = 7 * 86_400
+
+
+class Policy(Struct, frozen=True):
+    """How long an answer is good: fresh, then still better than none, and how long "not found" is believed."""
+
+    fresh_seconds: int
+    stale_seconds: int = WEEK_SECONDS
+    missing_seconds: int = 600
+
+
+class Cached(Struct, frozen=True):
+    """An answer and where it comes from: `MISS` was fetched just now, `STALE` is past its time."""
+
+    body: bytes
+    status: Literal["HIT", "MISS", "STALE"]
+    age_seconds: int
+    #: How much longer it is fresh.
+    fresh_seconds: int
+
+
+class Cache(Protocol):
+    """One upstream call per key at a time over all workers; a slow or failing upstream harms nobody else."""
+
+    async def read(self, key: str, policy: Policy, fetch: Callable[[], Awaitable[bytes]]) -> Cached:
+        """The kept answer, or what `fetch` brings.
+
+        When `fetch` raises UpstreamError an answer that is not yet too old is served as STALE. What it
+        raises as SymbolNotFound or NotOffered is remembered and raised again without asking.
+        Raises SymbolNotFound, NotOffered or UpstreamError.
+        """
+        ...

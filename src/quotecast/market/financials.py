@@ -1,0 +1,131 @@
+"""Company data as the API answers it: the records and field names of Finnhub, from where it may come.
+
+Numbers that nobody knows are None. Source of the fields: Finnhub's API reference.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Generic, TypeVar
+
+from msgspec import Struct
+
+E = TypeVar("E")
+
+
+class SeriesPoint(Struct, frozen=True):
+    """A figure of one reporting period, which ends at `period` (YYYY-MM-DD)."""
+
+    period: str
+    v: float | None
+
+
+class Series(Struct, frozen=True):
+    """Figures by name, each the newest period first."""
+
+    annual: Mapping[str, Sequence[SeriesPoint]]
+    quarterly: Mapping[str, Sequence[SeriesPoint]]
+
+
+class Metrics(Struct, frozen=True, rename={"metric_type": "metricType"}):
+    """An open map of figures: numbers, or dates as YYYY-MM-DD; market capitalisation in millions."""
+
+    symbol: str
+    metric_type: str
+    metric: Mapping[str, float | str | None]
+    series: Series
+
+
+class Earnings(Struct, frozen=True, rename="camel"):
+    """A reported quarter: earnings per share in dollars, `surprisePercent` in percent of the estimate."""
+
+    symbol: str
+    period: str
+    quarter: int | None
+    year: int | None
+    actual: float | None
+    estimate: float | None
+    surprise: float | None
+    surprise_percent: float | None
+
+
+class Recommendation(Struct, frozen=True, rename="camel"):
+    """How many analysts said what in the month that begins at `period`."""
+
+    symbol: str
+    period: str
+    strong_buy: int | None
+    buy: int | None
+    hold: int | None
+    sell: int | None
+    strong_sell: int | None
+
+
+class RevenueEstimate(Struct, frozen=True, rename="camel"):
+    """Expected revenue of a quarter, in dollars."""
+
+    period: str
+    quarter: int | None
+    year: int | None
+    revenue_avg: float | None
+    revenue_high: float | None
+    revenue_low: float | None
+    number_analysts: int | None
+
+
+class EpsEstimate(Struct, frozen=True, rename="camel"):
+    """Expected earnings per share of a quarter, in dollars."""
+
+    period: str
+    quarter: int | None
+    year: int | None
+    eps_avg: float | None
+    eps_high: float | None
+    eps_low: float | None
+    number_analysts: int | None
+
+
+class Estimates(Struct, Generic[E], frozen=True):
+    """Expectations, the nearest period last."""
+
+    symbol: str
+    freq: str
+    data: Sequence[E]
+
+
+class QualityScore(Struct, frozen=True, rename="camel"):
+    """Scores from 0 to 100 of one quarter; `letterScore` from A+ to F."""
+
+    period: str
+    growth: float | None
+    profitability: float | None
+    cash_generation_capital_allocation: float | None
+    leverage: float | None
+    score: float | None
+    letter_score: str | None
+
+
+class EarningsQuality(Struct, frozen=True):
+    """Quality of earnings by quarter, the newest first."""
+
+    symbol: str
+    freq: str
+    data: Sequence[QualityScore]
+
+
+class EarningsEvent(Struct, frozen=True, rename="camel"):
+    """A report that is due or done; `hour` is bmo (before open), amc (after close), dmh (during) or empty."""
+
+    symbol: str
+    date: str
+    hour: str
+    year: int | None
+    quarter: int | None
+    eps_estimate: float | None
+    eps_actual: float | None
+    revenue_estimate: float | None
+    revenue_actual: float | None
+
+
+class EarningsCalendar(Struct, frozen=True, rename="camel"):
+    """Reports by date."""
+
+    earnings_calendar: Sequence[EarningsEvent]
