@@ -9,7 +9,7 @@ WEEK_SECONDS: Final = 7 * 86_400
 
 
 class Policy(Struct, frozen=True):
-    """How long an answer is good: fresh, then still better than none, and how long "not found" is believed."""
+    """How long an answer is fresh, then better than none; and how long "not found" is believed."""
 
     fresh_seconds: int
     stale_seconds: int = WEEK_SECONDS
