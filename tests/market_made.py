@@ -10,7 +10,7 @@ INFO = FeedInfo(provider="test")
 EPOCH = "0000000000aa00000001"
 
 
-def stock(ticker: str = "AAPL", price: float = 100.0, name: str = "") -> StockQuote:
+def stock(ticker: str = "AAPL", price: float = 100.0, name: str = "", sector: str = "Energy") -> StockQuote:
     return StockQuote(
         ticker=ticker,
         name=name or f"{ticker} Inc.",
@@ -22,7 +22,7 @@ def stock(ticker: str = "AAPL", price: float = 100.0, name: str = "") -> StockQu
         low=98.0,
         previous_close=99.0,
         volume="1000",
-        sector="Energy",
+        sector=sector,
         industry="Oil",
         timestamp="2026-11-20T15:00:00.000Z",
     )

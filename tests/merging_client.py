@@ -1,25 +1,37 @@
 """A client that keeps a feed's state as the protocol tells it to: what any frontend would write."""
 
 import json
+import zlib
+from collections.abc import Callable
 from typing import Any
+
+import msgspec
+
+#: How a client of each subprotocol reads a frame.
+READERS: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "quotecast.v1.json": json.loads,
+    "quotecast.v1.msgpack": msgspec.msgpack.decode,
+    "quotecast.v1.json.deflate": lambda data: json.loads(zlib.decompress(data, -zlib.MAX_WBITS)),
+}
 
 
 class MergingClient:
     """Applies frames; `quotes` is what it would show."""
 
-    def __init__(self, key: str = "ticker") -> None:
+    def __init__(self, key: str = "ticker", subprotocol: str = "quotecast.v1.json") -> None:
         self.quotes: dict[str, dict[str, Any]] = {}
         self.epoch = ""
         self.seq = 0
         self.frames: list[dict[str, Any]] = []
         self._key = key
+        self._read = READERS[subprotocol]
 
     @property
     def since(self) -> str:
         return f"{self.epoch}-{self.seq}"
 
-    def take(self, text: str) -> dict[str, Any]:
-        frame: dict[str, Any] = json.loads(text)
+    def take(self, message: str | bytes) -> dict[str, Any]:
+        frame = self._read(message)
         self.frames.append(frame)
         if frame["type"] in {"snapshot", "update", "heartbeat"}:
             if frame["epoch"] == self.epoch and frame.get("reason") != "resync":

@@ -10,17 +10,19 @@ from msgspec.structs import fields
 
 from quotecast.api.asyncapi import asyncapi_document
 from quotecast.feed import frames
-from quotecast.feed.session import Command, Query
+from quotecast.feed.commands import Command, Query
 from quotecast.market.feeds import Feed
 
 DOCUMENT = asyncapi_document()
 CHANNELS = [frames.FEED_NAMES[feed] for feed in Feed]
 
-#: What makes frames: the public functions of the module that return the frame's text.
+#: What makes frames: the public functions of the module that return a frame.
 MAKERS = sorted(
     name
     for name, value in vars(frames).items()
-    if inspect.isfunction(value) and not name.startswith("_") and value.__annotations__["return"] is str
+    if inspect.isfunction(value)
+    and not name.startswith("_")
+    and value.__annotations__["return"] is msgspec.Struct
 )
 
 

@@ -9,27 +9,33 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from market_made import INFO, stock
 from merging_client import MergingClient
 from quotecast.bus.base import Batch, Snapshot
+from quotecast.feed.commands import Query
+from quotecast.feed.encoding import ENCODINGS, JSON, Encoding, Frame
 from quotecast.feed.frames import Limits
 from quotecast.feed.hub import Connection, Hub
-from quotecast.feed.mirror import Mirror
-from quotecast.feed.session import Query, Session, is_ahead
+from quotecast.feed.mirror import Entry, Mirror
+from quotecast.feed.session import Session, is_ahead
 from quotecast.ingest.ledger import Ledger
 from quotecast.market.feeds import Feed
+from quotecast.market.quotes import StockQuote
 from quotecast.providers.base import Update
 
 SYMBOLS = ("A", "B", "C", "D", "E")
 symbols = st.sampled_from(SYMBOLS)
-symbol_lists = st.lists(symbols, min_size=1, max_size=3, unique=True)
+sectors = st.sampled_from(["Energy", "Materials"])
+names = symbols | sectors.map("sector:{}".format)
+name_lists = st.lists(names, min_size=1, max_size=3, unique=True)
 
 
 class Socket:
     """Takes a frame at a time; while stuck, a send stays under way."""
 
-    def __init__(self) -> None:
-        self.client = MergingClient()
+    def __init__(self, encoding: Encoding) -> None:
+        self.encoding = encoding
+        self.client = MergingClient(subprotocol=encoding.subprotocol)
         self.stuck = False
 
-    def send(self, frame: str) -> "Socket":
+    def send(self, frame: Frame) -> "Socket":
         self.client.take(frame)
         return self
 
@@ -59,15 +65,15 @@ class Feeds(RuleBasedStateMachine):
         self.stored: Snapshot | None = None
         self.takeover()
         self.at = self.workers[0]
-        self.connect("all")
+        self.connect("all", JSON)
 
     @rule(symbol=symbols, price=st.integers(1, 9))
     def move(self, symbol: str, price: int) -> None:
         self.ledger.take(Update([stock(symbol, float(price))]))
 
-    @rule(symbol=symbols, name=st.sampled_from(["One", "Two"]))
-    def rename(self, symbol: str, name: str) -> None:
-        self.ledger.take(Update([stock(symbol, 5.0, name=name)]))
+    @rule(symbol=symbols, name=st.sampled_from(["One", "Two"]), sector=sectors)
+    def rename(self, symbol: str, name: str, sector: str) -> None:
+        self.ledger.take(Update([stock(symbol, 5.0, name=name, sector=sector)]))
 
     @rule(symbol=symbols)
     def remove(self, symbol: str) -> None:
@@ -102,9 +108,9 @@ class Feeds(RuleBasedStateMachine):
         for worker in self.workers:
             worker.mirror.load(self.stored)
 
-    @rule(wanted=st.one_of(st.just("all"), symbol_lists.map(",".join)))
-    def connect(self, wanted: str) -> None:
-        self.socket = Socket()
+    @rule(wanted=st.one_of(st.just("all"), name_lists.map(",".join)), encoding=st.sampled_from(ENCODINGS))
+    def connect(self, wanted: str, encoding: Encoding) -> None:
+        self.socket = Socket(encoding)
         self.open(Query(symbols=wanted))
 
     @rule(worker=st.integers(0, 1))
@@ -120,17 +126,22 @@ class Feeds(RuleBasedStateMachine):
         self.open(Query(symbols=names, since=self.socket.client.since))
 
     def open(self, query: Query) -> None:
-        self.session = Session(self.at.mirror, Limits())
+        self.session = Session(self.at.mirror, Limits(), self.socket.encoding)
         self.connection = Connection(self.session, self.socket.send, lambda _: None)
         for frame in self.session.open(query, 15_000):
             self.socket.send(frame)
         self.at.hub.join(self.connection)
 
-    @rule(action=st.sampled_from(["subscribe", "unsubscribe"]), names=symbol_lists)
+    @rule(action=st.sampled_from(["subscribe", "unsubscribe"]), names=name_lists)
     def command(self, action: str, names: list[str]) -> None:
         if not self.socket.stuck:
             for frame in self.session.receive(json.dumps({"action": action, "symbols": names}), 0.0):
                 self.socket.send(frame)
+            if action == "unsubscribe":
+                # Of what a client gave up it is told no more; it forgets it by itself.
+                quotes = self.socket.client.quotes
+                for key in [key for key in quotes if not self.wants(key)]:
+                    del quotes[key]
 
     @rule(stuck=st.booleans())
     def stall(self, stuck: bool) -> None:  # noqa: FBT001 - drawn by hypothesis
@@ -146,12 +157,20 @@ class Feeds(RuleBasedStateMachine):
         if not hasattr(self, "socket") or self.socket.stuck:
             return
         self.at.hub.tick(self.session.interval)
-        held = {key: quote for key, quote in self.socket.client.quotes.items() if self.wants(key)}
+        held = self.socket.client.quotes
         live = {entry.key: json.loads(entry.full_json()) for entry in self.at.mirror.live()}
         assert held == {key: quote for key, quote in live.items() if self.wants(key)}
 
     def wants(self, key: str) -> bool:
-        return self.session.wanted is None or key in self.session.wanted
+        if self.session.wanted is None or key in self.session.wanted:
+            return True
+        entry = self.at.mirror.find(key)
+        return entry is not None and f"sector:{quote_of(entry).sector}" in self.session.wanted
+
+
+def quote_of(entry: Entry) -> StockQuote:
+    assert isinstance(entry.quote, StockQuote)
+    return entry.quote
 
 
 Feeds.TestCase.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)

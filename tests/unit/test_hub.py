@@ -8,20 +8,22 @@ import pytest
 from market_made import EPOCH, state_of, stock
 from quotecast.bus.base import Batch, Change
 from quotecast.errors import CloseCode
+from quotecast.feed.commands import Query
+from quotecast.feed.encoding import Frame
 from quotecast.feed.frames import Limits
 from quotecast.feed.hub import Connection, Hub
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.session import Query, Session
+from quotecast.feed.session import Session
 from quotecast.market.feeds import Feed
 
 
 class Socket:
     def __init__(self) -> None:
-        self.frames: list[str] = []
+        self.frames: list[Frame] = []
         self.free = True
         self.expelled: list[CloseCode] = []
 
-    def send(self, frame: str) -> "Socket":
+    def send(self, frame: Frame) -> "Socket":
         self.frames.append(frame)
         return self
 

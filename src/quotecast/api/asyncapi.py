@@ -10,14 +10,17 @@ from msgspec.structs import replace
 from quotecast.api.examples import QUOTES
 from quotecast.errors import CloseCode
 from quotecast.feed import frames
+from quotecast.feed.commands import DEFAULT_INTERVAL, INTERVALS, Command
 from quotecast.feed.frames import FEED_NAMES, Limits, Rejected
 from quotecast.feed.mirror import Entry, Mark
-from quotecast.feed.session import DEFAULT_INTERVAL, INTERVALS, Command
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import QUOTE_TYPES, Quote, moving_part
 
 _EPOCH: Final = "06a1f3c2b7"
 _TIME: Final = "2026-11-20T15:30:00.000Z"
+
+#: Frames whose items are quotes of the feed.
+_CARRYING: Final = ("snapshot", "update")
 
 _WHAT: Final = {
     "welcome": "The first frame of every connection.",
@@ -40,8 +43,10 @@ _DESCRIPTION: Final = f"""\
 A connection's whole state is its subscription and a cursor, the point up to which it has been told: \
 `epoch` and `seq` on every frame that bears state. Given back as `since`, after any disconnection and to \
 any worker, they bring what changed meanwhile. A slow client is sent the newest state at its own pace; \
-nothing is queued. Types and fields that a client does not know are to be ignored. Subprotocol: none, or \
-`quotecast.v1.json`.
+nothing is queued. `sector:Energy`, `category:gold`, `bank:akbank` stand for groups and follow their \
+members. Types and fields that a client does not know are to be ignored. Subprotocol: none, or \
+`quotecast.v1.json` (text), `quotecast.v1.msgpack` (binary MessagePack, same structures) or \
+`quotecast.v1.json.deflate` (binary, raw deflate of the JSON text, each frame by itself).
 
 Close codes: {", ".join(f"{code.value} {code.name.lower().replace('_', ' ')}" for code in CloseCode)}. \
 Below 4450 reconnecting will not help; from 4450, and after 1012, reconnect with backoff."""
@@ -106,17 +111,16 @@ def _schemas() -> dict[str, Any]:
         [Command, *frame_structs().values(), *QUOTE_TYPES.values(), *moves],
         ref_template="#/components/schemas/{name}",
     )
-    carrying = {
-        _schema_name(tag, feed): _carrying(tag, feed) for feed in Feed for tag in ("snapshot", "update")
-    }
+    carrying = {_schema_name(tag, feed): _carrying(tag, feed) for feed in Feed for tag in _CARRYING}
     public = {name.strip("_"): schema for name, schema in components.items()}
     return {name: schema | {"title": name} for name, schema in public.items()} | carrying
 
 
 def frame_structs() -> dict[str, type[Struct]]:
-    """The structs of frames by their tag; those that carry quotes have none, they are joined from bytes."""
+    """The structs of frames by their tag, but for those that carry quotes: they differ by feed."""
     kinds = [kind for kind in vars(frames).values() if isinstance(kind, type) and issubclass(kind, Struct)]
-    return {str(kind.__struct_config__.tag): kind for kind in kinds if kind.__struct_config__.tag}
+    tagged = {str(kind.__struct_config__.tag): kind for kind in kinds if kind.__struct_config__.tag}
+    return {tag: kind for tag, kind in tagged.items() if tag not in _CARRYING}
 
 
 def _carrying(tag: str, feed: Feed) -> dict[str, Any]:
@@ -145,7 +149,7 @@ def _carrying(tag: str, feed: Feed) -> dict[str, Any]:
 
 
 def _schema_name(tag: str, feed: Feed) -> str:
-    carries = tag in ("snapshot", "update")
+    carries = tag in _CARRYING
     return f"{FEED_NAMES[feed].capitalize() if carries else ''}{tag.capitalize()}"
 
 
@@ -167,7 +171,12 @@ def _examples(feed: Feed) -> dict[str, dict[str, Any]]:
         frames.error(400, "Malformed JSON", 1),
         frames.shutdown(2731),
     ]
-    return {frame["type"]: frame for frame in map(msgspec.json.decode, sent)}
+    return {frame["type"]: frame for frame in map(_parsed, sent)}
+
+
+def _parsed(frame: Struct) -> dict[str, Any]:
+    parsed: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(frame))
+    return parsed
 
 
 def _entry(quote: Quote) -> Entry:

@@ -16,12 +16,12 @@ from typing import Any, Final
 from urllib.parse import parse_qs
 
 from quotecast.errors import CloseCode
-from quotecast.feed import frames
+from quotecast.feed.commands import Query
+from quotecast.feed.encoding import JSON, Frame, chosen
 from quotecast.feed.frames import FEED_NAMES, Limits
 from quotecast.feed.hub import SLOW_AFTER_SECONDS, Connection, Hub, Sending
-from quotecast.feed.session import Query, Session, is_ahead
+from quotecast.feed.session import Session, is_ahead
 
-SUBPROTOCOL: Final = "quotecast.v1.json"
 #: How long a client is given to take its farewell, and then the close frame.
 FAREWELL_SECONDS: Final = 1.0
 CLOSE_SECONDS: Final = 3.0
@@ -76,10 +76,11 @@ class Streams:
         if hub is None:
             await send({"type": "websocket.close", "code": 1008})
             return
-        chosen = SUBPROTOCOL if SUBPROTOCOL in scope.get("subprotocols", ()) else None
-        await send({"type": "websocket.accept", "subprotocol": chosen, "headers": []})
+        encoding = chosen(scope.get("subprotocols", ()))
+        subprotocol = encoding.subprotocol if encoding else None
+        await send({"type": "websocket.accept", "subprotocol": subprotocol, "headers": []})
         address = self._address_of(scope)
-        stream = _Stream(Session(hub.mirror, Limits()), send, _running_task())
+        stream = _Stream(Session(hub.mirror, Limits(), encoding or JSON), send, _running_task())
         if code := self._refusal(address):
             await stream.close(code)
             return
@@ -151,7 +152,7 @@ class _Stream:
         """Says that the server restarts and when to come back."""
         await self.settle()
         # Only spreads load over time: nothing depends on its being unpredictable.
-        await self.answer([frames.shutdown(random.randint(*RETRY_MS))])  # noqa: S311
+        await self.answer([self.connection.session.shutdown(random.randint(*RETRY_MS))])  # noqa: S311
 
     async def close(self, code: CloseCode) -> None:
         """Sends a close frame; a client that does not even take that is dropped."""
@@ -159,11 +160,11 @@ class _Stream:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self._send({"type": "websocket.close", "code": int(code), "reason": code.name.lower()})
 
-    async def answer(self, texts: list[str]) -> None:
+    async def answer(self, frames: list[Frame]) -> None:
         """Sends frames one after the other; the hub keeps out meanwhile."""
         self.connection.busy = True
-        for text in texts:
-            await _within(self._send({"type": "websocket.send", "text": text}))
+        for frame in frames:
+            await _within(self._send(_event(frame)))
         self.connection.busy = False
 
     async def settle(self) -> None:
@@ -172,10 +173,14 @@ class _Stream:
             sending: Any = self.connection.sending
             await _within(sending)
 
-    def _start(self, text: str) -> Sending:
-        sending = self._send({"type": "websocket.send", "text": text})
+    def _start(self, frame: Frame) -> Sending:
+        sending = self._send(_event(frame))
         # Servers other than granian give a coroutine, which must be started.
         return asyncio.ensure_future(sending) if inspect.iscoroutine(sending) else sending
+
+
+def _event(frame: Frame) -> dict[str, Any]:
+    return {"type": "websocket.send", "text" if isinstance(frame, str) else "bytes": frame}
 
 
 async def _obey(hub: Hub, stream: _Stream, receive: Any) -> None:
@@ -185,9 +190,9 @@ async def _obey(hub: Hub, stream: _Stream, receive: Any) -> None:
         if pause := session.pause(time.monotonic()):
             await asyncio.sleep(pause)
         await stream.settle()
-        texts = session.receive(message, time.time())
+        frames = session.receive(message, time.time())
         hub.move(stream.connection)
-        await stream.answer(texts)
+        await stream.answer(frames)
         if session.close_code:
             raise _Ended(session.close_code)
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Final
 
+from quotecast.feed.commands import INTERVALS
 from quotecast.feed.hub import Hub
-from quotecast.feed.session import INTERVALS
 
 SWEEP_SECONDS: Final = 0.5
 

@@ -1,12 +1,11 @@
-"""The frames a feed sends, as JSON text; quotes are joined from bytes encoded once per change."""
+"""The frames a feed sends; the quotes in them are bytes that were encoded once per change."""
 
 from collections.abc import Iterable, Sequence
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from quotecast.feed.mirror import Entry, FeedState, Mark
-from quotecast.market import codec
-from quotecast.market.codec import encode_json
+from quotecast.market.codec import Notation
 from quotecast.market.feeds import Feed
 
 #: What a feed is called on the wire.
@@ -43,6 +42,20 @@ class _Subscribed(Struct, frozen=True, tag_field="type", tag="subscribed"):
     id: int | str | UnsetType = UNSET
 
 
+class _Snapshot(Struct, frozen=True, tag_field="type", tag="snapshot"):
+    epoch: str
+    seq: int
+    reason: str
+    data: Sequence[Raw]
+
+
+class _Update(Struct, frozen=True, tag_field="type", tag="update"):
+    epoch: str
+    seq: int
+    data: Sequence[Raw]
+    removed: Sequence[str] | UnsetType = UNSET
+
+
 class _Heartbeat(Struct, frozen=True, tag_field="type", tag="heartbeat"):
     epoch: str
     seq: int
@@ -66,56 +79,54 @@ class _Shutdown(Struct, frozen=True, rename="camel", tag_field="type", tag="shut
     retry_after_ms: int
 
 
-def welcome(feed: Feed, mark: Mark, heartbeat_ms: int, limits: Limits) -> str:
+def welcome(feed: Feed, mark: Mark, heartbeat_ms: int, limits: Limits) -> Struct:
     """The first frame of every connection."""
-    return _text(_Welcome(FEED_NAMES[feed], mark.epoch, mark.seq, heartbeat_ms, limits))
+    return _Welcome(FEED_NAMES[feed], mark.epoch, mark.seq, heartbeat_ms, limits)
 
 
 def subscribed(
     symbols: Sequence[str] | str, rejected: Sequence[Rejected], interval: int, request: Id = None
-) -> str:
+) -> Struct:
     """The answer to subscribe, unsubscribe and list: the full set."""
-    return _text(_Subscribed(symbols, rejected, interval, _given(request)))
+    return _Subscribed(symbols, rejected, interval, _given(request))
 
 
-def snapshot(mark: Mark, reason: str, entries: Iterable[Entry]) -> str:
+def snapshot(mark: Mark, reason: str, entries: Iterable[Entry], notation: Notation = "json") -> Struct:
     """Full quotes, standing at `mark`."""
-    data = codec.array_json(entry.full_json() for entry in entries)
-    head = encode_json({"type": "snapshot", "epoch": mark.epoch, "seq": mark.seq, "reason": reason})
-    return str(b'%b,"data":%b}' % (head[:-1], data), "utf-8")
+    data = [Raw(entry.written(notation, full=True)) for entry in entries]
+    return _Snapshot(mark.epoch, mark.seq, reason, data)
 
 
-def update(mark: Mark, changed: Sequence[Entry], revision: int) -> str:
-    """What changed between a cursor at `revision` and `mark`."""
-    data = codec.array_json(entry.json_since(revision) for entry in changed if entry.quote is not None)
-    removed = [entry.key for entry in changed if entry.quote is None]
-    tail = b',"removed":%b}' % encode_json(removed) if removed else b"}"
-    head = encode_json({"type": "update", "epoch": mark.epoch, "seq": mark.seq})
-    return str(b'%b,"data":%b%b' % (head[:-1], data, tail), "utf-8")
+def update(
+    mark: Mark,
+    changed: Iterable[Entry],
+    revision: int,
+    removed: Sequence[str] = (),
+    notation: Notation = "json",
+) -> Struct:
+    """What changed between a cursor at `revision` and `mark`, and what is gone."""
+    data = [Raw(entry.written_since(revision, notation)) for entry in changed]
+    return _Update(mark.epoch, mark.seq, data, removed or UNSET)
 
 
-def heartbeat(mark: Mark, timestamp: str, feed: FeedState, market: str) -> str:
+def heartbeat(mark: Mark, timestamp: str, feed: FeedState, market: str) -> Struct:
     """A sign of life that says where the connection's cursor stands."""
-    return _text(_Heartbeat(mark.epoch, mark.seq, timestamp, feed, market))
+    return _Heartbeat(mark.epoch, mark.seq, timestamp, feed, market)
 
 
-def pong(timestamp: str, request: Id) -> str:
+def pong(timestamp: str, request: Id) -> Struct:
     """The answer to ping."""
-    return _text(_Pong(timestamp, _given(request)))
+    return _Pong(timestamp, _given(request))
 
 
-def error(code: int, detail: str, request: Id = None) -> str:
+def error(code: int, detail: str, request: Id = None) -> Struct:
     """A command was refused and changed nothing."""
-    return _text(_Error(code, detail, _given(request)))
+    return _Error(code, detail, _given(request))
 
 
-def shutdown(retry_after_ms: int) -> str:
+def shutdown(retry_after_ms: int) -> Struct:
     """The server restarts; come back after the given time."""
-    return _text(_Shutdown(retry_after_ms))
-
-
-def _text(frame: Struct) -> str:
-    return str(encode_json(frame), "utf-8")
+    return _Shutdown(retry_after_ms)
 
 
 def _given(request: Id) -> int | str | UnsetType:

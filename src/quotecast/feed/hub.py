@@ -9,9 +9,10 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from quotecast.errors import CloseCode
-from quotecast.feed import frames
+from quotecast.feed.commands import INTERVALS
+from quotecast.feed.encoding import Frame
 from quotecast.feed.mirror import FeedState, Mirror
-from quotecast.feed.session import INTERVALS, Session, Wanted
+from quotecast.feed.session import Session, Wanted
 from quotecast.market.codec import iso_utc
 
 SLOW_AFTER_SECONDS: Final = 10.0
@@ -31,7 +32,7 @@ class Connection:
     __slots__ = ("busy", "expel", "heartbeat_at", "send", "sending", "sent_at", "session", "told")
 
     def __init__(
-        self, session: Session, send: Callable[[str], Sending], expel: Callable[[CloseCode], None]
+        self, session: Session, send: Callable[[Frame], Sending], expel: Callable[[CloseCode], None]
     ) -> None:
         self.session = session
         #: Starts a send at once and does not wait.
@@ -50,7 +51,7 @@ class Connection:
         """Whether a frame may be started."""
         return not self.busy and (self.sending is None or self.sending.done())
 
-    def start(self, frame: str, now: float) -> None:
+    def start(self, frame: Frame, now: float) -> None:
         """Starts sending a frame."""
         self.sending = self.send(frame)
         self.sent_at = now
@@ -109,7 +110,7 @@ class Hub:
         """Brings every connection of one interval to the present."""
         mark = self.mirror.mark
         now = self._clock()
-        shared: dict[tuple[Wanted, int], str | None] = {}
+        shared: dict[tuple[str, Wanted, int], tuple[Session, Frame | None]] = {}
         for connection in self._tiers[interval]:
             session = connection.session
             if session.mark is mark:
@@ -117,12 +118,13 @@ class Hub:
             if not connection.idle():
                 self._passed_over += 1
                 continue
-            owing = (session.wanted, session.mark.revision)
+            owing = (session.encoding.subprotocol, session.wanted, session.mark.revision)
             if owing in shared:
-                frame = shared[owing]
-                session.mark = mark
+                first, frame = shared[owing]
+                session.follow(first)
             else:
-                frame = shared[owing] = session.owed()
+                frame = session.owed()
+                shared[owing] = session, frame
             if frame is not None:
                 connection.start(frame, now)
                 self._frames_sent += 1
@@ -138,7 +140,7 @@ class Hub:
             elif now >= connection.heartbeat_at or connection.told != state:
                 connection.heartbeat_at = now + self._heartbeat_seconds
                 connection.told = state
-                connection.start(frames.heartbeat(connection.session.mark, timestamp, state, market), now)
+                connection.start(connection.session.heartbeat(timestamp, state, market), now)
 
     def statistics(self) -> dict[str, int]:
         """Counts since the start, and the connections open now."""

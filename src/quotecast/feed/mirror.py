@@ -6,14 +6,16 @@ told is one integer, a cursor, and a takeover costs a client only what really ch
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from quotecast.bus.base import Batch, FeedInfo, Snapshot, Stored
 from quotecast.market import codec
+from quotecast.market.codec import Notation
 from quotecast.market.feeds import Feed
+from quotecast.market.groups import groups
 from quotecast.market.instruments import canonical
-from quotecast.market.quotes import Quote, only_moved
+from quotecast.market.quotes import Quote, moving_part, only_moved
 
 STALE_AFTER_SECONDS: Final = 3.0
 
@@ -33,16 +35,17 @@ class Mark(NamedTuple):
 class Entry:
     """One symbol's last state; a removed symbol stays as a tombstone without a quote."""
 
-    __slots__ = ("_full", "_moving", "full_revision", "key", "quote", "revision", "seq")
+    __slots__ = ("_written", "full_revision", "full_seq", "key", "quote", "revision", "seq")
 
     def __init__(self, key: str) -> None:
         self.key = key
         self.quote: Quote | None = None
+        #: When it last changed, and when more than its moving fields did, by the mirror and by the bus.
         self.revision = 0
         self.full_revision = 0
         self.seq = 0
-        self._full: bytes | None = None
-        self._moving: bytes | None = None
+        self.full_seq = 0
+        self._written: dict[tuple[Notation, bool], bytes] = {}
 
     def change(self, quote: Quote | None, revision: int, seq: int, *, full: bool) -> None:
         """Takes a newer state."""
@@ -51,23 +54,24 @@ class Entry:
         self.seq = seq
         if full:
             self.full_revision = revision
-        self._full = self._moving = None
+            self.full_seq = seq
+        self._written.clear()
 
     def full_json(self) -> bytes:
-        """The whole quote, encoded once per change."""
-        if self._full is None and self.quote is not None:
-            self._full = codec.full_json(self.quote)
-        return self._full or b"null"
+        """The whole quote as REST answers it."""
+        return self.written("json", full=True)
 
-    def moving_json(self) -> bytes:
-        """The moving fields, encoded once per change."""
-        if self._moving is None and self.quote is not None:
-            self._moving = codec.moving_json(self.quote)
-        return self._moving or b"null"
+    def written_since(self, revision: int, notation: Notation) -> bytes:
+        """The least a client told up to `revision` needs: the moving fields, or the whole quote."""
+        return self.written(notation, full=self.full_revision > revision)
 
-    def json_since(self, revision: int) -> bytes:
-        """The least a client told up to `revision` needs."""
-        return self.full_json() if self.full_revision > revision else self.moving_json()
+    def written(self, notation: Notation, *, full: bool) -> bytes:
+        """The quote, or its moving fields, in a notation; encoded once per change."""
+        form = (notation, full)
+        if form not in self._written and self.quote is not None:
+            value = self.quote if full else moving_part(self.quote)
+            self._written[form] = codec.encode(value, notation)
+        return self._written[form]
 
 
 class Mirror:
@@ -82,6 +86,7 @@ class Mirror:
         self._entries: OrderedDict[str, Entry] = OrderedDict()
         self._spellings: dict[str, str] = {}
         self._tombstones = 0
+        self._groups: dict[str, frozenset[str]] | None = None
         self._made: dict[str, Any] = {}
         self._made_at = self.mark
 
@@ -120,9 +125,32 @@ class Mirror:
             entry = self._entries.get(self._spellings.get(spelled or "", ""))
         return entry if entry is not None and entry.quote is not None else None
 
+    def group(self, text: str) -> str | None:
+        """The name of a group that has members, however the client spelled it."""
+        folded = text.strip().casefold()
+        return next((name for name in self._members() if name.casefold() == folded), None)
+
+    def keys_of(self, names: frozenset[str]) -> frozenset[str]:
+        """Symbols for names, some of which may stand for groups: the present members of those."""
+        groups = [name for name in names if ":" in name]
+        if not groups:
+            return names
+        members = self._members()
+        return names.union(*(members.get(group, frozenset()) for group in groups)) - frozenset(groups)
+
+    def _members(self) -> dict[str, frozenset[str]]:
+        if self._groups is None:
+            self._groups = groups(self.quotes())
+        return self._groups
+
     def live(self) -> Iterator[Entry]:
         """Every entry that has a quote, the longest unchanged first."""
         return (entry for entry in self._entries.values() if entry.quote is not None)
+
+    def entries(self, keys: frozenset[str]) -> Iterator[Entry]:
+        """Those of some keys that have a quote, in the order of the keys."""
+        found = (self._entries.get(key) for key in sorted(keys))
+        return (entry for entry in found if entry is not None and entry.quote is not None)
 
     def quotes(self) -> dict[str, Quote]:
         """Every quote by key."""
@@ -137,14 +165,13 @@ class Mirror:
             changed.append(entry)
         return changed
 
-    def changed_among(self, keys: Iterable[str], revision: int) -> list[Entry]:
+    def changed_among(self, keys: frozenset[str], revision: int) -> list[Entry]:
         """Likewise for some keys; walks whichever is shorter, the keys or the changes."""
-        names = keys if isinstance(keys, frozenset) else frozenset(keys)
-        if len(names) <= self.mark.revision - revision:
+        if len(keys) <= self.mark.revision - revision:
             entries = self._entries
-            found = (entries.get(key) for key in names)
+            found = (entries.get(key) for key in keys)
             return [entry for entry in found if entry is not None and entry.revision > revision]
-        return [entry for entry in self.changed_since(revision) if entry.key in names]
+        return [entry for entry in self.changed_since(revision) if entry.key in keys]
 
     def changed_past(self, seq: int) -> list[Entry]:
         """Entries that the bus changed past `seq` of the present epoch.
@@ -152,6 +179,10 @@ class Mirror:
         This looks at every entry: after a load, revisions need not follow the bus's numbers.
         """
         return [entry for entry in self._entries.values() if entry.seq > seq]
+
+    def left_past(self, seq: int, keys: frozenset[str]) -> bool:
+        """Whether a symbol that is not among `keys` may have been when the feed stood at `seq`."""
+        return any(entry.full_seq > seq for entry in self._entries.values() if entry.key not in keys)
 
     def apply(self, batch: Batch) -> bool:
         """Takes the next batch; False, and nothing done, when it is not the next one.
@@ -200,10 +231,11 @@ class Mirror:
         entry = self._entries.get(key)
         before = entry.quote if entry is not None else None
         if entry is not None and before == stored.quote:
-            entry.seq = stored.seq
+            entry.seq, entry.full_seq = stored.seq, stored.full_seq
             return 0
         full = before is None or stored.quote is None or not only_moved(before, stored.quote)
         self._put(key, stored.quote, revision, stored.seq, full=full)
+        self._entries[key].full_seq = stored.full_seq
         return 1
 
     def _put(self, key: str, quote: Quote | None, revision: int, seq: int, *, full: bool) -> None:
@@ -215,4 +247,7 @@ class Mirror:
         else:
             self._entries.move_to_end(key)
         self._tombstones += (quote is None) - (entry.quote is None)
-        entry.change(quote, revision, seq, full=full or entry.full_revision == 0)
+        full = full or entry.full_revision == 0
+        entry.change(quote, revision, seq, full=full)
+        if full:
+            self._groups = None

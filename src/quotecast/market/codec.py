@@ -2,34 +2,29 @@
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from typing import Literal
 
 import msgspec
 
-from quotecast.market.quotes import Quote, moving_part
+from quotecast.market.quotes import Move, Quote
+
+#: How a quote is written.
+Notation = Literal["json", "msgpack"]
 
 _encoder = msgspec.json.Encoder()
+_packer = msgspec.msgpack.Encoder()
 
 encode_json = _encoder.encode
 
 
-def full_json(quote: Quote) -> bytes:
-    """The quote as REST answers it."""
-    return _encoder.encode(quote)
-
-
-def moving_json(quote: Quote) -> bytes:
-    """The quote's moving fields, as an update frame carries them."""
-    return _encoder.encode(moving_part(quote))
+def encode(value: Quote | Move, notation: Notation) -> bytes:
+    """A quote, or its moving part, with the field names of the API."""
+    return _encoder.encode(value) if notation == "json" else _packer.encode(value)
 
 
 def object_json(items: Iterable[tuple[str, bytes]]) -> bytes:
     """One JSON object of values that are encoded already."""
     return b"{%b}" % b",".join(b"%b:%b" % (_encoder.encode(key), value) for key, value in items)
-
-
-def array_json(items: Iterable[bytes]) -> bytes:
-    """One JSON array of values that are encoded already."""
-    return b"[%b]" % b",".join(items)
 
 
 def iso_utc(unix_time: float) -> str:
