@@ -71,3 +71,21 @@ def test_bytes_that_are_no_message_are_a_bus_error() -> None:
     """Foreign writers on the channel do not crash a worker with something unforeseen."""
     with pytest.raises(BusError):
         wire.message(b"\xc1 not msgpack")
+
+
+async def test_a_cancelled_call_stays_cancelled(redis_url: str) -> None:
+    """A task that is told to end while Redis answers must not go on; it would hang the process's end."""
+    bus = RedisBus(redis_url, "test")
+
+    async def work() -> None:
+        while True:
+            await bus.hold(Feed.STOCKS, "me", 1000)
+
+    for turns in range(400):
+        task = asyncio.create_task(work())
+        for _ in range(turns % 40):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task], timeout=2)
+        assert task.cancelled()
+    await bus.close()

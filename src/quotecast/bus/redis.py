@@ -29,13 +29,12 @@ T = TypeVar("T")
 
 
 def connect(url: str) -> Redis:
-    """A client that gives up after one try: the callers know when to repeat."""
-    return Redis.from_url(
-        url,
-        retry=Retry(NoBackoff(), 0),
-        socket_timeout=DEADLINE_SECONDS,
-        socket_connect_timeout=DEADLINE_SECONDS,
-    )
+    """A client that gives up after one try: the callers know when to repeat.
+
+    Deadlines are ours. With a time-out of its own the client sends through `asyncio.wait_for`, which
+    before Python 3.12 forgets a cancellation that meets the end of what it waits for.
+    """
+    return Redis.from_url(url, retry=Retry(NoBackoff(), 0), socket_timeout=None, socket_connect_timeout=None)
 
 
 class RedisBus:
