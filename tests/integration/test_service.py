@@ -68,15 +68,16 @@ def test_quotes_have_all_fields(service: Service) -> None:
 def same_seq(service: Service, client: FeedClient, path: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """What REST and the feed say at one point of the epoch."""
     deadline = time.monotonic() + 10
-    while time.monotonic() < deadline:
-        client.next_of("update")
-        answer = service.get(path)
-        tag = answer.headers["etag"].removeprefix("W/").strip('"')
-        seq = int(tag.rpartition("-")[2])
-        while client.state.seq < seq:
-            client.next()
-        if client.state.since == tag:
-            return answer.json(), client.state.quotes
+    with httpx.Client(base_url=service.url) as http:
+        while time.monotonic() < deadline:
+            client.next_of("update")
+            answer = http.get(path)
+            tag = answer.headers["etag"].removeprefix("W/").strip('"')
+            seq = int(tag.rpartition("-")[2])
+            while client.state.seq < seq:
+                client.next()
+            if client.state.since == tag:
+                return answer.json(), client.state.quotes
     pytest.fail("feed and REST never met at one seq")
 
 
