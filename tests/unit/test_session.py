@@ -329,3 +329,12 @@ def test_every_encoding_says_the_same(mirror: Mirror) -> None:
         session = Session(mirror, Limits(), encoding)
         said.append([READERS[encoding.subprotocol](each) for each in session.open(Query("all"), 15_000)])
     assert said[0] == said[1] == said[2]
+
+
+def test_resume_that_names_what_is_gone_starts_over(mirror: Mirror) -> None:
+    """A client that still holds it learns so that it is gone."""
+    move(mirror, "", 0.0, removed=("TSLA",))
+    _, frames = opened(mirror, symbols="AAPL,TSLA", since=f"{EPOCH}-1")
+    assert frames[1]["rejected"] == [{"symbol": "TSLA", "code": 404}]
+    assert frames[2]["reason"] == "resync"
+    assert [quote["ticker"] for quote in frames[2]["data"]] == ["AAPL"]

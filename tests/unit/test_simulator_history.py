@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from quotecast.market.bars import Bar
+from quotecast.market.bars import Bar, Interval
 from quotecast.market.feeds import Feed
 from quotecast.market.sessions import NEW_YORK
 from quotecast.providers.reference import Stock
-from quotecast.providers.simulator.history import Interval, bars
+from quotecast.providers.simulator.history import bars
 from quotecast.providers.simulator.hours import milliseconds
 from quotecast.providers.simulator.tape import Tape
 from quotecast.providers.simulator.venues import hours_of, stock_tapes

@@ -24,7 +24,7 @@ from quotecast.api.parts import Parts
 from quotecast.api.stream import Streams
 from quotecast.api.throttle import throttle
 from quotecast.bus.redis import RedisBus
-from quotecast.errors import QuotecastError
+from quotecast.errors import QuotecastError, SettingsError
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
@@ -48,6 +48,8 @@ class ServerFailedError(QuotecastError):
 
 def run(settings: Settings) -> int:
     """Runs until it is told to stop; the exit code."""
+    if not settings.redis_url:
+        raise SettingsError("QUOTECAST_REDIS_URL: name a Redis; `quotecast up` starts one of its own")
     configure_logs(level=settings.log_level, as_json=settings.mode == "production")
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(settings))

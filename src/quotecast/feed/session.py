@@ -142,7 +142,9 @@ class Session:
         self.interval = interval
         if command.since is not None:
             self.wanted = wanted
-            return [self._acknowledgement(command.id, rejected), self._resumed(command.since)]
+            # What is rejected now may have been known then: only starting over tells that it is gone.
+            since = "" if rejected else command.since
+            return [self._acknowledgement(command.id, rejected), self._resumed(since)]
         if wanted == self.wanted:
             return [self._acknowledgement(command.id, rejected)]
         return self._extended(wanted, command.id, rejected)

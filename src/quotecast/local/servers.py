@@ -32,7 +32,7 @@ async def database(given: str, data: Path, sockets: Path) -> AsyncIterator[str]:
     part = Part(
         name="postgres",
         command=postgres.command(cluster, sockets),
-        probe=lambda: _described(probes.postgres(url), f"in {sockets}: accounts and portfolios"),
+        probe=lambda: _described(probes.postgres(url), f"in {sockets}: accounts"),
         user=user,
         lock=lock,
         # Fast shutdown: it ends the sessions instead of waiting for them.
