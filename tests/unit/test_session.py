@@ -3,17 +3,14 @@
 import json
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from market_made import EPOCH, state_of, stock
-from merging_client import READERS
 from quotecast.bus.base import Batch, Change
 from quotecast.errors import CloseCode
 from quotecast.feed.commands import Query
-from quotecast.feed.encoding import ENCODINGS, MSGPACK
 from quotecast.feed.frames import Limits
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.session import Session, is_ahead
@@ -276,59 +273,6 @@ def test_no_message_breaks_a_session(message: str | bytes) -> None:
     session, _ = opened(made_mirror())
     for frame in session.receive(message, 0.0):
         assert json.loads(frame)["type"] in {"error", "pong", "subscribed", "snapshot", "update"}
-
-
-def test_groups_follow_their_members(mirror: Mirror) -> None:
-    """A new member comes in full; one that leaves is named as removed; the group stays as asked."""
-    session, frames = opened(mirror, symbols="sector:energy")
-    assert frames[1]["symbols"] == ["sector:Energy"]
-    assert {quote["ticker"] for quote in frames[2]["data"]} == {"AAPL", "MSFT", "TSLA"}
-    changes = [
-        Change(stock("AAPL", sector="Materials"), full=True),
-        Change(stock("NEW"), full=True),
-    ]
-    assert mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=changes))
-    frame = json.loads(session.owed() or "")
-    assert [item["ticker"] for item in frame["data"]] == ["NEW"]
-    assert frame["removed"] == ["AAPL"]
-    assert told(session, action="list")[0]["symbols"] == ["sector:Energy"]
-
-
-def test_a_group_nobody_belongs_to_is_rejected(mirror: Mirror) -> None:
-    """As an unknown symbol is."""
-    _, frames = opened(mirror, symbols="sector:Tulips")
-    assert frames[1]["rejected"] == [{"symbol": "sector:Tulips", "code": 404}]
-
-
-def test_resume_starts_over_when_a_member_may_have_left(mirror: Mirror) -> None:
-    """A client that was away would keep it for ever."""
-    changes = [Change(stock("AAPL", sector="Materials"), full=True)]
-    assert mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=changes))
-    _, frames = opened(mirror, symbols="sector:Energy", since=f"{EPOCH}-1")
-    assert frames[2]["reason"] == "resync"
-    assert {quote["ticker"] for quote in frames[2]["data"]} == {"MSFT", "TSLA"}
-
-
-def test_a_msgpack_client_is_understood_in_its_own_notation(mirror: Mirror) -> None:
-    """Commands in MessagePack or in JSON, answers in MessagePack."""
-    session = Session(mirror, Limits(), MSGPACK)
-    packed = msgspec.msgpack.encode({"action": "ping", "id": 1})
-    for message in (packed, '{"action":"ping","id":1}'):
-        (frame,) = session.receive(message, 0.0)
-        assert isinstance(frame, bytes)
-        assert msgspec.msgpack.decode(frame)["type"] == "pong"
-    (frame,) = session.receive(b"\xc1", 0.0)
-    assert isinstance(frame, bytes)
-    assert msgspec.msgpack.decode(frame)["detail"] == "Malformed MessagePack"
-
-
-def test_every_encoding_says_the_same(mirror: Mirror) -> None:
-    """The structures are equal, whatever the bytes."""
-    said = []
-    for encoding in ENCODINGS:
-        session = Session(mirror, Limits(), encoding)
-        said.append([READERS[encoding.subprotocol](each) for each in session.open(Query("all"), 15_000)])
-    assert said[0] == said[1] == said[2]
 
 
 def test_resume_that_names_what_is_gone_starts_over(mirror: Mirror) -> None:
