@@ -6,10 +6,11 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 import pytest_asyncio
+import zstandard
 
 from factories import EPOCH, client_of, client_to, edge_of, full_mirrors, parts, snapshot_of
 from market_made import stock
-from quotecast.api.answers import accepts_gzip, everything
+from quotecast.api.answers import Document, best_coding, everything
 from quotecast.api.edge import Edge
 from quotecast.market.feeds import Feed
 
@@ -78,7 +79,7 @@ async def test_a_large_shared_body_is_compressed_once() -> None:
         packed = await client.get(LISTS[0], headers={"accept-encoding": "br, gzip"})
         document = everything(mirrors[Feed.STOCKS])
         again = await client.get(LISTS[0], headers={"accept-encoding": "gzip"})
-        plain = await client.get(LISTS[0], headers={"accept-encoding": "gzip;q=0, *"})
+        plain = await client.get(LISTS[0], headers={"accept-encoding": "gzip;q=0, *;q=0"})
     assert packed.headers["content-encoding"] == "gzip"
     assert int(packed.headers["content-length"]) == len(document.gzipped) < len(plain.content)
     assert "content-encoding" not in plain.headers
@@ -96,19 +97,28 @@ async def test_head_is_get_without_the_body(client: httpx.AsyncClient, path: str
 
 
 @pytest.mark.parametrize(
-    ("header", "accepted"),
+    ("header", "coding"),
     [
-        (b"", False),
-        (b"gzip", True),
-        (b"br, GZIP;q=0.5", True),
-        (b"*", True),
-        (b"gzip;q=0, *", False),
-        (b"gzip; q=0.0", False),
-        (b"gzip;q=high", False),
-        (b"identity", False),
-        (b"br;q=1, *;q=0", False),
+        (b"", None),
+        (b"gzip", b"gzip"),
+        (b"GZIP", b"gzip"),
+        (b"gzip, deflate, br, zstd", b"zstd"),
+        (b"zstd;q=0.5, gzip", b"gzip"),
+        (b"*", b"zstd"),
+        (b"gzip;q=0, *;q=0.1", b"zstd"),
+        (b"gzip; q=0.0", None),
+        (b"gzip;q=high", None),
+        (b"br, identity", None),
     ],
 )
-def test_gzip_is_sent_to_those_who_accept_it(header: bytes, accepted: bool) -> None:  # noqa: FBT001 - a case
-    """A coding named is judged by its own weight, else by that of `*`."""
-    assert accepts_gzip(header) is accepted
+def test_the_client_chooses_the_coding(header: bytes, coding: bytes | None) -> None:
+    """By weight, and by size where it does not care."""
+    assert best_coding(header) == coding
+
+
+def test_every_coding_is_the_same_body() -> None:
+    """And made once."""
+    document = Document(b"[" + b"1," * 5000 + b"1]")
+    assert gzip.decompress(document.gzipped) == zstandard.decompress(document.zstandard) == document.body
+    assert document.coded(b"zstd") == (b"zstd", document.zstandard)
+    assert document.zstandard is document.zstandard
