@@ -135,10 +135,11 @@ class Streams:
 class _Stream:
     """One client's socket and its session."""
 
-    __slots__ = ("_send", "code", "connection", "task")
+    __slots__ = ("_send", "_turn", "code", "connection", "task")
 
     def __init__(self, session: Session, send: Any, task: "asyncio.Task[Any]") -> None:
         self._send = send
+        self._turn = asyncio.Lock()
         self.task = task
         self.code: CloseCode | None = None
         self.connection = Connection(session, self._start, self.expel)
@@ -161,16 +162,17 @@ class _Stream:
                 await self._send({"type": "websocket.close", "code": int(code), "reason": code.name.lower()})
 
     async def answer(self, frames: list[Frame]) -> None:
-        """Sends frames one after the other; the hub keeps out meanwhile."""
-        self.connection.busy = True
-        for frame in frames:
-            await _within(self._send(_event(frame)))
-        self.connection.busy = False
+        """Sends frames one after the other; the hub and other answers keep out meanwhile."""
+        async with self._turn:
+            self.connection.busy = True
+            for frame in frames:
+                await _within(self._send(_event(frame)))
+            self.connection.busy = False
 
     async def settle(self) -> None:
         """Waits until the socket has taken the hub's last frame."""
-        while not self.connection.idle():
-            sending: Any = self.connection.sending
+        sending: Any = self.connection.sending
+        if sending is not None and not sending.done():
             await _within(sending)
 
     def _start(self, frame: Frame) -> Sending:

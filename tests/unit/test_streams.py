@@ -1,0 +1,77 @@
+"""The WebSocket endpoint against a server that the test plays itself."""
+
+import asyncio
+import json
+from typing import Any
+
+from market_made import state_of, stock
+from quotecast.api.stream import Streams
+from quotecast.feed.hub import Hub
+from quotecast.feed.mirror import Mirror
+from quotecast.market.feeds import Feed
+
+
+class Server:
+    """Takes what the application sends, as long as the client reads."""
+
+    def __init__(self) -> None:
+        self.sent: list[dict[str, Any]] = []
+        self.reads = asyncio.Event()
+        self.reads.set()
+        self._connected = False
+
+    async def receive(self) -> dict[str, Any]:
+        if self._connected:
+            await asyncio.Event().wait()
+        self._connected = True
+        return {"type": "websocket.connect"}
+
+    def send(self, event: dict[str, Any]) -> "asyncio.Future[None]":
+        self.sent.append(event)
+        return asyncio.ensure_future(self._taken())
+
+    async def _taken(self) -> None:
+        await self.reads.wait()
+
+    def frames(self) -> list[str]:
+        return [json.loads(event["text"])["type"] for event in self.sent if "text" in event]
+
+
+def streams() -> Streams:
+    mirror = Mirror(Feed.STOCKS)
+    mirror.load(state_of([stock()]))
+    hub = Hub(mirror, heartbeat_seconds=15, clock=lambda: 0.0, wall_clock=lambda: 0.0, market=lambda: "open")
+    return Streams(
+        nothing,
+        {"/api/ws/market": hub},
+        heartbeat_ms=15_000,
+        sockets_per_worker=0,
+        sockets_per_address=0,
+        address_of=lambda _: "client",
+    )
+
+
+async def nothing(_scope: Any, _receive: Any, _send: Any) -> None:
+    """There is no HTTP here."""
+
+
+async def turns(count: int = 20) -> None:
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+async def test_the_farewell_waits_for_an_answer_under_way() -> None:
+    """A client that is still taking its greeting is told of the restart too, after it."""
+    served, server = streams(), Server()
+    scope = {"type": "websocket", "path": "/api/ws/market", "query_string": b"symbols=all"}
+    connection = asyncio.create_task(served(scope, server.receive, server.send))
+    server.reads.clear()
+    await turns()
+    assert server.frames() == ["welcome"]
+    draining = asyncio.create_task(served.drain())
+    await turns()
+    server.reads.set()
+    await draining
+    await connection
+    assert server.frames() == ["welcome", "subscribed", "snapshot", "shutdown"]
+    assert server.sent[-1]["code"] == 1012
