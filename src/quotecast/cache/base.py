@@ -9,7 +9,10 @@ WEEK_SECONDS: Final = 7 * 86_400
 
 
 class Policy(Struct, frozen=True):
-    """How long an answer is fresh, then better than none; and how long "not found" is believed."""
+    """How long an answer is fresh, then better than none; and how long "not found" is believed.
+
+    All are ages in seconds, counted from when the upstream answered.
+    """
 
     fresh_seconds: int
     stale_seconds: int = WEEK_SECONDS
@@ -22,18 +25,22 @@ class Cached(Struct, frozen=True):
     body: bytes
     status: Literal["HIT", "MISS", "STALE"]
     age_seconds: int
-    #: How much longer it is fresh.
+    #: How much longer it is fresh; 0 when it is stale.
     fresh_seconds: int
 
 
 class Cache(Protocol):
-    """One upstream call per key at a time over all workers; a slow or failing upstream harms nobody else."""
+    """One upstream call per key at a time over all workers; a slow or failing upstream harms nobody else.
+
+    A key begins with the upstream's name and a colon: calls to one upstream at the same time are bounded.
+    """
 
     async def read(self, key: str, policy: Policy, fetch: Callable[[], Awaitable[bytes]]) -> Cached:
         """The kept answer, or what `fetch` brings.
 
-        When `fetch` raises UpstreamError an answer that is not yet too old is served as STALE. What it
-        raises as SymbolNotFound or NotOffered is remembered and raised again without asking.
-        Raises SymbolNotFound, NotOffered or UpstreamError.
+        When `fetch` raises UpstreamError, or takes long, an answer that is not yet too old is served as
+        STALE, and the upstream is left alone for some seconds. What it raises as SymbolNotFound or
+        NotOffered is remembered and raised again without asking. A caller that goes away does not end the
+        call that others wait for. Raises SymbolNotFound, NotOffered or UpstreamError.
         """
         ...

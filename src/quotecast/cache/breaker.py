@@ -1,0 +1,76 @@
+"""Leaves a Redis alone that does not answer, so that no request waits for it again and again."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
+
+import structlog
+
+#: Failures in a row after which Redis is left alone.
+_PATIENCE: Final = 3
+#: Seconds for connecting anew, which no request waits for.
+_RECONNECT_BUDGET: Final = 1.0
+
+T = TypeVar("T")
+
+log = structlog.get_logger()
+
+
+class Away(Exception):  # noqa: N818 - reads as what it says
+    """Redis did not answer in time, or is left alone."""
+
+
+class Breaker:
+    """Lets commands pass, each for at most `budget` seconds.
+
+    After three failures in a row none passes until `probe`, repeated every `pause` seconds, was answered.
+    """
+
+    def __init__(self, probe: Callable[[], Awaitable[object]], *, budget: float, pause: float) -> None:
+        self._probe = probe
+        self._budget = budget
+        self._pause = pause
+        self._failures_in_a_row = 0
+        self._recovering: asyncio.Task[None] | None = None
+        #: Times that Redis was given up.
+        self.openings = 0
+
+    async def call(self, command: Callable[[], Awaitable[T]]) -> T:
+        """What the command answers. Raises Away."""
+        if self._recovering:
+            raise Away
+        try:
+            async with asyncio.timeout(self._budget):
+                answer = await command()
+        except Exception as error:
+            # Whatever a broken connection raises: the reader is answered without Redis.
+            self._failed(error)
+            raise Away from error
+        self._failures_in_a_row = 0
+        return answer
+
+    async def close(self) -> None:
+        """Stops probing."""
+        if self._recovering:
+            self._recovering.cancel()
+            await asyncio.gather(self._recovering, return_exceptions=True)
+
+    def _failed(self, error: Exception) -> None:
+        self._failures_in_a_row += 1
+        if self._failures_in_a_row >= _PATIENCE and self._recovering is None:
+            log.warning("each worker caches alone: Redis does not answer", error=repr(error))
+            self.openings += 1
+            self._recovering = asyncio.get_running_loop().create_task(self._recover())
+
+    async def _recover(self) -> None:
+        answered = False
+        while not answered:
+            await asyncio.sleep(self._pause)
+            with contextlib.suppress(Exception):
+                async with asyncio.timeout(_RECONNECT_BUDGET):
+                    await self._probe()
+                answered = True
+        log.info("all workers cache together again")
+        self._failures_in_a_row = 0
+        self._recovering = None

@@ -1,0 +1,25 @@
+-- Stores what a key's holder learned, and gives the lock up.
+--
+-- KEYS[1]  lock
+-- KEYS[2]  entry
+-- KEYS[3]  failure
+-- ARGV[1]  who held the lock
+-- ARGV[2]  entry, or empty
+-- ARGV[3]  milliseconds after which the entry is worth nothing
+-- ARGV[4]  failure, or empty
+-- ARGV[5]  milliseconds after which the failure is forgotten
+-- Returns 1, or 0 and nothing is done: the lock ended and somebody else holds it, who knows better.
+
+local holder = redis.call('GET', KEYS[1])
+if holder and holder ~= ARGV[1] then
+  return 0
+end
+if ARGV[2] ~= '' then
+  redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
+  redis.call('DEL', KEYS[3])
+end
+if ARGV[4] ~= '' then
+  redis.call('SET', KEYS[3], ARGV[4], 'PX', ARGV[5])
+end
+redis.call('DEL', KEYS[1])
+return 1

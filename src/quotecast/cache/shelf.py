@@ -1,0 +1,140 @@
+"""Where what is known of each key is kept: in Redis for all workers, and the latest of it in this one.
+
+A key's three names share a hash tag, so that they live on one node of a cluster.
+"""
+
+import hashlib
+import re
+from importlib import resources
+from typing import Any, Final, NamedTuple
+
+from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.commands.core import AsyncScript
+
+from quotecast.cache.base import Policy
+from quotecast.cache.breaker import Away, Breaker
+from quotecast.cache.known import Entry, Failure, Known, decode, encode, newest
+from quotecast.cache.recent import Recent
+
+MAX_KEY_LENGTH: Final = 96
+MAX_CONNECTIONS: Final = 16
+
+#: What may stand in a name as it is; braces would end the hash tag.
+_PLAIN: Final = re.compile(r"[\w.:/-]+", re.ASCII)
+
+
+class _Names(NamedTuple):
+    lock: str
+    entry: str
+    failure: str
+
+
+class Shelf:
+    """What workers tell each other of keys. While Redis is away each worker has what it read itself.
+
+    No call takes longer than `budget` seconds, or raises.
+    """
+
+    def __init__(self, url: str, prefix: str, *, budget: float, pause: float, memory_bytes: int) -> None:
+        # The budget bounds waiting for a connection, connecting, writing and reading together.
+        pool = BlockingConnectionPool.from_url(
+            url,
+            max_connections=MAX_CONNECTIONS,
+            timeout=None,
+            retry=Retry(NoBackoff(), 0),
+            socket_timeout=None,
+            socket_connect_timeout=None,
+        )
+        self._client = Redis.from_pool(pool)
+        self._prefix = prefix
+        self._claim = self._script("claim")
+        self._settle = self._script("settle")
+        self._recent = Recent(memory_bytes)
+        self._redis = Breaker(self._client.ping, budget=budget, pause=pause)
+        #: Times that Redis was not asked, or did not answer.
+        self.absences = 0
+
+    @property
+    def openings(self) -> int:
+        """Times that Redis was given up until it answers a probe."""
+        return self._redis.openings
+
+    async def close(self) -> None:
+        """Closes every connection."""
+        await self._redis.close()
+        await self._client.aclose()
+
+    def recent(self, key: str) -> Known:
+        """What this worker knows itself."""
+        return self._recent.find(key)
+
+    async def look(self, key: str) -> Known:
+        """What all workers know."""
+        names = self._names(key)
+        try:
+            found: list[Any] = await self._redis.call(lambda: self._client.mget(names.entry, names.failure))
+        except Away:
+            self.absences += 1
+            return self._recent.find(key)
+        return self._learn(key, *found)
+
+    async def claim(self, key: str, owner: str, seconds: float) -> tuple[bool, Known]:
+        """Whether the owner may ask the upstream, for so many seconds, and what is known by now.
+
+        At most one may at a time; while Redis is away, everyone.
+        """
+        names = self._names(key)
+        try:
+            taken, entry, failure = await self._redis.call(
+                lambda: self._claim(keys=names, args=[owner, int(seconds * 1000)])
+            )
+        except Away:
+            self.absences += 1
+            return True, self._recent.find(key)
+        return bool(taken), self._learn(key, entry, failure)
+
+    async def settle(self, key: str, owner: str, known: Known, policy: Policy, now: float) -> None:
+        """Tells all workers what the owner learned, and lets the next one ask."""
+        self._recent.keep(key, Known(known.entry, known.failure))
+        entry = known.entry if known.fetched else None
+        await self._give_up(
+            key,
+            owner,
+            *_lasting(entry, entry.lifetime(policy) if entry else 0),
+            *_lasting(known.failure, known.failure.until - now if known.failure else 0),
+        )
+
+    async def release(self, key: str, owner: str) -> None:
+        """Lets the next one ask."""
+        await self._give_up(key, owner, *_lasting(None, 0), *_lasting(None, 0))
+
+    async def _give_up(self, key: str, owner: str, *stored: bytes | int) -> None:
+        names = self._names(key)
+        try:
+            await self._redis.call(lambda: self._settle(keys=names, args=[owner, *stored]))
+        except Away:
+            self.absences += 1
+
+    def _learn(self, key: str, entry: bytes | None, failure: bytes | None) -> Known:
+        """Also what Redis lost but this worker still has."""
+        told = Known(decode(entry, Entry), decode(failure, Failure))
+        known = newest(told, self._recent.find(key))
+        self._recent.keep(key, known)
+        return known
+
+    def _names(self, key: str) -> _Names:
+        if len(key) > MAX_KEY_LENGTH or not _PLAIN.fullmatch(key):
+            key = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        tagged = f"{self._prefix}:cache:{{{key}}}"
+        return _Names(f"{tagged}:lock", f"{tagged}:entry", f"{tagged}:failure")
+
+    def _script(self, name: str) -> AsyncScript:
+        text = resources.files("quotecast.cache").joinpath(f"{name}.lua").read_text("utf-8")
+        return self._client.register_script(text)
+
+
+def _lasting(stored: Entry | Failure | None, seconds: float) -> tuple[bytes, int]:
+    """What the script stores, and for how many milliseconds; Redis takes no time below one."""
+    return (encode(stored), max(1, int(seconds * 1000))) if stored else (b"", 0)
