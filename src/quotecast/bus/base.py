@@ -1,8 +1,11 @@
 """What travels on the bus, and what a bus guarantees.
 
 Delivery is at most once. Every batch is numbered, so a reader notices a hole and loads the state anew.
-Messages are MessagePack maps: a reader ignores fields it does not know and fills in those that are
-missing, so a worker of one version reads the messages of the version before.
+Messages are MessagePack maps: a reader ignores fields and kinds of message that it does not know and fills
+in fields that are missing, so workers of two versions read the same bus.
+
+Documents are what changes now and then as a whole, such as the news: the bus keeps the last one of each
+name and tells that it changed.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -61,7 +64,16 @@ class Beat(Struct, frozen=True, kw_only=True, tag="beat", omit_defaults=True):
     version: int = VERSION
 
 
-Message = Batch | Beat
+class DocumentChanged(Struct, frozen=True, kw_only=True, tag="document", omit_defaults=True):
+    """A document has other content than before."""
+
+    feed: Feed
+    name: str
+    digest: str
+    version: int = VERSION
+
+
+Message = Batch | Beat | DocumentChanged
 
 
 class Stored(Struct, frozen=True, omit_defaults=True):
@@ -84,6 +96,20 @@ class Snapshot(Struct, frozen=True):
     entries: Mapping[str, Stored]
 
 
+#: Names of documents.
+NEWS: Final = "news"
+ASSETS: Final = "assets"
+
+
+class Document(Struct, frozen=True):
+    """A document that belongs to a feed; `digest` is equal for equal content, which is MessagePack."""
+
+    feed: Feed
+    name: str
+    digest: str
+    content: bytes
+
+
 class Reader(Protocol):
     """The worker's side."""
 
@@ -91,10 +117,19 @@ class Reader(Protocol):
         """The state at one instant; None before the feed's first epoch. Raises BusError."""
         ...
 
+    async def digest(self, feed: Feed, name: str) -> str | None:
+        """Of the document that is stored; None when there is none. Raises BusError."""
+        ...
+
+    async def document(self, feed: Feed, name: str) -> Document | None:
+        """The document that is stored. Raises BusError."""
+        ...
+
     def listen(self, feeds: Sequence[Feed]) -> AbstractAsyncContextManager[AsyncIterator[Message | None]]:
         """Subscribed once entered: nothing published after that is missed while the iterator lives.
 
-        Yields None when a second passed in silence. Raises BusError when the connection is lost.
+        Yields None when a second passed in silence, and for a message of a kind that this version does not
+        know. Raises BusError when the connection is lost.
         """
         ...
 
@@ -128,4 +163,15 @@ class Writer(Protocol):
 
     async def beat(self, beat: Beat) -> bool:
         """Stores the feed's info and tells where it stands; False when another epoch runs."""
+        ...
+
+    async def digest(self, feed: Feed, name: str) -> str | None:
+        """See Reader."""
+        ...
+
+    async def store(self, owner: str, document: Document) -> bool:
+        """Stores a document and tells that it changed, in one step; False without the feed's lease.
+
+        Nothing is written or told when its digest is that of the stored one.
+        """
         ...

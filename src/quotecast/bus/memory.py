@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
 from msgspec import structs
 
-from quotecast.bus.base import Batch, Beat, Message, Snapshot, Stored
+from quotecast.bus.base import Batch, Beat, Document, DocumentChanged, Message, Snapshot, Stored
 from quotecast.market.feeds import Feed
 
 
@@ -18,6 +18,7 @@ class MemoryBus:
         self._silence_seconds = silence_seconds
         self._leases: dict[Feed, tuple[str, float]] = {}
         self._states: dict[Feed, Snapshot] = {}
+        self._documents: dict[tuple[Feed, str], Document] = {}
         self._listeners: dict[asyncio.Queue[Message], Sequence[Feed]] = {}
 
     async def hold(self, feed: Feed, owner: str, milliseconds: int) -> bool:
@@ -61,6 +62,25 @@ class MemoryBus:
             return False
         self._states[beat.feed] = structs.replace(state, info=beat.info)
         self._send(beat)
+        return True
+
+    async def digest(self, feed: Feed, name: str) -> str | None:
+        """See Reader."""
+        stored = self._documents.get((feed, name))
+        return stored.digest if stored else None
+
+    async def document(self, feed: Feed, name: str) -> Document | None:
+        """See Reader."""
+        return self._documents.get((feed, name))
+
+    async def store(self, owner: str, document: Document) -> bool:
+        """See Writer."""
+        feed, name, digest = document.feed, document.name, document.digest
+        if self._holder(feed) != owner:
+            return False
+        if await self.digest(feed, name) != digest:
+            self._documents[feed, name] = document
+            self._send(DocumentChanged(feed=feed, name=name, digest=digest))
         return True
 
     @contextlib.asynccontextmanager

@@ -17,7 +17,7 @@ from redis.commands.core import AsyncScript
 from redis.exceptions import RedisError
 
 from quotecast.bus import wire
-from quotecast.bus.base import Batch, Beat, Message, Snapshot, Stored
+from quotecast.bus.base import Batch, Beat, Document, DocumentChanged, Message, Snapshot, Stored
 from quotecast.errors import BusError
 from quotecast.market.feeds import Feed
 
@@ -49,6 +49,7 @@ class RedisBus:
         self._publish = self._script("publish")
         self._beat = self._script("beat")
         self._load = self._script("load")
+        self._store = self._script("store")
 
     async def close(self) -> None:
         """Closes every connection."""
@@ -115,6 +116,26 @@ class RedisBus:
         ]
         return bool(await _deadline(self._beat(keys=[self._key(beat.feed, "state")], args=args)))
 
+    async def digest(self, feed: Feed, name: str) -> str | None:
+        """See Reader."""
+        digest: Any = await _deadline(self._redis.hget(self._document_key(feed, name), "digest"))
+        return digest.decode() if digest else None
+
+    async def document(self, feed: Feed, name: str) -> Document | None:
+        """See Reader."""
+        key = self._document_key(feed, name)
+        fields: list[Any] = await _deadline(self._redis.hmget(key, ["digest", "content"]))
+        digest, content = fields
+        return Document(feed, name, digest.decode(), content) if digest else None
+
+    async def store(self, owner: str, document: Document) -> bool:
+        """See Writer."""
+        feed, name, digest = document.feed, document.name, document.digest
+        keys = [self._key(feed, "lease"), self._document_key(feed, name)]
+        change = wire.encode(DocumentChanged(feed=feed, name=name, digest=digest))
+        args: list[str | bytes] = [owner, digest, document.content, self._channel(feed), change]
+        return bool(await _deadline(self._store(keys=keys, args=args)))
+
     @contextlib.asynccontextmanager
     async def listen(self, feeds: Sequence[Feed]) -> AsyncIterator[AsyncIterator[Message | None]]:
         """See Reader."""
@@ -136,6 +157,9 @@ class RedisBus:
 
     def _key(self, feed: Feed, name: str) -> str:
         return f"{self._prefix}:{{{feed}}}:{name}"
+
+    def _document_key(self, feed: Feed, name: str) -> str:
+        return self._key(feed, f"document:{name}")
 
     def _channel(self, feed: Feed) -> str:
         return self._key(feed, "batches")

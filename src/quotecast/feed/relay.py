@@ -1,4 +1,4 @@
-"""One subscription per worker: bus messages into the mirrors, holes noticed and healed.
+"""One subscription per worker: bus messages into the mirrors and documents, holes noticed and healed.
 
 It subscribes first and loads then, so that nothing falls between; after that every batch must follow
 the one before. A hole, a new epoch or a heartbeat that knows more than the mirror means loading anew,
@@ -8,13 +8,14 @@ deliver nothing.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Final
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, Final
 
 import structlog
 
-from quotecast.bus.base import Batch, Beat, Message, Reader
+from quotecast.bus.base import Batch, Beat, DocumentChanged, Message, Reader
 from quotecast.errors import BusError
+from quotecast.feed.documents import Copy
 from quotecast.feed.mirror import STALE_AFTER_SECONDS, Mirror
 from quotecast.market.feeds import Feed
 
@@ -25,18 +26,20 @@ log = structlog.get_logger()
 
 
 class Relay:
-    """Keeps `mirrors` as the bus is; `clock` is monotonic."""
+    """Keeps `mirrors` and `documents` as the bus is; `clock` is monotonic."""
 
     def __init__(
         self,
         reader: Reader,
         mirrors: Mapping[Feed, Mirror],
+        documents: Iterable[Copy[Any]] = (),
         *,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._reader = reader
         self._mirrors = mirrors
+        self._documents = {(each.feed, each.name): each for each in documents}
         self._clock = clock
         self._sleep = sleep
         self._check_at = 0.0
@@ -85,6 +88,8 @@ class Relay:
                 mirror.info = message.info
                 if message.epoch != mirror.mark.epoch or message.seq > mirror.mark.seq:
                     await self._load(message.feed)
+            case DocumentChanged():
+                await self._load_document(message.feed, message.name, message.digest)
 
     async def _load(self, feed: Feed) -> None:
         self._counts["reloads"] += 1
@@ -92,6 +97,19 @@ class Relay:
         snapshot = await self._reader.load(feed)
         if snapshot is not None:
             self._mirrors[feed].load(snapshot)
+        for document in self._documents.values():
+            if document.feed is feed:
+                digest = await self._reader.digest(feed, document.name)
+                await self._load_document(feed, document.name, digest)
+
+    async def _load_document(self, feed: Feed, name: str, digest: str | None) -> None:
+        """Brings a copy up to date. One that is gone from the bus is kept: better old than none."""
+        copy = self._documents.get((feed, name))
+        if copy is None or digest in {None, copy.digest}:
+            return
+        document = await self._reader.document(feed, name)
+        if document is not None:
+            copy.take(document)
 
     async def _check_silence(self) -> None:
         """Reloads feeds that say nothing; if that brings news, the subscription is not to be trusted."""

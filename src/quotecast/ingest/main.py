@@ -10,8 +10,9 @@ import uvloop
 from quotecast import parent
 from quotecast.bus.base import Writer
 from quotecast.bus.redis import RedisBus
-from quotecast.errors import BusError
+from quotecast.errors import BusError, SettingsError
 from quotecast.ingest import lease, sources
+from quotecast.ingest.documents import Source, publishing
 from quotecast.ingest.publish import Leader
 from quotecast.providers.base import QuoteProvider
 from quotecast.settings import Settings
@@ -20,6 +21,8 @@ from quotecast.telemetry import configure_logs
 
 def run(settings: Settings) -> int:
     """Runs until it is told to stop; the exit code."""
+    if not settings.redis_url:
+        raise SettingsError("QUOTECAST_REDIS_URL: name a Redis; `quotecast up` starts one of its own")
     configure_logs(level=settings.log_level, as_json=settings.mode == "production")
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(settings))
@@ -30,7 +33,8 @@ async def _serve(settings: Settings) -> None:
     bus = RedisBus(settings.redis_url, settings.redis_prefix)
     owner = f"{os.getpid()}-{secrets.token_hex(8)}"
     providers = sources.chosen(settings)
-    tasks = [asyncio.create_task(_lead(provider, bus, owner)) for provider in providers]
+    documents = sources.documents(settings)
+    tasks = [asyncio.create_task(_lead(provider, documents, bus, owner)) for provider in providers]
     parent.announce(_introduction(providers))
     stop = asyncio.create_task(parent.told_to_stop())
     try:
@@ -48,11 +52,13 @@ async def _serve(settings: Settings) -> None:
         await bus.close()
 
 
-async def _lead(provider: QuoteProvider, bus: Writer, owner: str) -> None:
-    """Leads the feed whenever no other ingest does."""
+async def _lead(provider: QuoteProvider, documents: list[Source], bus: Writer, owner: str) -> None:
+    """Leads the feed, and keeps its documents, whenever no other ingest does."""
+    own = [each for each in documents if each.feed is provider.feed]
     while True:
         await lease.acquire(bus, provider.feed, owner)
-        await Leader(provider, bus, owner).run()
+        async with publishing(own, bus, owner):
+            await Leader(provider, bus, owner).run()
 
 
 def _introduction(providers: list[QuoteProvider]) -> str:

@@ -1,10 +1,15 @@
 """Which provider feeds which feed: the one place where settings meet adapters."""
 
+import time
+
+from quotecast.ingest.documents import Source, assets_of, news_of
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import QuoteProvider
 from quotecast.providers.coinbase.client import CoinbaseProvider
 from quotecast.providers.replay import ReplayProvider
+from quotecast.providers.simulator.assets import SimulatorAssets
 from quotecast.providers.simulator.client import SimulatorProvider
+from quotecast.providers.simulator.news import SimulatorNews
 from quotecast.settings import Settings
 
 
@@ -12,6 +17,14 @@ def chosen(settings: Settings) -> list[QuoteProvider]:
     """A provider for each feed that has one."""
     names = {Feed.STOCKS: settings.stocks, Feed.CRYPTO: settings.crypto, Feed.DOVIZ: settings.doviz}
     return [_provider(name, feed, settings) for feed, name in names.items() if name != "none"]
+
+
+def documents(settings: Settings) -> list[Source]:
+    """The upstreams of news and assets: whoever quotes the stocks has them too."""
+    if settings.stocks == "none":
+        return []
+    news = SimulatorNews(settings.simulator_seed, time.time)
+    return [news_of(news, Feed.STOCKS), assets_of(SimulatorAssets(), Feed.STOCKS)]
 
 
 def _provider(name: str, feed: Feed, settings: Settings) -> QuoteProvider:

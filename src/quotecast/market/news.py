@@ -1,8 +1,27 @@
 """News articles as the API answers them; field names are those of Alpaca's news."""
 
+import re
 from collections.abc import Sequence
+from html import unescape
+from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
+
+#: Characters of one text that are kept.
+MAX_LENGTH: Final = 10_000
+
+_BLOCKS: Final = "article|blockquote|br|div|dd|dl|dt|h[1-6]|hr|li|ol|p|pre|section|table|td|th|tr|ul"
+#: Scripts and styles with what is in them, and comments; what is not closed goes on to the end.
+_UNSEEN: Final = re.compile(
+    r"<(script|style)\b[^<>]*>.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL | re.IGNORECASE
+)
+_BLOCK: Final = re.compile(rf"</?(?:{_BLOCKS})\b[^<>]*>", re.IGNORECASE)
+#: A tag ends with its bracket, with the next one's, or with the text.
+_TAG: Final = re.compile(r"<[a-z/!?][^<>]*>?", re.IGNORECASE)
+_NESTED_AMPERSAND: Final = re.compile(r"&(?:amp;)+", re.IGNORECASE)
+_UNSAFE: Final = r"\x00-\x20\x7f\s\"<>\\"
+_WEB_URL: Final = re.compile(rf"https?://[^/?#{_UNSAFE}][^{_UNSAFE}]*", re.IGNORECASE)
 
 
 class NewsImage(Struct, frozen=True):
@@ -25,3 +44,43 @@ class Article(Struct, frozen=True, kw_only=True):
     symbols: Sequence[str]
     created_at: str
     updated_at: str
+
+
+def cleaned(article: Article) -> Article:
+    """The article with what an upstream may have sent of HTML and of other URLs taken out."""
+    return replace(
+        article,
+        headline=plain_text(article.headline),
+        summary=plain_text(article.summary),
+        author=plain_text(article.author),
+        source=plain_text(article.source),
+        url=web_url(article.url),
+        images=[image for image in article.images if web_url(image.url)],
+    )
+
+
+def plain_text(html: str) -> str:
+    """The text of a piece of HTML, on one line.
+
+    What is escaped twice, as it is in many feeds, is unescaped twice: no tag is left in the text, however
+    it was written, so cleaning it again changes nothing. Only the first MAX_LENGTH characters are read.
+    """
+    text = _without_tags(html[:MAX_LENGTH])
+    # Every round that changes anything shortens the text.
+    while (further := _without_tags(_unescaped(text))) != text:
+        text = further
+    return text
+
+
+def web_url(url: str | None) -> str | None:
+    """The URL if it is one of http or https, else None."""
+    return url if url and _WEB_URL.fullmatch(url) else None
+
+
+def _without_tags(text: str) -> str:
+    text = _BLOCK.sub(" ", _UNSEEN.sub(" ", text))
+    return " ".join(_TAG.sub("", text).split())
+
+
+def _unescaped(text: str) -> str:
+    return unescape(_NESTED_AMPERSAND.sub("&", text))

@@ -1,0 +1,120 @@
+"""What is fetched now and then as a whole, news and assets, from upstream to bus."""
+
+import asyncio
+import contextlib
+import random
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from typing import Final
+
+import structlog
+from msgspec import Struct
+
+from quotecast.bus import wire
+from quotecast.bus.base import ASSETS, NEWS, Document, Writer
+from quotecast.errors import BusError, UpstreamError
+from quotecast.ingest.supervise import delays
+from quotecast.market.feeds import Feed
+from quotecast.market.news import cleaned
+from quotecast.providers.base import AssetsProvider, NewsProvider
+
+#: How soon a document is back on a bus that lost its data.
+CHECK_SECONDS: Final = 1.0
+
+log = structlog.get_logger()
+
+
+class Source(Struct, frozen=True):
+    """A document's upstream; `fetch` raises UpstreamError."""
+
+    feed: Feed
+    name: str
+    every_seconds: float
+    fetch: Callable[[], Awaitable[Document]]
+
+
+def news_of(provider: NewsProvider, feed: Feed) -> Source:
+    """The news that belong to a feed, free of HTML whatever the upstream sends."""
+
+    async def fetch() -> Document:
+        return wire.document(feed, NEWS, [cleaned(article) for article in await provider.news()])
+
+    return Source(feed, NEWS, provider.every_seconds, fetch)
+
+
+def assets_of(provider: AssetsProvider, feed: Feed) -> Source:
+    """The instruments of a feed."""
+
+    async def fetch() -> Document:
+        return wire.document(feed, ASSETS, await provider.assets())
+
+    return Source(feed, ASSETS, provider.every_seconds, fetch)
+
+
+@contextlib.asynccontextmanager
+async def publishing(sources: Iterable[Source], bus: Writer, owner: str) -> AsyncIterator[None]:
+    """Keeps the documents on the bus for as long as the caller leads their feed."""
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(Publisher(source, bus, owner).run()) for source in sources]
+        yield
+        for task in tasks:
+            task.cancel()
+
+
+class Publisher:
+    """Keeps one document on the bus as its upstream tells it; the last good one while that fails."""
+
+    def __init__(
+        self,
+        source: Source,
+        bus: Writer,
+        owner: str,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self._source = source
+        self._bus = bus
+        self._owner = owner
+        self._clock = clock
+        self._sleep = sleep
+        self._chance = chance
+        self._waits = delays(chance)
+        self._ask_at = clock()
+        self._document: Document | None = None
+
+    async def run(self) -> None:
+        """Asks the upstream at its own pace, and sees to it that the bus has the answer, for ever."""
+        while True:
+            if self._clock() >= self._ask_at:
+                wait = await self._ask()
+                self._ask_at = self._clock() + wait
+            if self._document is not None:
+                await self._store(self._document)
+            await self._sleep(CHECK_SECONDS)
+
+    async def _ask(self) -> float:
+        """Seconds until the next question."""
+        source = self._source
+        try:
+            self._document = await source.fetch()
+        except UpstreamError as error:
+            log.warning("upstream failed", feed=source.feed, document=source.name, error=str(error))
+            return max(next(self._waits), error.retry_after or 0.0)
+        except Exception:
+            # A bug in one adapter must not take the feed down with it.
+            log.exception("provider failed", feed=source.feed, document=source.name)
+            return next(self._waits)
+        self._waits = delays(self._chance)
+        return source.every_seconds
+
+    async def _store(self, document: Document) -> None:
+        """Without the lease nothing is stored: who leads now does it, or this ingest when it leads again."""
+        try:
+            if await self._bus.digest(document.feed, document.name) == document.digest:
+                return
+            if await self._bus.store(self._owner, document):
+                log.info("document changed", feed=document.feed, document=document.name)
+        except BusError as error:
+            log.warning("document not stored", feed=document.feed, document=document.name, error=str(error))

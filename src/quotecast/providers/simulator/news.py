@@ -1,0 +1,164 @@
+"""Invented news about the simulated stocks; every article says that it is invented."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Final, NamedTuple, TypeVar
+
+from quotecast.market.codec import iso_utc
+from quotecast.market.news import Article, NewsImage
+from quotecast.providers.reference import Stock, stocks
+from quotecast.providers.simulator.noise import fractions, key_of, noise
+from quotecast.providers.simulator.quoters import NAME
+
+T = TypeVar("T")
+
+#: One article appears in each slot of so many seconds.
+SLOT_SECONDS: Final = 240
+#: How many of the newest articles are told.
+COUNT: Final = 120
+SOURCE: Final = "Simulator Newswire"
+
+_KIND: Final = 1
+#: How many articles in a hundred there are of each kind.
+_WITH_PEER, _WITH_IMAGES, _WITH_URL, _REVISED = 30, 20, 80, 25
+#: Longest time after which an article is revised.
+_REVISION_SECONDS: Final = 900
+
+_AUTHORS: Final = ("Ada Example", "Basil Placeholder", "Cleo Sample", "Dorian Mock", "Edda Fiction")
+_SIZES: Final = ("thumb", "small", "large")
+_TOPICS: Final = {
+    "Communication Services": ("subscriber numbers", "streaming hours", "network upgrades"),
+    "Consumer Discretionary": ("holiday orders", "store openings", "online sales"),
+    "Consumer Staples": ("shelf prices", "harvest forecasts", "package sizes"),
+    "Energy": ("refining margins", "pipeline capacity", "drilling plans"),
+    "Financials": ("loan growth", "trading revenue", "branch plans"),
+    "Health Care": ("trial enrolment", "device approvals", "hospital orders"),
+    "Industrials": ("order backlogs", "factory automation", "freight volumes"),
+    "Information Technology": ("chip demand", "cloud contracts", "software renewals"),
+    "Materials": ("ore grades", "recycling rates", "input costs"),
+    "Real Estate": ("occupancy rates", "lease renewals", "building plans"),
+    "Utilities": ("grid investment", "power demand", "rate reviews"),
+}
+_OTHER_TOPICS: Final = ("staff numbers", "supply chains", "office plans")
+
+
+class _Story(NamedTuple):
+    headline: str
+    summary: str
+
+
+_ALONE: Final = (
+    _Story(
+        "{name} talks about {topic} at made-up conference",
+        "The conference that {name} spoke at exists in a simulation only; so do its {topic}.",
+    ),
+    _Story(
+        "Imaginary survey ranks {name} first for {topic}",
+        "Nobody was asked and nobody answered: the survey of {sector} companies is invented.",
+    ),
+    _Story(
+        "Simulated investors weigh {topic} at {name}",
+        "Prices of {ticker} come from a random walk, and this story about its {topic} from a template.",
+    ),
+    _Story(
+        "{name} keeps fictional outlook for {topic}",
+        "The outlook is as fictional as the news agency that reports it.",
+    ),
+    _Story(
+        "Three invented questions about {topic} for {name}",
+        "How much, how soon, and for whom: the simulator asks {name}, and makes up the answers too.",
+    ),
+)
+_TOGETHER: Final = (
+    _Story(
+        "{name} and {peer} move together in simulated trading",
+        "Both are {sector} stocks, and the simulator lets a sector's prices go the same way.",
+    ),
+    _Story(
+        "Pretend analysts compare {topic} of {name} and {peer}",
+        "The comparison of {ticker} with its peer is made up from a template.",
+    ),
+)
+
+
+class SimulatorNews:
+    """Articles that are a function of seed and time alone; `clock` is Unix time."""
+
+    name = NAME
+    every_seconds = 15.0
+
+    def __init__(self, seed: int, clock: Callable[[], float]) -> None:
+        self._key = key_of(seed, "news")
+        self._clock = clock
+
+    async def news(self) -> list[Article]:
+        """The newest articles, the newest first."""
+        now = self._clock()
+        slot = int(now // SLOT_SECONDS)
+        # The article of the present slot may not have appeared yet.
+        written = (self._article(number, now) for number in range(slot, slot - COUNT - 1, -1))
+        return [article for article in written if article is not None][:COUNT]
+
+    def _article(self, number: int, now: float) -> Article | None:
+        """The article of a slot as it stands now; None before it appears."""
+        chances = iter(fractions(noise(self._key, number, _KIND, 32)))
+        created = number * SLOT_SECONDS + int(next(chances) * SLOT_SECONDS)
+        if created > now:
+            return None
+        stock = _picked(stocks(), chances)
+        peer = _peer_of(stock, chances)
+        story = _picked(_TOGETHER if peer else _ALONE, chances)
+        words = _words(stock, peer, chances)
+        return Article(
+            id=str(number),
+            headline=story.headline.format_map(words),
+            summary=story.summary.format_map(words),
+            author=_picked(_AUTHORS, chances),
+            source=SOURCE,
+            url=f"https://example.com/news/{number}" if _happens(_WITH_URL, chances) else None,
+            images=_images(number) if _happens(_WITH_IMAGES, chances) else [],
+            symbols=[stock.ticker, *([peer.ticker] if peer else [])],
+            created_at=iso_utc(created),
+            updated_at=iso_utc(_updated(created, now, chances)),
+        )
+
+
+def _peer_of(stock: Stock, chances: Iterator[float]) -> Stock | None:
+    """For some articles, another stock of the sector that they are about too."""
+    peers = [each for each in _sectors()[stock.sector] if each is not stock]
+    return _picked(peers, chances) if _happens(_WITH_PEER, chances) and peers else None
+
+
+def _words(stock: Stock, peer: Stock | None, chances: Iterator[float]) -> dict[str, str]:
+    return {
+        "name": stock.name,
+        "ticker": stock.ticker,
+        "sector": stock.sector,
+        "topic": _picked(_TOPICS.get(stock.sector, _OTHER_TOPICS), chances),
+        "peer": peer.name if peer else "",
+    }
+
+
+def _updated(created: int, now: float, chances: Iterator[float]) -> int:
+    revised = created + 60 + int(next(chances) * (_REVISION_SECONDS - 60))
+    return revised if _happens(_REVISED, chances) and revised <= now else created
+
+
+def _images(number: int) -> list[NewsImage]:
+    return [NewsImage(size, f"https://example.com/images/{number}-{size}.png") for size in _SIZES]
+
+
+def _happens(percent: int, chances: Iterator[float]) -> bool:
+    return next(chances) * 100 < percent
+
+
+def _picked(choices: Sequence[T], chances: Iterator[float]) -> T:
+    return choices[int(next(chances) * len(choices))]
+
+
+@cache
+def _sectors() -> dict[str, list[Stock]]:
+    sectors: dict[str, list[Stock]] = {}
+    for stock in stocks():
+        sectors.setdefault(stock.sector, []).append(stock)
+    return sectors

@@ -1,0 +1,128 @@
+"""What every bus promises of documents, held by each of them."""
+
+import time
+from collections.abc import AsyncIterator
+
+import msgspec
+import pytest
+import redis
+from msgspec import Struct
+
+from documents_made import article, asset, assets_of, news_of
+from market_made import INFO, state_of, stock
+from quotecast.bus import wire
+from quotecast.bus.base import ASSETS, NEWS, Batch, Beat, DocumentChanged
+from quotecast.bus.memory import MemoryBus
+from quotecast.bus.redis import RedisBus
+from quotecast.market.feeds import Feed
+
+Bus = MemoryBus | RedisBus
+
+DOCUMENT = news_of(article(1))
+OTHER = news_of(article(2), article(1))
+
+
+@pytest.fixture(params=["memory", "redis"])
+async def bus(request: pytest.FixtureRequest) -> AsyncIterator[Bus]:
+    if request.param == "memory":
+        yield MemoryBus(time.monotonic)
+        return
+    redis_bus = RedisBus(request.getfixturevalue("redis_url"), "test")
+    yield redis_bus
+    await redis_bus.close()
+
+
+async def test_there_is_no_document_before_the_first(bus: Bus) -> None:
+    """Nothing is not an empty document."""
+    assert await bus.digest(Feed.STOCKS, NEWS) is None
+    assert await bus.document(Feed.STOCKS, NEWS) is None
+
+
+async def test_the_last_document_of_a_name_is_kept(bus: Bus) -> None:
+    """Each feed has its own, and so has each name."""
+    assert await bus.hold(Feed.STOCKS, "me", 10_000)
+    for document in (DOCUMENT, OTHER, assets_of(asset())):
+        assert await bus.store("me", document)
+    assert await bus.document(Feed.STOCKS, NEWS) == OTHER
+    assert await bus.digest(Feed.STOCKS, NEWS) == OTHER.digest
+    assert await bus.document(Feed.STOCKS, ASSETS) == assets_of(asset())
+    assert await bus.document(Feed.CRYPTO, NEWS) is None
+
+
+async def test_only_the_leader_of_the_feed_stores_its_documents(bus: Bus) -> None:
+    """Without the lease, or with another feed's, nothing is done."""
+    assert not await bus.store("me", DOCUMENT)
+    assert await bus.hold(Feed.STOCKS, "other", 10_000)
+    assert await bus.hold(Feed.CRYPTO, "me", 10_000)
+    async with bus.listen([Feed.STOCKS]) as messages:
+        assert not await bus.store("me", DOCUMENT)
+        assert await anext(messages) is None
+    assert await bus.document(Feed.STOCKS, NEWS) is None
+
+
+async def test_a_change_is_told_once(bus: Bus) -> None:
+    """To listeners of that feed, and not when the content is the same."""
+    assert await bus.hold(Feed.STOCKS, "me", 10_000)
+    async with bus.listen([Feed.STOCKS]) as messages, bus.listen([Feed.CRYPTO]) as others:
+        for document in (DOCUMENT, news_of(article(1)), OTHER):
+            assert await bus.store("me", document)
+        assert [await anext(messages) for _ in range(2)] == [
+            DocumentChanged(feed=Feed.STOCKS, name=NEWS, digest=DOCUMENT.digest),
+            DocumentChanged(feed=Feed.STOCKS, name=NEWS, digest=OTHER.digest),
+        ]
+        assert await anext(messages) is None
+        assert await anext(others) is None
+
+
+async def test_documents_outlive_an_epoch(bus: Bus) -> None:
+    """A successor leads with the documents that are there."""
+    assert await bus.hold(Feed.STOCKS, "me", 10_000)
+    assert await bus.store("me", DOCUMENT)
+    assert await bus.begin("me", state_of([stock()]))
+    assert await bus.document(Feed.STOCKS, NEWS) == DOCUMENT
+
+
+def test_equal_content_has_an_equal_digest() -> None:
+    """And what was written is read."""
+    assert news_of(article(1)).digest == DOCUMENT.digest != OTHER.digest
+    assert wire.articles(OTHER.content) == [article(2), article(1)]
+    assert wire.assets(assets_of(asset()).content) == [asset()]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Batch(feed=Feed.STOCKS, epoch="e", seq=1),
+        Beat(feed=Feed.STOCKS, epoch="e", seq=1, info=INFO),
+        DocumentChanged(feed=Feed.STOCKS, name=NEWS, digest="d"),
+    ],
+)
+def test_messages_are_read_as_they_were_written(message: Struct) -> None:
+    assert wire.message(wire.encode(message)) == message
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        {"type": "telegram", "feed": "stocks"},
+        {"type": "beat", "feed": "bonds", "epoch": "e", "seq": 1, "info": {"provider": "x"}},
+        {"type": "batch"},
+        [],
+    ],
+)
+def test_what_only_another_version_understands_is_no_message(foreign: object) -> None:
+    """A worker that is older than the ingest does without it."""
+    assert wire.message(msgspec.msgpack.encode(foreign)) is None
+
+
+async def test_a_message_of_another_version_is_like_silence(redis_url: str) -> None:
+    """The subscription lives on, and what follows is read."""
+    bus = RedisBus(redis_url, "test")
+    assert await bus.hold(Feed.STOCKS, "me", 10_000)
+    async with bus.listen([Feed.STOCKS]) as messages:
+        with redis.Redis.from_url(redis_url) as client:
+            client.publish("test:{stocks}:batches", wire.encode({"type": "telegram"}))
+        assert await bus.store("me", DOCUMENT)
+        assert await anext(messages) is None
+        assert await anext(messages) == DocumentChanged(feed=Feed.STOCKS, name=NEWS, digest=DOCUMENT.digest)
+    await bus.close()
