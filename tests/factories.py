@@ -1,6 +1,6 @@
 """Quotes, mirrors and whole applications made for tests."""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import httpx
@@ -10,8 +10,11 @@ from quotecast.api.app import build_app
 from quotecast.api.edge import Edge
 from quotecast.api.parts import Parts
 from quotecast.bus.base import FeedInfo, Snapshot, Stored
+from quotecast.cache.base import Cached, Policy
+from quotecast.feed.documents import Documents
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
+from quotecast.market.movers import Floors
 from quotecast.market.quotes import DovizQuote, Quote
 
 EPOCH = "0000000000aa00000001"
@@ -75,8 +78,21 @@ def empty_mirrors() -> dict[Feed, Mirror]:
     return {feed: Mirror(feed) for feed in Feed}
 
 
+class KeepsNothing:
+    """A cache that asks each time."""
+
+    async def read(self, _key: str, policy: Policy, fetch: Callable[[], Awaitable[bytes]]) -> Cached:
+        return Cached(await fetch(), "MISS", 0, policy.fresh_seconds)
+
+
 def parts(mirrors: dict[Feed, Mirror], **other: Any) -> Parts:
     given: dict[str, Any] = {
+        "documents": Documents(),
+        "shares": {},
+        "floors": Floors(),
+        "financials": None,
+        "history": {},
+        "cache": KeepsNothing(),
         "providers": dict.fromkeys(Feed, "simulator"),
         "clock": lambda: NOW,
         "monotonic": lambda: MONOTONIC,

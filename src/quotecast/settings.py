@@ -115,6 +115,17 @@ class Settings(Struct, frozen=True, kw_only=True):
         Literal["simulator", "none"], Meta(description="Provider of Turkish currency, gold and metals")
     ] = "simulator"
 
+    financials: Annotated[Literal["simulator", "none"], Meta(description="Provider of company data")] = (
+        "simulator"
+    )
+
+    movers_min_price: Annotated[
+        float, Meta(ge=0, description="US dollars below which a stock is no mover")
+    ] = 1.0
+    movers_min_volume: Annotated[
+        int, Meta(ge=0, description="Shares of the day below which a stock is no mover")
+    ] = 1000
+
     simulator_seed: Annotated[
         int, Meta(ge=0, le=2**63 - 1, description="Same seed, same invented market")
     ] = 1

@@ -16,13 +16,27 @@ from quotecast.api.edge import Edge
 PATHS = {
     "/api/market/quotes": "market",
     "/api/market/quotes/{symbol}": "market",
+    "/api/market/bars/{symbol}": "market",
+    "/api/market/heatmap": "market",
+    "/api/market/movers": "market",
+    "/api/market/news": "market",
+    "/api/market/assets": "market",
     "/api/market/status": "market",
     "/api/crypto/quotes": "crypto",
     "/api/crypto/quotes/{symbol}": "crypto",
     "/api/crypto/symbols": "crypto",
+    "/api/crypto/bars/{symbol}": "crypto",
     "/api/doviz/quotes": "doviz",
     "/api/doviz/quotes/{symbol}": "doviz",
     "/api/doviz/symbols": "doviz",
+    "/api/financials/earnings-calendar": "financials",
+    "/api/financials/company/{symbol}/overview": "financials",
+    "/api/financials/company/{symbol}/metrics": "financials",
+    "/api/financials/company/{symbol}/earnings": "financials",
+    "/api/financials/company/{symbol}/recommendations": "financials",
+    "/api/financials/company/{symbol}/revenue-estimates": "financials",
+    "/api/financials/company/{symbol}/eps-estimates": "financials",
+    "/api/financials/company/{symbol}/earnings-quality": "financials",
     "/api/health": None,
     "/api/ready": None,
     "/api/openapi.json": None,
@@ -114,7 +128,7 @@ async def test_an_operation_names_its_statuses_and_headers(path: str, document: 
     responses = document["paths"][path]["get"]["responses"]
     assert {"200", "304"} <= set(responses)
     assert ("429" in responses) is (PATHS[path] is not None)
-    assert ("404" in responses) is path.endswith("{symbol}")
+    assert ("404" in responses) is ("{symbol}" in path)
     assert "400" not in responses
     for status, response in responses.items():
         headers = response["headers"]
@@ -149,6 +163,14 @@ async def test_quotes_are_described_with_their_constant_type(
     schema = document["components"]["schemas"][name]
     assert schema["properties"]["type"] == {"type": "string", "const": tag}
     assert set(schema["required"]) == set(schema["properties"]) == set((await client.get(path)).json())
+
+
+async def test_a_page_tells_how_long_the_list_is(document: dict[str, Any]) -> None:
+    operation = document["paths"]["/api/market/assets"]["get"]
+    assert "X-Total-Count" in operation["responses"]["200"]["headers"]
+    bounds = {each["name"]: each["schema"] for each in operation["parameters"]}
+    assert bounds["search"]["maxLength"] == 100
+    assert bounds["offset"]["minimum"] == 0
 
 
 async def test_categories_are_an_enumeration(document: dict[str, Any]) -> None:

@@ -75,7 +75,7 @@ def test_a_stock_quote_tells_of_its_session(moment: int, venue: Hours) -> None:
     assert quote.volume == str(day.volume)
     assert quote.previous_close == before.close / 100
     assert quote.change == (day.close - before.close) / 100
-    assert quote.change_percent == pytest.approx((day.close / before.close - 1) * 100, abs=5e-5)
+    assert quote.change_percent == pytest.approx((day.close / before.close - 1) * 100, abs=5.1e-5)
 
 
 @settings(deadline=None, max_examples=30)

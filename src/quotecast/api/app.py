@@ -7,7 +7,7 @@ from litestar import Litestar
 from litestar.datastructures import State
 from litestar.types import ControllerRouterHandler, Middleware
 
-from quotecast.api import crypto, docs, doviz, health, market
+from quotecast.api import crypto, docs, doviz, financials, health, market
 from quotecast.api.asyncapi import asyncapi_document
 from quotecast.api.docs import Documents
 from quotecast.api.openapi import openapi_document
@@ -16,7 +16,7 @@ from quotecast.api.problems import exception_handlers
 
 MAX_BODY_BYTES: Final = 80 * 1024
 
-_ROUTERS: Final = (market.ROUTER, crypto.ROUTER, doviz.ROUTER, health.ROUTER, docs.ROUTER)
+_ROUTERS: Final = (market.ROUTER, crypto.ROUTER, doviz.ROUTER, financials.ROUTER, health.ROUTER, docs.ROUTER)
 
 
 def build_app(

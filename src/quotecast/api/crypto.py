@@ -8,11 +8,14 @@ from msgspec import Struct
 
 from quotecast.api import examples
 from quotecast.api.answers import CACHE_LISTS, Answer, everything, of_document, of_quotes, shared
-from quotecast.api.openapi import Reading, answered
+from quotecast.api.bar_parameters import DEFAULT_BARS, Count, Timeframe
+from quotecast.api.bars import crypto_bars
+from quotecast.api.openapi import CachedReading, Reading, answered
 from quotecast.api.parts import HttpRequest, loaded
 from quotecast.errors import SymbolNotFound
 from quotecast.feed.mirror import Mirror
 from quotecast.market import codec
+from quotecast.market.bars import Bar
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import CryptoQuote
 
@@ -87,11 +90,27 @@ def symbols(request: HttpRequest) -> Answer:
     return of_document(shared(mirror, "symbols", lambda: _symbols(mirror)), CACHE_LISTS)
 
 
+@get(
+    "/bars/{symbol:path}",
+    summary="Bars of one pair",
+    operation_class=CachedReading,
+    responses=answered(list[Bar], examples.BARS, "Bars in ascending order", 404, 422, 429, 503),
+)
+async def bars(
+    request: HttpRequest, symbol: Pair, timeframe: Timeframe = "1h", limit: Count = DEFAULT_BARS
+) -> Answer:
+    """The newest `limit` bars; fewer if there are not so many. Days, weeks and months are those of UTC.
+
+    There is no bar where nothing traded. The last bar closes with the price of now.
+    """
+    return await crypto_bars(request, symbol.removeprefix("/"), timeframe, limit)
+
+
 def _symbols(mirror: Mirror) -> bytes:
     known = sorted(mirror.quotes().items())
     return codec.encode_json([CryptoSymbol.of(quote) for _, quote in known if isinstance(quote, CryptoQuote)])
 
 
 ROUTER: Final = Router(
-    "/api/crypto", route_handlers=[quotes, quote, symbols], tags=["Crypto"], opt={"limit": "crypto"}
+    "/api/crypto", route_handlers=[quotes, quote, bars, symbols], tags=["Crypto"], opt={"limit": "crypto"}
 )

@@ -1,10 +1,15 @@
-"""Quotes that the documents show."""
+"""What the documents show: quotes and other answers."""
 
 from typing import Any, Final
 
 import msgspec
 
+from quotecast.market.assets import Asset
+from quotecast.market.bars import Bar
 from quotecast.market.feeds import Feed
+from quotecast.market.heatmap import heatmap_of
+from quotecast.market.movers import Floors, movers_of
+from quotecast.market.news import Article, NewsImage
 from quotecast.market.quotes import CryptoQuote, DovizQuote, Quote, StockQuote
 
 STOCK: Final = StockQuote(
@@ -59,6 +64,31 @@ DOVIZ: Final = DovizQuote(
     timestamp="2026-11-20T15:30:00.000Z",
 )
 QUOTES: Final[dict[Feed, Quote]] = {Feed.STOCKS: STOCK, Feed.CRYPTO: CRYPTO, Feed.DOVIZ: DOVIZ}
+HEATMAP: Final = heatmap_of([STOCK], {STOCK.ticker: 14_840_000_000})
+MOVERS: Final = movers_of([STOCK], Floors())
+BARS: Final = [
+    Bar("2026-11-20T15:20:00Z", 189.1, 189.66, 189.02, 189.58, 812_344),
+    Bar("2026-11-20T15:25:00Z", 189.58, 189.9, 189.41, 189.84, 640_127),
+]
+ARTICLE: Final = Article(
+    id="7462286",
+    headline="Imaginary survey ranks Apple Inc. first for chip demand",
+    summary="Nobody was asked and nobody answered: the survey is invented.",
+    author="Ada Example",
+    source="Simulator Newswire",
+    url="https://example.com/news/7462286",
+    images=[NewsImage("thumb", "https://example.com/images/7462286-thumb.png")],
+    symbols=["AAPL"],
+    created_at="2026-11-20T15:26:40.000Z",
+    updated_at="2026-11-20T15:26:40.000Z",
+)
+ASSET: Final = Asset(
+    ticker="AAPL",
+    name="Apple Inc.",
+    exchange="NASDAQ",
+    sector="Information Technology",
+    industry="Technology Hardware, Storage & Peripherals",
+)
 
 
 def plain(value: Any) -> Any:

@@ -16,7 +16,7 @@ from granian.constants import Interfaces
 from granian.server.embed import Server
 
 from quotecast import parent
-from quotecast.api import checks, stream, ticker
+from quotecast.api import checks, sources, stream, ticker
 from quotecast.api.addresses import identify_by_address
 from quotecast.api.app import build_app
 from quotecast.api.edge import App, Edge
@@ -24,13 +24,18 @@ from quotecast.api.parts import Parts
 from quotecast.api.stream import Streams
 from quotecast.api.throttle import throttle
 from quotecast.bus.redis import RedisBus
+from quotecast.cache.base import Cache
+from quotecast.cache.redis import RedisCache
 from quotecast.errors import QuotecastError, SettingsError
+from quotecast.feed.documents import Documents
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
 from quotecast.limits.window import Window
 from quotecast.market.feeds import Feed
+from quotecast.market.movers import Floors
 from quotecast.market.sessions import session_at
+from quotecast.providers import reference
 from quotecast.settings import Settings
 from quotecast.telemetry import configure_logs
 
@@ -59,23 +64,18 @@ def run(settings: Settings) -> int:
 async def _serve(settings: Settings) -> None:
     """The composition root: everything is opened here, and closed here in the reverse order."""
     draining = asyncio.Event()
-    bus = RedisBus(settings.redis_url, settings.redis_prefix)
-    mirrors = {feed: Mirror(feed) for feed in Feed}
-    hubs = {feed: _hub(mirror, settings.heartbeat_ms) for feed, mirror in mirrors.items()}
-    parts = Parts(
-        mirrors=mirrors,
-        providers=_providers(settings),
-        clock=time.time,
-        monotonic=time.monotonic,
-        checks=_checks(bus, settings),
-        draining=draining.is_set,
-    )
+    redis = (settings.redis_url, settings.redis_prefix)
     async with contextlib.AsyncExitStack() as stack:
+        bus = RedisBus(*redis)
         stack.push_async_callback(bus.close)
         window = await stack.enter_async_context(Window(settings.redis_url, prefix=settings.redis_prefix))
+        cache = await stack.enter_async_context(RedisCache(*redis))
+        parts = _parts(settings, bus, cache, draining)
+        hubs = {feed: _hub(mirror, settings.heartbeat_ms) for feed, mirror in parts.mirrors.items()}
         streams = _streams(_http(parts, window, settings), hubs, settings)
         server = _server(_edge(streams, settings), settings)
-        await stack.enter_async_context(_running(Relay(bus, mirrors).run(), ticker.run(hubs.values())))
+        relay = Relay(bus, parts.mirrors, parts.documents)
+        await stack.enter_async_context(_running(relay.run(), ticker.run(hubs.values())))
         serving = asyncio.create_task(server.serve())
         await _first_data(parts)
         parent.announce(_introduction(parts, settings))
@@ -84,6 +84,23 @@ async def _serve(settings: Settings) -> None:
         await streams.drain()
         server.stop()  # type: ignore[no-untyped-call]  # granian leaves it unannotated
         await serving
+
+
+def _parts(settings: Settings, bus: RedisBus, cache: Cache, draining: asyncio.Event) -> Parts:
+    return Parts(
+        mirrors={feed: Mirror(feed) for feed in Feed},
+        documents=Documents(),
+        history=sources.history(settings),
+        financials=sources.financials(settings),
+        cache=cache,
+        shares={stock.ticker: stock.shares for stock in reference.stocks()},
+        floors=Floors(settings.movers_min_price, settings.movers_min_volume),
+        providers=_providers(settings),
+        clock=time.time,
+        monotonic=time.monotonic,
+        checks=_checks(bus, settings),
+        draining=draining.is_set,
+    )
 
 
 async def _until_stopped(serving: asyncio.Task[None]) -> None:

@@ -15,12 +15,18 @@ from quotecast.api.answers import (
     of_document,
     of_quotes,
 )
-from quotecast.api.openapi import BatchReading, Reading, answered
+from quotecast.api.assets import assets
+from quotecast.api.bar_parameters import Span, StockInterval
+from quotecast.api.bars import stock_bars
+from quotecast.api.news import news
+from quotecast.api.openapi import BatchReading, CachedReading, Reading, answered
+from quotecast.api.overviews import heatmap, movers
 from quotecast.api.parts import HttpRequest, loaded, parts_of
 from quotecast.api.selection import ALL, MAX_SYMBOLS, missing_header, named
 from quotecast.api.status import EXAMPLE, MarketStatus, market_status
 from quotecast.errors import SymbolNotFound
 from quotecast.market import codec
+from quotecast.market.bars import Bar
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import StockQuote
 
@@ -68,6 +74,24 @@ def quote(request: HttpRequest, symbol: FromPath[str]) -> Answer:
 
 
 @get(
+    "/bars/{symbol:str}",
+    summary="Bars of one stock",
+    operation_class=CachedReading,
+    responses=answered(list[Bar], examples.BARS, "Bars in ascending order", 404, 422, 429, 503),
+)
+async def bars(
+    request: HttpRequest, symbol: FromPath[str], span: Span = "1D", interval: StockInterval = None
+) -> Answer:
+    """`1D` is the latest session and `5D` the last five; longer ranges begin with a session.
+
+    Minutes are told up to `1M`, `5m` up to `6M`, `15m` up to `1Y`, hours always. There is no bar where
+    nothing traded. `D`, `W` and `M` bear midnight in New York of their first session. The last bar closes
+    with the price of now.
+    """
+    return await stock_bars(request, symbol, span, interval)
+
+
+@get(
     "/status",
     sync_to_thread=False,
     summary="State of the market and of the feeds",
@@ -85,5 +109,8 @@ def status(request: HttpRequest) -> Answer:
 
 
 ROUTER: Final = Router(
-    "/api/market", route_handlers=[quotes, quote, status], tags=["Market"], opt={"limit": "market"}
+    "/api/market",
+    route_handlers=[quotes, quote, bars, heatmap, movers, news, assets, status],
+    tags=["Market"],
+    opt={"limit": "market"},
 )

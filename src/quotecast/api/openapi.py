@@ -29,6 +29,7 @@ _TAGS: Final = [
     Tag("Market", "US stocks: last quotes and the state of the feeds."),
     Tag("Crypto", "Pairs of crypto assets; changes are over the last 24 hours."),
     Tag("Doviz", "Turkish currency, gold and precious-metal quotes, those of single banks among them."),
+    Tag("Financials", "Company data and the earnings calendar, kept from one hour to a day."),
     Tag("Operations", "For load balancers and operators."),
     Tag("Reference", "This description, and that of the WebSocket feeds."),
 ]
@@ -47,6 +48,9 @@ _HEADERS: Final[dict[str, OpenAPIHeader | Reference]] = {
     "ETag": _header("Weak tag; send it as If-None-Match. For quotes it names the feed's epoch and seq."),
     "Cache-Control": _header("How long the answer may be kept."),
     "X-Missing-Symbols": _header("Comma-separated: the symbols asked for that nobody knows."),
+    "X-Cache": _header("`HIT` was kept, `MISS` was fetched just now, `STALE` is past its time."),
+    "Age": _header("Seconds since the upstream answered.", OpenAPIType.INTEGER),
+    "X-Total-Count": _header("How many were found, on all pages together.", OpenAPIType.INTEGER),
 }
 _LIMITED: Final = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 _CACHED: Final = ("ETag", "Cache-Control")
@@ -82,6 +86,24 @@ class BatchReading(Reading):
     def _headers_of(self, status: str) -> list[str]:
         names = super()._headers_of(status)
         return [*names, "X-Missing-Symbols"] if status == "200" else names
+
+
+@dataclass
+class CachedReading(Reading):
+    """A reading that says whether its answer was kept, and how old it is."""
+
+    def _headers_of(self, status: str) -> list[str]:
+        names = super()._headers_of(status)
+        return [*names, "X-Cache", "Age"] if status in ("200", "304") else names
+
+
+@dataclass
+class PageReading(Reading):
+    """A reading of a part of a list, which tells how long the whole is."""
+
+    def _headers_of(self, status: str) -> list[str]:
+        names = super()._headers_of(status)
+        return [*names, "X-Total-Count"] if status in {"200", "304"} else names
 
 
 def answered(kind: Any, example: Any, description: str, *errors: int) -> dict[int, ResponseSpec]:

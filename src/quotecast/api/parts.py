@@ -1,15 +1,21 @@
 """What the routes need, given to the application as one value when it is built."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 from litestar import Request
 from litestar.datastructures import State
 from msgspec import Struct
 
+from quotecast.cache.base import Cache
 from quotecast.errors import NoData, ProviderMissing
+from quotecast.feed.documents import Copy, Documents
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
+from quotecast.market.movers import Floors
+from quotecast.providers.base import FinancialsProvider, HistoryProvider
+
+T = TypeVar("T")
 
 HttpRequest = Request[Any, Any, State]
 
@@ -24,6 +30,17 @@ class Parts(Struct, frozen=True, kw_only=True):
     """
 
     mirrors: Mapping[Feed, Mirror]
+    documents: Documents
+    #: Shares outstanding by ticker, as far as they are known.
+    shares: Mapping[str, int]
+    #: What a stock has to reach to be a mover.
+    floors: Floors
+    #: Who tells of companies; None when the operator switched that off.
+    financials: FinancialsProvider | None
+    #: Who tells of the bars of each feed; a feed without is not among them.
+    history: Mapping[Feed, HistoryProvider]
+    #: What is kept of upstreams' answers to requests.
+    cache: Cache
     #: Configured provider of each feed, or `none`.
     providers: Mapping[Feed, str]
     #: Unix time.
@@ -54,3 +71,12 @@ def loaded(request: HttpRequest, feed: Feed) -> Mirror:
     if not mirror.loaded:
         raise NoData(feed)
     return mirror
+
+
+def items_of(request: HttpRequest, copy: Copy[T]) -> Sequence[T]:
+    """What a document holds. Raises ProviderMissing or NoData."""
+    if parts_of(request).providers[copy.feed] == NO_PROVIDER:
+        raise ProviderMissing(copy.name)
+    if copy.items is None:
+        raise NoData(copy.name)
+    return copy.items

@@ -1,13 +1,27 @@
-"""Bars as the API answers them."""
+"""Bars as the API answers them, and how they follow the price."""
 
+from datetime import UTC, date, datetime, timedelta
 from typing import Final, Literal, get_args
 
 from msgspec import Struct
+from msgspec.structs import replace
+
+from quotecast.market.calendars import Calendar
 
 Interval = Literal["1m", "5m", "15m", "30m", "1h", "4h", "D", "W", "M"]
 
 #: Every length of a bar, the finest first; `1m` is a minute, `M` a month.
 INTERVALS: Final[tuple[Interval, ...]] = get_args(Interval)
+
+#: How long the bars of a part of a day are; days, weeks and months are as long as the calendar says.
+LENGTHS: Final[dict[Interval, timedelta]] = {
+    "1m": timedelta(minutes=1),
+    "5m": timedelta(minutes=5),
+    "15m": timedelta(minutes=15),
+    "30m": timedelta(minutes=30),
+    "1h": timedelta(hours=1),
+    "4h": timedelta(hours=4),
+}
 
 
 class Bar(Struct, frozen=True, gc=False):
@@ -19,3 +33,52 @@ class Bar(Struct, frozen=True, gc=False):
     low: float
     close: float
     volume: float
+
+
+def opening(calendar: Calendar, interval: Interval, moment: datetime) -> datetime | None:
+    """When the bar that holds an aware moment opened, in UTC; None while nothing trades.
+
+    Parts of a day are counted from midnight, but the first one opens with the day. Longer bars are stamped
+    with midnight of their first trading day; weeks begin on Monday.
+    """
+    day = next(calendar.until(moment))
+    if moment >= day.close:
+        return None
+    length = LENGTHS.get(interval)
+    if length is None:
+        return calendar.first_from(_first_date(interval, day.date)).midnight
+    return max(day.open, moment - (moment - day.midnight) % length).astimezone(UTC)
+
+
+def continued(last: Bar | None, opened: datetime, price: float) -> list[Bar]:
+    """The last bar, and the one in progress since `opened`, which may be the same, with a newer price.
+
+    A bar that begins with the price has no volume yet. A bar that is newer than the price stays as it is.
+    """
+    time = stamp(opened)
+    if last is None:
+        return [_begun(time, price)]
+    if last.time < time:
+        return [last, _begun(time, price)]
+    if last.time > time:
+        return [last]
+    return [replace(last, close=price, high=max(last.high, price), low=min(last.low, price))]
+
+
+def stamp(moment: datetime) -> str:
+    """A bar's time as the API writes it."""
+    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _begun(time: str, price: float) -> Bar:
+    return Bar(time, price, price, price, price, 0.0)
+
+
+def _first_date(interval: Interval, day: date) -> date:
+    match interval:
+        case "W":
+            return day - timedelta(days=day.weekday())
+        case "M":
+            return day.replace(day=1)
+        case _:
+            return day

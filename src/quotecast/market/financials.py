@@ -35,7 +35,10 @@ class Metrics(Struct, frozen=True, rename={"metric_type": "metricType"}):
 
 
 class Earnings(Struct, frozen=True, rename="camel"):
-    """A reported quarter: earnings per share in dollars, `surprisePercent` in percent of the estimate."""
+    """A reported fiscal quarter: earnings per share in dollars; the surprise is what was not estimated.
+
+    `surprisePercent` is in percent of the estimate, without its sign.
+    """
 
     symbol: str
     period: str
@@ -60,7 +63,7 @@ class Recommendation(Struct, frozen=True, rename="camel"):
 
 
 class RevenueEstimate(Struct, frozen=True, rename="camel"):
-    """Expected revenue of a quarter, in dollars."""
+    """Expected revenue of a fiscal quarter, in dollars."""
 
     period: str
     quarter: int | None
@@ -72,7 +75,7 @@ class RevenueEstimate(Struct, frozen=True, rename="camel"):
 
 
 class EpsEstimate(Struct, frozen=True, rename="camel"):
-    """Expected earnings per share of a quarter, in dollars."""
+    """Expected earnings per share of a fiscal quarter, in dollars."""
 
     period: str
     quarter: int | None

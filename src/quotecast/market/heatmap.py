@@ -1,0 +1,111 @@
+"""The market by sector: how each stock moves, and how much of the whole it is."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from math import fsum
+from typing import Final
+
+from msgspec import Struct
+
+from quotecast.market.quotes import StockQuote
+
+OTHER: Final = "Other"
+
+
+class HeatmapStock(Struct, frozen=True, gc=False, rename="camel"):
+    """One tile; `weight` is its share of all stocks, 0 to 1."""
+
+    ticker: str
+    name: str
+    industry: str
+    price: float
+    change: float | None
+    change_percent: float | None
+    volume: str | None
+    weight: float
+
+
+class HeatmapSector(Struct, frozen=True, rename="camel"):
+    """The tiles of a sector, the heaviest first.
+
+    `change_percent` is their mean by weight, null if no change is known; a stock whose change is not
+    known counts as unchanged.
+    """
+
+    sector: str
+    change_percent: float | None
+    advancers: int
+    decliners: int
+    unchanged: int
+    weight: float
+    stocks: Sequence[HeatmapStock]
+
+
+class Heatmap(Struct, frozen=True, rename="camel"):
+    """All sectors, the heaviest first; `last_update` is the newest quote's timestamp."""
+
+    last_update: str | None
+    sectors: Sequence[HeatmapSector]
+
+
+def heatmap_of(quotes: Sequence[StockQuote], shares: Mapping[str, int]) -> Heatmap:
+    """The heatmap of some quotes; `shares` tells how many shares of a ticker are outstanding.
+
+    A stock weighs what its company is worth: shares times price. Where the shares are not known it weighs
+    as little as the lightest stock whose are, for the tables name the large companies; if none are known,
+    all weigh the same.
+    """
+    sectors: defaultdict[str, list[HeatmapStock]] = defaultdict(list)
+    for quote, weight in zip(quotes, _weights(quotes, shares), strict=True):
+        sectors[quote.sector or OTHER].append(_tile(quote, weight))
+    return Heatmap(
+        last_update=max((quote.timestamp for quote in quotes if quote.timestamp), default=None),
+        sectors=sorted(
+            (_sector(name, tiles) for name, tiles in sectors.items()),
+            key=lambda each: (-each.weight, each.sector),
+        ),
+    )
+
+
+def _weights(quotes: Sequence[StockQuote], shares: Mapping[str, int]) -> Iterable[float]:
+    worth = {
+        quote.ticker: quote.price * count for quote in quotes if (count := shares.get(quote.ticker, 0)) > 0
+    }
+    lightest = min(worth.values(), default=1.0)
+    worths = [worth.get(quote.ticker, lightest) for quote in quotes]
+    total = fsum(worths)
+    return (each / total for each in worths)
+
+
+def _tile(quote: StockQuote, weight: float) -> HeatmapStock:
+    return HeatmapStock(
+        ticker=quote.ticker,
+        name=quote.name,
+        industry=quote.industry or OTHER,
+        price=quote.price,
+        change=quote.change,
+        change_percent=quote.change_percent,
+        volume=quote.volume,
+        weight=weight,
+    )
+
+
+def _sector(name: str, tiles: list[HeatmapStock]) -> HeatmapSector:
+    changes = [tile.change or 0.0 for tile in tiles]
+    advancers = sum(change > 0 for change in changes)
+    decliners = sum(change < 0 for change in changes)
+    return HeatmapSector(
+        sector=name,
+        change_percent=_mean_change(tiles),
+        advancers=advancers,
+        decliners=decliners,
+        unchanged=len(tiles) - advancers - decliners,
+        weight=fsum(tile.weight for tile in tiles),
+        stocks=sorted(tiles, key=lambda tile: (-tile.weight, tile.ticker)),
+    )
+
+
+def _mean_change(tiles: Iterable[HeatmapStock]) -> float | None:
+    known = [(tile.weight, tile.change_percent) for tile in tiles if tile.change_percent is not None]
+    weight = fsum(weight for weight, _ in known)
+    return fsum(weight * change for weight, change in known) / weight if weight else None

@@ -1,0 +1,54 @@
+"""The simulated market as a provider of bars."""
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import Final
+
+from quotecast.errors import SymbolNotFound
+from quotecast.market.bars import Bar, Interval
+from quotecast.market.feeds import Feed
+from quotecast.providers.reference import pairs, stocks
+from quotecast.providers.simulator.history import bars
+from quotecast.providers.simulator.hours import milliseconds
+from quotecast.providers.simulator.quoters import NAME
+from quotecast.providers.simulator.tape import Tape
+from quotecast.providers.simulator.venues import hours_of, pair_tapes, stock_tapes
+
+#: Nothing traded before: the first year in which a coin was exchanged for dollars.
+_FIRST_TRADE: Final = milliseconds(datetime(2010, 1, 1, tzinfo=UTC))
+
+
+class SimulatorHistory:
+    """Bars of every simulated stock or pair, of a piece with the simulated quotes.
+
+    A function of seed and time alone. Simulated time may run faster than any clock, and began in another
+    process; so `end` is taken for the present, whatever the time is.
+    """
+
+    name = NAME
+
+    def __init__(self, feed: Feed, *, seed: int, always_open: bool) -> None:
+        hours = hours_of(feed, always_open=always_open)
+        self._tapes: dict[str, Tape] = (
+            stock_tapes(stocks(), seed, hours) if feed is Feed.STOCKS else pair_tapes(pairs(), seed, hours)
+        )
+        # One thread: two of them would take turns and not be done sooner, the event loop would wait for its
+        # own turn behind both, and a tape, which remembers where it was, is nothing to share.
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"{feed} history")
+
+    async def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
+        """See HistoryProvider; there are no bars before 2010."""
+        tape = self._tapes.get(symbol)
+        if tape is None:
+            raise SymbolNotFound
+        # Beside the event loop, as years of fine bars take up to a second.
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, _bars, tape, interval, start, end)
+
+
+def _bars(tape: Tape, interval: Interval, start: datetime, end: datetime) -> list[Bar]:
+    # What trades at `end` is not to be told, so the tape is read up to the millisecond before.
+    first, last = max(milliseconds(start), _FIRST_TRADE), milliseconds(end) - 1
+    return list(bars(tape, interval, first, last)) if first <= last else []

@@ -1,0 +1,84 @@
+"""The invented companies behind the simulated stocks: what lasts about each."""
+
+from collections.abc import Callable
+from math import log10
+from typing import Final
+
+from msgspec import Struct
+
+from quotecast.providers.reference import Stock
+from quotecast.providers.simulator.noise import fractions, key_of, noise
+from quotecast.providers.simulator.paths import Path
+from quotecast.providers.simulator.quarters import Hour
+
+_TRAIT_KIND: Final = 1
+_TRAITS: Final = 13
+#: Last months of fiscal years, in the frequency with which companies choose them.
+_YEAR_ENDS: Final = (12,) * 15 + (9, 9, 6, 6, 1)
+_LOSS_MAKERS: Final = 0.06
+_PAYERS: Final = 0.65
+
+
+class Company(Struct, frozen=True):
+    """What decides a company's figures; shares of its revenue unless said otherwise."""
+
+    stock: Stock
+    #: Whatever happens by chance to the company is drawn with this.
+    key: bytes
+    #: Month with which its fiscal years end.
+    last_month: int
+    #: When on the day it reports, and how many days after the quarter's end at least.
+    hour: Hour
+    delay_days: int
+    #: Usual revenue of a quarter, in dollars, and what makes it grow and shrink.
+    revenue: float
+    sales: Path
+    #: How much the strongest fiscal quarter (1 to 4) differs from the mean.
+    season: float
+    peak: int
+    #: Usual profit, negative for the few that make losses, and what makes it better and worse.
+    margin: float
+    skill: Path
+    overhead: float
+    #: Share of the profit that is paid out; 0 for those that pay no dividend.
+    payout: float
+    assets: float
+    #: Share of the assets.
+    equity: float
+    #: Debt in units of equity.
+    leverage: float
+    current_ratio: float
+    analysts: int
+    #: What analysts think of it over the months.
+    mood: Path
+
+
+def company_of(stock: Stock, seed: int, path: Callable[[str], Path]) -> Company:
+    """The company of a stock; its profit goes with the price that the stock keeps returning to."""
+    key = key_of(seed, "company", stock.ticker)
+    traits = list(fractions(noise(key, 0, _TRAIT_KIND, 2 * _TRAITS)))
+    year_end, hour, delay, valuation, margin, luck, overhead, *traits = traits
+    season, peak, payout, equity, debt, cash = traits
+    profit = 0.04 + 0.22 * margin
+    capital = stock.shares * stock.price
+    return Company(
+        stock=stock,
+        key=key,
+        last_month=_YEAR_ENDS[int(year_end * len(_YEAR_ENDS))],
+        hour="bmo" if hour < 0.5 else "amc",
+        delay_days=16 + int(24 * delay),
+        revenue=capital / (12 + 26 * valuation) / profit / 4,
+        sales=path(f"sales {stock.ticker}"),
+        season=0.15 * season,
+        peak=1 + int(4 * peak),
+        margin=-0.5 * profit if luck < _LOSS_MAKERS else profit,
+        skill=path(f"skill {stock.ticker}"),
+        overhead=0.08 + 0.35 * overhead,
+        payout=0.15 + 0.8 * payout if payout < _PAYERS else 0.0,
+        assets=4 * (0.8 + 1.4 * equity),
+        equity=0.25 + 0.4 * equity,
+        leverage=0.1 + 1.3 * debt,
+        current_ratio=0.8 + 1.8 * cash,
+        analysts=max(3, min(45, int(10 * (log10(capital) - 8.5)))),
+        mood=path(f"mood {stock.ticker}"),
+    )

@@ -1,0 +1,113 @@
+"""The simulated companies as a provider of company data."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime
+from functools import partial
+from typing import Final, TypeVar
+
+from quotecast.errors import SymbolNotFound
+from quotecast.market.feeds import Feed
+from quotecast.market.financials import (
+    Earnings,
+    EarningsCalendar,
+    EarningsEvent,
+    EarningsQuality,
+    EpsEstimate,
+    Estimates,
+    Metrics,
+    Recommendation,
+    RevenueEstimate,
+)
+from quotecast.market.sessions import NEW_YORK
+from quotecast.providers.reference import stocks
+from quotecast.providers.simulator import ratios, records
+from quotecast.providers.simulator.companies import Company, company_of
+from quotecast.providers.simulator.paths import paths
+from quotecast.providers.simulator.quoters import NAME
+from quotecast.providers.simulator.reports import last_reported
+from quotecast.providers.simulator.tape import Tape
+from quotecast.providers.simulator.trading import year_until
+from quotecast.providers.simulator.venues import hours_of, stock_tapes
+
+#: The exchange's calendar, by which companies report, reaches no further.
+_FIRST_DAY: Final = date(1995, 1, 1)
+_LAST_DAY: Final = date(2099, 12, 31)
+
+Told = TypeVar("Told")
+
+
+class SimulatorFinancials:
+    """Company data of every simulated stock, as of the clock's Unix time.
+
+    A function of seed and time alone, and of a piece with the simulated quotes: market capitalisation
+    and ratios follow the price that the tape shows at that time. `always_open` is the venue's.
+    """
+
+    name = NAME
+
+    def __init__(
+        self, seed: int, clock: Callable[[], float] = time.time, *, always_open: bool = True
+    ) -> None:
+        self._clock = clock
+        path = paths(seed)
+        self._companies = {stock.ticker: company_of(stock, seed, path) for stock in stocks()}
+        self._tapes: dict[str, Tape] = stock_tapes(
+            stocks(), seed, hours_of(Feed.STOCKS, always_open=always_open)
+        )
+
+    async def metrics(self, symbol: str) -> Metrics:
+        """See FinancialsProvider."""
+        return await self._told(symbol, self._metrics)
+
+    async def earnings(self, symbol: str) -> Sequence[Earnings]:
+        """See FinancialsProvider."""
+        return await self._told(symbol, records.earnings)
+
+    async def recommendations(self, symbol: str) -> Sequence[Recommendation]:
+        """See FinancialsProvider."""
+        return records.recommendations(self._company(symbol), self._now().astimezone(NEW_YORK).date())
+
+    async def revenue_estimates(self, symbol: str) -> Estimates[RevenueEstimate]:
+        """See FinancialsProvider."""
+        return await self._told(symbol, records.revenue_estimates)
+
+    async def eps_estimates(self, symbol: str) -> Estimates[EpsEstimate]:
+        """See FinancialsProvider."""
+        return await self._told(symbol, records.eps_estimates)
+
+    async def earnings_quality(self, symbol: str) -> EarningsQuality:
+        """See FinancialsProvider."""
+        return await self._told(symbol, records.quality)
+
+    async def earnings_calendar(self, first: date, last: date) -> EarningsCalendar:
+        """See FinancialsProvider; there are reports from 1995 to 2099."""
+        reach = max(first, _FIRST_DAY), min(last, _LAST_DAY)
+        return EarningsCalendar(await asyncio.to_thread(self._events, *reach))
+
+    async def _told(self, symbol: str, tell: Callable[[Company, int], Told]) -> Told:
+        """In a thread: a year of trading, or of the exchange's calendar, is not had in a moment."""
+        company = self._company(symbol)
+        return await asyncio.to_thread(lambda: tell(company, last_reported(company, self._now())))
+
+    def _metrics(self, company: Company, last: int) -> Metrics:
+        tape = self._tapes[company.stock.ticker]
+        year = year_until(tape, int(self._clock() * 1000))
+        return ratios.metrics(company, last, tape.listing.volatility, year)
+
+    def _events(self, first: date, last: date) -> list[EarningsEvent]:
+        if first > last:
+            return []
+        told = partial(records.events, first=first, last=last, moment=self._now())
+        found = [event for company in self._companies.values() for event in told(company)]
+        return sorted(found, key=lambda event: (event.date, event.symbol))
+
+    def _company(self, symbol: str) -> Company:
+        company = self._companies.get(symbol)
+        if company is None:
+            raise SymbolNotFound
+        return company
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self._clock(), UTC)

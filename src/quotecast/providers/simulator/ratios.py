@@ -1,0 +1,155 @@
+"""The figures that investors compare, from a company's reports and its stock's trading.
+
+Names and units are Finnhub's: millions of dollars and of shares; margins, growth and yields in percent.
+The figures agree with each other, with the reports and with the price.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from math import pow as power
+from typing import Final
+
+from quotecast.market.financials import Metrics, Series, SeriesPoint
+from quotecast.providers.simulator.companies import Company
+from quotecast.providers.simulator.reports import Report, Totals, report, together
+from quotecast.providers.simulator.trading import Year
+
+MILLION: Final = 1_000_000
+
+_QUARTERS_SHOWN: Final = 12
+_YEARS_SHOWN: Final = 6
+#: What a usual stock moves in a day; one that moves so much has a beta of 1.
+_USUAL_MOVE: Final = 0.019
+
+Figures = Mapping[str, float | str | None]
+
+
+def metrics(company: Company, last: int, volatility: float, year: Year) -> Metrics:
+    """All figures, when `last` is the newest quarter that was reported."""
+    ends = [last - (last + 1) % 4 - 4 * number for number in range(_YEARS_SHOWN)]
+    past = {number: report(company, number) for number in range(ends[-1] - 3, last + 1)}
+    newest = [past[number] for number in range(last, last - _QUARTERS_SHOWN, -1)]
+    ttm, annual = _year_to(past, last), _year_to(past, ends[0])
+    shares = company.stock.shares
+    figures = {
+        **_trading(volatility, year),
+        **_valuation(company, year.price, ttm, annual, newest[0]),
+        **_income("TTM", ttm, shares),
+        **_income("Annual", annual, shares),
+        **_balance(company, newest[0], past[ends[0]], ttm),
+        **_growth(past, last),
+    }
+    series = Series(
+        annual=_series([(past[end], _year_to(past, end)) for end in ends], shares),
+        quarterly=_series([(each, together([each])) for each in newest], shares),
+    )
+    return Metrics(company.stock.ticker, "all", figures, series)
+
+
+def _trading(volatility: float, year: Year) -> Figures:
+    today, top, bottom = year.today, year.top(), year.bottom()
+    last_month = today.replace(day=1) - timedelta(days=1)
+    return {
+        "52WeekHigh": top.high,
+        "52WeekHighDate": top.date.isoformat(),
+        "52WeekLow": bottom.low,
+        "52WeekLowDate": bottom.date.isoformat(),
+        "5DayPriceReturnDaily": year.gain_since(year.days[-6].date),
+        "13WeekPriceReturnDaily": year.gain_since(today - timedelta(weeks=13)),
+        "26WeekPriceReturnDaily": year.gain_since(today - timedelta(weeks=26)),
+        "52WeekPriceReturnDaily": year.gain_since(today - timedelta(weeks=52)),
+        "monthToDatePriceReturnDaily": year.gain_since(last_month),
+        "yearToDatePriceReturnDaily": year.gain_since(last_month.replace(today.year - 1, 12, 31)),
+        "10DayAverageTradingVolume": year.volume(10),
+        "3MonthAverageTradingVolume": year.volume(63),
+        "beta": round(volatility / _USUAL_MOVE, 4),
+    }
+
+
+def _valuation(company: Company, price: float, ttm: Totals, annual: Totals, last: Report) -> Figures:
+    shares = company.stock.shares
+    capital = price * shares
+    dividend = 4 * round(company.payout * max(0.0, annual.eps) / 4, 2)
+    return {
+        "marketCapitalization": round(capital / MILLION, 5),
+        "enterpriseValue": round((capital + last.debt) / MILLION, 5),
+        "peTTM": _ratio(price, ttm.eps),
+        "peAnnual": _ratio(price, annual.eps),
+        "psTTM": _ratio(capital, ttm.revenue),
+        "psAnnual": _ratio(capital, annual.revenue),
+        "pbQuarterly": _ratio(capital, last.equity),
+        "dividendPerShareAnnual": round(dividend, 4),
+        "dividendYieldIndicatedAnnual": _ratio(100 * dividend, price),
+        "payoutRatioAnnual": _ratio(100 * dividend, annual.eps),
+    }
+
+
+def _income(span: str, totals: Totals, shares: int) -> Figures:
+    return {
+        f"eps{span}": totals.eps,
+        f"revenuePerShare{span}": _ratio(totals.revenue, shares),
+        f"grossMargin{span}": _ratio(100 * totals.gross_profit, totals.revenue),
+        f"operatingMargin{span}": _ratio(100 * totals.operating_income, totals.revenue),
+        f"netProfitMargin{span}": _ratio(100 * totals.net_income, totals.revenue),
+    }
+
+
+def _balance(company: Company, last: Report, year_end: Report, ttm: Totals) -> Figures:
+    return {
+        "bookValuePerShareQuarterly": _ratio(last.equity, company.stock.shares),
+        "bookValuePerShareAnnual": _ratio(year_end.equity, company.stock.shares),
+        "roeTTM": _ratio(100 * ttm.net_income, last.equity),
+        "roaTTM": _ratio(100 * ttm.net_income, last.assets),
+        "totalDebt/totalEquityQuarterly": _ratio(last.debt, last.equity),
+        "longTermDebt/equityQuarterly": _ratio(0.85 * last.debt, last.equity),
+        "currentRatioQuarterly": round(company.current_ratio, 4),
+        "quickRatioQuarterly": round(0.75 * company.current_ratio, 4),
+    }
+
+
+def _growth(past: Mapping[int, Report], last: int) -> Figures:
+    now, before = _year_to(past, last), _year_to(past, last - 4)
+    return {
+        "revenueGrowthQuarterlyYoy": _rise(past[last].revenue, past[last - 4].revenue),
+        "epsGrowthQuarterlyYoy": _rise(past[last].eps, past[last - 4].eps),
+        "revenueGrowthTTMYoy": _rise(now.revenue, before.revenue),
+        "epsGrowthTTMYoy": _rise(now.eps, before.eps),
+        "revenueGrowth3Y": _rise(now.revenue, _year_to(past, last - 12).revenue, years=3),
+        "revenueGrowth5Y": _rise(now.revenue, _year_to(past, last - 20).revenue, years=5),
+        "epsGrowth3Y": _rise(now.eps, _year_to(past, last - 12).eps, years=3),
+        "epsGrowth5Y": _rise(now.eps, _year_to(past, last - 20).eps, years=5),
+    }
+
+
+def _series(periods: Sequence[tuple[Report, Totals]], shares: int) -> Mapping[str, list[SeriesPoint]]:
+    """By name, the newest first; margins are parts of 1 here."""
+    return {
+        "eps": _points((last, sums.eps) for last, sums in periods),
+        "salesPerShare": _points((last, _ratio(sums.revenue, shares)) for last, sums in periods),
+        "grossMargin": _points((last, _ratio(sums.gross_profit, sums.revenue)) for last, sums in periods),
+        "operatingMargin": _points(
+            (last, _ratio(sums.operating_income, sums.revenue)) for last, sums in periods
+        ),
+        "netMargin": _points((last, _ratio(sums.net_income, sums.revenue)) for last, sums in periods),
+        "bookValue": _points((last, round(last.equity / MILLION, 4)) for last, _ in periods),
+    }
+
+
+def _points(values: Iterable[tuple[Report, float | None]]) -> list[SeriesPoint]:
+    return [SeriesPoint(last.quarter.period, value) for last, value in values]
+
+
+def _year_to(past: Mapping[int, Report], last: int) -> Totals:
+    return together(past[number] for number in range(last - 3, last + 1))
+
+
+def _ratio(amount: float, base: float) -> float | None:
+    """None where the base is not above zero: nothing can be said of it."""
+    return round(amount / base, 4) if base > 0 else None
+
+
+def _rise(now: float, before: float, *, years: int = 1) -> float | None:
+    """In percent a year; None where a loss makes it meaningless."""
+    if now <= 0 or before <= 0:
+        return None
+    return round(100 * (power(now / before, 1 / years) - 1), 4)

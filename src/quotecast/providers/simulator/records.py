@@ -1,0 +1,180 @@
+"""What an invented company has reported, is expected to report, and is thought of, as records."""
+
+from bisect import bisect
+from collections.abc import Iterator
+from datetime import date, datetime
+from itertools import pairwise
+from math import comb, exp
+from typing import Final
+
+from quotecast.market.financials import (
+    Earnings,
+    EarningsEvent,
+    EarningsQuality,
+    EpsEstimate,
+    Estimates,
+    QualityScore,
+    Recommendation,
+    RevenueEstimate,
+)
+from quotecast.providers.simulator.companies import Company
+from quotecast.providers.simulator.quarters import ordinal_at
+from quotecast.providers.simulator.reports import Report, day_of_report, is_out, report
+
+QUARTERS: Final = 8
+MONTHS: Final = 6
+#: A report comes at most so many quarters after the quarter it tells of.
+_QUARTERS_LATE: Final = 2
+#: How far the highest and the lowest estimate lie from the mean, for the next quarter and each one later.
+_EPS_SPREAD: Final = 0.03
+_REVENUE_SPREAD: Final = 0.012
+#: Least scores for each letter, worst first.
+_GRADES: Final = (30, 36, 42, 48, 54, 60, 66, 72, 78, 84, 90)
+_LETTERS: Final = ("F", "D", "D+", "C-", "C", "C+", "B-", "B", "B+", "A-", "A", "A+")
+
+
+def earnings(company: Company, last: int) -> list[Earnings]:
+    """The last eight reported quarters, the newest first."""
+    return [_earned(company, report(company, last - number)) for number in range(QUARTERS)]
+
+
+def revenue_estimates(company: Company, last: int) -> Estimates[RevenueEstimate]:
+    """The next eight quarters, the nearest last."""
+    data = [_revenue_expected(company, each, ahead) for ahead, each in _coming(company, last)]
+    return Estimates(company.stock.ticker, "quarterly", data)
+
+
+def eps_estimates(company: Company, last: int) -> Estimates[EpsEstimate]:
+    """The next eight quarters, the nearest last."""
+    data = [_eps_expected(company, each, ahead) for ahead, each in _coming(company, last)]
+    return Estimates(company.stock.ticker, "quarterly", data)
+
+
+def recommendations(company: Company, today: date) -> list[Recommendation]:
+    """The month in progress and those before, the newest first."""
+    month = today.year * 12 + today.month - 1
+    return [_recommended(company, month - number) for number in range(MONTHS)]
+
+
+def quality(company: Company, last: int) -> EarningsQuality:
+    """The last eight reported quarters, the newest first."""
+    data = [_scored(company, last - number) for number in range(QUARTERS)]
+    return EarningsQuality(company.stock.ticker, "quarterly", data)
+
+
+def events(company: Company, first: date, last: date, moment: datetime) -> Iterator[EarningsEvent]:
+    """Reports of the company on the days from `first` to `last`, as known at an aware moment."""
+    earliest = ordinal_at(first, company.last_month) - _QUARTERS_LATE
+    for ordinal in range(earliest, ordinal_at(last, company.last_month)):
+        day = day_of_report(company, ordinal)
+        if first <= day <= last:
+            yield _event(company, ordinal, day, reported=is_out(company, ordinal, moment))
+
+
+def _earned(company: Company, told: Report) -> Earnings:
+    surprise = round(told.eps - told.eps_estimate, 4)
+    base = abs(told.eps_estimate)
+    return Earnings(
+        symbol=company.stock.ticker,
+        period=told.quarter.period,
+        quarter=told.quarter.number,
+        year=told.quarter.year,
+        actual=told.eps,
+        estimate=told.eps_estimate,
+        surprise=surprise,
+        surprise_percent=round(100 * surprise / base, 4) if base else None,
+    )
+
+
+def _event(company: Company, ordinal: int, day: date, *, reported: bool) -> EarningsEvent:
+    told = report(company, ordinal)
+    return EarningsEvent(
+        symbol=company.stock.ticker,
+        date=day.isoformat(),
+        hour=company.hour,
+        year=told.quarter.year,
+        quarter=told.quarter.number,
+        eps_estimate=told.eps_estimate,
+        eps_actual=told.eps if reported else None,
+        revenue_estimate=told.revenue_estimate,
+        revenue_actual=told.revenue if reported else None,
+    )
+
+
+def _coming(company: Company, last: int) -> list[tuple[int, Report]]:
+    return [(ahead, report(company, last + ahead)) for ahead in range(QUARTERS, 0, -1)]
+
+
+def _revenue_expected(company: Company, told: Report, ahead: int) -> RevenueEstimate:
+    spread = told.revenue_estimate * _REVENUE_SPREAD * ahead
+    return RevenueEstimate(
+        period=told.quarter.period,
+        quarter=told.quarter.number,
+        year=told.quarter.year,
+        revenue_avg=told.revenue_estimate,
+        revenue_high=round(told.revenue_estimate + spread),
+        revenue_low=round(told.revenue_estimate - spread),
+        number_analysts=_analysts(company, ahead),
+    )
+
+
+def _eps_expected(company: Company, told: Report, ahead: int) -> EpsEstimate:
+    spread = abs(told.eps_estimate) * _EPS_SPREAD * ahead
+    return EpsEstimate(
+        period=told.quarter.period,
+        quarter=told.quarter.number,
+        year=told.quarter.year,
+        eps_avg=told.eps_estimate,
+        eps_high=round(told.eps_estimate + spread, 4),
+        eps_low=round(told.eps_estimate - spread, 4),
+        number_analysts=_analysts(company, ahead),
+    )
+
+
+def _analysts(company: Company, ahead: int) -> int:
+    """Fewer look further ahead."""
+    return max(1, round(company.analysts * (1 - 0.1 * (ahead - 1))))
+
+
+def _recommended(company: Company, month: int) -> Recommendation:
+    """Analysts are spread over the five opinions like heads over four throws of a coin that leans."""
+    lean = 1 / (1 + exp(-0.4 - 0.12 * company.mood(month)))
+    below = [
+        sum(comb(4, heads) * lean**heads * (1 - lean) ** (4 - heads) for heads in range(n)) for n in range(6)
+    ]
+    edges = [round(company.analysts * part) for part in below]
+    sell_most, sell, hold, buy, buy_most = (after - before for before, after in pairwise(edges))
+    return Recommendation(
+        symbol=company.stock.ticker,
+        period=date(month // 12, month % 12 + 1, 1).isoformat(),
+        strong_buy=buy_most,
+        buy=buy,
+        hold=hold,
+        sell=sell,
+        strong_sell=sell_most,
+    )
+
+
+def _scored(company: Company, ordinal: int) -> QualityScore:
+    told, before = report(company, ordinal), report(company, ordinal - 4)
+    scores = (
+        _bounded(50 + 250 * (told.revenue / before.revenue - 1)),
+        _bounded(35 + 200 * told.net_income / told.revenue),
+        _bounded(30 + 25 * company.current_ratio),
+        _bounded(100 - 45 * company.leverage),
+    )
+    score = round(sum(scores) / len(scores), 4)
+    growth, profitability, cash, leverage = scores
+    return QualityScore(
+        period=told.quarter.period,
+        growth=growth,
+        profitability=profitability,
+        cash_generation_capital_allocation=cash,
+        leverage=leverage,
+        score=score,
+        letter_score=_LETTERS[bisect(_GRADES, score)],
+    )
+
+
+def _bounded(score: float) -> float:
+    return round(min(100.0, max(0.0, score)), 4)

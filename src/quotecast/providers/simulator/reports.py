@@ -1,0 +1,124 @@
+"""What an invented company reports, and what had been expected of it: a function of company and quarter."""
+
+from collections.abc import Iterable
+from datetime import date, datetime
+from math import cos, exp, pi
+from typing import Final
+
+from msgspec import Struct
+
+from quotecast.market.sessions import NEW_YORK
+from quotecast.providers.simulator.companies import Company
+from quotecast.providers.simulator.noise import fractions, noise
+from quotecast.providers.simulator.quarters import (
+    Quarter,
+    ordinal_at,
+    quarter,
+    report_day,
+    report_moment,
+)
+
+_SURPRISE_KIND: Final = 2
+_DAY_KIND: Final = 3
+#: How much revenue and profit follow their paths; a path moves by about 1.4 a year.
+_SALES_MOVE: Final = 0.035
+_SKILL_MOVE: Final = 0.02
+_TAX: Final = 0.21
+#: Interest, as a share of revenue.
+_INTEREST: Final = 0.01
+#: Reports come at most so many days later than the company's usual delay.
+_LATEST_DAYS: Final = 5
+
+
+class Report(Struct, frozen=True):
+    """A fiscal quarter in dollars; per share where it says so. What is earned per share is in cents.
+
+    `net_income` is exactly `eps` for each share. Estimates are what analysts expect beforehand.
+    """
+
+    quarter: Quarter
+    revenue: int
+    gross_profit: float
+    operating_income: float
+    net_income: float
+    eps: float
+    eps_estimate: float
+    revenue_estimate: int
+    assets: float
+    equity: float
+    debt: float
+
+
+class Totals(Struct, frozen=True):
+    """Several quarters together."""
+
+    revenue: int
+    gross_profit: float
+    operating_income: float
+    net_income: float
+    eps: float
+
+
+def report(company: Company, ordinal: int) -> Report:
+    """The quarter's figures, whether it is over yet or not."""
+    fiscal = quarter(ordinal, company.last_month)
+    level = exp(_SALES_MOVE * company.sales(ordinal))
+    revenue = round(company.revenue * level * _season(company, fiscal.number))
+    shares = company.stock.shares
+    eps = round(company.margin * exp(_SKILL_MOVE * company.skill(ordinal)) * revenue / shares, 2)
+    operating_income = _before_tax(eps * shares) + _INTEREST * revenue
+    assets = company.revenue * company.assets * level
+    beat_by, sold_more_by = fractions(noise(company.key, ordinal, _SURPRISE_KIND, 4))
+    return Report(
+        quarter=fiscal,
+        revenue=revenue,
+        gross_profit=min(operating_income + company.overhead * revenue, 0.97 * revenue),
+        operating_income=operating_income,
+        net_income=eps * shares,
+        eps=eps,
+        # Companies see to it that they beat what is expected of them more often than not.
+        eps_estimate=round(eps - (beat_by - 0.35) * 0.12 * abs(eps), 4),
+        revenue_estimate=round(revenue * (1 - (sold_more_by - 0.4) * 0.04)),
+        assets=assets,
+        equity=assets * company.equity,
+        debt=assets * company.equity * company.leverage,
+    )
+
+
+def together(reports: Iterable[Report]) -> Totals:
+    """Sums of quarters, such as a year's."""
+    parts = list(reports)
+    return Totals(
+        sum(part.revenue for part in parts),
+        sum(part.gross_profit for part in parts),
+        sum(part.operating_income for part in parts),
+        sum(part.net_income for part in parts),
+        round(sum(part.eps for part in parts), 2),
+    )
+
+
+def day_of_report(company: Company, ordinal: int) -> date:
+    """The trading day on which a quarter is reported: before the next one ends."""
+    (late,) = fractions(noise(company.key, ordinal, _DAY_KIND, 2))
+    end = quarter(ordinal, company.last_month).end
+    return report_day(end, company.delay_days + int(late * _LATEST_DAYS))
+
+
+def is_out(company: Company, ordinal: int, moment: datetime) -> bool:
+    """Whether a quarter has been reported by an aware moment."""
+    return report_moment(day_of_report(company, ordinal), company.hour) <= moment
+
+
+def last_reported(company: Company, moment: datetime) -> int:
+    """The newest quarter that has been reported by an aware moment."""
+    ordinal = ordinal_at(moment.astimezone(NEW_YORK).date(), company.last_month) - 1
+    return ordinal if is_out(company, ordinal, moment) else ordinal - 1
+
+
+def _season(company: Company, number: int) -> float:
+    """Averages to 1 over a year."""
+    return 1 + company.season * cos((number - company.peak) * pi / 2)
+
+
+def _before_tax(profit: float) -> float:
+    return profit / (1 - _TAX) if profit > 0 else profit

@@ -1,0 +1,106 @@
+"""An upstream of company data that is counted and may fail, and workers that serve from it."""
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from datetime import date
+from functools import cache
+from typing import Any
+
+import httpx
+
+from caching import Clock
+from factories import NOW, client_of, full_mirrors, parts
+from quotecast.cache.redis import RedisCache
+from quotecast.market.financials import (
+    Earnings,
+    EarningsCalendar,
+    EarningsQuality,
+    EpsEstimate,
+    Estimates,
+    Metrics,
+    Recommendation,
+    RevenueEstimate,
+)
+from quotecast.providers.base import FinancialsProvider
+from quotecast.providers.simulator.financials import SimulatorFinancials
+
+COMPANY = "/api/financials/company"
+CALENDAR = "/api/financials/earnings-calendar"
+#: Paths of the single routes, and what each is called in the overview.
+MEMBERS = {
+    "metrics": "metrics",
+    "earnings": "earnings",
+    "recommendations": "recommendations",
+    "revenue-estimates": "revenueEstimates",
+    "eps-estimates": "epsEstimates",
+    "earnings-quality": "earningsQuality",
+}
+
+
+@cache
+def _simulator() -> SimulatorFinancials:
+    return SimulatorFinancials(1, lambda: NOW)
+
+
+class FakeFinancials:
+    """Tells what the simulator tells, counts what it is asked, and fails where it is told to."""
+
+    name = "upstream"
+
+    def __init__(self) -> None:
+        self.asked: Counter[str] = Counter()
+        self.spans: list[tuple[date, date]] = []
+        self.errors: dict[str, Exception] = {}
+        self.answering = asyncio.Event()
+        self.answering.set()
+
+    async def metrics(self, symbol: str) -> Metrics:
+        await self._ask("metrics")
+        return await _simulator().metrics(symbol)
+
+    async def earnings(self, symbol: str) -> Sequence[Earnings]:
+        await self._ask("earnings")
+        return await _simulator().earnings(symbol)
+
+    async def recommendations(self, symbol: str) -> Sequence[Recommendation]:
+        await self._ask("recommendations")
+        return await _simulator().recommendations(symbol)
+
+    async def revenue_estimates(self, symbol: str) -> Estimates[RevenueEstimate]:
+        await self._ask("revenue-estimates")
+        return await _simulator().revenue_estimates(symbol)
+
+    async def eps_estimates(self, symbol: str) -> Estimates[EpsEstimate]:
+        await self._ask("eps-estimates")
+        return await _simulator().eps_estimates(symbol)
+
+    async def earnings_quality(self, symbol: str) -> EarningsQuality:
+        await self._ask("earnings-quality")
+        return await _simulator().earnings_quality(symbol)
+
+    async def earnings_calendar(self, first: date, last: date) -> EarningsCalendar:
+        await self._ask("calendar")
+        self.spans.append((first, last))
+        return await _simulator().earnings_calendar(first, last)
+
+    def fail(self, error: Exception, *names: str) -> None:
+        self.errors = dict.fromkeys(names or [*MEMBERS, "calendar"], error)
+
+    async def _ask(self, name: str) -> None:
+        self.asked[name] += 1
+        await self.answering.wait()
+        if name in self.errors:
+            raise self.errors[name]
+
+
+@contextlib.asynccontextmanager
+async def served(
+    url: str, clock: Clock, provider: FinancialsProvider, **other: Any
+) -> AsyncIterator[httpx.AsyncClient]:
+    """One worker."""
+    async with RedisCache(url, "t", clock=clock, budget=5.0) as cache:
+        made = parts(full_mirrors(), clock=clock, financials=provider, cache=cache, **other)
+        async with client_of(made) as client:
+            yield client

@@ -1,0 +1,32 @@
+"""A cache for one worker, without a server."""
+
+from collections.abc import Awaitable, Callable
+
+from quotecast.cache.base import Cached, Policy
+from quotecast.errors import UpstreamError
+
+
+class MemoryCache:
+    """Remembers answers by the clock it is given; reads that wait for each other are not its business."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._kept: dict[str, tuple[float, bytes]] = {}
+
+    @property
+    def keys(self) -> list[str]:
+        return list(self._kept)
+
+    async def read(self, key: str, policy: Policy, fetch: Callable[[], Awaitable[bytes]]) -> Cached:
+        stored_at, body = self._kept.get(key, (float("-inf"), b""))
+        age = self._clock() - stored_at
+        if age < policy.fresh_seconds:
+            return Cached(body, "HIT", int(age), policy.fresh_seconds - int(age))
+        try:
+            body = await fetch()
+        except UpstreamError:
+            if age < policy.stale_seconds:
+                return Cached(body, "STALE", int(age), 0)
+            raise
+        self._kept[key] = (self._clock(), body)
+        return Cached(body, "MISS", 0, policy.fresh_seconds)

@@ -1,0 +1,94 @@
+"""Bars that are written and compressed once for many answers."""
+
+import gzip
+import zlib
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quotecast.api.series import decode, document, encode, series_of
+from quotecast.market.bars import Bar, stamp
+
+
+def bars(count: int, first: int = 0) -> list[Bar]:
+    start = datetime(2026, 11, 20, 14, 30, tzinfo=UTC) + timedelta(minutes=first)
+    return [
+        Bar(stamp(start + timedelta(minutes=n)), 10.0 + n, 11.0 + n, 9.0, 10.5, 1000.25) for n in range(count)
+    ]
+
+
+def answered(body: bytes) -> list[Bar]:
+    return msgspec.json.decode(body, type=list[Bar])
+
+
+@given(st.integers(0, 40), st.integers(0, 2))
+def test_an_answer_is_the_closed_bars_and_the_tail(count: int, more: int) -> None:
+    """Whatever takes the place of the last bar, or follows it, and compressed or not."""
+    history, tail = bars(count), bars(more, first=count)
+    tail = history[-1:] + tail
+    made = document(decode(encode(series_of(history))), tail)
+    assert answered(made.body) == history[:-1] + tail
+    assert gzip.decompress(made.gzipped) == made.body
+
+
+@given(st.integers(1, 40), st.integers(0, 2), st.integers(1, 45))
+def test_only_the_newest_bars_are_told(count: int, more: int, limit: int) -> None:
+    history = bars(count)
+    tail = history[-1:] + bars(more, first=count)
+    made = document(series_of(history), tail, limit)
+    assert answered(made.body) == (history[:-1] + tail)[-limit:]
+    assert gzip.decompress(made.gzipped) == made.body
+
+
+def test_compressed_bars_are_one_plain_member() -> None:
+    """What reads one gzip member only, as browsers do, gets everything."""
+    made = document(series_of(bars(200)), bars(1, first=199))
+    reader = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    assert reader.decompress(made.gzipped) == made.body
+    assert (reader.eof, reader.unused_data) == (True, b"")
+    assert len(made.gzipped) < len(made.body) / 3
+
+
+def test_closed_bars_are_not_compressed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once they are kept, an answer compresses its tail alone."""
+    kept = decode(encode(series_of(bars(2000))))
+    lengths: list[int] = []
+    real = zlib.compressobj
+
+    class Counting:
+        def __init__(self, level: int, method: int, window_bits: int) -> None:
+            self._real = real(level, method, window_bits)
+
+        def compress(self, data: bytes) -> bytes:
+            lengths.append(len(data))
+            return self._real.compress(data)
+
+        def flush(self) -> bytes:
+            return self._real.flush()
+
+    monkeypatch.setattr(zlib, "compressobj", Counting)
+    made = document(kept, bars(1, first=1999))
+    assert gzip.decompress(made.gzipped) == made.body
+    assert lengths == [len(made.body) - len(kept.head)]
+
+
+def test_the_tag_tells_contents_apart() -> None:
+    """It differs with the tail and with the closed bars, and is the same for the same."""
+    one, other = series_of(bars(20)), series_of(bars(21)[1:])
+    tail = bars(1, first=30)
+    tags = {
+        document(one, tail).tag,
+        document(one, bars(2, first=30)).tag,
+        document(other, tail).tag,
+        document(one, tail, limit=10).tag,
+    }
+    assert len(tags) == 4
+    assert document(series_of(bars(20)), tail).tag == document(one, tail).tag
+
+
+def test_the_kept_form_survives_the_cache() -> None:
+    kept = series_of(bars(3))
+    assert decode(encode(kept)) == kept
