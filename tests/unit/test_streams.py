@@ -28,10 +28,11 @@ class Server:
 
     def send(self, event: dict[str, Any]) -> "asyncio.Future[None]":
         self.sent.append(event)
-        return asyncio.ensure_future(self._taken())
+        return asyncio.ensure_future(self._taken(event))
 
-    async def _taken(self) -> None:
-        await self.reads.wait()
+    async def _taken(self, event: dict[str, Any]) -> None:
+        if event["type"] == "websocket.send":
+            await self.reads.wait()
 
     def frames(self) -> list[str]:
         return [json.loads(event["text"])["type"] for event in self.sent if "text" in event]
