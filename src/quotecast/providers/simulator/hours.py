@@ -1,9 +1,9 @@
 """When the simulated venues trade."""
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
-from typing import Protocol
+from typing import Final, Protocol
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct
@@ -14,6 +14,9 @@ from quotecast.market.sessions import (
     trading_days_between,
     trading_days_until,
 )
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 class Window(Struct, frozen=True, gc=False):
@@ -97,8 +100,8 @@ class ExchangeHours:
 
 
 def milliseconds(moment: datetime) -> int:
-    """Unix milliseconds of an aware moment."""
-    return round(moment.timestamp() * 1000)
+    """Whole Unix milliseconds that have passed at an aware moment."""
+    return (moment - _EPOCH) // _MILLISECOND
 
 
 def local_ordinal(moment: int, zone: ZoneInfo) -> int:
