@@ -135,7 +135,9 @@ async def test_two_workers_ask_for_each_part_once(
     """However many want the same overview at the same time."""
     upstream.answering.clear()
     async with served(redis_url, clock, upstream) as one, served(redis_url, clock, upstream) as other:
-        wanted = [asyncio.create_task(client.get(f"{COMPANY}/AAPL/overview")) for client in (one, other) * 20]
+        wanted = [
+            asyncio.create_task(client.get(f"{COMPANY}/AAPL/overview")) for client in (one, other) * 100
+        ]
         await until(lambda: len(upstream.asked) == len(MEMBERS))
         upstream.answering.set()
         bodies = {answer.content for answer in await asyncio.gather(*wanted)}
