@@ -26,8 +26,8 @@ from quotecast.api.problems import FieldProblem, Problem
 from quotecast.market.quotes import QUOTE_TYPES
 
 _TAGS: Final = [
-    Tag("Market", "US stocks: last quotes and the state of the feeds."),
-    Tag("Crypto", "Pairs of crypto assets; changes are over the last 24 hours."),
+    Tag("Market", "US stocks: quotes, bars, overviews, news, and the state of the feeds."),
+    Tag("Crypto", "Pairs of crypto assets: quotes and bars; changes are over the last 24 hours."),
     Tag("Doviz", "Turkish currency, gold and precious-metal quotes, those of single banks among them."),
     Tag("Financials", "Company data and the earnings calendar, kept from one hour to a day."),
     Tag("Operations", "For load balancers and operators."),
