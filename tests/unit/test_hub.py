@@ -30,6 +30,9 @@ class Socket:
     def done(self) -> bool:
         return self.free
 
+    def cancel(self) -> None:
+        """Nothing here is given up."""
+
     def last(self) -> dict[str, Any]:
         frame: dict[str, Any] = json.loads(self.frames[-1])
         return frame

@@ -157,6 +157,10 @@ class _Stream:
 
     async def close(self, code: CloseCode) -> None:
         """Sends a close frame; a client that does not even take that is dropped."""
+        sending = self.connection.sending
+        if sending is not None and not sending.done():
+            # One that never ends would keep the socket open after everything else let go of it.
+            sending.cancel()
         with contextlib.suppress(TimeoutError, OSError, RuntimeError):
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self._send({"type": "websocket.close", "code": int(code), "reason": code.name.lower()})

@@ -25,6 +25,10 @@ class Sending(Protocol):
         """Whether the socket has taken the frame."""
         ...
 
+    def cancel(self) -> object:
+        """Gives it up."""
+        ...
+
 
 class Connection:
     """A session and its socket, as the hub sees them."""
