@@ -20,13 +20,13 @@ class Valkey:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._socket = folder / "valkey.sock"
+        self.socket = folder / "valkey.sock"
         self._process: subprocess.Popen[bytes] | None = None
-        self.url = valkey.url(self._socket)
+        self.url = valkey.url(self.socket)
 
     def start(self) -> None:
         self._process = subprocess.Popen(
-            valkey.command(self._folder, self._socket), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            valkey.command(self._folder, self.socket), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         deadline = time.monotonic() + 10
         with redis.Redis.from_url(self.url) as client:

@@ -59,21 +59,39 @@ class Service:
 
     def start(self, *commands: str) -> subprocess.Popen[bytes]:
         """Starts a process for each command and waits until all serve; answers the last one."""
-        links = [self._launch(command) for command in commands]
-        for link in links:
+        first = len(self._links)
+        for command in commands:
+            self.launch(command)
+        for link in self._links[first:]:
             assert link.recv(1000), "the process ended before it served"
         return self.processes[-1]
 
-    def _launch(self, command: str) -> socket.socket:
-        """The link over which the process says that it serves; it ends when the link does."""
+    def launch(
+        self, command: str, settings: Mapping[str, str] | None = None, **more: Any
+    ) -> subprocess.Popen[bytes]:
+        """Starts a process and does not wait; it says over its link that it serves, and ends with it."""
         ours, theirs = socket.socketpair()
         with theirs:
-            environment = {**self._environment, parent.VARIABLE: str(theirs.fileno())}
-            arguments = [sys.executable, "-m", "quotecast", command]
-            self.processes.append(subprocess.Popen(arguments, env=environment, pass_fds=[theirs.fileno()]))
+            link = {parent.VARIABLE: str(theirs.fileno())}
+            process = subprocess.Popen(
+                [sys.executable, "-m", "quotecast", command],
+                env={**self._environment, **link, **(settings or {})},
+                pass_fds=[theirs.fileno()],
+                **more,
+            )
         ours.settimeout(START_SECONDS)
         self._links.append(ours)
-        return ours
+        self.processes.append(process)
+        return process
+
+    def answers(self, path: str) -> None:
+        """Waits until a worker answers, ready or not."""
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            with contextlib.suppress(httpx.TransportError):
+                self.get(path)
+                return
+            assert time.monotonic() < deadline, "nobody answers"
 
     def get(self, path: str, **more: Any) -> httpx.Response:
         """One request on a connection of its own, so that any worker may get it."""

@@ -91,4 +91,5 @@ class CloseCode(IntEnum):
     SERVICE_RESTART = 1012
     BAD_COMMANDS = 4400
     TOO_MANY_SOCKETS = 4450
+    NO_DATA = 4451
     SLOW = 4458

@@ -13,6 +13,7 @@ from quotecast.errors import UpstreamError
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
 from quotecast.ingest import lease
+from quotecast.ingest.main import _lead
 from quotecast.ingest.publish import Leader
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
@@ -67,6 +68,22 @@ async def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
         # What is waited for happens in other tasks that do not tell.
         while not condition():  # noqa: ASYNC110 - see above
             await asyncio.sleep(0.005)
+
+
+class SlowToClose(Upstream):
+    """One whose connection takes its time to end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.closing = asyncio.Event()
+
+    async def updates(self) -> AsyncGenerator[Update, None]:
+        try:
+            async for update in super().updates():
+                yield update
+        finally:
+            self.closing.set()
+            await asyncio.sleep(0.2)
 
 
 async def lead(bus: Bus, upstream: Upstream, owner: str) -> None:
@@ -217,3 +234,17 @@ async def test_another_provider_does_not_inherit(bus: RedisBus, relay: Relay, mi
             second.tell(stock("AAPL", 5.0))
             await until(lambda: price(mirror, "AAPL") == 5.0)
             assert price(mirror, "MSFT") is None
+
+
+async def test_an_ingest_that_loses_the_lease_while_it_stops_still_stops(bus: RedisBus) -> None:
+    """A TaskGroup that is failing must not swallow the word to stop."""
+    upstream = SlowToClose()
+    leading = asyncio.create_task(_lead(upstream, [], bus, "a"))
+    upstream.tell(stock("AAPL", 1.0))
+    await until(lambda: upstream.connections)
+    await bus.release(Feed.STOCKS, "a")
+    assert await bus.hold(Feed.STOCKS, "b", 60_000)
+    await asyncio.wait_for(upstream.closing.wait(), 5)
+    leading.cancel()
+    await asyncio.wait([leading], timeout=5)
+    assert leading.cancelled()

@@ -1,6 +1,7 @@
 """The Redis bus when Redis misbehaves."""
 
 import asyncio
+import socket
 
 import pytest
 import redis
@@ -32,6 +33,21 @@ async def test_a_listener_learns_that_redis_died(own_valkey: Valkey) -> None:
         own_valkey.kill()
         with pytest.raises(BusError):
             await anext(messages)
+    await bus.close()
+
+
+async def test_a_redis_that_takes_the_reconnection_and_says_nothing_is_given_up(own_valkey: Valkey) -> None:
+    """The client reconnects by itself; that must not wait for ever either."""
+    bus = RedisBus(own_valkey.url, "test")
+    async with bus.listen([Feed.STOCKS]) as messages:
+        own_valkey.kill()
+        own_valkey.socket.unlink(missing_ok=True)
+        with socket.socket(socket.AF_UNIX) as mute:
+            mute.bind(str(own_valkey.socket))
+            mute.listen()
+            async with asyncio.timeout(2 * DEADLINE_SECONDS + 2):
+                with pytest.raises(BusError):
+                    await anext(messages)
     await bus.close()
 
 

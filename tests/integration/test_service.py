@@ -1,6 +1,8 @@
 """The whole way of a quote, over real processes and real sockets."""
 
 import json
+import socket
+import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -209,6 +211,29 @@ def test_a_stopping_worker_says_goodbye(own_service: Service) -> None:
         assert 500 <= client.next_of("shutdown")["retryAfterMs"] <= 5000
         assert client.closed() == 1012
     assert worker.wait(10) == 0
+
+
+def test_a_worker_is_told_to_stop_before_it_is_ready(own_service: Service) -> None:
+    """While it waits for first data it already serves, so it must say goodbye."""
+    worker = own_service.launch("api")
+    own_service.answers("/api/health")
+    with own_service.feed("/api/ws/market?symbols=all") as client:
+        client.next_of("welcome")
+        worker.terminate()
+        client.next_of("shutdown")
+        assert client.closed() == 1012
+    assert worker.wait(10) == 0
+
+
+def test_a_worker_that_cannot_listen_says_so(own_service: Service) -> None:
+    """In one line, and without calling itself ready."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        worker = own_service.launch("api", {"QUOTECAST_PORT": str(port)}, stderr=subprocess.PIPE)
+        _, said = worker.communicate(timeout=20)
+    assert worker.returncode == 1
+    assert said.decode().splitlines()[-1] == f"quotecast: the HTTP server ended; is port {port} taken?"
+    assert b"Traceback" not in said
 
 
 def test_status_tells_how_the_feeds_are(service: Service) -> None:

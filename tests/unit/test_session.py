@@ -282,3 +282,18 @@ def test_resume_that_names_what_is_gone_starts_over(mirror: Mirror) -> None:
     assert frames[1]["rejected"] == [{"symbol": "TSLA", "code": 404}]
     assert frames[2]["reason"] == "resync"
     assert [quote["ticker"] for quote in frames[2]["data"]] == ["AAPL"]
+
+
+def test_no_symbol_is_refused_before_there_is_data() -> None:
+    """A refusal would be for good; an error may be tried again."""
+    session = Session(Mirror(Feed.STOCKS), Limits())
+    assert kinds(told(session, action="subscribe", symbols=["AAPL"])) == ["error"]
+    assert kinds(told(session, action="subscribe", symbols="all")) == ["subscribed", "snapshot"]
+
+
+def test_numbers_that_no_notation_can_write_are_refused(mirror: Mirror) -> None:
+    """The answer has to repeat the id."""
+    session, _ = opened(mirror)
+    (frame,) = told(session, action="ping", id=2**64)
+    assert frame["type"] == "error"
+    assert "id" not in frame

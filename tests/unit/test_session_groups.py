@@ -80,3 +80,14 @@ def test_every_encoding_says_the_same(mirror: Mirror) -> None:
         session = Session(mirror, Limits(), encoding)
         said.append([READERS[encoding.subprotocol](each) for each in session.open(Query("all"), 15_000)])
     assert said[0] == said[1] == said[2]
+
+
+def test_unsubscribing_tells_first_what_left_a_group(mirror: Mirror) -> None:
+    """Else the client would keep it for ever."""
+    session, _ = opened(mirror, symbols="sector:Energy,NEW")
+    changes = [Change(stock("AAPL", sector="Materials"), full=True)]
+    assert mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=changes))
+    said = session.receive('{"action":"unsubscribe","symbols":["NEW"]}', 0.0)
+    update, acknowledgement = map(json.loads, said)
+    assert update["removed"] == ["AAPL"]
+    assert acknowledgement["symbols"] == ["sector:Energy"]

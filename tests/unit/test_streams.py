@@ -9,6 +9,7 @@ from quotecast.api.stream import Streams
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
+from quotecast.market.quotes import StockQuote
 
 
 class Server:
@@ -38,9 +39,10 @@ class Server:
         return [json.loads(event["text"])["type"] for event in self.sent if "text" in event]
 
 
-def streams() -> Streams:
+def streams(*quotes: StockQuote) -> Streams:
     mirror = Mirror(Feed.STOCKS)
-    mirror.load(state_of([stock()]))
+    if quotes:
+        mirror.load(state_of(quotes))
     hub = Hub(mirror, heartbeat_seconds=15, clock=lambda: 0.0, wall_clock=lambda: 0.0, market=lambda: "open")
     return Streams(
         nothing,
@@ -63,7 +65,7 @@ async def turns(count: int = 20) -> None:
 
 async def test_the_farewell_waits_for_an_answer_under_way() -> None:
     """A client that is still taking its greeting is told of the restart too, after it."""
-    served, server = streams(), Server()
+    served, server = streams(stock()), Server()
     scope = {"type": "websocket", "path": "/api/ws/market", "query_string": b"symbols=all"}
     connection = asyncio.create_task(served(scope, server.receive, server.send))
     server.reads.clear()
@@ -76,3 +78,12 @@ async def test_the_farewell_waits_for_an_answer_under_way() -> None:
     await connection
     assert server.frames() == ["welcome", "subscribed", "snapshot", "shutdown"]
     assert server.sent[-1]["code"] == 1012
+
+
+async def test_a_client_that_names_symbols_before_there_is_data_is_sent_away_for_a_while() -> None:
+    """With a code that says to come back; refusing its symbols would be for good."""
+    server = Server()
+    scope = {"type": "websocket", "path": "/api/ws/market", "query_string": b"symbols=AAPL"}
+    await streams()(scope, server.receive, server.send)
+    assert server.sent[-1]["code"] == 4451
+    assert server.frames() == []

@@ -76,10 +76,18 @@ async def _serve(settings: Settings) -> None:
         server = _server(_edge(streams, settings), settings)
         relay = Relay(bus, parts.mirrors, parts.documents)
         await stack.enter_async_context(_running(relay.run(), ticker.run(hubs.values())))
+        stop = asyncio.create_task(parent.told_to_stop())
         serving = asyncio.create_task(server.serve())
-        await _first_data(parts)
-        parent.announce(_introduction(parts, settings))
-        await _until_stopped(serving)
+        first = asyncio.create_task(_first_data(parts))
+        await _first_of(serving, stop, first)
+        first.cancel()
+        if not serving.done():
+            parent.announce(_introduction(parts, settings))
+            await _first_of(serving, stop)
+        stop.cancel()
+        if serving.done():
+            await asyncio.gather(serving, return_exceptions=True)
+            raise ServerFailedError(f"the HTTP server ended; is port {settings.port} taken?")
         draining.set()
         await streams.drain()
         server.stop()  # type: ignore[no-untyped-call]  # granian leaves it unannotated
@@ -103,22 +111,22 @@ def _parts(settings: Settings, bus: RedisBus, cache: Cache, draining: asyncio.Ev
     )
 
 
-async def _until_stopped(serving: asyncio.Task[None]) -> None:
-    stop = asyncio.create_task(parent.told_to_stop())
-    await asyncio.wait([serving, stop], return_when=asyncio.FIRST_COMPLETED)
-    stop.cancel()
-    if serving.done():
-        raise ServerFailedError("the HTTP server ended; is the port taken?")
+async def _first_of(*tasks: asyncio.Task[None]) -> None:
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
 
 
 @contextlib.asynccontextmanager
 async def _running(*loops: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
     """Runs what never ends. If it does all the same, the worker must not live on half dead."""
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(each) for each in loops]
-        yield
-        for task in tasks:
-            task.cancel()
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(each) for each in loops]
+            yield
+            for task in tasks:
+                task.cancel()
+    except BaseExceptionGroup as errors:
+        # One is enough to say what happened, in one line.
+        raise errors.exceptions[0] from None
 
 
 async def _first_data(parts: Parts) -> None:

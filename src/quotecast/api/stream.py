@@ -16,10 +16,11 @@ from typing import Any, Final
 from urllib.parse import parse_qs
 
 from quotecast.errors import CloseCode
-from quotecast.feed.commands import Query
+from quotecast.feed.commands import Query, names_of
 from quotecast.feed.encoding import JSON, Frame, chosen
 from quotecast.feed.frames import FEED_NAMES, Limits
 from quotecast.feed.hub import SLOW_AFTER_SECONDS, Connection, Hub, Sending
+from quotecast.feed.mirror import Mirror
 from quotecast.feed.session import Session, is_ahead
 
 #: How long a client is given to take its farewell, and then the close frame.
@@ -117,7 +118,7 @@ class Streams:
     async def _serve(self, hub: Hub, stream: "_Stream", query: Query, receive: Any) -> None:
         session = stream.connection.session
         try:
-            await _catch_up(hub, query)
+            await _catch_up(hub.mirror, query)
             await stream.answer(session.open(query, self._heartbeat_ms))
             hub.join(stream.connection)
             await _obey(hub, stream, receive)
@@ -175,8 +176,10 @@ class _Stream:
 
     async def settle(self) -> None:
         """Waits until the socket has taken the hub's last frame."""
-        sending: Any = self.connection.sending
-        if sending is not None and not sending.done():
+        while True:
+            sending: Any = self.connection.sending
+            if sending is None or sending.done():
+                return
             await _within(sending)
 
     def _start(self, frame: Frame) -> Sending:
@@ -212,11 +215,18 @@ async def _messages(receive: Any) -> AsyncIterator[str | bytes]:
         yield event["bytes"] if text is None else text
 
 
-async def _catch_up(hub: Hub, query: Query) -> None:
-    """A client from a worker that was a moment faster waits until this one knows as much."""
+async def _catch_up(mirror: Mirror, query: Query) -> None:
+    """A client that knows more than this worker, or comes before any data, waits for a moment."""
     steps = range(int(CATCH_UP_SECONDS / CATCH_UP_STEP_SECONDS))
-    for _ in itertools.takewhile(lambda _: is_ahead(hub.mirror, query.since), steps):
+    for _ in itertools.takewhile(lambda _: _is_behind(mirror, query), steps):
         await asyncio.sleep(CATCH_UP_STEP_SECONDS)
+    if not mirror.loaded and names_of(query.symbols) not in ([], "all"):
+        # Nothing is known yet: refusing the names would be for good, coming back is not.
+        raise _Ended(CloseCode.NO_DATA)
+
+
+def _is_behind(mirror: Mirror, query: Query) -> bool:
+    return is_ahead(mirror, query.since) or (query.symbols is not None and not mirror.loaded)
 
 
 async def _within(sending: Awaitable[Any]) -> None:

@@ -168,7 +168,9 @@ class RedisBus:
 async def _messages(pubsub: PubSub) -> AsyncIterator[Message | None]:
     while True:
         with _told_as_bus_error():
-            message = await pubsub.get_message(ignore_subscribe_messages=True, timeout=SILENCE_SECONDS)
+            # The client reconnects inside the call, which the call's own time-out does not bound.
+            async with asyncio.timeout(SILENCE_SECONDS + DEADLINE_SECONDS):
+                message = await pubsub.get_message(ignore_subscribe_messages=True, timeout=SILENCE_SECONDS)
         if message is None:
             yield None
         elif message["type"] == "message":

@@ -1,9 +1,9 @@
 """What clients say to a feed: the query of its address and the commands on its socket; pure parsing."""
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from quotecast.feed.encoding import Encoding
 from quotecast.feed.frames import Id
@@ -11,6 +11,10 @@ from quotecast.feed.frames import Id
 INTERVALS: Final = (100, 250, 500, 1000, 5000)
 DEFAULT_INTERVAL: Final = 250
 MAX_MESSAGE_BYTES: Final = 65_536
+
+
+#: Integers that every notation can write.
+WireInteger = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class Query(Struct, frozen=True):
@@ -26,13 +30,13 @@ class Command(Struct, frozen=True):
 
     action: Literal["subscribe", "unsubscribe", "list", "ping"]
     symbols: list[str] | Literal["all"] | None = None
-    id: int | str | None = None
+    id: WireInteger | str | None = None
     interval: int | None = None
     since: str | None = None
 
 
 class _Tagged(Struct):
-    id: int | str | None = None
+    id: WireInteger | str | None = None
 
 
 class CommandError(Exception):

@@ -58,7 +58,15 @@ async def _lead(provider: QuoteProvider, documents: list[Source], bus: Writer, o
     while True:
         await lease.acquire(bus, provider.feed, owner)
         async with publishing(own, bus, owner):
-            await Leader(provider, bus, owner).run()
+            # In a task of its own: a TaskGroup that is failing forgets a cancellation before Python 3.13.
+            await asyncio.create_task(Leader(provider, bus, owner).run())
+            _heed_cancellation()
+
+
+def _heed_cancellation() -> None:
+    task = asyncio.current_task()
+    if task and task.cancelling():
+        raise asyncio.CancelledError
 
 
 def _introduction(providers: list[QuoteProvider]) -> str:
