@@ -2,14 +2,23 @@
 
 import asyncio
 import json
+from collections.abc import Awaitable, Generator
 from typing import Any
 
-from market_made import state_of, stock
+from market_made import EPOCH, state_of, stock
 from quotecast.api.stream import Streams
+from quotecast.bus.base import Batch, Change
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import StockQuote
+
+
+class Nothing:
+    """What granian answers to a send once the client has left."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        yield from ()
 
 
 class Server:
@@ -19,6 +28,7 @@ class Server:
         self.sent: list[dict[str, Any]] = []
         self.reads = asyncio.Event()
         self.reads.set()
+        self.left = False
         self._connected = False
 
     async def receive(self) -> dict[str, Any]:
@@ -27,8 +37,10 @@ class Server:
         self._connected = True
         return {"type": "websocket.connect"}
 
-    def send(self, event: dict[str, Any]) -> "asyncio.Future[None]":
+    def send(self, event: dict[str, Any]) -> Awaitable[None]:
         self.sent.append(event)
+        if self.left:
+            return Nothing()
         return asyncio.ensure_future(self._taken(event))
 
     async def _taken(self, event: dict[str, Any]) -> None:
@@ -39,12 +51,12 @@ class Server:
         return [json.loads(event["text"])["type"] for event in self.sent if "text" in event]
 
 
-def streams(*quotes: StockQuote) -> Streams:
+def served(*quotes: StockQuote) -> tuple[Streams, Hub]:
     mirror = Mirror(Feed.STOCKS)
     if quotes:
         mirror.load(state_of(quotes))
     hub = Hub(mirror, heartbeat_seconds=15, clock=lambda: 0.0, wall_clock=lambda: 0.0, market=lambda: "open")
-    return Streams(
+    streams = Streams(
         nothing,
         {"/api/ws/market": hub},
         heartbeat_ms=15_000,
@@ -52,6 +64,7 @@ def streams(*quotes: StockQuote) -> Streams:
         sockets_per_address=0,
         address_of=lambda _: "client",
     )
+    return streams, hub
 
 
 async def nothing(_scope: Any, _receive: Any, _send: Any) -> None:
@@ -65,13 +78,13 @@ async def turns(count: int = 20) -> None:
 
 async def test_the_farewell_waits_for_an_answer_under_way() -> None:
     """A client that is still taking its greeting is told of the restart too, after it."""
-    served, server = streams(stock()), Server()
+    (streams, _), server = served(stock()), Server()
     scope = {"type": "websocket", "path": "/api/ws/market", "query_string": b"symbols=all"}
-    connection = asyncio.create_task(served(scope, server.receive, server.send))
+    connection = asyncio.create_task(streams(scope, server.receive, server.send))
     server.reads.clear()
     await turns()
     assert server.frames() == ["welcome"]
-    draining = asyncio.create_task(served.drain())
+    draining = asyncio.create_task(streams.drain())
     await turns()
     server.reads.set()
     await draining
@@ -82,8 +95,26 @@ async def test_the_farewell_waits_for_an_answer_under_way() -> None:
 
 async def test_a_client_that_names_symbols_before_there_is_data_is_sent_away_for_a_while() -> None:
     """With a code that says to come back; refusing its symbols would be for good."""
-    server = Server()
+    (streams, _), server = served(), Server()
     scope = {"type": "websocket", "path": "/api/ws/market", "query_string": b"symbols=AAPL"}
-    await streams()(scope, server.receive, server.send)
+    await streams(scope, server.receive, server.send)
     assert server.sent[-1]["code"] == 4451
     assert server.frames() == []
+
+
+async def test_a_client_that_left_unnoticed_does_not_stop_the_clockwork() -> None:
+    """Its task may be busy elsewhere when it leaves; until it reads of it, the hub goes on sending."""
+    (streams, hub), server = served(stock()), Server()
+    scope = {"type": "websocket", "path": "/api/ws/market", "query_string": b"symbols=all"}
+    connection = asyncio.create_task(streams(scope, server.receive, server.send))
+    await turns()
+    server.left = True
+    for seq in (2, 3):
+        change = Change(stock(price=float(seq)))
+        assert hub.mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=seq, changes=[change]))
+        hub.tick(250)
+        hub.sweep()
+    assert server.frames().count("update") == 2
+    connection.cancel()
+    await asyncio.gather(connection, return_exceptions=True)
+    assert len(hub) == 0

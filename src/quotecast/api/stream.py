@@ -183,9 +183,28 @@ class _Stream:
             await _within(sending)
 
     def _start(self, frame: Frame) -> Sending:
-        sending = self._send(_event(frame))
-        # Servers other than granian give a coroutine, which must be started.
-        return asyncio.ensure_future(sending) if inspect.iscoroutine(sending) else sending
+        try:
+            sending = self._send(_event(frame))
+        except (OSError, RuntimeError):
+            return _GONE
+        if inspect.iscoroutine(sending):
+            # Servers other than granian give a coroutine, which must be started.
+            return asyncio.ensure_future(sending)
+        # Once the client has left, granian's answer can be awaited but not asked.
+        return sending if hasattr(sending, "done") else _GONE
+
+
+class _Gone:
+    """A send to a client that has left, which its own task has yet to read."""
+
+    def done(self) -> bool:
+        return True
+
+    def cancel(self) -> None:
+        """There is nothing to give up."""
+
+
+_GONE: Final = _Gone()
 
 
 def _event(frame: Frame) -> dict[str, Any]:
