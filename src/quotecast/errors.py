@@ -16,7 +16,7 @@ class SettingsError(QuotecastError):
     code = "settings"
 
 
-class InvalidValue(QuotecastError):  # noqa: N818 - reads as what it says
+class InvalidValue(QuotecastError):
     """A path, query or body value is out of bounds; `field` names which."""
 
     status = 422
@@ -27,7 +27,7 @@ class InvalidValue(QuotecastError):  # noqa: N818 - reads as what it says
         self.field = field
 
 
-class SymbolNotFound(QuotecastError):  # noqa: N818 - reads as what it says
+class SymbolNotFound(QuotecastError):
     """No feed knows the symbol."""
 
     status = 404
@@ -37,7 +37,7 @@ class SymbolNotFound(QuotecastError):  # noqa: N818 - reads as what it says
         super().__init__("Symbol not found")
 
 
-class ProviderMissing(QuotecastError):  # noqa: N818 - reads as what it says
+class ProviderMissing(QuotecastError):
     """The operator switched this group off."""
 
     status = 503
@@ -47,7 +47,7 @@ class ProviderMissing(QuotecastError):  # noqa: N818 - reads as what it says
         super().__init__(f"No provider configured for {group}")
 
 
-class NoData(QuotecastError):  # noqa: N818 - reads as what it says
+class NoData(QuotecastError):
     """The feed has not delivered anything yet."""
 
     status = 503
@@ -72,7 +72,7 @@ class UpstreamError(QuotecastError):
         self.retry_after = retry_after
 
 
-class NotOffered(QuotecastError):  # noqa: N818 - reads as what it says
+class NotOffered(QuotecastError):
     """The upstream's plan does not include this; asking again will not help."""
 
     status = 503

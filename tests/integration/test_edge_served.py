@@ -15,7 +15,7 @@ from granian.server.embed import Server
 from litestar import Litestar, Request, get, post
 from litestar.params import FromPath
 
-from quotecast.api.edge import SERVER_RECEIVE, SERVER_SEND, App, Edge
+from quotecast.api.edge import App, Edge
 
 ORIGIN = "https://example.org"
 OTHER_ORIGIN = "https://app.example.org"
@@ -40,10 +40,12 @@ HTTP = Litestar([quotes, pair, add], openapi_config=None)
 
 
 async def feed(scope: dict[str, Any], receive: Any, send: Any) -> None:  # noqa: ARG001 - ASGI's signature
-    """Stands for the stream handler: uses the server's own channel."""
-    await scope[SERVER_RECEIVE]()
-    await scope[SERVER_SEND]({"type": "websocket.accept"})
-    await scope[SERVER_SEND]({"type": "websocket.send", "text": "welcome"})
+    """Stands for the stream handler, which needs what the server's own send returns."""
+    await receive()
+    accepting = send({"type": "websocket.accept"})
+    assert hasattr(accepting, "done")
+    await accepting
+    await send({"type": "websocket.send", "text": "welcome"})
     await receive()
 
 

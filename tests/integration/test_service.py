@@ -7,6 +7,8 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -200,6 +202,37 @@ def test_a_killed_ingest_is_succeeded(own_service: Service) -> None:
             client.next(seconds=deadline - time.monotonic())
         rest, merged = same_seq(own_service, client, "/api/crypto/quotes")
         assert merged == rest
+
+
+def test_clients_that_never_read_cost_no_sockets(own_valkey: Valkey) -> None:
+    """Once expelled they are let go of, though their last send never ends; a neighbour is served on."""
+    with Service(own_valkey, {"QUOTECAST_SIMULATOR_RATE": "20000"}) as service, ExitStack() as stack:
+        worker = service.start("ingest", "api")
+        path = "/api/ws/market?symbols=all&interval=100"
+        neighbour = stack.enter_context(service.feed(path))
+        neighbour.next_of("snapshot")
+        before = sockets_of(worker.pid)
+        for _ in range(3):
+            stack.enter_context(upgraded(service.port, path))
+        deadline = time.monotonic() + 40  # the kernel's buffers have to fill first
+        while sockets_of(worker.pid) > before:
+            assert time.monotonic() < deadline, "the sockets stay open"
+            neighbour.next_of("update")
+
+
+def sockets_of(pid: int) -> int:
+    return sum(link.readlink().name.startswith("socket:") for link in Path(f"/proc/{pid}/fd").iterdir())
+
+
+def upgraded(port: int, path: str) -> socket.socket:
+    """A client that asks for a feed, sees that it is granted, and never reads again."""
+    client = socket.create_connection(("127.0.0.1", port))
+    client.sendall(
+        f"GET {path} HTTP/1.1\r\nHost: quotecast\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n".encode()
+    )
+    assert client.recv(12) == b"HTTP/1.1 101"
+    return client
 
 
 def test_a_stopping_worker_says_goodbye(own_service: Service) -> None:

@@ -25,7 +25,7 @@ _LOCK: Final = 7_120_531_940_552_611
 _WAIT: Final = "60s"
 
 
-class MigrationFailed(QuotecastError):  # noqa: N818 - reads as what it says
+class MigrationFailed(QuotecastError):
     """The database did not take the migrations and is as it was."""
 
     code = "migration"

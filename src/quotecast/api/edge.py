@@ -17,10 +17,8 @@ Send = Callable[[Message], Awaitable[None]]
 #: Any, because frameworks type their events more narrowly than ASGI does.
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
-#: Where routes find the request's id, and the server's own channel under whatever wraps it.
+#: Where routes find the request's id.
 REQUEST_ID: Final = "quotecast.request_id"
-SERVER_SEND: Final = "quotecast.send"
-SERVER_RECEIVE: Final = "quotecast.receive"
 
 ACCOUNT_PATHS: Final = ("/api/auth", "/api/portfolio", "/api/watchlist", "/api/terminal")
 DOCS_PATH: Final = "/api/docs"
@@ -51,8 +49,8 @@ class Edge:
     - A body has to arrive within `body_seconds`; past that, who reads it is told 408.
     - A path that no resource can have is 404 before routing; repeated slashes count as one.
     - A WebSocket from an origin that is not among `websocket_origins` is refused with 403; a client that
-      is no browser sends none, and is let in. Its scope keeps the server's own send and receive, whose
-      return values the stream handler needs.
+      is no browser sends none, and is let in. The server's own send goes through as it is: the stream
+      handler needs what it returns.
     """
 
     def __init__(
@@ -117,8 +115,6 @@ class Edge:
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         origin = next((value for name, value in scope["headers"] if name == b"origin"), None)
         if origin is None or ANY.encode() in self._websocket_origins or origin in self._websocket_origins:
-            scope[SERVER_SEND] = send
-            scope[SERVER_RECEIVE] = receive
             await self._app(scope, receive, send)
             return
         await receive()

@@ -34,7 +34,7 @@ RETRY_MS: Final = (500, 5000)
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
 
-class _Ended(Exception):  # noqa: N818 - the client going away is no error
+class _Ended(Exception):
     """The connection is over; `code` is what it is closed with, if the client is still there."""
 
     def __init__(self, code: CloseCode | None = None) -> None:

@@ -17,7 +17,7 @@ T = TypeVar("T")
 log = structlog.get_logger()
 
 
-class Away(Exception):  # noqa: N818 - reads as what it says
+class Away(Exception):
     """Redis did not answer in time, or is left alone."""
 
 

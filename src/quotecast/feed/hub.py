@@ -155,10 +155,6 @@ class Hub:
             "expelled": self._expelled,
         }
 
-    def connections(self) -> list[Connection]:
-        """Everyone who is connected."""
-        return list(self._connections)
-
     def _enter(self, connection: Connection) -> None:
         interval = connection.session.interval
         self._connections[connection] = interval

@@ -127,8 +127,8 @@ class Mirror:
 
     def group(self, text: str) -> str | None:
         """The name of a group that has members, however the client spelled it."""
-        folded = text.strip().casefold()
-        return next((name for name in self._members() if name.casefold() == folded), None)
+        names = self.once("group names", lambda: {name.casefold(): name for name in self._members()})
+        return names.get(text.strip().casefold())
 
     def keys_of(self, names: frozenset[str]) -> frozenset[str]:
         """Symbols for names, some of which may stand for groups: the present members of those."""

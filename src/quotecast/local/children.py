@@ -20,7 +20,7 @@ _HEALTHY_SECONDS: Final = 10.0
 _LONGEST_DELAY: Final = 5.0
 
 
-class PartFailed(QuotecastError):  # noqa: N818 - reads as what it says
+class PartFailed(QuotecastError):
     """A part of the service cannot live; the message ends with what it last said."""
 
     code = "part_failed"

@@ -11,7 +11,7 @@ from quotecast.errors import QuotecastError
 _SECONDS = 3.0
 
 
-class NoAnswer(QuotecastError):  # noqa: N818 - reads as what it says
+class NoAnswer(QuotecastError):
     """A server cannot be used; the message names its place and the reason, never a password."""
 
     code = "no_answer"
