@@ -72,6 +72,17 @@ class UpstreamError(QuotecastError):
         self.retry_after = retry_after
 
 
+class UpstreamRefused(UpstreamError):
+    """An upstream answered with an HTTP status that is no success; `excerpt` begins its body."""
+
+    def __init__(
+        self, message: str, *, upstream_status: int, excerpt: str = "", retry_after: float | None = None
+    ) -> None:
+        super().__init__(message, retry_after=retry_after)
+        self.upstream_status = upstream_status
+        self.excerpt = excerpt
+
+
 class NotOffered(QuotecastError):
     """The upstream's plan does not include this; asking again will not help."""
 
