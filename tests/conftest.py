@@ -1,5 +1,6 @@
 """Fixtures that every level of tests may use."""
 
+import asyncio
 import itertools
 import os
 from collections.abc import AsyncIterator, Iterator
@@ -9,6 +10,7 @@ import pytest
 import redis
 from hypothesis import settings
 
+from quotecast.accounts import migrations
 from servers import Postgres, Valkey, running_postgres, running_valkey
 
 # CI draws the same examples each time: a change is judged by what it changes. Elsewhere new ones are tried.
@@ -52,6 +54,32 @@ async def database_url(_shared_postgres: Postgres) -> AsyncIterator[str]:
     name = f"test_{next(_numbers)}"
     connection = await asyncpg.connect(_shared_postgres.url)
     await connection.execute(f"CREATE DATABASE {name}")
+    yield _shared_postgres.database_url(name)
+    await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    await connection.close()
+
+
+@pytest.fixture(scope="session")
+def _migrated(_shared_postgres: Postgres) -> str:
+    """The name of a database with all tables, to copy."""
+    name = "migrated"
+
+    async def make() -> None:
+        connection = await asyncpg.connect(_shared_postgres.url)
+        await connection.execute(f"CREATE DATABASE {name}")
+        await connection.close()
+        await migrations.apply(_shared_postgres.database_url(name))
+
+    asyncio.run(make())
+    return name
+
+
+@pytest.fixture
+async def accounts_url(_shared_postgres: Postgres, _migrated: str) -> AsyncIterator[str]:
+    """A database of the test's own with all tables, empty."""
+    name = f"test_{next(_numbers)}"
+    connection = await asyncpg.connect(_shared_postgres.url)
+    await connection.execute(f"CREATE DATABASE {name} TEMPLATE {_migrated}")
     yield _shared_postgres.database_url(name)
     await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
     await connection.close()

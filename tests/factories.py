@@ -85,6 +85,16 @@ class KeepsNothing:
         return Cached(await fetch(), "MISS", 0, policy.fresh_seconds)
 
 
+class _Raising:
+    """What a test of public routes must not touch."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"accounts.{name} was used")
+
+
+NO_ACCOUNTS: Any = _Raising()
+
+
 def parts(mirrors: dict[Feed, Mirror], **other: Any) -> Parts:
     given: dict[str, Any] = {
         "documents": Documents(),
@@ -93,6 +103,7 @@ def parts(mirrors: dict[Feed, Mirror], **other: Any) -> Parts:
         "financials": None,
         "history": {},
         "cache": KeepsNothing(),
+        "accounts": NO_ACCOUNTS,
         "providers": dict.fromkeys(Feed, "simulator"),
         "clock": lambda: NOW,
         "monotonic": lambda: MONOTONIC,

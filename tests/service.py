@@ -40,6 +40,7 @@ class Service:
             "QUOTECAST_PORT": str(self.port),
             "QUOTECAST_REDIS_URL": redis.url,
             "QUOTECAST_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none",
+            "QUOTECAST_JWT_SECRET": "a secret of tests, known to everybody",
             **settings,
         }
 

@@ -27,6 +27,16 @@ class InvalidValue(QuotecastError):
         self.field = field
 
 
+class MalformedJson(QuotecastError):
+    """A body is no JSON."""
+
+    status = 400
+    code = "malformed_json"
+
+    def __init__(self) -> None:
+        super().__init__("Malformed JSON")
+
+
 class SymbolNotFound(QuotecastError):
     """No feed knows the symbol."""
 
@@ -88,6 +98,117 @@ class NotOffered(QuotecastError):
 
     status = 503
     code = "not_offered"
+
+
+class DatabaseAway(QuotecastError):
+    """PostgreSQL did not answer in time; whether a write took effect is not known."""
+
+    status = 503
+    code = "database"
+    retry_after = 1.0
+
+    def __init__(self) -> None:
+        super().__init__("The accounts are not available now")
+
+
+class Busy(QuotecastError):
+    """More is asked at once than this worker does at once."""
+
+    status = 503
+    code = "busy"
+    retry_after = 2.0
+
+    def __init__(self) -> None:
+        super().__init__("Too much is asked at once; try again")
+
+
+class NotAuthenticated(QuotecastError):
+    """A protected route was asked without a token, or with one that is not valid (any more)."""
+
+    status = 401
+    code = "not_authenticated"
+
+    def __init__(self, message: str = "Not authenticated") -> None:
+        super().__init__(message)
+
+
+class InvalidToken(NotAuthenticated):
+    """The token is expired, foreign, revoked or malformed; which of these is not told."""
+
+    code = "invalid_token"
+
+    def __init__(self) -> None:
+        super().__init__("Invalid or expired token")
+
+
+class WrongCredentials(NotAuthenticated):
+    """Nobody logs in with this email and this password; which of them is wrong is not told."""
+
+    code = "wrong_credentials"
+
+    def __init__(self) -> None:
+        super().__init__("Invalid email or password")
+
+
+class TooManyRequests(QuotecastError):
+    """A limit is used up until `retry_after` seconds from now."""
+
+    status = 429
+    code = "too_many_requests"
+
+    def __init__(self, retry_after: float) -> None:
+        super().__init__("Too Many Requests")
+        self.retry_after = retry_after
+
+
+class TooLarge(QuotecastError):
+    """A body is larger than this route takes."""
+
+    status = 413
+    code = "too_large"
+
+    def __init__(self) -> None:
+        super().__init__("Payload Too Large")
+
+
+class EmailTaken(QuotecastError):
+    """Somebody is registered with this email."""
+
+    status = 409
+    code = "email_taken"
+
+    def __init__(self) -> None:
+        super().__init__("Email already registered")
+
+
+class NotFound(QuotecastError):
+    """There is no such thing, or it is not this user's."""
+
+    status = 404
+    code = "not_found"
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} not found")
+
+
+class Full(QuotecastError):
+    """A user has as many of something as one may have."""
+
+    status = 409
+    code = "full"
+
+    def __init__(self, limit: int, what: str) -> None:
+        super().__init__(f"At most {limit} {what}")
+
+
+class StaleVersion(QuotecastError):
+    """What was to be replaced has changed since it was read."""
+
+    status = 409
+    code = "stale_version"
+
+    def __init__(self, version: int) -> None:
+        super().__init__(f"The layout is at version {version} now")
 
 
 class BusError(QuotecastError):

@@ -18,6 +18,7 @@ from msgspec.structs import FieldInfo, fields
 from quotecast.errors import SettingsError
 
 PREFIX: Final = "QUOTECAST_"
+MIN_SECRET_BYTES: Final = 32
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
 PerMinute = Annotated[int, Meta(ge=1, le=1_000_000)]
@@ -65,6 +66,18 @@ class Settings(Struct, frozen=True, kw_only=True):
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], Meta(description="Least level that is logged")
     ] = "info"
+
+    database_connections: Annotated[
+        int, Meta(ge=1, le=100, description="PostgreSQL connections that one worker makes at most")
+    ] = 8
+
+    jwt_secret: Annotated[
+        str, Meta(description="Signs the tokens of users: at least 32 random bytes; `up` makes one")
+    ] = ""
+    jwt_previous_secret: Annotated[
+        str, Meta(description="The secret before, whose tokens are still good")
+    ] = ""
+    token_days: Annotated[int, Meta(ge=1, le=365, description="Days for which a token is good")] = 7
 
     trusted_proxies: Annotated[
         tuple[str, ...],
@@ -216,6 +229,10 @@ def _unworkable(settings: Settings) -> Iterator[str]:
             ipaddress.ip_network(proxy, strict=False)
         except ValueError:
             yield f"{PREFIX}TRUSTED_PROXIES: {proxy!r} is neither an address nor a network"
+    for name in ("jwt_secret", "jwt_previous_secret"):
+        if 0 < len(getattr(settings, name).encode()) < MIN_SECRET_BYTES:
+            problem = f"at least {MIN_SECRET_BYTES} bytes, such as `openssl rand -hex 32` prints"
+            yield f"{PREFIX}{name.upper()}: {problem}"
     if settings.crypto == "replay" and not settings.replay_file.is_file():
         yield f"{PREFIX}REPLAY_FILE: {str(settings.replay_file)!r} is not a file"
 

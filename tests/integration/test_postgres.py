@@ -18,6 +18,7 @@ from quotecast.local import postgres, probes
 from servers import Postgres
 
 FIRST = "2026-11-21T09:00:00:000000"
+SECOND = "2026-11-21T10:00:00:000000"
 USER = {
     "id": "5f3a9c0e1b2d4f6a8c0e1b2d",
     "name": "Ayşe",

@@ -16,7 +16,7 @@ from piccolo.apps.migrations.commands.base import BaseMigrationManager, Migratio
 from piccolo.apps.migrations.commands.forwards import ForwardsMigrationManager
 from piccolo.apps.migrations.tables import Migration
 
-from quotecast.accounts.piccolo_conf import DB
+from quotecast.accounts.engine import DB
 from quotecast.errors import QuotecastError
 
 APP: Final = "accounts"

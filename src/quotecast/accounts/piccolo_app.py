@@ -5,7 +5,7 @@ from typing import Final
 
 from piccolo.conf.apps import AppConfig
 
-from quotecast.accounts.tables import User
+from quotecast.accounts.tables import Holding, IdempotencyKey, Layout, User, WatchlistEntry
 
 _PACKAGE: Final = Path(__file__).parents[1]
 # In an installed package they lie inside it, in a checkout at its top.
@@ -14,5 +14,5 @@ _FOLDERS: Final = (_PACKAGE / "migrations", _PACKAGE.parents[1] / "migrations")
 APP_CONFIG: Final = AppConfig(
     app_name="accounts",
     migrations_folder_path=next((folder for folder in _FOLDERS if folder.is_dir()), _FOLDERS[0]),
-    table_classes=[User],
+    table_classes=[User, Holding, IdempotencyKey, WatchlistEntry, Layout],
 )

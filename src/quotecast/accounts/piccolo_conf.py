@@ -7,15 +7,9 @@ migration from what changed in the tables.
 from typing import Final
 
 from piccolo.conf.apps import AppRegistry
-from piccolo.engine.postgres import PostgresEngine
 
+from quotecast.accounts.engine import DB
 
-class Engine(PostgresEngine):
-    """Piccolo's engine, except that making one does not connect."""
+__all__ = ["APP_REGISTRY", "DB"]
 
-    async def check_version(self) -> None:
-        """Asks nothing: there may be no server yet."""
-
-
-DB: Final = Engine(config={})
 APP_REGISTRY: Final = AppRegistry(apps=["quotecast.accounts.piccolo_app"])

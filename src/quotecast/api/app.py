@@ -6,8 +6,20 @@ from typing import Final
 from litestar import Litestar
 from litestar.datastructures import State
 from litestar.types import ControllerRouterHandler, Middleware
+from msgspec import Struct
 
-from quotecast.api import crypto, docs, doviz, financials, health, market
+from quotecast.api import (
+    auth,
+    crypto,
+    docs,
+    doviz,
+    financials,
+    health,
+    market,
+    portfolio,
+    terminal,
+    watchlist,
+)
 from quotecast.api.asyncapi import asyncapi_document
 from quotecast.api.docs import Documents
 from quotecast.api.openapi import openapi_document
@@ -16,7 +28,25 @@ from quotecast.api.problems import exception_handlers
 
 MAX_BODY_BYTES: Final = 80 * 1024
 
-_ROUTERS: Final = (market.ROUTER, crypto.ROUTER, doviz.ROUTER, financials.ROUTER, health.ROUTER, docs.ROUTER)
+_ROUTERS: Final = (
+    market.ROUTER,
+    crypto.ROUTER,
+    doviz.ROUTER,
+    financials.ROUTER,
+    auth.ROUTER,
+    portfolio.ROUTER,
+    watchlist.ROUTER,
+    terminal.ROUTER,
+    health.ROUTER,
+    docs.ROUTER,
+)
+#: What requests' bodies hold.
+_BODIES: Final[tuple[type[Struct], ...]] = (
+    *auth.BODIES,
+    *portfolio.BODIES,
+    *watchlist.BODIES,
+    *terminal.BODIES,
+)
 
 
 def build_app(
@@ -30,7 +60,7 @@ def build_app(
     It answers HEAD on no route: the edge in front of it makes GET of it.
     """
     handlers = [*_ROUTERS, *extra_handlers]
-    documents = Documents.of(openapi_document(handlers), asyncapi_document())
+    documents = Documents.of(openapi_document(handlers, _BODIES), asyncapi_document())
     return Litestar(
         handlers,
         state=State({"parts": parts, "documents": documents}),

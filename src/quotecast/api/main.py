@@ -16,11 +16,16 @@ from granian.constants import Interfaces
 from granian.server.embed import Server
 
 from quotecast import parent
-from quotecast.api import checks, sources, stream, ticker
+from quotecast.accounts.database import Database
+from quotecast.accounts.passwords import Passwords
+from quotecast.accounts.tokens import Tokens
+from quotecast.api import checks, logins, sources, stream, ticker
 from quotecast.api.addresses import identify_by_address
 from quotecast.api.app import build_app
 from quotecast.api.edge import App, Edge
-from quotecast.api.parts import Parts
+from quotecast.api.identity import identify_by_user
+from quotecast.api.logins import LoginWindow
+from quotecast.api.parts import Accounts, Parts
 from quotecast.api.stream import Streams
 from quotecast.api.throttle import throttle
 from quotecast.bus.redis import RedisBus
@@ -36,7 +41,7 @@ from quotecast.market.feeds import Feed
 from quotecast.market.movers import Floors
 from quotecast.market.sessions import session_at
 from quotecast.providers import reference
-from quotecast.settings import Settings
+from quotecast.settings import PREFIX, Settings
 from quotecast.telemetry import configure_logs
 
 #: Sockets and requests under way at once; beyond it granian would let clients wait unheard.
@@ -53,12 +58,23 @@ class ServerFailedError(QuotecastError):
 
 def run(settings: Settings) -> int:
     """Runs until it is told to stop; the exit code."""
-    if not settings.redis_url:
-        raise SettingsError("QUOTECAST_REDIS_URL: name a Redis; `quotecast up` starts one of its own")
+    _check(settings)
     configure_logs(level=settings.log_level, as_json=settings.mode == "production")
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(settings))
     return 0
+
+
+def _check(settings: Settings) -> None:
+    """What `up` gives its workers has to be given to those that run without it."""
+    needed = {
+        "REDIS_URL": (settings.redis_url, "name a Redis; `quotecast up` starts one of its own"),
+        "DATABASE_URL": (settings.database_url, "name a PostgreSQL; `quotecast up` starts one of its own"),
+        "JWT_SECRET": (settings.jwt_secret, "give a secret; `quotecast up` makes one of its own"),
+    }
+    missing = [f"{PREFIX}{name}: {what}" for name, (value, what) in needed.items() if not value]
+    if missing:
+        raise SettingsError("\n".join(missing))
 
 
 async def _serve(settings: Settings) -> None:
@@ -70,7 +86,8 @@ async def _serve(settings: Settings) -> None:
         stack.push_async_callback(bus.close)
         window = await stack.enter_async_context(Window(settings.redis_url, prefix=settings.redis_prefix))
         cache = await stack.enter_async_context(RedisCache(*redis))
-        parts = _parts(settings, bus, cache, draining)
+        accounts = await stack.enter_async_context(_accounts(settings))
+        parts = _parts(settings, bus, cache, accounts, draining)
         hubs = {feed: _hub(mirror, settings.heartbeat_ms) for feed, mirror in parts.mirrors.items()}
         streams = _streams(_http(parts, window, settings), hubs, settings)
         server = _server(_edge(streams, settings), settings)
@@ -94,13 +111,35 @@ async def _serve(settings: Settings) -> None:
         await serving
 
 
-def _parts(settings: Settings, bus: RedisBus, cache: Cache, draining: asyncio.Event) -> Parts:
+@contextlib.asynccontextmanager
+async def _accounts(settings: Settings) -> AsyncIterator[Accounts]:
+    keys = [key for key in (settings.jwt_secret, settings.jwt_previous_secret) if key]
+    attempts = Window(
+        settings.redis_url, prefix=f"{settings.redis_prefix}:logins", seconds=logins.WINDOW_SECONDS
+    )
+    database = Database(settings.database_url, pool_size=settings.database_connections)
+    async with attempts, database, Passwords() as passwords:
+        yield Accounts(
+            database=database,
+            tokens=Tokens(keys, lifetime_seconds=settings.token_days * 86_400, clock=time.time),
+            passwords=passwords,
+            logins=LoginWindow(
+                attempts.check if settings.limits == "on" else logins.unlimited, attempts.forget
+            ),
+            address_of=identify_by_address(settings.trusted_proxies),
+        )
+
+
+def _parts(
+    settings: Settings, bus: RedisBus, cache: Cache, accounts: Accounts, draining: asyncio.Event
+) -> Parts:
     return Parts(
         mirrors={feed: Mirror(feed) for feed in Feed},
         documents=Documents(),
         history=sources.history(settings),
         financials=sources.financials(settings),
         cache=cache,
+        accounts=accounts,
         shares={stock.ticker: stock.shares for stock in reference.stocks()},
         floors=Floors(settings.movers_min_price, settings.movers_min_volume),
         providers=_providers(settings),
@@ -140,7 +179,7 @@ async def _first_data(parts: Parts) -> None:
 
 
 def _http(parts: Parts, window: Window, settings: Settings) -> App:
-    identify = identify_by_address(settings.trusted_proxies)
+    identify = identify_by_user(parts.accounts.tokens, parts.accounts.address_of)
     limited = throttle(window.check, limits=_limits(settings), identify=identify)
     app: App = build_app(parts, middleware=[limited] if settings.limits == "on" else [])
     return app

@@ -1,9 +1,11 @@
 """What the OpenAPI document says beyond the routes' own signatures: every status, header and example."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Final, cast
 
+import msgspec
 from litestar import Litestar
 from litestar.openapi import OpenAPIConfig, ResponseSpec
 from litestar.openapi.spec import (
@@ -16,10 +18,12 @@ from litestar.openapi.spec import (
     Operation,
     Reference,
     Schema,
+    SecurityScheme,
     Server,
     Tag,
 )
 from litestar.types import ControllerRouterHandler
+from msgspec import Struct
 
 from quotecast.api.examples import plain
 from quotecast.api.problems import FieldProblem, Problem
@@ -30,6 +34,10 @@ _TAGS: Final = [
     Tag("Crypto", "Pairs of crypto assets: quotes and bars; changes are over the last 24 hours."),
     Tag("Doviz", "Turkish currency, gold and precious-metal quotes, those of single banks among them."),
     Tag("Financials", "Company data and the earnings calendar, kept from one hour to a day."),
+    Tag("Accounts", "Register, log in, and the profile."),
+    Tag("Portfolio", "What you hold; amounts are exact decimals."),
+    Tag("Watchlist", "What you keep an eye on: stocks, pairs, currencies and metals."),
+    Tag("Terminal", "How you arranged your terminal."),
     Tag("Operations", "For load balancers and operators."),
     Tag("Reference", "This description, and that of the WebSocket feeds."),
 ]
@@ -47,12 +55,13 @@ _HEADERS: Final[dict[str, OpenAPIHeader | Reference]] = {
     "Retry-After": _header("Seconds to wait before trying again.", OpenAPIType.INTEGER),
     "ETag": _header("Weak tag; send it as If-None-Match. For quotes it names the feed's epoch and seq."),
     "Cache-Control": _header("How long the answer may be kept."),
+    "WWW-Authenticate": _header("How to authenticate: `Bearer`."),
     "X-Missing-Symbols": _header("Comma-separated: the symbols asked for that nobody knows."),
     "X-Cache": _header("`HIT` was kept, `MISS` was fetched just now, `STALE` is past its time."),
     "Age": _header("Seconds since the upstream answered.", OpenAPIType.INTEGER),
     "X-Total-Count": _header("How many were found, on all pages together.", OpenAPIType.INTEGER),
 }
-_LIMITED: Final = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
+LIMITED: Final = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 _CACHED: Final = ("ETag", "Cache-Control")
 
 
@@ -66,7 +75,7 @@ class Reading(Operation):
         # The framework announces its own 400 for bad parameters; here they are 422.
         responses.pop("400", None)
         for status, response in responses.items():
-            names = [*self._headers_of(status), *(_LIMITED if "429" in responses else ())]
+            names = [*self._headers_of(status), *(LIMITED if "429" in responses else ())]
             response.headers = {name: Reference(f"#/components/headers/{name}") for name in names}
 
     def _headers_of(self, status: str) -> list[str]:
@@ -132,30 +141,39 @@ def refused(description: str, *problems: Problem) -> ResponseSpec:
     )
 
 
+_SCHEMES: Final[dict[str, SecurityScheme | Reference]] = {
+    "bearer": SecurityScheme(
+        type="http", scheme="bearer", bearer_format="JWT", description="The `token` of register or login."
+    )
+}
 _QUOTE_SCHEMAS: Final = [kind.__name__ for kind in QUOTE_TYPES.values()]
 
 _NOT_MODIFIED: Final = ResponseSpec(data_container=None, description="Nothing changed since the tag given")
-_ID: Final = "1f0c9b3aa2d84e57"
+ID: Final = "1f0c9b3aa2d84e57"
 _INVALID: Final = [FieldProblem("symbols", "Name at least one symbol, or all")]
 _ERRORS: Final = {
-    404: refused("Nobody knows the symbol", Problem("Symbol not found", "symbol_not_found", _ID)),
-    422: refused("A value is out of bounds", Problem("Invalid symbols", "invalid", _ID, _INVALID)),
+    404: refused("Nobody knows the symbol", Problem("Symbol not found", "symbol_not_found", ID)),
+    422: refused("A value is out of bounds", Problem("Invalid symbols", "invalid", ID, _INVALID)),
     429: refused("The limit of this client and path is used up", Problem("Too Many Requests")),
     503: refused(
         "The feed has no data yet, or no provider",
-        Problem("No data yet for stocks", "no_data", _ID),
-        Problem("No provider configured for stocks", "no_provider", _ID),
+        Problem("No data yet for stocks", "no_data", ID),
+        Problem("No provider configured for stocks", "no_provider", ID),
     ),
 }
 
 
-def openapi_document(handlers: list[ControllerRouterHandler]) -> dict[str, Any]:
-    """The OpenAPI document of the routes.
+def openapi_document(
+    handlers: list[ControllerRouterHandler], bodies: Iterable[type[Struct]] = ()
+) -> dict[str, Any]:
+    """The OpenAPI document of the routes; `bodies` are the kinds of requests' bodies.
 
     It is written by an application of its own: one that serves has pages of the framework's beside it.
     """
     app = Litestar(handlers, openapi_config=_config(), logging_config=None)
     document = app.openapi_schema.to_schema()
+    _, schemas = msgspec.json.schema_components(bodies, ref_template="#/components/schemas/{name}")
+    document["components"]["schemas"] |= schemas
     for name in _QUOTE_SCHEMAS:
         # Defaults are for who makes a quote: an answer holds every field.
         schema = document["components"]["schemas"][name]
@@ -175,6 +193,6 @@ def _config() -> OpenAPIConfig:
         license=License(name="MIT", identifier="MIT"),
         servers=[Server(url="/")],
         tags=_TAGS,
-        components=Components(headers=_HEADERS),
+        components=Components(headers=_HEADERS, security_schemes=_SCHEMES),
         use_handler_docstrings=True,
     )

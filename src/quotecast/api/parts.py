@@ -7,6 +7,10 @@ from litestar import Request
 from litestar.datastructures import State
 from msgspec import Struct
 
+from quotecast.accounts.database import Database
+from quotecast.accounts.passwords import Passwords
+from quotecast.accounts.tokens import Tokens
+from quotecast.api.logins import LoginWindow
 from quotecast.cache.base import Cache
 from quotecast.errors import NoData, ProviderMissing
 from quotecast.feed.documents import Copy, Documents
@@ -21,6 +25,17 @@ HttpRequest = Request[Any, Any, State]
 
 #: The provider of a feed that the operator switched off.
 NO_PROVIDER: Final = "none"
+
+
+class Accounts(Struct, frozen=True, kw_only=True):
+    """Who may log in, and what is theirs."""
+
+    database: Database
+    tokens: Tokens
+    passwords: Passwords
+    logins: LoginWindow
+    #: The address that an attempt to log in is counted under.
+    address_of: Callable[[Mapping[str, Any]], str]
 
 
 class Parts(Struct, frozen=True, kw_only=True):
@@ -41,6 +56,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     history: Mapping[Feed, HistoryProvider]
     #: What is kept of upstreams' answers to requests.
     cache: Cache
+    accounts: Accounts
     #: Configured provider of each feed, or `none`.
     providers: Mapping[Feed, str]
     #: Unix time.

@@ -18,7 +18,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from quotecast.api.edge import REQUEST_ID
 from quotecast.api.parts import HttpRequest
-from quotecast.errors import InvalidValue, QuotecastError, UpstreamError
+from quotecast.errors import InvalidValue, NotAuthenticated, QuotecastError, TooManyRequests, UpstreamError
 from quotecast.market.codec import encode_json
 
 #: Seconds after which to try again when an upstream did not say.
@@ -81,11 +81,23 @@ def _on_refusal(request: HttpRequest, error: QuotecastError) -> Response[bytes]:
         case UpstreamError():
             headers = _retry_after(error.retry_after or _UPSTREAM_RETRY)
             return problem(request, error.status, "Upstream unavailable", code=error.code, headers=headers)
+        case TooManyRequests():
+            return _too_many(error)
+        case NotAuthenticated():
+            headers = {"www-authenticate": "Bearer"}
+            return problem(request, error.status, str(error), code=error.code, headers=headers)
         case _ if error.status == HTTPStatus.INTERNAL_SERVER_ERROR:
             return _on_failure(request, error)
         case _:
             headers = _retry_after(getattr(error, "retry_after", None))
             return problem(request, error.status, str(error), code=error.code, headers=headers)
+
+
+def _too_many(error: TooManyRequests) -> Response[bytes]:
+    """As from the limiter: the body says no more."""
+    headers = _retry_after(error.retry_after)
+    body = encode_json(Problem(str(error)))
+    return Response(body, status_code=error.status, media_type="application/json", headers=headers)
 
 
 def _retry_after(seconds: float | None) -> dict[str, str]:

@@ -45,6 +45,10 @@ class LocalWindow:
         reset = whole_seconds(log[0] + self._window - now)
         return Decision(admitted, limit, max(limit - len(log), 0), reset)
 
+    def forget(self, key: str) -> None:
+        """Starts the key afresh."""
+        self._logs.pop(key, None)
+
     def _log(self, key: str, now: int) -> deque[int]:
         if key in self._logs:
             self._logs.move_to_end(key)

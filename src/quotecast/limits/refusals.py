@@ -28,6 +28,10 @@ class Refusals:
         if len(self._ends) > self._max_keys:
             self._ends.popitem(last=False)
 
+    def forget(self, key: str) -> None:
+        """Lets the key be asked again."""
+        self._ends.pop(key, None)
+
     def left(self, key: str) -> int:
         """Nanoseconds for which the key is still refused; 0 when that is not known."""
         end = self._ends.get(key)

@@ -1,6 +1,7 @@
 """Sliding windows that all workers share through Redis."""
 
 import asyncio
+import contextlib
 import hashlib
 import time
 import zlib
@@ -134,6 +135,16 @@ class Window:
         if self._serving is None:
             self._serving = loop.create_task(self._serve())
         return await check.decided
+
+    async def forget(self, key: str) -> None:
+        """Starts the key afresh, as far as Redis answers. Never raises."""
+        self._local.forget(key)
+        self._refusals.forget(key)
+        if self._recovering:
+            return
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(self._budget):
+                await self._client.delete(self._name(key))
 
     async def _serve(self) -> None:
         while self._waiting:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from quotecast.local import children, folder, locks, ports, servers, terminal
+from quotecast.local import children, folder, locks, ports, servers, signing, terminal
 from quotecast.local.child import Part
 from quotecast.settings import Settings
 
@@ -51,27 +51,41 @@ async def _serve(settings: Settings) -> None:
                 servers.database(settings.database_url, data, sockets) as database_url,
                 servers.cache(settings.redis_url, data, sockets) as redis_url,
             ):
-                environment = {"QUOTECAST_DATABASE_URL": database_url, "QUOTECAST_REDIS_URL": redis_url}
-                await _run_commands(settings, partial(_own, environment=environment, lock=lock))
+                environment = {
+                    "QUOTECAST_DATABASE_URL": database_url,
+                    "QUOTECAST_REDIS_URL": redis_url,
+                }
+                secret = settings.jwt_secret or signing.kept(data)
+                await _run_commands(settings, partial(_own, environment=environment, lock=lock), secret)
 
 
-async def _run_commands(settings: Settings, own: Callable[..., Part]) -> None:
+async def _run_commands(settings: Settings, own: Callable[..., Part], secret: str) -> None:
     await children.complete(own("migrate", "migrate"))
     ingest = own("ingest", "ingest", stop_seconds=1.5)
-    apis = [own(f"api {number}", "api", stop_seconds=5.5) for number in range(1, settings.workers + 1)]
+    signing_key = {"QUOTECAST_JWT_SECRET": secret}
+    apis = [
+        own(f"api {number}", "api", stop_seconds=5.5, more=signing_key)
+        for number in range(1, settings.workers + 1)
+    ]
     async with children.running(ingest), children.running(*apis):
         _greet(ports.shown(settings.host), settings.port)
         await asyncio.Event().wait()
 
 
 def _own(
-    name: str, command: str, *, environment: Mapping[str, str], lock: int, stop_seconds: float = 2.0
+    name: str,
+    command: str,
+    *,
+    environment: Mapping[str, str],
+    lock: int,
+    stop_seconds: float = 2.0,
+    more: Mapping[str, str] = {},
 ) -> Part:
     """A part that is a command of quotecast itself."""
     return Part(
         name=name,
         command=[sys.executable, "-m", "quotecast", command],
-        environment=environment,
+        environment={**environment, **more},
         lock=lock,
         stop_seconds=stop_seconds,
     )

@@ -11,7 +11,8 @@ from quotecast.market.quotes import Move, Quote
 #: How a quote is written.
 Notation = Literal["json", "msgpack"]
 
-_encoder = msgspec.json.Encoder()
+# Decimals, which are money, are written as they are, as JSON numbers.
+_encoder = msgspec.json.Encoder(decimal_format="number")
 _packer = msgspec.msgpack.Encoder()
 
 encode_json = _encoder.encode

@@ -1,0 +1,87 @@
+"""What is a user's own, and the only way to it."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from piccolo.columns import Column
+from piccolo.columns.combination import CombinableMixin
+
+from quotecast.accounts.database import Run
+from quotecast.accounts.tables import Holding, IdempotencyKey, Layout, User, WatchlistEntry
+from quotecast.accounts.tokens import Claims
+from quotecast.accounts.users import UserRow
+from quotecast.errors import InvalidToken
+
+#: The tables whose rows are somebody's.
+OwnedTable = type[Holding] | type[IdempotencyKey] | type[Layout] | type[WatchlistEntry]
+
+
+class Account:
+    """One user in one transaction: every query on what is theirs is made here and bears their id.
+
+    Conditions are joined to it by AND; rows come back as mappings.
+    """
+
+    def __init__(self, run: Run, user: UserRow) -> None:
+        self._run = run
+        self.user = user
+
+    async def select(
+        self,
+        table: OwnedTable,
+        *conditions: CombinableMixin,
+        order_by: Column | None = None,
+        ascending: bool = True,
+    ) -> list[Any]:
+        """The rows that meet the conditions."""
+        query = table.select().where(*self._mine(table, conditions))
+        return await self._run(query.order_by(order_by, ascending=ascending) if order_by else query)
+
+    async def count(self, table: OwnedTable) -> int:
+        """How many rows there are."""
+        (row,) = await self._run(table.count().where(*self._mine(table)))
+        return int(row["count"])
+
+    async def insert(self, table: OwnedTable, **values: Any) -> Any:
+        """Adds a row and gives it back as the database completed it."""
+        insert: Any = table.insert
+        query = insert(table(user_id=self.user.id, **values)).returning(*table.all_columns())
+        (inserted,) = await self._run(query)
+        return inserted
+
+    async def update(
+        self, table: OwnedTable, values: Mapping[Column | str, Any], *conditions: CombinableMixin
+    ) -> list[Any]:
+        """Changes the rows that meet the conditions and gives them back."""
+        query = table.update(dict(values)).where(*self._mine(table, conditions))
+        return await self._run(query.returning(*table.all_columns()))
+
+    async def delete(self, table: OwnedTable, *conditions: CombinableMixin) -> int:
+        """Removes the rows that meet the conditions; how many there were."""
+        query = table.delete().where(*self._mine(table, conditions))
+        return len(await self._run(query.returning(table.user_id)))
+
+    async def rename(self, name: str) -> UserRow:
+        """Gives the user another name."""
+        query = User.update({User.name: name}).where(User.id == self.user.id)
+        (row,) = await self._run(query.returning(*User.all_columns()))
+        return UserRow(**row)
+
+    def _mine(self, table: OwnedTable, conditions: Iterable[CombinableMixin] = ()) -> Iterable[Any]:
+        return table.user_id == self.user.id, *conditions
+
+
+async def enter(run: Run, claims: Claims, *, writing: bool) -> Account:
+    """The account of whoever bears a token. Raises InvalidToken if the token was revoked.
+
+    With `writing`, everybody else who would write to this account waits until the transaction ends.
+    """
+    query = User.select().where(User.id == claims.sub)
+    # Weaker than FOR UPDATE: rows that refer to the user may still be written by others.
+    rows = await run(query.lock_rows("NO KEY UPDATE") if writing else query)
+    if not rows:
+        raise InvalidToken
+    user = UserRow(**rows[0])
+    if user.disabled or user.token_version != claims.ver:
+        raise InvalidToken
+    return Account(run, user)

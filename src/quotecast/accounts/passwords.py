@@ -1,0 +1,86 @@
+"""Password hashes: Argon2id (RFC 9106), computed beside the event loop, few at a time."""
+
+import asyncio
+import functools
+import os
+import sys
+import threading
+import unicodedata
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, Self, TypeVar
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
+from quotecast.errors import Busy
+
+#: The costs that OWASP recommends: 19 MiB, two passes, one thread; some 30 ms.
+HASHER: Final = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
+#: Passwords under way or waiting in one worker; the last of them waits some ten seconds.
+MAX_WAITING: Final = 256
+#: The least of shares: hashing takes the time that requests and feeds leave.
+NICENESS: Final = 19
+
+T = TypeVar("T")
+
+
+class Passwords:
+    """Hashes and checks passwords in one thread of low priority.
+
+    Raises Busy when too many wait. Equal characters make equal passwords, however a keyboard composes
+    them (NFC).
+    """
+
+    def __init__(self, hasher: PasswordHasher = HASHER, *, max_waiting: int = MAX_WAITING) -> None:
+        self._hasher = hasher
+        self._max_waiting = max_waiting
+        self._waiting = 0
+        self._executor = ThreadPoolExecutor(1, "passwords", initializer=_give_way)
+
+    async def __aenter__(self) -> Self:
+        # Made here, so that the first unknown email takes no longer than the next.
+        self._nobody = await self.hash("nobody's password")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
+    async def hash(self, password: str) -> str:
+        """The hash to keep, with its salt and costs."""
+        return await self._compute(functools.partial(self._hasher.hash, _composed(password)))
+
+    async def verify(self, password_hash: str | None, password: str) -> bool:
+        """Whether the password is the right one; for nobody's hash it takes as long to say no."""
+        kept = password_hash or self._nobody
+        right = await self._compute(functools.partial(self._matches, kept, _composed(password)))
+        return right and password_hash is not None
+
+    def is_outdated(self, password_hash: str) -> bool:
+        """Whether a hash was made with other costs than those of today."""
+        return self._hasher.check_needs_rehash(password_hash)
+
+    def _matches(self, password_hash: str, password: bytes) -> bool:
+        try:
+            return self._hasher.verify(password_hash, password)
+        except (VerificationError, InvalidHashError):
+            return False
+
+    async def _compute(self, work: Callable[[], T]) -> T:
+        if self._waiting >= self._max_waiting:
+            raise Busy
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+        finally:
+            self._waiting -= 1
+
+
+def _composed(password: str) -> bytes:
+    return unicodedata.normalize("NFC", password).encode()
+
+
+def _give_way() -> None:
+    # Only Linux gives each thread a priority of its own.
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)

@@ -1,0 +1,80 @@
+"""Who may log in: the queries on the table of users that belong to nobody's account."""
+
+from datetime import datetime
+from typing import Any
+
+import asyncpg
+from msgspec import Struct
+from piccolo.columns import Column
+
+from quotecast.accounts.database import Run
+from quotecast.accounts.tables import User
+from quotecast.errors import EmailTaken, NotFound
+
+
+class UserRow(Struct, frozen=True):
+    """A row of the table of users."""
+
+    id: str
+    name: str
+    email: str
+    password_hash: str
+    token_version: int
+    disabled: bool
+    created_at: datetime
+
+
+async def create(run: Run, *, user_id: str, name: str, email: str, password_hash: str) -> UserRow:
+    """Registers a user. Raises EmailTaken, also when another does so at the same moment."""
+    user = User(id=user_id, name=name, email=email, password_hash=password_hash)
+    try:
+        (row,) = await run(User.insert(user).returning(*User.all_columns()))
+    except asyncpg.UniqueViolationError as error:
+        if error.constraint_name == "users_email_key":
+            raise EmailTaken from error
+        raise
+    return UserRow(**row)
+
+
+async def find(run: Run, *, email: str) -> UserRow | None:
+    """The user of an email, in lower case."""
+    rows = await run(User.select().where(User.email == email))
+    return UserRow(**rows[0]) if rows else None
+
+
+async def page(run: Run, *, after: str = "", limit: int = 500) -> list[UserRow]:
+    """Users in the order in which they registered, beginning after an id."""
+    query = User.select().where(User.id > after).order_by(User.id).limit(limit)
+    return [UserRow(**row) for row in await run(query)]
+
+
+async def set_password(run: Run, email: str, password_hash: str) -> None:
+    """Gives a user another password, and ends all sessions. Raises NotFound."""
+    await _change(run, email, {User.password_hash: password_hash, User.token_version: User.token_version + 1})
+
+
+async def set_disabled(run: Run, email: str, *, disabled: bool) -> None:
+    """Keeps a user out, or lets them in again; ends all sessions in both cases. Raises NotFound."""
+    await _change(run, email, {User.disabled: disabled, User.token_version: User.token_version + 1})
+
+
+async def revoke_tokens(run: Run, email: str) -> None:
+    """Ends all sessions of a user. Raises NotFound."""
+    await _change(run, email, {User.token_version: User.token_version + 1})
+
+
+async def delete(run: Run, email: str) -> None:
+    """Removes a user with all that is theirs. Raises NotFound."""
+    if not await run(User.delete().where(User.email == email).returning(User.id)):
+        raise NotFound("User")
+
+
+async def rehash(run: Run, user: UserRow, password_hash: str) -> None:
+    """Keeps the same password in a newer form, unless it was changed meanwhile."""
+    query = User.update({User.password_hash: password_hash})
+    await run(query.where(User.id == user.id, User.password_hash == user.password_hash))
+
+
+async def _change(run: Run, email: str, values: dict[Column | str, Any]) -> None:
+    if not await run(User.update(values).where(User.email == email).returning(User.id)):
+        raise NotFound("User")

@@ -1,0 +1,103 @@
+"""How the OpenAPI document describes account routes: token, body, statuses and headers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from litestar.openapi import ResponseSpec
+from litestar.openapi.spec import (
+    Example,
+    OpenAPIMediaType,
+    OpenAPIResponse,
+    Operation,
+    Reference,
+    RequestBody,
+)
+from msgspec import Struct
+
+from quotecast.api.answers import JSON, Answer
+from quotecast.api.openapi import ID, LIMITED, described, refused
+from quotecast.api.problems import FieldProblem, Problem
+from quotecast.market import codec
+
+#: What an operation requires that is for users only.
+SECURED: Final = [{"bearer": list[str]()}]
+
+_ERRORS: Final = {
+    400: refused("The body is no JSON", Problem("Malformed JSON", "malformed_json", ID)),
+    401: refused(
+        "No token, or one that is expired, revoked or foreign",
+        Problem("Not authenticated", "not_authenticated", ID),
+        Problem("Invalid or expired token", "invalid_token", ID),
+    ),
+    408: refused("The body did not arrive in time", Problem("Request Timeout", "request_timeout", ID)),
+    413: refused("The body is too large", Problem("Payload Too Large", "too_large", ID)),
+    422: refused(
+        "A value is out of bounds",
+        Problem("Invalid name", "invalid", ID, [FieldProblem("name", "At most 100 characters")]),
+    ),
+    429: refused("The limit of this client and path is used up", Problem("Too Many Requests")),
+    503: refused(
+        "The accounts are not available; whether a write took effect is not known",
+        Problem("The accounts are not available now", "database", ID),
+    ),
+}
+_OF_BODIES: Final = (400, 408, 413, 422)
+
+
+@dataclass
+class AccountOperation(Operation):
+    """An operation on a user's own things; its answers are never kept."""
+
+    def __post_init__(self) -> None:
+        """Completes what the framework made of the route."""
+        responses = cast("dict[str, OpenAPIResponse]", self.responses or {})
+        if self.request_body is None:
+            # The framework announces its own for bad parameters; here they are 422.
+            responses.pop("400", None)
+        for status, response in responses.items():
+            names = ["X-Request-ID", "Cache-Control", *LIMITED, *_HEADERS.get(status, ())]
+            response.headers = {name: Reference(f"#/components/headers/{name}") for name in names}
+
+
+_HEADERS: Final = {
+    "401": ["WWW-Authenticate"],
+    "429": ["Retry-After"],
+    "503": ["Retry-After"],
+}
+
+
+def taking(body: type[Struct], example: Mapping[str, Any]) -> type[AccountOperation]:
+    """An operation whose request bears such a body."""
+    media = OpenAPIMediaType(
+        schema=Reference(f"#/components/schemas/{body.__name__}"),
+        examples={"example": Example(value=dict(example))},
+    )
+
+    @dataclass
+    class Taking(AccountOperation):
+        def __post_init__(self) -> None:
+            self.request_body = RequestBody({"application/json": media}, required=True)
+            super().__post_init__()
+
+    return Taking
+
+
+def outcomes(
+    status: int,
+    kind: Any,
+    example: Any,
+    description: str,
+    *errors: int,
+    body: bool = False,
+    others: Mapping[int, ResponseSpec] | None = None,
+) -> dict[int, ResponseSpec]:
+    """The answers of an account route: the good one, what all can fail with, and these besides."""
+    expected = sorted({401, 429, 503, *errors, *(_OF_BODIES if body else ())})
+    good = described(kind, example, description)
+    return {status: good, **{each: _ERRORS[each] for each in expected}, **(others or {})}
+
+
+def answer(value: Any, status: int = 200) -> Answer:
+    """An answer for one client only; the edge forbids to keep it."""
+    return Answer(codec.encode_json(value), [(b"content-type", JSON)], tag=None, status=status)

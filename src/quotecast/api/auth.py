@@ -1,0 +1,213 @@
+"""Register, log in, and the profile."""
+
+import unicodedata
+from typing import Annotated, Final
+
+from litestar import Router, get, patch, post
+from msgspec import Meta, Struct
+
+from quotecast.accounts import users
+from quotecast.accounts.account import Account
+from quotecast.accounts.ids import new_id
+from quotecast.accounts.users import UserRow
+from quotecast.api.account_operations import SECURED, AccountOperation, answer, outcomes, taking
+from quotecast.api.answers import Answer
+from quotecast.api.bodies import body_of
+from quotecast.api.identity import BY_ADDRESS, with_account
+from quotecast.api.openapi import ID, refused
+from quotecast.api.parts import Accounts, HttpRequest, parts_of
+from quotecast.api.problems import Problem
+from quotecast.errors import InvalidValue, WrongCredentials
+
+MAX_NAME: Final = 100
+MAX_EMAIL: Final = 254
+MIN_PASSWORD: Final = 8
+MAX_PASSWORD: Final = 128
+
+Name = Annotated[str, Meta(description=f"1 to {MAX_NAME} characters; blanks around it do not count")]
+Email = Annotated[str, Meta(description=f"At most {MAX_EMAIL} characters; letter case makes no difference")]
+
+
+class Registration(Struct, frozen=True):
+    """Who wants to register."""
+
+    name: Name
+    email: Email
+    password: Annotated[str, Meta(description=f"{MIN_PASSWORD} to {MAX_PASSWORD} characters of any kind")]
+
+
+class Credentials(Struct, frozen=True):
+    """Who wants to log in."""
+
+    email: Email
+    password: Annotated[str, Meta(description=f"At most {MAX_PASSWORD} characters")]
+
+
+class Rename(Struct, frozen=True):
+    """How somebody wants to be called."""
+
+    name: Name
+
+
+class Profile(Struct, frozen=True):
+    """A user as others of our routes name them."""
+
+    id: str
+    name: str
+    email: str
+
+    @classmethod
+    def of(cls, user: UserRow) -> "Profile":
+        """What of a row is shown."""
+        return cls(user.id, user.name, user.email)
+
+
+class Session(Struct, frozen=True):
+    """A token to send as `Authorization: Bearer <token>`, and whose it is."""
+
+    token: str
+    user: Profile
+
+
+_PROFILE: Final = Profile("019a9c3f5b2d4f6a8c0e1b2d", "Ayşe Yılmaz", "ayse@example.com")
+_SESSION: Final = Session("eyJhbGciOiJIUzI1NiIsImtpZCI6IjVkN...", _PROFILE)
+_GIVEN: Final = {"email": "ayse@example.com", "password": "correct horse battery"}
+_TAKEN: Final = refused("Somebody has this email", Problem("Email already registered", "email_taken", ID))
+_WRONG: Final = refused(
+    "Email and password do not belong together",
+    Problem("Invalid email or password", "wrong_credentials", ID),
+)
+
+
+@post(
+    "/register",
+    summary="Register",
+    operation_class=taking(Registration, {"name": "Ayşe Yılmaz", **_GIVEN}),
+    responses={
+        status: spec
+        for status, spec in outcomes(
+            201, Session, _SESSION, "The new user, logged in", body=True, others={409: _TAKEN}
+        ).items()
+        if status != 401
+    },
+    opt={BY_ADDRESS: True},
+)
+async def register(request: HttpRequest) -> Answer:
+    """Makes a user and logs them in. Counted by address."""
+    given = await body_of(request, Registration)
+    name, email = _name(given.name), _email(given.email)
+    _check_length("password", given.password, MIN_PASSWORD, MAX_PASSWORD)
+    parts = parts_of(request)
+    password_hash = await parts.accounts.passwords.hash(given.password)
+    user_id = new_id(parts.clock)
+    user = await parts.accounts.database.transaction(
+        lambda run: users.create(run, user_id=user_id, name=name, email=email, password_hash=password_hash)
+    )
+    return answer(_session(parts.accounts, user), 201)
+
+
+@post(
+    "/login",
+    status_code=200,
+    summary="Log in",
+    operation_class=taking(Credentials, _GIVEN),
+    responses=outcomes(200, Session, _SESSION, "Logged in", body=True, others={401: _WRONG}),
+    opt={BY_ADDRESS: True},
+)
+async def login(request: HttpRequest) -> Answer:
+    """Gives a token. Counted by address; wrong passwords are counted by account too."""
+    given = await body_of(request, Credentials)
+    email = given.email.strip().lower()
+    _check_length("email", email, 1, MAX_EMAIL)
+    _check_length("password", given.password, 1, MAX_PASSWORD)
+    accounts = parts_of(request).accounts
+    address = accounts.address_of(request.scope)
+    await accounts.logins.attempt(email, address)
+    user = await _verified(accounts, email, given.password)
+    await accounts.logins.succeeded(email, address)
+    return answer(_session(accounts, user))
+
+
+@get(
+    "/profile",
+    summary="Your profile",
+    operation_class=AccountOperation,
+    security=SECURED,
+    responses=outcomes(200, Profile, _PROFILE, "Your name and email"),
+)
+async def profile(request: HttpRequest) -> Answer:
+    """Who the token belongs to."""
+
+    async def read(account: Account) -> UserRow:
+        return account.user
+
+    return answer(Profile.of(await with_account(request, read)))
+
+
+@patch(
+    "/profile",
+    summary="Change your name",
+    operation_class=taking(Rename, {"name": "Ayşe Demir"}),
+    security=SECURED,
+    responses=outcomes(200, Profile, _PROFILE, "The profile as it is now", body=True),
+)
+async def rename(request: HttpRequest) -> Answer:
+    """The email stays as it is."""
+    name = _name((await body_of(request, Rename)).name)
+
+    async def write(account: Account) -> UserRow:
+        return await account.rename(name)
+
+    return answer(Profile.of(await with_account(request, write, writing=True)))
+
+
+async def _verified(accounts: Accounts, email: str, password: str) -> UserRow:
+    """The user who logs in. Raises WrongCredentials, as late for an unknown email as for a wrong password."""
+    user = await accounts.database.transaction(lambda run: users.find(run, email=email))
+    right = await accounts.passwords.verify(user.password_hash if user else None, password)
+    if user is None or not right or user.disabled:
+        raise WrongCredentials
+    if accounts.passwords.is_outdated(user.password_hash):
+        newer = await accounts.passwords.hash(password)
+        await accounts.database.transaction(lambda run: users.rehash(run, user, newer))
+    return user
+
+
+def _session(accounts: Accounts, user: UserRow) -> Session:
+    return Session(accounts.tokens.issue(user.id, user.token_version), Profile.of(user))
+
+
+def _name(text: str) -> str:
+    name = text.strip()
+    _check_length("name", name, 1, MAX_NAME)
+    _check_characters("name", name)
+    return name
+
+
+def _email(text: str) -> str:
+    email = text.strip().lower()
+    _check_length("email", email, 1, MAX_EMAIL)
+    _check_characters("email", email)
+    local, _, domain = email.rpartition("@")
+    if not local or not domain or any(character.isspace() for character in email):
+        raise InvalidValue("email", "Not an email address")
+    return email
+
+
+def _check_length(field: str, text: str, least: int, most: int) -> None:
+    if len(text) < least:
+        raise InvalidValue(field, "Must not be empty" if least == 1 else f"At least {least} characters")
+    if len(text) > most:
+        raise InvalidValue(field, f"At most {most} characters")
+
+
+def _check_characters(field: str, text: str) -> None:
+    if any(unicodedata.category(character) == "Cc" for character in text):
+        raise InvalidValue(field, "No control characters")
+
+
+BODIES: Final[tuple[type[Struct], ...]] = (Registration, Credentials, Rename)
+
+ROUTER: Final = Router(
+    "/api/auth", route_handlers=[register, login, profile, rename], tags=["Accounts"], opt={"limit": "auth"}
+)

@@ -1,0 +1,80 @@
+"""Who asks: the user that a token names, else a network address."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, TypeVar
+
+from quotecast.accounts.account import Account, enter
+from quotecast.accounts.database import Run
+from quotecast.accounts.tokens import Claims, Tokens
+from quotecast.api.edge import Scope
+from quotecast.api.parts import HttpRequest, parts_of
+from quotecast.errors import InvalidToken, NotAuthenticated
+
+#: The entry of a route's `opt` that has it counted by address, whoever asks.
+BY_ADDRESS: Final = "by_address"
+
+_CLAIMS: Final = "quotecast.claims"
+_NO_TOKEN: Final = object()
+
+T = TypeVar("T")
+
+
+def identify_by_user(tokens: Tokens, by_address: Callable[[Scope], str]) -> Callable[[Scope], str]:
+    """A function from a request's scope to the identity that the limiter counts it under.
+
+    A request without a valid token is counted by its address.
+    """
+
+    def identify(scope: Scope) -> str:
+        if scope["route_handler"].opt.get(BY_ADDRESS):
+            return by_address(scope)
+        claims = _claims(scope, tokens)
+        return f"user:{claims.sub}" if isinstance(claims, Claims) else by_address(scope)
+
+    return identify
+
+
+def claims_of(request: HttpRequest) -> Claims:
+    """What the request's token says. Raises NotAuthenticated or InvalidToken."""
+    claims = _claims(request.scope, parts_of(request).accounts.tokens)
+    if claims is _NO_TOKEN:
+        raise NotAuthenticated
+    if not isinstance(claims, Claims):
+        raise InvalidToken
+    return claims
+
+
+async def with_account(
+    request: HttpRequest, work: Callable[[Account], Awaitable[T]], *, writing: bool = False
+) -> T:
+    """What `work` gives in a transaction on the account of whoever asks.
+
+    With `writing` no one else writes to the account meanwhile. Raises NotAuthenticated, InvalidToken,
+    DatabaseAway, or what `work` raises.
+    """
+    claims = claims_of(request)
+
+    async def entered(run: Run) -> T:
+        return await work(await enter(run, claims, writing=writing))
+
+    return await parts_of(request).accounts.database.transaction(entered)
+
+
+def _claims(scope: Any, tokens: Tokens) -> object:
+    """The token's claims; None for a bad token. Read once per request."""
+    if _CLAIMS not in scope:
+        scope[_CLAIMS] = _read(scope, tokens)
+    return scope[_CLAIMS]
+
+
+def _read(scope: Any, tokens: Tokens) -> object:
+    given = next((value for name, value in scope["headers"] if name == b"authorization"), None)
+    if given is None:
+        return _NO_TOKEN
+    scheme, _, token = given.partition(b" ")
+    if scheme.lower() != b"bearer":
+        return None
+    try:
+        return tokens.read(token.strip().decode("latin-1"))
+    except InvalidToken:
+        return None

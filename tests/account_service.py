@@ -1,0 +1,111 @@
+"""The account routes over a real PostgreSQL, in this process."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+import httpx
+from argon2 import PasswordHasher
+
+from factories import NOW, client_to, full_mirrors, parts
+from quotecast.accounts.database import Database
+from quotecast.accounts.passwords import Passwords
+from quotecast.accounts.tokens import Tokens
+from quotecast.api.addresses import identify_by_address
+from quotecast.api.app import build_app
+from quotecast.api.edge import Edge
+from quotecast.api.identity import identify_by_user
+from quotecast.api.logins import LoginWindow
+from quotecast.api.parts import Accounts
+from quotecast.api.throttle import throttle
+from quotecast.limits.decision import Decision
+from quotecast.limits.fallback import LocalWindow
+
+SECRET: Final = "a secret of tests, known to everybody"
+PASSWORD: Final = "correct horse battery"
+LIMITS: Final = {
+    "auth": 10,
+    "market": 120,
+    "crypto": 120,
+    "doviz": 120,
+    "financials": 30,
+    "portfolio": 60,
+    "watchlist": 60,
+    "terminal": 60,
+}
+#: As little work as the library allows: most tests are not about hashing.
+FAST: Final = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+
+
+class LocalLimits:
+    """A window of one process, with the interface of the shared one."""
+
+    def __init__(self, seconds: int = 60) -> None:
+        self.window = LocalWindow(seconds)
+
+    async def check(self, key: str, limit: int) -> Decision:
+        return self.window.check(key, limit)
+
+    async def forget(self, key: str) -> None:
+        self.window.forget(key)
+
+
+class User:
+    """Somebody who has registered."""
+
+    def __init__(self, client: httpx.AsyncClient, session: dict[str, Any]) -> None:
+        self._client = client
+        self.token: str = session["token"]
+        self.id: str = session["user"]["id"]
+        self.email: str = session["user"]["email"]
+
+    async def ask(self, method: str, path: str, **more: Any) -> httpx.Response:
+        headers = {"authorization": f"Bearer {self.token}", **more.pop("headers", {})}
+        return await self._client.request(method, path, headers=headers, **more)
+
+    async def get(self, path: str, **more: Any) -> httpx.Response:
+        return await self.ask("GET", path, **more)
+
+    async def post(self, path: str, body: Any, **more: Any) -> httpx.Response:
+        return await self.ask("POST", path, json=body, **more)
+
+    async def delete(self, path: str, **more: Any) -> httpx.Response:
+        return await self.ask("DELETE", path, **more)
+
+
+class AccountService:
+    """A client of the routes, and what is behind them."""
+
+    def __init__(self, client: httpx.AsyncClient, accounts: Accounts) -> None:
+        self.client = client
+        self.accounts = accounts
+
+    async def register(self, email: str = "ayse@example.com", name: str = "Ayşe") -> User:
+        body = {"name": name, "email": email, "password": PASSWORD}
+        response = await self.client.post("/api/auth/register", json=body)
+        assert response.status_code == 201, response.text
+        return User(self.client, response.json())
+
+
+@contextlib.asynccontextmanager
+async def account_service(
+    database_url: str, *, limited: bool = False, hasher: PasswordHasher = FAST, **other: Any
+) -> AsyncIterator[AccountService]:
+    """`other` are parts that differ from those of `factories.parts`; mirrors are full unless given."""
+    clock = other.setdefault("clock", lambda: NOW)
+    attempts = LocalLimits(900)
+    async with Database(database_url, pool_size=4) as database, Passwords(hasher) as passwords:
+        accounts = Accounts(
+            database=database,
+            tokens=Tokens([SECRET], lifetime_seconds=7 * 86_400, clock=clock),
+            passwords=passwords,
+            logins=LoginWindow(attempts.check, attempts.forget),
+            address_of=identify_by_address(["127.0.0.1"]),
+        )
+        made = parts(other.pop("mirrors", None) or full_mirrors(), accounts=accounts, **other)
+        identify = identify_by_user(accounts.tokens, accounts.address_of)
+        middleware = [throttle(LocalLimits().check, limits=LIMITS, identify=identify)] if limited else []
+        app = build_app(made, middleware=middleware)
+        edge = Edge(app, cors_origins=["*"], account_origins=[], websocket_origins=["*"])
+        async with client_to(edge) as client:
+            yield AccountService(client, accounts)
