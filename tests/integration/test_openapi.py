@@ -12,6 +12,7 @@ from litestar.routes import HTTPRoute
 from factories import client_to, edge_of, full_mirrors, parts
 from quotecast.api.app import build_app
 from quotecast.api.edge import Edge
+from quotecast.market.feeds import Feed
 
 PATHS = {
     "/api/market/quotes": "market",
@@ -42,6 +43,22 @@ PATHS = {
     "/api/openapi.json": None,
     "/api/asyncapi.json": None,
 }
+ACCOUNT_OPERATIONS = {
+    ("post", "/api/auth/register"): "auth",
+    ("post", "/api/auth/login"): "auth",
+    ("get", "/api/auth/profile"): "auth",
+    ("patch", "/api/auth/profile"): "auth",
+    ("get", "/api/portfolio/holdings"): "portfolio",
+    ("post", "/api/portfolio/holdings"): "portfolio",
+    ("delete", "/api/portfolio/holdings/{holding_id}"): "portfolio",
+    ("get", "/api/watchlist"): "watchlist",
+    ("post", "/api/watchlist"): "watchlist",
+    ("delete", "/api/watchlist/{ticker}"): "watchlist",
+    ("get", "/api/terminal/layout"): "terminal",
+    ("put", "/api/terminal/layout"): "terminal",
+}
+OPEN_TO_ALL = {"/api/auth/register", "/api/auth/login"}
+OPERATIONS = {("get", path): group for path, group in PATHS.items()} | ACCOUNT_OPERATIONS
 HIDDEN = {"/api/docs", "/api/docs/{name}"}
 
 
@@ -62,33 +79,45 @@ async def document(client: httpx.AsyncClient) -> dict[str, Any]:
     return document
 
 
-def served() -> dict[str, Any]:
-    """Handlers of GET by path."""
+def served() -> dict[tuple[str, str], Any]:
+    """Handlers by method and path; OPTIONS is the framework's own."""
     app = build_app(parts(full_mirrors()))
     return {
-        route.path_format: route.route_handler_map["GET"][0]
+        (method.lower(), route.path_format): handlers[0]
         for route in app.routes
-        if isinstance(route, HTTPRoute)
+        if isinstance(route, HTTPRoute) and route.path_format not in HIDDEN
+        for method, handlers in route.route_handler_map.items()
+        if method != "OPTIONS"
+    }
+
+
+def described(document: dict[str, Any]) -> dict[tuple[str, str], Any]:
+    return {
+        (method, path): operation
+        for path, item in document["paths"].items()
+        for method, operation in item.items()
     }
 
 
 async def test_what_is_served_is_described(document: dict[str, Any]) -> None:
     """Every route but the page's own files, and nothing else."""
-    assert set(served()) == set(PATHS) | HIDDEN
-    assert set(document["paths"]) == set(PATHS)
-    assert all(set(item) == {"get"} for item in document["paths"].values())
+    assert set(served()) == set(OPERATIONS)
+    assert set(described(document)) == set(OPERATIONS)
+
+
+def test_there_are_forty_endpoints() -> None:
+    """With the three feeds; the documents and the page are not counted."""
+    assert len(OPERATIONS) - len({"/api/openapi.json", "/api/asyncapi.json"}) + len(Feed) == 40
 
 
 def test_every_group_has_its_limit() -> None:
     """Health, readiness and the documents have none."""
-    assert {path: handler.opt.get("limit") for path, handler in served().items()} == PATHS | dict.fromkeys(
-        HIDDEN
-    )
+    assert {name: handler.opt.get("limit") for name, handler in served().items()} == OPERATIONS
 
 
 async def test_every_operation_is_complete(document: dict[str, Any]) -> None:
     """A summary, a description, one tag that is explained, and an id of its own."""
-    operations = [item["get"] for item in document["paths"].values()]
+    operations = list(described(document).values())
     tags = {tag["name"] for tag in document["tags"] if tag["description"]}
     assert all(each["summary"] and each["description"] for each in operations)
     assert {each["tags"][0] for each in operations} == tags
@@ -97,10 +126,10 @@ async def test_every_operation_is_complete(document: dict[str, Any]) -> None:
 
 async def test_every_answer_has_an_example_that_fits(document: dict[str, Any]) -> None:
     """Errors too; only Not Modified has no body."""
-    for item in document["paths"].values():
-        for status, response in item["get"]["responses"].items():
+    for operation in described(document).values():
+        for status, response in operation["responses"].items():
             content = response.get("content")
-            assert (status == "304") is (content is None)
+            assert (status in {"204", "304"}) is (content is None)
             if content:
                 media = content["application/json"]
                 assert media["examples"]
@@ -140,6 +169,30 @@ async def test_an_operation_names_its_statuses_and_headers(path: str, document: 
             name: f"#/components/headers/{name}" for name in headers
         }
     assert set(document["components"]["headers"]) >= set(responses["200"]["headers"])
+
+
+@pytest.mark.parametrize("name", ACCOUNT_OPERATIONS)
+async def test_an_account_operation_names_its_statuses_and_headers(
+    name: tuple[str, str], document: dict[str, Any]
+) -> None:
+    """Who may ask, what a body has to be, and that nothing is kept."""
+    operation = described(document)[name]
+    secured = name[1] not in OPEN_TO_ALL
+    assert operation.get("security") == ([{"bearer": []}] if secured else None)
+    responses = operation["responses"]
+    assert {"429", "503"} <= set(responses)
+    assert ("401" in responses) is (name[1] != "/api/auth/register")
+    assert ("requestBody" in operation) is (name[0] in {"post", "put", "patch"})
+    assert ({"400", "408", "413"} <= set(responses)) is ("requestBody" in operation)
+    for status, response in responses.items():
+        headers = response["headers"]
+        assert {"X-Request-ID", "X-RateLimit-Remaining", "Cache-Control"} <= set(headers)
+        assert ("Retry-After" in headers) is (status in ("429", "503"))
+        assert ("WWW-Authenticate" in headers) is (status == "401")
+    if "requestBody" in operation:
+        media = operation["requestBody"]["content"]["application/json"]
+        for example in media["examples"].values():
+            assert_fits(example["value"], media["schema"], document)
 
 
 async def test_a_batch_tells_of_missing_symbols(document: dict[str, Any]) -> None:

@@ -19,6 +19,7 @@ from servers import Postgres
 
 FIRST = "2026-11-21T09:00:00:000000"
 SECOND = "2026-11-21T10:00:00:000000"
+TABLES = ["holdings", "idempotency_keys", "layouts", "migration", "users", "watchlist"]
 USER = {
     "id": "5f3a9c0e1b2d4f6a8c0e1b2d",
     "name": "Ayşe",
@@ -49,13 +50,15 @@ async def test_migrations_go_forwards_and_backwards(
     database_url: str, connection: asyncpg.Connection
 ) -> None:
     """Each step says what it did; a step with nothing to do is no error."""
-    assert await migrations.apply(database_url) == [FIRST]
-    assert await tables(connection) == ["migration", "users"]
+    assert await migrations.apply(database_url) == [FIRST, SECOND]
+    assert await tables(connection) == TABLES
     assert await migrations.apply(database_url) == []
+    assert await migrations.undo(database_url) == [SECOND]
+    assert await tables(connection) == ["migration", "users"]
     assert await migrations.undo(database_url) == [FIRST]
     assert await tables(connection) == ["migration"]
     assert await migrations.undo(database_url) == []
-    assert await migrations.apply(database_url) == [FIRST]
+    assert await migrations.apply(database_url) == [FIRST, SECOND]
 
 
 async def test_many_that_migrate_at_once_are_as_one(
@@ -73,8 +76,8 @@ async def test_many_that_migrate_at_once_are_as_one(
     ]
     said = [(await process.communicate())[1].decode() for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0], said
-    assert sorted(said) == ["Nothing to be applied.\n"] * 2 + [f"applied: {FIRST}\n"]
-    assert await tables(connection) == ["migration", "users"]
+    assert sorted(said) == ["Nothing to be applied.\n"] * 2 + [f"applied: {FIRST}, {SECOND}\n"]
+    assert await tables(connection) == TABLES
 
 
 async def test_a_migration_that_fails_leaves_no_trace(

@@ -1,6 +1,6 @@
 """What upstreams offer: quotes, bars, company data, news and the list of stocks."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from datetime import date, datetime
 from typing import Protocol
 
@@ -21,6 +21,13 @@ from quotecast.market.financials import (
 )
 from quotecast.market.news import Article
 from quotecast.market.quotes import Quote
+
+#: Waits for nothing: raises UpstreamError, with `retry_after`, when an upstream's plan allows no more calls.
+Admission = Callable[[], Awaitable[None]]
+
+
+async def unlimited() -> None:
+    """Admits every call, where a plan has no limit."""
 
 
 class Update(Struct, frozen=True):
