@@ -1,19 +1,25 @@
-"""JSON from an upstream's REST interface, read with suspicion: deadline, size, status, type, then content."""
+"""What an upstream's REST interface answers, read with suspicion: deadline, size, status, type, content."""
 
 import asyncio
+from collections.abc import Collection, Mapping
 from importlib.metadata import version
 from typing import Final, TypeVar
+from urllib.parse import quote
 
 import httpx
 import msgspec
 import structlog
 
-from quotecast.errors import UpstreamError
+from quotecast.errors import UpstreamError, UpstreamRefused
 
+JSON_KINDS: Final = ("application/json",)
 MAX_BODY_BYTES: Final = 8 * 1024 * 1024
 DEADLINE_SECONDS: Final = 15.0
 LONGEST_RETRY_SECONDS: Final = 86_400.0
-EXCERPT_BYTES: Final = 500
+EXCERPT_LENGTH: Final = 500
+
+#: What a client sends without being told to; whatever else it sends may be a secret.
+_PUBLIC_HEADERS: Final = frozenset({"user-agent", "accept", "accept-encoding", "connection", "host"})
 
 T = TypeVar("T")
 
@@ -25,35 +31,63 @@ def user_agent() -> str:
     return f"quotecast/{version('quotecast')}"
 
 
-def open_client(url: str) -> httpx.AsyncClient:
+def open_client(url: str, headers: Mapping[str, str] = {}) -> httpx.AsyncClient:
     """A client whose paths are relative to `url`; to be closed by the caller.
 
-    It follows no redirect and accepts no encoding but gzip, so that a body's growth in decoding is bounded.
+    `headers` are sent with every request and may be secret. It follows no redirect and accepts no encoding
+    but gzip, so that a body's growth in decoding is bounded.
     """
-    headers = {"User-Agent": user_agent(), "Accept": "application/json", "Accept-Encoding": "gzip"}
-    return httpx.AsyncClient(base_url=url, headers=headers, timeout=5.0, follow_redirects=False)
+    usual = {"User-Agent": user_agent(), "Accept": "application/json, */*;q=0.5", "Accept-Encoding": "gzip"}
+    return httpx.AsyncClient(base_url=url, headers={**usual, **headers}, timeout=5.0, follow_redirects=False)
+
+
+def segment(text: str) -> str:
+    """A text as one segment of a path, whatever it holds."""
+    # A dot is unreserved, but two of them alone would lead up.
+    return quote(text, safe="").replace(".", "%2E") if text.strip(".") == "" else quote(text, safe="")
 
 
 async def get_json(
-    client: httpx.AsyncClient, path: str, kind: type[T], *, deadline_seconds: float = DEADLINE_SECONDS
+    client: httpx.AsyncClient,
+    path: str,
+    kind: type[T],
+    *,
+    params: Mapping[str, str] | None = None,
+    deadline_seconds: float = DEADLINE_SECONDS,
 ) -> T:
     """What `path` answers, as `kind`.
 
-    Raises UpstreamError, with `retry_after` where the upstream gave one: no answer within the deadline,
-    any status but 200, a body that is not JSON of that shape or is over 8 MB once decoded.
+    Raises UpstreamError as `get_bytes` does, and for a body that is not JSON of that shape.
     """
-    try:
-        async with asyncio.timeout(deadline_seconds), client.stream("GET", path) as response:
-            await _check(response)
-            body = await _read(response)
-    except TimeoutError as error:
-        raise UpstreamError(f"{_place(client, path)}: no answer in {deadline_seconds:g} s") from error
-    except httpx.HTTPError as error:
-        raise UpstreamError(f"{_place(client, path)}: {type(error).__name__}") from error
+    body = await get_bytes(client, path, params=params, deadline_seconds=deadline_seconds)
     try:
         return msgspec.json.decode(body, type=kind)
     except (ValueError, RecursionError) as error:
         raise UpstreamError(f"{_place(client, path)}: unreadable: {error}") from error
+
+
+async def get_bytes(
+    client: httpx.AsyncClient,
+    path: str,
+    *,
+    params: Mapping[str, str] | None = None,
+    kinds: Collection[str] = JSON_KINDS,
+    deadline_seconds: float = DEADLINE_SECONDS,
+) -> bytes:
+    """The body of what `path` answers, decoded.
+
+    Raises UpstreamRefused for any status but 200. Raises UpstreamError for no answer within the deadline,
+    a content type not among `kinds`, or a body over 8 MB.
+    """
+    place = _place(client, path)
+    try:
+        async with asyncio.timeout(deadline_seconds), client.stream("GET", path, params=params) as response:
+            await _check(client, response, place, kinds)
+            return await _read(response, place)
+    except TimeoutError as error:
+        raise UpstreamError(f"{place}: no answer in {deadline_seconds:g} s") from error
+    except httpx.HTTPError as error:
+        raise UpstreamError(f"{place}: {type(error).__name__}") from error
 
 
 def retry_seconds(header: str | None) -> float | None:
@@ -66,32 +100,45 @@ def retry_seconds(header: str | None) -> float | None:
     return min(float(header[:12]), LONGEST_RETRY_SECONDS)
 
 
-async def _check(response: httpx.Response) -> None:
+async def _check(
+    client: httpx.AsyncClient, response: httpx.Response, place: str, kinds: Collection[str]
+) -> None:
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if response.status_code == httpx.codes.OK and kind == "application/json":
+    if response.status_code == httpx.codes.OK and kind in kinds:
         return
-    place = f"{response.url.host}{response.url.path}"
-    log.warning(
-        "upstream refused", place=place, status=response.status_code, excerpt=await _excerpt(response)
-    )
-    raise UpstreamError(
-        f"{place}: status {response.status_code}, {kind or 'no content type'}",
+    excerpt = _masked(client, await _excerpt(response))
+    log.warning("upstream refused", place=place, status=response.status_code, excerpt=excerpt)
+    message = f"{place}: status {response.status_code}, {kind or 'no content type'}"
+    if response.status_code == httpx.codes.OK:
+        raise UpstreamError(message)
+    raise UpstreamRefused(
+        message,
+        upstream_status=response.status_code,
+        excerpt=excerpt,
         retry_after=retry_seconds(response.headers.get("retry-after")),
     )
 
 
 async def _excerpt(response: httpx.Response) -> str:
-    async for part in response.aiter_bytes(EXCERPT_BYTES):
+    async for part in response.aiter_bytes(EXCERPT_LENGTH):
         return part.decode(errors="replace")
     return ""
 
 
-async def _read(response: httpx.Response) -> bytes:
+def _masked(client: httpx.AsyncClient, text: str) -> str:
+    """Without what the upstream repeats of our own secrets."""
+    for name, value in client.headers.items():
+        if value and name not in _PUBLIC_HEADERS:
+            text = text.replace(value, "***")
+    return text
+
+
+async def _read(response: httpx.Response, place: str) -> bytes:
     body = bytearray()
     async for part in response.aiter_bytes():
         body += part
         if len(body) > MAX_BODY_BYTES:
-            raise UpstreamError(f"{response.url.host}{response.url.path}: body over {MAX_BODY_BYTES} bytes")
+            raise UpstreamError(f"{place}: body over {MAX_BODY_BYTES} bytes")
     return bytes(body)
 
 

@@ -1,0 +1,62 @@
+"""Which prices of an upstream can be believed."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+from msgspec import Struct
+
+#: A price that many times above or below the last good one is absurd.
+ABSURD_FACTOR: Final = 10
+#: How long a good price judges later ones, so that a true leap is believed in the end.
+JUDGING_SECONDS: Final = 3600.0
+
+
+class _Good(Struct, frozen=True):
+    price: float
+    order: float
+    received: float
+
+
+class Judge:
+    """Remembers the last good price of each instrument of one upstream, over all its connections.
+
+    A price is refused, and counted by reason, when it is older than one already taken (`outdated`), or
+    more than ten times or less than a tenth of the last good one of the past hour (`absurd`).
+    """
+
+    def __init__(self) -> None:
+        self.refused: Counter[str] = Counter()
+        self._good: dict[str, _Good] = {}
+
+    def accepts(self, key: str, price: float, received: float, order: float = 0) -> bool:
+        """Whether to believe a price received at that Unix time.
+
+        `order` grows with time where the upstream numbers what it sends; 0 where it does not.
+        """
+        if reason := self._doubt(key, price, received, order):
+            self.refused[reason] += 1
+            return False
+        self._good[key] = _Good(price, order, received)
+        return True
+
+    def refuse(self, reason: str) -> None:
+        """Counts what was refused elsewhere."""
+        self.refused[reason] += 1
+
+    def keep_only(self, keys: Iterable[str]) -> list[str]:
+        """Forgets every instrument not among `keys`; those that were known and are gone, sorted."""
+        gone = sorted(self._good.keys() - set(keys))
+        for key in gone:
+            del self._good[key]
+        return gone
+
+    def _doubt(self, key: str, price: float, received: float, order: float) -> str:
+        good = self._good.get(key)
+        if good is None or received - good.received >= JUDGING_SECONDS:
+            return ""
+        # Numbers are compared, not times: a clock that steps back must not silence an instrument.
+        if 0 < order < good.order:
+            return "outdated"
+        believable = good.price / ABSURD_FACTOR <= price <= good.price * ABSURD_FACTOR
+        return "" if believable else "absurd"
