@@ -12,25 +12,25 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta
 from msgspec.structs import FieldInfo, fields
 
 from quotecast.errors import SettingsError
+from quotecast.provider_settings import CHOICES, ProviderSettings
+from quotecast.providers import plugins
 
 PREFIX: Final = "QUOTECAST_"
 MIN_SECRET_BYTES: Final = 32
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
 PerMinute = Annotated[int, Meta(ge=1, le=1_000_000)]
-HttpUrl = Annotated[str, Meta(pattern=r"^https?://[^\s]+$")]
-WebSocketUrl = Annotated[str, Meta(pattern=r"^wss?://[^\s]+$")]
 
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class Settings(Struct, frozen=True, kw_only=True):
+class Settings(ProviderSettings, frozen=True, kw_only=True):
     """One process's settings; each field is the variable `QUOTECAST_<FIELD>`."""
 
     mode: Annotated[
@@ -118,20 +118,6 @@ class Settings(Struct, frozen=True, kw_only=True):
         int, Meta(ge=100, le=60_000, description="Milliseconds between heartbeats on a feed")
     ] = 15_000
 
-    stocks: Annotated[Literal["simulator", "none"], Meta(description="Provider of stock quotes")] = (
-        "simulator"
-    )
-    crypto: Annotated[
-        Literal["simulator", "coinbase", "replay", "none"], Meta(description="Provider of crypto quotes")
-    ] = "simulator"
-    doviz: Annotated[
-        Literal["simulator", "none"], Meta(description="Provider of Turkish currency, gold and metals")
-    ] = "simulator"
-
-    financials: Annotated[Literal["simulator", "none"], Meta(description="Provider of company data")] = (
-        "simulator"
-    )
-
     movers_min_price: Annotated[
         float, Meta(ge=0, description="US dollars below which a stock is no mover")
     ] = 1.0
@@ -153,29 +139,16 @@ class Settings(Struct, frozen=True, kw_only=True):
         float, Meta(gt=0, le=10_000, description="Simulated seconds per real second")
     ] = 1.0
 
-    coinbase_url: Annotated[HttpUrl, Meta(description="Coinbase Exchange, REST")] = (
-        "https://api.exchange.coinbase.com"
-    )
-    coinbase_websocket_url: Annotated[WebSocketUrl, Meta(description="Coinbase Exchange, WebSocket")] = (
-        "wss://ws-feed.exchange.coinbase.com"
-    )
-    coinbase_products: Annotated[
-        tuple[str, ...],
-        Meta(description="Products to follow, such as `BTC-USD`; all that are online by default"),
-    ] = ()
 
-    replay_file: Annotated[Path, Meta(description="Recording that `replay` plays")] = Path("recording.ndjson")
-    replay_speed: Annotated[
-        float, Meta(gt=0, le=100_000, description="How many times faster than recorded")
-    ] = 1.0
-    replay_loop: Annotated[
-        Literal["on", "off"], Meta(description="Whether a replay starts over at its end")
-    ] = "off"
+def described() -> list[FieldInfo]:
+    """The settings there are: the service's own, then those of providers."""
+    inherited = {field.name for field in fields(ProviderSettings)}
+    return sorted(fields(Settings), key=lambda field: field.name in inherited)
 
 
 def names() -> list[str]:
     """The environment variables there are."""
-    return [_variable(field) for field in fields(Settings)]
+    return [_variable(field) for field in described()]
 
 
 def load(environment: Mapping[str, str] = os.environ) -> Settings:
@@ -216,8 +189,10 @@ def _convert(field: FieldInfo, text: str) -> Any:
 
 def _unknown(environment: Mapping[str, str]) -> Iterator[str]:
     known = names()
+    # Packages that add a provider have settings of their own.
+    theirs = tuple(f"{PREFIX}{plugin.upper()}_" for plugin in plugins.names())
     for name in sorted(environment):
-        if name.startswith(PREFIX) and name not in known:
+        if name.startswith(PREFIX) and name not in known and not name.startswith(theirs):
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
             yield f"{name}: there is no such setting{hint}"
@@ -233,8 +208,27 @@ def _unworkable(settings: Settings) -> Iterator[str]:
         if 0 < len(getattr(settings, name).encode()) < MIN_SECRET_BYTES:
             problem = f"at least {MIN_SECRET_BYTES} bytes, such as `openssl rand -hex 32` prints"
             yield f"{PREFIX}{name.upper()}: {problem}"
-    if settings.crypto == "replay" and not settings.replay_file.is_file():
+    for group, choices in CHOICES.items():
+        yield from _unknown_providers(group, _listed(getattr(settings, group)), [*choices, *plugins.names()])
+    if "replay" in settings.crypto and not settings.replay_file.is_file():
         yield f"{PREFIX}REPLAY_FILE: {str(settings.replay_file)!r} is not a file"
+
+
+def _listed(value: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else value
+
+
+def _unknown_providers(group: str, given: tuple[str, ...], known: list[str]) -> Iterator[str]:
+    variable = PREFIX + group.upper()
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]}?" if near else f": one of {', '.join(known)}"
+            yield f"{variable}: there is no provider {name!r}{hint}"
+    if not given:
+        yield f"{variable}: name a provider, or none"
+    if len(given) > 1 and (alone := {"simulator", "replay", "none"} & {*given}):
+        yield f"{variable}: {', '.join(sorted(alone))} cannot share a feed with others"
 
 
 def _unsafe(settings: Settings) -> Iterator[str]:

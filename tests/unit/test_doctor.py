@@ -27,7 +27,7 @@ def test_a_sound_installation_passes(
     tmp_path: Path, free_port: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It says what would start, and which data would be invented."""
-    assert doctor.run(Settings(data_dir=tmp_path, port=free_port, crypto="coinbase", doviz="none")) == 0
+    assert doctor.run(Settings(data_dir=tmp_path, port=free_port, crypto=("coinbase",), doviz="none")) == 0
     said = capsys.readouterr().out
     assert "stocks from simulator (simulated)" in said
     assert "crypto from coinbase (real)" in said

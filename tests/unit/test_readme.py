@@ -20,6 +20,7 @@ from market_made import INFO, stock
 from quotecast.__main__ import _COMMANDS
 from quotecast.api import sources
 from quotecast.api.asyncapi import frame_structs
+from quotecast.api.edge import ACCOUNT_PATHS
 from quotecast.api.examples import QUOTES
 from quotecast.api.parts import Parts
 from quotecast.errors import CloseCode
@@ -33,7 +34,7 @@ from quotecast.ingest.ledger import Ledger
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import moving_part
 from quotecast.providers.base import Update
-from quotecast.settings import PREFIX, Settings
+from quotecast.settings import PREFIX, Settings, described
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -43,7 +44,7 @@ GUIDE = (ROOT / "docs" / "feeds.md").read_text("utf-8")
 def settings_table() -> str:
     """The README's table of settings, as the settings themselves tell it."""
     head = ["| variable | default | meaning |", "|---|---|---|"]
-    return "\n".join([*head, *map(_setting, fields(Settings))])
+    return "\n".join([*head, *map(_setting, described())])
 
 
 def commands_table() -> str:
@@ -112,10 +113,10 @@ def test_links_lead_somewhere(text: str) -> None:
 
 async def test_the_routes_answer() -> None:
     """Every path that the README names."""
-    paths = {path.rstrip(".") for path in re.findall(r"/api/[\w/%?=,.-]+", README)}
+    paths = {path.rstrip(".") for path in re.findall(r"(?<!\.io)/api/[\w/%?=,.-]+", README)}
     feeds = {path.partition("?")[0] for path in paths if path.startswith("/api/ws/")}
     assert feeds == {f"/api/ws/{name}" for name in FEED_NAMES.values()}
-    routes = sorted(path for path in paths if not path.startswith("/api/ws/"))
+    routes = sorted(path for path in paths if not path.startswith(("/api/ws/", *ACCOUNT_PATHS)))
     async with client_of(everything()) as client:
         answers = {path: (await client.get(path)).status_code for path in routes}
     assert len(answers) > 8

@@ -50,10 +50,10 @@ class Account:
         return inserted
 
     async def update(
-        self, table: OwnedTable, values: Mapping[Column | str, Any], *conditions: CombinableMixin
+        self, table: OwnedTable, values: Mapping[str, Any], *conditions: CombinableMixin
     ) -> list[Any]:
         """Changes the rows that meet the conditions and gives them back."""
-        query = table.update(dict(values)).where(*self._mine(table, conditions))
+        query = table.update(dict(values.items())).where(*self._mine(table, conditions))
         return await self._run(query.returning(*table.all_columns()))
 
     async def delete(self, table: OwnedTable, *conditions: CombinableMixin) -> int:

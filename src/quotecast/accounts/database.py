@@ -22,8 +22,9 @@ _SERVER_LIMITS: Final = {
     "idle_in_transaction_session_timeout": "5000",
 }
 
-#: What a broken, restarting, overloaded or read-only server answers, by class of SQLSTATE or as a whole.
-_AWAY_CODES: Final = ("08", "25006", "28", "3D", "40", "42P01", "42501", "53", "55", "57", "58")
+#: What a broken, restarting, overloaded, read-only or migrating server answers, by class of SQLSTATE or as
+#: a whole.
+_AWAY_CODES: Final = ("08", "0A000", "25006", "28", "3D", "40", "42P01", "42501", "53", "55", "57", "58")
 
 T = TypeVar("T")
 
@@ -99,23 +100,28 @@ async def _within(connection: Any, deadline: float, work: Callable[[Run], Awaita
         rows: list[Any] = await connection.fetch(sql, *values)
         return rows
 
-    transaction = connection.transaction()
     try:
         async with asyncio.timeout_at(deadline):
-            await transaction.start()
+            await connection.execute("BEGIN")
             result = await work(run)
-            await transaction.commit()
+            await _commit(connection)
     except BaseException:
-        await _abandon(connection, transaction)
+        await _abandon(connection)
         raise
     return result
 
 
-async def _abandon(connection: Any, transaction: Any) -> None:
+async def _commit(connection: Any) -> None:
+    # After a query that failed and was passed over, PostgreSQL answers ROLLBACK, and no error.
+    if await connection.execute("COMMIT") != "COMMIT":
+        raise asyncpg.InFailedSQLTransactionError("a query failed, so nothing was committed")
+
+
+async def _abandon(connection: Any) -> None:
     """Undoes what was done, or hangs up: then the server undoes it."""
     try:
         async with asyncio.timeout(FAREWELL_SECONDS):
-            await transaction.rollback()
+            await connection.execute("ROLLBACK")
     except Exception:  # noqa: BLE001 - the reason was raised already
         connection.terminate()
 
@@ -125,11 +131,13 @@ def _outages() -> Iterator[None]:
     """Tells what is the server's trouble from what is the query's."""
     try:
         yield
-    except (TimeoutError, OSError, asyncpg.InterfaceError) as error:
+    except (TimeoutError, OSError, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
         log.warning("database away", error=type(error).__name__)
         raise DatabaseAway from error
     except asyncpg.PostgresError as error:
         if not str(error.sqlstate).startswith(_AWAY_CODES):
+            # It quotes the row that was refused, and with it the hash of a password.
+            error.detail = None
             raise
         log.warning("database away", error=type(error).__name__, sqlstate=error.sqlstate)
         raise DatabaseAway from error

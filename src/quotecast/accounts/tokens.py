@@ -29,7 +29,7 @@ class Claims(Struct, frozen=True, gc=False):
     `ver` is the user's token version when it was issued: once the user's is another, the token is void.
     """
 
-    sub: Annotated[str, Meta(pattern="^[0-9a-f]{24}$")]
+    sub: Annotated[str, Meta(pattern=r"\A[0-9a-f]{24}\Z")]
     iat: Seconds
     exp: Seconds
     jti: Annotated[str, Meta(min_length=1, max_length=64)]

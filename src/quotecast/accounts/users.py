@@ -23,6 +23,10 @@ class UserRow(Struct, frozen=True):
     disabled: bool
     created_at: datetime
 
+    def __repr__(self) -> str:
+        """Without the hash, which no log may hold."""
+        return f"UserRow(id={self.id!r})"
+
 
 async def create(run: Run, *, user_id: str, name: str, email: str, password_hash: str) -> UserRow:
     """Registers a user. Raises EmailTaken, also when another does so at the same moment."""

@@ -1,6 +1,6 @@
 """How the OpenAPI document describes account routes: token, body, statuses and headers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -9,9 +9,12 @@ from litestar.openapi.spec import (
     Example,
     OpenAPIMediaType,
     OpenAPIResponse,
+    OpenAPIType,
     Operation,
+    Parameter,
     Reference,
     RequestBody,
+    Schema,
 )
 from msgspec import Struct
 
@@ -67,8 +70,10 @@ _HEADERS: Final = {
 }
 
 
-def taking(body: type[Struct], example: Mapping[str, Any]) -> type[AccountOperation]:
-    """An operation whose request bears such a body."""
+def taking(
+    body: type[Struct], example: Mapping[str, Any], *, headers: Sequence[Parameter] = ()
+) -> type[AccountOperation]:
+    """An operation whose request bears such a body, and may bear such headers."""
     media = OpenAPIMediaType(
         schema=Reference(f"#/components/schemas/{body.__name__}"),
         examples={"example": Example(value=dict(example))},
@@ -78,6 +83,7 @@ def taking(body: type[Struct], example: Mapping[str, Any]) -> type[AccountOperat
     class Taking(AccountOperation):
         def __post_init__(self) -> None:
             self.request_body = RequestBody({"application/json": media}, required=True)
+            self.parameters = [*(self.parameters or []), *headers]
             super().__post_init__()
 
     return Taking
@@ -96,6 +102,30 @@ def outcomes(
     expected = sorted({401, 429, 503, *errors, *(_OF_BODIES if body else ())})
     good = described(kind, example, description)
     return {status: good, **{each: _ERRORS[each] for each in expected}, **(others or {})}
+
+
+def none_left(description: str, *errors: int, others: Mapping[int, ResponseSpec]) -> dict[int, ResponseSpec]:
+    """The answers of a route that removes something."""
+    gone = ResponseSpec(data_container=None, description=description)
+    return {204: gone, **{each: _ERRORS[each] for each in sorted({401, 429, 503, *errors})}, **others}
+
+
+def not_found(what: str) -> ResponseSpec:
+    """There is no such thing, or it is not this user's."""
+    return refused("There is none, or it is not yours", Problem(f"{what} not found", "not_found", ID))
+
+
+def replayable() -> list[Parameter]:
+    """The header that makes a repetition of a request safe."""
+    return [
+        Parameter(
+            name="Idempotency-Key",
+            param_in="header",
+            required=False,
+            description="1 to 255 visible ASCII characters that stand for this request for 24 hours",
+            schema=Schema(type=OpenAPIType.STRING, min_length=1, max_length=255),
+        )
+    ]
 
 
 def answer(value: Any, status: int = 200) -> Answer:

@@ -9,6 +9,7 @@ from msgspec import Meta, Struct
 from quotecast.accounts import users
 from quotecast.accounts.account import Account
 from quotecast.accounts.ids import new_id
+from quotecast.accounts.passwords import composed
 from quotecast.accounts.users import UserRow
 from quotecast.api.account_operations import SECURED, AccountOperation, answer, outcomes, taking
 from quotecast.api.answers import Answer
@@ -35,12 +36,20 @@ class Registration(Struct, frozen=True):
     email: Email
     password: Annotated[str, Meta(description=f"{MIN_PASSWORD} to {MAX_PASSWORD} characters of any kind")]
 
+    def __repr__(self) -> str:
+        """Without the password, which no log may hold."""
+        return f"Registration(email={self.email!r})"
+
 
 class Credentials(Struct, frozen=True):
     """Who wants to log in."""
 
     email: Email
     password: Annotated[str, Meta(description=f"At most {MAX_PASSWORD} characters")]
+
+    def __repr__(self) -> str:
+        """Without the password, which no log may hold."""
+        return f"Credentials(email={self.email!r})"
 
 
 class Rename(Struct, frozen=True):
@@ -67,6 +76,10 @@ class Session(Struct, frozen=True):
 
     token: str
     user: Profile
+
+    def __repr__(self) -> str:
+        """Without the token, which no log may hold."""
+        return f"Session(user={self.user!r})"
 
 
 _PROFILE: Final = Profile("019a9c3f5b2d4f6a8c0e1b2d", "Ayşe Yılmaz", "ayse@example.com")
@@ -96,9 +109,9 @@ async def register(request: HttpRequest) -> Answer:
     """Makes a user and logs them in. Counted by address."""
     given = await body_of(request, Registration)
     name, email = _name(given.name), _email(given.email)
-    _check_length("password", given.password, MIN_PASSWORD, MAX_PASSWORD)
+    password = _password(given.password, MIN_PASSWORD)
     parts = parts_of(request)
-    password_hash = await parts.accounts.passwords.hash(given.password)
+    password_hash = await parts.accounts.passwords.hash(password)
     user_id = new_id(parts.clock)
     user = await parts.accounts.database.transaction(
         lambda run: users.create(run, user_id=user_id, name=name, email=email, password_hash=password_hash)
@@ -117,13 +130,13 @@ async def register(request: HttpRequest) -> Answer:
 async def login(request: HttpRequest) -> Answer:
     """Gives a token. Counted by address; wrong passwords are counted by account too."""
     given = await body_of(request, Credentials)
-    email = given.email.strip().lower()
-    _check_length("email", email, 1, MAX_EMAIL)
-    _check_length("password", given.password, 1, MAX_PASSWORD)
+    email, password = _lowered(given.email), _password(given.password, 1)
     accounts = parts_of(request).accounts
     address = accounts.address_of(request.scope)
+    # Found before the attempt is counted, so that nobody's attempts are used up by an outage.
+    found = await accounts.database.transaction(lambda run: users.find(run, email=email))
     await accounts.logins.attempt(email, address)
-    user = await _verified(accounts, email, given.password)
+    user = await _verified(accounts, found, password)
     await accounts.logins.succeeded(email, address)
     return answer(_session(accounts, user))
 
@@ -161,9 +174,8 @@ async def rename(request: HttpRequest) -> Answer:
     return answer(Profile.of(await with_account(request, write, writing=True)))
 
 
-async def _verified(accounts: Accounts, email: str, password: str) -> UserRow:
+async def _verified(accounts: Accounts, user: UserRow | None, password: str) -> UserRow:
     """The user who logs in. Raises WrongCredentials, as late for an unknown email as for a wrong password."""
-    user = await accounts.database.transaction(lambda run: users.find(run, email=email))
     right = await accounts.passwords.verify(user.password_hash if user else None, password)
     if user is None or not right or user.disabled:
         raise WrongCredentials
@@ -184,10 +196,22 @@ def _name(text: str) -> str:
     return name
 
 
-def _email(text: str) -> str:
+def _password(text: str, least: int) -> str:
+    # A character is composed of four at most: what is cut off here was too long in any case.
+    password = composed(text[: 4 * MAX_PASSWORD + 1])
+    _check_length("password", password, least, MAX_PASSWORD)
+    return password
+
+
+def _lowered(text: str) -> str:
     email = text.strip().lower()
     _check_length("email", email, 1, MAX_EMAIL)
     _check_characters("email", email)
+    return email
+
+
+def _email(text: str) -> str:
+    email = _lowered(text)
     local, _, domain = email.rpartition("@")
     if not local or not domain or any(character.isspace() for character in email):
         raise InvalidValue("email", "Not an email address")

@@ -68,10 +68,10 @@ def _claims(scope: Any, tokens: Tokens) -> object:
 
 
 def _read(scope: Any, tokens: Tokens) -> object:
-    given = next((value for name, value in scope["headers"] if name == b"authorization"), None)
-    if given is None:
-        return _NO_TOKEN
+    given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
     scheme, _, token = given.partition(b" ")
+    if not token.strip():
+        return _NO_TOKEN
     if scheme.lower() != b"bearer":
         return None
     try:

@@ -53,4 +53,5 @@ def _own(email: str, address: str) -> str:
 
 
 def _all(email: str) -> str:
-    return f"login {email}"
+    # No address is a star, so that no email can name an account together with an address.
+    return f"login * {email}"

@@ -248,7 +248,7 @@ def _checks(bus: RedisBus, settings: Settings) -> dict[str, checks.Check]:
 
 
 def _providers(settings: Settings) -> dict[Feed, str]:
-    return {Feed.STOCKS: settings.stocks, Feed.CRYPTO: settings.crypto, Feed.DOVIZ: settings.doviz}
+    return {Feed.STOCKS: settings.stocks, Feed.CRYPTO: ",".join(settings.crypto), Feed.DOVIZ: settings.doviz}
 
 
 def _limits(settings: Settings) -> dict[str, int]:

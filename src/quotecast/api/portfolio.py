@@ -1,10 +1,119 @@
-"""A user's portfolio."""
+"""A user's holdings, and what they are worth."""
 
-from typing import Final
+from datetime import UTC, datetime
+from typing import Annotated, Final, Literal
 
-from litestar import Router
+import msgspec
+from litestar import Router, delete, get, post
+from litestar.params import FromPath, QueryParameter
 from msgspec import Struct
 
-BODIES: Final[tuple[type[Struct], ...]] = ()
+from quotecast.accounts import portfolio
+from quotecast.accounts.account import Account
+from quotecast.accounts.ids import ID_PATTERN, new_id
+from quotecast.api.account_operations import (
+    SECURED,
+    AccountOperation,
+    answer,
+    none_left,
+    not_found,
+    outcomes,
+    replayable,
+    taking,
+)
+from quotecast.api.answers import JSON, Answer
+from quotecast.api.bodies import body_of
+from quotecast.api.holdings_shown import SHOWN, VALUED, HoldingShown, shown, valued
+from quotecast.api.identity import claims_of, with_account
+from quotecast.api.new_holding import NewHolding, checked
+from quotecast.api.openapi import ID, refused
+from quotecast.api.parts import HttpRequest, parts_of
+from quotecast.api.problems import Problem
+from quotecast.errors import InvalidValue, NotFound
+from quotecast.market import codec
 
-ROUTER: Final = Router("/api/portfolio", route_handlers=[], tags=["Portfolio"], opt={"limit": "portfolio"})
+Include = Annotated[
+    Literal["quote"] | None, QueryParameter(description="`quote` adds what each holding is worth now")
+]
+
+MAX_KEY_LENGTH: Final = 255
+_NO_TIME: Final = datetime.fromtimestamp(0, UTC)
+
+_GIVEN: Final = {"ticker": "AAPL", "shares": 0.1, "avg_cost": 187.5, "bought_at": "2026-03-02"}
+_FULL: Final = refused("There are as many as there may be", Problem("At most 1000 holdings", "full", ID))
+
+
+@get(
+    "/holdings",
+    summary="Your holdings",
+    operation_class=AccountOperation,
+    security=SECURED,
+    responses=outcomes(200, list[HoldingShown], [VALUED, SHOWN], "The newest first", 422),
+)
+async def holdings(request: HttpRequest, include: Include = None) -> Answer:
+    """Amounts are exact decimals; what a holding is worth is told in its own currency."""
+    owned = await with_account(request, portfolio.holdings)
+    if include is None:
+        return answer([shown(each) for each in owned])
+    mirrors = parts_of(request).mirrors
+    return answer([valued(each, mirrors) for each in owned])
+
+
+@post(
+    "/holdings",
+    summary="Add a holding",
+    operation_class=taking(NewHolding, _GIVEN, headers=replayable()),
+    security=SECURED,
+    responses=outcomes(201, HoldingShown, SHOWN, "The new holding", body=True, others={409: _FULL}),
+)
+async def add(request: HttpRequest) -> Answer:
+    """With an `Idempotency-Key`, a repetition within 24 hours is told the same and adds nothing."""
+    claims_of(request)
+    key = _key(request)
+    parts = parts_of(request)
+    now = datetime.fromtimestamp(parts.clock(), UTC)
+    new = checked(await body_of(request, NewHolding), parts.mirrors, new_id(parts.clock), now)
+    # What a repetition has in common with the request: all but what is given here.
+    fingerprint = codec.encode_json(msgspec.structs.replace(new, id="", created_at=_NO_TIME))
+    body = codec.encode_json(shown(new))
+
+    async def write(account: Account) -> bytes | None:
+        if key and (told := await portfolio.answer_to(account, key, fingerprint, now)):
+            return told
+        await portfolio.add(account, new)
+        if key:
+            await portfolio.remember(account, key, fingerprint, body, now)
+        return None
+
+    replayed = await with_account(request, write, writing=True)
+    headers = [(b"content-type", JSON), *([(b"idempotent-replayed", b"true")] if replayed else [])]
+    return Answer(replayed or body, headers, tag=None, status=201)
+
+
+@delete(
+    "/holdings/{holding_id:str}",
+    summary="Remove a holding",
+    operation_class=AccountOperation,
+    security=SECURED,
+    responses=none_left("Removed", others={404: not_found("Holding")}),
+)
+async def remove(request: HttpRequest, holding_id: FromPath[str]) -> None:
+    """Another user's holding is not found."""
+    claims_of(request)
+    if not ID_PATTERN.fullmatch(holding_id):
+        raise NotFound("Holding")
+    await with_account(request, lambda account: portfolio.remove(account, holding_id), writing=True)
+
+
+def _key(request: HttpRequest) -> str | None:
+    key = request.headers.get("idempotency-key")
+    if key is not None and not (0 < len(key) <= MAX_KEY_LENGTH and key.isascii() and key.isprintable()):
+        raise InvalidValue("Idempotency-Key", f"1 to {MAX_KEY_LENGTH} visible ASCII characters")
+    return key
+
+
+BODIES: Final[tuple[type[Struct], ...]] = (NewHolding,)
+
+ROUTER: Final = Router(
+    "/api/portfolio", route_handlers=[holdings, add, remove], tags=["Portfolio"], opt={"limit": "portfolio"}
+)

@@ -9,7 +9,7 @@ from quotecast.settings import Settings
 
 def history(settings: Settings) -> dict[Feed, HistoryProvider]:
     """Bars for each feed whose provider has them."""
-    chosen = {Feed.STOCKS: settings.stocks, Feed.CRYPTO: settings.crypto}
+    chosen = {Feed.STOCKS: settings.stocks, Feed.CRYPTO: settings.crypto[0]}
     return {feed: _simulated(feed, settings) for feed, name in chosen.items() if name == "simulator"}
 
 

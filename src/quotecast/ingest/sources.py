@@ -1,9 +1,11 @@
 """Which provider feeds which feed: the one place where settings meet adapters."""
 
+import os
 import time
 
 from quotecast.ingest.documents import Source, assets_of, news_of
 from quotecast.market.feeds import Feed
+from quotecast.providers import plugins
 from quotecast.providers.base import QuoteProvider
 from quotecast.providers.coinbase.client import CoinbaseProvider
 from quotecast.providers.replay import ReplayProvider
@@ -15,7 +17,7 @@ from quotecast.settings import Settings
 
 def chosen(settings: Settings) -> list[QuoteProvider]:
     """A provider for each feed that has one."""
-    names = {Feed.STOCKS: settings.stocks, Feed.CRYPTO: settings.crypto, Feed.DOVIZ: settings.doviz}
+    names = {Feed.STOCKS: settings.stocks, Feed.CRYPTO: settings.crypto[0], Feed.DOVIZ: settings.doviz}
     return [_provider(name, feed, settings) for feed, name in names.items() if name != "none"]
 
 
@@ -37,7 +39,7 @@ def _provider(name: str, feed: Feed, settings: Settings) -> QuoteProvider:
             return ReplayProvider(
                 settings.replay_file, speed=settings.replay_speed, loop=settings.replay_loop == "on"
             )
-        case _:
+        case "simulator":
             return SimulatorProvider(
                 feed,
                 seed=settings.simulator_seed,
@@ -45,3 +47,5 @@ def _provider(name: str, feed: Feed, settings: Settings) -> QuoteProvider:
                 speed=settings.simulator_speed,
                 always_open=settings.simulator_hours == "always",
             )
+        case _:
+            return plugins.offer(name).quotes[feed](plugins.values(name, os.environ))

@@ -8,12 +8,14 @@ they know has ended, and are ended by the next `up` on the same data folder (`qu
 
 import asyncio
 import contextlib
+import os
 import signal
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 
 from quotecast.local import children, folder, locks, ports, servers, signing, terminal
+from quotecast.local import live as live_providers
 from quotecast.local.child import Part
 from quotecast.settings import Settings
 
@@ -22,6 +24,14 @@ def run(settings: Settings) -> int:
     """Runs everything until a signal ends it; raises QuotecastError if some part cannot run."""
     asyncio.run(_until_stopped(settings))
     return 0
+
+
+def live(settings: Settings) -> int:
+    """Likewise, with real upstreams wherever that is possible; says what is live and what is not."""
+    chosen = live_providers.chosen(settings, os.environ)
+    for line in live_providers.introduction(chosen):
+        terminal.say(line)
+    return run(chosen)
 
 
 async def _until_stopped(settings: Settings) -> None:
@@ -54,6 +64,7 @@ async def _serve(settings: Settings) -> None:
                 environment = {
                     "QUOTECAST_DATABASE_URL": database_url,
                     "QUOTECAST_REDIS_URL": redis_url,
+                    **live_providers.environment_of(settings),
                 }
                 secret = settings.jwt_secret or signing.kept(data)
                 await _run_commands(settings, partial(_own, environment=environment, lock=lock), secret)

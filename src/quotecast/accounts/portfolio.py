@@ -1,0 +1,78 @@
+"""Holdings, and the requests that added them."""
+
+import hashlib
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from quotecast.accounts.account import Account
+from quotecast.accounts.tables import Holding as Table
+from quotecast.accounts.tables import IdempotencyKey
+from quotecast.errors import Full, InvalidValue, NotFound
+
+MAX_HOLDINGS: Final = 1000
+#: How long a repetition is recognised.
+REMEMBERED: Final = timedelta(hours=24)
+
+
+class Holding(Struct, frozen=True):
+    """So many shares of something, bought at that average cost per share."""
+
+    id: str
+    ticker: str
+    shares: Decimal
+    avg_cost: Decimal
+    bought_at: date
+    currency: str
+    created_at: datetime
+
+
+async def holdings(account: Account) -> list[Holding]:
+    """All of them, the newest first."""
+    rows = await account.select(Table, order_by=Table.id, ascending=False)
+    return [_holding(row) for row in rows]
+
+
+async def add(account: Account, holding: Holding) -> None:
+    """Adds a holding. Raises Full; the transaction has to be a writing one, or two could add the last."""
+    if await account.count(Table) >= MAX_HOLDINGS:
+        raise Full(MAX_HOLDINGS, "holdings")
+    await account.insert(Table, **msgspec.structs.asdict(holding))
+
+
+async def remove(account: Account, holding_id: str) -> None:
+    """Raises NotFound."""
+    if not await account.delete(Table, Table.id == holding_id):
+        raise NotFound("Holding")
+
+
+async def answer_to(account: Account, key: str, request: bytes, now: datetime) -> bytes | None:
+    """What an earlier request with that key was answered; None if there was none in the past 24 hours.
+
+    Raises InvalidValue if that was another request.
+    """
+    await account.delete(IdempotencyKey, IdempotencyKey.created_at <= now - REMEMBERED)
+    rows = await account.select(IdempotencyKey, IdempotencyKey.key == key)
+    if not rows:
+        return None
+    if rows[0]["fingerprint"] != _fingerprint(request):
+        raise InvalidValue("Idempotency-Key", "Used for another request in the past 24 hours")
+    return str(rows[0]["answer"]).encode()
+
+
+async def remember(account: Account, key: str, request: bytes, answer: bytes, now: datetime) -> None:
+    """Keeps what a request was answered, for its repetitions."""
+    await account.insert(
+        IdempotencyKey, key=key, fingerprint=_fingerprint(request), answer=answer.decode(), created_at=now
+    )
+
+
+def _fingerprint(request: bytes) -> str:
+    return hashlib.blake2b(request, digest_size=32).hexdigest()
+
+
+def _holding(row: Any) -> Holding:
+    return Holding(**{name: row[name] for name in Holding.__struct_fields__})

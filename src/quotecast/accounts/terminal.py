@@ -1,0 +1,42 @@
+"""How a user arranged the terminal."""
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from quotecast.accounts.account import Account
+from quotecast.accounts.tables import Layout as Table
+from quotecast.errors import StaleVersion
+
+
+class SavedLayout(Struct, frozen=True):
+    """A JSON object as it was sent; version 0 is that of a user who never saved one."""
+
+    layout: str
+    version: int
+    updated_at: datetime | None
+
+
+async def layout(account: Account) -> SavedLayout:
+    """The last layout, or an empty one."""
+    rows = await account.select(Table)
+    if not rows:
+        return SavedLayout("{}", 0, None)
+    return SavedLayout(rows[0]["layout"], rows[0]["version"], rows[0]["updated_at"])
+
+
+async def save(account: Account, text: str, version: int | None, now: datetime) -> SavedLayout:
+    """Replaces the layout. Raises StaleVersion if `version` is given and not the present one.
+
+    The transaction has to be a writing one, or two could replace the same version.
+    """
+    before = await layout(account)
+    if version is not None and version != before.version:
+        raise StaleVersion(before.version)
+    saved = SavedLayout(text, before.version + 1, now)
+    if before.version == 0:
+        await account.insert(Table, layout=text, version=saved.version, updated_at=now)
+    else:
+        values = {"layout": text, "version": saved.version, "updated_at": now}
+        await account.update(Table, values)
+    return saved

@@ -1,0 +1,54 @@
+"""What a user keeps an eye on."""
+
+from datetime import datetime
+from typing import Any, Final, Literal
+
+from msgspec import Struct
+
+from quotecast.accounts.account import Account
+from quotecast.accounts.tables import WatchlistEntry as Table
+from quotecast.errors import Full
+
+MAX_ENTRIES: Final = 500
+
+#: What a ticker is one of.
+Kind = Literal["stock", "crypto", "doviz"]
+
+
+class Watched(Struct, frozen=True):
+    """An entry; `position` is its place in the list, from 0."""
+
+    kind: Kind
+    ticker: str
+    position: int
+    added_at: datetime
+
+
+async def entries(account: Account) -> list[Watched]:
+    """The list, in the order in which it was made."""
+    rows = await account.select(Table, order_by=Table.id)
+    return [_watched(row, position) for position, row in enumerate(rows)]
+
+
+async def add(account: Account, kind: Kind, ticker: str, now: datetime) -> tuple[Watched, bool]:
+    """The entry, and whether it is new. Raises Full.
+
+    The transaction has to be a writing one, or two could add the same.
+    """
+    listed = await entries(account)
+    for entry in listed:
+        if (entry.kind, entry.ticker) == (kind, ticker):
+            return entry, False
+    if len(listed) >= MAX_ENTRIES:
+        raise Full(MAX_ENTRIES, "watchlist entries")
+    row = await account.insert(Table, kind=kind, ticker=ticker, added_at=now)
+    return _watched(row, len(listed)), True
+
+
+async def remove(account: Account, entry: Watched) -> None:
+    """Takes an entry off the list."""
+    await account.delete(Table, Table.kind == entry.kind, Table.ticker == entry.ticker)
+
+
+def _watched(row: Any, position: int) -> Watched:
+    return Watched(row["kind"], row["ticker"], position, row["added_at"])

@@ -1,0 +1,55 @@
+"""Tickers as users write them: which feed knows one, how it is spelled, what it is quoted at."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from quotecast.accounts.watchlist import Kind
+from quotecast.errors import NoData
+from quotecast.feed.mirror import Entry, Mirror
+from quotecast.market.feeds import Feed
+from quotecast.market.instruments import canonical
+from quotecast.market.quotes import CryptoQuote, DovizQuote, Quote
+
+#: In the order in which a ticker without a kind is looked up.
+FEEDS: Final[dict[Kind, Feed]] = {"stock": Feed.STOCKS, "crypto": Feed.CRYPTO, "doviz": Feed.DOVIZ}
+
+Mirrors = Mapping[Feed, Mirror]
+
+
+def entry_of(mirrors: Mirrors, ticker: str) -> Entry | None:
+    """The entry of the first feed that knows the ticker."""
+    return next((entry for feed in FEEDS.values() if (entry := mirrors[feed].find(ticker))), None)
+
+
+def known(mirrors: Mirrors, ticker: str, kinds: list[Kind]) -> tuple[Kind, Entry] | None:
+    """The first of the kinds that knows the ticker, and its entry.
+
+    Raises NoData when none knows it but one of them may once it has data.
+    """
+    for kind in kinds:
+        if entry := mirrors[FEEDS[kind]].find(ticker):
+            return kind, entry
+    for kind in kinds:
+        if not mirrors[FEEDS[kind]].loaded and canonical(FEEDS[kind], ticker):
+            raise NoData(FEEDS[kind])
+    return None
+
+
+def spelled(mirrors: Mirrors, ticker: str) -> str | None:
+    """The ticker as its feed spells it, else in upper case; None for what can be no ticker."""
+    if entry := entry_of(mirrors, ticker):
+        return entry.key
+    spellings = (canonical(feed, ticker) for feed in FEEDS.values())
+    found = next((spelling for spelling in spellings if spelling), None)
+    return found.upper() if found else None
+
+
+def currency_of(quote: Quote) -> str:
+    """What the quote's price is in."""
+    match quote:
+        case CryptoQuote():
+            return quote.ticker.partition("/")[2]
+        case DovizQuote():
+            return quote.currency
+        case _:
+            return "USD"
