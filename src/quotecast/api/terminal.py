@@ -23,6 +23,8 @@ from quotecast.market import codec
 MAX_BYTES: Final = 65_536
 MAX_DEPTH: Final = 32
 
+#: Numbers are not ours to judge: to a float, 1e999 would be out of range.
+_DECODER: Final = msgspec.json.Decoder(float_hook=str)
 _OBJECT: Final = {"type": "object", "additionalProperties": True}
 
 
@@ -105,7 +107,7 @@ def _checked(layout: bytes) -> str:
         raise TooLarge
     try:
         # What was skipped over so far is read now, to the last letter.
-        value = msgspec.json.decode(layout)
+        value = _DECODER.decode(layout)
     except (ValueError, RecursionError) as error:
         raise MalformedJson from error
     if not isinstance(value, dict):
