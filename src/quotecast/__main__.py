@@ -1,9 +1,9 @@
-"""The command line: `quotecast up | api | ingest | migrate | doctor`."""
+"""The command line: `quotecast up | api | ingest | migrate | users | doctor`."""
 
 import argparse
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Final
 
@@ -17,15 +17,16 @@ _COMMANDS: Final = {
     "api": ("quotecast.api.main:run", "run one API worker; several may share the port"),
     "ingest": ("quotecast.ingest.main:run", "run one ingest: upstreams to the bus"),
     "migrate": ("quotecast.local.migrate:run", "bring the database's tables up to date"),
+    "users": ("quotecast.local.users:run", "list, disable or delete users, or reset their passwords"),
     "doctor": ("quotecast.local.doctor:run", "say what `up` would do and whether it would work"),
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; answers the exit code: 0, 1 for a failure, 2 for settings that cannot work."""
-    entry = _parser().parse_args(arguments).entry
+    given = _parser().parse_args(arguments)
     try:
-        return _run(entry)
+        return _run(given)
     except SettingsError as error:
         sys.stderr.write(f"{error}\n")
         return 2
@@ -34,10 +35,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _run(entry: str) -> int:
+def _run(given: argparse.Namespace) -> int:
     values = settings.load()
-    module, function = entry.split(":")
-    code: int = getattr(importlib.import_module(module), function)(values)
+    module, function = given.entry.split(":")
+    command = getattr(importlib.import_module(module), function)
+    code: int = command(values, given) if "action" in given else command(values)
     return code
 
 
@@ -52,14 +54,49 @@ def _parser() -> argparse.ArgumentParser:
     for name, (entry, summary) in _COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
         command.set_defaults(entry=entry)
-    commands.choices["migrate"].add_argument(
-        "--undo",
-        dest="entry",
-        action="store_const",
-        const="quotecast.local.migrate:undo",
-        help="take the newest migration back, with the data in its tables",
-    )
+    _add_variants(commands.choices)
+    _add_actions(commands.choices["users"])
     return parser
+
+
+def _add_variants(commands: Mapping[str, argparse.ArgumentParser]) -> None:
+    for name, option, entry, summary in (
+        (
+            "migrate",
+            "--undo",
+            "quotecast.local.migrate:undo",
+            "take the newest migration back, with the data in its tables",
+        ),
+        (
+            "up",
+            "--live",
+            "quotecast.local.up:live",
+            "real upstreams, wherever they need no key or theirs is set",
+        ),
+    ):
+        commands[name].add_argument(option, dest="entry", action="store_const", const=entry, help=summary)
+
+
+def _add_actions(command: argparse.ArgumentParser) -> None:
+    actions = command.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for name, summary in (
+        ("list", "everybody who is registered"),
+        ("disable", "keep somebody out, and end their sessions"),
+        ("enable", "let somebody in again"),
+        (
+            "password",
+            "give somebody a new password, read from the input, and end their sessions",
+        ),
+        ("revoke", "end somebody's sessions"),
+        ("delete", "remove somebody, with all that is theirs"),
+    ):
+        action = actions.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+        if name == "list":
+            action.add_argument("--json", action="store_true", help="a JSON object per line")
+        else:
+            action.add_argument("email", metavar="EMAIL")
+        if name == "delete":
+            action.add_argument("--yes", action="store_true", help="do not ask")
 
 
 if __name__ == "__main__":

@@ -99,16 +99,17 @@ async def test_a_ticker_is_spelled_as_its_feed_does(user: User, given: str, told
     assert (await user.post(HOLDINGS, BOUGHT | {"ticker": given})).json()["ticker"] == told
 
 
+OUT_OF_BOUNDS: dict[str, list[object]] = {
+    "ticker": ["", " ", "A B", "../x", "A" * 41, "AAPL\0", "<b>", 5, None],
+    "shares": [0, -1, 10**12, "1", True, None, [], 1e-9, 10**70],
+    "avg_cost": [-0.01, 10**12, "1", False, None, {}],
+    "bought_at": ["2026-13-01", "20260302", "2026-W10-1", "1899-12-31", "2026-11-22", "", 5],
+    "currency": ["", "US", "XXX", "DOLLAR", "TL", 5, None],
+}
+
+
 @pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        *[("ticker", value) for value in ("", " ", "A B", "../x", "A" * 41, "AAPL\0", "<b>", 5, None)],
-        *[("shares", value) for value in (0, -1, 10**12, "1", True, None, [], 1e-9, 10**70)],
-        *[("avg_cost", value) for value in (-0.01, 10**12, "1", False, None, {})],
-        *[("bought_at", value) for value in ("2026-13-01", "20260302", "2026-W10-1", "1899-12-31", "", 5)],
-        ("bought_at", "2026-11-22"),
-        *[("currency", value) for value in ("", "US", "XXX", "DOLLAR", "TL", 5, None)],
-    ],
+    ("field", "value"), [(field, value) for field, values in OUT_OF_BOUNDS.items() for value in values]
 )
 async def test_a_value_out_of_bounds_is_named(user: User, field: str, value: object) -> None:
     """422 that names the field; nothing is kept."""

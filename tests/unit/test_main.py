@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from argparse import Namespace
 
 import pytest
 
@@ -10,14 +11,17 @@ from quotecast.errors import QuotecastError
 
 COMMANDS = ["up", "api", "ingest", "migrate", "doctor"]
 
+#: What a command cannot do without.
+ACTIONS = {"users": ["list"]}
+
 
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The entries that were run, instead of running them."""
     entries: list[str] = []
 
-    def run(entry: str) -> int:
-        entries.append(entry)
+    def run(given: Namespace) -> int:
+        entries.append(given.entry)
         return 0
 
     monkeypatch.setattr(__main__, "_run", run)
@@ -27,7 +31,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_each_command_runs_its_function(runs: list[str], command: str) -> None:
     """The one that its name suggests."""
-    assert __main__.main([command]) == 0
+    assert __main__.main([command, *ACTIONS.get(command, [])]) == 0
     [entry] = runs
     module, function = entry.split(":")
     assert command in module.split(".")
@@ -40,6 +44,12 @@ def test_a_migration_can_be_undone(runs: list[str]) -> None:
     assert runs == ["quotecast.local.migrate:undo"]
 
 
+def test_up_can_be_live(runs: list[str]) -> None:
+    """Only when it is asked to reach out to the world."""
+    assert __main__.main(["up", "--live"]) == 0
+    assert runs == ["quotecast.local.up:live"]
+
+
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     """And says where settings are found."""
     with pytest.raises(SystemExit, match="0"):
@@ -49,7 +59,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert "quotecast doctor" in said
 
 
-@pytest.mark.parametrize("arguments", [[], ["down"], ["up", "--fast"]])
+@pytest.mark.parametrize("arguments", [[], ["down"], ["up", "--fast"], ["users"], ["users", "disable"]])
 def test_a_command_line_that_cannot_be_read_is_refused(arguments: list[str]) -> None:
     """With argparse's usual exit code."""
     with pytest.raises(SystemExit, match="2"):
@@ -63,7 +73,7 @@ def test_every_problem_of_the_settings_is_one_line(
     """All commands check them before anything else; the exit code is 2."""
     monkeypatch.setenv("QUOTECAST_PORT", "many")
     monkeypatch.setenv("QUOTECAST_WORKER", "2")
-    assert __main__.main([command]) == 2
+    assert __main__.main([command, *ACTIONS.get(command, [])]) == 2
     [unknown, port] = capsys.readouterr().err.splitlines()
     assert unknown == "QUOTECAST_WORKER: there is no such setting; did you mean QUOTECAST_WORKERS?"
     assert port.startswith("QUOTECAST_PORT: ")
@@ -72,7 +82,7 @@ def test_every_problem_of_the_settings_is_one_line(
 def test_a_failure_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """No stack trace for what was foreseen; the exit code is 1."""
 
-    def fail(_entry: str) -> int:
+    def fail(_given: Namespace) -> int:
         raise QuotecastError("Redis is away")
 
     monkeypatch.setattr(__main__, "_run", fail)

@@ -1,15 +1,13 @@
 """Register, log in, and the profile."""
 
-import unicodedata
 from typing import Annotated, Final
 
 from litestar import Router, get, patch, post
 from msgspec import Meta, Struct
 
-from quotecast.accounts import users
+from quotecast.accounts import rules, users
 from quotecast.accounts.account import Account
 from quotecast.accounts.ids import new_id
-from quotecast.accounts.passwords import composed
 from quotecast.accounts.users import UserRow
 from quotecast.api.account_operations import SECURED, AccountOperation, answer, outcomes, taking
 from quotecast.api.answers import Answer
@@ -18,15 +16,12 @@ from quotecast.api.identity import BY_ADDRESS, with_account
 from quotecast.api.openapi import ID, refused
 from quotecast.api.parts import Accounts, HttpRequest, parts_of
 from quotecast.api.problems import Problem
-from quotecast.errors import InvalidValue, WrongCredentials
+from quotecast.errors import WrongCredentials
 
-MAX_NAME: Final = 100
-MAX_EMAIL: Final = 254
-MIN_PASSWORD: Final = 8
-MAX_PASSWORD: Final = 128
-
-Name = Annotated[str, Meta(description=f"1 to {MAX_NAME} characters; blanks around it do not count")]
-Email = Annotated[str, Meta(description=f"At most {MAX_EMAIL} characters; letter case makes no difference")]
+Name = Annotated[str, Meta(description=f"1 to {rules.MAX_NAME} characters; blanks around it do not count")]
+Email = Annotated[
+    str, Meta(description=f"At most {rules.MAX_EMAIL} characters; letter case makes no difference")
+]
 
 
 class Registration(Struct, frozen=True):
@@ -34,7 +29,9 @@ class Registration(Struct, frozen=True):
 
     name: Name
     email: Email
-    password: Annotated[str, Meta(description=f"{MIN_PASSWORD} to {MAX_PASSWORD} characters of any kind")]
+    password: Annotated[
+        str, Meta(description=f"{rules.MIN_PASSWORD} to {rules.MAX_PASSWORD} characters of any kind")
+    ]
 
     def __repr__(self) -> str:
         """Without the password, which no log may hold."""
@@ -45,7 +42,7 @@ class Credentials(Struct, frozen=True):
     """Who wants to log in."""
 
     email: Email
-    password: Annotated[str, Meta(description=f"At most {MAX_PASSWORD} characters")]
+    password: Annotated[str, Meta(description=f"At most {rules.MAX_PASSWORD} characters")]
 
     def __repr__(self) -> str:
         """Without the password, which no log may hold."""
@@ -108,8 +105,8 @@ _WRONG: Final = refused(
 async def register(request: HttpRequest) -> Answer:
     """Makes a user and logs them in. Counted by address."""
     given = await body_of(request, Registration)
-    name, email = _name(given.name), _email(given.email)
-    password = _password(given.password, MIN_PASSWORD)
+    name, email = rules.name(given.name), rules.email(given.email)
+    password = rules.password(given.password, rules.MIN_PASSWORD)
     parts = parts_of(request)
     password_hash = await parts.accounts.passwords.hash(password)
     user_id = new_id(parts.clock)
@@ -130,7 +127,7 @@ async def register(request: HttpRequest) -> Answer:
 async def login(request: HttpRequest) -> Answer:
     """Gives a token. Counted by address; wrong passwords are counted by account too."""
     given = await body_of(request, Credentials)
-    email, password = _lowered(given.email), _password(given.password, 1)
+    email, password = rules.lowered(given.email), rules.password(given.password, 1)
     accounts = parts_of(request).accounts
     address = accounts.address_of(request.scope)
     # Found before the attempt is counted, so that nobody's attempts are used up by an outage.
@@ -166,7 +163,7 @@ async def profile(request: HttpRequest) -> Answer:
 )
 async def rename(request: HttpRequest) -> Answer:
     """The email stays as it is."""
-    name = _name((await body_of(request, Rename)).name)
+    name = rules.name((await body_of(request, Rename)).name)
 
     async def write(account: Account) -> UserRow:
         return await account.rename(name)
@@ -187,47 +184,6 @@ async def _verified(accounts: Accounts, user: UserRow | None, password: str) -> 
 
 def _session(accounts: Accounts, user: UserRow) -> Session:
     return Session(accounts.tokens.issue(user.id, user.token_version), Profile.of(user))
-
-
-def _name(text: str) -> str:
-    name = text.strip()
-    _check_length("name", name, 1, MAX_NAME)
-    _check_characters("name", name)
-    return name
-
-
-def _password(text: str, least: int) -> str:
-    # A character is composed of four at most: what is cut off here was too long in any case.
-    password = composed(text[: 4 * MAX_PASSWORD + 1])
-    _check_length("password", password, least, MAX_PASSWORD)
-    return password
-
-
-def _lowered(text: str) -> str:
-    email = text.strip().lower()
-    _check_length("email", email, 1, MAX_EMAIL)
-    _check_characters("email", email)
-    return email
-
-
-def _email(text: str) -> str:
-    email = _lowered(text)
-    local, _, domain = email.rpartition("@")
-    if not local or not domain or any(character.isspace() for character in email):
-        raise InvalidValue("email", "Not an email address")
-    return email
-
-
-def _check_length(field: str, text: str, least: int, most: int) -> None:
-    if len(text) < least:
-        raise InvalidValue(field, "Must not be empty" if least == 1 else f"At least {least} characters")
-    if len(text) > most:
-        raise InvalidValue(field, f"At most {most} characters")
-
-
-def _check_characters(field: str, text: str) -> None:
-    if any(unicodedata.category(character) == "Cc" for character in text):
-        raise InvalidValue(field, "No control characters")
 
 
 BODIES: Final[tuple[type[Struct], ...]] = (Registration, Credentials, Rename)

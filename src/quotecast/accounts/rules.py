@@ -1,0 +1,57 @@
+"""What names, emails and passwords may be, wherever they come from."""
+
+import unicodedata
+from typing import Final
+
+from quotecast.accounts.passwords import composed
+from quotecast.errors import InvalidValue
+
+MAX_NAME: Final = 100
+MAX_EMAIL: Final = 254
+MIN_PASSWORD: Final = 8
+MAX_PASSWORD: Final = 128
+
+
+def name(text: str) -> str:
+    """A name without the blanks around it. Raises InvalidValue."""
+    trimmed = text.strip()
+    _check_length("name", trimmed, 1, MAX_NAME)
+    _check_characters("name", trimmed)
+    return trimmed
+
+
+def email(text: str) -> str:
+    """An email address in the one form in which it is kept. Raises InvalidValue."""
+    address = lowered(text)
+    local, _, domain = address.rpartition("@")
+    if not local or not domain or any(character.isspace() for character in address):
+        raise InvalidValue("email", "Not an email address")
+    return address
+
+
+def lowered(text: str) -> str:
+    """What may be somebody's email, in that form. Raises InvalidValue."""
+    address = text.strip().lower()
+    _check_length("email", address, 1, MAX_EMAIL)
+    _check_characters("email", address)
+    return address
+
+
+def password(text: str, least: int = MIN_PASSWORD) -> str:
+    """A password in the one form in which it is hashed. Raises InvalidValue."""
+    # A character is composed of four at most: what is cut off here was too long in any case.
+    chosen = composed(text[: 4 * MAX_PASSWORD + 1])
+    _check_length("password", chosen, least, MAX_PASSWORD)
+    return chosen
+
+
+def _check_length(field: str, text: str, least: int, most: int) -> None:
+    if len(text) < least:
+        raise InvalidValue(field, "Must not be empty" if least == 1 else f"At least {least} characters")
+    if len(text) > most:
+        raise InvalidValue(field, f"At most {most} characters")
+
+
+def _check_characters(field: str, text: str) -> None:
+    if any(unicodedata.category(character) == "Cc" for character in text):
+        raise InvalidValue(field, "No control characters")
