@@ -1,21 +1,26 @@
-"""A local Coinbase Exchange: REST and WebSocket on one port, with the misbehaviour a test asks for."""
+"""A local Coinbase Exchange: REST and WebSocket on one port, with the misbehaviour a test asks for.
+
+By hand: `PYTHONPATH=tests python -m fakes.coinbase <recording> <products> --port 8700`.
+"""
 
 import argparse
 import asyncio
 import contextlib
 import itertools
+import re
 import sys
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, Literal, Self
+from typing import Final, Literal
 
 import msgspec
-from websockets.asyncio.server import Server, ServerConnection, serve
-from websockets.datastructures import Headers
+from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
-from websockets.http11 import Request, Response
+
+from fakes.http import Answer, Asked, FakeHttp, Row, running
 
 CHANNELS: Final = {
     "ticker": "ticker",
@@ -23,30 +28,23 @@ CHANNELS: Final = {
     "last_match": "matches",
     "heartbeat": "heartbeat",
 }
+GRANULARITIES: Final = frozenset({"60", "300", "900", "3600", "21600", "86400"})
+MOST_CANDLES: Final = 300
+TOO_FINE: Final = (
+    "granularity too small for the requested time range. Count of aggregations requested exceeds 300"
+)
+NOT_FOUND: Final = Answer.of({"message": "NotFound"}, 404)
 
-Row = dict[str, Any]
+_CANDLES: Final = re.compile(r"/products/([^/]+)/candles")
 
 
 @dataclass(frozen=True)
-class Answer:
-    """One HTTP answer; with no body, none comes."""
+class Trade:
+    """What candles are made of: `time` in whole seconds since 1970."""
 
-    body: bytes | None = b"[]"
-    status: int = 200
-    content_type: str = "application/json"
-    headers: dict[str, str] = field(default_factory=dict)
-
-
-HTML_503: Final = Answer(b"<html>Service Unavailable</html>", 503, "text/html")
-TOO_MANY: Final = Answer(b'{"message":"Public rate limit exceeded"}', 429, headers={"Retry-After": "7"})
-TRUNCATED: Final = Answer(b'[{"id":"BTC-USD","status":"onl')
-REDIRECT: Final = Answer(b"", 302, headers={"Location": "/elsewhere"})
-HANGING: Final = Answer(None)
-
-
-def huge() -> Answer:
-    """Valid JSON, one byte more than eight megabytes."""
-    return Answer(b"[" + b" " * (8 * 1024 * 1024 - 1) + b"]")
+    time: int
+    price: float
+    size: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -66,81 +64,65 @@ def recorded(path: Path) -> Iterator[Said]:
         before = float(time)
 
 
-class FakeCoinbase:
-    """Serves inside `async with`; every attribute may be changed while it serves.
+class FakeCoinbase(FakeHttp):
+    """Products, currencies, candles made of `trades`, and a feed.
 
     Each connection that subscribes is told the whole `script`, as far as it concerns its products and
-    channels, and then what `ending` says. `answers` stand in for a path's own; `/` is the WebSocket's.
+    channels, and then what `ending` says. The answer to `/` is the WebSocket's.
     """
 
     def __init__(self, products: Sequence[Row], currencies: Sequence[Row] = (), port: int = 0) -> None:
+        super().__init__(port)
         self.products = products
         self.currencies = currencies
+        #: By product, in any order.
+        self.trades: Mapping[str, Sequence[Trade]] = {}
         self.script: Iterable[Said] = ()
         self.ending: Literal["heartbeats", "silence", "abort", "error"] = "heartbeats"
         self.acknowledges = True
-        self.answers: dict[str, Answer] = {}
         self.heartbeat_seconds = 1.0
         self.subscribe_seconds = 5.0
         #: What clients did.
-        self.requests: list[Request] = []
         self.subscribes: list[Row] = []
         self.closed = asyncio.Event()
         #: The script was told to the end.
         self.played = asyncio.Event()
-        self._port = port
-        self._stopping = asyncio.Event()
-        self._server: Server | None = None
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._port}"
+    def respond(self, asked: Asked) -> Answer:
+        if "User-Agent" not in asked.headers:
+            return Answer.of({"message": "User-Agent header is required."}, 400)
+        if asked.path == "/products":
+            return Answer.of(self.products)
+        if asked.path == "/currencies":
+            return Answer.of(self.currencies)
+        if match := _CANDLES.fullmatch(asked.path):
+            return self._candles(match[1], asked.query)
+        return NOT_FOUND
 
-    @property
-    def websocket_url(self) -> str:
-        return f"ws://127.0.0.1:{self._port}"
+    def _candles(self, product: str, query: Mapping[str, str]) -> Answer:
+        if product not in {row["id"] for row in self.products}:
+            return NOT_FOUND
+        if query.get("granularity", "60") not in GRANULARITIES:
+            return Answer.of({"message": "Unsupported granularity"}, 400)
+        granularity = int(query.get("granularity", "60"))
+        rows = candles(self.trades.get(product, ()), granularity)
+        if not {"start", "end"} <= query.keys():
+            return Answer.of(rows[:MOST_CANDLES])
+        try:
+            start, end = (int(datetime.fromisoformat(query[name]).timestamp()) for name in ("start", "end"))
+        except ValueError:
+            return Answer.of({"message": "Invalid start or end"}, 400)
+        if (end - start) // granularity > MOST_CANDLES:
+            return Answer.of({"message": TOO_FINE}, 400)
+        return Answer.of([row for row in rows if start <= row[0] <= end])
 
-    async def __aenter__(self) -> Self:
-        self._server = await serve(
-            self._talk, "127.0.0.1", self._port, process_request=self._answer, close_timeout=1
-        )
-        self._port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        assert self._server
-        self._stopping.set()
-        self._server.close()
-        await self._server.wait_closed()
-
-    async def _answer(self, _: ServerConnection, request: Request) -> Response | None:
-        self.requests.append(request)
-        path = request.path.partition("?")[0]
-        if "User-Agent" not in request.headers:
-            return _response(Answer(b'{"message":"User-Agent header is required."}', 400))
-        if path in self.answers:
-            return await self._canned(self.answers[path])
-        if path == "/" and "Upgrade" in request.headers:
-            return None
-        rows = {"/products": self.products, "/currencies": self.currencies}.get(path)
-        if rows is None:
-            return _response(Answer(b'{"message":"NotFound"}', 404))
-        return _response(Answer(msgspec.json.encode(rows)))
-
-    async def _canned(self, answer: Answer) -> Response:
-        if answer.body is None:
-            await self._stopping.wait()
-        return _response(answer)
-
-    async def _talk(self, connection: ServerConnection) -> None:
+    async def talk(self, connection: ServerConnection) -> None:
         with contextlib.suppress(ConnectionClosed, TimeoutError):
             subscribed: dict[str, set[str]] = {}
             async with asyncio.timeout(self.subscribe_seconds):
                 if not await self._subscribe(connection, await connection.recv(), subscribed):
                     return
-            async with _running(self._play(connection, subscribed)):
+            async with running(self._play(connection, subscribed)):
                 async for command in connection:
                     if not await self._subscribe(connection, command, subscribed):
                         return
@@ -191,13 +173,18 @@ class FakeCoinbase:
             await asyncio.sleep(self.heartbeat_seconds)
 
 
-def _response(answer: Answer) -> Response:
-    body = answer.body or b""
-    headers = Headers(answer.headers)
-    headers.update(
-        {"Content-Type": answer.content_type, "Content-Length": str(len(body)), "Connection": "close"}
-    )
-    return Response(answer.status, "as asked", headers, body)
+def candles(trades: Sequence[Trade], granularity: int) -> list[tuple[float, ...]]:
+    """Time, low, high, open, close, volume: newest first, and none where nothing was traded."""
+    buckets: defaultdict[int, list[Trade]] = defaultdict(list)
+    for trade in sorted(trades, key=lambda trade: trade.time):
+        buckets[trade.time // granularity * granularity].append(trade)
+    return [_candle(time, buckets[time]) for time in sorted(buckets, reverse=True)]
+
+
+def _candle(time: int, trades: Sequence[Trade]) -> tuple[float, ...]:
+    prices = [trade.price for trade in trades]
+    volume = sum(trade.size for trade in trades)
+    return (time, min(prices), max(prices), prices[0], prices[-1], volume)
 
 
 def _concerns(text: str, subscribed: dict[str, set[str]]) -> bool:
@@ -221,21 +208,22 @@ async def _fail(connection: ServerConnection, reason: str) -> None:
     await connection.close()
 
 
-@contextlib.asynccontextmanager
-async def _running(work: Any) -> AsyncIterator[None]:
-    """`work` goes on in the background for as long as the block lasts."""
-    task = asyncio.create_task(work)
-    try:
-        yield
-    finally:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError, ConnectionClosed):
-            await task
+def traded(script: Iterable[Said]) -> dict[str, list[Trade]]:
+    """The trades that the tickers of a script tell of."""
+    trades: defaultdict[str, list[Trade]] = defaultdict(list)
+    for said in script:
+        with contextlib.suppress(ValueError, TypeError, KeyError):
+            message = msgspec.json.decode(said.text)
+            time = int(datetime.fromisoformat(message["time"]).timestamp())
+            trade = Trade(time, float(message["price"]), float(message["last_size"]))
+            trades[message["product_id"]].append(trade)
+    return trades
 
 
 async def _serve_script(script: Sequence[Said], products: Sequence[Row], port: int) -> None:
     async with FakeCoinbase(products, port=port) as fake:
         fake.script = script
+        fake.trades = traded(script)
         sys.stdout.write(f"{fake.url}\n{fake.websocket_url}\n")
         sys.stdout.flush()
         await asyncio.Event().wait()

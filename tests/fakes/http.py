@@ -49,11 +49,12 @@ def huge() -> Answer:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a client asked for: path and query decoded, header names in any case."""
+    """What a client asked for: path and query decoded, header names in any case; `target` as it was sent."""
 
     path: str
     query: Mapping[str, str]
     headers: Headers
+    target: str
 
 
 class FakeHttp:
@@ -104,7 +105,8 @@ class FakeHttp:
 
     async def _process(self, connection: ServerConnection, request: Request) -> Response | None:
         path, _, query = request.path.partition("?")
-        asked = Asked(unquote(path), dict(parse_qsl(query, keep_blank_values=True)), request.headers)
+        parameters = dict(parse_qsl(query, keep_blank_values=True))
+        asked = Asked(unquote(path), parameters, request.headers, request.path)
         self.requests.append(asked)
         answer = self.everywhere or self.answers.get(asked.path)
         if answer is None:

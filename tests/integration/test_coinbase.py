@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from fakes.coinbase import HTML_503, TOO_MANY, TRUNCATED, FakeCoinbase, Said, huge, recorded
+from fakes.coinbase import FakeCoinbase, Said, recorded
+from fakes.http import HTML_503, TOO_MANY, TRUNCATED, Answer, huge
 from quotecast.errors import UpstreamError
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.base import QuoteProvider, Update
@@ -156,6 +157,15 @@ async def test_refused_handshake_carries_retry_after(fake: FakeCoinbase) -> None
     error = await failure(provider(fake))
     assert "status 429" in str(error)
     assert error.retry_after == 7
+
+
+async def test_redirect_of_the_handshake_is_not_followed(fake: FakeCoinbase) -> None:
+    """Another host would be sent the headers, and with some upstreams those hold the keys."""
+    async with FakeCoinbase(PRODUCTS) as elsewhere:
+        elsewhere.everywhere = HTML_503
+        fake.answers["/"] = Answer(b"", 302, headers={"Location": elsewhere.websocket_url})
+        assert "status 302" in str(await failure(provider(fake)))
+        assert not elsewhere.requests
 
 
 async def test_abrupt_end_is_an_error(fake: FakeCoinbase) -> None:

@@ -9,7 +9,7 @@ import pytest
 from quotecast import __main__
 from quotecast.errors import QuotecastError
 
-COMMANDS = ["up", "api", "ingest", "migrate", "doctor"]
+COMMANDS = ["up", "api", "ingest", "migrate", "users", "doctor"]
 
 #: What a command cannot do without.
 ACTIONS = {"users": ["list"]}

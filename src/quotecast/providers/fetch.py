@@ -1,7 +1,9 @@
 """What an upstream's REST interface answers, read with suspicion: deadline, size, status, type, content."""
 
 import asyncio
+import re
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from importlib.metadata import version
 from typing import Final, TypeVar
 from urllib.parse import quote
@@ -17,9 +19,13 @@ MAX_BODY_BYTES: Final = 8 * 1024 * 1024
 DEADLINE_SECONDS: Final = 15.0
 LONGEST_RETRY_SECONDS: Final = 86_400.0
 EXCERPT_LENGTH: Final = 500
+#: How much of a refusal is read for its excerpt, and for how long: its status and Retry-After matter more.
+SAMPLE_BYTES: Final = 4096
+SAMPLE_SECONDS: Final = 1.0
 
 #: What a client sends without being told to; whatever else it sends may be a secret.
 _PUBLIC_HEADERS: Final = frozenset({"user-agent", "accept", "accept-encoding", "connection", "host"})
+_MASK: Final = re.compile(r"\*{3,}")
 
 T = TypeVar("T")
 
@@ -43,8 +49,9 @@ def open_client(url: str, headers: Mapping[str, str] = {}) -> httpx.AsyncClient:
 
 def segment(text: str) -> str:
     """A text as one segment of a path, whatever it holds."""
+    encoded = quote(text, safe="", errors="replace")
     # A dot is unreserved, but two of them alone would lead up.
-    return quote(text, safe="").replace(".", "%2E") if text.strip(".") == "" else quote(text, safe="")
+    return encoded if encoded.strip(".") else encoded.replace(".", "%2E")
 
 
 async def get_json(
@@ -76,8 +83,9 @@ async def get_bytes(
 ) -> bytes:
     """The body of what `path` answers, decoded.
 
-    Raises UpstreamRefused for any status but 200. Raises UpstreamError for no answer within the deadline,
-    a content type not among `kinds`, or a body over 8 MB.
+    Raises UpstreamRefused for any status but 200; its excerpt holds no value of the client's own headers.
+    Raises UpstreamError for no answer within the deadline, a content type not among `kinds`, or a body over
+    8 MB.
     """
     place = _place(client, path)
     try:
@@ -106,7 +114,7 @@ async def _check(
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if response.status_code == httpx.codes.OK and kind in kinds:
         return
-    excerpt = _masked(client, await _excerpt(response))
+    excerpt = _masked(client, await _sample(response))
     log.warning("upstream refused", place=place, status=response.status_code, excerpt=excerpt)
     message = f"{place}: status {response.status_code}, {kind or 'no content type'}"
     if response.status_code == httpx.codes.OK:
@@ -119,18 +127,26 @@ async def _check(
     )
 
 
-async def _excerpt(response: httpx.Response) -> str:
-    async for part in response.aiter_bytes(EXCERPT_LENGTH):
-        return part.decode(errors="replace")
+async def _sample(response: httpx.Response) -> str:
+    with suppress(httpx.HTTPError, TimeoutError):
+        async with asyncio.timeout(SAMPLE_SECONDS):
+            async for part in response.aiter_bytes(SAMPLE_BYTES):
+                return part.decode(errors="replace")
     return ""
 
 
-def _masked(client: httpx.AsyncClient, text: str) -> str:
-    """Without what the upstream repeats of our own secrets."""
-    for name, value in client.headers.items():
-        if value and name not in _PUBLIC_HEADERS:
-            text = text.replace(value, "***")
-    return text
+def _masked(client: httpx.AsyncClient, sample: str) -> str:
+    """The excerpt of a sample, without what the upstream repeats of our own secrets."""
+    for secret in _secrets(client):
+        # As long as the secret, so that nothing moves up from the sample's end, where one may be cut in half.
+        sample = sample.replace(secret, "*" * max(len(secret), 3))
+    return _MASK.sub("***", sample[:EXCERPT_LENGTH])
+
+
+def _secrets(client: httpx.AsyncClient) -> list[str]:
+    """The words of all headers that may be secret: `Bearer` comes before its token. The longest first."""
+    values = (value for name, value in client.headers.items() if name not in _PUBLIC_HEADERS)
+    return sorted((word for value in values for word in value.split()), key=len, reverse=True)
 
 
 async def _read(response: httpx.Response, place: str) -> bytes:

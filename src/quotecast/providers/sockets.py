@@ -16,9 +16,16 @@ MAX_MESSAGE_BYTES: Final = 1024 * 1024
 MAX_WAITING: Final = 1024
 
 
+class _Direct(connect):
+    """Follows no redirect: the library would take headers that hold keys along to another host."""
+
+    def process_redirect(self, exc: Exception) -> Exception:
+        return exc
+
+
 def dial(url: str, *, headers: Mapping[str, str] | None = None) -> connect:
-    """A connection to open with `async with`; it follows no redirect to another host."""
-    return connect(
+    """A connection to open with `async with`; `headers` may be secret, and a redirect is a refusal."""
+    return _Direct(
         url,
         additional_headers=headers,
         user_agent_header=user_agent(),

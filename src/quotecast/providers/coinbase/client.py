@@ -7,25 +7,20 @@ from contextlib import suppress
 from typing import Final, TypeVar
 
 import structlog
-from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
+from websockets.asyncio.client import ClientConnection
 
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.base import Update
 from quotecast.providers.coinbase import wire
 from quotecast.providers.coinbase.tickers import Tickers
-from quotecast.providers.fetch import get_json, open_client, retry_seconds, user_agent
+from quotecast.providers.fetch import get_json, open_client
+from quotecast.providers.sockets import dial, receive, speaking
 
 #: The upstream hangs up on a client that has not subscribed by then; it gets as long for its answer.
 SUBSCRIBE_SECONDS: Final = 5.0
 PRODUCTS_PER_SUBSCRIBE: Final = 100
-#: Its longest message lists every product of a few channels.
-MAX_MESSAGE_BYTES: Final = 1024 * 1024
-#: So many messages may wait unread before the connection stops reading, and go into one update.
-MAX_WAITING: Final = 1024
 
 T = TypeVar("T")
 
@@ -55,7 +50,7 @@ class CoinbaseProvider:
         self.silence_seconds = 10.0
         self._url = url
         self._websocket_url = websocket_url
-        self._wanted = tuple(dict.fromkeys(_product_id(product) for product in products))
+        self._wanted = tuple(dict.fromkeys(wire.product_id(product) for product in products))
         self._clock = clock
         self._listed: Sequence[wire.Product] = ()
         self._tickers = Tickers()
@@ -69,30 +64,13 @@ class CoinbaseProvider:
         await self._look_around()
         products = self._choose()
         removed = self._tickers.keep_only(product.replace("-", "/", 1) for product in products)
-        try:
-            async with self._connect() as connection:
+        with speaking("Coinbase"):
+            async with dial(self._websocket_url) as connection:
                 messages = await _subscribe(connection, products)
                 yield Update(self._quotes(messages), removed)
                 while True:
-                    yield Update(self._quotes(await _receive(connection, self.silence_seconds)))
-        except InvalidStatus as error:
-            raise _refused(error) from error
-        except ConnectionClosed as error:
-            raise UpstreamError(f"Coinbase closed the connection: {error}") from error
-        except (OSError, WebSocketException) as error:
-            raise UpstreamError(f"Coinbase cannot be reached: {error}") from error
-
-    def _connect(self) -> connect:
-        return connect(
-            self._websocket_url,
-            user_agent_header=user_agent(),
-            open_timeout=10,
-            close_timeout=1,
-            ping_interval=20,
-            ping_timeout=20,
-            max_size=MAX_MESSAGE_BYTES,
-            max_queue=MAX_WAITING,
-        )
+                    messages = await receive(connection, self.silence_seconds, "Coinbase")
+                    yield Update(self._quotes(messages))
 
     async def _look_around(self) -> None:
         """Learns products and names; what cannot be had stays as it was on the connection before."""
@@ -137,7 +115,7 @@ class CoinbaseProvider:
             try:
                 message = wire.decode(raw)
             except ValueError:
-                self._tickers.refused["malformed"] += 1
+                self._tickers.refuse("malformed")
                 continue
             if isinstance(message, wire.Failure):
                 raise _complaint(message)
@@ -177,21 +155,6 @@ async def _until_answer(connection: ClientConnection) -> list[bytes]:
                 return messages
 
 
-async def _receive(connection: ClientConnection, seconds: float) -> list[bytes]:
-    """The next message, and those that already wait behind it. Raises UpstreamError after `seconds`."""
-    try:
-        async with asyncio.timeout(seconds):
-            messages = [await connection.recv(decode=False)]
-    except TimeoutError as error:
-        raise UpstreamError(f"Coinbase fell silent: nothing for {seconds:g} s") from error
-    # A recv that finds a message returns without giving way: a timeout of 0 ends the first that would wait.
-    with suppress(TimeoutError, ConnectionClosed):
-        async with asyncio.timeout(0):
-            while len(messages) < MAX_WAITING:
-                messages.append(await connection.recv(decode=False))
-    return messages
-
-
 async def _attempt(request: Awaitable[T]) -> T | UpstreamError:
     try:
         return await request
@@ -202,16 +165,3 @@ async def _attempt(request: Awaitable[T]) -> T | UpstreamError:
 
 def _complaint(failure: wire.Failure) -> UpstreamError:
     return UpstreamError(f"Coinbase: {failure.message}: {failure.reason}")
-
-
-def _refused(error: InvalidStatus) -> UpstreamError:
-    response = error.response
-    return UpstreamError(
-        f"Coinbase refused the connection: status {response.status_code}",
-        retry_after=retry_seconds(response.headers.get("Retry-After")),
-    )
-
-
-def _product_id(text: str) -> str:
-    pair = canonical(Feed.CRYPTO, text)
-    return pair.replace("/", "-") if pair else text

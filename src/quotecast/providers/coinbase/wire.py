@@ -1,29 +1,21 @@
-"""Coinbase Exchange's messages and rows, and how a ticker becomes a quote.
+"""Coinbase Exchange's messages and rows, and what becomes of them: quotes and bars.
 
-Source of the format: Coinbase Exchange documentation, "WebSocket channels" and "REST: products, currencies".
-Unknown fields are ignored everywhere, unknown message types by `decode`.
+Source of the format: Coinbase Exchange documentation, "WebSocket channels" and "REST: products, candles,
+currencies". Unknown fields are ignored everywhere, unknown message types by `decode`.
 """
 
-import re
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
-from decimal import Decimal
+from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
 from msgspec import Struct
 
+from quotecast.market.bars import Bar, stamp
+from quotecast.market.feeds import Feed
+from quotecast.market.instruments import canonical
 from quotecast.market.quotes import CryptoQuote
-
-Number = str | float | None
-
-#: How far ahead of ours the upstream's clock may be.
-MAX_SKEW: Final = timedelta(minutes=1)
-
-_NUMBER: Final = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?([eE][-+]?[0-9]{1,3})?")
-# No market trades beyond these, and within them no quotient overflows a float.
-_LEAST: Final = Decimal("1e-18")
-_MOST: Final = Decimal("1e18")
+from quotecast.providers.values import Number, instant, number, percent_change, positive, stamped, to_float
 
 
 class Product(Struct, frozen=True):
@@ -44,6 +36,35 @@ class Currency(Struct, frozen=True):
 
     id: str
     name: str | None = None
+
+
+class Candle(Struct, frozen=True, array_like=True):
+    """A row of `GET /products/{id}/candles`; `time`, when it opened, in seconds since 1970."""
+
+    time: int
+    low: Number
+    high: Number
+    open: Number
+    close: Number
+    volume: Number
+
+    def to_bar(self) -> Bar | None:
+        """The bar; None when a value cannot be read, or the extremes are not the extremes."""
+        low, high = positive(self.low), positive(self.high)
+        opened, closed = positive(self.open), positive(self.close)
+        volume = number(self.volume)
+        if low is None or high is None or opened is None or closed is None or volume is None:
+            return None
+        if not (low <= min(opened, closed) and max(opened, closed) <= high):
+            return None
+        return Bar(
+            time=stamp(datetime.fromtimestamp(self.time, UTC)),
+            open=float(opened),
+            high=float(high),
+            low=float(low),
+            close=float(closed),
+            volume=float(volume),
+        )
 
 
 class Channel(Struct, frozen=True):
@@ -107,10 +128,10 @@ class Ticker(Struct, frozen=True, tag_field="type", tag="ticker"):
         missing, unreadable or more than a minute ahead of `received` is replaced by `received`; below that
         the two clocks merely differ, as they do by milliseconds in every recording.
         """
-        price = _positive(self.price)
+        price = positive(self.price)
         if price is None:
             return None
-        opened = _positive(self.open_24h)
+        opened = positive(self.open_24h)
         return CryptoQuote(
             provider="coinbase",
             exchange="Coinbase",
@@ -118,16 +139,16 @@ class Ticker(Struct, frozen=True, tag_field="type", tag="ticker"):
             name=name,
             symbol=pair.partition("/")[0],
             price=float(price),
-            bid=_float(_positive(self.best_bid)),
-            ask=_float(_positive(self.best_ask)),
+            bid=to_float(positive(self.best_bid)),
+            ask=to_float(positive(self.best_ask)),
             # Subtracted as decimals: as floats, 0.1127 would read 0.11269999999999847.
-            change=_float(None if opened is None else price - opened),
-            change_percent=None if opened is None else round(float((price / opened - 1) * 100), 4),
-            open=_float(opened),
-            high=_float(_positive(self.high_24h)),
-            low=_float(_positive(self.low_24h)),
-            volume=_float(_number(self.volume_24h)),
-            timestamp=_timestamp(self.time, received),
+            change=to_float(None if opened is None else price - opened),
+            change_percent=None if opened is None else percent_change(price, opened),
+            open=to_float(opened),
+            high=to_float(positive(self.high_24h)),
+            low=to_float(positive(self.low_24h)),
+            volume=to_float(number(self.volume_24h)),
+            timestamp=stamped(instant(self.time), received),
         )
 
 
@@ -167,34 +188,7 @@ def subscribe(products: Sequence[str]) -> bytes:
     return msgspec.json.encode(Subscribe(products))
 
 
-def _number(value: Number) -> Decimal | None:
-    """A decimal from zero to 10^18, exactly as written."""
-    text = str(value)
-    if not _NUMBER.fullmatch(text):
-        return None
-    number = Decimal(text)
-    return number if number <= _MOST else None
-
-
-def _positive(value: Number) -> Decimal | None:
-    number = _number(value)
-    return None if number is None or number < _LEAST else number
-
-
-def _float(number: Decimal | None) -> float | None:
-    return None if number is None else float(number)
-
-
-def _timestamp(text: str | None, received: float) -> str:
-    here = datetime.fromtimestamp(received, UTC)
-    told = _instant(text)
-    instant = here if told is None or told - here > MAX_SKEW else told
-    return instant.isoformat().replace("+00:00", "Z")
-
-
-def _instant(text: str | None) -> datetime | None:
-    try:
-        told = datetime.fromisoformat(text or "")
-        return told.replace(tzinfo=UTC) if told.tzinfo is None else told.astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
+def product_id(text: str) -> str:
+    """The id of the product that a pair in any spelling names; other text as it is."""
+    pair = canonical(Feed.CRYPTO, text)
+    return pair.replace("/", "-") if pair else text

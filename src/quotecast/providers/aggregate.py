@@ -1,0 +1,45 @@
+"""Longer bars made of finer ones, where an upstream does not offer them."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+from itertools import groupby
+
+from quotecast.market.bars import LENGTHS, Bar, Interval, opening, stamp
+from quotecast.market.calendars import Calendar
+
+
+def aggregated(bars: Sequence[Bar], interval: Interval, calendar: Calendar) -> list[Bar]:
+    """The bars of `interval` that ascending finer ones make, ascending and stamped as `opening` says.
+
+    Those of hours in which nothing trades by the calendar count nowhere. The first and the last bar are
+    as whole as what is given of them.
+    """
+    placed = ((opened, bar) for bar in bars if (opened := _opened(bar, interval, calendar)))
+    return [_merged(opened, group) for opened, group in groupby(placed, key=lambda pair: pair[0])]
+
+
+def _opened(bar: Bar, interval: Interval, calendar: Calendar) -> datetime | None:
+    moment = datetime.fromisoformat(bar.time)
+    if interval not in LENGTHS:
+        moment = _trading(moment, calendar)
+    return opening(calendar, interval, moment)
+
+
+def _trading(moment: datetime, calendar: Calendar) -> datetime:
+    """The moment, or the opening of the day that is stamped so: an exchange is shut at midnight."""
+    following = calendar.first_from(next(calendar.until(moment)).date + timedelta(days=1))
+    return following.open if following.midnight == moment else moment
+
+
+def _merged(opened: datetime, group: Iterator[tuple[datetime, Bar]]) -> Bar:
+    parts = [bar for _, bar in group]
+    return Bar(
+        time=stamp(opened),
+        open=parts[0].open,
+        high=max(bar.high for bar in parts),
+        low=min(bar.low for bar in parts),
+        close=parts[-1].close,
+        # As decimals: the sum of floats would show their noise.
+        volume=float(sum(Decimal(str(bar.volume)) for bar in parts)),
+    )

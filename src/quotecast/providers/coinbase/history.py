@@ -1,0 +1,92 @@
+"""Bars of Coinbase Exchange, by REST."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from math import ceil
+from typing import Final
+
+import httpx
+
+from quotecast.errors import SymbolNotFound, UpstreamRefused
+from quotecast.market.bars import Bar, Interval, opening, stamp
+from quotecast.market.calendars import UTC_DAYS
+from quotecast.providers.aggregate import aggregated
+from quotecast.providers.coinbase import wire
+from quotecast.providers.coinbase.pace import Pace
+from quotecast.providers.fetch import get_json, open_client, segment
+
+ROWS_PER_CALL: Final = 300
+#: How many rows are looked back upon: sixteen years of days, and more than a thousand of any shorter bars.
+MAX_ROWS: Final = 6000
+
+_DAY: Final = 86_400
+#: The seconds of the upstream's rows that each interval is made of; it has none of four hours, nor of weeks.
+_GRANULARITIES: Final[dict[Interval, int]] = {
+    "1m": 60,
+    "5m": 300,
+    "15m": 900,
+    "30m": 900,
+    "1h": 3600,
+    "4h": 3600,
+    "D": _DAY,
+    "W": _DAY,
+    "M": _DAY,
+}
+
+
+class CoinbaseHistory:
+    """Bars of the products of Coinbase Exchange, as far back as six thousand of its rows reach."""
+
+    name = "coinbase"
+
+    def __init__(self, url: str, pace: Pace | None = None) -> None:
+        self._url = url
+        self._pace = pace or Pace()
+
+    async def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
+        """See HistoryProvider; older bars are left out."""
+        granularity = _GRANULARITIES[interval]
+        start = max(start, end - timedelta(seconds=granularity * MAX_ROWS))
+        first = opening(UTC_DAYS, interval, start) or start
+        path = f"/products/{segment(wire.product_id(symbol))}/candles"
+        rows = await self._rows(path, granularity, int(first.timestamp()), ceil(end.timestamp()))
+        bars = [bar for _, row in sorted(rows.items()) if (bar := row.to_bar())]
+        return aggregated(bars, interval, UTC_DAYS)
+
+    async def _rows(self, path: str, granularity: int, first: int, end: int) -> dict[int, wire.Candle]:
+        """The rows that open from `first` to before `end`, by when they do."""
+        rows: dict[int, wire.Candle] = {}
+        async with open_client(self._url) as client:
+            for oldest, newest in _pages(granularity, first, end):
+                page = await self._page(client, path, granularity, oldest, newest)
+                # More may come than was asked for.
+                rows |= {row.time: row for row in page if first <= row.time < end}
+                # For hours nobody may trade; so many days without a trade lie before the first one.
+                if not page and granularity == _DAY:
+                    break
+        return rows
+
+    async def _page(
+        self, client: httpx.AsyncClient, path: str, granularity: int, oldest: int, newest: int
+    ) -> list[wire.Candle]:
+        await self._pace.turn()
+        params = {"granularity": str(granularity), "start": _told(oldest), "end": _told(newest)}
+        try:
+            return await get_json(client, path, list[wire.Candle], params=params)
+        except UpstreamRefused as error:
+            if error.upstream_status == httpx.codes.NOT_FOUND:
+                raise SymbolNotFound from error
+            raise
+
+
+def _pages(granularity: int, first: int, end: int) -> Iterator[tuple[int, int]]:
+    """The oldest and the newest opening of each page, both in it, the newest page first."""
+    newest = (end - 1) // granularity * granularity
+    while newest >= first:
+        oldest = max(first, newest - (ROWS_PER_CALL - 1) * granularity)
+        yield oldest, newest
+        newest = oldest - granularity
+
+
+def _told(seconds: int) -> str:
+    return stamp(datetime.fromtimestamp(seconds, UTC))

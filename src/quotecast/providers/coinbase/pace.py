@@ -1,0 +1,35 @@
+"""How fast the upstream may be asked."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+#: The public limit for one address.
+CALLS_PER_SECOND: Final = 10
+
+
+class Pace:
+    """Lets calls pass in the order in which they come, at most ten in any second.
+
+    `clock` counts seconds from anywhere; `sleep` waits for as many.
+    """
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._clock = clock
+        self._sleep = sleep
+        #: When the newest calls pass; some of that may lie ahead.
+        self._turns: deque[float] = deque(maxlen=CALLS_PER_SECOND)
+
+    async def turn(self) -> None:
+        """Waits until one more call may pass."""
+        now = self._clock()
+        full = len(self._turns) == CALLS_PER_SECOND
+        at = max(now, self._turns[0] + 1.0) if full else now
+        self._turns.append(at)
+        await self._sleep(at - now)
