@@ -1,0 +1,1 @@
+"""Alpaca: US stocks."""

@@ -1,0 +1,48 @@
+"""When quotes are asked for: often while US stocks trade, seldom while they do not."""
+
+from datetime import timedelta
+from typing import Final
+
+from quotecast.market.sessions import NEW_YORK, session_at, trading_day, trading_days_from
+from quotecast.providers.alpaca.known import aware
+
+IN_SESSION_SECONDS: Final = 15.0
+CLOSED_SECONDS: Final = 300.0
+#: After so many polls without an answer the upstream is silent.
+SILENT_POLLS: Final = 1.5
+#: So long after the opening, a clock that says the exchange is closed is believed.
+DOUBT: Final = timedelta(minutes=3)
+
+
+def poll_seconds(now: float, *, shut: bool = False) -> float:
+    """Seconds from one poll to the next: 15 before, in and after hours; else 300, or up to the next session.
+
+    `shut` is true when the exchange did not open though the calendar says so.
+    """
+    if _in_session(now, shut=shut):
+        return IN_SESSION_SECONDS
+    moment = aware(now)
+    days = trading_days_from(moment.astimezone(NEW_YORK).date())
+    start = next(day.pre_open for day in days if day.pre_open > moment)
+    return min(CLOSED_SECONDS, (start - moment).total_seconds())
+
+
+def silence_seconds(now: float, *, shut: bool = False) -> float:
+    """How long no answer is no reason to worry: a poll and a half.
+
+    A session that has just begun is given the time to be asked about.
+    """
+    settled = now - SILENT_POLLS * IN_SESSION_SECONDS
+    trading = _in_session(now, shut=shut) and _in_session(settled, shut=shut)
+    return SILENT_POLLS * (IN_SESSION_SECONDS if trading else CLOSED_SECONDS)
+
+
+def should_be_open(now: float) -> bool:
+    """Whether the exchange opened some minutes ago, if it keeps to its calendar."""
+    moment = aware(now)
+    day = trading_day(moment.astimezone(NEW_YORK).date())
+    return day is not None and day.open + DOUBT <= moment < day.close
+
+
+def _in_session(now: float, *, shut: bool) -> bool:
+    return not shut and session_at(aware(now)) != "closed"

@@ -1,0 +1,109 @@
+"""Snapshots by REST: many stocks in one question, and a bad ticker costs the others nothing."""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import httpx
+import structlog
+from msgspec import Raw, Struct
+
+from quotecast.errors import UpstreamError, UpstreamRefused
+from quotecast.providers.alpaca import wire
+from quotecast.providers.base import Admission
+from quotecast.providers.fetch import get_json
+
+BATCH: Final = 100
+#: An answer that is later than that comes too late for the next poll.
+ANSWER_SECONDS: Final = 7.0
+
+_BAD_REQUEST: Final = 400
+_KEYS_REFUSED: Final = frozenset({401, 403})
+
+Rows = Mapping[str, Raw]
+
+log = structlog.get_logger()
+
+
+class Poll(Struct, frozen=True):
+    """The rows of the batches that were answered, by ticker, and why the others were not."""
+
+    rows: Rows
+    failures: Sequence[UpstreamError]
+    #: Whether any batch was.
+    answered: bool
+
+    @property
+    def retry_after(self) -> float:
+        """For how many seconds the upstream asks to be left alone."""
+        return max((failure.retry_after or 0.0 for failure in self.failures), default=0.0)
+
+    @property
+    def worst_failure(self) -> UpstreamError:
+        """The failure that asks for the longest pause."""
+        return max(self.failures, key=lambda failure: failure.retry_after or 0.0)
+
+
+class Snapshots:
+    """Asks for the snapshots of stocks, over one connection's life."""
+
+    def __init__(self, client: httpx.AsyncClient, plan_feed: str, admitted: Admission) -> None:
+        self._client = client
+        self._feed = plan_feed
+        self._admitted = admitted
+        self._refused: set[str] = set()
+
+    async def poll(self, tickers: Sequence[str]) -> Poll:
+        """Asks for all of them, batch by batch at once."""
+        answers = await asyncio.gather(*(self._attempt(batch) for batch in _batches(tickers)))
+        failures = [answer for answer in answers if isinstance(answer, UpstreamError)]
+        answered = [answer for answer in answers if not isinstance(answer, UpstreamError)]
+        rows = {ticker: row for part in answered for ticker, row in part.items() if bytes(row) != b"null"}
+        return Poll(rows, failures, bool(answered) or not failures)
+
+    async def _attempt(self, tickers: Sequence[str]) -> Rows | UpstreamError:
+        try:
+            return await self._ask([ticker for ticker in tickers if ticker not in self._refused])
+        except UpstreamError as error:
+            return error
+
+    async def _ask(self, tickers: Sequence[str]) -> Rows:
+        if not tickers:
+            return {}
+        await self._admitted()
+        params = {"symbols": ",".join(tickers), "feed": self._feed}
+        try:
+            return await get_json(
+                self._client,
+                "/v2/stocks/snapshots",
+                dict[str, Raw],
+                params=params,
+                deadline_seconds=ANSWER_SECONDS,
+            )
+        except UpstreamRefused as error:
+            return await self._ask_without_bad(tickers, error)
+
+    async def _ask_without_bad(self, tickers: Sequence[str], error: UpstreamRefused) -> Rows:
+        """One malformed ticker fails the whole batch: the others are asked for again."""
+        if error.upstream_status in _KEYS_REFUSED:
+            raise UpstreamError(f"Alpaca refuses the keys or the plan: {error}") from error
+        if error.upstream_status != _BAD_REQUEST or "symbol" not in error.excerpt:
+            raise error
+        bad = wire.invalid_symbol(error.excerpt)
+        if bad is not None and bad in tickers:
+            self._refuse(bad)
+            return await self._ask([ticker for ticker in tickers if ticker != bad])
+        if len(tickers) == 1:
+            self._refuse(tickers[0])
+            return {}
+        half = len(tickers) // 2
+        return {**await self._ask(tickers[:half]), **await self._ask(tickers[half:])}
+
+    def _refuse(self, ticker: str) -> None:
+        log.warning("alpaca refuses the ticker", ticker=ticker)
+        self._refused.add(ticker)
+
+
+def _batches(tickers: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(tickers), BATCH):
+        yield tickers[start : start + BATCH]

@@ -1,0 +1,106 @@
+"""Which stocks are followed, and what is known of their companies."""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from quotecast.errors import SettingsError
+from quotecast.market.feeds import Feed
+from quotecast.market.instruments import canonical
+from quotecast.providers.reference import Stock
+
+#: The names a column goes by: ours, and those of the public list of the S&P 500's companies.
+COLUMNS: Final[Mapping[str, Sequence[str]]] = {
+    "ticker": ("ticker", "symbol"),
+    "name": ("name", "security"),
+    "sector": ("sector", "gics sector"),
+    "industry": ("industry", "gics sub-industry"),
+}
+
+
+def stocks_from(table: Sequence[Stock], override: Path | None) -> list[Stock]:
+    """The stocks of `table` and of the operator's CSV file, by ticker.
+
+    A row of the file adds a stock or replaces what it fills in of the table's. Columns are found by name,
+    in any case and order: ticker (or Symbol), which alone is required, name (Security), sector (GICS
+    Sector), industry (GICS Sub-Industry); others are ignored. Raises SettingsError, with the line's number.
+    """
+    stocks = {stock.ticker: stock for stock in table}
+    for row in _rows(override) if override else ():
+        stocks[row.ticker] = row.applied_to(stocks.get(row.ticker))
+    return [stocks[ticker] for ticker in sorted(stocks)]
+
+
+class _Row(Struct, frozen=True):
+    ticker: str
+    name: str = ""
+    sector: str = ""
+    industry: str = ""
+
+    def applied_to(self, stock: Stock | None) -> Stock:
+        if stock is None:
+            return Stock(
+                ticker=self.ticker,
+                name=self.name or self.ticker,
+                exchange="",
+                sector=self.sector or "Other",
+                industry=self.industry or "Other",
+                shares=0,
+                price=0.0,
+            )
+        return replace(
+            stock,
+            name=self.name or stock.name,
+            sector=self.sector or stock.sector,
+            industry=self.industry or stock.industry,
+        )
+
+
+def _rows(path: Path) -> Iterator[_Row]:
+    lines = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
+    try:
+        columns = _columns(next(lines, []), path)
+        for cells in lines:
+            if any(cell.strip() for cell in cells):
+                yield _row(cells, columns, f"{path.name}:{lines.line_num}")
+    except csv.Error as error:
+        raise SettingsError(f"{path.name}:{lines.line_num}: {error}") from error
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise SettingsError(f"{path.name} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise SettingsError(f"{path.name}:{line}: not in UTF-8") from error
+
+
+def _columns(header: Sequence[str], path: Path) -> Mapping[str, int]:
+    """Where each column stands."""
+    names = [name.strip().lower() for name in header]
+    found = {
+        column: names.index(name)
+        for column, known in COLUMNS.items()
+        for name in reversed(known)
+        if name in names
+    }
+    if "ticker" not in found:
+        raise SettingsError(f"{path.name}:1: no column is called ticker or Symbol")
+    return found
+
+
+def _row(cells: Sequence[str], columns: Mapping[str, int], place: str) -> _Row:
+    if len(cells) <= max(columns.values()):
+        raise SettingsError(f"{place}: only {len(cells)} columns")
+    values = {column: cells[position].strip() for column, position in columns.items()}
+    ticker = canonical(Feed.STOCKS, values["ticker"])
+    if ticker is None:
+        raise SettingsError(f"{place}: {values['ticker']!r} is no ticker")
+    return _Row(**values | {"ticker": ticker})

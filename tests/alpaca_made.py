@@ -1,0 +1,66 @@
+"""Snapshots and messages of Alpaca, and boards that took them."""
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from quotecast.market.quotes import StockQuote
+from quotecast.providers.alpaca.board import Board
+from quotecast.providers.reference import Stock
+
+AAPL = Stock("AAPL", "Apple Inc.", "NASDAQ", "Information Technology", "Hardware", 14_840_000_000, 270.0)
+BRK = Stock("BRK.B", "Berkshire", "NYSE", "", "", 1_000_000, 480.0)
+
+#: Thursday the 19th is a trading day like those around it; the 26th is Thanksgiving, the 27th a half day.
+DAY = "2026-11-19T05:00:00Z"
+DAY_BEFORE = "2026-11-18T05:00:00Z"
+
+
+def at(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
+
+
+NOON = at("2026-11-19T12:00:00-05:00")
+
+SNAPSHOT: dict[str, Any] = {
+    "latestTrade": {"t": "2026-11-19T16:59:58.123456789Z", "x": "V", "p": 231.4, "c": ["@"], "z": "C"},
+    "latestQuote": {"t": "2026-11-19T16:59:59Z", "ap": 231.5, "bp": 231.3},
+    "minuteBar": {"t": "2026-11-19T16:59:00Z", "o": 231.2, "h": 231.5, "l": 231.1, "c": 231.4, "v": 900},
+    "dailyBar": {"t": DAY, "o": 229, "h": 232.0, "l": 228.5, "c": 231.4, "v": 812345, "n": 9012, "vw": 230.4},
+    "prevDailyBar": {"t": DAY_BEFORE, "o": 228.0, "h": 230.0, "l": 227.0, "c": 229.1, "v": 790000},
+}  # fmt: skip
+
+
+def snapshot(**changes: Any) -> dict[str, Any]:
+    """The snapshot with parts changed in part, or replaced by None."""
+    return SNAPSHOT | {
+        part: None if change is None else SNAPSHOT[part] | change for part, change in changes.items()
+    }
+
+
+def answer(row: Any, ticker: str = "AAPL") -> bytes:
+    return msgspec.json.encode({ticker: row})
+
+
+def frame(*messages: Any) -> bytes:
+    return msgspec.json.encode(messages)
+
+
+def played(*messages: bytes, received: float = NOON) -> StockQuote:
+    """The quote of AAPL after the messages."""
+    board = Board([AAPL])
+    board.read(messages, received)
+    [quote] = board.quotes()
+    return quote
+
+
+def board_with(row: Any = SNAPSHOT, received: float = NOON) -> Board:
+    board = Board([AAPL, BRK])
+    board.read([answer(row)], received)
+    return board
+
+
+def told(board: Board) -> StockQuote:
+    [quote] = board.quotes()
+    return quote

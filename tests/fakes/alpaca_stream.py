@@ -1,0 +1,278 @@
+"""A local stream of Alpaca's, version 2, with the misbehaviour a test asks for."""
+
+import argparse
+import asyncio
+import contextlib
+import itertools
+import random
+import sys
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, Literal
+
+import msgspec
+from websockets.asyncio.server import ServerConnection
+from websockets.exceptions import ConnectionClosed
+
+from fakes.http import Answer, Asked, FakeHttp, Row, running
+
+MEANINGS: Final = {
+    400: "invalid syntax",
+    401: "not authenticated",
+    402: "auth failed",
+    403: "already authenticated",
+    404: "auth timeout",
+    405: "symbol limit exceeded",
+    406: "connection limit exceeded",
+    407: "slow client",
+    408: "v2 not enabled",
+    409: "insufficient subscription",
+    410: "invalid subscribe action for this feed",
+    411: "insufficient scope",
+    500: "internal error",
+}
+#: What a subscription is of, and the type of the messages that it brings.
+KINDS: Final = {
+    "trades": "t",
+    "quotes": "q",
+    "bars": "b",
+    "updatedBars": "u",
+    "dailyBars": "d",
+    "statuses": "s",
+    "lulds": "l",
+}
+COUNTED: Final = ("trades", "quotes")
+
+
+@dataclass(eq=False)
+class Client:
+    """One connection, and what it is subscribed to."""
+
+    connection: ServerConnection
+    sets: dict[str, set[str]] = field(default_factory=lambda: {kind: set() for kind in KINDS})
+
+    def wants(self, message: Row) -> bool:
+        """Whether a message goes to the client; one of no kind that can be subscribed to goes to all."""
+        wanted = next((self.sets[name] for name, kind in KINDS.items() if kind == message.get("T")), {"*"})
+        return "*" in wanted or message.get("S") in wanted
+
+    def subscription(self) -> Row:
+        sets = {kind: sorted(symbols) for kind, symbols in self.sets.items()}
+        return {
+            "T": "subscription",
+            **sets,
+            "corrections": sets["trades"],
+            "cancelErrors": sets["trades"],
+        }
+
+
+class FakeAlpacaStream(FakeHttp):
+    """Serves inside `async with`; every attribute may be changed while it serves.
+
+    Clients that subscribed are told what `say` is given, as far as they asked for it.
+    """
+
+    def __init__(self, port: int = 0) -> None:
+        super().__init__(port)
+        self.keys = ("key", "secret")
+        #: The feeds that the plan includes.
+        self.feeds = {"iex", "test"}
+        self.symbol_limit = 30
+        self.connection_limit = 1
+        self.auth_seconds = 10.0
+        #: Instead of letting anyone in: this error, or nothing at all.
+        self.refuses: int | Literal["silently"] | None = None
+        #: Whether a subscription is answered.
+        self.acknowledges = True
+        #: What clients did.
+        self.commands: list[Row] = []
+        self.clients: set[Client] = set()
+        self.most_at_once = 0
+        self.subscriptions = 0
+        self._changed = asyncio.Condition()
+
+    def respond(self, asked: Asked) -> Answer:
+        return Answer.of({"message": f"{asked.path} not found"}, 404)
+
+    async def say(self, *messages: Row) -> None:
+        """One frame to every client, of those messages that it wants."""
+        for client in [*self.clients]:
+            if wanted := [message for message in messages if client.wants(message)]:
+                await _send(client.connection, *wanted)
+
+    async def say_raw(self, text: str) -> None:
+        for client in [*self.clients]:
+            await client.connection.send(text)
+
+    async def fail(self, code: int) -> None:
+        """The error to every client, whose connections it ends."""
+        for client in [*self.clients]:
+            await _fail(client.connection, code)
+
+    def abort(self) -> None:
+        """Cuts every connection, without a word."""
+        for client in [*self.clients]:
+            client.connection.transport.abort()
+
+    async def until_subscribed(self, times: int = 1) -> None:
+        """Waits until so many subscriptions were acknowledged since the start."""
+        async with asyncio.timeout(10), self._changed:
+            await self._changed.wait_for(lambda: self.subscriptions >= times)
+
+    async def until_left(self) -> None:
+        """Waits until no client is connected."""
+        async with asyncio.timeout(10), self._changed:
+            await self._changed.wait_for(lambda: not self.clients)
+
+    async def talk(self, connection: ServerConnection) -> None:
+        client = Client(connection)
+        with contextlib.suppress(ConnectionClosed):
+            await _send(connection, {"T": "success", "msg": "connected"})
+            if not await self._let_in(client):
+                return
+            await _send(connection, {"T": "success", "msg": "authenticated"})
+            self.clients.add(client)
+            self.most_at_once = max(self.most_at_once, len(self.clients))
+            async for command in connection:
+                await self._obey(client, command)
+        async with self._changed:
+            self.clients.discard(client)
+            self._changed.notify_all()
+
+    async def _let_in(self, client: Client) -> bool:
+        if self.refuses == "silently":
+            await client.connection.wait_closed()
+            return False
+        problem = self.refuses or await self._authenticate(client.connection) or self._no_room(client)
+        if problem:
+            await _fail(client.connection, problem)
+        return not problem
+
+    async def _authenticate(self, connection: ServerConnection) -> int | None:
+        """The error that the client's keys cause, on the handshake or in its first message."""
+        assert connection.request
+        headers = connection.request.headers
+        if "APCA-API-KEY-ID" in headers:
+            given = headers["APCA-API-KEY-ID"], headers.get("APCA-API-SECRET-KEY")
+            return None if given == self.keys else 402
+        try:
+            async with asyncio.timeout(self.auth_seconds):
+                command = _read(await connection.recv())
+        except TimeoutError:
+            return 404
+        if command.get("action") != "auth":
+            return 401 if command else 400
+        return None if (command.get("key"), command.get("secret")) == self.keys else 402
+
+    def _no_room(self, client: Client) -> int | None:
+        assert client.connection.request
+        if client.connection.request.path.removeprefix("/v2/") not in self.feeds:
+            return 409
+        return 406 if len(self.clients) >= self.connection_limit else None
+
+    async def _obey(self, client: Client, text: str | bytes) -> None:
+        command = _read(text)
+        self.commands.append(command)
+        action = command.get("action")
+        if action == "auth":
+            await _complain(client.connection, 403)
+        elif action not in {"subscribe", "unsubscribe"}:
+            await _complain(client.connection, 400)
+        else:
+            await self._change(client, command, adds=action == "subscribe")
+
+    async def _change(self, client: Client, command: Row, *, adds: bool) -> None:
+        asked = {kind: set(command.get(kind, ())) for kind in KINDS}
+        sets = {
+            kind: client.sets[kind] | asked[kind] if adds else client.sets[kind] - asked[kind]
+            for kind in KINDS
+        }
+        counted = [symbol for kind in COUNTED for symbol in sets[kind]]
+        if len(counted) > self.symbol_limit or "*" in counted:
+            await _complain(client.connection, 405)
+            return
+        client.sets = sets
+        if not self.acknowledges:
+            return
+        await _send(client.connection, client.subscription())
+        async with self._changed:
+            self.subscriptions += 1
+            self._changed.notify_all()
+
+
+def _read(text: str | bytes) -> Row:
+    try:
+        command = msgspec.json.decode(text)
+    except ValueError:
+        return {}
+    return command if isinstance(command, dict) else {}
+
+
+async def _send(connection: ServerConnection, *messages: Row) -> None:
+    await connection.send(msgspec.json.encode(messages), text=True)
+
+
+async def _complain(connection: ServerConnection, code: int) -> None:
+    await _send(connection, {"T": "error", "code": code, "msg": MEANINGS.get(code, "unknown")})
+
+
+async def _fail(connection: ServerConnection, code: int) -> None:
+    await _complain(connection, code)
+    await connection.close()
+
+
+def trade(symbol: str, price: float, time: str, *conditions: str, **more: Any) -> Row:
+    return {
+        "T": "t", "S": symbol, "i": 1, "x": "V", "p": price, "s": 100,
+        "c": list(conditions) or ["@"], "z": "C", "t": time, **more,
+    }  # fmt: skip
+
+
+def bar(symbol: str, time: str, prices: tuple[float, float, float, float], volume: int, **more: Any) -> Row:
+    opened, high, low, close = prices
+    return {
+        "T": "b", "S": symbol, "o": opened, "h": high, "l": low, "c": close, "v": volume,
+        "t": time, "n": 3, "vw": close, **more,
+    }  # fmt: skip
+
+
+async def _wander(fake: FakeAlpacaStream) -> None:
+    """Trades of whatever clients are subscribed to, every second, and their bars every minute."""
+    chance = random.Random(1)
+    prices: dict[str, float] = {}
+    for second in itertools.count(1):
+        await asyncio.sleep(1)
+        now = datetime.now(UTC)
+        for symbol in sorted({symbol for client in fake.clients for symbol in client.sets["trades"]}):
+            prices[symbol] = round(prices.get(symbol, 100.0) * (1 + chance.uniform(-0.001, 0.001)), 2)
+            await fake.say(trade(symbol, prices[symbol], _text(now)))
+        if second % 60 == 0:
+            start = _text(now.replace(second=0, microsecond=0) - timedelta(minutes=1))
+            await fake.say(*(bar(symbol, start, (price,) * 4, 100) for symbol, price in prices.items()))
+
+
+def _text(moment: datetime) -> str:
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+async def _serve(keys: tuple[str, str], port: int) -> None:
+    fake = FakeAlpacaStream(port)
+    fake.keys = keys
+    async with fake, running(_wander(fake)):
+        sys.stdout.write(f"{fake.websocket_url}/v2/iex\n")
+        sys.stdout.flush()
+        await asyncio.Event().wait()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Streams invented trades as Alpaca does, on a local port.")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--key", default="key")
+    parser.add_argument("--secret", default="secret")
+    arguments = parser.parse_args()
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(_serve((arguments.key, arguments.secret), arguments.port))
+
+
+if __name__ == "__main__":
+    main()
