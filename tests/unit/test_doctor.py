@@ -29,9 +29,9 @@ def test_a_sound_installation_passes(
     """It says what would start, and which data would be invented."""
     assert doctor.run(Settings(data_dir=tmp_path, port=free_port, crypto=("coinbase",), doviz="none")) == 0
     said = capsys.readouterr().out
-    assert "stocks from simulator (simulated)" in said
-    assert "crypto from coinbase (real)" in said
-    assert "doviz from none (off: its routes answer 503)" in said
+    assert "        stocks     simulated\n" in said
+    assert "        crypto     live from coinbase\n" in said
+    assert "        doviz      off\n" in said
     assert f"ok      data folder: {tmp_path} can be written" in said
     assert f"ok      port: {free_port} on 127.0.0.1 is free" in said
     assert "ok      postgres: embedded, PostgreSQL 18." in said

@@ -44,7 +44,7 @@ class Upstream:
                 if not self.is_mute:
                     yield LIFE
                     continue
-                while self.is_mute:
+                while self.is_mute:  # noqa: ASYNC110 - a plain attribute that tests set
                     await asyncio.sleep(PATIENCE / 50)
                 raise UpstreamError(f"{self.name} was silent")
             raise UpstreamError(f"{self.name} went away")

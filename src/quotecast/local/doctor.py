@@ -10,19 +10,18 @@ from importlib.metadata import version
 from typing import Final
 
 from quotecast.errors import QuotecastError, SettingsError
-from quotecast.local import folder, ports, postgres, probes, terminal, valkey
+from quotecast.local import folder, live, ports, postgres, probes, terminal, valkey
 from quotecast.settings import Settings, load, names
 
 _SECRET: Final = re.compile(r"(SECRET|PASSWORD|TOKEN|KEY)$")
 #: A URL's password, before the host or among the options.
 _PASSWORD: Final = re.compile(r"(://[^:@/]*:).*(?=@)|(?<=password=)[^&]*")
-_KIND: Final = {"simulator": "simulated", "replay": "recorded", "none": "off: its routes answer 503"}
 
 
 def run(settings: Settings) -> int:
     """Prints its findings; answers 0 if `up` would work, else 1."""
     terminal.say(f"quotecast {version('quotecast')}, Python {platform.python_version()}, {settings.mode}")
-    for line in [*_set(os.environ), *_providers(settings)]:
+    for line in [*_set(os.environ), *live.introduction(settings)]:
         terminal.say(f"        {line}")
     checks = [
         _check("data folder", lambda: _data(settings)),
@@ -46,12 +45,6 @@ def _set(environment: Mapping[str, str]) -> Iterator[str]:
         yield f"{name}={masked(name, environment[name])}"
     if not found:
         yield "No setting is set: every one has its default."
-
-
-def _providers(settings: Settings) -> Iterator[str]:
-    for group in ("stocks", "crypto", "doviz"):
-        provider: str = getattr(settings, group)
-        yield f"{group} from {provider} ({_KIND.get(provider, 'real')})"
 
 
 def _check(name: str, finding: Callable[[], str]) -> bool:

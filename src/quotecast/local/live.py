@@ -1,4 +1,4 @@
-"""`quotecast up --live`: real upstreams wherever one needs no key, or its key is there."""
+"""Which groups are live: as `quotecast up --live` chooses, and as the settings say."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -57,7 +57,7 @@ def _state(settings: Settings, group: str) -> str:
             return "recorded"
         case "none" if group in _KEYED:
             needed = " and ".join(_variable(key) for key in _KEYED[group].keys)
-            return f"off; {_KEYED[group].provider} feeds it once {needed} are set"
+            return f"off; {_KEYED[group].provider} needs {needed}"
         case "none":
             return "off"
         case _:

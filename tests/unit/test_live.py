@@ -1,0 +1,79 @@
+"""Which providers `up --live` chooses, and what is said of them."""
+
+import pytest
+
+from quotecast.errors import SettingsError
+from quotecast.local import live
+from quotecast.providers import plugins
+from quotecast.settings import Settings, load
+
+
+def chosen(**environment: str) -> Settings:
+    given = {f"QUOTECAST_{name}": value for name, value in environment.items()}
+    return live.chosen(load(given), given)
+
+
+def test_what_needs_no_key_is_live() -> None:
+    """The rest is off, not invented: real and simulated groups are not mixed unasked."""
+    assert live.introduction(chosen()) == [
+        "stocks     off; alpaca needs QUOTECAST_ALPACA_KEY and QUOTECAST_ALPACA_SECRET",
+        "crypto     live from binance, then coinbase, then kraken",
+        "doviz      live from truncgil",
+        "financials off; finnhub needs QUOTECAST_FINNHUB_KEY",
+    ]
+
+
+def test_a_key_brings_its_group() -> None:
+    """Both halves of it, where it has two."""
+    keyed = chosen(ALPACA_KEY="id", ALPACA_SECRET="secret", FINNHUB_KEY="key")
+    assert (keyed.stocks, keyed.financials) == ("alpaca", "finnhub")
+    assert chosen(ALPACA_KEY="id").stocks == "none"
+
+
+def test_what_was_chosen_by_hand_stays() -> None:
+    """Also where that is simulated."""
+    mixed = chosen(STOCKS="simulator", CRYPTO="kraken", DOVIZ="none")
+    assert live.introduction(mixed)[:3] == [
+        "stocks     simulated",
+        "crypto     live from kraken",
+        "doviz      off",
+    ]
+    assert live.environment_of(mixed) == {
+        "QUOTECAST_STOCKS": "simulator",
+        "QUOTECAST_CRYPTO": "kraken",
+        "QUOTECAST_DOVIZ": "none",
+        "QUOTECAST_FINANCIALS": "none",
+    }
+
+
+def test_the_choice_reaches_other_processes() -> None:
+    """What is told to them is read as what was chosen."""
+    first = chosen()
+    again = load(live.environment_of(first))
+    assert [getattr(again, group) for group in ("stocks", "crypto", "doviz", "financials")] == [
+        getattr(first, group) for group in ("stocks", "crypto", "doviz", "financials")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "said"),
+    [
+        ("STOCKS", "alpacca", "there is no provider 'alpacca'; did you mean alpaca?"),
+        ("CRYPTO", "binance,xyz", "there is no provider 'xyz': one of simulator, binance"),
+        ("CRYPTO", "", "name a provider, or none"),
+        ("CRYPTO", "binance,simulator", "simulator cannot share a feed with others"),
+        ("DOVIZ", "binance", "there is no provider 'binance'"),
+    ],
+)
+def test_an_unknown_provider_is_named(variable: str, value: str, said: str) -> None:
+    with pytest.raises(SettingsError, match=f"QUOTECAST_{variable}: .*") as caught:
+        load({f"QUOTECAST_{variable}": value})
+    assert said in str(caught.value)
+
+
+def test_a_package_may_add_a_provider(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then its name is known, and settings that begin with it are its own."""
+    monkeypatch.setattr(plugins, "names", lambda: ["acme"])
+    assert load({"QUOTECAST_STOCKS": "acme", "QUOTECAST_ACME_KEY": "x"}).stocks == "acme"
+    with pytest.raises(SettingsError, match="QUOTECAST_ACNE_KEY: there is no such setting"):
+        load({"QUOTECAST_ACNE_KEY": "x"})
