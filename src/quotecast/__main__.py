@@ -1,4 +1,4 @@
-"""The command line: `quotecast up | api | ingest | migrate | users | doctor`."""
+"""The command line: `quotecast up | api | ingest | migrate | record | users | doctor`."""
 
 import argparse
 import importlib
@@ -17,9 +17,12 @@ _COMMANDS: Final = {
     "api": ("quotecast.api.main:run", "run one API worker; several may share the port"),
     "ingest": ("quotecast.ingest.main:run", "run one ingest: upstreams to the bus"),
     "migrate": ("quotecast.local.migrate:run", "bring the database's tables up to date"),
+    "record": ("quotecast.ingest.record:run", "write what an upstream sends, to be played by `replay`"),
     "users": ("quotecast.local.users:run", "list, disable or delete users, or reset their passwords"),
     "doctor": ("quotecast.local.doctor:run", "say what `up` would do and whether it would work"),
 }
+
+_WITH_ARGUMENTS: Final = {"quotecast.local.users:run", "quotecast.ingest.record:run"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,7 +42,7 @@ def _run(given: argparse.Namespace) -> int:
     values = settings.load()
     module, function = given.entry.split(":")
     command = getattr(importlib.import_module(module), function)
-    code: int = command(values, given) if "action" in given else command(values)
+    code: int = command(values, given) if given.entry in _WITH_ARGUMENTS else command(values)
     return code
 
 
@@ -56,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
         command.set_defaults(entry=entry)
     _add_variants(commands.choices)
     _add_actions(commands.choices["users"])
+    _add_recording(commands.choices["record"])
     return parser
 
 
@@ -97,6 +101,14 @@ def _add_actions(command: argparse.ArgumentParser) -> None:
             action.add_argument("email", metavar="EMAIL")
         if name == "delete":
             action.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def _add_recording(command: argparse.ArgumentParser) -> None:
+    command.add_argument("provider", metavar="PROVIDER", help="an upstream of crypto quotes, such as binance")
+    command.add_argument("file", metavar="FILE", help="where to write; must not be there yet")
+    command.add_argument(
+        "--seconds", type=float, default=60.0, metavar="N", help="for how long; a minute by default"
+    )
 
 
 if __name__ == "__main__":

@@ -224,7 +224,7 @@ async def test_malformed_messages_are_passed_over(fake: FakeCoinbase) -> None:
 async def test_message_over_the_bound_ends_the_connection(fake: FakeCoinbase) -> None:
     """No upstream fills our memory."""
     fake.script = [Said('{"type":"new","x":"' + "x" * 2_000_000 + '"}')]
-    assert "too big" in str(await failure(provider(fake)))
+    assert "code 1009" in str(await failure(provider(fake)))
 
 
 async def test_burst_is_one_update_with_the_newest_quotes(fake: FakeCoinbase) -> None:

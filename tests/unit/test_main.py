@@ -9,10 +9,10 @@ import pytest
 from quotecast import __main__
 from quotecast.errors import QuotecastError
 
-COMMANDS = ["up", "api", "ingest", "migrate", "users", "doctor"]
+COMMANDS = ["up", "api", "ingest", "migrate", "record", "users", "doctor"]
 
 #: What a command cannot do without.
-ACTIONS = {"users": ["list"]}
+ACTIONS = {"users": ["list"], "record": ["binance", "recording.ndjson"]}
 
 
 @pytest.fixture

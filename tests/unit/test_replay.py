@@ -122,13 +122,25 @@ async def test_refused_tickers_are_counted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "bad",
-    ["{}", "x {}", f"{START}", f"{START} {{", f"{START} []", 'nan {"type":"new"}', '1e99 {"type":"new"}'],
+    ["{}", "x {}", f"{START}", f"{START} {{", 'nan {"type":"new"}', '1e99 {"type":"new"}'],
 )
 async def test_malformed_line_is_named(tmp_path: Path, bad: str) -> None:
     """The error tells which line of which file."""
     path = recording(tmp_path, line(0, "100"), "", bad)
     with pytest.raises(UpstreamError, match=r"recording\.ndjson:3 is no recorded message"):
         await play(path, 2)
+
+
+async def test_a_heading_says_whose_messages_follow(tmp_path: Path) -> None:
+    """Each upstream's own decoding; a recording of one that nobody here can read is refused."""
+    ticker = '{"stream":"btcusdt@ticker","data":{"e":"24hrTicker","E":1795118400000,"s":"BTCUSDT","c":"100"}}'
+    path = recording(tmp_path, "# binance", f"{START} {ticker}")
+    [(_, update)] = await play(path, 1)
+    assert [(quote.key, quote.provider) for quote in update.quotes if isinstance(quote, CryptoQuote)] == [
+        ("BTC/USDT", "binance")
+    ]
+    with pytest.raises(UpstreamError, match="is a recording of 'acme', which cannot be played"):
+        await play(recording(tmp_path, "# acme", f"{START} {ticker}"), 1)
 
 
 async def test_recording_without_messages_is_an_error(tmp_path: Path) -> None:

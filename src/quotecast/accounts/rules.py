@@ -42,6 +42,7 @@ def password(text: str, least: int = MIN_PASSWORD) -> str:
     # A character is composed of four at most: what is cut off here was too long in any case.
     chosen = composed(text[: 4 * MAX_PASSWORD + 1])
     _check_length("password", chosen, least, MAX_PASSWORD)
+    _check_unicode("password", chosen)
     return chosen
 
 
@@ -55,3 +56,10 @@ def _check_length(field: str, text: str, least: int, most: int) -> None:
 def _check_characters(field: str, text: str) -> None:
     if any(unicodedata.category(character) == "Cc" for character in text):
         raise InvalidValue(field, "No control characters")
+    _check_unicode(field, text)
+
+
+def _check_unicode(field: str, text: str) -> None:
+    # What of a command line or an input is no text in UTF-8, Python hands on as lone surrogates.
+    if any(unicodedata.category(character) == "Cs" for character in text):
+        raise InvalidValue(field, "Not UTF-8")

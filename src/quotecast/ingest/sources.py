@@ -29,6 +29,11 @@ def documents(settings: Settings) -> list[Source]:
     return [news_of(news, Feed.STOCKS), assets_of(SimulatorAssets(), Feed.STOCKS)]
 
 
+def crypto_provider(name: str, settings: Settings) -> QuoteProvider:
+    """One provider of crypto quotes."""
+    return _provider(name, Feed.CRYPTO, settings)
+
+
 def _provider(name: str, feed: Feed, settings: Settings) -> QuoteProvider:
     match name:
         case "coinbase":

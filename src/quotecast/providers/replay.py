@@ -2,19 +2,20 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
+import msgspec
 from msgspec import Struct
 
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.base import Update
-from quotecast.providers.coinbase import wire
-from quotecast.providers.coinbase.tickers import Tickers
+from quotecast.providers.binance.tickers import Tickers as BinanceTickers
+from quotecast.providers.coinbase.tickers import Tickers as CoinbaseTickers
 
 #: Messages played within the same such step make one update.
 STEP_SECONDS: Final = 0.01
@@ -22,15 +23,34 @@ STEP_SECONDS: Final = 0.01
 BEAT_SECONDS: Final = 1.0
 #: The last instant that a timestamp can name.
 LATEST: Final = 253_402_300_799.0
+#: A line that says whose messages follow, such as `# binance`.
+HEADING: Final = b"# "
+
+
+class Reader(Protocol):
+    """The decoding that a live feed takes, from messages to quotes."""
+
+    def read(self, messages: Iterable[bytes], received: float, /) -> Sequence[CryptoQuote]:
+        """The newest quote of each pair that changes with messages received at that Unix time."""
+        ...
+
+    def statistics(self) -> Mapping[str, int]:
+        """How many messages were refused since the start, by reason."""
+        ...
+
+
+#: Whose recordings can be played; one without a heading is Coinbase's.
+READERS: Final[Mapping[str, Callable[[], Reader]]] = {"coinbase": CoinbaseTickers, "binance": BinanceTickers}
 
 
 class ReplayProvider:
-    """Plays a recording of Coinbase Exchange's feed through the decoding that the live feed takes.
+    """Plays a recording of an upstream's feed through the decoding that the live feed takes.
 
-    Each line of the file is `<unix receive time> <JSON>`; the gaps between the times, divided by
-    `speed`, are kept. Quotes name Coinbase as their provider and bear the times of then; those jump
-    back when a `loop` starts over. `simulated` is true because it tells clients that the quotes are
-    not of the market as it is now, and that holds for real quotes of another day as for invented ones.
+    Each line of the file is `<unix receive time> <JSON>`, after a heading that names the upstream; the gaps
+    between the times, divided by `speed`, are kept. Quotes name the upstream as their provider and bear the
+    times of then; those jump back when a `loop` starts over. `simulated` is true because it tells clients
+    that the quotes are not of the market as it is now, and that holds for real quotes of another day as for
+    invented ones.
     """
 
     name = "replay"
@@ -54,11 +74,11 @@ class ReplayProvider:
         self._loop = loop
         self._clock = clock
         self._sleep = sleep
-        self._tickers = Tickers()
+        self._reader: Reader = CoinbaseTickers()
 
     def statistics(self) -> Mapping[str, int]:
-        """How many messages were refused since the start, by reason."""
-        return dict(self._tickers.refused)
+        """How many messages were refused in this round, by reason."""
+        return self._reader.statistics()
 
     async def updates(self) -> AsyncGenerator[Update, None]:
         """Plays to the end, which is no error: then it starts over or goes on with empty updates.
@@ -83,7 +103,7 @@ class ReplayProvider:
 
     def _steps(self) -> Iterator[tuple[float, Update]]:
         """The updates of one round, each with the seconds after its start at which it is due."""
-        self._tickers.keep_only(())
+        self._reader = _reader(self._path)
         lines = _lines(self._path)
         first = next(lines, None)
         if first is None:
@@ -95,17 +115,28 @@ class ReplayProvider:
             yield step * STEP_SECONDS, Update(self._quotes(group))
 
     def _quotes(self, lines: Iterable["_Line"]) -> list[CryptoQuote]:
-        tickers = (
-            self._tickers.quote(line.message, line.received)
-            for line in lines
-            if isinstance(line.message, wire.Ticker)
-        )
-        return list({quote.key: quote for quote in tickers if quote}.values())
+        quotes = (quote for line in lines for quote in self._reader.read([line.message], line.received))
+        return list({quote.key: quote for quote in quotes}.values())
 
 
 class _Line(Struct, frozen=True):
     received: float
-    message: wire.Message | None
+    message: bytes
+
+
+def _reader(path: Path) -> Reader:
+    """The decoding of whoever the recording is of. Raises UpstreamError for one that nobody here can read."""
+    try:
+        with path.open("rb") as file:
+            first = file.readline()
+    except OSError as error:
+        raise UpstreamError(f"{path.name} cannot be read: {error.strerror}") from error
+    name = first.removeprefix(HEADING).decode(errors="replace").strip()
+    if not first.startswith(HEADING):
+        name = "coinbase"
+    if name not in READERS:
+        raise UpstreamError(f"{path.name} is a recording of {name!r}, which cannot be played")
+    return READERS[name]()
 
 
 def _lines(path: Path) -> Iterator[_Line]:
@@ -113,7 +144,7 @@ def _lines(path: Path) -> Iterator[_Line]:
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
-                if line.strip():
+                if line.strip() and not line.startswith(HEADING):
                     yield _line(f"{path.name}:{number}", line)
     except OSError as error:
         raise UpstreamError(f"{path.name} cannot be read: {error.strerror}") from error
@@ -123,9 +154,9 @@ def _line(place: str, line: bytes) -> _Line:
     time_text, _, message = line.partition(b" ")
     try:
         received = float(time_text)
-        decoded = wire.decode(message)
-    except ValueError as error:
+        msgspec.json.decode(message)
+    except (ValueError, RecursionError) as error:
         raise UpstreamError(f"{place} is no recorded message: {error}") from error
     if not 0 <= received <= LATEST:
         raise UpstreamError(f"{place} is no recorded message: no such time")
-    return _Line(received, decoded)
+    return _Line(received, message.strip())

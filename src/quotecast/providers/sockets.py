@@ -10,6 +10,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketExce
 
 from quotecast.errors import UpstreamError
 from quotecast.providers.fetch import retry_seconds, user_agent
+from quotecast.providers.recording import keep
 
 MAX_MESSAGE_BYTES: Final = 1024 * 1024
 #: So many messages may wait unread before the connection stops reading, and go into one update.
@@ -50,6 +51,7 @@ async def receive(connection: ClientConnection, seconds: float, name: str) -> li
         async with asyncio.timeout(0):
             while len(messages) < MAX_WAITING:
                 messages.append(await connection.recv(decode=False))
+    keep(messages)
     return messages
 
 
@@ -65,6 +67,9 @@ def speaking(name: str) -> Iterator[None]:
             retry_after=retry_seconds(response.headers.get("Retry-After")),
         ) from None
     except ConnectionClosed as error:
-        raise UpstreamError(f"{name} closed the connection: {error}") from error
+        # Not the reason that it gave: it might repeat what it was sent.
+        close = error.rcvd or error.sent
+        code = f"code {close.code}" if close else "no close frame"
+        raise UpstreamError(f"{name} closed the connection: {code}") from None
     except (OSError, WebSocketException) as error:
         raise UpstreamError(f"{name} cannot be reached: {type(error).__name__}") from error

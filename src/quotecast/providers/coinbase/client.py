@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, TypeVar
 
@@ -11,11 +11,11 @@ from websockets.asyncio.client import ClientConnection
 
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
-from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.base import Update
 from quotecast.providers.coinbase import wire
-from quotecast.providers.coinbase.tickers import Tickers
+from quotecast.providers.coinbase.tickers import Tickers, complaint
 from quotecast.providers.fetch import get_json, open_client
+from quotecast.providers.recording import keep
 from quotecast.providers.sockets import dial, receive, speaking
 
 #: The upstream hangs up on a client that has not subscribed by then; it gets as long for its answer.
@@ -57,7 +57,7 @@ class CoinbaseProvider:
 
     def statistics(self) -> Mapping[str, int]:
         """How many messages were refused since the start, by reason."""
-        return dict(self._tickers.refused)
+        return self._tickers.statistics()
 
     async def updates(self) -> AsyncGenerator[Update, None]:
         """One connection's life, as QuoteProvider promises; REST may fail when the products are known."""
@@ -67,10 +67,11 @@ class CoinbaseProvider:
         with speaking("Coinbase"):
             async with dial(self._websocket_url) as connection:
                 messages = await _subscribe(connection, products)
-                yield Update(self._quotes(messages), removed)
+                keep(messages)
+                yield Update(self._tickers.read(messages, self._clock()), removed)
                 while True:
                     messages = await receive(connection, self.silence_seconds, "Coinbase")
-                    yield Update(self._quotes(messages))
+                    yield Update(self._tickers.read(messages, self._clock()))
 
     async def _look_around(self) -> None:
         """Learns products and names; what cannot be had stays as it was on the connection before."""
@@ -104,24 +105,6 @@ class CoinbaseProvider:
             raise UpstreamError("Coinbase trades none of the products")
         return chosen
 
-    def _quotes(self, messages: Iterable[bytes]) -> list[CryptoQuote]:
-        """The newest quote of each pair that `messages` bring. Raises UpstreamError on an error message."""
-        received = self._clock()
-        quotes = (self._tickers.quote(ticker, received) for ticker in self._read(messages))
-        return list({quote.key: quote for quote in quotes if quote}.values())
-
-    def _read(self, messages: Iterable[bytes]) -> Iterator[wire.Ticker]:
-        for raw in messages:
-            try:
-                message = wire.decode(raw)
-            except ValueError:
-                self._tickers.refuse("malformed")
-                continue
-            if isinstance(message, wire.Failure):
-                raise _complaint(message)
-            if isinstance(message, wire.Ticker):
-                yield message
-
 
 async def _subscribe(connection: ClientConnection, products: Sequence[str]) -> list[bytes]:
     """Subscribes, and returns all messages up to the last answer: tickers come between the answers."""
@@ -150,7 +133,7 @@ async def _until_answer(connection: ClientConnection) -> list[bytes]:
         with suppress(ValueError):
             answer = wire.decode(messages[-1])
             if isinstance(answer, wire.Failure):
-                raise _complaint(answer)
+                raise complaint(answer)
             if isinstance(answer, wire.Subscriptions):
                 return messages
 
@@ -161,7 +144,3 @@ async def _attempt(request: Awaitable[T]) -> T | UpstreamError:
     except UpstreamError as error:
         log.warning("coinbase answers REST badly", problem=str(error))
         return error
-
-
-def _complaint(failure: wire.Failure) -> UpstreamError:
-    return UpstreamError(f"Coinbase: {failure.message}: {failure.reason}")

@@ -1,11 +1,12 @@
 """From tickers to quotes that can be believed."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
+from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical
 from quotecast.market.quotes import CryptoQuote
-from quotecast.providers.coinbase.wire import Ticker
+from quotecast.providers.coinbase import wire
 from quotecast.providers.judgement import Judge
 from quotecast.providers.reference import asset_name
 
@@ -23,6 +24,10 @@ class Tickers:
         #: How many messages were refused, by reason.
         self.refused = self._judge.refused
 
+    def statistics(self) -> Mapping[str, int]:
+        """How many messages were refused since the start, by reason."""
+        return dict(self.refused)
+
     def refuse(self, reason: str) -> None:
         """Counts a message that is no ticker at all."""
         self._judge.refuse(reason)
@@ -35,7 +40,7 @@ class Tickers:
         """Forgets every pair not among `pairs`; the pairs that were known and are gone, sorted."""
         return self._judge.keep_only(pairs)
 
-    def quote(self, ticker: Ticker, received: float) -> CryptoQuote | None:
+    def quote(self, ticker: wire.Ticker, received: float) -> CryptoQuote | None:
         """The quote that `ticker`, received at that Unix time, makes; None when it is refused."""
         pair = canonical(Feed.CRYPTO, ticker.product_id)
         quote = ticker.to_quote(pair, self._name(pair.partition("/")[0]), received) if pair else None
@@ -45,5 +50,30 @@ class Tickers:
         believed = self._judge.accepts(quote.key, quote.price, received, ticker.sequence)
         return quote if believed else None
 
+    def read(self, messages: Iterable[bytes], received: float) -> list[CryptoQuote]:
+        """The newest quote of each pair that messages of the feed, received at that time, bring.
+
+        Raises UpstreamError on a complaint.
+        """
+        quotes = (self.quote(ticker, received) for ticker in self._decoded(messages))
+        return list({quote.key: quote for quote in quotes if quote}.values())
+
+    def _decoded(self, messages: Iterable[bytes]) -> Iterator[wire.Ticker]:
+        for raw in messages:
+            try:
+                message = wire.decode(raw)
+            except ValueError:
+                self.refuse("malformed")
+                continue
+            if isinstance(message, wire.Failure):
+                raise complaint(message)
+            if isinstance(message, wire.Ticker):
+                yield message
+
     def _name(self, symbol: str) -> str:
         return self._names.get(symbol) or asset_name(symbol) or symbol
+
+
+def complaint(failure: wire.Failure) -> UpstreamError:
+    """What the upstream complains of, as an error."""
+    return UpstreamError(f"Coinbase: {failure.message}: {failure.reason}")

@@ -1,0 +1,1 @@
+"""Binance spot: crypto pairs and their bars, without a key."""

@@ -1,0 +1,170 @@
+"""Binance spot's quotes: all of them by REST, what moves by WebSocket."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from itertools import islice
+from typing import Final
+
+import structlog
+from msgspec import Raw
+from websockets.asyncio.client import ClientConnection
+
+from quotecast.errors import UpstreamError
+from quotecast.market.feeds import Feed
+from quotecast.providers.base import Admission, Update, unlimited
+from quotecast.providers.binance import messages, wire
+from quotecast.providers.binance.listing import best_known, listed, symbol_of, wished
+from quotecast.providers.binance.rest import Rest, served
+from quotecast.providers.binance.tickers import Tickers, heed
+from quotecast.providers.sockets import dial, receive, speaking
+
+NAME: Final = "Binance"
+#: A symbol that has something to tell every second: it shows that the connection lives.
+HEARTBEAT: Final = "BTCUSDT"
+#: What one connection may carry; one of the streams is the heartbeat.
+MAX_STREAMS: Final = 1024
+STREAMS_PER_SUBSCRIBE: Final = 100
+#: The upstream hangs up on who sends more than five messages in a second.
+SUBSCRIBE_PAUSE_SECONDS: Final = 0.3
+ANSWER_SECONDS: Final = 10.0
+#: The upstream ends a connection after 24 hours; each new one is to find a new listing.
+LIFE_SECONDS: Final = 23.5 * 3600
+LISTING_SECONDS: Final = 23.0 * 3600
+
+#: Without these limits the answer is several times as long.
+_LISTING: Final = {"permissions": "SPOT", "showPermissionSets": "false", "symbolStatus": "TRADING"}
+
+log = structlog.get_logger()
+
+
+class BinanceProvider:
+    """Live quotes of Binance spot; `change` is over the last 24 hours.
+
+    It follows `pairs`, in any spelling, or, when none are named, those quoted in USDT of well-known assets
+    and of the greatest turnover. `silence_seconds` rests on a ticker that comes every second.
+    """
+
+    name = "binance"
+    feed = Feed.CRYPTO
+    simulated = False
+    delay_seconds = 0.0
+    always_open = True
+
+    def __init__(
+        self,
+        url: str,
+        websocket_url: str,
+        pairs: Sequence[str] = (),
+        *,
+        admitted: Admission = unlimited,
+        clock: Callable[[], float] = time.time,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self.silence_seconds = 10.0
+        self._rest = Rest(url, admitted, clock)
+        self._websocket_url = websocket_url
+        self._wanted = tuple(dict.fromkeys(map(symbol_of, pairs)))
+        self._clock = clock
+        self._sleep = sleep
+        self._followed: Mapping[str, str] = {}
+        self._chosen_at = 0.0
+        self._tickers = Tickers()
+
+    def statistics(self) -> Mapping[str, int]:
+        """How many messages, rows and fields were refused since the start, by reason."""
+        return self._tickers.statistics()
+
+    async def updates(self) -> AsyncGenerator[Update, None]:
+        """One connection's life, as QuoteProvider promises; it ends before the upstream would end it."""
+        await self._look_around()
+        removed = self._tickers.follow(self._followed)
+        with speaking(NAME), served():
+            async with dial(f"{self._websocket_url}/stream") as connection:
+                ends = self._clock() + LIFE_SECONDS
+                await self._subscribe(connection)
+                # Only now, so that no change falls between the two.
+                yield await self._whole(removed)
+                while self._clock() < ends:
+                    frames = await receive(connection, self.silence_seconds, NAME)
+                    yield Update(self._tickers.read(frames, self._clock()))
+        raise UpstreamError("Binance's connection is old, and made anew", retry_after=0.0)
+
+    async def _look_around(self) -> None:
+        """Chooses what to follow, once a day; what was chosen before serves when that fails."""
+        if self._followed and self._clock() - self._chosen_at < LISTING_SECONDS:
+            return
+        try:
+            self._followed = await self._choose()
+            self._chosen_at = self._clock()
+        except UpstreamError as error:
+            if not self._followed:
+                raise
+            _bear(error)
+
+    async def _choose(self) -> Mapping[str, str]:
+        """Pairs by symbol. Raises UpstreamError when none of those wanted trade."""
+        answer = await self._rest.get("/api/v3/exchangeInfo", wire.ExchangeInfo, _LISTING)
+        listing = listed(answer.symbols)
+        if self._wanted:
+            chosen = wished(listing, self._wanted)
+            for symbol in set(self._wanted) - chosen.keys():
+                log.warning("binance does not trade the pair", symbol=symbol)
+        else:
+            chosen = best_known(listing, await self._rows())
+        if not chosen:
+            raise UpstreamError("Binance trades none of the pairs")
+        if len(chosen) >= MAX_STREAMS:
+            log.warning("more pairs than one connection carries", pairs=len(chosen), followed=MAX_STREAMS - 1)
+        return dict(islice(chosen.items(), MAX_STREAMS - 1))
+
+    async def _rows(self) -> list[Raw]:
+        return await self._rest.get("/api/v3/ticker/24hr", list[Raw])
+
+    async def _whole(self, removed: Sequence[str]) -> Update:
+        """All there is; what was known before serves when REST fails."""
+        try:
+            self._tickers.take(await self._rows(), self._clock())
+        except UpstreamError as error:
+            if not self._tickers.quotes():
+                raise
+            _bear(error)
+            return Update(removed=removed)
+        quotes = self._tickers.quotes()
+        return Update(quotes, removed, complete=bool(quotes))
+
+    async def _subscribe(self, connection: ClientConnection) -> None:
+        """Asks for all streams, a part at a time. What comes meanwhile is older than what REST will tell."""
+        symbols = list(dict.fromkeys([*self._followed, HEARTBEAT]))
+        for number, start in enumerate(range(0, len(symbols), STREAMS_PER_SUBSCRIBE), 1):
+            if number > 1:
+                await self._sleep(SUBSCRIBE_PAUSE_SECONDS)
+            part = symbols[start : start + STREAMS_PER_SUBSCRIBE]
+            await _ask(connection, messages.subscribe(part, number))
+
+
+async def _ask(connection: ClientConnection, request: bytes) -> None:
+    """Sends a request and waits for its answer. Raises UpstreamError when that is not what was hoped for."""
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            await connection.send(request, text=True)
+            while not _answers(await connection.recv(decode=False)):
+                pass
+    except TimeoutError as error:
+        raise UpstreamError("Binance did not answer the subscription") from error
+
+
+def _answers(frame: bytes) -> bool:
+    try:
+        message = messages.decode(frame)
+    except ValueError:
+        return False
+    heed(message)
+    return isinstance(message, messages.Acknowledged)
+
+
+def _bear(error: UpstreamError) -> None:
+    """Goes on without REST, unless the upstream wants to be left alone."""
+    if error.retry_after is not None:
+        raise error
+    log.warning("binance answers REST badly", problem=str(error))

@@ -1,0 +1,98 @@
+"""Bars of Binance spot's pairs."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from msgspec import Raw
+
+from quotecast.errors import SymbolNotFound, UpstreamError, UpstreamRefused
+from quotecast.market.bars import LENGTHS, Bar, Interval, opening
+from quotecast.market.calendars import UTC_DAYS
+from quotecast.market.feeds import Feed
+from quotecast.market.instruments import canonical
+from quotecast.providers.base import Admission, unlimited
+from quotecast.providers.binance import wire
+from quotecast.providers.binance.klines import INTERVALS, Kline, bars, klines
+from quotecast.providers.binance.listing import symbol_of
+from quotecast.providers.binance.rest import Rest
+
+ROWS_PER_CALL: Final = 1000
+#: Ten thousand bars: a week of minutes, and of days more than the exchange has seen.
+MAX_CALLS: Final = 10
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class BinanceHistory:
+    """Bars of Binance spot's pairs, the newest ten thousand at most.
+
+    The upstream's own weeks begin on Monday, its days at 00:00 UTC.
+    """
+
+    name = "binance"
+
+    def __init__(
+        self, url: str, *, admitted: Admission = unlimited, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._rest = Rest(url, admitted, clock)
+        self._clock = clock
+        self._refused: Counter[str] = Counter()
+
+    def statistics(self) -> Mapping[str, int]:
+        """How many rows were refused since the start, by reason."""
+        return {reason: count for reason, count in self._refused.items() if count}
+
+    async def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
+        """See HistoryProvider; older bars are left out."""
+        pair = canonical(Feed.CRYPTO, symbol)
+        if pair is None:
+            raise SymbolNotFound
+        end = min(end - timedelta(microseconds=1), datetime.fromtimestamp(self._clock(), UTC))
+        if interval in LENGTHS:
+            start = max(start, end - (MAX_CALLS * ROWS_PER_CALL - 1) * LENGTHS[interval])
+        first, last = _opened(interval, start), _opened(interval, end)
+        if first > last:
+            return []
+        candles = await self._candles(symbol_of(pair), INTERVALS[interval], first, last)
+        return bars(candles, self._refused)
+
+    async def _candles(self, symbol: str, interval: str, first: int, last: int) -> list[Kline]:
+        """Those that opened from `first` to `last`, both milliseconds since 1970, page by page."""
+        found: list[Kline] = []
+        for _ in range(MAX_CALLS):
+            rows = await self._page(symbol, interval, first, last)
+            readable = klines(rows, self._refused)
+            page = [row for row in readable if first <= row.open_time <= last]
+            self._refused["misplaced"] += len(readable) - len(page)
+            found += page
+            newest = max((row.open_time for row in page), default=first)
+            if len(rows) < ROWS_PER_CALL or newest == last:
+                return found
+            if not page:
+                raise UpstreamError("Binance answers with other bars than asked for")
+            first = newest + 1
+        raise UpstreamError("Binance answers with more bars than there can be")
+
+    async def _page(self, symbol: str, interval: str, first: int, last: int) -> list[Raw]:
+        params = {
+            "symbol": symbol,
+            "interval": interval,
+            "startTime": str(first),
+            "endTime": str(last),
+            "limit": str(ROWS_PER_CALL),
+        }
+        try:
+            return await self._rest.get("/api/v3/klines", list[Raw], params)
+        except UpstreamRefused as error:
+            if wire.unknown_symbol(error.excerpt):
+                raise SymbolNotFound from error
+            raise
+
+
+def _opened(interval: Interval, moment: datetime) -> int:
+    """When the bar that holds a moment opened, in milliseconds since 1970."""
+    opened = opening(UTC_DAYS, interval, moment) or moment
+    return (opened - _EPOCH) // timedelta(milliseconds=1)

@@ -1,0 +1,57 @@
+"""Which of Binance's pairs to follow."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from decimal import Decimal
+from typing import Final
+
+from msgspec import Raw
+
+from quotecast.providers.binance import wire
+from quotecast.providers.reference import pairs
+from quotecast.providers.values import number
+
+#: What pairs are quoted in unless somebody wishes otherwise; volumes compare in one currency only.
+QUOTE: Final = "USDT"
+#: How many pairs are followed for their turnover, beside those of well-known assets.
+BUSIEST: Final = 200
+
+
+def listed(rows: Iterable[Raw]) -> dict[str, str]:
+    """The pairs that trade, by symbol: `BTCUSDT` is `BTC/USDT`; a row that cannot be read is passed over."""
+    found: dict[str, str] = {}
+    for raw in rows:
+        with suppress(ValueError):
+            row = wire.symbol(raw)
+            if row.tradable and row.pair:
+                found[row.symbol] = row.pair
+    return found
+
+
+def symbol_of(text: str) -> str:
+    """The upstream's symbol for a pair in any spelling: `btc-usdt` is `BTCUSDT`."""
+    return "".join(filter(str.isalnum, text.upper()))
+
+
+def wished(listing: Mapping[str, str], symbols: Sequence[str]) -> dict[str, str]:
+    """Those pairs of the wanted symbols that trade, by symbol, in the order of the wishes."""
+    return {symbol: listing[symbol] for symbol in symbols if symbol in listing}
+
+
+def best_known(listing: Mapping[str, str], rows: Iterable[Raw]) -> dict[str, str]:
+    """The pairs of well-known assets, and those of the greatest turnover, all quoted in USDT, by symbol."""
+    offered = {symbol: pair for symbol, pair in listing.items() if pair.endswith(f"/{QUOTE}")}
+    known = {f"{pair.base}/{QUOTE}" for pair in pairs()}
+    turnover = _turnover(rows)
+    by_turnover = sorted(offered, key=lambda symbol: turnover.get(symbol, Decimal()), reverse=True)
+    busiest = {symbol for symbol in by_turnover[:BUSIEST] if symbol in turnover}
+    return {symbol: pair for symbol, pair in offered.items() if pair in known or symbol in busiest}
+
+
+def _turnover(rows: Iterable[Raw]) -> dict[str, Decimal]:
+    found: dict[str, Decimal] = {}
+    for raw in rows:
+        with suppress(ValueError):
+            row = wire.row(raw)
+            found[row.symbol] = number(row.quote_volume) or Decimal()
+    return found

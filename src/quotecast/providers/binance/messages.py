@@ -1,0 +1,87 @@
+"""What is said on a Binance stream: events of the pairs, and answers to requests.
+
+Source of the format: Binance spot API documentation, "WebSocket streams".
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from quotecast.providers.binance import wire
+
+
+class Acknowledged(Struct, frozen=True):
+    """The answer to a request that was understood."""
+
+
+class Failure(Struct, frozen=True):
+    """The answer to a request that was not."""
+
+    code: int
+    text: str
+
+
+class Shutdown(Struct, frozen=True):
+    """The upstream is about to end the connection."""
+
+
+Message = wire.Statistics | Acknowledged | Failure | Shutdown
+
+
+class _Complaint(Struct, frozen=True):
+    code: int = 0
+    msg: str = ""
+
+
+class _Frame(Struct, frozen=True):
+    """Any message: an event with its stream's name about it, a bare event, or an answer."""
+
+    data: Raw = Raw()
+    e: str | None = None
+    id: Raw = Raw()
+    error: _Complaint | None = None
+    code: int | None = None
+    msg: str = ""
+
+
+class _Event(Struct, frozen=True):
+    # Not every event has a type.
+    e: str | None = None
+
+
+_frame: Final = msgspec.json.Decoder(_Frame)
+_event: Final = msgspec.json.Decoder(_Event)
+
+
+def decode(raw: bytes) -> Message | None:
+    """One message; None for one that nobody here needs, such as a `kline`.
+
+    Raises ValueError for what is no JSON, or no message of its type.
+    """
+    try:
+        return _decode(raw)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def subscribe(symbols: Iterable[str], number: int) -> bytes:
+    """The JSON that asks for the tickers of `symbols`; the answer bears the number."""
+    streams = [f"{symbol.lower()}@ticker" for symbol in symbols]
+    return msgspec.json.encode({"method": "SUBSCRIBE", "params": streams, "id": number})
+
+
+def _decode(raw: bytes) -> Message | None:
+    frame = _frame.decode(raw)
+    if frame.error is not None:
+        return Failure(frame.error.code, frame.error.msg)
+    if frame.code is not None:
+        return Failure(frame.code, frame.msg)
+    body = bytes(frame.data)
+    match _event.decode(body).e if body else frame.e:
+        case "24hrTicker":
+            return wire.event(body or raw)
+        case "serverShutdown":
+            return Shutdown()
+    return Acknowledged() if bytes(frame.id) and not body else None

@@ -1,0 +1,59 @@
+"""A local Binance with a few pairs, and the adapter that follows them."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+
+from fakes.binance import FakeBinance
+from fakes.binance_rows import listed, statistics
+from quotecast.errors import UpstreamError
+from quotecast.providers.base import Update
+from quotecast.providers.binance.client import BinanceProvider
+
+NOW = 1_795_118_400.0
+INFO = "/api/v3/exchangeInfo"
+DAY = "/api/v3/ticker/24hr"
+STREAM = "/stream"
+
+LISTING = [
+    listed("BTC"),
+    listed("ETH"),
+    listed("NEWCOIN"),
+    listed("BTC", "TRY"),
+    listed("OLD", status="BREAK"),
+    listed("币安人生"),
+]
+
+
+@contextlib.asynccontextmanager
+async def running_binance() -> AsyncIterator[FakeBinance]:
+    """Serves the listing; every price is 100."""
+    async with FakeBinance(LISTING) as fake:
+        fake.clock = lambda: NOW
+        fake.statistics = {row["symbol"]: statistics(row["symbol"]) for row in LISTING}
+        yield fake
+
+
+def provider(
+    fake: FakeBinance, *pairs: str, clock: Callable[[], float] = lambda: NOW, **other: Any
+) -> BinanceProvider:
+    return BinanceProvider(fake.url, fake.websocket_url, pairs, clock=clock, **other)
+
+
+async def first(adapter: BinanceProvider) -> Update:
+    """What a connection begins with."""
+    async with asyncio.timeout(10), aclosing(adapter.updates()) as updates:
+        return await anext(updates)
+
+
+async def failure(adapter: BinanceProvider) -> UpstreamError:
+    """How the connection ends."""
+    async with asyncio.timeout(10):
+        with pytest.raises(UpstreamError) as caught:
+            async for _ in adapter.updates():
+                pass
+    return caught.value

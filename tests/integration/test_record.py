@@ -1,0 +1,96 @@
+"""`quotecast record` against a local Coinbase, and its recordings played again."""
+
+import asyncio
+import os
+import sys
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from fakes.coinbase import FakeCoinbase, Said, recorded
+from quotecast.ingest.record import record
+from quotecast.market.quotes import CryptoQuote
+from quotecast.providers.base import QuoteProvider
+from quotecast.providers.coinbase.client import CoinbaseProvider
+from quotecast.providers.replay import ReplayProvider
+
+RECORDING = Path(__file__).parent / "recordings" / "coinbase.ndjson"
+PRODUCTS = [{"id": product} for product in ("BTC-USD", "ETH-EUR", "NEW-GBP")]
+
+
+async def last_quotes(provider: QuoteProvider) -> dict[str, tuple[float, float | None, float | None]]:
+    """Everything up to the first empty update after all pairs are known."""
+    known: dict[str, tuple[float, float | None, float | None]] = {}
+    async with aclosing(provider.updates()) as updates:
+        async for update in updates:
+            quotes = [quote for quote in update.quotes if isinstance(quote, CryptoQuote)]
+            known |= {quote.key: (quote.price, quote.bid, quote.volume) for quote in quotes}
+            if not update.quotes and len(known) == len(PRODUCTS):
+                return known
+    raise AssertionError("updates end by raising only")
+
+
+async def test_a_recording_plays_what_was_live(tmp_path: Path) -> None:
+    """The same last quotes; each line bears the time at which it came."""
+    path = tmp_path / "recording.ndjson"
+    async with FakeCoinbase(PRODUCTS) as fake:
+        fake.script = [Said(said.text) for said in recorded(RECORDING)]
+        fake.heartbeat_seconds = 0.02
+        live = await last_quotes(CoinbaseProvider(fake.url, fake.websocket_url))
+        fake.played.clear()
+        said: list[str] = []
+        with path.open("wb") as file:
+            adapter = CoinbaseProvider(fake.url, fake.websocket_url)
+            recording = asyncio.create_task(
+                record(adapter, file, 60, say=said.append, clock=lambda: 1795118400.5)
+            )
+            await asyncio.wait_for(fake.played.wait(), 20)
+            # Whatever was sent before the first heartbeats has been written by then.
+            while b'"heartbeat"' not in path.read_bytes():
+                file.flush()
+                await asyncio.sleep(0.01)
+            recording.cancel()
+            await asyncio.gather(recording, return_exceptions=True)
+    lines = path.read_bytes().splitlines()
+    assert all(line.startswith(b"1795118400.500000 {") for line in lines)
+    assert await last_quotes(ReplayProvider(path, speed=1000)) == live
+
+
+async def command(*arguments: str, **environment: str) -> tuple[int | None, str]:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "quotecast", "record", *arguments),
+        env={**os.environ, **environment},
+        stderr=asyncio.subprocess.PIPE,
+    )
+    _, said = await process.communicate()
+    return process.returncode, said.decode()
+
+
+async def test_the_command_records_and_tells_how_much(tmp_path: Path) -> None:
+    """For as long as it was told to; the file says whose messages it holds."""
+    path = tmp_path / "recording.ndjson"
+    async with FakeCoinbase(PRODUCTS) as fake:
+        fake.script = [Said(said.text) for said in recorded(RECORDING)]
+        urls = {"QUOTECAST_COINBASE_URL": fake.url, "QUOTECAST_COINBASE_WEBSOCKET_URL": fake.websocket_url}
+        code, said = await command("coinbase", str(path), "--seconds", "2", **urls)
+        assert (code, "quotes in all" in said) == (0, True)
+        assert path.read_bytes().startswith(b"# coinbase\n")
+        assert len(path.read_bytes().splitlines()) > 5
+        code, said = await command("coinbase", str(path), "--seconds", "2", **urls)
+        assert (code, "not overwritten" in said) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["acme", "new.ndjson"], "nothing to record of 'acme'"),
+        (["coinbase", "new.ndjson", "--seconds", "nan"], "--seconds: above 0"),
+        (["coinbase", "new.ndjson", "--seconds", "-1"], "--seconds: above 0"),
+        (["coinbase", "missing/new.ndjson"], "cannot be written"),
+    ],
+)
+async def test_what_cannot_be_recorded_is_said(tmp_path: Path, arguments: list[str], said: str) -> None:
+    provider, name, *options = arguments
+    code, told = await command(provider, str(tmp_path / name), *options)
+    assert (code, said in told) == (2, True)

@@ -1,0 +1,82 @@
+"""Binance's candles, and which of them can be believed."""
+
+from collections import Counter
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import Raw
+
+from quotecast.providers.binance.klines import bars, klines
+
+
+def row(minute: int, close: float = 10, /, **changes: str) -> Raw:
+    prices = {"open": str(close), "high": str(close), "low": str(close), "close": str(close), "volume": "1"}
+    return raw(
+        [minute * 60_000, *(prices | changes).values(), minute * 60_000 + 59_999, "1", 1, "1", "1", "0"]
+    )
+
+
+def raw(value: Any) -> Raw:
+    return Raw(msgspec.json.encode(value))
+
+
+def closes(*rows: Raw) -> tuple[list[float], dict[str, int]]:
+    refused: Counter[str] = Counter()
+    made = bars(klines(rows, refused), refused)
+    return [bar.close for bar in made], +refused
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"open": "NaN"},
+        {"close": "0"},
+        {"high": "9"},
+        {"low": "11"},
+        {"volume": "-1"},
+        {"high": "1e400"},
+        {"low": ""},
+    ],
+)
+def test_bar_that_cannot_be_is_left_out(bad: dict[str, str]) -> None:
+    """The others stay, and it is counted."""
+    assert closes(row(1), row(2, 10, **bad), row(3)) == ([10, 10], {"unreadable": 1})
+
+
+def test_row_that_is_no_candle_is_left_out() -> None:
+    """The others stay, and it is counted."""
+    assert closes(row(1), raw(["soon"]), raw({}), row(2)) == ([10, 10], {"malformed": 2})
+
+
+def test_bars_ascend_and_come_once() -> None:
+    """Whatever order they came in; the last to come is the newest."""
+    assert closes(row(3, 12), row(1), row(3, 13)) == ([10, 13], {})
+
+
+@pytest.mark.parametrize("at", [0, 2, 4])
+def test_close_far_from_both_neighbours_is_absurd(at: int) -> None:
+    """First, last or between them."""
+    rows = [row(minute, 1e9 if minute == at else 10) for minute in range(5)]
+    assert closes(*rows) == ([10, 10, 10, 10], {"absurd": 1})
+
+
+def test_leap_that_stays_is_a_leap_of_the_market() -> None:
+    """Markets do lose nine tenths in a minute, and what came before and after is no error."""
+    assert closes(row(1), row(2), row(3, 0.5), row(4, 0.5)) == ([10, 10, 0.5, 0.5], {})
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.decimals("0.00000001", 10**9, places=8)), max_size=20))
+def test_bars_ascend_and_none_is_lost_uncounted(told: list[tuple[int, Decimal]]) -> None:
+    """What is not answered was refused for a reason, or replaced by a later row of its time."""
+    refused: Counter[str] = Counter()
+    rows = [
+        row(minute, **dict.fromkeys(("open", "high", "low", "close"), str(price))) for minute, price in told
+    ]
+    made = bars(klines(rows, refused), refused)
+    times = [bar.time for bar in made]
+    assert times == sorted(set(times))
+    assert len(made) + refused.total() == len({minute for minute, _ in told})
