@@ -134,10 +134,10 @@ async def test_no_log_of_a_bug_holds_a_secret(
     assert holds(logged + response.text, CANARY, SHORT, user["token"], SECRET, "$argon2") == []
 
 
-async def test_no_log_of_a_refused_row_holds_it(accounts_url: str, said: Said) -> None:
+async def test_no_log_of_a_refused_row_holds_it(own_accounts_url: str, said: Said) -> None:
     """PostgreSQL quotes the whole row, hash and all; here the table is stricter than the code."""
-    await look(accounts_url, "ALTER TABLE users ADD CONSTRAINT no_ayse CHECK (name <> 'Ayşe')")
-    async with account_service(accounts_url) as service:
+    await look(own_accounts_url, "ALTER TABLE users ADD CONSTRAINT no_ayse CHECK (name <> 'Ayşe')")
+    async with account_service(own_accounts_url) as service:
         response = await ask(service, said, "POST", REGISTER, json=AYSE)
     assert response.status_code == 500
     logged = said.logged()

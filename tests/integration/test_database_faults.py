@@ -105,11 +105,11 @@ async def test_a_server_that_speaks_something_else_is_away(answer: bytes | None)
                 await database.transaction(adding(1))
 
 
-async def test_a_server_that_takes_no_writes_is_away(accounts_url: str) -> None:
+async def test_a_server_that_takes_no_writes_is_away(own_accounts_url: str) -> None:
     """A replica that has not been promoted yet; reads go on."""
-    async with at(accounts_url) as database:
-        name = accounts_url.partition("?")[0].rpartition("/")[2]
-        await look(accounts_url, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    async with at(own_accounts_url) as database:
+        name = own_accounts_url.partition("?")[0].rpartition("/")[2]
+        await look(own_accounts_url, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
         with promised():
             await database.transaction(adding(1))
         assert await database.transaction(lambda run: users.find(run, email="1@example.com")) is None
@@ -124,14 +124,16 @@ async def test_tables_that_are_not_there_yet_are_away(database_url: str) -> None
         assert await database.transaction(adding(1))
 
 
-async def test_a_table_that_changes_under_a_prepared_query_is_away_for_a_moment(accounts_url: str) -> None:
+async def test_a_table_that_changes_under_a_prepared_query_is_away_for_a_moment(
+    own_accounts_url: str,
+) -> None:
     """A migration of a newer version beside workers of the older one."""
-    async with at(accounts_url, pool_size=1) as database:
+    async with at(own_accounts_url, pool_size=1) as database:
         for number in (1, 2):
             await database.transaction(adding(number))
-        await look(accounts_url, "ALTER TABLE users ALTER token_version TYPE bigint")
+        await look(own_accounts_url, "ALTER TABLE users ALTER token_version TYPE bigint")
         await recovered(database, 3)
-        assert await numbers(accounts_url) == [1, 2, 3]
+        assert await numbers(own_accounts_url) == [1, 2, 3]
 
 
 async def test_a_session_that_the_server_ended_is_away_for_a_moment(accounts_url: str) -> None:

@@ -180,8 +180,10 @@ def test_without_redis_the_mirror_still_answers_and_limits(own_valkey: Valkey, o
     with own_service.feed("/api/ws/crypto?symbols=all") as client:
         client.next_of("update")
         own_valkey.kill()
-        heartbeat = client.next_of("heartbeat", seconds=5)
-        assert heartbeat["feed"] == "stale"
+        deadline = time.monotonic() + 8
+        # One may have been on its way.
+        while client.next_of("heartbeat", seconds=deadline - time.monotonic())["feed"] != "stale":
+            pass
         with httpx.Client(base_url=own_service.url) as http:
             statuses = Counter(http.get("/api/market/quotes?symbols=AAPL").status_code for _ in range(125))
         assert statuses == {200: 120, 429: 5}

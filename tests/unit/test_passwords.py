@@ -2,8 +2,6 @@
 
 import asyncio
 import contextlib
-import os
-import sys
 import threading
 import unicodedata
 from collections.abc import Iterator
@@ -17,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from account_service import FAST
-from quotecast.accounts.passwords import HASHER, NICENESS, Passwords
+from quotecast.accounts.passwords import HASHER, Passwords
 from quotecast.errors import Busy
 
 PASSWORD = "correct horse battery"
@@ -48,16 +46,14 @@ def held() -> Iterator[Held]:
 
 
 class Watched(PasswordHasher):
-    """Notes where and how often it is asked."""
+    """Notes what it is asked."""
 
     def __init__(self) -> None:
         super().__init__(time_cost=1, memory_cost=8, parallelism=1)
         self.verified: list[str | bytes] = []
-        self.niceness: int | None = None
 
     def verify(self, hash: str | bytes, password: str | bytes) -> Any:  # noqa: A002 - the library's name
         self.verified.append(hash)
-        self.niceness = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
         return super().verify(hash, password)
 
 
@@ -185,14 +181,3 @@ async def test_a_failed_computation_makes_room(monkeypatch: pytest.MonkeyPatch) 
             with pytest.raises(MemoryError):
                 await passwords.verify(None, PASSWORD)
         assert await passwords.hash(PASSWORD)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere all threads share one priority")
-async def test_hashing_gives_way_to_everything_else() -> None:
-    """The thread that hashes is nicer than the one that serves."""
-    hasher = Watched()
-    before = os.getpriority(os.PRIO_PROCESS, 0)
-    async with Passwords(hasher) as passwords:
-        await passwords.verify(None, PASSWORD)
-    assert hasher.niceness == NICENESS
-    assert NICENESS > before == os.getpriority(os.PRIO_PROCESS, 0)

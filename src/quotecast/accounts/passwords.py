@@ -2,9 +2,6 @@
 
 import asyncio
 import functools
-import os
-import sys
-import threading
 import unicodedata
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,14 +16,12 @@ from quotecast.errors import Busy
 HASHER: Final = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
 #: Passwords under way or waiting in one worker; the last of them waits some ten seconds.
 MAX_WAITING: Final = 256
-#: The least of shares: hashing takes the time that requests and feeds leave.
-NICENESS: Final = 19
 
 T = TypeVar("T")
 
 
 class Passwords:
-    """Hashes and checks passwords in one thread of low priority.
+    """Hashes and checks passwords in one thread.
 
     Raises Busy when too many wait. Equal characters make equal passwords, however a keyboard composes
     them (NFC).
@@ -36,7 +31,8 @@ class Passwords:
         self._hasher = hasher
         self._max_waiting = max_waiting
         self._waiting = 0
-        self._executor = ThreadPoolExecutor(1, "passwords", initializer=_give_way)
+        # Not of low priority: it might be stopped while it holds the interpreter's lock, and the loop too.
+        self._executor = ThreadPoolExecutor(1, "passwords")
 
     async def __aenter__(self) -> Self:
         # Made here, so that the first unknown email takes no longer than the next.
@@ -79,9 +75,3 @@ class Passwords:
 def composed(password: str) -> str:
     """The form in which a password is hashed, and its characters are counted."""
     return unicodedata.normalize("NFC", password)
-
-
-def _give_way() -> None:
-    # Only Linux gives each thread a priority of its own.
-    if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)

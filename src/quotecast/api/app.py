@@ -1,7 +1,8 @@
 """The HTTP application: routes over the parts, and nothing that opens or closes."""
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from functools import cache
+from typing import Any, Final
 
 from litestar import Litestar
 from litestar.datastructures import State
@@ -59,8 +60,8 @@ def build_app(
 
     It answers HEAD on no route: the edge in front of it makes GET of it.
     """
-    handlers = [*_ROUTERS, *extra_handlers]
-    documents = Documents.of(openapi_document(handlers, _BODIES), asyncapi_document())
+    handlers: list[Any] = [*_ROUTERS, *extra_handlers]
+    documents = _documents(*handlers)
     return Litestar(
         handlers,
         state=State({"parts": parts, "documents": documents}),
@@ -71,3 +72,9 @@ def build_app(
         # Failures are logged where they are answered.
         logging_config=None,
     )
+
+
+@cache
+def _documents(*handlers: ControllerRouterHandler) -> Documents:
+    """Kept for the next application of the same routes: it takes longer than all the rest."""
+    return Documents.of(openapi_document([*handlers], _BODIES), asyncapi_document())
