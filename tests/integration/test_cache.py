@@ -8,10 +8,8 @@ import redis
 
 from caching import KEY, POLICY, Clock, Upstream, until, workers
 from quotecast.cache.base import Cached
-from quotecast.cache.budget import within_budget
 from quotecast.cache.redis import FAILURE_SECONDS, MAX_FAILURE_SECONDS
 from quotecast.errors import NotOffered, SymbolNotFound, UpstreamError
-from quotecast.limits.window import Window
 
 
 @pytest.fixture
@@ -159,18 +157,3 @@ async def test_any_text_is_a_key(redis_url: str, clock: Clock, upstream: Upstrea
     assert len({name[name.index("{") : name.index("}")] for name in names}) == 1
     assert all(name.startswith("t:cache:{") and len(name) < 130 for name in names)
     assert [0 < life <= most for life, most in zip(lives, (1_000_000, 5_000), strict=True)] == [True, True]
-
-
-async def test_a_plan_is_kept_by_all_workers_together(redis_url: str) -> None:
-    """A call too many is an upstream that failed, and says when the next is allowed."""
-
-    async def call() -> str:
-        return "called"
-
-    async with Window(redis_url, prefix="t") as one, Window(redis_url, prefix="t") as other:
-        for window in (one, other, one):
-            assert await within_budget(window.check, "acme", 3, call) == "called"
-        with pytest.raises(UpstreamError, match="acme") as raised:
-            await within_budget(other.check, "acme", 3, call)
-        assert raised.value.retry_after == 60
-        assert await within_budget(other.check, "other", 3, call) == "called"

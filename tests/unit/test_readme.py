@@ -33,7 +33,7 @@ from quotecast.feed.session import COMMANDS_PER_SECOND, Session
 from quotecast.ingest.ledger import Ledger
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import moving_part
-from quotecast.providers.base import Update
+from quotecast.providers.base import Admission, Update, unlimited
 from quotecast.settings import PREFIX, Settings, described
 
 ROOT = Path(__file__).parents[2]
@@ -123,6 +123,10 @@ async def test_the_routes_answer() -> None:
     assert answers == dict.fromkeys(routes, 200)
 
 
+def no_budget(_upstream: str, _limit: int) -> Admission:
+    return unlimited
+
+
 def everything() -> Parts:
     """An application that has something to answer on every route."""
     documents = Documents()
@@ -131,8 +135,8 @@ def everything() -> Parts:
     return parts(
         full_mirrors(),
         documents=documents,
-        history=sources.history(Settings()),
-        financials=sources.financials(Settings()),
+        history=sources.history(Settings(), no_budget),
+        financials=sources.financials(Settings(), no_budget),
     )
 
 

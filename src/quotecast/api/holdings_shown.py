@@ -1,15 +1,18 @@
 """Holdings as the API answers them, and what they are worth."""
 
 from datetime import date
-from decimal import Decimal
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from quotecast.accounts.portfolio import Holding
 from quotecast.api.lookup import Mirrors, currency_of, entry_of
 from quotecast.market import codec, money
+
+
+#: Described as the JSON number that it is sent as; to the framework a Decimal would be a string.
+Amount = Annotated[float, Meta(description="An exact decimal, with all its digits and no exponent")]
 
 
 class HoldingShown(Struct, frozen=True, kw_only=True):
@@ -17,16 +20,16 @@ class HoldingShown(Struct, frozen=True, kw_only=True):
 
     id: str
     ticker: str
-    shares: Decimal
-    avg_cost: Decimal
+    shares: Amount
+    avg_cost: Amount
     bought_at: date
     currency: str
     created_at: str
     price: float | UnsetType | None = UNSET
-    market_value: Decimal | UnsetType | None = UNSET
-    gain: Decimal | UnsetType | None = UNSET
-    gain_percent: Decimal | UnsetType | None = UNSET
-    day_change: Decimal | UnsetType | None = UNSET
+    market_value: Amount | UnsetType | None = UNSET
+    gain: Amount | UnsetType | None = UNSET
+    gain_percent: Amount | UnsetType | None = UNSET
+    day_change: Amount | UnsetType | None = UNSET
 
 
 class Encoded(Struct, frozen=True, kw_only=True):
@@ -49,8 +52,8 @@ class Encoded(Struct, frozen=True, kw_only=True):
 SHOWN: Final = HoldingShown(
     id="01a1fc87e0c47a905dd5d085",
     ticker="AAPL",
-    shares=Decimal("0.1"),
-    avg_cost=Decimal("187.5"),
+    shares=0.1,
+    avg_cost=187.5,
     bought_at=date(2026, 3, 2),
     currency="USD",
     created_at="2026-11-20T15:30:00.000Z",
@@ -58,10 +61,10 @@ SHOWN: Final = HoldingShown(
 VALUED: Final = msgspec.structs.replace(
     SHOWN,
     price=189.84,
-    market_value=Decimal("18.984"),
-    gain=Decimal("0.234"),
-    gain_percent=Decimal("1.248"),
-    day_change=Decimal("0.122"),
+    market_value=18.984,
+    gain=0.234,
+    gain_percent=1.248,
+    day_change=0.122,
 )
 
 

@@ -9,6 +9,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
 
 import uvloop
@@ -36,6 +37,7 @@ from quotecast.feed.documents import Documents
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
+from quotecast.limits.budget import budget
 from quotecast.limits.window import Window
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Floors
@@ -87,7 +89,17 @@ async def _serve(settings: Settings) -> None:
         window = await stack.enter_async_context(Window(settings.redis_url, prefix=settings.redis_prefix))
         cache = await stack.enter_async_context(RedisCache(*redis))
         accounts = await stack.enter_async_context(_accounts(settings))
-        parts = _parts(settings, bus, cache, accounts, draining)
+        budgets = await stack.enter_async_context(
+            Window(settings.redis_url, prefix=f"{settings.redis_prefix}:budgets")
+        )
+        parts = _parts(
+            settings,
+            bus=bus,
+            cache=cache,
+            accounts=accounts,
+            budgets=partial(budget, budgets.check),
+            draining=draining,
+        )
         hubs = {feed: _hub(mirror, settings.heartbeat_ms) for feed, mirror in parts.mirrors.items()}
         streams = _streams(_http(parts, window, settings), hubs, settings)
         server = _server(_edge(streams, settings), settings)
@@ -131,13 +143,19 @@ async def _accounts(settings: Settings) -> AsyncIterator[Accounts]:
 
 
 def _parts(
-    settings: Settings, bus: RedisBus, cache: Cache, accounts: Accounts, draining: asyncio.Event
+    settings: Settings,
+    *,
+    bus: RedisBus,
+    cache: Cache,
+    accounts: Accounts,
+    budgets: sources.Budgets,
+    draining: asyncio.Event,
 ) -> Parts:
     return Parts(
         mirrors={feed: Mirror(feed) for feed in Feed},
         documents=Documents(),
-        history=sources.history(settings),
-        financials=sources.financials(settings),
+        history=sources.history(settings, budgets),
+        financials=sources.financials(settings, budgets),
         cache=cache,
         accounts=accounts,
         shares={stock.ticker: stock.shares for stock in reference.stocks()},

@@ -9,7 +9,7 @@ from msgspec import Meta, Raw, Struct
 from quotecast.accounts.portfolio import Holding
 from quotecast.api.lookup import Mirrors, spelled
 from quotecast.errors import InvalidValue
-from quotecast.market import money
+from quotecast.market import codec, money
 from quotecast.market.currencies import CURRENCIES
 
 LIMIT: Final = Decimal(10) ** 12
@@ -33,6 +33,18 @@ class NewHolding(Struct, frozen=True):
         None
     )
     currency: Annotated[str, Meta(description="A code of ISO 4217, in any case")] = "USD"
+
+
+def fingerprint(given: NewHolding, holding: Holding) -> bytes:
+    """What a request has in common with its repetitions, however they are spelled.
+
+    The day and the spelling that are filled in here are none of it: a repetition may come on the day after,
+    or when the feeds know the ticker by another spelling.
+    """
+    ticker = given.ticker.strip().upper()
+    return codec.encode_json(
+        (ticker, holding.shares, holding.avg_cost, given.bought_at, holding.currency),
+    )
 
 
 def checked(given: NewHolding, mirrors: Mirrors, holding_id: str, now: datetime) -> Holding:

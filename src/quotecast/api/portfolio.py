@@ -1,9 +1,9 @@
 """A user's holdings, and what they are worth."""
 
+import re
 from datetime import UTC, datetime
 from typing import Annotated, Final, Literal
 
-import msgspec
 from litestar import Router, delete, get, post
 from litestar.params import FromPath, QueryParameter
 from msgspec import Struct
@@ -25,7 +25,7 @@ from quotecast.api.answers import JSON, Answer
 from quotecast.api.bodies import body_of
 from quotecast.api.holdings_shown import SHOWN, VALUED, HoldingShown, shown, valued
 from quotecast.api.identity import claims_of, with_account
-from quotecast.api.new_holding import NewHolding, checked
+from quotecast.api.new_holding import NewHolding, checked, fingerprint
 from quotecast.api.openapi import ID, refused
 from quotecast.api.parts import HttpRequest, parts_of
 from quotecast.api.problems import Problem
@@ -36,8 +36,7 @@ Include = Annotated[
     Literal["quote"] | None, QueryParameter(description="`quote` adds what each holding is worth now")
 ]
 
-MAX_KEY_LENGTH: Final = 255
-_NO_TIME: Final = datetime.fromtimestamp(0, UTC)
+_KEY: Final = re.compile("[!-~]{1,255}")
 
 _GIVEN: Final = {"ticker": "AAPL", "shares": 0.1, "avg_cost": 187.5, "bought_at": "2026-03-02"}
 _FULL: Final = refused("There are as many as there may be", Problem("At most 1000 holdings", "full", ID))
@@ -72,17 +71,17 @@ async def add(request: HttpRequest) -> Answer:
     key = _key(request)
     parts = parts_of(request)
     now = datetime.fromtimestamp(parts.clock(), UTC)
-    new = checked(await body_of(request, NewHolding), parts.mirrors, new_id(parts.clock), now)
-    # What a repetition has in common with the request: all but what is given here.
-    fingerprint = codec.encode_json(msgspec.structs.replace(new, id="", created_at=_NO_TIME))
+    given = await body_of(request, NewHolding)
+    new = checked(given, parts.mirrors, new_id(parts.clock), now)
+    asked = fingerprint(given, new)
     body = codec.encode_json(shown(new))
 
     async def write(account: Account) -> bytes | None:
-        if key and (told := await portfolio.answer_to(account, key, fingerprint, now)):
+        if key and (told := await portfolio.answer_to(account, key, asked, now)):
             return told
         await portfolio.add(account, new)
         if key:
-            await portfolio.remember(account, key, fingerprint, body, now)
+            await portfolio.remember(account, key, asked, body, now)
         return None
 
     replayed = await with_account(request, write, writing=True)
@@ -107,8 +106,8 @@ async def remove(request: HttpRequest, holding_id: FromPath[str]) -> None:
 
 def _key(request: HttpRequest) -> str | None:
     key = request.headers.get("idempotency-key")
-    if key is not None and not (0 < len(key) <= MAX_KEY_LENGTH and key.isascii() and key.isprintable()):
-        raise InvalidValue("Idempotency-Key", f"1 to {MAX_KEY_LENGTH} visible ASCII characters")
+    if key is not None and not _KEY.fullmatch(key):
+        raise InvalidValue("Idempotency-Key", "1 to 255 visible ASCII characters")
     return key
 
 

@@ -1,23 +1,85 @@
 """Which provider answers requests for bars and company data: where settings meet adapters."""
 
+import os
+from collections.abc import Callable
+
+from quotecast.api.histories import FirstHistory
 from quotecast.market.feeds import Feed
-from quotecast.providers.base import FinancialsProvider, HistoryProvider
+from quotecast.providers import plugins
+from quotecast.providers.alpaca.history import AlpacaHistory
+from quotecast.providers.base import Admission, FinancialsProvider, HistoryProvider
+from quotecast.providers.binance.history import BinanceHistory
+from quotecast.providers.coinbase.history import CoinbaseHistory
 from quotecast.providers.simulator.bars import SimulatorHistory
 from quotecast.providers.simulator.financials import SimulatorFinancials
 from quotecast.settings import Settings
 
-
-def history(settings: Settings) -> dict[Feed, HistoryProvider]:
-    """Bars for each feed whose provider has them."""
-    chosen = {Feed.STOCKS: settings.stocks, Feed.CRYPTO: settings.crypto[0]}
-    return {feed: _simulated(feed, settings) for feed, name in chosen.items() if name == "simulator"}
+#: Makes, from an upstream's name and its calls per minute, what is asked before each call.
+Budgets = Callable[[str, int], Admission]
 
 
-def financials(settings: Settings) -> FinancialsProvider | None:
+def history(settings: Settings, budgets: Budgets) -> dict[Feed, HistoryProvider]:
+    """Bars for each feed that has a provider of them."""
+    stocks = _stock_bars(settings, budgets)
+    crypto = [bars for name in settings.crypto if (bars := _crypto_bars(name, settings))]
+    found: dict[Feed, HistoryProvider] = {}
+    if stocks:
+        found[Feed.STOCKS] = stocks
+    if crypto:
+        found[Feed.CRYPTO] = crypto[0] if len(crypto) == 1 else FirstHistory(crypto)
+    return found
+
+
+def financials(settings: Settings, budgets: Budgets) -> FinancialsProvider | None:
     """Company data, if the operator wants any."""
-    if settings.financials == "none":
-        return None
-    return SimulatorFinancials(settings.simulator_seed, always_open=settings.simulator_hours == "always")
+    match settings.financials:
+        case "none":
+            return None
+        case "simulator":
+            return SimulatorFinancials(
+                settings.simulator_seed, always_open=settings.simulator_hours == "always"
+            )
+        case name:
+            make = plugins.offer(name).financials
+            return make(plugins.values(name, os.environ)) if make else None
+
+
+def _stock_bars(settings: Settings, budgets: Budgets) -> HistoryProvider | None:
+    match settings.stocks:
+        case "none":
+            return None
+        case "simulator":
+            return _simulated(Feed.STOCKS, settings)
+        case "alpaca":
+            return AlpacaHistory(
+                settings.alpaca_url,
+                settings.alpaca_key,
+                settings.alpaca_secret,
+                plan_feed=settings.alpaca_plan,
+                admitted=budgets("alpaca", settings.alpaca_calls),
+            )
+        case name:
+            return _added(name, Feed.STOCKS)
+
+
+def _crypto_bars(name: str, settings: Settings) -> HistoryProvider | None:
+    match name:
+        case "none" | "replay":
+            return None
+        case "simulator":
+            return _simulated(Feed.CRYPTO, settings)
+        case "binance":
+            return BinanceHistory(settings.binance_url)
+        case "coinbase":
+            return CoinbaseHistory(settings.coinbase_url)
+        case _:
+            return _added(name, Feed.CRYPTO)
+
+
+def _added(name: str, feed: Feed) -> HistoryProvider | None:
+    """Bars of a provider that a package adds, if it has them."""
+    make = plugins.offer(name).history.get(feed)
+    return make(plugins.values(name, os.environ)) if make else None
 
 
 def _simulated(feed: Feed, settings: Settings) -> HistoryProvider:

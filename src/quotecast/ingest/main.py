@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import secrets
+from functools import partial
 
 import uvloop
 
@@ -14,6 +15,8 @@ from quotecast.errors import BusError, SettingsError
 from quotecast.ingest import lease, sources
 from quotecast.ingest.documents import Source, publishing
 from quotecast.ingest.publish import Leader
+from quotecast.limits.budget import budget
+from quotecast.limits.window import Window
 from quotecast.providers.base import QuoteProvider
 from quotecast.settings import Settings
 from quotecast.telemetry import configure_logs
@@ -30,10 +33,15 @@ def run(settings: Settings) -> int:
 
 
 async def _serve(settings: Settings) -> None:
+    async with Window(settings.redis_url, prefix=f"{settings.redis_prefix}:budgets") as budgets:
+        await _lead_all(settings, partial(budget, budgets.check))
+
+
+async def _lead_all(settings: Settings, budgets: sources.Budgets) -> None:
     bus = RedisBus(settings.redis_url, settings.redis_prefix)
     owner = f"{os.getpid()}-{secrets.token_hex(8)}"
-    providers = sources.chosen(settings)
-    documents = sources.documents(settings)
+    providers = sources.chosen(settings, budgets)
+    documents = sources.documents(settings, budgets)
     tasks = [asyncio.create_task(_lead(provider, documents, bus, owner)) for provider in providers]
     parent.announce(_introduction(providers))
     stop = asyncio.create_task(parent.told_to_stop())

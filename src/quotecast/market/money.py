@@ -12,8 +12,8 @@ PLACES: Final = 8
 _NUMBER: Final = re.compile(rb"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]{1,4})?")
 #: Longer texts are no amounts, however they are spelled.
 _MAX_LENGTH: Final = 64
-#: Digits of a product of two amounts, and some to spare.
-_PRECISION: Final = 200
+#: More digits than lie between the largest and the smallest float times an amount: nothing overflows.
+_PRECISION: Final = 700
 
 
 class Worth(Struct, frozen=True):
@@ -39,9 +39,9 @@ def places(amount: Decimal) -> int:
 
 
 def plain(amount: Decimal) -> Decimal:
-    """The same amount without needless zeros behind the point."""
+    """The same amount without needless zeros behind the point, nor a sign at zero."""
     with localcontext(prec=_PRECISION):
-        return amount.normalize()
+        return amount.normalize() if amount else Decimal(0)
 
 
 def written(amount: Decimal | None) -> Raw:

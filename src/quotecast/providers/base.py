@@ -46,15 +46,35 @@ class QuoteProvider(Protocol):
     price above zero and a timestamp at most a minute ahead of our clock; the same instrument keeps its key.
     """
 
-    name: str
-    feed: Feed
-    simulated: bool
-    #: How far behind the market the upstream's plan is, in seconds.
-    delay_seconds: float
-    #: Seconds without an update after which the connection is presumed dead and the feed stale.
-    silence_seconds: float
-    #: Whether the venue follows the exchange's calendar or never closes.
-    always_open: bool
+    @property
+    def name(self) -> str:
+        """What quotes and the feed's state call it."""
+        ...
+
+    @property
+    def feed(self) -> Feed:
+        """The feed that it quotes for."""
+        ...
+
+    @property
+    def simulated(self) -> bool:
+        """Whether its quotes are not those of the market as it is now."""
+        ...
+
+    @property
+    def delay_seconds(self) -> float:
+        """How far behind the market the upstream's plan is."""
+        ...
+
+    @property
+    def silence_seconds(self) -> float:
+        """How long without an update the connection is presumed dead, and the feed stale."""
+        ...
+
+    @property
+    def always_open(self) -> bool:
+        """Whether the venue never closes, or keeps the exchange's calendar."""
+        ...
 
     def updates(self) -> AsyncGenerator[Update, None]:
         """One connection's life: yields until it breaks, then raises UpstreamError.

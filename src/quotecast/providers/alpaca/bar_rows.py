@@ -1,0 +1,93 @@
+"""From Alpaca's rows to bars that can be believed."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, time
+from typing import Final
+
+from msgspec import Raw, Struct
+
+from quotecast.market.bars import Bar, Interval
+from quotecast.market.calendars import EXCHANGE
+from quotecast.market.sessions import NEW_YORK, trading_day
+from quotecast.providers.aggregate import aggregated
+from quotecast.providers.alpaca import wire
+from quotecast.providers.alpaca.rest_wire import readable, to_bar
+from quotecast.providers.alpaca.stretches import DAY, TIMEFRAMES, Stretch
+from quotecast.providers.judgement import ABSURD_FACTOR
+from quotecast.providers.values import instant
+
+_MIDNIGHT: Final = time()
+
+#: What came of each stretch.
+Answers = Sequence[tuple[Stretch, Sequence[Raw]]]
+
+
+class _Row(Struct, frozen=True):
+    begun: datetime
+    bar: Bar
+    timeframe: str
+
+
+def bars(answers: Answers, interval: Interval, end: datetime) -> tuple[list[Bar], Counter[str]]:
+    """The bars of regular sessions that open before `end`, ascending; and how many rows were refused.
+
+    `malformed` is no row, `unreadable` lacks prices or time, `misplaced` was not asked for, and `absurd` is a
+    close more than ten times or less than a tenth of those around it. What is traded before and after the
+    session, or on a day on which the exchange is closed, counts nowhere.
+    """
+    refused: Counter[str] = Counter()
+    rows = {row.begun: row for stretch, raws in answers for row in _regular(stretch, raws, end, refused)}
+    ascending = [rows[begun] for begun in sorted(rows)]
+    believed = _believed(ascending)
+    refused["absurd"] += len(ascending) - len(believed)
+    return _joined(believed, interval, end), refused
+
+
+def _regular(stretch: Stretch, raws: Iterable[Raw], end: datetime, refused: Counter[str]) -> Iterator[_Row]:
+    for row in readable(raws, wire.Bar, refused):
+        begun = instant(row.time)
+        if begun is None:
+            refused["unreadable"] += 1
+        elif not stretch.first <= begun < stretch.end:
+            refused["misplaced"] += 1
+        # Before its prices are read: most rows are of the hours before and after.
+        elif _is_regular(begun, stretch.timeframe, end):
+            if bar := to_bar(row, begun):
+                yield _Row(begun, bar, stretch.timeframe)
+            else:
+                refused["unreadable"] += 1
+
+
+def _is_regular(begun: datetime, timeframe: str, end: datetime) -> bool:
+    """Whether a row is of a regular session that had opened before `end`."""
+    local = begun.astimezone(NEW_YORK)
+    day = trading_day(local.date())
+    if day is None:
+        return False
+    if timeframe == DAY:
+        return local.time() == _MIDNIGHT and day.open < end
+    return day.open <= begun < day.close
+
+
+def _believed(ascending: Sequence[_Row]) -> list[_Row]:
+    """Those near the last that is believed, or near one of the next two: a market that leaps stays there."""
+    believed: list[_Row] = []
+    for number, row in enumerate(ascending):
+        others = [*believed[-1:], *ascending[number + 1 : number + 3]]
+        if not others or any(_is_near(row.bar.close, other.bar.close) for other in others):
+            believed.append(row)
+    return believed
+
+
+def _is_near(close: float, other: float) -> bool:
+    return other / ABSURD_FACTOR <= close <= other * ABSURD_FACTOR
+
+
+def _joined(rows: Sequence[_Row], interval: Interval, end: datetime) -> list[Bar]:
+    """The rows that are bars as they stand, then those that are made of the others."""
+    timeframe = TIMEFRAMES.get(interval)
+    as_they_stand = [row.bar for row in rows if row.timeframe == timeframe]
+    finer = [row.bar for row in rows if row.timeframe != timeframe]
+    found = [*as_they_stand, *aggregated(finer, interval, EXCHANGE)]
+    return [bar for bar in found if datetime.fromisoformat(bar.time) < end]

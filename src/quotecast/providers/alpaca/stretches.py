@@ -1,0 +1,88 @@
+"""Which rows of Alpaca's are asked for, and of which tape, to make bars of.
+
+Rows of part of a day are counted in UTC there and hold what is traded before and after the session, so an
+hour's row may begin before the session does. Half hours never do: longer bars are made of them, weeks and
+months of days.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from quotecast.market.bars import Interval, opening, stamp
+from quotecast.market.calendars import EXCHANGE, NEW_YORK_DAYS
+
+#: The whole tape, or that of one exchange.
+Tape = Literal["iex", "sip"]
+
+DAY: Final = "1Day"
+MINUTE: Final = "1Min"
+#: The rows that each interval is made of.
+ROWS: Final[Mapping[Interval, Interval]] = {
+    "1m": "1m",
+    "5m": "5m",
+    "15m": "15m",
+    "30m": "30m",
+    "1h": "30m",
+    "4h": "30m",
+    "D": "D",
+    "W": "D",
+    "M": "D",
+}
+#: What the upstream calls the intervals of which it has rows for us.
+TIMEFRAMES: Final[Mapping[Interval, str]] = {
+    "1m": MINUTE,
+    "5m": "5Min",
+    "15m": "15Min",
+    "30m": "30Min",
+    "D": DAY,
+}
+_TICK: Final = timedelta(microseconds=1)
+
+
+class Stretch(Struct, frozen=True):
+    """The rows of one tape that begin from `first` to before `end`."""
+
+    tape: Tape
+    timeframe: str
+    first: datetime
+    end: datetime
+
+    def parameters(self, ticker: str) -> dict[str, str]:
+        """What is asked for them; both times are inclusive there."""
+        return {
+            "symbols": ticker,
+            "timeframe": self.timeframe,
+            "start": stamp(self.first),
+            "end": stamp(self.end - _TICK),
+            "adjustment": "split",
+            "feed": self.tape,
+            "sort": "asc",
+        }
+
+
+def whole(tape: Tape, interval: Interval, first: datetime, end: datetime) -> list[Stretch]:
+    """All of one tape."""
+    return [Stretch(tape, TIMEFRAMES[ROWS[interval]], first, end)]
+
+
+def delayed(interval: Interval, first: datetime, end: datetime, settled: datetime) -> list[Stretch]:
+    """The whole tape up to `settled`, and from there to `end` that of one exchange.
+
+    The row that holds `settled` is made of minutes.
+    """
+    day = next(EXCHANGE.until(end))
+    if day.close <= settled:
+        return whole("sip", interval, first, min(end, settled))
+    cut = (
+        day.midnight if ROWS[interval] == "D" else opening(NEW_YORK_DAYS, ROWS[interval], settled) or settled
+    )
+    minute = settled.replace(second=0, microsecond=0)
+    parts = [
+        *whole("sip", interval, first, min(cut, end)),
+        Stretch("sip", MINUTE, max(first, cut, day.open), min(minute, end)),
+        Stretch("iex", MINUTE, max(first, minute, day.open), end),
+    ]
+    return [part for part in parts if part.first < part.end]

@@ -1,0 +1,86 @@
+"""Trades in New York's hours, and every adapter of Alpaca's REST in front of a local one."""
+
+from collections.abc import AsyncIterator, Awaitable, Iterator
+from contextlib import asynccontextmanager
+from datetime import UTC, date, datetime, timedelta
+from random import Random
+from typing import Any, Final
+
+import pytest
+
+from fakes.alpaca import FakeAlpaca
+from fakes.alpaca_rows import Trade, asset
+from quotecast.errors import UpstreamError
+from quotecast.market.sessions import NEW_YORK, trading_days_between
+from quotecast.providers.alpaca.assets import AlpacaAssets
+from quotecast.providers.alpaca.history import AlpacaHistory
+from quotecast.providers.alpaca.hours import AlpacaClock
+from quotecast.providers.alpaca.news import AlpacaNews
+from quotecast.providers.reference import Stock
+
+APPLE: Final = Stock("AAPL", "Apple", "NASDAQ", "Information Technology", "Hardware", 1, 1.0)
+
+#: A Thursday, within the bars of every interval: 11:03:20 in New York.
+NOW = datetime(2026, 11, 19, 16, 3, 20, tzinfo=UTC)
+
+
+def new_york(text: str) -> datetime:
+    """A moment of November 2026, such as `19 11:03`, in UTC."""
+    return datetime.strptime(f"2026-11-{text}", "%Y-%m-%d %H:%M").replace(tzinfo=NEW_YORK).astimezone(UTC)
+
+
+def day_trades(first: date, last: datetime, per_day: int, seed: int = 7) -> Iterator[Trade]:
+    """Trades at random times from before each session until after it, in eighths, some off IEX."""
+    chance = Random(seed)
+    for day in trading_days_between(first, last.astimezone(NEW_YORK).date()):
+        seconds = int((day.post_close - day.pre_open).total_seconds())
+        for second in sorted(chance.sample(range(seconds), per_day)):
+            time = day.pre_open + timedelta(seconds=second)
+            price, size = chance.randint(400, 800) / 8, chance.randint(1, 90)
+            if time < last:
+                yield Trade(time, price, size, on_iex=chance.random() < 0.5)
+
+
+class Upstreams:
+    """Every adapter of REST, in front of one fake."""
+
+    def __init__(self, fake: FakeAlpaca, **options: Any) -> None:
+        url = options.pop("url", fake.url)
+        given: dict[str, Any] = {"clock": fake.clock} | options
+        self.history = AlpacaHistory(url, *fake.keys, plan_feed="iex", **given)
+        self.news = AlpacaNews(url, *fake.keys, **given)
+        self.assets = AlpacaAssets(url, *fake.keys, stocks=[APPLE], **given)
+        self.clock = AlpacaClock(url, *fake.keys, **given)
+
+    def ask(self, what: str) -> Awaitable[Any]:
+        match what:
+            case "bars":
+                return self.history.bars("AAPL", "D", NOW - timedelta(days=3), NOW)
+            case "news":
+                return self.news.news()
+            case "assets":
+                return self.assets.assets()
+            case "clock":
+                return self.clock.is_open()
+            case _:
+                return self.clock.calendar(date(2026, 11, 1), date(2026, 11, 30))
+
+
+#: What `Upstreams.ask` knows.
+EVERYTHING: Final = ("bars", "news", "assets", "clock", "calendar")
+
+
+@asynccontextmanager
+async def local_rest() -> AsyncIterator[FakeAlpaca]:
+    """A fake that has something of everything but news."""
+    async with FakeAlpaca() as fake:
+        fake.clock = NOW.timestamp
+        fake.trades = {"AAPL": [Trade(NOW - timedelta(days=1), 270)]}
+        fake.assets = [asset("AAPL")]
+        yield fake
+
+
+async def failure(fake: FakeAlpaca, what: str, **options: Any) -> UpstreamError:
+    with pytest.raises(UpstreamError) as caught:
+        await Upstreams(fake, **options).ask(what)
+    return caught.value

@@ -1,0 +1,262 @@
+"""A local Alpaca: REST of both hosts, market data and trading, on one port.
+
+By hand: `PYTHONPATH=tests python -m fakes.alpaca --port 8700`.
+"""
+
+import argparse
+import asyncio
+import base64
+import contextlib
+import re
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+from fakes import alpaca_rows as made
+from fakes.alpaca_rows import Trade
+from fakes.http import Answer, Asked, FakeHttp, Row
+from quotecast.market.sessions import TradingDay, next_close, next_open, session_at, trading_days_between
+from quotecast.providers.reference import stocks
+
+FORBIDDEN: Final = Answer.of({"message": "forbidden."}, 403)
+RECENT_SIP: Final = Answer.of({"message": "subscription does not permit querying recent SIP data"}, 403)
+TOO_MANY: Final = Answer.of({"message": "too many requests."}, 429)
+BAD_GATEWAY: Final = Answer(b"<html>502 Bad Gateway</html>", 502, "text/html")
+NOT_FOUND: Final = Answer.of({"code": 40410000, "message": "not found"}, 404)
+
+#: How old the consolidated tape must be for the free plan.
+FREE_DELAY: Final = timedelta(minutes=15)
+
+_WELL_FORMED: Final = re.compile(r"[A-Z]+(\.[A-Z]+)?")
+
+
+class _Bad(Exception):
+    """A parameter the upstream refuses."""
+
+
+class FakeAlpaca(FakeHttp):
+    """Serves inside `async with`; every attribute may be changed while it serves.
+
+    Bars and snapshots are made of `trades`, ascending; what they are of no stock in `trades` is absent.
+    `free` is the plan without the consolidated tape of the last 15 minutes.
+    """
+
+    def __init__(self, port: int = 0) -> None:
+        super().__init__(port)
+        self.keys = ("key", "secret")
+        self.free = True
+        self.clock: Callable[[], float] = time.time
+        self.trades_of: Callable[[str, datetime, datetime], Sequence[Trade]] = self._listed
+        self.trades: Mapping[str, Sequence[Trade]] = {}
+        self.stories: Sequence[Row] = ()
+        self.assets: Sequence[Row] = ()
+        self.closed_days: set[date] = set()
+        #: A page has no more rows than that, whatever limit was asked for.
+        self.rows_per_page = 10_000
+        self.calls_per_minute = 200
+        self._used: list[float] = []
+
+    def respond(self, asked: Asked) -> Answer:
+        given = asked.headers.get("APCA-API-KEY-ID"), asked.headers.get("APCA-API-SECRET-KEY")
+        if given != self.keys:
+            return FORBIDDEN
+        now = self.clock()
+        self._used = [used for used in self._used if now - used < 60]
+        over = len(self._used) >= self.calls_per_minute
+        self._used.append(now)
+        answer = TOO_MANY if over else self._answer(asked)
+        left = max(self.calls_per_minute - len(self._used), 0)
+        limits = {
+            "X-RateLimit-Limit": str(self.calls_per_minute),
+            "X-RateLimit-Remaining": str(left),
+            "X-RateLimit-Reset": str(int(self._used[0]) + 60),
+        }
+        return Answer(answer.body, answer.status, answer.content_type, limits)
+
+    def _answer(self, asked: Asked) -> Answer:
+        paths: dict[str, Callable[[Mapping[str, str]], Answer]] = {
+            "/v2/stocks/snapshots": self._snapshots,
+            "/v2/stocks/bars": self._bars,
+            "/v1beta1/news": self._news,
+            "/v2/assets": self._assets,
+            "/v2/clock": self._clock,
+            "/v2/calendar": self._calendar,
+        }
+        try:
+            return paths[asked.path](asked.query) if asked.path in paths else NOT_FOUND
+        except _Bad as error:
+            return Answer.of({"message": str(error)}, 400)
+
+    def _snapshots(self, query: Mapping[str, str]) -> Answer:
+        feed, now = _feed(query, "iex" if self.free else "sip"), self._now()
+        return Answer.of(
+            {
+                ticker: made.snapshot(self._seen(ticker, feed, now - timedelta(days=5), now))
+                for ticker in _tickers(query)
+            }
+        )
+
+    def _bars(self, query: Mapping[str, str]) -> Answer:
+        tickers, feed, timeframe = _tickers(query), _feed(query, "sip"), query.get("timeframe", "")
+        if timeframe not in made.TIMEFRAMES:
+            raise _Bad(f"invalid timeframe: {timeframe}")
+        if query.get("adjustment", "raw") not in {"raw", "split", "dividend", "all"}:
+            raise _Bad("invalid adjustment")
+        now = self._now()
+        start, end = _moment(query, "start", now.replace(hour=0)), _moment(query, "end", now)
+        if self.free and feed == "sip" and end > now - FREE_DELAY:
+            return RECENT_SIP
+        found = [
+            (ticker, row)
+            for ticker in sorted(tickers)
+            for row in self._rows(ticker, feed, timeframe, start, end)
+        ]
+        return self._page(found, query)
+
+    def _rows(self, ticker: str, feed: str, timeframe: str, start: datetime, end: datetime) -> list[Row]:
+        """Those whose time is from `start` to `end`, both included."""
+        trades = self._seen(ticker, feed, made.begun(start, timeframe), self._now())
+        bounds = made.text(start), made.text(end)
+        return [row for row in made.rows(trades, timeframe) if bounds[0] <= row["t"] <= bounds[1]]
+
+    def _page(self, found: Sequence[tuple[str, Row]], query: Mapping[str, str]) -> Answer:
+        """By symbol, then time, so that the first page may hold the first symbol alone."""
+        size = min(_limit(query, 1000, 10_000), self.rows_per_page)
+        first = _offset(query)
+        bars: dict[str, list[Row]] = {}
+        for ticker, row in found[first : first + size]:
+            bars.setdefault(ticker, []).append(row)
+        more = first + size < len(found)
+        return Answer.of({"bars": bars, "next_page_token": _token(first + size) if more else None})
+
+    def _news(self, query: Mapping[str, str]) -> Answer:
+        size, first = _limit(query, 10, 50), _offset(query)
+        newest = sorted(self.stories, key=lambda row: str(row["updated_at"]), reverse=True)
+        more = first + size < len(newest)
+        return Answer.of(
+            {
+                "news": newest[first : first + size],
+                "next_page_token": _token(first + size) if more else None,
+            }
+        )
+
+    def _assets(self, query: Mapping[str, str]) -> Answer:
+        wanted = {"status": query.get("status"), "class": query.get("asset_class")}
+        return Answer.of(
+            [row for row in self.assets if all(value in {None, row[name]} for name, value in wanted.items())]
+        )
+
+    def _clock(self, _query: Mapping[str, str]) -> Answer:
+        now = self._now()
+        closed = now.date() in self.closed_days or session_at(now) != "regular"
+        return Answer.of(
+            {
+                "timestamp": made.text(now, digits=9).replace("Z", "+00:00"),
+                "is_open": not closed,
+                "next_open": next_open(now).isoformat(),
+                "next_close": next_close(now).isoformat(),
+            }
+        )
+
+    def _calendar(self, query: Mapping[str, str]) -> Answer:
+        try:
+            first, last = date.fromisoformat(query["start"]), date.fromisoformat(query["end"])
+        except (KeyError, ValueError) as error:
+            raise _Bad("invalid start or end") from error
+        return Answer.of([made.calendar_row(day) for day in self._days(first, last)])
+
+    def _days(self, first: date, last: date) -> list[TradingDay]:
+        return [day for day in trading_days_between(first, last) if day.date not in self.closed_days]
+
+    def _seen(self, ticker: str, feed: str, first: datetime, last: datetime) -> list[Trade]:
+        return [trade for trade in self.trades_of(ticker, first, last) if feed == "sip" or trade.on_iex]
+
+    def _listed(self, ticker: str, first: datetime, last: datetime) -> Sequence[Trade]:
+        return [trade for trade in self.trades.get(ticker, ()) if first <= trade.time <= last]
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self.clock(), UTC)
+
+
+def _tickers(query: Mapping[str, str]) -> list[str]:
+    tickers = query.get("symbols", "").split(",")
+    for ticker in tickers:
+        if not _WELL_FORMED.fullmatch(ticker):
+            raise _Bad(f"invalid symbol: {ticker}")
+    return tickers
+
+
+def _feed(query: Mapping[str, str], default: str) -> str:
+    feed = query.get("feed", default)
+    if feed not in {"iex", "sip"}:
+        raise _Bad(f"invalid feed: {feed}")
+    return feed
+
+
+def _moment(query: Mapping[str, str], name: str, default: datetime) -> datetime:
+    try:
+        moment = datetime.fromisoformat(query[name]) if name in query else default
+    except ValueError as error:
+        raise _Bad(f"invalid {name}") from error
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _limit(query: Mapping[str, str], default: int, most: int) -> int:
+    limit = query.get("limit", str(default))
+    if not limit.isdecimal() or not 1 <= int(limit) <= most:
+        raise _Bad("invalid limit")
+    return int(limit)
+
+
+def _token(offset: int) -> str:
+    return base64.urlsafe_b64encode(str(offset).encode()).decode()
+
+
+def _offset(query: Mapping[str, str]) -> int:
+    """Where a page begins; a literal `null` is no token."""
+    try:
+        return int(base64.urlsafe_b64decode(query["page_token"])) if "page_token" in query else 0
+    except ValueError as error:
+        raise _Bad("invalid page_token") from error
+
+
+def _invented(fake: FakeAlpaca) -> None:
+    """Fills a fake with the stocks of the reference table, prices that walk, and a story a minute."""
+    tickers = {stock.ticker for stock in stocks()}
+    fake.trades_of = lambda ticker, first, last: (
+        [*made.walk(ticker, first, last)] if ticker in tickers else []
+    )
+    fake.assets = [made.asset(stock.ticker, stock.name, exchange=stock.exchange) for stock in stocks()]
+    minute = int(fake.clock()) // 60
+    fake.stories = [
+        made.story(number, created_at=told, updated_at=told)
+        for number in range(minute - 100, minute)
+        for told in [made.text(datetime.fromtimestamp(number * 60, UTC))]
+    ]
+
+
+async def _serve(keys: tuple[str, str], port: int, *, free: bool) -> None:
+    async with FakeAlpaca(port) as fake:
+        fake.keys, fake.free = keys, free
+        _invented(fake)
+        sys.stdout.write(f"{fake.url}\n")
+        sys.stdout.flush()
+        await asyncio.Event().wait()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Serves an invented Alpaca (REST) on a local port.")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--key", default="key")
+    parser.add_argument("--secret", default="secret")
+    parser.add_argument("--paid", action="store_true", help="with the whole consolidated tape")
+    arguments = parser.parse_args()
+    with contextlib.suppress(KeyboardInterrupt):
+        keys = arguments.key, arguments.secret
+        asyncio.run(_serve(keys, arguments.port, free=not arguments.paid))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""Which rows of Alpaca's are asked for on the free plan."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quotecast.market.bars import INTERVALS, Interval, opening
+from quotecast.market.calendars import EXCHANGE, NEW_YORK_DAYS
+from quotecast.market.sessions import NEW_YORK
+from quotecast.providers.alpaca.stretches import DAY, Stretch, delayed, whole
+
+DELAY = timedelta(minutes=16)
+LENGTHS = {"1Min": 1, "5Min": 5, "15Min": 15, "30Min": 30}
+
+
+def at(text: str, day: int = 19) -> datetime:
+    """A moment in New York; the 19th is a Thursday."""
+    return datetime.fromisoformat(f"2026-11-{day}T{text}").replace(tzinfo=NEW_YORK)
+
+
+def told(stretches: list[Stretch]) -> list[tuple[str, str, str, str]]:
+    """Tape, timeframe, and the limits in New York."""
+    return [(each.tape, each.timeframe, _local(each.first), _local(each.end)) for each in stretches]
+
+
+def _local(moment: datetime) -> str:
+    return f"{moment.astimezone(NEW_YORK):%d %H:%M}"
+
+
+def asked(interval: Interval, now: str) -> list[tuple[str, str, str, str]]:
+    return told(delayed(interval, at("09:30", day=18), at(now), at(now) - DELAY))
+
+
+def test_last_minutes_come_from_one_exchange() -> None:
+    """The row in between is made of minutes of both tapes."""
+    assert asked("1h", "11:03:20") == [
+        ("sip", "30Min", "18 09:30", "19 10:30"),
+        ("sip", "1Min", "19 10:30", "19 10:47"),
+        ("iex", "1Min", "19 10:47", "19 11:03"),
+    ]
+
+
+def test_minutes_need_no_row_in_between() -> None:
+    assert asked("1m", "11:03:20") == [
+        ("sip", "1Min", "18 09:30", "19 10:47"),
+        ("iex", "1Min", "19 10:47", "19 11:03"),
+    ]
+
+
+@pytest.mark.parametrize("interval", ["D", "W", "M"])
+def test_day_in_progress_is_made_of_minutes(interval: Interval) -> None:
+    """Its own row would be of one tape alone."""
+    assert asked(interval, "11:03:20") == [
+        ("sip", "1Day", "18 09:30", "19 00:00"),
+        ("sip", "1Min", "19 09:30", "19 10:47"),
+        ("iex", "1Min", "19 10:47", "19 11:03"),
+    ]
+
+
+def test_nothing_is_asked_of_the_hours_before_a_session() -> None:
+    """The first minutes of a session are those of one exchange alone."""
+    assert asked("5m", "09:35") == [
+        ("sip", "5Min", "18 09:30", "19 09:15"),
+        ("iex", "1Min", "19 09:30", "19 09:35"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("now", "end"), [("16:16", "16:00"), ("23:00", "22:44"), ("04:00", "03:44"), ("09:29", "09:13")]
+)
+def test_closed_market_takes_one_call(now: str, end: str) -> None:
+    """Nothing that counts is younger than the delay."""
+    assert asked("D", now) == [("sip", "1Day", "18 09:30", f"19 {end}")]
+
+
+#: Any second of 2026.
+moments = st.integers(1_767_243_600, 1_798_606_800).map(lambda time: datetime.fromtimestamp(time, UTC))
+
+
+@given(st.sampled_from(INTERVALS), moments, st.timedeltas(timedelta(seconds=1), timedelta(days=90)))
+def test_stretches_hold_each_moment_that_counts_once(
+    interval: Interval, now: datetime, back: timedelta
+) -> None:
+    """And none of the whole tape is too young for the plan."""
+    first, settled = opening(NEW_YORK_DAYS, interval, now - back), now - DELAY
+    assert first
+    parts = delayed(interval, first, now, settled)
+    assert all(part.end <= settled for part in parts if part.tape == "sip")
+    minutes = {now - back * (number / 50) for number in range(51)}
+    for minute in minutes:
+        if opening(EXCHANGE, interval, minute) and first <= minute < now:
+            assert sum(_holds(part, minute) for part in parts) == 1
+
+
+def _holds(part: Stretch, moment: datetime) -> bool:
+    """Whether the row that holds a moment begins within the stretch."""
+    if part.timeframe == DAY:
+        row = opening(NEW_YORK_DAYS, "D", moment)
+        assert row
+    else:
+        row = moment - (moment - at("00:00")) % timedelta(minutes=LENGTHS[part.timeframe])
+    return part.first <= row < part.end
+
+
+def test_parameters_name_rows_and_tape() -> None:
+    """Both limits are inclusive there, so the end is the second before ours."""
+    [part] = whole("sip", "4h", at("09:30"), at("12:00"))
+    assert part.parameters("BRK.B") == {
+        "symbols": "BRK.B",
+        "timeframe": "30Min",
+        "start": "2026-11-19T14:30:00Z",
+        "end": "2026-11-19T16:59:59Z",
+        "adjustment": "split",
+        "feed": "sip",
+        "sort": "asc",
+    }
