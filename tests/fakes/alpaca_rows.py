@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
+from functools import lru_cache
 from itertools import groupby
 from typing import Final
 
@@ -40,6 +41,7 @@ def rows(trades: Sequence[Trade], timeframe: str) -> list[Row]:
     return [_row(start, list(group)) for start, group in grouped]
 
 
+@lru_cache(maxsize=100_000)
 def begun(moment: datetime, timeframe: str) -> datetime:
     """When the row that holds a moment begins: days in New York, weeks on Monday, hours in UTC."""
     if timeframe in MINUTES:
@@ -67,7 +69,7 @@ def snapshot(trades: Sequence[Trade]) -> Row | None:
             "t": text(last.time), "ax": "V", "ap": round(last.price + 0.05, 4), "as": 100,
             "bx": "V", "bp": round(last.price - 0.05, 4), "bs": 300, "c": ["R"], "z": "C",
         },
-        "minuteBar": rows(trades[-5000:], "1Min")[-1],
+        "minuteBar": rows(trades[-60:], "1Min")[-1],
         "dailyBar": days[-1],
         "prevDailyBar": days[-2] if len(days) > 1 else None,
     }  # fmt: skip
@@ -106,13 +108,22 @@ def walk(ticker: str, first: datetime, last: datetime) -> Iterator[Trade]:
 
     Prices are a function of ticker and time, so they are the same however they are asked for.
     """
-    moment = first.replace(second=0, microsecond=0)
+    for moment in _moments(first.replace(second=0, microsecond=0), last.replace(second=0, microsecond=0)):
+        yield Trade(moment, _price(ticker, moment), on_iex=moment.minute % 2 == 0)
+
+
+@lru_cache(maxsize=4)
+def _moments(first: datetime, last: datetime) -> list[datetime]:
+    """The same for every stock."""
+    moments = []
+    moment = first
     while moment <= last:
         recent = last - moment < timedelta(days=31)
         local = moment.astimezone(NEW_YORK)
         if local.weekday() < 5 and 4 <= local.hour < 20:
-            yield Trade(moment, _price(ticker, moment), on_iex=moment.minute % 2 == 0)
+            moments.append(moment)
         moment += timedelta(minutes=1 if recent else 30 - moment.minute % 30)
+    return moments
 
 
 def text(moment: datetime, digits: int = 0) -> str:

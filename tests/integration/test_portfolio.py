@@ -239,7 +239,16 @@ async def test_a_key_is_free_again_after_a_day(user: User, clock: Clock) -> None
     assert second.json()["id"] != first.json()["id"]
 
 
-@pytest.mark.parametrize("key", ["", "x" * 256, "ş", "a\tb"])
+async def test_a_repetition_after_midnight_is_one(user: User, clock: Clock) -> None:
+    """The day that the service filled in is not what the client asked for."""
+    body, headers = {"ticker": "AAPL", "shares": 1, "avg_cost": 1}, {"Idempotency-Key": "one"}
+    first = await user.post(HOLDINGS, body, headers=headers)
+    clock.now += 12 * 3600
+    again = await user.post(HOLDINGS, body, headers=headers)
+    assert (again.status_code, again.content) == (201, first.content)
+
+
+@pytest.mark.parametrize("key", ["", "x" * 256, "ş", "a\tb", "a b"])
 async def test_a_key_is_plain_text(user: User, key: str) -> None:
     response = await user.post(HOLDINGS, BOUGHT, headers={"Idempotency-Key": key.encode()})
     assert response.status_code == 422

@@ -10,7 +10,6 @@ from quotecast.accounts.portfolio import Holding
 from quotecast.api.lookup import Mirrors, currency_of, entry_of
 from quotecast.market import codec, money
 
-
 #: Described as the JSON number that it is sent as; to the framework a Decimal would be a string.
 Amount = Annotated[float, Meta(description="An exact decimal, with all its digits and no exponent")]
 

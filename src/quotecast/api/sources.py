@@ -30,7 +30,7 @@ def history(settings: Settings, budgets: Budgets) -> dict[Feed, HistoryProvider]
     return found
 
 
-def financials(settings: Settings, budgets: Budgets) -> FinancialsProvider | None:
+def financials(settings: Settings, budgets: Budgets) -> FinancialsProvider | None:  # noqa: ARG001
     """Company data, if the operator wants any."""
     match settings.financials:
         case "none":

@@ -12,7 +12,8 @@ PLACES: Final = 8
 _NUMBER: Final = re.compile(rb"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]{1,4})?")
 #: Longer texts are no amounts, however they are spelled.
 _MAX_LENGTH: Final = 64
-#: More digits than lie between the largest and the smallest float times an amount: nothing overflows.
+#: Digits from the largest float times an amount to the last one of the smallest, and some to spare: with
+#: these every sum and product is exact.
 _PRECISION: Final = 700
 
 
