@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quotecast.providers.judgement import ABSURD_FACTOR, JUDGING_SECONDS, Judge
+from quotecast.providers.judgement import ABSURD_FACTOR, JUDGING_SECONDS, Judge, believable
 
 NOON = 1_795_118_400.0
 
@@ -101,3 +101,19 @@ def test_neighbours_among_believed_prices_are_within_the_factor(prices: list[flo
     for before, after in pairwise(believed):
         assert before / ABSURD_FACTOR <= after <= before * ABSURD_FACTOR
     assert len(believed) + judge.refused["absurd"] == len(prices)
+
+
+@pytest.mark.parametrize(
+    ("closes", "believed"),
+    [
+        ([], []),
+        ([5.0], [True]),
+        ([5.0, 500.0, 5.1], [True, False, True]),
+        ([500.0, 5.0, 5.1], [False, True, True]),
+        ([5.0, 5.1, 500.0], [True, True, False]),
+        ([5.0, 5.1, 500.0, 501.0, 502.0], [True] * 5),
+    ],
+)
+def test_a_close_far_from_all_around_it_is_no_close(closes: list[float], believed: list[bool]) -> None:
+    """One that stays where it leapt is; a good one is not refused for the sake of a bad neighbour."""
+    assert believable(closes) == believed

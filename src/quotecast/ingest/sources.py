@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 from quotecast.ingest.documents import Source, assets_of, news_of
 from quotecast.ingest.failover import Failover
@@ -25,6 +26,9 @@ from quotecast.settings import Settings
 
 #: Makes, from an upstream's name and its calls per minute, what is asked before each call.
 Budgets = Callable[[str, int], Admission]
+
+#: Calls per minute of Alpaca's other host, which every plan has and counts by itself.
+_TRADING_CALLS: Final = 150
 
 
 def chosen(settings: Settings, budgets: Budgets) -> list[QuoteProvider]:
@@ -48,12 +52,15 @@ def documents(settings: Settings, budgets: Budgets) -> list[Source]:
             return [news_of(news, feed), assets_of(SimulatorAssets(), feed)]
         case "alpaca":
             keys = settings.alpaca_key, settings.alpaca_secret
-            admitted = budgets("alpaca", settings.alpaca_calls)
+            admitted, trading = (
+                budgets("alpaca", settings.alpaca_calls),
+                budgets("alpaca trading", _TRADING_CALLS),
+            )
             stocks = _known_stocks(settings)
             return [
                 news_of(AlpacaNews(settings.alpaca_url, *keys, admitted=admitted), feed),
                 assets_of(
-                    AlpacaAssets(settings.alpaca_trading_url, *keys, stocks=stocks, admitted=admitted), feed
+                    AlpacaAssets(settings.alpaca_trading_url, *keys, stocks=stocks, admitted=trading), feed
                 ),
             ]
         case name:
@@ -106,7 +113,9 @@ def _stocks(settings: Settings, budgets: Budgets) -> QuoteProvider:
                 plan_feed=settings.alpaca_plan,
                 streamed=settings.alpaca_streamed,
                 admitted=admitted,
-                is_open=AlpacaClock(settings.alpaca_trading_url, *keys, admitted=admitted).is_open,
+                is_open=AlpacaClock(
+                    settings.alpaca_trading_url, *keys, admitted=budgets("alpaca trading", _TRADING_CALLS)
+                ).is_open,
             )
         case name:
             return _added(name, Feed.STOCKS)

@@ -1,7 +1,7 @@
 """Which prices of an upstream can be believed."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -58,5 +58,23 @@ class Judge:
         # Numbers are compared, not times: a clock that steps back must not silence an instrument.
         if 0 < order < good.order:
             return "outdated"
-        believable = good.price / ABSURD_FACTOR <= price <= good.price * ABSURD_FACTOR
-        return "" if believable else "absurd"
+        return "" if _is_near(price, good.price) else "absurd"
+
+
+def believable(closes: Sequence[float]) -> list[bool]:
+    """Which of the closes of ascending bars to believe.
+
+    Those near the last that is believed, or near one of the next two: a market that leaps stays there.
+    """
+    verdicts: list[bool] = []
+    last: list[float] = []
+    for number, close in enumerate(closes):
+        others = [*last, *closes[number + 1 : number + 3]]
+        believed = not others or any(_is_near(close, other) for other in others)
+        verdicts.append(believed)
+        last = [close] if believed else last
+    return verdicts
+
+
+def _is_near(price: float, other: float) -> bool:
+    return other / ABSURD_FACTOR <= price <= other * ABSURD_FACTOR

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, time
+from itertools import compress
 from typing import Final
 
 from msgspec import Raw, Struct
@@ -14,7 +15,7 @@ from quotecast.providers.aggregate import aggregated
 from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.rest_wire import readable, to_bar
 from quotecast.providers.alpaca.stretches import DAY, TIMEFRAMES, Stretch
-from quotecast.providers.judgement import ABSURD_FACTOR
+from quotecast.providers.judgement import believable
 from quotecast.providers.values import instant
 
 _MIDNIGHT: Final = time()
@@ -39,7 +40,7 @@ def bars(answers: Answers, interval: Interval, end: datetime) -> tuple[list[Bar]
     refused: Counter[str] = Counter()
     rows = {row.begun: row for stretch, raws in answers for row in _regular(stretch, raws, end, refused)}
     ascending = [rows[begun] for begun in sorted(rows)]
-    believed = _believed(ascending)
+    believed = list(compress(ascending, believable([row.bar.close for row in ascending])))
     refused["absurd"] += len(ascending) - len(believed)
     return _joined(believed, interval, end), refused
 
@@ -68,20 +69,6 @@ def _is_regular(begun: datetime, timeframe: str, end: datetime) -> bool:
     if timeframe == DAY:
         return local.time() == _MIDNIGHT and day.open < end
     return day.open <= begun < day.close
-
-
-def _believed(ascending: Sequence[_Row]) -> list[_Row]:
-    """Those near the last that is believed, or near one of the next two: a market that leaps stays there."""
-    believed: list[_Row] = []
-    for number, row in enumerate(ascending):
-        others = [*believed[-1:], *ascending[number + 1 : number + 3]]
-        if not others or any(_is_near(row.bar.close, other.bar.close) for other in others):
-            believed.append(row)
-    return believed
-
-
-def _is_near(close: float, other: float) -> bool:
-    return other / ABSURD_FACTOR <= close <= other * ABSURD_FACTOR
 
 
 def _joined(rows: Sequence[_Row], interval: Interval, end: datetime) -> list[Bar]:

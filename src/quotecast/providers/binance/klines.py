@@ -4,14 +4,15 @@ Source of the format: Binance spot API documentation, "REST API: kline data".
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from itertools import compress
 from typing import Final
 
 import msgspec
 from msgspec import Raw, Struct
 
 from quotecast.market.bars import Bar, Interval, stamp
-from quotecast.providers.judgement import ABSURD_FACTOR
+from quotecast.providers.judgement import believable
 from quotecast.providers.values import Number, from_milliseconds, number, positive
 
 #: What the upstream calls the intervals: letter case tells `1m` from `1M`.
@@ -75,14 +76,6 @@ def bars(candles: Iterable[Kline], refused: Counter[str]) -> list[Bar]:
     readable = {time: bar for time, bar in made if bar}
     refused["unreadable"] += sum(bar is None for _, bar in made)
     ascending = [readable[time] for time in sorted(readable)]
-    believed = [bar for at, bar in enumerate(ascending) if _agrees(ascending, at)]
+    believed = list(compress(ascending, believable([bar.close for bar in ascending])))
     refused["absurd"] += len(ascending) - len(believed)
     return believed
-
-
-def _agrees(ascending: Sequence[Bar], at: int) -> bool:
-    """Whether a bar's close is near that of a neighbour, if it has any."""
-    close = ascending[at].close
-    neighbours = [bar.close for bar in (*ascending[max(at - 1, 0) : at], *ascending[at + 1 : at + 2])]
-    near = (other / ABSURD_FACTOR <= close <= other * ABSURD_FACTOR for other in neighbours)
-    return not neighbours or any(near)
