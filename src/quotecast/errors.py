@@ -27,6 +27,15 @@ class InvalidValue(QuotecastError):
         self.field = field
 
 
+class KeyReused(InvalidValue):
+    """An `Idempotency-Key` stands for another request already."""
+
+    code = "idempotency_key_reused"
+
+    def __init__(self) -> None:
+        super().__init__("Idempotency-Key", "Used for another request in the past 24 hours")
+
+
 class MalformedJson(QuotecastError):
     """A body is no JSON."""
 

@@ -223,6 +223,7 @@ async def test_a_key_stands_for_one_request(user: User) -> None:
     await user.post(HOLDINGS, BOUGHT, headers={"Idempotency-Key": "one"})
     other = await user.post(HOLDINGS, BOUGHT | {"shares": 3}, headers={"Idempotency-Key": "one"})
     assert (other.status_code, other.json()["errors"][0]["field"]) == (422, "Idempotency-Key")
+    assert other.json()["code"] == "idempotency_key_reused"
     assert len((await user.get(HOLDINGS)).json()) == 1
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from quotecast.accounts.account import Account
 from quotecast.accounts.tables import Holding as Table
 from quotecast.accounts.tables import IdempotencyKey
-from quotecast.errors import Full, InvalidValue, NotFound
+from quotecast.errors import Full, KeyReused, NotFound
 
 MAX_HOLDINGS: Final = 1000
 #: How long a repetition is recognised.
@@ -52,14 +52,14 @@ async def remove(account: Account, holding_id: str) -> None:
 async def answer_to(account: Account, key: str, request: bytes, now: datetime) -> bytes | None:
     """What an earlier request with that key was answered; None if there was none in the past 24 hours.
 
-    Raises InvalidValue if that was another request.
+    Raises KeyReused if that was another request.
     """
     await account.delete(IdempotencyKey, IdempotencyKey.created_at <= now - REMEMBERED)
     rows = await account.select(IdempotencyKey, IdempotencyKey.key == key)
     if not rows:
         return None
     if rows[0]["fingerprint"] != _fingerprint(request):
-        raise InvalidValue("Idempotency-Key", "Used for another request in the past 24 hours")
+        raise KeyReused
     return str(rows[0]["answer"]).encode()
 
 

@@ -52,10 +52,8 @@ def documents(settings: Settings, budgets: Budgets) -> list[Source]:
             return [news_of(news, feed), assets_of(SimulatorAssets(), feed)]
         case "alpaca":
             keys = settings.alpaca_key, settings.alpaca_secret
-            admitted, trading = (
-                budgets("alpaca", settings.alpaca_calls),
-                budgets("alpaca trading", _TRADING_CALLS),
-            )
+            admitted = budgets("alpaca", settings.alpaca_calls)
+            trading = budgets("alpaca trading", _TRADING_CALLS)
             stocks = _known_stocks(settings)
             return [
                 news_of(AlpacaNews(settings.alpaca_url, *keys, admitted=admitted), feed),
