@@ -59,7 +59,7 @@ def traded(first: datetime, last: datetime, count: int) -> list[Trade]:
     chance = Random(7)
     begin, end = int(first.timestamp()), int(last.timestamp())
     times = sorted({begin, end, *(chance.randint(begin, end) for _ in range(count))})
-    return [Trade(time, chance.randint(1, 800) / 8, chance.randint(1, 80) / 8) for time in times]
+    return [Trade(time, chance.randint(200, 800) / 8, chance.randint(1, 80) / 8) for time in times]
 
 
 def expected(

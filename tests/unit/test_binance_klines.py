@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from quotecast.providers.binance.klines import bars, klines
+from quotecast.providers.binance.klines import Kline
+from quotecast.providers.candles import believed
+from quotecast.providers.rows import readable
 
 
 def row(minute: int, close: float = 10, /, **changes: str) -> Raw:
@@ -26,7 +28,7 @@ def raw(value: Any) -> Raw:
 
 def closes(*rows: Raw) -> tuple[list[float], dict[str, int]]:
     refused: Counter[str] = Counter()
-    made = bars(klines(rows, refused), refused)
+    made = believed((row.to_bar() for row in readable(rows, Kline, refused)), refused)
     return [bar.close for bar in made], +refused
 
 
@@ -76,7 +78,7 @@ def test_bars_ascend_and_none_is_lost_uncounted(told: list[tuple[int, Decimal]])
     rows = [
         row(minute, **dict.fromkeys(("open", "high", "low", "close"), str(price))) for minute, price in told
     ]
-    made = bars(klines(rows, refused), refused)
+    made = believed((row.to_bar() for row in readable(rows, Kline, refused)), refused)
     times = [bar.time for bar in made]
     assert times == sorted(set(times))
     assert len(made) + refused.total() == len({minute for minute, _ in told})

@@ -209,7 +209,7 @@ def test_product_that_is_no_pair_is_refused(product: str) -> None:
     """Only pairs get through."""
     tickers = Tickers()
     assert tickers.quote(ticker(product_id=product), NOON) is None
-    assert tickers.refused == {"unreadable": 1}
+    assert tickers.statistics() == {"unreadable": 1}
 
 
 def test_price_that_cannot_be_believed_makes_no_quote() -> None:
@@ -218,7 +218,7 @@ def test_price_that_cannot_be_believed_makes_no_quote() -> None:
     assert tickers.quote(ticker(sequence=10), NOON)
     assert tickers.quote(ticker(sequence=9, price="14.7"), NOON) is None
     assert tickers.quote(ticker(sequence=11, price="147.776"), NOON) is None
-    assert tickers.refused == {"outdated": 1, "absurd": 1}
+    assert tickers.statistics() == {"outdated": 1, "absurd": 1}
     assert tickers.quote(ticker(sequence=12, price="14.8"), NOON)
 
 

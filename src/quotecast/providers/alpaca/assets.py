@@ -9,9 +9,10 @@ from msgspec import Raw
 from quotecast.errors import UpstreamError
 from quotecast.market.assets import Asset
 from quotecast.providers.alpaca.rest import Rest
-from quotecast.providers.alpaca.rest_wire import AssetRow, readable
+from quotecast.providers.alpaca.rest_wire import AssetRow
 from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.reference import Stock
+from quotecast.providers.rows import readable
 
 
 class AlpacaAssets:

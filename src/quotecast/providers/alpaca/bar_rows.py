@@ -13,9 +13,10 @@ from quotecast.market.calendars import EXCHANGE
 from quotecast.market.sessions import NEW_YORK, trading_day
 from quotecast.providers.aggregate import aggregated
 from quotecast.providers.alpaca import wire
-from quotecast.providers.alpaca.rest_wire import readable, to_bar
 from quotecast.providers.alpaca.stretches import DAY, TIMEFRAMES, Stretch
+from quotecast.providers.candles import to_bar
 from quotecast.providers.judgement import believable
+from quotecast.providers.rows import readable
 from quotecast.providers.values import instant
 
 _MIDNIGHT: Final = time()

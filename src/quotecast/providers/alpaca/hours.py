@@ -10,8 +10,9 @@ from msgspec import Raw
 
 from quotecast.market.sessions import TradingDay
 from quotecast.providers.alpaca.rest import Rest
-from quotecast.providers.alpaca.rest_wire import CalendarRow, Clock, readable
+from quotecast.providers.alpaca.rest_wire import CalendarRow, Clock
 from quotecast.providers.base import Admission, unlimited
+from quotecast.providers.rows import readable
 
 #: How long an answer of the clock is believed.
 BELIEVED_SECONDS: Final = 60.0

@@ -7,8 +7,9 @@ from typing import Final
 
 from quotecast.market.news import Article
 from quotecast.providers.alpaca.rest import Rest
-from quotecast.providers.alpaca.rest_wire import NewsPage, Story, readable
+from quotecast.providers.alpaca.rest_wire import NewsPage, Story
 from quotecast.providers.base import Admission, unlimited
+from quotecast.providers.rows import readable
 
 #: The most that one call brings.
 COUNT: Final = 50

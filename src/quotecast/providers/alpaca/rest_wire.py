@@ -5,23 +5,19 @@ Source of the format: Alpaca's OpenAPI documents of market data and trading, `/v
 read one by one, so that a bad one costs itself alone.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from typing import TypeVar
 
-import msgspec
 from msgspec import Raw, Struct, field
 
 from quotecast.market.assets import Asset
-from quotecast.market.bars import Bar, stamp
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical
 from quotecast.market.news import Article, NewsImage
 from quotecast.market.sessions import NEW_YORK, TradingDay
-from quotecast.providers.alpaca import wire
 from quotecast.providers.reference import Stock
-from quotecast.providers.values import instant, number, positive, stamped
+from quotecast.providers.values import instant, stamped
 
 T = TypeVar("T")
 
@@ -139,29 +135,6 @@ class CalendarRow(Struct, frozen=True):
         except (ValueError, OverflowError):
             return None
         return TradingDay(day, first, opened, closed, last) if first <= opened < closed <= last else None
-
-
-def readable(rows: Iterable[Raw], kind: type[T], refused: Counter[str]) -> list[T]:
-    """The rows of an answer as `kind`; what is none is counted as `malformed`."""
-    decoder = msgspec.json.Decoder(kind)
-    found = []
-    for raw in rows:
-        try:
-            found.append(decoder.decode(raw))
-        except (ValueError, RecursionError):
-            refused["malformed"] += 1
-    return found
-
-
-def to_bar(row: wire.Bar, begun: datetime) -> Bar | None:
-    """The bar; None unless prices are above zero and within high and low, and the volume is no less."""
-    opened, high, low, close = map(positive, (row.open, row.high, row.low, row.close))
-    volume = number(row.volume)
-    if opened is None or high is None or low is None or close is None or volume is None:
-        return None
-    if not low <= min(opened, close) <= max(opened, close) <= high:
-        return None
-    return Bar(stamp(begun), float(opened), float(high), float(low), float(close), float(volume))
 
 
 def _tickers(symbols: Iterable[str | None]) -> list[str]:

@@ -15,9 +15,11 @@ from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical
 from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.binance import wire
-from quotecast.providers.binance.klines import INTERVALS, Kline, bars, klines
+from quotecast.providers.binance.klines import INTERVALS, Kline
 from quotecast.providers.binance.listing import symbol_of
 from quotecast.providers.binance.rest import Rest
+from quotecast.providers.candles import believed
+from quotecast.providers.rows import readable
 
 ROWS_PER_CALL: Final = 1000
 #: Ten thousand bars: a week of minutes, and of days more than the exchange has seen.
@@ -43,7 +45,7 @@ class BinanceHistory:
 
     def statistics(self) -> Mapping[str, int]:
         """How many rows were refused since the start, by reason."""
-        return {reason: count for reason, count in self._refused.items() if count}
+        return +self._refused
 
     async def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
         """See HistoryProvider; older bars are left out."""
@@ -57,16 +59,16 @@ class BinanceHistory:
         if first > last:
             return []
         candles = await self._candles(symbol_of(pair), INTERVALS[interval], first, last)
-        return bars(candles, self._refused)
+        return believed((candle.to_bar() for candle in candles), self._refused)
 
     async def _candles(self, symbol: str, interval: str, first: int, last: int) -> list[Kline]:
         """Those that opened from `first` to `last`, both milliseconds since 1970, page by page."""
         found: list[Kline] = []
         for _ in range(MAX_CALLS):
             rows = await self._page(symbol, interval, first, last)
-            readable = klines(rows, self._refused)
-            page = [row for row in readable if first <= row.open_time <= last]
-            self._refused["misplaced"] += len(readable) - len(page)
+            found_rows = readable(rows, Kline, self._refused)
+            page = [row for row in found_rows if first <= row.open_time <= last]
+            self._refused["misplaced"] += len(found_rows) - len(page)
             found += page
             newest = max((row.open_time for row in page), default=first)
             if len(rows) < ROWS_PER_CALL or newest == last:

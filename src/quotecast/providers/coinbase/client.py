@@ -63,7 +63,7 @@ class CoinbaseProvider:
         """One connection's life, as QuoteProvider promises; REST may fail when the products are known."""
         await self._look_around()
         products = self._choose()
-        removed = self._tickers.keep_only(product.replace("-", "/", 1) for product in products)
+        removed = self._tickers.keep_only([product.replace("-", "/", 1) for product in products])
         with speaking("Coinbase"):
             async with dial(self._websocket_url) as connection:
                 messages = await _subscribe(connection, products)

@@ -1,19 +1,23 @@
 """Bars of Coinbase Exchange, by REST."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from math import ceil
 from typing import Final
 
 import httpx
+from msgspec import Raw
 
 from quotecast.errors import SymbolNotFound, UpstreamRefused
 from quotecast.market.bars import Bar, Interval, opening, stamp
 from quotecast.market.calendars import UTC_DAYS
 from quotecast.providers.aggregate import aggregated
+from quotecast.providers.candles import believed
 from quotecast.providers.coinbase import wire
 from quotecast.providers.coinbase.pace import Pace
 from quotecast.providers.fetch import get_json, open_client, segment
+from quotecast.providers.rows import readable
 
 ROWS_PER_CALL: Final = 300
 #: How many rows are looked back upon: sixteen years of days, and more than a thousand of any shorter bars.
@@ -42,6 +46,11 @@ class CoinbaseHistory:
     def __init__(self, url: str, pace: Pace | None = None) -> None:
         self._url = url
         self._pace = pace or Pace()
+        self._refused: Counter[str] = Counter()
+
+    def statistics(self) -> Mapping[str, int]:
+        """How many rows were refused since the start, by reason."""
+        return +self._refused
 
     async def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
         """See HistoryProvider; older bars are left out."""
@@ -50,7 +59,7 @@ class CoinbaseHistory:
         first = opening(UTC_DAYS, interval, start) or start
         path = f"/products/{segment(wire.product_id(symbol))}/candles"
         rows = await self._rows(path, granularity, int(first.timestamp()), ceil(end.timestamp()))
-        bars = [bar for _, row in sorted(rows.items()) if (bar := row.to_bar())]
+        bars = believed((row.to_bar() for row in rows.values()), self._refused)
         return aggregated(bars, interval, UTC_DAYS)
 
     async def _rows(self, path: str, granularity: int, first: int, end: int) -> dict[int, wire.Candle]:
@@ -60,7 +69,8 @@ class CoinbaseHistory:
             for oldest, newest in _pages(granularity, first, end):
                 page = await self._page(client, path, granularity, oldest, newest)
                 # More may come than was asked for.
-                rows |= {row.time: row for row in page if first <= row.time < end}
+                candles = readable(page, wire.Candle, self._refused)
+                rows |= {row.time: row for row in candles if first <= row.time < end}
                 # For hours nobody may trade; so many days without a trade lie before the first one.
                 if not page and granularity == _DAY:
                     break
@@ -68,11 +78,11 @@ class CoinbaseHistory:
 
     async def _page(
         self, client: httpx.AsyncClient, path: str, granularity: int, oldest: int, newest: int
-    ) -> list[wire.Candle]:
+    ) -> list[Raw]:
         await self._pace.turn()
         params = {"granularity": str(granularity), "start": _told(oldest), "end": _told(newest)}
         try:
-            return await get_json(client, path, list[wire.Candle], params=params)
+            return await get_json(client, path, list[Raw], params=params)
         except UpstreamRefused as error:
             if error.upstream_status == httpx.codes.NOT_FOUND:
                 raise SymbolNotFound from error

@@ -1,69 +1,57 @@
 """From tickers to quotes that can be believed."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.coinbase import wire
-from quotecast.providers.judgement import Judge
+from quotecast.providers.pairs import Pairs, newest
 from quotecast.providers.reference import asset_name
 
 
 class Tickers:
-    """Turns the tickers of one upstream into quotes, over all its connections.
+    """Turns tickers of the upstream into quotes, over all its connections.
 
-    A ticker is refused, and counted by reason, when it has no readable product or price (`unreadable`),
-    or for what `Judge` holds against it. The last good quote stands.
+    What is no JSON or no message is refused, and counted as `malformed`; the rest is left to `Pairs`.
     """
 
     def __init__(self) -> None:
-        self._judge = Judge()
+        self._pairs = Pairs()
         self._names: Mapping[str, str] = {}
-        #: How many messages were refused, by reason.
-        self.refused = self._judge.refused
 
     def statistics(self) -> Mapping[str, int]:
-        """How many messages were refused since the start, by reason."""
-        return dict(self.refused)
-
-    def refuse(self, reason: str) -> None:
-        """Counts a message that is no ticker at all."""
-        self._judge.refuse(reason)
+        """How many messages and fields were refused since the start, by reason."""
+        return self._pairs.statistics()
 
     def learn_names(self, names: Mapping[str, str]) -> None:
         """Names of assets by symbol, as the upstream spells them; they win over our own."""
         self._names = names
 
-    def keep_only(self, pairs: Iterable[str]) -> list[str]:
+    def keep_only(self, pairs: Collection[str]) -> list[str]:
         """Forgets every pair not among `pairs`; the pairs that were known and are gone, sorted."""
-        return self._judge.keep_only(pairs)
+        return self._pairs.keep_only(pairs)
 
     def quote(self, ticker: wire.Ticker, received: float) -> CryptoQuote | None:
         """The quote that `ticker`, received at that Unix time, makes; None when it is refused."""
         pair = canonical(Feed.CRYPTO, ticker.product_id)
         quote = ticker.to_quote(pair, self._name(pair.partition("/")[0]), received) if pair else None
-        if quote is None:
-            self._judge.refuse("unreadable")
-            return None
-        believed = self._judge.accepts(quote.key, quote.price, received, ticker.sequence)
-        return quote if believed else None
+        return self._pairs.take(quote, ticker.unreadable(), received, ticker.sequence)
 
     def read(self, messages: Iterable[bytes], received: float) -> list[CryptoQuote]:
         """The newest quote of each pair that messages of the feed, received at that time, bring.
 
         Raises UpstreamError on a complaint.
         """
-        quotes = (self.quote(ticker, received) for ticker in self._decoded(messages))
-        return list({quote.key: quote for quote in quotes if quote}.values())
+        return newest(self.quote(ticker, received) for ticker in self._decoded(messages))
 
     def _decoded(self, messages: Iterable[bytes]) -> Iterator[wire.Ticker]:
         for raw in messages:
             try:
                 message = wire.decode(raw)
             except ValueError:
-                self.refuse("malformed")
+                self._pairs.refuse("malformed")
                 continue
             if isinstance(message, wire.Failure):
                 raise complaint(message)

@@ -5,17 +5,26 @@ currencies". Unknown fields are ignored everywhere, unknown message types by `de
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
 from msgspec import Struct
 
-from quotecast.market.bars import Bar, stamp
+from quotecast.market.bars import Bar
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical
 from quotecast.market.quotes import CryptoQuote
-from quotecast.providers.values import Number, instant, number, percent_change, positive, stamped, to_float
+from quotecast.providers.candles import to_bar
+from quotecast.providers.values import (
+    Number,
+    from_milliseconds,
+    instant,
+    number,
+    percent_change,
+    positive,
+    stamped,
+    to_float,
+)
 
 
 class Product(Struct, frozen=True):
@@ -49,22 +58,9 @@ class Candle(Struct, frozen=True, array_like=True):
     volume: Number
 
     def to_bar(self) -> Bar | None:
-        """The bar; None when a value cannot be read, or the extremes are not the extremes."""
-        low, high = positive(self.low), positive(self.high)
-        opened, closed = positive(self.open), positive(self.close)
-        volume = number(self.volume)
-        if low is None or high is None or opened is None or closed is None or volume is None:
-            return None
-        if not (low <= min(opened, closed) and max(opened, closed) <= high):
-            return None
-        return Bar(
-            time=stamp(datetime.fromtimestamp(self.time, UTC)),
-            open=float(opened),
-            high=float(high),
-            low=float(low),
-            close=float(closed),
-            volume=float(volume),
-        )
+        """The bar; None for a time that cannot be, and as `candles.to_bar` says."""
+        moment = from_milliseconds(self.time * 1000)
+        return None if moment is None else to_bar(self, moment)
 
 
 class Channel(Struct, frozen=True):
@@ -120,6 +116,18 @@ class Ticker(Struct, frozen=True, tag_field="type", tag="ticker"):
     volume_24h: Number = None
     best_bid: Number = None
     best_ask: Number = None
+
+    def unreadable(self) -> list[str]:
+        """The fields, by their names in a quote, whose value is no number or below zero."""
+        values = {
+            "bid": self.best_bid,
+            "ask": self.best_ask,
+            "open": self.open_24h,
+            "high": self.high_24h,
+            "low": self.low_24h,
+            "volume": self.volume_24h,
+        }
+        return [name for name, value in values.items() if number(value) is None]
 
     def to_quote(self, pair: str, name: str, received: float) -> CryptoQuote | None:
         """The quote of `pair`, received at that Unix time; None without a price above zero.

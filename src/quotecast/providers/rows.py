@@ -1,0 +1,22 @@
+"""Rows of an upstream's answer, read one by one: a bad one costs itself."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import TypeVar
+
+import msgspec
+from msgspec import Raw
+
+T = TypeVar("T")
+
+
+def readable(rows: Iterable[Raw], kind: type[T], refused: Counter[str]) -> list[T]:
+    """The rows of an answer as `kind`; what is none is counted as `malformed`."""
+    decoder = msgspec.json.Decoder(kind)
+    found = []
+    for raw in rows:
+        try:
+            found.append(decoder.decode(raw))
+        except (ValueError, RecursionError):
+            refused["malformed"] += 1
+    return found
