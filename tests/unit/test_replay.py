@@ -117,7 +117,8 @@ async def test_refused_tickers_are_counted(tmp_path: Path) -> None:
     updates = provider.updates()
     assert [quote.price for quote in (await anext(updates)).quotes] == [101]
     await updates.aclose()
-    assert provider.statistics() == {"unreadable": 1, "absurd": 1}
+    told = provider.statistics()
+    assert (told["unreadable"], told["absurd"]) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -131,16 +132,30 @@ async def test_malformed_line_is_named(tmp_path: Path, bad: str) -> None:
         await play(path, 2)
 
 
-async def test_a_heading_says_whose_messages_follow(tmp_path: Path) -> None:
-    """Each upstream's own decoding; a recording of one that nobody here can read is refused."""
-    ticker = '{"stream":"btcusdt@ticker","data":{"e":"24hrTicker","E":1795118400000,"s":"BTCUSDT","c":"100"}}'
-    path = recording(tmp_path, "# binance", f"{START} {ticker}")
-    [(_, update)] = await play(path, 1)
+SAID = {
+    "binance": (
+        '{"stream":"btcusdt@ticker","data":{"e":"24hrTicker","E":1795118400000,"s":"BTCUSDT","c":"100"}}',
+        "BTC/USDT",
+    ),
+    "kraken": ('{"channel":"ticker","data":[{"symbol":"BTC/USD","last":100.0}]}', "BTC/USD"),
+}
+
+
+@pytest.mark.parametrize(("upstream", "said", "pair"), [(name, *told) for name, told in SAID.items()])
+async def test_heading_says_whose_messages_follow(
+    tmp_path: Path, upstream: str, said: str, pair: str
+) -> None:
+    """Each upstream's own decoding."""
+    [(_, update)] = await play(recording(tmp_path, f"# {upstream}", f"{START} {said}"), 1)
     assert [(quote.key, quote.provider) for quote in update.quotes if isinstance(quote, CryptoQuote)] == [
-        ("BTC/USDT", "binance")
+        (pair, upstream)
     ]
+
+
+async def test_recording_that_nobody_here_can_read_is_refused(tmp_path: Path) -> None:
+    """The error says whose it is."""
     with pytest.raises(UpstreamError, match="is a recording of 'acme', which cannot be played"):
-        await play(recording(tmp_path, "# acme", f"{START} {ticker}"), 1)
+        await play(recording(tmp_path, "# acme", f"{START} {{}}"), 1)
 
 
 async def test_recording_without_messages_is_an_error(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from quotecast.providers.alpaca.history import AlpacaHistory
 from quotecast.providers.base import Admission, FinancialsProvider, HistoryProvider
 from quotecast.providers.binance.history import BinanceHistory
 from quotecast.providers.coinbase.history import CoinbaseHistory
+from quotecast.providers.kraken.history import KrakenHistory
 from quotecast.providers.simulator.bars import SimulatorHistory
 from quotecast.providers.simulator.financials import SimulatorFinancials
 from quotecast.settings import Settings
@@ -72,6 +73,8 @@ def _crypto_bars(name: str, settings: Settings) -> HistoryProvider | None:
             return BinanceHistory(settings.binance_url)
         case "coinbase":
             return CoinbaseHistory(settings.coinbase_url)
+        case "kraken":
+            return KrakenHistory(settings.kraken_url)
         case _:
             return _added(name, Feed.CRYPTO)
 

@@ -18,6 +18,7 @@ from quotecast.providers.alpaca.universe import stocks_from
 from quotecast.providers.base import Admission, QuoteProvider
 from quotecast.providers.binance.client import BinanceProvider
 from quotecast.providers.coinbase.client import CoinbaseProvider
+from quotecast.providers.kraken.client import KrakenProvider
 from quotecast.providers.replay import ReplayProvider
 from quotecast.providers.simulator.assets import SimulatorAssets
 from quotecast.providers.simulator.client import SimulatorProvider
@@ -83,6 +84,8 @@ def crypto_provider(name: str, settings: Settings) -> QuoteProvider:
             return CoinbaseProvider(
                 settings.coinbase_url, settings.coinbase_websocket_url, settings.coinbase_products
             )
+        case "kraken":
+            return KrakenProvider(settings.kraken_websocket_url, settings.kraken_pairs)
         case "replay":
             return ReplayProvider(
                 settings.replay_file, speed=settings.replay_speed, loop=settings.replay_loop == "on"

@@ -16,6 +16,7 @@ from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.base import Update
 from quotecast.providers.binance.tickers import Tickers as BinanceTickers
 from quotecast.providers.coinbase.tickers import Tickers as CoinbaseTickers
+from quotecast.providers.kraken.tickers import Tickers as KrakenTickers
 
 #: Messages played within the same such step make one update.
 STEP_SECONDS: Final = 0.01
@@ -40,7 +41,11 @@ class Reader(Protocol):
 
 
 #: Whose recordings can be played; one without a heading is Coinbase's.
-READERS: Final[Mapping[str, Callable[[], Reader]]] = {"coinbase": CoinbaseTickers, "binance": BinanceTickers}
+READERS: Final[Mapping[str, Callable[[], Reader]]] = {
+    "coinbase": CoinbaseTickers,
+    "binance": BinanceTickers,
+    "kraken": KrakenTickers,
+}
 
 
 class ReplayProvider:

@@ -1,0 +1,1 @@
+"""Kraken: quotes of the WebSocket interface's second version, bars of the REST interface."""

@@ -1,0 +1,116 @@
+"""Kraken's quotes, by WebSocket."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from typing import Final
+
+import structlog
+from websockets.asyncio.client import ClientConnection
+
+from quotecast.errors import UpstreamError
+from quotecast.market.feeds import Feed
+from quotecast.market.instruments import canonical
+from quotecast.providers import reference
+from quotecast.providers.base import Update
+from quotecast.providers.kraken import wire
+from quotecast.providers.kraken.tickers import Tickers, heed
+from quotecast.providers.recording import keep
+from quotecast.providers.sockets import dial, receive, speaking
+
+NAME: Final = "Kraken"
+ANSWER_SECONDS: Final = 10.0
+PAIRS_PER_SUBSCRIBE: Final = 100
+
+log = structlog.get_logger()
+
+
+class KrakenProvider:
+    """Live quotes of Kraken; `change` is over the last 24 hours.
+
+    It follows `pairs`, in any spelling, or the well-known assets in US dollars when none are named.
+    `silence_seconds` rests on heartbeats, one a second when nothing else is told.
+    """
+
+    name = "kraken"
+    feed = Feed.CRYPTO
+    simulated = False
+    delay_seconds = 0.0
+    always_open = True
+
+    def __init__(
+        self, websocket_url: str, pairs: Sequence[str] = (), *, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.silence_seconds = 10.0
+        self._websocket_url = websocket_url
+        self._wanted = _spelled(pairs) or _well_known()
+        self._clock = clock
+        self._tickers = Tickers()
+
+    def statistics(self) -> Mapping[str, int]:
+        """How many messages, rows and fields were refused since the start, by reason."""
+        return self._tickers.statistics()
+
+    async def updates(self) -> AsyncGenerator[Update, None]:
+        """One connection's life, as QuoteProvider promises."""
+        with speaking(NAME):
+            async with dial(self._websocket_url) as connection:
+                followed, messages = await self._subscribe(connection)
+                keep(messages)
+                removed = self._tickers.keep_only(followed)
+                yield Update(self._tickers.read(messages, self._clock()), removed)
+                while True:
+                    messages = await receive(connection, self.silence_seconds, NAME)
+                    yield Update(self._tickers.read(messages, self._clock()))
+
+    async def _subscribe(self, connection: ClientConnection) -> tuple[set[str], list[bytes]]:
+        """The pairs that the upstream grants, and every message up to its last answer.
+
+        A pair that it does not trade is left out. Raises UpstreamError when it trades none of them.
+        """
+        messages: list[bytes] = []
+        waiting = set(self._wanted)
+        followed: set[str] = set()
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                for number, start in enumerate(range(0, len(self._wanted), PAIRS_PER_SUBSCRIBE), 1):
+                    part = self._wanted[start : start + PAIRS_PER_SUBSCRIBE]
+                    await connection.send(wire.subscribe(part, number), text=True)
+                while waiting:
+                    messages.append(await connection.recv(decode=False))
+                    granted, refused = _answer(messages[-1])
+                    waiting -= granted | refused
+                    followed |= granted
+        except TimeoutError as error:
+            raise UpstreamError("Kraken did not answer the subscription") from error
+        if not followed:
+            raise UpstreamError("Kraken trades none of the pairs")
+        return followed, messages
+
+
+def _answer(raw: bytes) -> tuple[set[str], set[str]]:
+    """The pair that an answer grants, and the one that it refuses; none in any other message.
+
+    Raises UpstreamError when it refuses everything at once, or trading is halted.
+    """
+    try:
+        message = wire.decode(raw)
+    except ValueError:
+        return set(), set()
+    heed(message)
+    if message.method != "subscribe":
+        return set(), set()
+    if message.success:
+        return {message.result.symbol} if message.result else set(), set()
+    if message.symbol is None:
+        raise UpstreamError(f"Kraken refuses the subscription: {message.error[:200]}")
+    log.warning("kraken does not trade the pair", pair=message.symbol, problem=message.error[:200])
+    return set(), {message.symbol}
+
+
+def _spelled(pairs: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(pair for each in pairs if (pair := canonical(Feed.CRYPTO, each))))
+
+
+def _well_known() -> tuple[str, ...]:
+    return tuple(dict.fromkeys(f"{pair.base}/USD" for pair in reference.pairs()))

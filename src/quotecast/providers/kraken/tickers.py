@@ -1,0 +1,73 @@
+"""From Kraken's tickers to quotes that can be believed."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from msgspec import Raw
+
+from quotecast.errors import UpstreamError
+from quotecast.market.feeds import Feed
+from quotecast.market.instruments import canonical
+from quotecast.market.quotes import CryptoQuote
+from quotecast.providers.kraken import wire
+from quotecast.providers.pairs import Pairs, newest
+from quotecast.providers.reference import asset_name
+
+
+class Tickers:
+    """Turns tickers of the upstream into quotes, over all its connections.
+
+    What is no JSON, no message or no row is refused, and counted as `malformed`; the rest is left to `Pairs`.
+    """
+
+    def __init__(self) -> None:
+        self._pairs = Pairs()
+
+    def statistics(self) -> Mapping[str, int]:
+        """How many messages, rows and fields were refused since the start, by reason."""
+        return self._pairs.statistics()
+
+    def keep_only(self, pairs: Collection[str]) -> list[str]:
+        """Forgets every pair not among `pairs`; the pairs that were known and are gone, sorted."""
+        return self._pairs.keep_only(pairs)
+
+    def read(self, messages: Iterable[bytes], received: float) -> list[CryptoQuote]:
+        """The newest quote of each pair that messages, received at that Unix time, bring.
+
+        Raises UpstreamError when the upstream says that it is closed for maintenance.
+        """
+        return newest(self._quote(row, received) for row in self._rows(messages))
+
+    def _rows(self, messages: Iterable[bytes]) -> Iterator[Raw]:
+        for raw in messages:
+            try:
+                message = wire.decode(raw)
+            except ValueError:
+                self._pairs.refuse("malformed")
+                continue
+            heed(message)
+            if message.channel == "ticker":
+                yield from message.data
+
+    def _quote(self, row: Raw, received: float) -> CryptoQuote | None:
+        try:
+            ticker = wire.ticker(row)
+        except (ValueError, RecursionError):
+            self._pairs.refuse("malformed")
+            return None
+        pair = canonical(Feed.CRYPTO, ticker.symbol)
+        name = asset_name(ticker.symbol.partition("/")[0])
+        quote = ticker.to_quote(pair, name or pair.partition("/")[0], received) if pair else None
+        return self._pairs.take(quote, ticker.unreadable(), received)
+
+
+def heed(message: wire.Message) -> None:
+    """Raises UpstreamError when the upstream says that nothing is traded."""
+    if message.channel != "status":
+        return
+    for row in message.data:
+        try:
+            system = wire.status(row).system
+        except (ValueError, RecursionError):
+            continue
+        if system == "maintenance":
+            raise UpstreamError("Kraken is closed for maintenance")
