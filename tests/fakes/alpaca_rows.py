@@ -13,6 +13,8 @@ from quotecast.market.sessions import NEW_YORK, TradingDay
 
 #: Minutes of the row lengths that are counted from midnight UTC.
 MINUTES: Final = {"1Min": 1, "5Min": 5, "15Min": 15, "30Min": 30, "1Hour": 60, "4Hour": 240}
+#: How many minutes lie between the trades of a walk, up to an age.
+_APART: Final = [(timedelta(days=1), 1), (timedelta(days=31), 5), (timedelta.max, 30)]
 TIMEFRAMES: Final = {*MINUTES, "1Day", "1Week", "1Month"}
 
 
@@ -104,12 +106,20 @@ def calendar_row(day: TradingDay) -> Row:
 
 
 def walk(ticker: str, first: datetime, last: datetime) -> Iterator[Trade]:
-    """A trade a minute for the last month before `last`, one each half hour before that; never on weekends.
+    """A trade a minute on the last day before `last`, fewer before that; never on weekends.
 
     Prices are a function of ticker and time, so they are the same however they are asked for.
     """
     for moment in _moments(first.replace(second=0, microsecond=0), last.replace(second=0, microsecond=0)):
-        yield Trade(moment, _price(ticker, moment), on_iex=moment.minute % 2 == 0)
+        yield Trade(moment, price_at(ticker, moment), on_iex=moment.minute % 2 == 0)
+
+
+def price_at(ticker: str, moment: datetime) -> float:
+    """What a share costs: a function of ticker and time, whoever asks."""
+    base = 50 + sum(map(ord, ticker)) % 400
+    seconds = moment.timestamp()
+    swing = 0.05 * math.sin(seconds / 86_400 / 11) + 0.01 * math.sin(seconds / 1300 + base)
+    return round(base * (1 + swing), 2)
 
 
 @lru_cache(maxsize=4)
@@ -118,11 +128,11 @@ def _moments(first: datetime, last: datetime) -> list[datetime]:
     moments = []
     moment = first
     while moment <= last:
-        recent = last - moment < timedelta(days=31)
+        apart = next(minutes for age, minutes in _APART if last - moment < age)
         local = moment.astimezone(NEW_YORK)
         if local.weekday() < 5 and 4 <= local.hour < 20:
             moments.append(moment)
-        moment += timedelta(minutes=1 if recent else 30 - moment.minute % 30)
+        moment += timedelta(minutes=apart - moment.minute % apart)
     return moments
 
 
@@ -144,10 +154,3 @@ def _row(start: datetime, trades: Sequence[Trade]) -> Row:
         (prices[0], max(prices), min(prices), prices[-1]),
         sum(trade.size for trade in trades),
     )
-
-
-def _price(ticker: str, moment: datetime) -> float:
-    base = 50 + sum(map(ord, ticker)) % 400
-    seconds = moment.timestamp()
-    swing = 0.05 * math.sin(seconds / 86_400 / 11) + 0.01 * math.sin(seconds / 1300 + base)
-    return round(base * (1 + swing), 2)

@@ -4,7 +4,6 @@ import argparse
 import asyncio
 import contextlib
 import itertools
-import random
 import sys
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -14,6 +13,7 @@ import msgspec
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 
+from fakes.alpaca_rows import price_at
 from fakes.http import Answer, Asked, FakeHttp, Row, running
 
 MEANINGS: Final = {
@@ -238,13 +238,12 @@ def bar(symbol: str, time: str, prices: tuple[float, float, float, float], volum
 
 async def _wander(fake: FakeAlpacaStream) -> None:
     """Trades of whatever clients are subscribed to, every second, and their bars every minute."""
-    chance = random.Random(1)
     prices: dict[str, float] = {}
     for second in itertools.count(1):
         await asyncio.sleep(1)
         now = datetime.now(UTC)
         for symbol in sorted({symbol for client in fake.clients for symbol in client.sets["trades"]}):
-            prices[symbol] = round(prices.get(symbol, 100.0) * (1 + chance.uniform(-0.001, 0.001)), 2)
+            prices[symbol] = price_at(symbol, now)
             await fake.say(trade(symbol, prices[symbol], _text(now)))
         if second % 60 == 0:
             start = _text(now.replace(second=0, microsecond=0) - timedelta(minutes=1))
