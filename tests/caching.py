@@ -12,7 +12,7 @@ KEY = "upstream:metrics:AAPL"
 #: Where the workers keep the lock and the entry of KEY.
 LOCK = f"t:cache:{{{KEY}}}:lock"
 ENTRY = f"t:cache:{{{KEY}}}:entry"
-POLICY = Policy(fresh_seconds=100, stale_seconds=1000, missing_seconds=50)
+POLICY = Policy(fresh_seconds=100, stale_seconds=1000, missing_seconds=50, not_offered_seconds=50)
 
 
 class Clock:

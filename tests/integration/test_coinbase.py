@@ -218,7 +218,7 @@ async def test_malformed_messages_are_passed_over(fake: FakeCoinbase) -> None:
     adapter = provider(fake, "BTC-USD")
     quotes = await last_quotes(adapter, 1)
     assert quotes["BTC/USD"].price == 101
-    assert adapter.statistics() == {"malformed": 4, "unreadable": 2, "absurd": 1}
+    assert adapter.statistics().items() >= {"malformed": 4, "unreadable": 2, "absurd": 1}.items()
 
 
 async def test_message_over_the_bound_ends_the_connection(fake: FakeCoinbase) -> None:

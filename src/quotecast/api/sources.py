@@ -10,6 +10,7 @@ from quotecast.providers.alpaca.history import AlpacaHistory
 from quotecast.providers.base import Admission, FinancialsProvider, HistoryProvider
 from quotecast.providers.binance.history import BinanceHistory
 from quotecast.providers.coinbase.history import CoinbaseHistory
+from quotecast.providers.finnhub.client import FinnhubFinancials
 from quotecast.providers.kraken.history import KrakenHistory
 from quotecast.providers.simulator.bars import SimulatorHistory
 from quotecast.providers.simulator.financials import SimulatorFinancials
@@ -31,7 +32,7 @@ def history(settings: Settings, budgets: Budgets) -> dict[Feed, HistoryProvider]
     return found
 
 
-def financials(settings: Settings, budgets: Budgets) -> FinancialsProvider | None:  # noqa: ARG001
+def financials(settings: Settings, budgets: Budgets) -> FinancialsProvider | None:
     """Company data, if the operator wants any."""
     match settings.financials:
         case "none":
@@ -40,6 +41,9 @@ def financials(settings: Settings, budgets: Budgets) -> FinancialsProvider | Non
             return SimulatorFinancials(
                 settings.simulator_seed, always_open=settings.simulator_hours == "always"
             )
+        case "finnhub":
+            admitted = budgets("finnhub", settings.finnhub_calls)
+            return FinnhubFinancials(settings.finnhub_url, settings.finnhub_key, admitted=admitted)
         case name:
             make = plugins.offer(name).financials
             return make(plugins.values(name, os.environ)) if make else None

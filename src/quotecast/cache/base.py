@@ -9,7 +9,7 @@ WEEK_SECONDS: Final = 7 * 86_400
 
 
 class Policy(Struct, frozen=True):
-    """How long an answer is fresh, then better than none; and how long "not found" is believed.
+    """How long an answer is fresh, then better than none; and how long "not found" or "not offered" is true.
 
     All are ages in seconds, counted from when the upstream answered.
     """
@@ -17,6 +17,7 @@ class Policy(Struct, frozen=True):
     fresh_seconds: int
     stale_seconds: int = WEEK_SECONDS
     missing_seconds: int = 600
+    not_offered_seconds: int = 86_400
 
 
 class Cached(Struct, frozen=True):

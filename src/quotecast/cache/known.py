@@ -32,14 +32,21 @@ class Entry(Struct, frozen=True, omit_defaults=True):
 
     def lifetime(self, policy: Policy) -> int:
         """Seconds after which it is worth nothing."""
-        if self.outcome != "answer":
-            return policy.missing_seconds
-        return max(policy.fresh_seconds, policy.stale_seconds)
+        kept = self._kept(policy)
+        return max(kept, policy.stale_seconds) if self.outcome == "answer" else kept
 
     def is_fresh(self, policy: Policy, now: float) -> bool:
         """Whether the upstream need not be asked."""
-        kept = policy.fresh_seconds if self.outcome == "answer" else policy.missing_seconds
-        return self.age(now) < kept
+        return self.age(now) < self._kept(policy)
+
+    def _kept(self, policy: Policy) -> int:
+        match self.outcome:
+            case "answer":
+                return policy.fresh_seconds
+            case "not_found":
+                return policy.missing_seconds
+            case "not_offered":
+                return policy.not_offered_seconds
 
 
 class Failure(Struct, frozen=True, omit_defaults=True):

@@ -15,8 +15,8 @@ from quotecast.market.calendars import UTC_DAYS
 from quotecast.providers.aggregate import aggregated
 from quotecast.providers.candles import believed
 from quotecast.providers.coinbase import wire
-from quotecast.providers.coinbase.pace import Pace
 from quotecast.providers.fetch import get_json, open_client, segment
+from quotecast.providers.pace import Pace
 from quotecast.providers.rows import readable
 
 ROWS_PER_CALL: Final = 300

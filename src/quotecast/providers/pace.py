@@ -1,4 +1,4 @@
-"""How fast the upstream may be asked."""
+"""How fast an upstream may be asked."""
 
 import asyncio
 import time
@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-#: The public limit for one address.
+#: What Coinbase lets one address do; a third of what Finnhub lets a key do, so that three workers fit.
 CALLS_PER_SECOND: Final = 10
 
 

@@ -1,0 +1,1 @@
+"""Finnhub: company data."""

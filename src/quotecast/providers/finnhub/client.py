@@ -1,0 +1,141 @@
+"""Company data of Finnhub, by REST."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from typing import Final, Protocol, TypeVar
+
+from quotecast.errors import SymbolNotFound
+from quotecast.market.financials import (
+    Earnings,
+    EarningsCalendar,
+    EarningsQuality,
+    EpsEstimate,
+    Estimates,
+    Metrics,
+    Recommendation,
+    RevenueEstimate,
+)
+from quotecast.providers.base import Admission, unlimited
+from quotecast.providers.finnhub import answers, wire
+from quotecast.providers.finnhub.answers import Answer, decoded, member
+from quotecast.providers.finnhub.metrics import to_metrics
+from quotecast.providers.finnhub.rest import Rest
+from quotecast.providers.pace import Pace
+
+QUARTERLY: Final = "quarterly"
+#: A century of quarters; and more reports than there are in a quarter of a year.
+MOST_PERIODS: Final = 400
+MOST_EVENTS: Final = 20_000
+#: Less than whoever caches the answers waits for one.
+DEADLINE_SECONDS: Final = 8.0
+
+
+class _Row(Protocol):
+    @property
+    def period(self) -> date: ...
+
+
+R = TypeVar("R", bound=_Row)
+T = TypeVar("T")
+
+
+class FinnhubFinancials:
+    """Company data of the Finnhub at `url`, which ends with the version of its interface.
+
+    Each call is made after `admitted`, in the turn that `pace` gives it: besides the limit of a minute, which
+    is the plan's, there is one of 30 calls a second. Everything takes one call, but an empty list a second,
+    which asks whether the symbol is known: upstream tells the same of a fund, which has no earnings, and of
+    nothing at all, and only the latter is not found. `clock` is Unix time.
+    """
+
+    name = "finnhub"
+
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        *,
+        admitted: Admission = unlimited,
+        clock: Callable[[], float] = time.time,
+        pace: Pace | None = None,
+        deadline_seconds: float = DEADLINE_SECONDS,
+    ) -> None:
+        self._rest = Rest(
+            url,
+            key,
+            admitted=admitted,
+            pace=pace or Pace(),
+            clock=clock,
+            deadline_seconds=deadline_seconds,
+        )
+        self._refused: Counter[str] = Counter()
+
+    def statistics(self) -> Mapping[str, int]:
+        """How many fields and rows were refused since the start, by reason."""
+        return dict(self._refused)
+
+    async def metrics(self, symbol: str) -> Metrics:
+        """See FinancialsProvider."""
+        answer = await self._ask("/stock/metric", symbol, metric="all")
+        metrics = await self._read(lambda refused: to_metrics(answer, symbol, refused))
+        if metrics is None:
+            raise SymbolNotFound
+        return metrics
+
+    async def earnings(self, symbol: str) -> Sequence[Earnings]:
+        """See FinancialsProvider; as many quarters as the plan has."""
+        answer = await self._ask("/stock/earnings", symbol)
+        rows = await self._periods(answer, symbol, wire.EarningsRow)
+        return [row.to_record(symbol, self._refused) for row in rows]
+
+    async def recommendations(self, symbol: str) -> Sequence[Recommendation]:
+        """See FinancialsProvider."""
+        answer = await self._ask("/stock/recommendation", symbol)
+        rows = await self._periods(answer, symbol, wire.RecommendationRow)
+        return [row.to_record(symbol, self._refused) for row in rows]
+
+    async def revenue_estimates(self, symbol: str) -> Estimates[RevenueEstimate]:
+        """See FinancialsProvider."""
+        rows = await self._quarters("/stock/revenue-estimate", symbol, wire.RevenueRow)
+        return Estimates(symbol, QUARTERLY, [row.to_record(self._refused) for row in rows])
+
+    async def eps_estimates(self, symbol: str) -> Estimates[EpsEstimate]:
+        """See FinancialsProvider."""
+        rows = await self._quarters("/stock/eps-estimate", symbol, wire.EpsRow)
+        return Estimates(symbol, QUARTERLY, [row.to_record(self._refused) for row in rows])
+
+    async def earnings_quality(self, symbol: str) -> EarningsQuality:
+        """See FinancialsProvider."""
+        rows = await self._quarters("/stock/earnings-quality-score", symbol, wire.QualityRow)
+        return EarningsQuality(symbol, QUARTERLY, [row.to_record(self._refused) for row in rows])
+
+    async def earnings_calendar(self, first: date, last: date) -> EarningsCalendar:
+        """See FinancialsProvider; of US companies, as far as the plan reaches."""
+        body = await self._rest.get("/calendar/earnings", {"from": first.isoformat(), "to": last.isoformat()})
+        events = await self._read(lambda refused: answers.events(decoded(body), first, last, refused))
+        return EarningsCalendar(events[:MOST_EVENTS])
+
+    async def _quarters(self, path: str, symbol: str, kind: type[R]) -> list[R]:
+        answer = await self._ask(path, symbol, freq=QUARTERLY)
+        return await self._periods(member(answer, "data"), symbol, kind)
+
+    async def _periods(self, answer: Answer, symbol: str, kind: type[R]) -> list[R]:
+        """The newest first. Raises SymbolNotFound when there are none because the symbol is not known."""
+        rows = answers.rows(answer, kind, self._refused)
+        if not rows and not answers.is_priced(await self._ask("/quote", symbol)):
+            raise SymbolNotFound
+        return sorted(rows, key=lambda row: row.period, reverse=True)[:MOST_PERIODS]
+
+    async def _ask(self, path: str, symbol: str, **more: str) -> Answer:
+        return decoded(await self._rest.get(path, {"symbol": symbol, **more}))
+
+    async def _read(self, read: Callable[[Counter[str]], T]) -> T:
+        """What `read` makes of an answer, in a thread: thousands of figures are not read in a moment."""
+        refused: Counter[str] = Counter()
+        try:
+            return await asyncio.to_thread(read, refused)
+        finally:
+            self._refused.update(refused)

@@ -1,0 +1,205 @@
+"""Finnhub's rows of company data, and the records that become of them.
+
+Source of the format: Finnhub's OpenAPI document, `/stock/earnings`, `/stock/recommendation`,
+`/stock/revenue-estimate`, `/stock/eps-estimate`, `/stock/earnings-quality-score` and `/calendar/earnings`.
+Unknown fields are ignored everywhere. Any number may be missing, null or a string; one that cannot be read is
+None and counted as `unreadable field`. A row without its date is no record.
+"""
+
+import re
+from collections import Counter
+from datetime import date
+from typing import Final
+
+from msgspec import Struct
+
+from quotecast.market.feeds import Feed
+from quotecast.market.financials import (
+    Earnings,
+    EarningsEvent,
+    EpsEstimate,
+    QualityScore,
+    Recommendation,
+    RevenueEstimate,
+)
+from quotecast.market.instruments import canonical
+from quotecast.providers.values import Number, signed
+
+HOURS: Final = frozenset({"bmo", "amc", "dmh"})
+
+#: A field of this name hides the type.
+Day = date
+_LETTER: Final = re.compile(r"[A-F][+-]?")
+
+
+class EarningsRow(Struct, frozen=True, rename="camel"):
+    """A row of `/stock/earnings`."""
+
+    period: date
+    quarter: Number = None
+    year: Number = None
+    actual: Number = None
+    estimate: Number = None
+    surprise: Number = None
+    surprise_percent: Number = None
+
+    def to_record(self, symbol: str, refused: Counter[str]) -> Earnings:
+        """The record."""
+        return Earnings(
+            symbol=symbol,
+            period=self.period.isoformat(),
+            quarter=whole(self.quarter, refused),
+            year=whole(self.year, refused),
+            actual=figure(self.actual, refused),
+            estimate=figure(self.estimate, refused),
+            surprise=figure(self.surprise, refused),
+            surprise_percent=figure(self.surprise_percent, refused),
+        )
+
+
+class RecommendationRow(Struct, frozen=True, rename="camel"):
+    """A row of `/stock/recommendation`."""
+
+    period: date
+    strong_buy: Number = None
+    buy: Number = None
+    hold: Number = None
+    sell: Number = None
+    strong_sell: Number = None
+
+    def to_record(self, symbol: str, refused: Counter[str]) -> Recommendation:
+        """The record."""
+        return Recommendation(
+            symbol=symbol,
+            period=self.period.isoformat(),
+            strong_buy=whole(self.strong_buy, refused),
+            buy=whole(self.buy, refused),
+            hold=whole(self.hold, refused),
+            sell=whole(self.sell, refused),
+            strong_sell=whole(self.strong_sell, refused),
+        )
+
+
+class RevenueRow(Struct, frozen=True, rename="camel"):
+    """A row of `/stock/revenue-estimate`."""
+
+    period: date
+    quarter: Number = None
+    year: Number = None
+    revenue_avg: Number = None
+    revenue_high: Number = None
+    revenue_low: Number = None
+    number_analysts: Number = None
+
+    def to_record(self, refused: Counter[str]) -> RevenueEstimate:
+        """The record."""
+        return RevenueEstimate(
+            period=self.period.isoformat(),
+            quarter=whole(self.quarter, refused),
+            year=whole(self.year, refused),
+            revenue_avg=figure(self.revenue_avg, refused),
+            revenue_high=figure(self.revenue_high, refused),
+            revenue_low=figure(self.revenue_low, refused),
+            number_analysts=whole(self.number_analysts, refused),
+        )
+
+
+class EpsRow(Struct, frozen=True, rename="camel"):
+    """A row of `/stock/eps-estimate`."""
+
+    period: date
+    quarter: Number = None
+    year: Number = None
+    eps_avg: Number = None
+    eps_high: Number = None
+    eps_low: Number = None
+    number_analysts: Number = None
+
+    def to_record(self, refused: Counter[str]) -> EpsEstimate:
+        """The record."""
+        return EpsEstimate(
+            period=self.period.isoformat(),
+            quarter=whole(self.quarter, refused),
+            year=whole(self.year, refused),
+            eps_avg=figure(self.eps_avg, refused),
+            eps_high=figure(self.eps_high, refused),
+            eps_low=figure(self.eps_low, refused),
+            number_analysts=whole(self.number_analysts, refused),
+        )
+
+
+class QualityRow(Struct, frozen=True, rename="camel"):
+    """A row of `/stock/earnings-quality-score`; the specification and its example differ in one name."""
+
+    period: date
+    growth: Number = None
+    profitability: Number = None
+    cash_generation_capital_allocation: Number = None
+    capital_allocation: Number = None
+    leverage: Number = None
+    score: Number = None
+    letter_score: str | None = None
+
+    def to_record(self, refused: Counter[str]) -> QualityScore:
+        """The record, whichever name was used."""
+        allocation = self.cash_generation_capital_allocation
+        return QualityScore(
+            period=self.period.isoformat(),
+            growth=figure(self.growth, refused),
+            profitability=figure(self.profitability, refused),
+            cash_generation_capital_allocation=figure(
+                self.capital_allocation if allocation is None else allocation, refused
+            ),
+            leverage=figure(self.leverage, refused),
+            score=figure(self.score, refused),
+            letter_score=self.letter_score if _LETTER.fullmatch(self.letter_score or "") else None,
+        )
+
+
+class EventRow(Struct, frozen=True, rename="camel"):
+    """A row of `/calendar/earnings`."""
+
+    symbol: str
+    date: Day
+    hour: str | None = None
+    year: Number = None
+    quarter: Number = None
+    eps_estimate: Number = None
+    eps_actual: Number = None
+    revenue_estimate: Number = None
+    revenue_actual: Number = None
+
+    def to_record(self, refused: Counter[str]) -> EarningsEvent | None:
+        """None when the symbol is no ticker."""
+        symbol = canonical(Feed.STOCKS, self.symbol)
+        if symbol is None:
+            return None
+        return EarningsEvent(
+            symbol=symbol,
+            date=self.date.isoformat(),
+            hour=self.hour if self.hour in HOURS else "",
+            year=whole(self.year, refused),
+            quarter=whole(self.quarter, refused),
+            eps_estimate=figure(self.eps_estimate, refused),
+            eps_actual=figure(self.eps_actual, refused),
+            revenue_estimate=figure(self.revenue_estimate, refused),
+            revenue_actual=figure(self.revenue_actual, refused),
+        )
+
+
+def figure(value: Number, refused: Counter[str]) -> float | None:
+    """A number between -10^18 and 10^18; None where there is none."""
+    decimal = signed(value)
+    if decimal is None and value is not None:
+        refused["unreadable field"] += 1
+    return None if decimal is None else float(decimal)
+
+
+def whole(value: Number, refused: Counter[str]) -> int | None:
+    """A whole number from zero; None where there is none."""
+    decimal = signed(value)
+    if decimal is not None and decimal >= 0 and decimal == int(decimal):
+        return int(decimal)
+    if value is not None:
+        refused["unreadable field"] += 1
+    return None

@@ -1,0 +1,280 @@
+"""A local Finnhub: REST, of company data.
+
+By hand: `PYTHONPATH=tests python -m fakes.finnhub --port 8700`.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import math
+import re
+import sys
+import time
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, Final
+
+from fakes.http import Answer, Asked, FakeHttp, Row
+from quotecast.providers.reference import stocks
+
+#: Where the interface is, below the host.
+VERSION: Final = "/api/v1"
+
+NO_KEY: Final = Answer.of({"error": "Please use an API key."}, 401)
+WRONG_KEY: Final = Answer.of({"error": "Invalid API key."}, 401)
+NO_ACCESS: Final = Answer.of({"error": "You don't have access to this resource."}, 403)
+TOO_MANY: Final = Answer.of({"error": "API limit reached. Please try again later. Remaining Limit: 0"}, 429)
+UNPROCESSABLE: Final = Answer.of({"error": "Missing parameters"}, 422)
+NOT_FOUND: Final = Answer(b"404 page not found", 404, "text/plain")
+
+#: What a path must be asked with, besides a key and a symbol.
+NEEDED: Final[Mapping[str, Mapping[str, set[str]]]] = {
+    "/stock/metric": {"metric": {"all"}},
+    "/stock/earnings": {},
+    "/stock/recommendation": {},
+    "/stock/revenue-estimate": {},
+    "/stock/eps-estimate": {},
+    "/stock/earnings-quality-score": {"freq": {"annual", "quarterly"}},
+    "/quote": {},
+}
+PREMIUM: Final = {"/stock/revenue-estimate", "/stock/eps-estimate", "/stock/earnings-quality-score"}
+#: What is told of a symbol that nobody knows.
+NOTHING: Final[Mapping[str, Any]] = {
+    "/stock/metric": {"metric": {}, "metricType": "all", "series": {}},
+    "/stock/earnings": [],
+    "/stock/recommendation": [],
+    "/stock/revenue-estimate": {"data": [], "freq": "quarterly"},
+    "/stock/eps-estimate": {"data": [], "freq": "quarterly"},
+    "/stock/earnings-quality-score": {"data": [], "freq": "quarterly"},
+    "/quote": {"c": 0, "d": None, "dp": None, "h": 0, "l": 0, "o": 0, "pc": 0, "t": 0},
+}
+#: Of a stock abroad, such as `SAP.DE`: its exchange has two letters.
+_ABROAD: Final = re.compile(r".+\.[A-Z]{2,}")
+
+
+class FakeFinnhub(FakeHttp):
+    """Serves inside `async with`; every attribute may be changed while it serves.
+
+    `companies` says by symbol what each path answers; what is missing there is answered as for a symbol
+    that nobody knows. Without `premium` the plan is the free one.
+    """
+
+    def __init__(self, port: int = 0) -> None:
+        super().__init__(port)
+        self.key = "key"
+        self.premium = True
+        self.clock: Callable[[], float] = time.time
+        self.companies: dict[str, dict[str, Any]] = {}
+        self.company_of: Callable[[str], Mapping[str, Any]] = lambda symbol: self.companies.get(symbol, {})
+        self.events: Sequence[Row] = ()
+        self.calls_per_minute = 60
+        self.calls_per_second = 30
+        self._used: list[float] = []
+
+    @property
+    def base(self) -> str:
+        return self.url + VERSION
+
+    def fail(self, answer: Answer, *paths: str) -> None:
+        """Answers so at those paths from now on."""
+        self.answers |= {VERSION + path: answer for path in paths}
+
+    def respond(self, asked: Asked) -> Answer:
+        given = asked.headers.get("X-Finnhub-Token") or asked.query.get("token")
+        if given != self.key:
+            return WRONG_KEY if given else NO_KEY
+        now = self.clock()
+        self._used = [used for used in self._used if now - used < 60]
+        in_a_second = sum(now - used < 1 for used in self._used)
+        over = len(self._used) >= self.calls_per_minute or in_a_second >= self.calls_per_second
+        if not over:
+            self._used.append(now)
+        answer = TOO_MANY if over else self._answer(asked.path.removeprefix(VERSION), asked.query)
+        limits = {
+            "X-Ratelimit-Limit": str(self.calls_per_minute),
+            "X-Ratelimit-Remaining": str(self.calls_per_minute - len(self._used)),
+            "X-Ratelimit-Reset": str(int(self._used[0]) + 60),
+        }
+        return Answer(answer.body, answer.status, answer.content_type, limits)
+
+    def _answer(self, path: str, query: Mapping[str, str]) -> Answer:
+        if path == "/calendar/earnings":
+            return self._calendar(query)
+        if path not in NEEDED:
+            return NOT_FOUND
+        symbol = query.get("symbol", "")
+        if not symbol or any(query.get(name) not in good for name, good in NEEDED[path].items()):
+            return UNPROCESSABLE
+        if _ABROAD.fullmatch(symbol) or (path in PREMIUM and not self.premium):
+            return NO_ACCESS
+        nothing = NOTHING[path]
+        named = nothing | {"symbol": symbol} if isinstance(nothing, dict) and path != "/quote" else nothing
+        return Answer.of(self.company_of(symbol).get(path, named))
+
+    def _calendar(self, query: Mapping[str, str]) -> Answer:
+        try:
+            first, last = date.fromisoformat(query["from"]), date.fromisoformat(query["to"])
+        except (KeyError, ValueError):
+            return UNPROCESSABLE
+        found = [row for row in self.events if first <= date.fromisoformat(row["date"]) <= last]
+        return Answer.of({"earningsCalendar": found})
+
+
+def company(symbol: str, now: float = 0.0) -> dict[str, Any]:
+    """What each path answers of an invented company; its price walks by a percent in an hour or so."""
+    size = 1 + zlib.crc32(symbol.encode()) % 400
+    price = round(size * (1 + math.sin(now / 600 + size) / 100), 2)
+    day = datetime.fromtimestamp(now, UTC).date()
+    quarters = [*_quarter_ends(day, 4)]
+    return {
+        "/stock/metric": {
+            "symbol": symbol,
+            "metricType": "all",
+            "metric": {
+                "10DayAverageTradingVolume": 48.1,
+                "52WeekHigh": round(size * 1.1, 2),
+                "52WeekHighDate": (day - timedelta(days=23)).isoformat(),
+                "52WeekLow": str(round(size * 0.7, 2)),
+                "beta": 1.2,
+                "dividendYieldIndicatedAnnual": None,
+                "longTermDebt/equityAnnual": 1.1,
+                "marketCapitalization": round(price * 15_000, 1),
+                "peTTM": round(price / size * 33.1, 2),
+            },
+            "series": {
+                "annual": {"eps": [{"period": quarters[0].isoformat(), "v": 6.9}]},
+                "quarterly": {"eps": [{"period": each.isoformat(), "v": 1.6} for each in quarters]},
+            },
+        },
+        "/stock/earnings": [_earnings(symbol, each) for each in quarters],
+        "/stock/recommendation": [_recommendation(symbol, day.replace(day=1))],
+        "/stock/revenue-estimate": _estimates(
+            symbol, day, {"revenueAvg": 117_840_000_000, "revenueHigh": 121.5e9, "revenueLow": 110.2e9}
+        ),
+        "/stock/eps-estimate": _estimates(symbol, day, {"epsAvg": 2.11, "epsHigh": 2.4, "epsLow": 1.9}),
+        "/stock/earnings-quality-score": {
+            "symbol": symbol,
+            "freq": "quarterly",
+            "data": [_quality(each) for each in quarters],
+        },
+        "/quote": {
+            "c": price,
+            "d": 2.3,
+            "dp": 1.0,
+            "h": 232,
+            "l": 228.5,
+            "o": 229,
+            "pc": 229.1,
+            "t": int(now),
+        },
+    }
+
+
+def event(symbol: str, day: date, hour: str = "amc") -> Row:
+    """A row of the earnings calendar: a report that is due."""
+    return {
+        "symbol": symbol,
+        "date": day.isoformat(),
+        "hour": hour,
+        "year": day.year,
+        "quarter": (day.month - 1) // 3 or 4,
+        "epsEstimate": 1.45,
+        "epsActual": None,
+        "revenueEstimate": 102_000_000_000,
+        "revenueActual": None,
+    }
+
+
+def _quote(price: float, close: float, now: float) -> Row:
+    """`close` is that of the session before."""
+    change = round(price - close, 2)
+    extremes = {"h": max(price, close), "l": min(price, close), "o": close, "pc": close}
+    return {"c": price, "d": change, "dp": round(100 * change / close, 4), **extremes, "t": int(now)}
+
+
+def _earnings(symbol: str, period: date) -> Row:
+    return {
+        "symbol": symbol,
+        "period": period.isoformat(),
+        "quarter": period.month // 3,
+        "year": period.year,
+        "actual": 1.5,
+        "estimate": 1.45,
+        "surprise": 0.05,
+        "surprisePercent": 3.45,
+    }
+
+
+def _recommendation(symbol: str, period: date) -> Row:
+    counts = {"strongBuy": 10, "buy": 20, "hold": 9, "sell": 2, "strongSell": 0}
+    return {"symbol": symbol, "period": period.isoformat(), **counts}
+
+
+def _estimates(symbol: str, day: date, values: Row) -> Row:
+    """The coming four quarters, the furthest first."""
+    periods = _quarter_ends(day + timedelta(days=366), 4)
+    data = [
+        {
+            "period": each.isoformat(),
+            "quarter": each.month // 3,
+            "year": each.year,
+            "numberAnalysts": 28,
+            **values,
+        }
+        for each in periods
+    ]
+    return {"symbol": symbol, "freq": "quarterly", "data": data}
+
+
+def _quality(period: date) -> Row:
+    return {
+        "period": period.isoformat(),
+        "growth": 50.5,
+        "profitability": 72.2,
+        "capitalAllocation": 84,
+        "leverage": 89.9,
+        "score": 74.15,
+        "letterScore": "A-",
+    }
+
+
+def _quarter_ends(day: date, count: int) -> Iterable[date]:
+    """The last days of the quarters that are over, the newest first."""
+    for _ in range(count):
+        day = day.replace(month=(day.month - 1) // 3 * 3 + 1, day=1) - timedelta(days=1)
+        yield day
+
+
+def _invented(fake: FakeFinnhub) -> None:
+    """Fills a fake with the stocks of the reference table, each of which reports within a quarter."""
+    tickers = [stock.ticker for stock in stocks()]
+    fake.company_of = lambda symbol: company(symbol, fake.clock()) if symbol in tickers else {}
+    today = datetime.fromtimestamp(fake.clock(), UTC).date()
+    fake.events = [
+        event(ticker, today + timedelta(days=number % 90), ("bmo", "amc", "dmh", "")[number % 4])
+        for number, ticker in enumerate(tickers)
+    ]
+
+
+async def _serve(key: str, port: int, *, premium: bool) -> None:
+    async with FakeFinnhub(port) as fake:
+        fake.key, fake.premium = key, premium
+        _invented(fake)
+        sys.stdout.write(f"{fake.base}\n")
+        sys.stdout.flush()
+        await asyncio.Event().wait()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Serves an invented Finnhub (REST) on a local port.")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--key", default="key")
+    parser.add_argument("--premium", action="store_true", help="with estimates and quality scores")
+    arguments = parser.parse_args()
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(_serve(arguments.key, arguments.port, premium=arguments.premium))
+
+
+if __name__ == "__main__":
+    main()
