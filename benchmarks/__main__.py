@@ -1,0 +1,103 @@
+"""`python -m benchmarks [--quick] [--only P1,P3] [--rounds N] [--seconds S] [--write]`."""
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from itertools import islice
+from typing import Final
+
+from benchmarks import bus, fanout, figures, limiter, report, size
+from benchmarks.contenders import install_node_packages
+from benchmarks.fanout import BATCHED, NCHAN
+from benchmarks.figures import BARE, FASTAPI, OURS, Figure, Goal
+
+FIGURES: Final = (
+    Figure(
+        "P1",
+        "three quotes, limits on",
+        "req/s",
+        figures.quotes_few,
+        (Goal(FASTAPI, 4), Goal(BARE, 0.40), Goal(f"{OURS}, limits off", 0.6)),
+    ),
+    Figure("P2", "500 quotes", "req/s", figures.quotes_all, (Goal(FASTAPI, 8),)),
+    Figure(
+        "P3",
+        "small frames, 2,500 clients at 10 a second",
+        "frames per CPU s",
+        fanout.small_frames,
+        (Goal(NCHAN, 0.8), Goal(FASTAPI, 1.4)),
+    ),
+    Figure(
+        "P3s",
+        "small frames, 12,000 clients at 10 a second: saturation",
+        "frames/s",
+        fanout.small_frames_saturated,
+        (Goal(NCHAN, 0.8), Goal(FASTAPI, 1.4)),
+    ),
+    Figure(
+        "P4",
+        "market: 500 symbols x 4/s to 500 clients on `all`",
+        "quotes per CPU s",
+        fanout.market,
+        (Goal(NCHAN, 25), Goal(BATCHED, 0.8), Goal(FASTAPI, 80)),
+    ),
+    Figure("P4a", "same, age of quotes, p99", "ms", fanout.market_age, at_most=300),
+    Figure("P5", "same, 20 own symbols each", "quotes per CPU s", fanout.own_lists, (Goal(FASTAPI, 15),)),
+    Figure("P6", "limiter checks", "per CPU s", limiter.checks, (Goal(limiter.SINGLE, 2),)),
+    Figure("P6a", "admitted of one key, limit 100, 4 workers", "requests", limiter.admitted, at_most=100),
+    Figure("P7", "simulator to mirror", "updates/s", bus.updates, at_least=100_000),
+    Figure("P7a", "lag at 2,000 updates/s, p99", "ms", bus.lag, at_most=5),
+    Figure("P8", "memory per idle WebSocket, 10,000 open", "KB", size.memory, at_most=15),
+    Figure("P8a", "10,000 clients, own 20 symbols at 1 s: age, p99", "ms", size.many, at_most=1500),
+    Figure("P9", "CPU per client, 2,000 clients to 200", "x", size.listeners, at_most=1.2),
+    Figure("P9a", "CPU per frame, 2 workers to 1", "x", size.workers, at_most=1.1),
+    Figure("P10", "5Y daily bars, cached", "req/s", figures.bars_cached, (Goal(BARE, 0.5),)),
+    Figure("P10a", "overview, cached", "req/s", figures.overview_cached, (Goal(BARE, 0.5),)),
+    Figure("P11", "`up` to the first quotes", "s", size.start, at_most=5),
+)
+#: In less than two minutes: those that a change of every day could spoil.
+QUICK: Final = {"P1", "P2", "P4", "P5", "P6", "P10"}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measures, tells of every round, and ends with the table."""
+    options = _parser().parse_args(arguments)
+    wanted = set(options.only.split(",")) if options.only else QUICK if options.quick else None
+    rounds = options.rounds or (1 if options.quick else 5)
+    seconds = options.seconds or (2.0 if options.quick else 4.0)
+    install_node_packages()
+    results = [
+        _measured(figure, rounds, seconds) for figure in FIGURES if not wanted or figure.name in wanted
+    ]
+    sys.stdout.write(f"\n{report.machine()}\n{report.table(results)}")
+    if options.write:
+        report.write(results, rounds, seconds)
+
+
+def _measured(figure: Figure, rounds: int, seconds: float) -> report.Measured:
+    values: dict[str, list[float]] = {}
+    began = time.monotonic()
+    measuring = figure.rounds(seconds)
+    for number, found in enumerate(islice(measuring, rounds), 1):
+        for name, value in found.items():
+            values.setdefault(name, []).append(value)
+        told = ", ".join(f"{name} {value:,.6g}" for name, value in found.items())
+        sys.stdout.write(f"{figure.name} {number}/{rounds} [{time.monotonic() - began:.0f} s] {told}\n")
+        sys.stdout.flush()
+    measuring.close()  # type: ignore[attr-defined]  # a generator, whose servers end with it
+    return report.Measured(figure, values)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="just bench", description="Measures this service and its peers.")
+    parser.add_argument("--quick", action="store_true", help="some figures, one round, under two minutes")
+    parser.add_argument("--only", default="", help="figures by name, such as P1,P3")
+    parser.add_argument("--rounds", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=0.0, help="of each measurement")
+    parser.add_argument("--write", action="store_true", help="into benchmarks/README.md, with the plot")
+    return parser
+
+
+if __name__ == "__main__":
+    main()

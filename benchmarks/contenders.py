@@ -1,0 +1,212 @@
+"""Who is measured: this service and its peers, each started by itself and fed with the same market."""
+
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from benchmarks.processes import (
+    LOAD_CORE,
+    SERVER_CORE,
+    answers,
+    family,
+    free_port,
+    listens,
+    running,
+    wait_until,
+)
+from quotecast.local import valkey
+
+HERE: Final = Path(__file__).parent
+PEERS: Final = HERE / "peers"
+PEER_PYTHON: Final = HERE.parent / ".venv-bench" / "bin" / "python"
+MODULES: Final = Path("/usr/lib/nginx/modules")
+#: High enough that nobody is refused; the limiter runs all the same.
+NO_REFUSALS: Final = {"QUOTECAST_LIMIT_MARKET": "1000000", "QUOTECAST_LIMIT_FINANCIALS": "1000000"}
+
+
+class Feed(Struct, frozen=True):
+    """What a peer is fed: so many messages a second, of so many quotes each."""
+
+    messages_per_second: float
+    quotes_per_message: int = 1
+    symbols: int = 500
+
+
+class Server(Struct, frozen=True):
+    """A contender that serves; the processes are those whose CPU time counts."""
+
+    port: int
+    pids: list[int]
+
+
+#: Starts a contender.
+Start = Callable[[], AbstractContextManager[Server]]
+
+
+class Contender(Struct, frozen=True):
+    """A name and how to start it; `paths` are its feed's, which listeners take in turn."""
+
+    name: str
+    start: Start
+    paths: Sequence[str] = ("/ws",)
+
+
+@contextlib.contextmanager
+def folder() -> Iterator[Path]:
+    """For one server's files; the log of a server that fails is shown."""
+    with tempfile.TemporaryDirectory(prefix="quotecast-bench-") as name:
+        try:
+            yield Path(name)
+        except Exception:
+            for log in Path(name).glob("*.log"):
+                sys.stderr.write(f"--- {log.name}\n{log.read_text(errors='replace')[-2000:]}\n")
+            raise
+
+
+@contextlib.contextmanager
+def redis(place: Path, core: int | None = LOAD_CORE) -> Iterator[int]:
+    """A Valkey on a port."""
+    port = free_port()
+    command = [*valkey.command(place, place / "valkey.sock"), "--port", str(port), "--save", ""]
+    with running(command, core=core, log=place / "valkey.log") as process:
+        wait_until(lambda: listens(port), process, "Valkey")
+        yield port
+
+
+@contextlib.contextmanager
+def quotecast(settings: Mapping[str, str] = {}, workers: int = 1) -> Iterator[Server]:
+    """This service: its workers on the server's core, ingest and Valkey on the other."""
+    with folder() as place, redis(place) as redis_port, contextlib.ExitStack() as stack:
+        port = free_port()
+        environment = {
+            "QUOTECAST_REDIS_URL": f"redis://127.0.0.1:{redis_port}",
+            "QUOTECAST_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none",
+            "QUOTECAST_JWT_SECRET": "a secret that benchmarks tell everybody",
+            "QUOTECAST_PORT": str(port),
+            "QUOTECAST_SIMULATOR_HOURS": "always",
+            **NO_REFUSALS,
+            **settings,
+        }
+        command = [sys.executable, "-m", "quotecast"]
+        stack.enter_context(running([*command, "ingest"], environment=environment, log=place / "ingest.log"))
+        started = [
+            stack.enter_context(
+                running([*command, "api"], core=SERVER_CORE, environment=environment, log=place / "api.log")
+            )
+            for _ in range(workers)
+        ]
+        wait_until(lambda: answers(f"http://127.0.0.1:{port}/api/ready"), started[0], "quotecast")
+        yield Server(port, [pid for process in started for pid in family(process.pid)])
+
+
+def fastapi(feed: Feed) -> Start:
+    """FastAPI under uvicorn."""
+    return _python_peer("fastapi_app:app", "/docs", feed)
+
+
+def litestar(feed: Feed) -> Start:
+    """Litestar with its channels under uvicorn."""
+    return _python_peer("litestar_app:app", "/schema", feed)
+
+
+def _python_peer(app: str, ready: str, feed: Feed) -> Start:
+    @contextlib.contextmanager
+    def start() -> Iterator[Server]:
+        with folder() as place, redis(place) as redis_port:
+            port = free_port()
+            options = ["--host", "127.0.0.1", "--port", str(port), "--loop", "uvloop", "--http", "httptools"]
+            quiet = ["--no-access-log", "--log-level", "warning"]
+            command = [str(PEER_PYTHON), "-m", "uvicorn", app, "--app-dir", str(PEERS), *options, *quiet]
+            environment = {"REDIS_URL": f"redis://127.0.0.1:{redis_port}"}
+            log = place / "peer.log"
+            with running(command, core=SERVER_CORE, environment=environment, log=log) as process:
+                wait_until(lambda: answers(f"http://127.0.0.1:{port}{ready}"), process, app)
+                with fed(f"redis://127.0.0.1:{redis_port}", "quotes", feed, place):
+                    yield Server(port, family(process.pid))
+
+    return start
+
+
+def node(feed: Feed) -> Start:
+    """Node with `ws`."""
+
+    @contextlib.contextmanager
+    def start() -> Iterator[Server]:
+        with folder() as place, redis(place) as redis_port:
+            port, url = free_port(), f"redis://127.0.0.1:{redis_port}"
+            environment = {"PORT": str(port), "REDIS_URL": url}
+            command = ["node", str(PEERS / "server.mjs")]
+            log = place / "peer.log"
+            with running(command, core=SERVER_CORE, environment=environment, log=log) as process:
+                wait_until(lambda: listens(port), process, "Node")
+                with fed(url, "quotes", feed, place):
+                    yield Server(port, family(process.pid))
+
+    return start
+
+
+def nchan(feed: Feed) -> Start:
+    """nginx with nchan."""
+
+    @contextlib.contextmanager
+    def start() -> Iterator[Server]:
+        with folder() as place:
+            port = free_port()
+            text = (PEERS / "nginx.conf").read_text().format(modules=MODULES, folder=place, port=port)
+            configuration = place / "nginx.conf"
+            configuration.write_text(text)
+            # nginx's worker may run as another user.
+            place.chmod(0o755)
+            command = ["nginx", "-c", str(configuration), "-g", "daemon off;"]
+            with running(command, core=SERVER_CORE, log=place / "nginx.log") as process:
+                wait_until(lambda: answers(f"http://127.0.0.1:{port}/ready"), process, "nginx")
+                with fed(f"http://127.0.0.1:{port}", "/publish", feed, place):
+                    yield Server(port, family(process.pid))
+
+    return start
+
+
+def constant(body: bytes) -> Start:
+    """granian alone, which sends the same bytes to everybody."""
+
+    @contextlib.contextmanager
+    def start() -> Iterator[Server]:
+        with folder() as place:
+            port = free_port()
+            (place / "body").write_bytes(body)
+            command = [
+                str(PEER_PYTHON.with_name("granian")),
+                *("--interface", "asginl", "--loop", "uvloop", "--no-ws", "--no-log"),
+                *("--host", "127.0.0.1", "--port", str(port), "--working-dir", str(PEERS), "constant:app"),
+            ]
+            environment = {"BODY": str(place / "body")}
+            log = place / "peer.log"
+            with running(command, core=SERVER_CORE, environment=environment, log=log) as process:
+                wait_until(lambda: answers(f"http://127.0.0.1:{port}/"), process, "granian")
+                yield Server(port, family(process.pid))
+
+    return start
+
+
+@contextlib.contextmanager
+def fed(url: str, channel: str, feed: Feed, place: Path) -> Iterator[None]:
+    """While it lasts, what is published at the URL."""
+    numbers = [str(feed.symbols), str(feed.messages_per_second), str(feed.quotes_per_message)]
+    command = [sys.executable, str(HERE / "publisher.py"), url, channel, *numbers]
+    with running(command, log=place / "publisher.log"):
+        yield
+
+
+def install_node_packages() -> None:
+    """What the Node peer needs, unless it is there."""
+    if not (PEERS / "node_modules").exists():
+        command = ["npm", "install", "--no-package-lock", "--silent", "--no-fund", "--no-audit"]
+        subprocess.run(command, cwd=PEERS, check=True, env=dict(os.environ))

@@ -1,0 +1,159 @@
+"""Figures that are heard on feeds."""
+
+import json
+import random
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from benchmarks.contenders import Contender, Feed, fastapi, litestar, nchan, node, quotecast
+from benchmarks.figures import FASTAPI, OURS, Round
+from benchmarks.load import Heard, listen
+from quotecast.providers import reference
+
+NCHAN: Final = "nchan"
+BATCHED: Final = "nchan, batched"
+#: The load of a market: every one of 500 symbols moves four times a second.
+SYMBOLS: Final = 500
+MOVES_PER_SECOND: Final = 4
+LISTENERS: Final = 500
+#: A peer that cannot bear a load is measured under a lighter one, at which what is heard is this young.
+BOUNDED_MS: Final = 1000.0
+#: With the smallest interval, ten frames a second, these are offered 25,000 frames a second.
+SMALL_LISTENERS: Final = 2500
+SATURATING_LISTENERS: Final = 12_000
+OWN_SYMBOLS: Final = 20
+
+_MARKET: Final = {"QUOTECAST_SIMULATOR_RATE": str(SYMBOLS * MOVES_PER_SECOND)}
+
+
+def small_frames(seconds: float) -> Iterator[Round]:
+    """Frames per second of server CPU; one quote in each."""
+    yield from _each(_small(), SMALL_LISTENERS, seconds, lambda heard: heard.frames_per_cpu_second)
+
+
+def small_frames_saturated(seconds: float) -> Iterator[Round]:
+    """Frames per second with more listeners than any server here can follow."""
+    while True:
+        yield {
+            each.name: _heard(each, SATURATING_LISTENERS, seconds, warm=4.0).frames / seconds
+            for each in _small()
+        }
+
+
+def market(seconds: float) -> Iterator[Round]:
+    """Quotes per second of server CPU, everybody listening to all symbols."""
+    yield from _each(_market(), LISTENERS, seconds, lambda heard: heard.quotes_per_cpu_second)
+
+
+def market_age(seconds: float) -> Iterator[Round]:
+    """Age of quotes when they are heard, 99th percentile in milliseconds."""
+    contenders = [each for each in _market() if each.name in (OURS, BATCHED)]
+    yield from _each(contenders, LISTENERS, seconds, lambda heard: heard.age_p99)
+
+
+def own_lists(seconds: float) -> Iterator[Round]:
+    """Quotes per second of server CPU, everybody with own twenty symbols."""
+    contenders = [
+        Contender(OURS, lambda: quotecast(_MARKET), own_paths(LISTENERS, 250)),
+        Contender(FASTAPI, fastapi(Feed(SYMBOLS * MOVES_PER_SECOND)), _peer_paths(LISTENERS)),
+    ]
+    yield from _each(contenders, LISTENERS, seconds, lambda heard: heard.quotes_per_cpu_second)
+
+
+def own_paths(count: int, interval: int) -> list[str]:
+    """Feeds of so many listeners, each of own stocks."""
+    chance = random.Random(1)
+    tickers = [stock.ticker for stock in reference.stocks()]
+    lists = (",".join(chance.sample(tickers, OWN_SYMBOLS)) for _ in range(count))
+    return [f"/api/ws/market?symbols={symbols}&interval={interval}" for symbols in lists]
+
+
+def _peer_paths(count: int) -> list[str]:
+    chance = random.Random(1)
+    lists = (chance.sample(range(SYMBOLS), OWN_SYMBOLS) for _ in range(count))
+    return ["/ws?symbols=" + ",".join(f"S{number:04}" for number in numbers) for numbers in lists]
+
+
+def _small() -> list[Contender]:
+    feed = Feed(10.0, symbols=1)
+    return [
+        Contender(OURS, lambda: quotecast(_one_pair()), ("/api/ws/crypto?symbols=BTC-USD&interval=100",)),
+        Contender(NCHAN, nchan(feed)),
+        Contender("Node ws", node(feed)),
+        Contender(FASTAPI, fastapi(feed)),
+        Contender("Litestar channels", litestar(feed), ("/ws/quotes",)),
+    ]
+
+
+def _market() -> list[Contender]:
+    every_move = Feed(SYMBOLS * MOVES_PER_SECOND)
+    return [
+        Contender(OURS, lambda: quotecast(_MARKET), ("/api/ws/market?symbols=all&interval=250",)),
+        Contender(NCHAN, nchan(every_move)),
+        Contender(BATCHED, nchan(Feed(MOVES_PER_SECOND, SYMBOLS))),
+        Contender(FASTAPI, fastapi(every_move)),
+        Contender("Litestar channels", litestar(every_move), ("/ws/quotes",)),
+    ]
+
+
+def _one_pair() -> dict[str, str]:
+    """Settings that replay one pair, which moves more often than the smallest interval."""
+    path = Path(tempfile.gettempdir()) / "quotecast-bench-one-pair.ndjson"
+    start = datetime(2026, 11, 20, 12, tzinfo=UTC).timestamp()
+    path.write_text("".join(_ticker(start + step / 50, step) for step in range(50 * 600)))
+    return {
+        "QUOTECAST_CRYPTO": "replay",
+        "QUOTECAST_STOCKS": "none",
+        "QUOTECAST_DOVIZ": "none",
+        "QUOTECAST_REPLAY_FILE": str(path),
+    }
+
+
+def _ticker(moment: float, step: int) -> str:
+    time = datetime.fromtimestamp(moment, UTC).isoformat().replace("+00:00", "Z")
+    told = {
+        "type": "ticker",
+        "sequence": step + 1,
+        "product_id": "BTC-USD",
+        "price": f"{92_000 + step % 100 / 100:.2f}",
+        "open_24h": "91900.00",
+        "low_24h": "90500.00",
+        "high_24h": "93000.00",
+        "volume_24h": "12345.678",
+        "best_bid": "91999.99",
+        "best_ask": "92001.01",
+        "time": time,
+    }
+    return f"{moment:.3f} {json.dumps(told)}\n"
+
+
+def _each(
+    contenders: Sequence[Contender], listeners: int, seconds: float, value: Callable[[Heard], float]
+) -> Iterator[Round]:
+    """One after the other, each under the heaviest load that it was found to bear."""
+    borne: dict[str, int] = {}
+    while True:
+        found: dict[str, float] = {}
+        for each in contenders:
+            heard = _borne(each, borne.get(each.name, listeners), seconds)
+            borne[each.name] = heard.listeners
+            name = each.name if heard.listeners == listeners else f"{each.name} ({heard.listeners} listeners)"
+            found[name] = value(heard)
+        yield found
+
+
+def _borne(contender: Contender, listeners: int, seconds: float) -> Heard:
+    """With fewer and fewer listeners, until what they hear is young."""
+    while True:
+        heard = _heard(contender, listeners, seconds)
+        if listeners == 1 or (heard.age_p99 <= BOUNDED_MS and heard.served == listeners):
+            return heard
+        listeners = max(1, listeners // 2)
+
+
+def _heard(contender: Contender, listeners: int, seconds: float, warm: float = 2.0) -> Heard:
+    with contender.start() as server:
+        return listen(server.port, contender.paths, listeners, server.pids, warm=warm, seconds=seconds)

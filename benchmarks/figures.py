@@ -1,0 +1,83 @@
+"""What a figure is, and those that are asked of HTTP."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+import httpx
+from msgspec import Struct
+
+from benchmarks.contenders import Feed, Server, constant, fastapi, quotecast
+from benchmarks.load import ask
+
+#: Values by contender, of one round.
+Round = Mapping[str, float]
+
+OURS: Final = "quotecast"
+BARE: Final = "bare granian"
+FASTAPI: Final = "FastAPI"
+
+
+class Goal(Struct, frozen=True):
+    """What a ratio of ours to a peer's is to be: at least or, where less is better, at most."""
+
+    peer: str
+    least: float | None = None
+    most: float | None = None
+
+
+class Figure(Struct, frozen=True):
+    """One row of the table: `rounds` yields each round's values for as long as it is asked."""
+
+    name: str
+    what: str
+    unit: str
+    rounds: Callable[[float], Iterator[Round]]
+    goals: tuple[Goal, ...] = ()
+    #: What ours is to be by itself.
+    at_most: float | None = None
+    at_least: float | None = None
+
+
+def quotes_few(seconds: float) -> Iterator[Round]:
+    """Requests per second: three quotes."""
+    ours = "/api/market/quotes?symbols=AAPL,MSFT,NVDA"
+    yield from _http(ours, "/quotes?symbols=S0000,S0001,S0002", seconds, unlimited=True)
+
+
+def quotes_all(seconds: float) -> Iterator[Round]:
+    """Requests per second: five hundred quotes."""
+    yield from _http("/api/market/quotes?symbols=all", "/quotes?symbols=all", seconds)
+
+
+def bars_cached(seconds: float) -> Iterator[Round]:
+    """Requests per second: five years of daily bars, from the cache."""
+    yield from _http("/api/market/bars/AAPL?range=5Y&interval=D", None, seconds)
+
+
+def overview_cached(seconds: float) -> Iterator[Round]:
+    """Requests per second: a company's overview, from the cache."""
+    yield from _http("/api/market/financials/AAPL/overview", None, seconds)
+
+
+def _http(ours: str, theirs: str | None, seconds: float, *, unlimited: bool = False) -> Iterator[Round]:
+    """All are started at once, and asked in turn."""
+    with contextlib.ExitStack() as stack:
+        serving = stack.enter_context(quotecast())
+        url = f"http://127.0.0.1:{serving.port}{ours}"
+        answer = httpx.get(url, timeout=30)
+        answer.raise_for_status()
+        asked: dict[str, tuple[Server, str]] = {OURS: (serving, ours)}
+        if unlimited:
+            asked[f"{OURS}, limits off"] = (
+                stack.enter_context(quotecast({"QUOTECAST_LIMITS": "off"})),
+                ours,
+            )
+        asked[BARE] = (stack.enter_context(constant(answer.content)()), "/")
+        if theirs:
+            asked[FASTAPI] = (stack.enter_context(fastapi(Feed(25.0))()), theirs)
+        while True:
+            yield {
+                name: ask(f"http://127.0.0.1:{server.port}{path}", server.pids, seconds).per_second
+                for name, (server, path) in asked.items()
+            }

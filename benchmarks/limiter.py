@@ -1,0 +1,95 @@
+"""The limiter by itself: what a check costs, in batches and with a call for each.
+
+As a program, `python -m benchmarks.limiter URL WAY SECONDS` checks as fast as it can and prints what that
+came to; the way is `batched`, as the service does, or `single`. With the way `admit`, it prints how many of a
+thousand requests of one key were admitted.
+"""
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from subprocess import PIPE, Popen
+from typing import Final
+
+import uvloop
+
+from benchmarks.contenders import folder, redis
+from benchmarks.figures import OURS, Round
+from benchmarks.processes import SERVER_CORE, cpu_seconds
+from quotecast.limits.window import Window
+
+SINGLE: Final = "a call for each"
+#: Requests that a worker has under way at once.
+AT_ONCE: Final = 64
+WORKERS: Final = 4
+ADMITTED: Final = 100
+
+
+def checks(seconds: float) -> Iterator[Round]:
+    """Checks per second of CPU, Valkey's included."""
+    with folder() as place, redis(place, core=None) as port:
+        valkey = int((place / "valkey.pid").read_text())
+        while True:
+            yield {
+                OURS: _measured(port, "batched", seconds, valkey),
+                SINGLE: _measured(port, "single", seconds, valkey),
+            }
+
+
+def admitted(_: float) -> Iterator[Round]:
+    """Admitted of 4,000 requests of one key with a limit of 100, made by four workers at once."""
+    while True:
+        with folder() as place, redis(place, core=None) as port, ExitStack() as stack:
+            workers = [stack.enter_context(_started(port, "admit", 0)) for _ in range(WORKERS)]
+            yield {OURS: float(sum(json.loads(worker.communicate()[0])["admitted"] for worker in workers))}
+
+
+def _measured(port: int, way: str, seconds: float, valkey: int) -> float:
+    before = cpu_seconds([valkey])
+    with _started(port, way, seconds) as worker:
+        told = json.loads(worker.communicate()[0])
+    return float(told["checks"] / (told["cpu_seconds"] + cpu_seconds([valkey]) - before))
+
+
+def _started(port: int, way: str, seconds: float) -> Popen[bytes]:
+    module = [sys.executable, "-m", "benchmarks.limiter", f"redis://127.0.0.1:{port}", way, str(seconds)]
+    return Popen(["taskset", "-c", str(SERVER_CORE), *module], stdout=PIPE, cwd=Path(__file__).parent.parent)
+
+
+async def _check(window: Window, way: str, seconds: float) -> dict[str, float]:
+    lone = asyncio.Lock()
+    ends = time.monotonic() + seconds
+    count = 0
+
+    async def client(number: int) -> None:
+        nonlocal count
+        while time.monotonic() < ends:
+            if way == "single":
+                async with lone:
+                    await window.check(f"client {number}", 1_000_000)
+            else:
+                await window.check(f"client {number}", 1_000_000)
+            count += 1
+
+    used = time.process_time()
+    await asyncio.gather(*(client(number) for number in range(AT_ONCE)))
+    return {"checks": count, "cpu_seconds": time.process_time() - used}
+
+
+async def _admit(window: Window) -> dict[str, float]:
+    decisions = await asyncio.gather(*(window.check("one", ADMITTED) for _ in range(1000)))
+    return {"admitted": sum(decision.admitted for decision in decisions)}
+
+
+async def _main(url: str, way: str, seconds: float) -> None:
+    async with Window(url, prefix="bench", budget=5.0) as window:
+        told = await (_admit(window) if way == "admit" else _check(window, way, seconds))
+    sys.stdout.write(json.dumps(told))
+
+
+if __name__ == "__main__":
+    uvloop.run(_main(sys.argv[1], sys.argv[2], float(sys.argv[3])))

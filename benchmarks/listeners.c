@@ -1,0 +1,258 @@
+/* Many WebSocket listeners in one thread: what arrives, and how old it is.
+ *
+ *   listeners PORT COUNT WARM_SECONDS SECONDS < paths
+ *
+ * Reads paths from standard input, a line each, and opens COUNT connections to 127.0.0.1:PORT, which take
+ * the paths in turn. Prints `started` when all are open and WARM_SECONDS have passed, and after SECONDS more
+ * one line of JSON. Quotes are counted by `"price":`; the age of every 16th, and of the first in each frame,
+ * is the time now less its `"timestamp":"..."`.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { READ_SIZE = 1 << 20, AT_ONCE = 100, AGES = 600000, AGE_EVERY = 16 };
+
+typedef struct {
+    int fd;
+    int open;
+    const char *path;
+    char *kept; /* the beginning of a frame whose end has not come */
+    size_t kept_size, kept_room;
+    uint64_t frames;
+} Listener;
+
+static struct {
+    uint64_t frames, bytes, quotes, largest, closed;
+} total;
+
+static uint32_t ages[AGES]; /* in tenths of a millisecond */
+static uint64_t ages_count;
+static int measuring;
+static int epoll;
+
+static double seconds(clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void fail(const char *what) {
+    perror(what);
+    exit(1);
+}
+
+static void note_age(const char *stamp, size_t left) {
+    static long known_day;
+    static char known_date[11];
+    if (left < 24) return;
+    if (memcmp(stamp, known_date, 10)) {
+        struct tm day = {0};
+        memcpy(known_date, stamp, 10);
+        if (!strptime(known_date, "%Y-%m-%d", &day)) return;
+        known_day = (long)timegm(&day);
+    }
+    int hour = atoi(stamp + 11), minute = atoi(stamp + 14);
+    double second = strtod(stamp + 17, NULL);
+    double age = seconds(CLOCK_REALTIME) - ((double)known_day + hour * 3600 + minute * 60 + second);
+    long slot = age < 0 ? 0 : (long)(age * 10000);
+    ages[slot < AGES ? slot : AGES - 1]++;
+    ages_count++;
+}
+
+static void note_frame(Listener *listener, const char *payload, size_t size) {
+    listener->frames++;
+    if (!measuring) return;
+    total.frames++;
+    total.bytes += size;
+    if (size > total.largest) total.largest = size;
+    const char *end = payload + size, *at = payload;
+    for (uint64_t number = 0; (at = memmem(at, (size_t)(end - at), "\"price\":", 8)); at += 8, number++) {
+        total.quotes++;
+        if (number % AGE_EVERY) continue;
+        const char *stamp = memmem(at, (size_t)(end - at), "\"timestamp\":\"", 13);
+        if (stamp) note_age(stamp + 13, (size_t)(end - stamp - 13));
+    }
+}
+
+static void shut(Listener *listener) {
+    if (listener->fd < 0) return;
+    close(listener->fd);
+    listener->fd = -1;
+    total.closed++;
+}
+
+static void pong(Listener *listener, const char *payload, size_t size) {
+    unsigned char frame[6 + 125] = {0x8A, (unsigned char)(0x80 | size), 0, 0, 0, 0};
+    memcpy(frame + 6, payload, size); /* a mask of zeroes changes nothing */
+    if (write(listener->fd, frame, 6 + size) < 0 && errno != EAGAIN) shut(listener);
+}
+
+/* How many bytes of `data` whole frames take up. */
+static size_t take_frames(Listener *listener, const char *data, size_t size) {
+    size_t used = 0;
+    while (size - used >= 2) {
+        const unsigned char *head = (const unsigned char *)data + used;
+        size_t length = head[1] & 0x7F, start = 2;
+        if (length == 126) {
+            if (size - used < 4) break;
+            length = (size_t)head[2] << 8 | head[3];
+            start = 4;
+        } else if (length == 127) {
+            if (size - used < 10) break;
+            length = 0;
+            for (int i = 2; i < 10; i++) length = length << 8 | head[i];
+            start = 10;
+        }
+        if (size - used < start + length) break;
+        int opcode = head[0] & 0x0F;
+        if (opcode == 8) {
+            shut(listener);
+            return size;
+        }
+        if (opcode == 9 && length <= 125) pong(listener, data + used + start, length);
+        if (opcode <= 2) note_frame(listener, data + used + start, length);
+        used += start + length;
+    }
+    return used;
+}
+
+static size_t take(Listener *listener, const char *data, size_t size) {
+    if (listener->open) return take_frames(listener, data, size);
+    const char *end = memmem(data, size, "\r\n\r\n", 4);
+    if (!end) return 0;
+    if (memcmp(data, "HTTP/1.1 101", 12)) {
+        fprintf(stderr, "refused: %.*s\n", (int)(end - data), data);
+        exit(1);
+    }
+    listener->open = 1;
+    size_t head = (size_t)(end - data) + 4;
+    return head + take_frames(listener, data + head, size - head);
+}
+
+static void keep(Listener *listener, const char *data, size_t size) {
+    if (size > listener->kept_room) {
+        listener->kept_room = size * 2;
+        char *room = malloc(listener->kept_room);
+        if (!room) fail("malloc");
+        memcpy(room, data, size);
+        free(listener->kept);
+        listener->kept = room;
+    } else {
+        memmove(listener->kept, data, size);
+    }
+    listener->kept_size = size;
+}
+
+static void receive(Listener *listener) {
+    static char buffer[READ_SIZE * 2];
+    /* What was kept stands before what is read, so that frames are whole. */
+    size_t kept = listener->kept_size;
+    if (kept > READ_SIZE) fail("a frame of more than a megabyte");
+    memcpy(buffer, listener->kept, kept);
+    ssize_t count = read(listener->fd, buffer + kept, READ_SIZE);
+    if (count < 0 && errno == EAGAIN) return;
+    if (count <= 0) {
+        shut(listener);
+        return;
+    }
+    size_t size = kept + (size_t)count, used = take(listener, buffer, size);
+    if (size > used) keep(listener, buffer + used, size - used);
+    else listener->kept_size = 0;
+}
+
+static void dial(Listener *listener, int port) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    listener->fd = socket(AF_INET, SOCK_STREAM, 0);
+    if (listener->fd < 0) fail("socket");
+    int on = 1;
+    setsockopt(listener->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (connect(listener->fd, (struct sockaddr *)&address, sizeof address) < 0) fail("connect");
+    fcntl(listener->fd, F_SETFL, O_NONBLOCK);
+    dprintf(listener->fd,
+            "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n",
+            listener->path);
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = listener};
+    if (epoll_ctl(epoll, EPOLL_CTL_ADD, listener->fd, &event) < 0) fail("epoll_ctl");
+}
+
+static void wait_and_receive(int milliseconds) {
+    struct epoll_event events[512];
+    int count = epoll_wait(epoll, events, 512, milliseconds);
+    for (int i = 0; i < count; i++) {
+        Listener *listener = events[i].data.ptr;
+        if (listener->fd >= 0) receive(listener);
+    }
+}
+
+static void listen_until(double end) {
+    for (double left; (left = end - seconds(CLOCK_MONOTONIC)) > 0;) wait_and_receive((int)(left * 1000) + 1);
+}
+
+static double percentile(double share) {
+    uint64_t wanted = (uint64_t)((double)ages_count * share), seen = 0;
+    for (int i = 0; i < AGES; i++)
+        if ((seen += ages[i]) > wanted) return i / 10.0;
+    return AGES / 10.0;
+}
+
+static char **read_paths(int *count) {
+    char **paths = NULL, *line = NULL;
+    size_t room = 0;
+    for (ssize_t size; (size = getline(&line, &room, stdin)) > 0;) {
+        line[strcspn(line, "\n")] = 0;
+        paths = realloc(paths, sizeof *paths * (size_t)(*count + 1));
+        if (!paths || !(paths[(*count)++] = strdup(line))) fail("malloc");
+    }
+    return paths;
+}
+
+int main(int argc, char **argv) {
+    if (argc != 5) {
+        fprintf(stderr, "usage: listeners PORT COUNT WARM_SECONDS SECONDS < paths\n");
+        return 2;
+    }
+    int port = atoi(argv[1]), count = atoi(argv[2]), paths_count = 0;
+    char **paths = read_paths(&paths_count);
+    if (!paths_count || count < 1) return 2;
+    Listener *listeners = calloc((size_t)count, sizeof *listeners);
+    if (!listeners || (epoll = epoll_create1(0)) < 0) fail("start");
+    for (int i = 0; i < count; i++) {
+        listeners[i].path = paths[i % paths_count];
+        dial(&listeners[i], port);
+        if (i < AT_ONCE) continue;
+        while (!listeners[i - AT_ONCE].open && listeners[i - AT_ONCE].fd >= 0) wait_and_receive(100);
+    }
+    for (int i = 0; i < count; i++)
+        while (!listeners[i].open && listeners[i].fd >= 0) wait_and_receive(100);
+    listen_until(seconds(CLOCK_MONOTONIC) + atof(argv[3]));
+    for (int i = 0; i < count; i++) listeners[i].frames = 0;
+    puts("started");
+    fflush(stdout);
+    double begun = seconds(CLOCK_MONOTONIC), used = seconds(CLOCK_PROCESS_CPUTIME_ID);
+    measuring = 1;
+    listen_until(begun + atof(argv[4]));
+    double took = seconds(CLOCK_MONOTONIC) - begun;
+    used = seconds(CLOCK_PROCESS_CPUTIME_ID) - used;
+    uint64_t served = 0;
+    for (int i = 0; i < count; i++) served += listeners[i].frames > 0;
+    printf("{\"seconds\":%.3f,\"cpu_seconds\":%.3f,\"listeners\":%d,\"served\":%lu,\"closed\":%lu,\"frames\":%lu,"
+           "\"bytes\":%lu,\"largest\":%lu,\"quotes\":%lu,\"age_p50\":%.1f,\"age_p99\":%.1f,\"age_max\":%.1f}\n",
+           took, used, count, served, total.closed, total.frames, total.bytes, total.largest, total.quotes,
+           percentile(0.5), percentile(0.99), percentile(0.999999));
+    return 0;
+}

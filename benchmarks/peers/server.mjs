@@ -1,0 +1,13 @@
+// Node as its users write it: `ws`, and a Redis subscription that is sent on to everybody.
+import { createClient } from "redis";
+import { WebSocketServer } from "ws";
+
+const server = new WebSocketServer({ port: Number(process.env.PORT), host: "127.0.0.1" });
+const subscriber = createClient({ url: process.env.REDIS_URL });
+
+await subscriber.connect();
+await subscriber.subscribe("quotes", (message) => {
+  for (const client of server.clients) {
+    if (client.readyState === client.OPEN) client.send(message);
+  }
+});

@@ -1,0 +1,119 @@
+"""Processes on cores of their own, and the CPU time they use."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import httpx
+
+#: The server has a core to itself; whatever loads and feeds it shares the other.
+SERVER_CORE: Final = 0
+LOAD_CORE: Final = 1
+START_SECONDS: Final = 40.0
+
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.socket() as reserved:
+        reserved.bind(("127.0.0.1", 0))
+        port: int = reserved.getsockname()[1]
+        return port
+
+
+@contextlib.contextmanager
+def running(
+    command: Sequence[str],
+    *,
+    core: int | None = LOAD_CORE,
+    environment: Mapping[str, str] = {},
+    log: Path,
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A process and its children, pinned to a core if one is named; their output goes to `log`."""
+    pinned = ["taskset", "-c", str(core), *command] if core is not None else list(command)
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            pinned,
+            env={**os.environ, **environment},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(5)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def wait_until(holds: Callable[[], bool], process: subprocess.Popen[bytes], what: str) -> None:
+    """Returns once it holds. Raises RuntimeError when the process ends or takes too long."""
+    deadline = time.monotonic() + START_SECONDS
+    while not holds():
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise RuntimeError(f"{what} did not start")
+        time.sleep(0.05)
+
+
+def answers(url: str) -> bool:
+    """Whether the URL is answered with success."""
+    try:
+        return httpx.get(url, timeout=5).is_success
+    except httpx.HTTPError:
+        return False
+
+
+def listens(port: int) -> bool:
+    """Whether anybody accepts connections at the port."""
+    with socket.socket() as attempt:
+        return attempt.connect_ex(("127.0.0.1", port)) == 0
+
+
+def family(pid: int) -> list[int]:
+    """The process and all that descend from it."""
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            children.setdefault(int(fields[1]), []).append(int(entry.name))
+    found = [pid]
+    for each in found:
+        found += children.get(each, [])
+    return found
+
+
+def cpu_seconds(pids: Sequence[int]) -> float:
+    """What the processes have used so far, in user space and in the kernel for them."""
+    return sum(_cpu_ticks(pid) for pid in pids) / _TICKS
+
+
+def resident_bytes(pids: Sequence[int]) -> int:
+    """Their memory; what they share is counted once, in equal parts."""
+    return sum(_proportional(pid) for pid in pids)
+
+
+def _cpu_ticks(pid: int) -> int:
+    with contextlib.suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return int(fields[11]) + int(fields[12])
+    return 0
+
+
+def _proportional(pid: int) -> int:
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) * 1024
+    return 0

@@ -1,0 +1,84 @@
+"""Feeds the peers: invented quotes to a Redis channel or to nchan.
+
+`publisher.py redis://HOST:PORT CHANNEL ...` or `publisher.py http://HOST:PORT/PATH ...`, then
+`SYMBOLS BATCHES_PER_SECOND QUOTES_PER_BATCH`: each batch is one message.
+"""
+
+import json
+import socket
+import sys
+import time
+from datetime import UTC, datetime
+from urllib.parse import urlsplit
+
+
+def main() -> None:
+    """Publishes until it is killed, `per_second` messages evenly spread."""
+    url, channel = sys.argv[1:3]
+    wrapped = posted if url.startswith("http") else published
+    symbols, size = int(sys.argv[3]), int(sys.argv[5])
+    per_second = float(sys.argv[4])
+    place = urlsplit(url)
+    with socket.create_connection((place.hostname, place.port)) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sent, started, turn = 0, time.monotonic(), 0
+        while True:
+            due = int((time.monotonic() - started) * per_second)
+            for _ in range(min(due - sent, 100)):
+                body = message([(turn + offset) % symbols for offset in range(size)], sent)
+                turn = (turn + size) % symbols
+                connection.sendall(wrapped(channel, body))
+                sent += 1
+            connection.setblocking(False)
+            drain(connection)
+            connection.setblocking(True)
+            time.sleep(max(0.0, started + (sent + 1) / per_second - time.monotonic()))
+
+
+def message(numbers: list[int], turn: int) -> bytes:
+    """A frame as ours, so that all send the same bytes."""
+    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    data = [quote(number, turn, now) for number in numbers]
+    frame = {"type": "update", "epoch": "01a1fd0ad634e1a58021", "seq": turn, "data": data}
+    return json.dumps(frame, separators=(",", ":")).encode()
+
+
+def quote(number: int, turn: int, now: str) -> dict[str, object]:
+    """The moving fields of a stock's quote."""
+    price = 100 + number + turn % 100 / 100
+    return {
+        "ticker": f"S{number:04}",
+        "price": price,
+        "change": 1.23,
+        "changePercent": 0.4567,
+        "open": 100.12,
+        "high": 712.34,
+        "low": 98.76,
+        "volume": "12345678",
+        "timestamp": now,
+    }
+
+
+def published(channel: str, body: bytes) -> bytes:
+    """The command PUBLISH in Redis's protocol."""
+    name = channel.encode()
+    return b"*3\r\n$7\r\nPUBLISH\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n" % (len(name), name, len(body), body)
+
+
+def posted(path: str, body: bytes) -> bytes:
+    """A request on a connection that is kept."""
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+def drain(connection: socket.socket) -> None:
+    """Takes what was answered; nothing of it matters."""
+    try:
+        while connection.recv(1 << 16):
+            pass
+    except BlockingIOError:
+        pass
+
+
+if __name__ == "__main__":
+    main()

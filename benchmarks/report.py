@@ -1,0 +1,142 @@
+"""What was measured, as a table and a plot."""
+
+import json
+import platform
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+from msgspec import Struct
+
+from benchmarks.figures import OURS, Figure
+
+HERE: Final = Path(__file__).parent
+README: Final = HERE / "README.md"
+RESULTS: Final = HERE / "results.json"
+PLOT: Final = HERE / "results.png"
+#: What stands between these in the README is made here.
+BEGIN: Final = "<!-- results -->\n"
+END: Final = "<!-- end of results -->"
+
+
+class Measured(Struct, frozen=True):
+    """A figure's values: by contender, one for each round."""
+
+    figure: Figure
+    values: dict[str, list[float]]
+
+
+def ratios(measured: Measured, peer: str) -> list[float]:
+    """Ours to the peer's, round by round; the peer may have been measured under a lighter load."""
+    theirs = next((values for name, values in measured.values.items() if _is(name, peer)), [])
+    return [ours / their for ours, their in zip(measured.values[OURS], theirs, strict=False)]
+
+
+def told(measured: Measured) -> list[str]:
+    """The figure's rows of the table: ours against its goals."""
+    figure = measured.figure
+    own = _spread(measured.values[OURS])
+    rows = []
+    for goal in figure.goals:
+        found = ratios(measured, goal.peer)
+        name = next((name for name in measured.values if _is(name, goal.peer)), goal.peer)
+        met = found and median(found) >= (goal.least or 0)
+        rows.append((f"{_spread(found)} x {name}", f">= {goal.least:g} x", met))
+    if figure.at_most is not None:
+        rows.append((own, f"<= {figure.at_most:g}", median(measured.values[OURS]) <= figure.at_most))
+    if figure.at_least is not None:
+        rows.append((own, f">= {figure.at_least:g}", median(measured.values[OURS]) >= figure.at_least))
+    start = f"| {figure.name} | {figure.what} | {own} {figure.unit}"
+    return [f"{start} | {found} | {goal} | {'yes' if met else '**no**'} |" for found, goal, met in rows]
+
+
+def table(results: Sequence[Measured]) -> str:
+    """Everything in Markdown: goals first, then each contender's values."""
+    lines = [
+        "| | figure | ours | measured against its goal | goal | met |",
+        "|---|---|---|---|---|---|",
+        *(line for measured in results for line in told(measured)),
+        "",
+        "| | contender | min | median | max | unit |",
+        "|---|---|---|---|---|---|",
+    ]
+    for measured in results:
+        lines += [
+            f"| {measured.figure.name} | {name} | {_number(min(values))} | {_number(median(values))} "
+            f"| {_number(max(values))} | {measured.figure.unit if name not in _OWN_UNITS else ''} |"
+            for name, values in measured.values.items()
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def machine() -> str:
+    """Where it was measured, and with what."""
+    model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    ours = [f"{name} {version(name)}" for name in ("granian", "litestar", "msgspec", "uvloop")]
+    when = f"{datetime.now(UTC):%Y-%m-%d} with commit {_said('git', 'rev-parse', '--short', 'HEAD')}"
+    lines = [
+        f"Measured on {when}, {model[1] if model else platform.machine()}, Linux {platform.release()}.",
+        f"Python {platform.python_version()}, {', '.join(ours)}.",
+        f"Peers: {', '.join(_peers())}.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def write(results: Sequence[Measured], rounds: int, seconds: float) -> None:
+    """Puts the table into the README, the values into a file, and the plot beside them."""
+    text = README.read_text()
+    head, _, rest = text.partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    facts = f"{machine()}{rounds} rounds of {seconds:g} s each; every cell is min / median / max.\n\n"
+    README.write_text(f"{head}{BEGIN}{facts}{table(results)}{END}{tail}")
+    values = {measured.figure.name: measured.values for measured in results}
+    RESULTS.write_text(json.dumps(values, indent=1) + "\n")
+    python = HERE.parent / ".venv-bench" / "bin" / "python"
+    subprocess.run([python, str(HERE / "plot.py"), str(RESULTS), str(PLOT)], check=True)
+
+
+_OWN_UNITS: Final = {"holes", "served", "kilobytes each", "share of a core", "megabytes"}
+
+
+def _is(name: str, peer: str) -> bool:
+    return name == peer or name.startswith(f"{peer} (")
+
+
+def _spread(values: Sequence[float]) -> str:
+    if not values:
+        return "not measured"
+    return " / ".join(_number(value) for value in (min(values), median(values), max(values)))
+
+
+def _number(value: float) -> str:
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def _peers() -> list[str]:
+    names = ["fastapi", "uvicorn", "litestar", "granian"]
+    python = HERE.parent / ".venv-bench" / "bin" / "python"
+    code = (
+        "import sys; from importlib.metadata import version; "
+        "print(', '.join(f'{name} {version(name)}' for name in sys.argv[1:]))"
+    )
+    packages: Mapping[str, Any] = json.loads((HERE / "peers" / "package.json").read_text())["dependencies"]
+    nchan = _said("dpkg-query", "-W", "-f", "${Version}", "libnginx-mod-nchan")
+    return [
+        _said(str(python), "-c", code, *names),
+        f"Node {_said('node', '--version')}",
+        *(f"{name} {number}" for name, number in packages.items()),
+        f"nchan {nchan}",
+        _said("wrk", "-v").splitlines()[0].partition(" [")[0],
+    ]
+
+
+def _said(*command: str) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return (done.stdout or done.stderr).strip()

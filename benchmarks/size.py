@@ -1,0 +1,88 @@
+"""What a listener costs in memory and CPU, and how that grows; how long a start takes."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from functools import partial
+from typing import Final
+
+from benchmarks.contenders import folder, quotecast
+from benchmarks.fanout import own_paths
+from benchmarks.figures import OURS, Round
+from benchmarks.load import Heard, listen
+from benchmarks.processes import answers, family, free_port, resident_bytes, running, wait_until
+
+MANY: Final = 10_000
+_MARKET: Final = {"QUOTECAST_SIMULATOR_RATE": "2000"}
+
+
+def memory(seconds: float) -> Iterator[Round]:
+    """Kilobytes of resident memory for each of 10,000 WebSockets that listen to nothing."""
+    while True:
+        with quotecast() as server:
+            before = resident_bytes(server.pids)
+            heard = listen(server.port, ["/api/ws/market"], MANY, server.pids, seconds=seconds)
+            yield {OURS: (heard.server_bytes - before) / MANY / 1024}
+
+
+def many(seconds: float) -> Iterator[Round]:
+    """Age of quotes that 10,000 listeners hear once a second, each of own symbols, 99th percentile in ms."""
+    while True:
+        with quotecast(_MARKET) as server:
+            before = resident_bytes(server.pids)
+            paths = own_paths(MANY, 1000)
+            heard = listen(server.port, paths, MANY, server.pids, warm=3.0, seconds=max(seconds, 3.0))
+            yield {
+                OURS: heard.age_p99,
+                "served": float(heard.served),
+                "kilobytes each": (heard.server_bytes - before) / MANY / 1024,
+                "share of a core": heard.server_cpu_seconds / heard.seconds,
+            }
+
+
+def listeners(seconds: float) -> Iterator[Round]:
+    """CPU per listener with 2,000 of them, as a multiple of that with 200."""
+    while True:
+        few, more = (_own(count, seconds) for count in (200, 2000))
+        yield {OURS: _share(more) / 2000 / (_share(few) / 200)}
+
+
+def workers(seconds: float) -> Iterator[Round]:
+    """CPU per frame with two workers, as a multiple of that with one; 2,000 listeners."""
+    while True:
+        one, two = (_own(2000, seconds, count) for count in (1, 2))
+        yield {OURS: one.frames_per_cpu_second / two.frames_per_cpu_second}
+
+
+def start(_: float) -> Iterator[Round]:
+    """Seconds from `quotecast up` to the first quotes, the databases made anew; memory of the whole in MB."""
+    while True:
+        with folder() as place:
+            port = free_port()
+            settings = {"QUOTECAST_PORT": str(port), "QUOTECAST_DATA_DIR": str(place / "data")}
+            command = [sys.executable, "-m", "quotecast", "up"]
+            began = time.monotonic()
+            with running(command, core=None, environment=settings, log=place / "up.log") as up:
+                url = f"http://127.0.0.1:{port}/api/market/quotes?symbols=AAPL"
+                wait_until(partial(answers, url), up, "quotecast up")
+                took = time.monotonic() - began
+                size = resident_bytes(family(up.pid)) / 2**20
+                _stop(up)
+            yield {OURS: took, "megabytes": size}
+
+
+def _stop(up: "subprocess.Popen[bytes]") -> None:
+    """As a user does, so that its databases end well."""
+    up.send_signal(signal.SIGINT)
+    up.wait(20)
+
+
+def _own(count: int, seconds: float, workers: int = 1) -> Heard:
+    with quotecast(_MARKET, workers) as server:
+        return listen(server.port, own_paths(count, 250), count, server.pids, seconds=seconds)
+
+
+def _share(heard: Heard) -> float:
+    return heard.server_cpu_seconds / heard.seconds
