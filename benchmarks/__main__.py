@@ -16,11 +16,11 @@ FIGURES: Final = (
     Figure(
         "P1",
         "three quotes, limits on",
-        "req/s",
+        "requests per CPU s",
         figures.quotes_few,
         (Goal(FASTAPI, 4), Goal(BARE, 0.40), Goal(f"{OURS}, limits off", 0.6)),
     ),
-    Figure("P2", "500 quotes", "req/s", figures.quotes_all, (Goal(FASTAPI, 8),)),
+    Figure("P2", "500 quotes", "requests per CPU s", figures.quotes_all, (Goal(FASTAPI, 8),)),
     Figure(
         "P3",
         "small frames, 2,500 clients at 10 a second",
@@ -52,8 +52,8 @@ FIGURES: Final = (
     Figure("P8a", "10,000 clients, own 20 symbols at 1 s: age, p99", "ms", size.many, at_most=1500),
     Figure("P9", "CPU per client, 2,000 clients to 200", "x", size.listeners, at_most=1.2),
     Figure("P9a", "CPU per frame, 2 workers to 1", "x", size.workers, at_most=1.1),
-    Figure("P10", "5Y daily bars, cached", "req/s", figures.bars_cached, (Goal(BARE, 0.5),)),
-    Figure("P10a", "overview, cached", "req/s", figures.overview_cached, (Goal(BARE, 0.5),)),
+    Figure("P10", "5Y daily bars, cached", "requests per CPU s", figures.bars_cached, (Goal(BARE, 0.5),)),
+    Figure("P10a", "overview, cached", "requests per CPU s", figures.overview_cached, (Goal(BARE, 0.5),)),
     Figure("P11", "`up` to the first quotes", "s", size.start, at_most=5),
 )
 #: In less than two minutes: those that a change of every day could spoil.

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
+import httpx
 from msgspec import Struct
 
 from benchmarks.processes import (
@@ -103,8 +104,16 @@ def quotecast(settings: Mapping[str, str] = {}, workers: int = 1) -> Iterator[Se
             )
             for _ in range(workers)
         ]
-        wait_until(lambda: answers(f"http://127.0.0.1:{port}/api/ready"), started[0], "quotecast")
+        wait_until(lambda: _is_running(port), started[0], "quotecast")
         yield Server(port, [pid for process in started for pid in family(process.pid)])
+
+
+def _is_running(port: int) -> bool:
+    """Whether every feed is live."""
+    with contextlib.suppress(httpx.HTTPError):
+        answer = httpx.get(f"http://127.0.0.1:{port}/api/market/status", timeout=5)
+        return bool(answer.json()["status"] == "running")
+    return False
 
 
 def fastapi(feed: Feed) -> Start:

@@ -40,24 +40,24 @@ class Figure(Struct, frozen=True):
 
 
 def quotes_few(seconds: float) -> Iterator[Round]:
-    """Requests per second: three quotes."""
+    """Requests per second of server CPU: three quotes."""
     ours = "/api/market/quotes?symbols=AAPL,MSFT,NVDA"
     yield from _http(ours, "/quotes?symbols=S0000,S0001,S0002", seconds, unlimited=True)
 
 
 def quotes_all(seconds: float) -> Iterator[Round]:
-    """Requests per second: five hundred quotes."""
+    """Requests per second of server CPU: five hundred quotes."""
     yield from _http("/api/market/quotes?symbols=all", "/quotes?symbols=all", seconds)
 
 
 def bars_cached(seconds: float) -> Iterator[Round]:
-    """Requests per second: five years of daily bars, from the cache."""
+    """Requests per second of server CPU: five years of daily bars, from the cache."""
     yield from _http("/api/market/bars/AAPL?range=5Y&interval=D", None, seconds)
 
 
 def overview_cached(seconds: float) -> Iterator[Round]:
-    """Requests per second: a company's overview, from the cache."""
-    yield from _http("/api/market/financials/AAPL/overview", None, seconds)
+    """Requests per second of server CPU: a company's overview, from the cache."""
+    yield from _http("/api/financials/company/AAPL/overview", None, seconds)
 
 
 def _http(ours: str, theirs: str | None, seconds: float, *, unlimited: bool = False) -> Iterator[Round]:
@@ -78,6 +78,6 @@ def _http(ours: str, theirs: str | None, seconds: float, *, unlimited: bool = Fa
             asked[FASTAPI] = (stack.enter_context(fastapi(Feed(25.0))()), theirs)
         while True:
             yield {
-                name: ask(f"http://127.0.0.1:{server.port}{path}", server.pids, seconds).per_second
+                name: ask(f"http://127.0.0.1:{server.port}{path}", server.pids, seconds).per_cpu_second
                 for name, (server, path) in asked.items()
             }

@@ -10,8 +10,8 @@ import matplotlib.pyplot as plt
 
 #: What is compared, and what it is called.
 PANELS = {
-    "P1": "Three quotes, requests/s",
-    "P2": "500 quotes, requests/s",
+    "P1": "Three quotes, requests per CPU second",
+    "P2": "500 quotes, requests per CPU second",
     "P3": "Small frames per CPU second",
     "P4": "Market: quotes per CPU second (log)",
     "P5": "Own lists: quotes per CPU second (log)",

@@ -104,8 +104,10 @@ async def account_service(
         )
         made = parts(other.pop("mirrors", None) or full_mirrors(), accounts=accounts, **other)
         identify = identify_by_user(accounts.tokens, accounts.address_of)
-        middleware = [throttle(LocalLimits().check, limits=LIMITS, identify=identify)] if limited else []
-        app = build_app(made, middleware=middleware)
+        limits = throttle(
+            LocalLimits().check, limits=LIMITS, identify=identify, by_address=accounts.address_of
+        )
+        app = build_app(made, middleware=[limits] if limited else [])
         edge = Edge(app, cors_origins=["*"], account_origins=[], websocket_origins=["*"])
         async with client_to(edge) as client:
             yield AccountService(client, accounts)

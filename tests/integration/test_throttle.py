@@ -73,9 +73,10 @@ def limiter() -> Limiter:
 
 @pytest.fixture
 async def client(limiter: Limiter) -> AsyncIterator[httpx.AsyncClient]:
+    address_of = identify_by_address(["192.0.2.0/24"])
     routed = Litestar(
         [quotes, bars, pair, login, unwatch, health, holdings],
-        middleware=[throttle(limiter.check, limits=LIMITS, identify=identify_by_address(["192.0.2.0/24"]))],
+        middleware=[throttle(limiter.check, limits=LIMITS, identify=address_of, by_address=address_of)],
         openapi_config=None,
         request_max_body_size=80 * 1024,
     )

@@ -29,7 +29,8 @@ class Script:
 
     def check(self, keys: list[str], limit: int) -> list[tuple[int, int, int]]:
         clock = divmod(self.now // MICROSECOND, 1_000_000)
-        flat = self._script(keys=keys, args=[*(limit, 60_000_000) * len(keys), *clock])
+        limits = ",".join([str(limit)] * len(keys))
+        flat = self._script(keys=keys, args=[60_000_000, limits, *clock])
         return list(zip(flat[0::3], flat[1::3], flat[2::3], strict=True))
 
     def close(self) -> None:

@@ -4,7 +4,7 @@ import gzip
 import hashlib
 from collections.abc import Callable, Iterable
 from functools import cached_property, lru_cache
-from typing import Final
+from typing import Any, Final
 
 import zstandard
 from litestar.response.base import ASGIResponse
@@ -62,13 +62,19 @@ class Answer(ASGIResponse):
     """A status, prepared headers and bytes, sent as they are.
 
     A tagged answer is 304 when the client's `If-None-Match` holds its tag. A document is sent
-    compressed to clients that accept it.
+    compressed to clients that accept it. `is_current` says whether it may be sent again later.
     """
 
-    __slots__ = ("_document", "_headers", "_tag")
+    __slots__ = ("_document", "_headers", "_tag", "is_current")
 
     def __init__(
-        self, body: bytes | Document, headers: Iterable[Header], *, tag: bytes | None, status: int = 200
+        self,
+        body: bytes | Document,
+        headers: Iterable[Header],
+        *,
+        tag: bytes | None,
+        status: int = 200,
+        is_current: Callable[[], bool] = lambda: False,
     ) -> None:
         # What the base class prepares, this one has already; its constructor is the slow part.
         self._document = body if isinstance(body, Document) else None
@@ -76,11 +82,16 @@ class Answer(ASGIResponse):
         self.status_code = status
         self._headers = [*headers]
         self._tag = tag
+        self.is_current = is_current
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI
         """Sends the form that fits the request."""
+        await self.send(scope, send)
+
+    async def send(self, scope: Any, send: Any, *more: Header) -> None:
+        """Likewise, with more headers."""
         condition, encodings = _negotiation(scope["headers"])
-        headers, body, status = self._headers, self.body, self.status_code
+        headers, body, status = [*self._headers, *more], self.body, self.status_code
         if self._document is not None and len(body) >= _COMPRESSED_FROM:
             headers.append(_VARY)
             if coded := self._document.coded(encodings):

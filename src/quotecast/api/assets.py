@@ -9,7 +9,8 @@ from litestar.params import QueryParameter
 from quotecast.api import examples
 from quotecast.api.answers import CACHE_LISTS, JSON, Answer, Document
 from quotecast.api.openapi import PageReading, answered
-from quotecast.api.parts import HttpRequest, items_of, parts_of
+from quotecast.api.parts import HttpRequest, Parts, items_of
+from quotecast.api.repeats import repeatable
 from quotecast.feed.documents import Copy
 from quotecast.market.assets import Asset, indexed, matching
 from quotecast.market.codec import encode_json
@@ -39,8 +40,12 @@ Offset = Annotated[int, QueryParameter(ge=0, description="How many to leave out 
 )
 def assets(request: HttpRequest, search: Search = "", limit: Limit = None, offset: Offset = 0) -> Answer:
     """Stocks found by their ticker come before those found by name; `X-Total-Count` counts all pages."""
-    copy = parts_of(request).documents.assets
-    found = _found(copy, items_of(request, copy), search)
+    return repeatable(request, _assets, search, limit, offset)
+
+
+def _assets(parts: Parts, search: str, limit: int | None, offset: int) -> Answer:
+    copy = parts.documents.assets
+    found = _found(copy, items_of(parts, copy), search)
     if found is copy.items and limit is None and offset == 0:
         body = copy.once("all", lambda: Document(encode_json(found)))
     else:

@@ -12,10 +12,11 @@ from quotecast.accounts.users import UserRow
 from quotecast.api.account_operations import SECURED, AccountOperation, answer, outcomes, taking
 from quotecast.api.answers import Answer
 from quotecast.api.bodies import body_of
-from quotecast.api.identity import BY_ADDRESS, with_account
+from quotecast.api.identity import with_account
 from quotecast.api.openapi import ID, refused
 from quotecast.api.parts import Accounts, HttpRequest, parts_of
 from quotecast.api.problems import Problem
+from quotecast.api.throttle import BY_ADDRESS
 from quotecast.errors import WrongCredentials
 
 Name = Annotated[str, Meta(description=f"1 to {rules.MAX_NAME} characters; blanks around it do not count")]

@@ -9,7 +9,7 @@ from msgspec import Struct
 from quotecast.api import series
 from quotecast.api.answers import JSON, Answer
 from quotecast.api.bar_parameters import MAX_BARS, count_of, range_and_interval, timeframe_of
-from quotecast.api.parts import HttpRequest, loaded, parts_of
+from quotecast.api.parts import Parts, loaded
 from quotecast.cache.base import Cached, Policy
 from quotecast.errors import ProviderMissing, SymbolNotFound
 from quotecast.market.bars import Bar, Interval, continued, opening
@@ -36,6 +36,8 @@ _FRESH: Final[dict[Interval, int]] = {
 _STALE: Final = 720
 #: Numbers of bars that are fetched: requests for fewer share what is kept.
 _SIZES: Final = (100, 500, MAX_BARS)
+#: For how long the same answer is sent again while the price stands: `Age` counts whole seconds.
+HELD_SECONDS: Final = 0.5
 #: The least time between two prices, as it is written in quotes.
 _TICK: Final = timedelta(milliseconds=1)
 
@@ -48,6 +50,8 @@ class Market(Struct, frozen=True):
     traded: datetime
     moment: datetime
     calendar: Calendar
+    #: Of the mirror's entry.
+    revision: int
     #: Nothing trades, nor did a moment ago, nor will in a moment.
     resting: bool
 
@@ -61,32 +65,32 @@ class Stretch(Struct, frozen=True):
     limit: int | None = None
 
 
-async def stock_bars(request: HttpRequest, symbol: str, span: str, interval: str | None) -> Answer:
+async def stock_bars(parts: Parts, symbol: str, span: str, interval: str | None) -> Answer:
     """Bars of a range that ends now."""
     wanted, length = range_and_interval(span, interval)
-    market = _market(request, Feed.STOCKS, symbol)
+    market = _market(parts, Feed.STOCKS, symbol)
     start = start_of(wanted, market.calendar, market.moment)
-    return await _answer(request, Feed.STOCKS, market, Stretch(f"{start:%Y%m%dT%H%M}", length, start))
+    return await _answer(parts, Feed.STOCKS, market, Stretch(f"{start:%Y%m%dT%H%M}", length, start))
 
 
-async def crypto_bars(request: HttpRequest, symbol: str, timeframe: str, limit: str) -> Answer:
+async def crypto_bars(parts: Parts, symbol: str, timeframe: str, limit: str) -> Answer:
     """The newest bars."""
     length, count = timeframe_of(timeframe), count_of(limit)
-    market = _market(request, Feed.CRYPTO, symbol)
+    market = _market(parts, Feed.CRYPTO, symbol)
     size = next(size for size in _SIZES if size >= count)
     start = start_of_newest(size, length, market.moment)
-    return await _answer(request, Feed.CRYPTO, market, Stretch(f"newest{size}", length, start, count))
+    return await _answer(parts, Feed.CRYPTO, market, Stretch(f"newest{size}", length, start, count))
 
 
-def _market(request: HttpRequest, feed: Feed, symbol: str) -> Market:
+def _market(parts: Parts, feed: Feed, symbol: str) -> Market:
     """Raises ProviderMissing, NoData or SymbolNotFound."""
-    mirror = loaded(request, feed)
+    mirror = loaded(parts, feed)
     entry = mirror.find(symbol)
     if entry is None or entry.quote is None:
         raise SymbolNotFound
     info, quote = mirror.info, entry.quote
     calendar = _calendar(feed, always_open=info is not None and info.always_open)
-    now = datetime.fromtimestamp(parts_of(request).clock(), UTC)
+    now = datetime.fromtimestamp(parts.clock(), UTC)
     traded = datetime.fromisoformat(quote.timestamp) if quote.timestamp else now
     pause = timedelta(seconds=RESTING_SECONDS)
     return Market(
@@ -96,6 +100,7 @@ def _market(request: HttpRequest, feed: Feed, symbol: str) -> Market:
         # Simulated and recorded time is what the quotes say: it need not be ours.
         moment=traded if info is not None and info.simulated else now,
         calendar=calendar,
+        revision=entry.revision,
         resting=not is_open(calendar, now - pause) and not is_open(calendar, now + pause),
     )
 
@@ -106,8 +111,8 @@ def _calendar(feed: Feed, *, always_open: bool) -> Calendar:
     return NEW_YORK_DAYS if always_open else EXCHANGE
 
 
-async def _answer(request: HttpRequest, feed: Feed, market: Market, stretch: Stretch) -> Answer:
-    cached = await _read(request, feed, market, stretch)
+async def _answer(parts: Parts, feed: Feed, market: Market, stretch: Stretch) -> Answer:
+    cached = await _read(parts, feed, market, stretch)
     kept = series.decode(cached.body)
     document = series.document(kept, _tail(kept.last, market, stretch), stretch.limit)
     headers = [
@@ -117,12 +122,18 @@ async def _answer(request: HttpRequest, feed: Feed, market: Market, stretch: Str
         (b"x-cache", cached.status.encode()),
         (b"age", b"%d" % cached.age_seconds),
     ]
-    return Answer(document, headers, tag=document.tag)
+    until = parts.monotonic() + HELD_SECONDS
+    revision, mirror = market.revision, parts.mirrors[feed]
+
+    def is_current() -> bool:
+        entry = mirror.find(market.symbol)
+        return entry is not None and entry.revision == revision and parts.monotonic() < until
+
+    return Answer(document, headers, tag=document.tag, is_current=is_current)
 
 
-async def _read(request: HttpRequest, feed: Feed, market: Market, stretch: Stretch) -> Cached:
+async def _read(parts: Parts, feed: Feed, market: Market, stretch: Stretch) -> Cached:
     """Raises ProviderMissing, SymbolNotFound, NotOffered or UpstreamError."""
-    parts = parts_of(request)
     history = parts.history.get(feed)
     if history is None:
         raise ProviderMissing(f"bars of {feed}")

@@ -11,8 +11,9 @@ from quotecast.api.answers import CACHE_LISTS, Answer, everything, of_document, 
 from quotecast.api.bar_parameters import DEFAULT_BARS, Count, Timeframe
 from quotecast.api.bars import crypto_bars
 from quotecast.api.openapi import CachedReading, Reading, answered
-from quotecast.api.parts import HttpRequest, loaded
-from quotecast.errors import SymbolNotFound
+from quotecast.api.parts import HttpRequest, Parts, loaded
+from quotecast.api.quotes import one_quote
+from quotecast.api.repeats import repeatable, repeatable_read
 from quotecast.feed.mirror import Mirror
 from quotecast.market import codec
 from quotecast.market.bars import Bar
@@ -50,7 +51,11 @@ class CryptoSymbol(Struct, frozen=True):
 )
 def quotes(request: HttpRequest) -> Answer:
     """Changes are over the last 24 hours."""
-    mirror = loaded(request, Feed.CRYPTO)
+    return repeatable(request, _quotes)
+
+
+def _quotes(parts: Parts) -> Answer:
+    mirror = loaded(parts, Feed.CRYPTO)
     return of_quotes(mirror, everything(mirror))
 
 
@@ -63,12 +68,8 @@ def quotes(request: HttpRequest) -> Answer:
 )
 def quote(request: HttpRequest, symbol: Pair) -> Answer:
     """The slash of the pair may be encoded, plain, or a dash."""
-    mirror = loaded(request, Feed.CRYPTO)
     # A parameter that may hold slashes comes with one in front.
-    entry = mirror.find(symbol.removeprefix("/"))
-    if entry is None:
-        raise SymbolNotFound
-    return of_quotes(mirror, entry.full_json())
+    return repeatable(request, one_quote, Feed.CRYPTO, symbol.removeprefix("/"))
 
 
 @get(
@@ -86,7 +87,11 @@ def quote(request: HttpRequest, symbol: Pair) -> Answer:
 )
 def symbols(request: HttpRequest) -> Answer:
     """What may be asked for, in alphabetical order."""
-    mirror = loaded(request, Feed.CRYPTO)
+    return repeatable(request, _listing)
+
+
+def _listing(parts: Parts) -> Answer:
+    mirror = loaded(parts, Feed.CRYPTO)
     return of_document(shared(mirror, "symbols", lambda: _symbols(mirror)), CACHE_LISTS)
 
 
@@ -103,7 +108,7 @@ async def bars(
 
     There is no bar where nothing traded. The last bar closes with the price of now.
     """
-    return await crypto_bars(request, symbol.removeprefix("/"), timeframe, limit)
+    return await repeatable_read(request, crypto_bars, symbol.removeprefix("/"), timeframe, limit)
 
 
 def _symbols(mirror: Mirror) -> bytes:

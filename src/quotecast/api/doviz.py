@@ -17,8 +17,10 @@ from quotecast.api.answers import (
     shared,
 )
 from quotecast.api.openapi import Reading, answered
-from quotecast.api.parts import HttpRequest, loaded
-from quotecast.errors import InvalidValue, SymbolNotFound
+from quotecast.api.parts import HttpRequest, Parts, loaded
+from quotecast.api.quotes import one_quote
+from quotecast.api.repeats import repeatable
+from quotecast.errors import InvalidValue
 from quotecast.feed.mirror import Mirror
 from quotecast.market import codec
 from quotecast.market.feeds import Feed
@@ -56,10 +58,13 @@ class DovizSymbol(Struct, frozen=True):
 )
 def quotes(request: HttpRequest, category: Category = None) -> Answer:
     """Currencies, gold, silver, precious metals and the index."""
-    mirror = loaded(request, Feed.DOVIZ)
-    if category is None:
+    return repeatable(request, _quotes, None if category is None else category.strip().lower())
+
+
+def _quotes(parts: Parts, wanted: str | None) -> Answer:
+    mirror = loaded(parts, Feed.DOVIZ)
+    if wanted is None:
         return of_quotes(mirror, everything(mirror))
-    wanted = category.strip().lower()
     if wanted not in CATEGORIES:
         raise InvalidValue("category", f"One of {', '.join(CATEGORIES)}")
     return of_quotes(mirror, shared(mirror, wanted, lambda: _quotes_of(mirror, wanted)))
@@ -74,11 +79,7 @@ def quotes(request: HttpRequest, category: Category = None) -> Answer:
 )
 def quote(request: HttpRequest, symbol: FromPath[str]) -> Answer:
     """An ISO code (`USD`), a slug (`gram-altin`) or a bank's ticker (`akbank-USD`), in any case."""
-    mirror = loaded(request, Feed.DOVIZ)
-    entry = mirror.find(symbol)
-    if entry is None:
-        raise SymbolNotFound
-    return of_quotes(mirror, entry.full_json())
+    return repeatable(request, one_quote, Feed.DOVIZ, symbol)
 
 
 @get(
@@ -96,7 +97,11 @@ def quote(request: HttpRequest, symbol: FromPath[str]) -> Answer:
 )
 def symbols(request: HttpRequest) -> Answer:
     """What may be asked for, the tickers of single banks among it."""
-    mirror = loaded(request, Feed.DOVIZ)
+    return repeatable(request, _listing)
+
+
+def _listing(parts: Parts) -> Answer:
+    mirror = loaded(parts, Feed.DOVIZ)
     return of_document(shared(mirror, "symbols", lambda: _symbols(mirror)), CACHE_LISTS)
 
 

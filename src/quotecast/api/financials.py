@@ -15,8 +15,9 @@ from quotecast.api.answers import JSON, Answer, Document
 from quotecast.api.company import UNAVAILABLE, key_of, read_all, read_part
 from quotecast.api.company_parts import EXAMPLE, HOUR_SECONDS, PARTS, Overview, Part
 from quotecast.api.openapi import CachedReading, answered, refused
-from quotecast.api.parts import HttpRequest, Parts, parts_of
+from quotecast.api.parts import HttpRequest, Parts
 from quotecast.api.problems import FieldProblem, Problem
+from quotecast.api.repeats import repeatable_read
 from quotecast.cache.base import Cached, Policy
 from quotecast.errors import InvalidValue, ProviderMissing, SymbolNotFound
 from quotecast.market.codec import encode_json
@@ -28,6 +29,8 @@ from quotecast.providers.base import FinancialsProvider
 
 GROUP: Final = "financials"
 MAX_DAYS: Final = 92
+#: For how long the same answer is sent again: `Age` counts whole seconds.
+HELD_SECONDS: Final = 0.5
 DEFAULT_DAYS: Final = 7
 
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
@@ -69,15 +72,18 @@ To = Annotated[str | None, _day_parameter("to", f"Last day; {DEFAULT_DAYS} days 
 )
 async def earnings_calendar(request: HttpRequest, first: From = None, last: To = None) -> Answer:
     """Reports that are due or done, from one day to another, at most 92 days later; both are included."""
-    parts = parts_of(request)
+    return await repeatable_read(request, _calendar, _day("from", first), _day("to", last))
+
+
+async def _calendar(parts: Parts, first: date | None, last: date | None) -> Answer:
     provider = _provider(parts)
     today = datetime.fromtimestamp(parts.clock(), NEW_YORK).date()
-    begin, end = _span(_day("from", first), _day("to", last), today)
+    begin, end = _span(first, last, today)
 
     async def fetch() -> bytes:
         return encode_json(await provider.earnings_calendar(begin, end))
 
-    return _answer(await parts.cache.read(key_of(provider, "calendar", begin, end), _CALENDAR, fetch))
+    return _answer(parts, await parts.cache.read(key_of(provider, "calendar", begin, end), _CALENDAR, fetch))
 
 
 @get(
@@ -88,8 +94,11 @@ async def earnings_calendar(request: HttpRequest, first: From = None, last: To =
 )
 async def overview(request: HttpRequest, symbol: FromPath[str]) -> Answer:
     """What could not be had is null and named in `errors`; `Age` is that of the oldest part."""
-    parts = parts_of(request)
-    return _answer(await read_all(parts, _provider(parts), _ticker(symbol)))
+    return await repeatable_read(request, _overview, _ticker(symbol))
+
+
+async def _overview(parts: Parts, symbol: str) -> Answer:
+    return _answer(parts, await read_all(parts, _provider(parts), symbol))
 
 
 def _route(part: Part) -> HTTPRouteHandler:
@@ -101,10 +110,13 @@ def _route(part: Part) -> HTTPRouteHandler:
         responses=answered(part.kind, part.example, part.description, 404, 429) | _errors(503),
     )
     async def route(request: HttpRequest, symbol: FromPath[str]) -> Answer:
-        parts = parts_of(request)
-        return _answer(await read_part(parts, _provider(parts), part, _ticker(symbol)))
+        return await repeatable_read(request, _part, part, _ticker(symbol))
 
     return route
+
+
+async def _part(parts: Parts, part: Part, symbol: str) -> Answer:
+    return _answer(parts, await read_part(parts, _provider(parts), part, symbol))
 
 
 def _provider(parts: Parts) -> FinancialsProvider:
@@ -147,7 +159,7 @@ def _moved(day: date, days: int) -> date:
     return date.fromordinal(max(1, min(day.toordinal() + days, date.max.toordinal())))
 
 
-def _answer(cached: Cached) -> Answer:
+def _answer(parts: Parts, cached: Cached) -> Answer:
     document = _document(cached.body)
     headers = [
         (b"content-type", JSON),
@@ -156,7 +168,8 @@ def _answer(cached: Cached) -> Answer:
         (b"x-cache", cached.status.encode()),
         (b"age", b"%d" % cached.age_seconds),
     ]
-    return Answer(document, headers, tag=document.tag)
+    until = parts.monotonic() + HELD_SECONDS
+    return Answer(document, headers, tag=document.tag, is_current=lambda: parts.monotonic() < until)
 
 
 @lru_cache(maxsize=256)

@@ -10,9 +10,6 @@ from quotecast.api.edge import Scope
 from quotecast.api.parts import HttpRequest, parts_of
 from quotecast.errors import InvalidToken, NotAuthenticated
 
-#: The entry of a route's `opt` that has it counted by address, whoever asks.
-BY_ADDRESS: Final = "by_address"
-
 _CLAIMS: Final = "quotecast.claims"
 _NO_TOKEN: Final = object()
 
@@ -26,8 +23,6 @@ def identify_by_user(tokens: Tokens, by_address: Callable[[Scope], str]) -> Call
     """
 
     def identify(scope: Scope) -> str:
-        if scope["route_handler"].opt.get(BY_ADDRESS):
-            return by_address(scope)
         claims = _claims(scope, tokens)
         return f"user:{claims.sub}" if isinstance(claims, Claims) else by_address(scope)
 

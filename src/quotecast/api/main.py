@@ -27,6 +27,7 @@ from quotecast.api.edge import App, Edge
 from quotecast.api.identity import identify_by_user
 from quotecast.api.logins import LoginWindow
 from quotecast.api.parts import Accounts, Parts
+from quotecast.api.repeats import Repeats
 from quotecast.api.stream import Streams
 from quotecast.api.throttle import throttle
 from quotecast.bus.redis import RedisBus
@@ -197,10 +198,11 @@ async def _first_data(parts: Parts) -> None:
 
 
 def _http(parts: Parts, window: Window, settings: Settings) -> App:
-    identify = identify_by_user(parts.accounts.tokens, parts.accounts.address_of)
-    limited = throttle(window.check, limits=_limits(settings), identify=identify)
-    app: App = build_app(parts, middleware=[limited] if settings.limits == "on" else [])
-    return app
+    address_of = parts.accounts.address_of
+    identify = identify_by_user(parts.accounts.tokens, address_of)
+    limited = throttle(window.check, limits=_limits(settings), identify=identify, by_address=address_of)
+    app = build_app(parts, middleware=[limited] if settings.limits == "on" else [])
+    return Repeats(app, check=window.check, identify=identify)
 
 
 def _streams(http: App, hubs: Mapping[Feed, Hub], settings: Settings) -> Streams:

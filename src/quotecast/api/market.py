@@ -1,5 +1,6 @@
 """Stock quotes, and the state of the market and its feeds."""
 
+from collections.abc import Sequence
 from typing import Annotated, Final
 
 from litestar import Router, get
@@ -21,10 +22,11 @@ from quotecast.api.bars import stock_bars
 from quotecast.api.news import news
 from quotecast.api.openapi import BatchReading, CachedReading, Reading, answered
 from quotecast.api.overviews import heatmap, movers
-from quotecast.api.parts import HttpRequest, loaded, parts_of
+from quotecast.api.parts import HttpRequest, Parts, loaded
+from quotecast.api.quotes import one_quote
+from quotecast.api.repeats import repeatable, repeatable_read
 from quotecast.api.selection import ALL, MAX_SYMBOLS, missing_header, named
 from quotecast.api.status import EXAMPLE, MarketStatus, market_status
-from quotecast.errors import SymbolNotFound
 from quotecast.market import codec
 from quotecast.market.bars import Bar
 from quotecast.market.feeds import Feed
@@ -47,8 +49,11 @@ Symbols = Annotated[
 )
 def quotes(request: HttpRequest, symbols: Symbols) -> Answer:
     """Symbols that nobody knows are left out and named in `X-Missing-Symbols`."""
-    mirror = loaded(request, Feed.STOCKS)
-    names = named(symbols)
+    return repeatable(request, _quotes, named(symbols))
+
+
+def _quotes(parts: Parts, names: Sequence[str]) -> Answer:
+    mirror = loaded(parts, Feed.STOCKS)
     if names == [ALL]:
         return of_quotes(mirror, everything(mirror))
     found = [(name, mirror.find(name)) for name in names]
@@ -66,11 +71,7 @@ def quotes(request: HttpRequest, symbols: Symbols) -> Answer:
 )
 def quote(request: HttpRequest, symbol: FromPath[str]) -> Answer:
     """The ticker may be in any case."""
-    mirror = loaded(request, Feed.STOCKS)
-    entry = mirror.find(symbol)
-    if entry is None:
-        raise SymbolNotFound
-    return of_quotes(mirror, entry.full_json())
+    return repeatable(request, one_quote, Feed.STOCKS, symbol)
 
 
 @get(
@@ -88,7 +89,7 @@ async def bars(
     nothing traded. `D`, `W` and `M` bear midnight in New York of their first session. The last bar closes
     with the price of now.
     """
-    return await stock_bars(request, symbol, span, interval)
+    return await repeatable_read(request, stock_bars, symbol, span, interval)
 
 
 @get(
@@ -103,7 +104,11 @@ def status(request: HttpRequest) -> Answer:
 
     `running` means that every configured feed is live, `down` that none has data.
     """
-    state = market_status(parts_of(request))
+    return repeatable(request, _status)
+
+
+def _status(parts: Parts) -> Answer:
+    state = market_status(parts)
     body = codec.encode_json(state)
     return of_document(Document(body), CACHE_QUOTES, tag=content_tag(codec.encode_json(state.lasting())))
 

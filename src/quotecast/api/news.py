@@ -10,7 +10,8 @@ from litestar.params import QueryParameter
 from quotecast.api import examples
 from quotecast.api.answers import Answer, Document, of_document
 from quotecast.api.openapi import Reading, answered
-from quotecast.api.parts import HttpRequest, items_of, parts_of
+from quotecast.api.parts import HttpRequest, Parts, items_of
+from quotecast.api.repeats import repeatable
 from quotecast.api.selection import ALL, MAX_SYMBOLS, named
 from quotecast.market.codec import encode_json
 from quotecast.market.news import Article
@@ -34,9 +35,12 @@ Limit = Annotated[int, QueryParameter(ge=1, le=MAX_ARTICLES, description="How ma
 )
 def news(request: HttpRequest, symbols: Symbols = None, limit: Limit = 30) -> Answer:
     """Texts are without HTML, URLs are of http or https."""
-    copy = parts_of(request).documents.news
-    articles = items_of(request, copy)
-    wanted = [ALL] if symbols is None else named(symbols)
+    return repeatable(request, _news, [ALL] if symbols is None else named(symbols), limit)
+
+
+def _news(parts: Parts, wanted: list[str], limit: int) -> Answer:
+    copy = parts.documents.news
+    articles = items_of(parts, copy)
     if wanted == [ALL]:
         body = copy.once(f"newest {limit}", lambda: Document(encode_json(articles[:limit])))
     else:

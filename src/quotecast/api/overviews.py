@@ -5,7 +5,8 @@ from litestar import get
 from quotecast.api import examples
 from quotecast.api.answers import Answer, of_quotes, shared
 from quotecast.api.openapi import Reading, answered
-from quotecast.api.parts import HttpRequest, loaded, parts_of
+from quotecast.api.parts import HttpRequest, Parts, loaded
+from quotecast.api.repeats import repeatable
 from quotecast.feed.mirror import Mirror
 from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed
@@ -23,9 +24,12 @@ from quotecast.market.quotes import StockQuote
 )
 def heatmap(request: HttpRequest) -> Answer:
     """A stock's weight is its share of what all companies are worth; the weights sum up to 1."""
-    mirror = loaded(request, Feed.STOCKS)
-    shares = parts_of(request).shares
-    body = shared(mirror, "heatmap", lambda: encode_json(heatmap_of(_stocks(mirror), shares)))
+    return repeatable(request, _heatmap)
+
+
+def _heatmap(parts: Parts) -> Answer:
+    mirror = loaded(parts, Feed.STOCKS)
+    body = shared(mirror, "heatmap", lambda: encode_json(heatmap_of(_stocks(mirror), parts.shares)))
     return of_quotes(mirror, body)
 
 
@@ -38,9 +42,12 @@ def heatmap(request: HttpRequest) -> Answer:
 )
 def movers(request: HttpRequest) -> Answer:
     """Stocks that are very cheap or hardly traded are left out; so lists may be shorter."""
-    mirror = loaded(request, Feed.STOCKS)
-    floors = parts_of(request).floors
-    body = shared(mirror, "movers", lambda: encode_json(movers_of(_stocks(mirror), floors)))
+    return repeatable(request, _movers)
+
+
+def _movers(parts: Parts) -> Answer:
+    mirror = loaded(parts, Feed.STOCKS)
+    body = shared(mirror, "movers", lambda: encode_json(movers_of(_stocks(mirror), parts.floors)))
     return of_quotes(mirror, body)
 
 

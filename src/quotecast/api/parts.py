@@ -78,9 +78,8 @@ def parts_of(request: HttpRequest) -> Parts:
     return parts
 
 
-def loaded(request: HttpRequest, feed: Feed) -> Mirror:
+def loaded(parts: Parts, feed: Feed) -> Mirror:
     """A feed's mirror that has data. Raises ProviderMissing or NoData."""
-    parts = parts_of(request)
     if parts.providers[feed] == NO_PROVIDER:
         raise ProviderMissing(feed)
     mirror = parts.mirrors[feed]
@@ -89,9 +88,9 @@ def loaded(request: HttpRequest, feed: Feed) -> Mirror:
     return mirror
 
 
-def items_of(request: HttpRequest, copy: Copy[T]) -> Sequence[T]:
+def items_of(parts: Parts, copy: Copy[T]) -> Sequence[T]:
     """What a document holds. Raises ProviderMissing or NoData."""
-    if parts_of(request).providers[copy.feed] == NO_PROVIDER:
+    if parts.providers[copy.feed] == NO_PROVIDER:
         raise ProviderMissing(copy.name)
     if copy.items is None:
         raise NoData(copy.name)

@@ -6,6 +6,8 @@ Litestar answers unmatched paths and wrong methods before any middleware, so tho
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
+from msgspec import Struct
+
 from quotecast.api.edge import App, Message, Receive, Scope, Send
 from quotecast.limits.decision import Decision
 from quotecast.market.feeds import Feed
@@ -13,6 +15,11 @@ from quotecast.market.instruments import canonical
 
 #: The entry of a route's `opt` that names its group; a route without one has no limit.
 GROUP: Final = "limit"
+#: The entry of a route's `opt` that has it counted by address, whoever asks.
+BY_ADDRESS: Final = "by_address"
+#: Where a request's scope tells what it was counted as, and what was decided.
+LIMITED: Final = "quotecast.limited"
+DECISION: Final = "quotecast.decision"
 
 _FEEDS: Final = {
     "market": Feed.STOCKS,
@@ -22,30 +29,50 @@ _FEEDS: Final = {
 }
 _BODY: Final = b'{"detail":"Too Many Requests"}'
 
+Check = Callable[[str, int], Awaitable[Decision]]
+
+
+class Limited(Struct, frozen=True):
+    """What a request is counted as: its canonical path, under whoever asks."""
+
+    path: str
+    limit: int
+
+    def key(self, identity: str) -> str:
+        """The key of its window."""
+        return f"{identity} {self.path}"
+
 
 def throttle(
-    check: Callable[[str, int], Awaitable[Decision]],
+    check: Check,
     *,
     limits: Mapping[str, int],
     identify: Callable[[Scope], str],
+    by_address: Callable[[Scope], str],
 ) -> Callable[[App], App]:
     """Limits each route whose `opt` names a group of `limits`, per identity and canonical path.
 
-    Every limited answer bears `X-RateLimit-*`; a refused request is answered 429 and goes no further.
+    Every limited answer bears `X-RateLimit-*`; a refused request is answered 429 and goes no further. One
+    that was decided on before it came here is not counted again.
     """
 
     def middleware(app: App) -> App:
         async def limited(scope: Scope, receive: Receive, send: Send) -> None:
-            group = scope["route_handler"].opt.get(GROUP)
+            options = scope["route_handler"].opt
+            group = options.get(GROUP)
             if group is None or scope["type"] != "http" or scope["method"] == "OPTIONS":
                 await app(scope, receive, send)
                 return
-            key = f"{identify(scope)} {canonical_path(group, scope['path_template'], scope['path_params'])}"
-            decision = await check(key, limits[group])
+            decision = scope.get(DECISION)
+            if decision is None:
+                path = canonical_path(group, scope["path_template"], scope["path_params"])
+                limited = scope[LIMITED] = Limited(path, limits[group])
+                identity = by_address(scope) if options.get(BY_ADDRESS) else identify(scope)
+                decision = await check(limited.key(identity), limited.limit)
             if decision.admitted:
-                await app(scope, receive, _with_headers(send, _headers(decision)))
+                await app(scope, receive, _with_headers(send, headers_of(decision)))
             else:
-                await _refuse(send, decision)
+                await refuse(send, decision)
 
         return limited
 
@@ -72,7 +99,8 @@ def _spelled(group: str, value: str) -> str:
     return canonical(feed, value) or "?"
 
 
-def _headers(decision: Decision) -> list[tuple[bytes, bytes]]:
+def headers_of(decision: Decision) -> list[tuple[bytes, bytes]]:
+    """How the window stands."""
     return [
         (b"x-ratelimit-limit", b"%d" % decision.limit),
         (b"x-ratelimit-remaining", b"%d" % decision.remaining),
@@ -89,9 +117,10 @@ def _with_headers(send: Send, headers: list[tuple[bytes, bytes]]) -> Send:
     return answer
 
 
-async def _refuse(send: Send, decision: Decision) -> None:
+async def refuse(send: Send, decision: Decision) -> None:
+    """Answers 429."""
     headers = [
-        *_headers(decision),
+        *headers_of(decision),
         (b"retry-after", b"%d" % decision.reset),
         (b"content-type", b"application/json"),
         (b"content-length", b"%d" % len(_BODY)),

@@ -1,8 +1,8 @@
 -- Exact sliding windows: each key is the log of the admitted requests' times, oldest first.
 --
 -- KEYS[i]        list of the i-th check; a key that comes twice is checked twice, in order
--- ARGV[2i - 1]   limit of the i-th check: requests
--- ARGV[2i]       window of the i-th check: microseconds
+-- ARGV[1]        window: microseconds
+-- ARGV[2]        limit of each check, separated by commas: requests
 -- Returns three integers per check: 1 or 0 for admitted or refused, how many more would be admitted,
 -- and the microseconds until the oldest counted request leaves the window.
 --
@@ -11,11 +11,12 @@
 
 local time = redis.call('TIME')
 local clock = time[1] * 1000000 + time[2]
+local window = tonumber(ARGV[1])
+local limits = string.gmatch(ARGV[2], '%d+')
 local answer = {}
 
-for i, key in ipairs(KEYS) do
-  local limit = tonumber(ARGV[2 * i - 1])
-  local window = tonumber(ARGV[2 * i])
+for _, key in ipairs(KEYS) do
+  local limit = tonumber(limits())
 
   -- The clock may have stepped back, or another server taken over whose clock is behind. The log's own
   -- time then stands still until the clock catches up, so that no more than the limit gets in; a log

@@ -91,7 +91,7 @@ class Window:
         )
         self._source = resources.files("quotecast.limits").joinpath("window.lua").read_text("utf-8")
         self._script = self._client.register_script(self._source)
-        self._prefix = prefix
+        self._shards = [f"{{{prefix}:limits:{shard:02}}}".encode() for shard in range(SHARDS)]
         self._microseconds = seconds * 1_000_000
         self._budget = budget
         self._pause = pause
@@ -176,17 +176,18 @@ class Window:
     async def _ask(self, batch: Sequence[_Check]) -> list[_Answer]:
         """One script call; when Redis lost the script, it is loaded and called again, having not run."""
         keys = [self._name(check.key) for check in batch]
-        numbers = [number for check in batch for number in (check.limit, self._microseconds)]
-        flat: list[int] = await self._script(keys, numbers)
+        limits = ",".join(str(check.limit) for check in batch)
+        flat: list[int] = await self._script(keys, [self._microseconds, limits])
         answers = list(map(_Answer, flat[0::3], flat[1::3], flat[2::3]))
         if len(answers) != len(batch):
             raise ValueError("the script answered another number of checks")
         return answers
 
-    def _name(self, key: str) -> str:
-        if len(key) > MAX_KEY_LENGTH or not key.isascii():
-            key = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-        return f"{{{self._prefix}:limits:{zlib.crc32(key.encode()) % SHARDS:02}}}:{key}"
+    def _name(self, key: str) -> bytes:
+        name = key.encode("utf-8", "surrogatepass")
+        if len(name) > MAX_KEY_LENGTH or not name.isascii():
+            name = hashlib.blake2b(name, digest_size=16).hexdigest().encode()
+        return b"%b:%b" % (self._shards[zlib.crc32(name) % SHARDS], name)
 
     def _answered(self, batch: Sequence[_Check], answers: Sequence[_Answer], asked: int) -> None:
         self._failures_in_a_row = 0

@@ -1,0 +1,113 @@
+"""The short way of a read that was asked for before: what routing and parsing found is remembered.
+
+Frontends ask for the same few URLs again and again. Routing and parsing one takes the framework longer than
+limiting and answering it takes us, and comes to the same result each time. So a route may say how its answer
+is made again; the next request for that path and query is counted by the limiter and answered straight away.
+Whatever goes wrong on the short way is left to the route, which knows how to say so.
+"""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, Concatenate, Final, ParamSpec
+
+from quotecast.api.answers import Answer, Header
+from quotecast.api.edge import App, Scope
+from quotecast.api.parts import HttpRequest, Parts, parts_of
+from quotecast.api.throttle import DECISION, LIMITED, Check, Limited, headers_of, refuse
+
+#: How many URLs are remembered, and how long one may be.
+MAX_URLS: Final = 4096
+MAX_LENGTH: Final = 512
+
+#: Where a route leaves how its answer is made again.
+_AGAIN: Final = "quotecast.again"
+
+P = ParamSpec("P")
+Again = Callable[[], Answer | Awaitable[Answer]]
+
+
+def repeatable(
+    request: HttpRequest, make: Callable[Concatenate[Parts, P], Answer], *args: P.args, **kwargs: P.kwargs
+) -> Answer:
+    """The answer that `make` makes of the parts; later requests for the same URL go straight to it."""
+    again = partial(make, parts_of(request), *args, **kwargs)
+    answer = again()
+    request.scope[_AGAIN] = again  # type: ignore[typeddict-unknown-key]  # ours
+    return answer
+
+
+async def repeatable_read(
+    request: HttpRequest,
+    make: Callable[Concatenate[Parts, P], Awaitable[Answer]],
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> Answer:
+    """Likewise, where making it takes a look into the cache."""
+    again = partial(make, parts_of(request), *args, **kwargs)
+    answer = await again()
+    request.scope[_AGAIN] = again  # type: ignore[typeddict-unknown-key]  # ours
+    return answer
+
+
+class _Known:
+    __slots__ = ("_again", "_last", "limited")
+
+    def __init__(self, again: Again, limited: Limited | None) -> None:
+        self._again = again
+        self._last: Answer | None = None
+        self.limited = limited
+
+    async def answer(self) -> Answer:
+        """The last one while it is current, else a new one."""
+        if self._last is None or not self._last.is_current():
+            made = self._again()
+            self._last = made if isinstance(made, Answer) else await made
+        return self._last
+
+
+class Repeats:
+    """ASGI application around the routed one; see above. The oldest of too many URLs is forgotten."""
+
+    def __init__(self, app: App, *, check: Check, identify: Callable[[Scope], str]) -> None:
+        self._app = app
+        self._check = check
+        self._identify = identify
+        self._known: dict[tuple[str, bytes], _Known] = {}
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serves one connection."""
+        if scope["type"] != "http" or scope["method"] != "GET":
+            await self._app(scope, receive, send)
+            return
+        url = scope["path"], scope["query_string"]
+        known = self._known.get(url)
+        if known is None:
+            await self._app(scope, receive, send)
+            self._learn(url, scope)
+        elif not await self._repeated(known, scope, send):
+            await self._app(scope, receive, send)
+
+    async def _repeated(self, known: _Known, scope: Any, send: Any) -> bool:
+        """Whether the request was answered; if not, it was counted at least."""
+        headers: list[Header] = []
+        if known.limited is not None:
+            decision = await self._check(known.limited.key(self._identify(scope)), known.limited.limit)
+            if not decision.admitted:
+                await refuse(send, decision)
+                return True
+            scope[DECISION] = decision
+            headers = headers_of(decision)
+        try:
+            answer = await known.answer()
+        except Exception:  # noqa: BLE001 - the route meets it again, and says what it is
+            return False
+        await answer.send(scope, send, *headers)
+        return True
+
+    def _learn(self, url: tuple[str, bytes], scope: Any) -> None:
+        again = scope.get(_AGAIN)
+        if again is None or len(url[0]) + len(url[1]) > MAX_LENGTH:
+            return
+        if len(self._known) >= MAX_URLS:
+            del self._known[next(iter(self._known))]
+        self._known[url] = _Known(again, scope.get(LIMITED))
