@@ -26,7 +26,12 @@ SMALL_LISTENERS: Final = 2500
 SATURATING_LISTENERS: Final = 12_000
 OWN_SYMBOLS: Final = 20
 
-_MARKET: Final = {"QUOTECAST_SIMULATOR_RATE": str(SYMBOLS * MOVES_PER_SECOND)}
+#: As the peers', a market of stocks alone.
+MARKET: Final = {
+    "QUOTECAST_SIMULATOR_RATE": str(SYMBOLS * MOVES_PER_SECOND),
+    "QUOTECAST_CRYPTO": "none",
+    "QUOTECAST_DOVIZ": "none",
+}
 
 
 def small_frames(seconds: float) -> Iterator[Round]:
@@ -57,7 +62,7 @@ def market_age(seconds: float) -> Iterator[Round]:
 def own_lists(seconds: float) -> Iterator[Round]:
     """Quotes per second of server CPU, everybody with own twenty symbols."""
     contenders = [
-        Contender(OURS, lambda: quotecast(_MARKET), own_paths(LISTENERS, 250)),
+        Contender(OURS, lambda: quotecast(MARKET), own_paths(LISTENERS, 250)),
         Contender(FASTAPI, fastapi(Feed(SYMBOLS * MOVES_PER_SECOND)), _peer_paths(LISTENERS)),
     ]
     yield from _each(contenders, LISTENERS, seconds, lambda heard: heard.quotes_per_cpu_second)
@@ -91,7 +96,7 @@ def _small() -> list[Contender]:
 def _market() -> list[Contender]:
     every_move = Feed(SYMBOLS * MOVES_PER_SECOND)
     return [
-        Contender(OURS, lambda: quotecast(_MARKET), ("/api/ws/market?symbols=all&interval=250",)),
+        Contender(OURS, lambda: quotecast(MARKET), ("/api/ws/market?symbols=all&interval=250",)),
         Contender(NCHAN, nchan(every_move)),
         Contender(BATCHED, nchan(Feed(MOVES_PER_SECOND, SYMBOLS))),
         Contender(FASTAPI, fastapi(every_move)),

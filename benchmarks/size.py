@@ -9,13 +9,12 @@ from functools import partial
 from typing import Final
 
 from benchmarks.contenders import folder, quotecast
-from benchmarks.fanout import own_paths
+from benchmarks.fanout import MARKET, own_paths
 from benchmarks.figures import OURS, Round
 from benchmarks.load import Heard, listen
 from benchmarks.processes import answers, family, free_port, resident_bytes, running, wait_until
 
 MANY: Final = 10_000
-_MARKET: Final = {"QUOTECAST_SIMULATOR_RATE": "2000"}
 
 
 def memory(seconds: float) -> Iterator[Round]:
@@ -30,7 +29,7 @@ def memory(seconds: float) -> Iterator[Round]:
 def many(seconds: float) -> Iterator[Round]:
     """Age of quotes that 10,000 listeners hear once a second, each of own symbols, 99th percentile in ms."""
     while True:
-        with quotecast(_MARKET) as server:
+        with quotecast(MARKET) as server:
             before = resident_bytes(server.pids)
             paths = own_paths(MANY, 1000)
             heard = listen(server.port, paths, MANY, server.pids, warm=3.0, seconds=max(seconds, 3.0))
@@ -80,7 +79,7 @@ def _stop(up: "subprocess.Popen[bytes]") -> None:
 
 
 def _own(count: int, seconds: float, workers: int = 1) -> Heard:
-    with quotecast(_MARKET, workers) as server:
+    with quotecast(MARKET, workers) as server:
         return listen(server.port, own_paths(count, 250), count, server.pids, seconds=seconds)
 
 
