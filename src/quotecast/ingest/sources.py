@@ -9,7 +9,7 @@ from typing import Final
 from quotecast.ingest.documents import Source, assets_of, news_of
 from quotecast.ingest.failover import Failover
 from quotecast.market.feeds import Feed
-from quotecast.providers import plugins, reference
+from quotecast.providers import plugins, reference, turkey
 from quotecast.providers.alpaca.assets import AlpacaAssets
 from quotecast.providers.alpaca.client import AlpacaProvider
 from quotecast.providers.alpaca.hours import AlpacaClock
@@ -126,6 +126,15 @@ def _doviz(settings: Settings) -> QuoteProvider:
     match settings.doviz:
         case "simulator":
             return _simulated(Feed.DOVIZ, settings)
+        case "tcmb":
+            return turkey.central_bank(settings.tcmb_url)
+        case "truncgil":
+            return turkey.market(
+                settings.truncgil_url,
+                settings.truncgil_v5_url,
+                settings.genelpara_url,
+                settings.tcmb_url,
+            )
         case name:
             return _added(name, Feed.DOVIZ)
 

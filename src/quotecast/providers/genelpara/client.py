@@ -1,0 +1,40 @@
+"""Reads GenelPara, within the thousand requests a day that it allows an address."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from quotecast.errors import UpstreamError
+from quotecast.providers.dealing import Rate
+from quotecast.providers.fetch import get_bytes, open_client
+from quotecast.providers.genelpara.wire import LISTS, rates
+
+
+class GenelPara:
+    """The lists at `url`."""
+
+    name = "genelpara"
+    #: Three requests each time: 864 a day.
+    every_seconds = 300.0
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._refused: Counter[str] = Counter()
+
+    def statistics(self) -> Mapping[str, int]:
+        """How many rows were refused since the start, by reason."""
+        return +self._refused
+
+    async def read(self) -> list[Rate]:
+        """What is told now. Raises UpstreamError when any list fails, or none holds anything."""
+        async with open_client(self._url) as client:
+            bodies = {
+                name: await get_bytes(client, "/json/", params={"list": name, "sembol": "all"})
+                for name in LISTS
+            }
+        try:
+            found = [rate for name, body in bodies.items() for rate in rates(body, name, self._refused)]
+        except ValueError as error:
+            raise UpstreamError(f"GenelPara: {error}") from error
+        if not found:
+            raise UpstreamError("GenelPara: no rates")
+        return found

@@ -1,0 +1,72 @@
+"""GenelPara's lists, and what their rows tell.
+
+Source of the format: GenelPara, `json/?list=…`.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from quotecast.providers.dealing import Rate, instruments
+from quotecast.providers.rows import readable
+from quotecast.providers.values import Number, positive, signed
+
+#: What each list has of ours: their codes of what we call otherwise.
+LISTS: Final[Mapping[str, Mapping[str, str]]] = {
+    "doviz": {},
+    "altin": {"GA": "gram-altin", "C": "ceyrek-altin", "GAG": "gumus"},
+    "endeks": {},
+}
+
+_CURRENCY: Final = re.compile(r"[A-Z]{3}")
+
+
+class _Row(Struct, frozen=True):
+    """Numbers come as text with a decimal dot."""
+
+    alis: Number = None
+    satis: Number = None
+    oran: Number = None
+
+
+class _Answer(Struct, frozen=True):
+    success: bool = False
+    data: Mapping[str, Raw] = {}
+    message: str = ""
+
+
+def rates(body: bytes, name: str, refused: Counter[str]) -> list[Rate]:
+    """The rates of the list of that name; rows are passed over and counted as Truncgil's are.
+
+    Raises ValueError for a failure, and for what is no answer.
+    """
+    try:
+        answer = msgspec.json.decode(body, type=_Answer)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    if not answer.success:
+        raise ValueError(f"failure: {answer.message[:200]}")
+    found = []
+    for key, raw in answer.data.items():
+        symbol = _symbol(key, name)
+        for row in readable([raw] if symbol else [], _Row, refused):
+            if rate := _rate(symbol or "", row):
+                found.append(rate)
+            else:
+                refused["unreadable"] += 1
+    return found
+
+
+def _symbol(key: str, name: str) -> str | None:
+    if name == "doviz":
+        return key if _CURRENCY.fullmatch(key) else None
+    return LISTS[name].get(key) or (key if name == "endeks" and key in instruments() else None)
+
+
+def _rate(symbol: str, row: _Row) -> Rate | None:
+    selling = positive(row.satis)
+    return None if selling is None else Rate(symbol, selling, positive(row.alis), signed(row.oran))

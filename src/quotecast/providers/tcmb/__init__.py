@@ -1,0 +1,1 @@
+"""The Central Bank of Türkiye: its daily bulletin of exchange rates."""

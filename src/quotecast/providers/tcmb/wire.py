@@ -1,0 +1,105 @@
+"""The bulletin of the Central Bank of Türkiye, and how its rows become quotes.
+
+Source of the format: `kurlar/today.xml` and its archive, "Gösterge Niteliğindeki Merkez Bankası Kurları".
+Rates are indicative, in lira, and made at 15:30 in Istanbul on business days.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from typing import Final
+from xml.etree import ElementTree as ET
+
+from msgspec import Struct
+
+from quotecast.market.quotes import DovizQuote
+from quotecast.providers.dealing import LIRA, instruments
+from quotecast.providers.values import percent_change, positive
+
+MAX_BYTES: Final = 1024 * 1024
+#: Türkiye keeps it all year.
+ISTANBUL: Final = timezone(timedelta(hours=3))
+MADE_AT: Final = time(15, 30, tzinfo=ISTANBUL)
+
+_DATE: Final = re.compile(r"(\d{2})\.(\d{2})\.(\d{4})")
+_CODE: Final = re.compile(r"[A-Z]{3}")
+
+
+class Row(Struct, frozen=True):
+    """One currency, in lira for one unit of it."""
+
+    name: str
+    buying: Decimal
+    selling: Decimal
+
+
+class Bulletin(Struct, frozen=True):
+    """The rates of a day, by ISO code."""
+
+    date: date
+    rows: Mapping[str, Row]
+
+    def quotes(self, before: "Bulletin | None") -> list[DovizQuote]:
+        """The quotes of `tcmb-USD` and so on; the change is against the bulletin before."""
+        told = datetime.combine(self.date, MADE_AT).isoformat()
+        return [
+            _quote(code, row, before.rows.get(code) if before else None, told)
+            for code, row in self.rows.items()
+        ]
+
+
+def bulletin(body: bytes) -> Bulletin:
+    """Reads a bulletin; of a code that comes twice the first row counts, and a row without rates does not.
+
+    Raises ValueError for anything but a bulletin with rates.
+    """
+    # With declarations come entities, which can grow without bound; a bulletin has none.
+    if len(body) > MAX_BYTES or b"\0" in body or b"<!DOCTYPE" in body or b"<!ENTITY" in body:
+        raise ValueError("no plain XML")
+    try:
+        root = ET.fromstring(body)  # noqa: S314 - without declarations it can do no harm
+    except (ET.ParseError, LookupError) as error:
+        raise ValueError(f"no XML: {error}") from error
+    told = _DATE.fullmatch(root.get("Tarih", "").strip())
+    rows: dict[str, Row] = {}
+    for element in root.iter("Currency"):
+        code = element.get("Kod") or element.get("CurrencyCode") or ""
+        row = _row(element)
+        if row and code not in rows and _CODE.fullmatch(code):
+            rows[code] = row
+    if told is None or not rows:
+        raise ValueError("no bulletin")
+    day, month, year = map(int, told.groups())
+    return Bulletin(date(year, month, day), rows)
+
+
+def _row(element: ET.Element) -> Row | None:
+    unit = positive((element.findtext("Unit") or "").strip())
+    buying = positive((element.findtext("ForexBuying") or "").strip())
+    selling = positive((element.findtext("ForexSelling") or "").strip())
+    if unit is None or selling is None:
+        return None
+    name = (element.findtext("Isim") or element.findtext("CurrencyName") or "").strip()
+    return Row(name, (selling if buying is None else buying) / unit, selling / unit)
+
+
+def _quote(code: str, row: Row, before: Row | None, told: str) -> DovizQuote:
+    known = instruments().get(code)
+    previous = row.selling if before is None else before.selling
+    return DovizQuote(
+        provider="tcmb",
+        symbol=f"tcmb-{code}",
+        name=known.name if known else row.name or code,
+        category="currency",
+        source="TCMB",
+        unit=f"1 {code}",
+        currency=LIRA,
+        buying=float(row.buying),
+        selling=float(row.selling),
+        price=float(row.selling),
+        change=float(row.selling - previous),
+        change_percent=percent_change(row.selling, previous),
+        previous_close=None if before is None else float(previous),
+        timestamp=told,
+    )

@@ -1,0 +1,1 @@
+"""Truncgil: currencies, gold and metals of the Turkish market."""

@@ -1,0 +1,59 @@
+"""Reads Truncgil's newest version that answers."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from quotecast.errors import UpstreamError
+from quotecast.providers.dealing import Rate
+from quotecast.providers.fetch import get_bytes, open_client
+from quotecast.providers.truncgil.wire import rates
+
+
+class _Version(Struct, frozen=True):
+    name: str
+    path: str
+    turkish: bool = False
+
+
+_FOURTH: Final = _Version("v4", "/v4/today.json")
+_FIFTH: Final = _Version("v5", "/api/today.json")
+_THIRD: Final = _Version("v3", "/v3/today.json", turkish=True)
+
+
+class Truncgil:
+    """Versions 4 and 3 at `url`, version 5 at `fifth_url`: the first that answers well is used."""
+
+    name = "truncgil"
+    #: A free service of a community: no more often.
+    every_seconds = 60.0
+
+    def __init__(self, url: str, fifth_url: str) -> None:
+        self._versions = ((url, _FOURTH), (fifth_url, _FIFTH), (url, _THIRD))
+        self._refused: Counter[str] = Counter()
+
+    def statistics(self) -> Mapping[str, int]:
+        """How many rows were refused since the start, by reason."""
+        return +self._refused
+
+    async def read(self) -> list[Rate]:
+        """What is told now. Raises UpstreamError when no version answers, or one wants to be left alone."""
+        failures = []
+        for url, version in self._versions:
+            try:
+                return await self._read(url, version)
+            except UpstreamError as error:
+                if error.retry_after is not None:
+                    raise
+                failures.append(f"{version.name}: {error}")
+        raise UpstreamError(f"Truncgil does not answer: {'; '.join(failures)}")
+
+    async def _read(self, url: str, version: _Version) -> list[Rate]:
+        async with open_client(url) as client:
+            body = await get_bytes(client, version.path)
+        try:
+            return rates(body, self._refused, turkish=version.turkish)
+        except ValueError as error:
+            raise UpstreamError(f"unreadable: {error}") from error

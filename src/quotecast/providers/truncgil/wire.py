@@ -1,0 +1,125 @@
+"""Truncgil's three versions, and what their rows tell.
+
+Source of the format: Truncgil Finans, `v3/today.json`, `v4/today.json` and `api/today.json` (version 5).
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from quotecast.providers.dealing import Rate, instruments
+from quotecast.providers.values import Number, positive, signed
+
+#: Their codes, since version 4, of what we call otherwise; version 3 has our own names.
+CODES: Final = {
+    "GRA": "gram-altin",
+    "HAS": "gram-has-altin",
+    "CEYREKALTIN": "ceyrek-altin",
+    "YARIMALTIN": "yarim-altin",
+    "TAMALTIN": "tam-altin",
+    "CUMHURIYETALTINI": "cumhuriyet-altini",
+    "ATAALTIN": "ata-altin",
+    "RESATALTIN": "resat-altin",
+    "HAMITALTIN": "hamit-altin",
+    "IKIBUCUKALTIN": "ikibucuk-altin",
+    "BESLIALTIN": "besli-altin",
+    "GREMSEALTIN": "gremse-altin",
+    "14AYARALTIN": "14-ayar-altin",
+    "18AYARALTIN": "18-ayar-altin",
+    "YIA": "22-ayar-bilezik",
+    "22AYARBILEZIK": "22-ayar-bilezik",
+    "GUMUS": "gumus",
+    "GPL": "gram-platin",
+    "PAL": "gram-paladyum",
+    "ONS": "ons",
+}
+
+_CURRENCY: Final = re.compile(r"[A-Z]{3}")
+#: `6.640,10`: dots between thousands, a comma before decimals.
+_TURKISH: Final = re.compile(r"-?[0-9]{1,3}(\.[0-9]{3})*(,[0-9]+)?|-?[0-9]+(,[0-9]+)?")
+_SIGNS: Final = str.maketrans("", "", "$%₺ ")
+
+
+class Row(Struct, frozen=True, rename="pascal"):
+    """What is told of one symbol; numbers are numbers or text, in the style of their version."""
+
+    type: str = ""
+    name: str = ""
+    buying: Number = None
+    selling: Number = None
+    change: Number = None
+
+
+class _Nested(Struct, frozen=True, rename="pascal"):
+    rates: Mapping[str, Raw]
+
+
+def rates(body: bytes, refused: Counter[str], *, turkish: bool = False) -> list[Rate]:
+    """The rates of an answer of any version; `turkish` says that text is in the Turkish style (version 3).
+
+    Rows of symbols that nobody here knows are passed over; what is no row (`malformed`) or has no price above
+    zero (`unreadable`) is counted. Raises ValueError when nothing is left.
+    """
+    found = []
+    for key, raw in _rows(body):
+        symbol = symbol_of(key)
+        if symbol is None:
+            continue
+        try:
+            row = msgspec.json.decode(raw, type=Row)
+        except (ValueError, RecursionError):
+            refused["malformed"] += 1
+            continue
+        if rate := _rate(symbol, row, turkish=turkish):
+            found.append(rate)
+        elif row.type != "CryptoCurrency":
+            refused["unreadable"] += 1
+    if not found:
+        raise ValueError("no rates")
+    return found
+
+
+def symbol_of(key: str) -> str | None:
+    """Our symbol; None for what we do not follow, such as crypto currencies and oil."""
+    if key in CODES:
+        return CODES[key]
+    return key if key in instruments() or _CURRENCY.fullmatch(key) else None
+
+
+def amount(value: Number, *, turkish: bool) -> Decimal | None:
+    """A decimal, from a number or from text in either style; None for anything else."""
+    if not isinstance(value, str):
+        return signed(value)
+    text = value.translate(_SIGNS)
+    if not turkish and "," not in text:
+        return signed(text)
+    return signed(text.replace(".", "").replace(",", ".")) if _TURKISH.fullmatch(text) else None
+
+
+def _rows(body: bytes) -> Iterator[tuple[str, Raw]]:
+    try:
+        told = msgspec.json.decode(body, type=dict[str, Raw])
+        if "Rates" in told:
+            told = dict(msgspec.json.decode(body, type=_Nested).rates)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    yield from told.items()
+
+
+def _rate(symbol: str, row: Row, *, turkish: bool) -> Rate | None:
+    if row.type == "CryptoCurrency":
+        return None
+    selling = positive(_text(amount(row.selling, turkish=turkish)))
+    if selling is None:
+        return None
+    buying = positive(_text(amount(row.buying, turkish=turkish)))
+    return Rate(symbol, selling, buying, amount(row.change, turkish=turkish), row.name)
+
+
+def _text(value: Decimal | None) -> str | None:
+    return None if value is None else f"{value:f}"

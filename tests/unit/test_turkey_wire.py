@@ -1,0 +1,265 @@
+"""What the sources of the Turkish market write, and what is read of it."""
+
+from collections import Counter
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fakes.turkey import bulletin as made
+from fakes.turkey import currency, turkish
+from quotecast.market.quotes import DovizQuote
+from quotecast.providers.dealing import Dealing, Rate
+from quotecast.providers.genelpara import wire as genelpara
+from quotecast.providers.tcmb.wire import Bulletin, bulletin
+from quotecast.providers.truncgil.wire import amount, rates
+
+NOW = 1_795_118_400.0
+DAY = date(2026, 11, 20)
+
+
+def read(*rows: str, encoding: str = "UTF-8") -> Bulletin:
+    body = made(DAY, *rows, encoding=encoding).body
+    assert body
+    return bulletin(body)
+
+
+def test_bulletin_is_divided_by_its_units() -> None:
+    """Exactly: a hundred yen cost what is told."""
+    found = read(currency("USD", "44.1800", "44.1000"), currency("JPY", "28.4853", "28.2979", unit=100))
+    assert found.date == DAY
+    assert (found.rows["USD"].buying, found.rows["USD"].selling) == (Decimal("44.1"), Decimal("44.18"))
+    assert found.rows["JPY"].selling == Decimal("0.284853")
+
+
+def test_bulletin_becomes_quotes_of_the_bank() -> None:
+    """At 15:30 in Istanbul; the change is against the bulletin before, the name is ours."""
+    before = read(currency("USD", "44.0000"))
+    [quote] = read(currency("USD", "44.1800", "44.1000")).quotes(before)
+    assert quote == DovizQuote(
+        provider="tcmb",
+        symbol="tcmb-USD",
+        name="ABD Doları",
+        category="currency",
+        source="TCMB",
+        unit="1 USD",
+        currency="TRY",
+        buying=44.1,
+        selling=44.18,
+        price=44.18,
+        change=0.18,
+        change_percent=0.4091,
+        previous_close=44.0,
+        timestamp="2026-11-20T15:30:00+03:00",
+    )
+
+
+def test_bulletin_without_the_one_before_tells_no_change() -> None:
+    """Zero, and no previous close."""
+    [quote] = read(currency("USD", "44.1800")).quotes(None)
+    assert (quote.change, quote.change_percent, quote.previous_close) == (0, 0, None)
+    assert quote.buying == quote.selling == 44.18
+
+
+def test_row_without_rates_is_left_out_and_a_code_counts_once() -> None:
+    """Self-closing elements, drawing rights, a code that comes twice."""
+    found = read(
+        currency("XDR", "", "61.5"), currency("USD", "44.18"), currency("USD", "1.00"), currency("E", "1")
+    )
+    assert list(found.rows) == ["USD"]
+    assert found.rows["USD"].selling == Decimal("44.18")
+
+
+def test_unknown_currency_bears_the_name_that_it_is_told_with() -> None:
+    """In the letters of an old declaration too."""
+    found = read(currency("XYZ", "1.50", name="İSVİÇRE ŞİLİNİ"), encoding="ISO-8859-9")
+    assert found.quotes(None)[0].name == "İSVİÇRE ŞİLİNİ"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html>404</html>",
+        b"<Tarih_Date",
+        b'<Tarih_Date Tarih="20.11.2026"/>',
+        b'<!DOCTYPE x [<!ENTITY a "b">]><Tarih_Date Tarih="20.11.2026">&a;</Tarih_Date>',
+        '<?xml version="1.0" encoding="UTF-16"?><Tarih_Date/>'.encode("utf-16"),
+        b'<?xml version="1.0" encoding="nonsense"?><Tarih_Date/>',
+        b"<" * 2_000_000,
+    ],
+)
+def test_what_is_no_bulletin_is_refused(body: bytes) -> None:
+    """Declarations among it: they could grow without bound."""
+    with pytest.raises(ValueError, match=r"."):
+        bulletin(body)
+
+
+def test_day_that_is_none_is_refused() -> None:
+    """The rest may be as it should."""
+    body = made(DAY, currency("USD", "44.18")).body
+    assert body
+    with pytest.raises(ValueError, match=r"month"):
+        bulletin(body.replace(b"20.11.2026", b"99.99.2026"))
+
+
+@pytest.mark.parametrize(
+    ("told", "version", "value"),
+    [
+        ("6.640,10", 3, "6640.10"),
+        ("$4.000,76", 3, "4000.76"),
+        ("%-0,10", 3, "-0.10"),
+        ("%0,12", 3, "0.12"),
+        ("44,1000", 3, "44.1000"),
+        ("6.640", 3, "6640"),
+        ("6640", 3, "6640"),
+        ("1.234.567,8", 3, "1234567.8"),
+        ("6640.10", 4, "6640.10"),
+        ("6.640,10", 4, "6640.10"),
+        (6640.1, 4, "6640.1"),
+        (44, 4, "44"),
+    ],
+)
+def test_amounts_are_read_in_both_styles(told: Any, version: int, value: str) -> None:
+    """Dots between thousands and a comma, or a decimal dot."""
+    assert amount(told, turkish=version == 3) == Decimal(value)
+
+
+@pytest.mark.parametrize("told", [None, "", "-", "1,2,3", "1.23,4", "12.34.56", "NaN", "1e5", True, "٣,٤"])
+def test_what_is_no_amount_is_none(told: Any) -> None:
+    """Whatever stands there."""
+    assert amount(told, turkish=True) is None
+
+
+@given(st.floats(min_value=0.0001, max_value=1e9), st.sampled_from(["", "$", "%"]))
+def test_what_is_written_in_turkish_is_read_back(value: float, sign: str) -> None:
+    """To its last digit."""
+    text = turkish(value, sign)
+    digits = 4 if value < 100 else 2
+    assert amount(text, turkish=True) == Decimal(f"{value:.{digits}f}")
+
+
+def encoded(value: Any) -> bytes:
+    return msgspec.json.encode(value)
+
+
+ROW = {"Type": "Gold", "Name": "Gram Altın", "Buying": 6640.1, "Selling": 6641.0, "Change": 0.4}
+
+
+def test_codes_become_our_symbols() -> None:
+    """Those of every version; what nobody here follows is passed over."""
+    refused: Counter[str] = Counter()
+    told = {"Update_Date": "2026-11-20 14:05:01", "GRA": ROW, "gumus": ROW, "USD": ROW, "BRENT": ROW}
+    found = rates(encoded(told), refused)
+    assert [rate.symbol for rate in found] == ["gram-altin", "gumus", "USD"]
+    assert found[0] == Rate("gram-altin", Decimal("6641.0"), Decimal("6640.1"), Decimal("0.4"), "Gram Altın")
+    assert +refused == {}
+
+
+def test_fifth_version_is_read_without_its_crypto_currencies() -> None:
+    """They are of another feed."""
+    told = {"Meta_Data": {}, "Rates": {"GRA": ROW, "BTC": {"Type": "CryptoCurrency", "Selling": 4e6}}}
+    assert [rate.symbol for rate in rates(encoded(told), Counter())] == ["gram-altin"]
+
+
+def test_bad_row_never_spoils_the_others() -> None:
+    """It is counted."""
+    refused: Counter[str] = Counter()
+    told = {"GRA": ROW, "HAS": 7, "USD": ROW | {"Selling": "0"}, "EUR": ROW | {"Selling": None}}
+    assert [rate.symbol for rate in rates(encoded(told), refused)] == ["gram-altin"]
+    assert refused == {"malformed": 1, "unreadable": 2}
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b"{}", b'{"GRA":1}', b"<html>", b'{"Rates":7}', b'{"a":' + b"[" * 100_000]
+)
+def test_answer_without_a_rate_is_refused(body: bytes) -> None:
+    """It must not look like a market without prices."""
+    with pytest.raises(ValueError, match=r"."):
+        rates(body, Counter())
+
+
+def test_genelpara_tells_by_list() -> None:
+    """Its own codes of gold; a failure is one whatever its status."""
+    row = {"alis": "44.10", "satis": "44.18", "oran": "0.12"}
+    body = encoded({"success": True, "data": {"USD": row, "GA": row, "XX": row, "EUR": {"satis": "-1"}}})
+    refused: Counter[str] = Counter()
+    assert [rate.symbol for rate in genelpara.rates(body, "doviz", refused)] == ["USD"]
+    assert [rate.symbol for rate in genelpara.rates(body, "altin", refused)] == ["gram-altin"]
+    assert refused == {"unreadable": 1}
+    for bad in (b'{"success":false,"message":"no"}', b"[]", b"x"):
+        with pytest.raises(ValueError, match=r"."):
+            genelpara.rates(bad, "doviz", refused)
+
+
+def rate(selling: str, **other: Any) -> Rate:
+    return Rate("gram-altin", Decimal(selling), **other)
+
+
+def test_rate_becomes_a_whole_quote() -> None:
+    """The change and the previous close follow from the percentage, in as many digits as the price has."""
+    [quote] = Dealing().take(
+        [rate("6641.00", buying=Decimal("6640.10"), change_percent=Decimal("0.4"))], "truncgil", NOW
+    )
+    assert quote == DovizQuote(
+        provider="truncgil",
+        symbol="gram-altin",
+        name="Gram Altın",
+        category="gold",
+        source="Serbest Piyasa",
+        unit="gram",
+        currency="TRY",
+        buying=6640.1,
+        selling=6641.0,
+        price=6641.0,
+        change=26.46,
+        change_percent=0.4,
+        previous_close=6614.54,
+        timestamp="2026-11-19T20:00:00Z",
+    )
+
+
+def test_ounce_is_priced_in_dollars_and_an_unknown_currency_in_lira() -> None:
+    """As the table says, and as the market does."""
+    ounce, kroner = Dealing().take(
+        [Rate("ons", Decimal(4000)), Rate("ISK", Decimal("0.35"), name="İzlanda Kronu")], "truncgil", NOW
+    )
+    assert (ounce.currency, ounce.unit) == ("USD", "ons")
+    assert (kroner.name, kroner.unit, kroner.currency) == ("İzlanda Kronu", "1 ISK", "TRY")
+
+
+def test_unchanged_rate_is_not_told_again() -> None:
+    """Its timestamp stays: the source's own clock moves while prices stand still."""
+    dealing = Dealing()
+    dealing.take([rate("6641.00")], "truncgil", NOW)
+    assert dealing.take([rate("6641.00")], "truncgil", NOW + 60) == []
+    assert dealing.quotes()[0].timestamp == "2026-11-19T20:00:00Z"
+    [moved] = dealing.take([rate("6642.00")], "truncgil", NOW + 120)
+    assert moved.timestamp == "2026-11-19T20:02:00Z"
+    [told] = dealing.take([rate("6642.00")], "genelpara", NOW + 180)
+    assert told.provider == "genelpara"
+
+
+def test_absurd_rate_is_refused_and_a_missing_side_keeps_its_last_value() -> None:
+    """The last good one stands, and it is counted."""
+    dealing = Dealing()
+    dealing.take([rate("6641.00", buying=Decimal(6640))], "truncgil", NOW)
+    assert dealing.take([rate("66410.01")], "truncgil", NOW) == []
+    assert dealing.statistics() == {"absurd": 1}
+    [moved] = dealing.take([rate("6650.00")], "truncgil", NOW)
+    assert moved.buying == 6640.0
+
+
+@given(
+    st.decimals(min_value=Decimal("1e-18"), max_value=Decimal("1e18"), allow_nan=False),
+    st.none() | st.decimals(min_value=-(10**18), max_value=10**18, allow_nan=False),
+)
+def test_whatever_is_told_quotes_are_sound(selling: Decimal, percent: Decimal | None) -> None:
+    """Nothing raises, and prices are above zero."""
+    for quote in Dealing().take([Rate("USD", selling, change_percent=percent)], "truncgil", NOW):
+        assert quote.price > 0
+        assert quote.change == quote.change
