@@ -126,11 +126,11 @@ async def test_bulletin_before_is_looked_for_over_days_without_one(fake: FakeTur
 
 async def test_next_bulletin_is_compared_to_the_last(fake: FakeTurkey) -> None:
     """Which need not be looked for."""
-    bank = Tcmb(fake.url)
+    bank = Tcmb(fake.url, clock=lambda: NOW + 5 * 86_400)
     await bank.read()
     fake.bulletins[FRIDAY + timedelta(days=3)] = [currency("USD", "44.5000", "44.4000")]
     [quote] = await bank.read()
-    assert (quote.change, quote.previous_close, quote.timestamp) == (0.32, 44.18, "2026-11-23T15:30:00+03:00")
+    assert (quote.change, quote.previous_close, quote.timestamp) == (0.32, 44.18, "2026-11-23T12:30:00Z")
 
 
 async def test_archive_that_fails_leaves_the_change_open(fake: FakeTurkey) -> None:

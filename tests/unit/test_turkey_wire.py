@@ -39,7 +39,7 @@ def test_bulletin_is_divided_by_its_units() -> None:
 def test_bulletin_becomes_quotes_of_the_bank() -> None:
     """At 15:30 in Istanbul; the change is against the bulletin before, the name is ours."""
     before = read(currency("USD", "44.0000"))
-    [quote] = read(currency("USD", "44.1800", "44.1000")).quotes(before)
+    [quote] = read(currency("USD", "44.1800", "44.1000")).quotes(before, NOW + 86_400)
     assert quote == DovizQuote(
         provider="tcmb",
         symbol="tcmb-USD",
@@ -54,13 +54,19 @@ def test_bulletin_becomes_quotes_of_the_bank() -> None:
         change=0.18,
         change_percent=0.4091,
         previous_close=44.0,
-        timestamp="2026-11-20T15:30:00+03:00",
+        timestamp="2026-11-20T12:30:00Z",
     )
+
+
+def test_bulletin_that_is_told_before_its_hour_bears_the_time_of_receipt() -> None:
+    """No quote is of the future."""
+    [quote] = read(currency("USD", "44.1800")).quotes(None, NOW)
+    assert quote.timestamp == "2026-11-19T20:00:00Z"
 
 
 def test_bulletin_without_the_one_before_tells_no_change() -> None:
     """Zero, and no previous close."""
-    [quote] = read(currency("USD", "44.1800")).quotes(None)
+    [quote] = read(currency("USD", "44.1800")).quotes(None, NOW)
     assert (quote.change, quote.change_percent, quote.previous_close) == (0, 0, None)
     assert quote.buying == quote.selling == 44.18
 
@@ -77,7 +83,7 @@ def test_row_without_rates_is_left_out_and_a_code_counts_once() -> None:
 def test_unknown_currency_bears_the_name_that_it_is_told_with() -> None:
     """In the letters of an old declaration too."""
     found = read(currency("XYZ", "1.50", name="İSVİÇRE ŞİLİNİ"), encoding="ISO-8859-9")
-    assert found.quotes(None)[0].name == "İSVİÇRE ŞİLİNİ"
+    assert found.quotes(None, NOW)[0].name == "İSVİÇRE ŞİLİNİ"
 
 
 @pytest.mark.parametrize(

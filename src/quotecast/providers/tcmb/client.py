@@ -1,6 +1,7 @@
 """Reads the bulletin of today, and the one before it for the change."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from typing import Final
 
@@ -22,8 +23,10 @@ class Tcmb:
     #: Bulletins come once a day.
     every_seconds = 900.0
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, clock: Callable[[], float] = time.time) -> None:
         self._url = url
+        self._clock = clock
+        self._received = 0.0
         self._last: Bulletin | None = None
         self._before: Bulletin | None = None
 
@@ -37,10 +40,11 @@ class Tcmb:
             if self._last is None or newest.date != self._last.date:
                 # The last one, if it is known, is the one before: none is left out.
                 self._before = self._last
+                self._received = self._clock()
             self._last = newest
             if self._before is None:
                 self._before = await _earlier(client, newest.date)
-        return newest.quotes(self._before)
+        return newest.quotes(self._before, self._received)
 
 
 async def _earlier(client: httpx.AsyncClient, day: date) -> Bulletin | None:

@@ -6,7 +6,7 @@ Rates are indicative, in lira, and made at 15:30 in Istanbul on business days.
 
 import re
 from collections.abc import Mapping
-from datetime import date, datetime, time, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from typing import Final
 from xml.etree import ElementTree as ET
@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from quotecast.market.quotes import DovizQuote
 from quotecast.providers.dealing import LIRA, instruments
-from quotecast.providers.values import percent_change, positive
+from quotecast.providers.values import percent_change, positive, stamped
 
 MAX_BYTES: Final = 1024 * 1024
 #: Türkiye keeps it all year.
@@ -40,9 +40,9 @@ class Bulletin(Struct, frozen=True):
     date: date
     rows: Mapping[str, Row]
 
-    def quotes(self, before: "Bulletin | None") -> list[DovizQuote]:
-        """The quotes of `tcmb-USD` and so on; the change is against the bulletin before."""
-        told = datetime.combine(self.date, MADE_AT).isoformat()
+    def quotes(self, before: "Bulletin | None", received: float) -> list[DovizQuote]:
+        """The quotes of `tcmb-USD` and so on, received at that Unix time; the change is against `before`."""
+        told = stamped(datetime.combine(self.date, MADE_AT).astimezone(UTC), received)
         return [
             _quote(code, row, before.rows.get(code) if before else None, told)
             for code, row in self.rows.items()
