@@ -48,6 +48,11 @@ doctor: setup
 test *arguments: setup
     {{ bin }}/pytest "$@"
 
+# measure against peers in one run; `--quick` in two minutes, `--write` into benchmarks/README.md
+bench *arguments: setup
+    benchmarks/install
+    {{ bin }}/python -m benchmarks "$@"
+
 # format, lint, types, layers
 check: setup
     {{ bin }}/ruff format --check
