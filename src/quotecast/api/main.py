@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Final
 
 import uvloop
-from granian.constants import Interfaces
+from granian.constants import HTTPModes, Interfaces
 from granian.server.embed import Server
 
 from quotecast import parent
@@ -233,6 +233,7 @@ def _server(app: App, settings: Settings) -> Server:
         address=settings.host,
         port=settings.port,
         interface=Interfaces.ASGINL,
+        http=HTTPModes.http1,
         backlog=BACKLOG,
         backpressure=MAX_CONNECTIONS,
         log_enabled=False,
