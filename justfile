@@ -48,6 +48,20 @@ doctor: setup
 test *arguments: setup
     {{ bin }}/pytest "$@"
 
+# load a running service: users of a frontend, of feeds, of accounts; arguments are locust's
+load *arguments: setup
+    #!/usr/bin/env bash
+    set -euo pipefail
+    wanted=$(cat requirements-load.txt | cksum)
+    if [[ $(cat .venv-load/installed 2>/dev/null || true) != "$wanted" ]]; then
+        echo "Installing locust (the first time: half a minute) ..."
+        {{ bin }}/python -m venv .venv-load
+        .venv-load/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-load.txt
+        echo "$wanted" > .venv-load/installed
+    fi
+    exec .venv-load/bin/locust -f loadtests/locustfile.py --headless --users 50 --spawn-rate 10 --run-time 60s \
+        --host http://127.0.0.1:8000 --html loadtests/report.html --only-summary "$@"
+
 # measure against peers in one run; `--quick` in two minutes, `--write` into benchmarks/README.md
 bench *arguments: setup
     benchmarks/install

@@ -30,7 +30,7 @@ FIGURES: Final = (
     ),
     Figure(
         "P3s",
-        "small frames, 12,000 clients at 10 a second: saturation",
+        "small frames, 120,000 a second offered",
         "frames/s",
         fanout.small_frames_saturated,
         (Goal(NCHAN, 0.8), Goal(FASTAPI, 1.4)),

@@ -1,0 +1,147 @@
+"""What every update passes on its way to the sockets."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from quotecast.bus import wire
+from quotecast.bus.base import Batch, Change, FeedInfo, Snapshot, Stored
+from quotecast.feed.commands import Query
+from quotecast.feed.frames import Limits
+from quotecast.feed.hub import Connection, Hub
+from quotecast.feed.mirror import Mirror
+from quotecast.feed.session import Session
+from quotecast.market import codec
+from quotecast.market.feeds import Feed
+from quotecast.market.quotes import StockQuote
+
+SYMBOLS = 500
+
+
+def quote(number: int, price: float = 100.0) -> StockQuote:
+    return StockQuote(
+        ticker=f"S{number:04}",
+        name="Example Industries, Inc.",
+        price=price,
+        change=1.23,
+        change_percent=0.4567,
+        open=100.12,
+        high=712.34,
+        low=98.76,
+        previous_close=99.27,
+        volume="12345678",
+        sector="Information Technology",
+        industry="Semiconductors",
+        timestamp="2026-11-20T20:59:59.123Z",
+    )
+
+
+class Moving:
+    """A mirror of 500 stocks, and the batches that move some of them."""
+
+    def __init__(self) -> None:
+        self.mirror = Mirror(Feed.STOCKS)
+        stored = {f"S{number:04}": Stored(1, 1, quote(number)) for number in range(SYMBOLS)}
+        self.mirror.load(Snapshot(Feed.STOCKS, "epoch", 1, FeedInfo(provider="test"), stored))
+
+    def batch(self, count: int) -> Batch:
+        """The next one: so many quotes change."""
+        seq = self.mirror.mark.seq + 1
+        changes = [Change(quote(number, 100 + seq % 50)) for number in range(count)]
+        return Batch(feed=Feed.STOCKS, epoch="epoch", seq=seq, changes=changes)
+
+    def session(self, symbols: str) -> Session:
+        """One that has had its greeting."""
+        session = Session(self.mirror, Limits())
+        session.open(Query(symbols), 15_000)
+        return session
+
+
+@pytest.fixture
+def moving() -> Moving:
+    return Moving()
+
+
+def test_mirror_takes_a_batch_of_100(benchmark: Any, moving: Moving) -> None:
+    """Without encoding anything: that waits until somebody wants it."""
+
+    def setup() -> tuple[tuple[Batch], dict[str, Any]]:
+        return (moving.batch(100),), {}
+
+    assert benchmark.pedantic(moving.mirror.apply, setup=setup, rounds=500)
+
+
+def test_bus_message_of_100_is_decoded(benchmark: Any, moving: Moving) -> None:
+    """As it comes from Redis."""
+    data = msgspec.msgpack.encode(moving.batch(100))
+    message = benchmark(wire.message, data)
+    assert len(message.changes) == 100
+
+
+@pytest.mark.parametrize("count", [20, SYMBOLS])
+def test_frame_for_everything_is_built(benchmark: Any, moving: Moving, count: int) -> None:
+    """Of so many quotes that changed; they are encoded now."""
+    session = moving.session("all")
+
+    def setup() -> None:
+        moving.mirror.apply(moving.batch(count))
+
+    frame = benchmark.pedantic(session.owed, setup=setup, rounds=200)
+    assert len(msgspec.json.decode(frame)["data"]) == count
+
+
+def test_frame_for_twenty_symbols_is_built(benchmark: Any, moving: Moving) -> None:
+    """All 500 changed, and somebody else had them encoded."""
+    session, other = (
+        moving.session(",".join(f"S{number:04}" for number in range(0, 500, 25))),
+        moving.session("all"),
+    )
+
+    def setup() -> None:
+        moving.mirror.apply(moving.batch(SYMBOLS))
+        other.owed()
+
+    frame = benchmark.pedantic(session.owed, setup=setup, rounds=200)
+    assert len(msgspec.json.decode(frame)["data"]) == 20
+
+
+def test_tick_of_500_who_share_a_frame(benchmark: Any, moving: Moving) -> None:
+    """Sending costs nothing here: this is what the hub adds to it."""
+    hub = Hub(
+        moving.mirror,
+        heartbeat_seconds=15.0,
+        clock=lambda: 0.0,
+        wall_clock=lambda: 0.0,
+        market=lambda: "open",
+    )
+    sent: list[object] = []
+
+    def send(frame: object) -> _Done:
+        sent.append(frame)
+        return _Done()
+
+    for _ in range(500):
+        hub.join(Connection(moving.session("all"), send, lambda _: None))
+
+    def setup() -> None:
+        sent.clear()
+        moving.mirror.apply(moving.batch(20))
+
+    benchmark.pedantic(hub.tick, args=(250,), setup=setup, rounds=100)
+    assert len(sent) == 500
+    assert len({id(frame) for frame in sent}) == 1
+
+
+class _Done:
+    def done(self) -> bool:
+        return True
+
+    def cancel(self) -> None:
+        """There is nothing to give up."""
+
+
+@pytest.mark.parametrize("notation", ["json", "msgpack"])
+def test_quote_is_encoded(benchmark: Any, notation: Any) -> None:
+    """The whole of it."""
+    assert len(benchmark(codec.encode, quote(1), notation)) > 100

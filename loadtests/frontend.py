@@ -1,0 +1,55 @@
+"""A frontend: whole pages are loaded, and looked at for a while."""
+
+import random
+
+from answers import ask
+from locust import HttpUser, between, task
+
+PAGE = (
+    "/api/market/status",
+    "/api/market/heatmap",
+    "/api/market/movers",
+    "/api/market/news?limit=20",
+)
+RANGES = ("1D", "5D", "1M", "1Y", "5Y")
+ASSETS = "/api/market/assets?limit=500"
+SYMBOLS_PER_PAGE = 12
+
+
+class Frontend(HttpUser):
+    """Loads a page with a dozen stocks and a chart, as a browser does: with the tags of what it has."""
+
+    weight = 6
+    wait_time = between(2, 8)
+
+    def __init__(self, *arguments: object, **more: object) -> None:
+        super().__init__(*arguments, **more)
+        self.tickers: list[str] = []
+        self.tags: dict[str, str] = {}
+
+    @task
+    def page(self) -> None:
+        """Everything that a page shows."""
+        if not self.tickers:
+            self.choose()
+            return
+        self.read(f"/api/market/quotes?symbols={','.join(self.tickers)}", "/api/market/quotes?symbols=")
+        for path in PAGE:
+            self.read(path, path)
+        span = random.choice(RANGES)
+        ticker = random.choice(self.tickers)
+        self.read(f"/api/market/bars/{ticker}?range={span}", f"/api/market/bars?range={span}")
+
+    def choose(self) -> None:
+        """A dozen stocks that this user follows; a service that does not answer is asked again later."""
+        response = ask(self.client, "GET", ASSETS, name=ASSETS)
+        if response.status_code == 200:
+            known = [asset["ticker"] for asset in response.json()]
+            self.tickers = sorted(random.sample(known, min(SYMBOLS_PER_PAGE, len(known))))
+
+    def read(self, path: str, name: str) -> None:
+        """One request, conditional if it was made before."""
+        headers = {"If-None-Match": self.tags[path]} if path in self.tags else {}
+        response = ask(self.client, "GET", path, name=name, headers=headers)
+        if tag := response.headers.get("etag"):
+            self.tags[path] = tag
