@@ -58,7 +58,8 @@ class Answered(Struct):
 def ask(url: str, pids: Sequence[int], seconds: float) -> Answered:
     """As many requests as the server answers. Raises RuntimeError if any answer is no success."""
     before = cpu_seconds(pids)
-    command = [*PINNED, "wrk", "-t1", f"-c{WRK_CONNECTIONS}", f"-d{seconds:g}s", url]
+    # wrk knows whole seconds alone.
+    command = [*PINNED, "wrk", "-t1", f"-c{WRK_CONNECTIONS}", f"-d{max(1, round(seconds))}s", url]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     used = cpu_seconds(pids) - before
     counted = re.search(r"(\d+) requests in [\d.]+\w+, ([\d.]+)([KMG]?)B read", told)

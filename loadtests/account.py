@@ -59,7 +59,7 @@ class Account(HttpUser):
         if self.registered:
             told = self.send("POST", "/api/auth/login", self.credentials)
             if told.status_code == 200:
-                self.token = told.json()["access_token"]
+                self.token = told.json()["token"]
         return bool(self.token)
 
     def look(self) -> None:
