@@ -179,6 +179,6 @@ def _borne(contender: Contender, listeners: int, seconds: float, bears: Callable
         listeners = max(1, listeners // 2)
 
 
-def _heard(contender: Contender, listeners: int, seconds: float, warm: float = 2.0) -> Heard:
+def _heard(contender: Contender, listeners: int, seconds: float, warm: float = 1.5) -> Heard:
     with contender.start() as server:
         return listen(server.port, contender.paths, listeners, server.pids, warm=warm, seconds=seconds)

@@ -72,7 +72,7 @@ def ask(url: str, pids: Sequence[int], seconds: float) -> Answered:
 
 
 def listen(
-    port: int, paths: Sequence[str], count: int, pids: Sequence[int], *, warm: float = 2.0, seconds: float
+    port: int, paths: Sequence[str], count: int, pids: Sequence[int], *, warm: float = 1.5, seconds: float
 ) -> Heard:
     """What so many listeners hear, who take the paths in turn."""
     command = [*PINNED, str(compiled()), str(port), str(count), f"{warm:g}", f"{seconds:g}"]
