@@ -39,6 +39,8 @@ class Feed(Struct, frozen=True):
     messages_per_second: float
     quotes_per_message: int = 1
     symbols: int = 500
+    #: Before the first message: who is overwhelmed lets nobody in.
+    delay_seconds: float = 0.0
 
 
 class Server(Struct, frozen=True):
@@ -208,8 +210,8 @@ def constant(body: bytes) -> Start:
 @contextlib.contextmanager
 def fed(url: str, channel: str, feed: Feed, place: Path) -> Iterator[None]:
     """While it lasts, what is published at the URL."""
-    numbers = [str(feed.symbols), str(feed.messages_per_second), str(feed.quotes_per_message)]
-    command = [sys.executable, str(HERE / "publisher.py"), url, channel, *numbers]
+    numbers = (feed.symbols, feed.messages_per_second, feed.quotes_per_message, feed.delay_seconds)
+    command = [sys.executable, str(HERE / "publisher.py"), url, channel, *map(str, numbers)]
     with running(command, log=place / "publisher.log"):
         yield
 

@@ -24,6 +24,8 @@ BOUNDED_MS: Final = 1000.0
 #: With the smallest interval, ten frames a second, these are offered 25,000 frames a second.
 SMALL_LISTENERS: Final = 2500
 SMALL_PER_SECOND: Final = 10
+#: How long it takes all listeners to be let in.
+SETTLING_SECONDS: Final = 4.0
 SATURATING_LISTENERS: Final = 12_000
 OWN_SYMBOLS: Final = 20
 
@@ -38,7 +40,11 @@ MARKET: Final = {
 def small_frames(seconds: float) -> Iterator[Round]:
     """Frames per second of server CPU; one quote in each."""
     yield from _each(
-        _small(), SMALL_LISTENERS, seconds, lambda heard: heard.frames_per_cpu_second, bears=_misses_none
+        _small(Feed(SMALL_PER_SECOND, symbols=1)),
+        SMALL_LISTENERS,
+        seconds,
+        lambda heard: heard.frames_per_cpu_second,
+        bears=_misses_none,
     )
 
 
@@ -47,12 +53,13 @@ def small_frames_saturated(seconds: float) -> Iterator[Round]:
 
     Our shortest interval being what it is, to more listeners; the peers' publisher is as much faster.
     """
-    faster = SATURATING_LISTENERS / SMALL_LISTENERS
+    per_second = SMALL_PER_SECOND * SATURATING_LISTENERS / SMALL_LISTENERS
     while True:
         found = {}
-        for each in _small(SMALL_PER_SECOND * faster):
+        for each in _small(Feed(per_second, symbols=1, delay_seconds=SETTLING_SECONDS)):
             listeners = SATURATING_LISTENERS if each.name == OURS else SMALL_LISTENERS
-            found[each.name] = _heard(each, listeners, seconds, warm=3.0).frames / seconds
+            heard = _heard(each, listeners, seconds, warm=SETTLING_SECONDS + 2)
+            found[each.name] = heard.frames / heard.seconds
         yield found
 
 
@@ -90,8 +97,7 @@ def _peer_paths(count: int) -> list[str]:
     return ["/ws?symbols=" + ",".join(f"S{number:04}" for number in numbers) for numbers in lists]
 
 
-def _small(per_second: float = SMALL_PER_SECOND) -> list[Contender]:
-    feed = Feed(per_second, symbols=1)
+def _small(feed: Feed) -> list[Contender]:
     return [
         Contender(OURS, lambda: quotecast(_one_pair()), ("/api/ws/crypto?symbols=BTC-USD&interval=100",)),
         Contender(NCHAN, nchan(feed)),

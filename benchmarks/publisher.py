@@ -1,7 +1,7 @@
 """Feeds the peers: invented quotes to a Redis channel or to nchan.
 
 `publisher.py redis://HOST:PORT CHANNEL ...` or `publisher.py http://HOST:PORT/PATH ...`, then
-`SYMBOLS BATCHES_PER_SECOND QUOTES_PER_BATCH`: each batch is one message.
+`SYMBOLS BATCHES_PER_SECOND QUOTES_PER_BATCH DELAY_SECONDS`: each batch is one message.
 """
 
 import json
@@ -19,6 +19,7 @@ def main() -> None:
     symbols, size = int(sys.argv[3]), int(sys.argv[5])
     per_second = float(sys.argv[4])
     place = urlsplit(url)
+    time.sleep(float(sys.argv[6]))
     with socket.create_connection((place.hostname, place.port)) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         sent, started, turn = 0, time.monotonic(), 0
