@@ -17,6 +17,10 @@ PINNED: Final = ("taskset", "-c", str(LOAD_CORE))
 WRK_CONNECTIONS: Final = 32
 
 
+class NotLetInError(Exception):
+    """A server was too busy to accept everybody."""
+
+
 class Heard(Struct):
     """What WebSocket listeners heard in `seconds`; ages in milliseconds."""
 
@@ -82,7 +86,7 @@ def listen(
         listeners.stdin.write("\n".join(paths))
         listeners.stdin.close()
         if listeners.stdout.readline() != "started\n":
-            raise RuntimeError(f"not all of {count} listeners were let in")
+            raise NotLetInError(f"not all of {count} listeners were let in")
         before = cpu_seconds(pids)
         heard = convert(json.loads(listeners.stdout.readline()), Heard)
         heard.server_cpu_seconds = cpu_seconds(pids) - before
