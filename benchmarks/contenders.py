@@ -68,7 +68,7 @@ def folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="quotecast-bench-") as name:
         try:
             yield Path(name)
-        except Exception:
+        except RuntimeError:
             for log in Path(name).glob("*.log"):
                 sys.stderr.write(f"--- {log.name}\n{log.read_text(errors='replace')[-2000:]}\n")
             raise

@@ -22,6 +22,7 @@ PLOT: Final = HERE / "results.png"
 #: What stands between these in the README is made here.
 BEGIN: Final = "<!-- results -->\n"
 END: Final = "<!-- end of results -->"
+IMAGE: Final = "![The figures as bars](results.png)\n"
 
 
 class Measured(Struct, frozen=True):
@@ -93,7 +94,7 @@ def write(results: Sequence[Measured], rounds: int, seconds: float) -> None:
     head, _, rest = text.partition(BEGIN)
     _, _, tail = rest.partition(END)
     facts = f"{machine()}{rounds} rounds of {seconds:g} s each; every cell is min / median / max.\n\n"
-    README.write_text(f"{head}{BEGIN}{facts}{table(results)}{END}{tail}")
+    README.write_text(f"{head}{BEGIN}{facts}{table(results)}\n{IMAGE}{END}{tail}")
     values = {measured.figure.name: measured.values for measured in results}
     RESULTS.write_text(json.dumps(values, indent=1) + "\n")
     python = HERE.parent / ".venv-bench" / "bin" / "python"
