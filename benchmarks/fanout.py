@@ -115,7 +115,6 @@ def _market() -> list[Contender]:
         Contender(NCHAN, nchan(every_move)),
         Contender(BATCHED, nchan(Feed(MOVES_PER_SECOND, SYMBOLS))),
         Contender(FASTAPI, fastapi(every_move)),
-        Contender("Litestar channels", litestar(every_move), ("/ws/quotes",)),
     ]
 
 

@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { READ_SIZE = 1 << 20, AT_ONCE = 100, OPEN_SECONDS = 20, AGES = 600000, AGE_EVERY = 16 };
+enum { READ_SIZE = 1 << 20, AT_ONCE = 100, OPEN_SECONDS = 4, OPENED_PER_SECOND = 1000, AGES = 600000, AGE_EVERY = 16 };
 
 typedef struct {
     int fd;
@@ -242,7 +242,7 @@ int main(int argc, char **argv) {
     if (!paths_count || count < 1) return 2;
     Listener *listeners = calloc((size_t)count, sizeof *listeners);
     if (!listeners || (epoll = epoll_create1(0)) < 0) fail("start");
-    double deadline = seconds(CLOCK_MONOTONIC) + OPEN_SECONDS;
+    double deadline = seconds(CLOCK_MONOTONIC) + OPEN_SECONDS + (double)count / OPENED_PER_SECOND;
     for (int i = 0; i < count; i++) {
         listeners[i].path = paths[i % paths_count];
         dial(&listeners[i], port);

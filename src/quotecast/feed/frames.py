@@ -93,7 +93,7 @@ def subscribed(
 
 def snapshot(mark: Mark, reason: str, entries: Iterable[Entry], notation: Notation = "json") -> Struct:
     """Full quotes, standing at `mark`."""
-    data = [Raw(entry.written(notation, full=True)) for entry in entries]
+    data = [entry.full(notation) for entry in entries]
     return _Snapshot(mark.epoch, mark.seq, reason, data)
 
 
@@ -105,7 +105,7 @@ def update(
     notation: Notation = "json",
 ) -> Struct:
     """What changed between a cursor at `revision` and `mark`, and what is gone."""
-    data = [Raw(entry.written_since(revision, notation)) for entry in changed]
+    data = [entry.since(revision, notation) for entry in changed]
     return _Update(mark.epoch, mark.seq, data, removed or UNSET)
 
 

@@ -9,6 +9,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
+from msgspec import Raw
+
 from quotecast.bus.base import Batch, FeedInfo, Snapshot, Stored
 from quotecast.market import codec
 from quotecast.market.codec import Notation
@@ -35,7 +37,7 @@ class Mark(NamedTuple):
 class Entry:
     """One symbol's last state; a removed symbol stays as a tombstone without a quote."""
 
-    __slots__ = ("_written", "full_revision", "full_seq", "key", "quote", "revision", "seq")
+    __slots__ = ("_full", "_moving", "full_revision", "full_seq", "key", "quote", "revision", "seq")
 
     def __init__(self, key: str) -> None:
         self.key = key
@@ -45,7 +47,9 @@ class Entry:
         self.full_revision = 0
         self.seq = 0
         self.full_seq = 0
-        self._written: dict[tuple[Notation, bool], bytes] = {}
+        # By notation, each made when it is first wanted.
+        self._full: dict[Notation, Raw] = {}
+        self._moving: dict[Notation, Raw] = {}
 
     def change(self, quote: Quote | None, revision: int, seq: int, *, full: bool) -> None:
         """Takes a newer state."""
@@ -55,23 +59,26 @@ class Entry:
         if full:
             self.full_revision = revision
             self.full_seq = seq
-        self._written.clear()
+        self._full.clear()
+        self._moving.clear()
 
     def full_json(self) -> bytes:
         """The whole quote as REST answers it."""
-        return self.written("json", full=True)
+        return bytes(self.full("json"))
 
-    def written_since(self, revision: int, notation: Notation) -> bytes:
+    def full(self, notation: Notation) -> Raw:
+        """The quote, encoded once per change; there has to be one."""
+        if notation not in self._full and self.quote is not None:
+            self._full[notation] = Raw(codec.encode(self.quote, notation))
+        return self._full[notation]
+
+    def since(self, revision: int, notation: Notation) -> Raw:
         """The least a client told up to `revision` needs: the moving fields, or the whole quote."""
-        return self.written(notation, full=self.full_revision > revision)
-
-    def written(self, notation: Notation, *, full: bool) -> bytes:
-        """The quote, or its moving fields, in a notation; encoded once per change."""
-        form = (notation, full)
-        if form not in self._written and self.quote is not None:
-            value = self.quote if full else moving_part(self.quote)
-            self._written[form] = codec.encode(value, notation)
-        return self._written[form]
+        if self.full_revision > revision:
+            return self.full(notation)
+        if notation not in self._moving and self.quote is not None:
+            self._moving[notation] = Raw(codec.encode(moving_part(self.quote), notation))
+        return self._moving[notation]
 
 
 class Mirror:
@@ -168,9 +175,8 @@ class Mirror:
     def changed_among(self, keys: frozenset[str], revision: int) -> list[Entry]:
         """Likewise for some keys; walks whichever is shorter, the keys or the changes."""
         if len(keys) <= self.mark.revision - revision:
-            entries = self._entries
-            found = (entries.get(key) for key in keys)
-            return [entry for entry in found if entry is not None and entry.revision > revision]
+            find = self._entries.get
+            return [entry for key in keys if (entry := find(key)) and entry.revision > revision]
         return [entry for entry in self.changed_since(revision) if entry.key in keys]
 
     def changed_past(self, seq: int) -> list[Entry]:

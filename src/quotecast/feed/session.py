@@ -38,6 +38,7 @@ class Session:
         "_budget",
         "_budget_at",
         "_faults",
+        "_in_groups",
         "_limits",
         "_mirror",
         "close_code",
@@ -58,6 +59,8 @@ class Session:
         self._limits = limits
         #: The symbols that `wanted` stood for at `mark`.
         self.keys: frozenset[str] = frozenset()
+        #: Whether the symbols may change while `wanted` does not.
+        self._in_groups = False
         self._faults = 0
         self._budget = float(COMMANDS_PER_SECOND)
         self._budget_at = 0.0
@@ -93,15 +96,17 @@ class Session:
             changed = mirror.changed_since(before.revision)
             left: frozenset[str] = frozenset()
         else:
-            self.keys = mirror.keys_of(self.wanted)
+            if self._in_groups:
+                self.keys = mirror.keys_of(self.wanted)
             changed = mirror.changed_among(self.keys, before.revision)
-            left = held - self.keys
+            left = held - self.keys if self._in_groups else frozenset()
         if not changed and not left:
             return None
-        removed = sorted(left.union(entry.key for entry in changed if entry.quote is None))
         data = [entry for entry in changed if entry.quote is not None]
+        if len(data) < len(changed):
+            left |= {entry.key for entry in changed if entry.quote is None}
         notation = self.encoding.notation
-        return self.encoding.write(frames.update(self.mark, data, before.revision, removed, notation))
+        return self.encoding.write(frames.update(self.mark, data, before.revision, sorted(left), notation))
 
     def follow(self, other: "Session") -> None:
         """Stands where another session with the same wants, brought to the present, stands."""
@@ -220,6 +225,7 @@ class Session:
 
     def _want(self, wanted: Wanted) -> None:
         self.wanted = wanted
+        self._in_groups = wanted is not None and any(":" in name for name in wanted)
         self.keys = frozenset() if wanted is None else self._mirror.keys_of(wanted)
 
     def _wants(self, key: str) -> bool:
@@ -227,8 +233,7 @@ class Session:
 
     def _lost_members(self, seq: int) -> bool:
         """Whether a symbol may have left a wanted group since: then the client holds one too many."""
-        in_groups = self.wanted is not None and any(":" in name for name in self.wanted)
-        return in_groups and self._mirror.left_past(seq, self.keys)
+        return self._in_groups and self._mirror.left_past(seq, self.keys)
 
     def _acknowledgement(self, request: Id, rejected: Sequence[Rejected] = ()) -> Frame:
         symbols = "all" if self.wanted is None else sorted(self.wanted)
