@@ -48,6 +48,8 @@ class Server(Struct, frozen=True):
 
     port: int
     pids: list[int]
+    #: Of feeds, where they have a port of their own.
+    feed_port: int = 0
 
 
 #: Starts a contender.
@@ -88,12 +90,13 @@ def redis(place: Path, core: int | None = LOAD_CORE) -> Iterator[int]:
 def quotecast(settings: Mapping[str, str] = {}, workers: int = 1) -> Iterator[Server]:
     """This service: its workers on the server's core, ingest and Valkey on the other."""
     with folder() as place, redis(place) as redis_port, contextlib.ExitStack() as stack:
-        port = free_port()
+        port, feed_port = free_port(), free_port()
         environment = {
             "QUOTECAST_REDIS_URL": f"redis://127.0.0.1:{redis_port}",
             "QUOTECAST_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none",
             "QUOTECAST_JWT_SECRET": "a secret that benchmarks tell everybody",
             "QUOTECAST_PORT": str(port),
+            "QUOTECAST_FEED_PORT": str(feed_port),
             "QUOTECAST_SIMULATOR_HOURS": "always",
             **NO_REFUSALS,
             **settings,
@@ -107,7 +110,7 @@ def quotecast(settings: Mapping[str, str] = {}, workers: int = 1) -> Iterator[Se
             for _ in range(workers)
         ]
         wait_until(lambda: _is_running(port), started[0], "quotecast")
-        yield Server(port, [pid for process in started for pid in family(process.pid)])
+        yield Server(port, [pid for process in started for pid in family(process.pid)], feed_port)
 
 
 def _is_running(port: int) -> bool:

@@ -15,6 +15,7 @@ from benchmarks.load import Heard, NotLetInError, listen
 from quotecast.providers import reference
 
 NCHAN: Final = "nchan"
+OURS_ON_HTTP: Final = f"{OURS}, API's port"
 BATCHED: Final = "nchan, batched"
 #: The load of a market: every one of 500 symbols moves four times a second.
 SYMBOLS: Final = 500
@@ -29,6 +30,7 @@ SMALL_PER_SECOND: Final = 10
 SETTLING_SECONDS: Final = 4.0
 SATURATING_LISTENERS: Final = 12_000
 OWN_SYMBOLS: Final = 20
+ONE_PAIR_PATHS: Final = ("/api/ws/crypto?symbols=BTC-USD&interval=100",)
 
 #: As the peers', a market of stocks alone.
 MARKET: Final = {
@@ -58,7 +60,7 @@ def small_frames_saturated(seconds: float) -> Iterator[Round]:
     while True:
         found = {}
         for each in _small(Feed(per_second, symbols=1, delay_seconds=SETTLING_SECONDS)):
-            listeners = SATURATING_LISTENERS if each.name == OURS else SMALL_LISTENERS
+            listeners = SATURATING_LISTENERS if each.name.startswith(OURS) else SMALL_LISTENERS
             heard = _heard(each, listeners, seconds, warm=SETTLING_SECONDS + 2)
             found[each.name] = heard.frames / heard.seconds
         yield found
@@ -100,7 +102,8 @@ def _peer_paths(count: int) -> list[str]:
 
 def _small(feed: Feed) -> list[Contender]:
     return [
-        Contender(OURS, lambda: quotecast(_one_pair()), ("/api/ws/crypto?symbols=BTC-USD&interval=100",)),
+        Contender(OURS, lambda: quotecast(_one_pair()), ONE_PAIR_PATHS),
+        Contender(OURS_ON_HTTP, lambda: quotecast(_one_pair()), ONE_PAIR_PATHS),
         Contender(NCHAN, nchan(feed)),
         Contender("Node ws", node(feed)),
         Contender(FASTAPI, fastapi(feed)),
@@ -188,4 +191,5 @@ def _borne(contender: Contender, listeners: int, seconds: float, bears: Callable
 
 def _heard(contender: Contender, listeners: int, seconds: float, warm: float = 1.5) -> Heard:
     with contender.start() as server:
-        return listen(server.port, contender.paths, listeners, server.pids, warm=warm, seconds=seconds)
+        port = server.feed_port if contender.name != OURS_ON_HTTP and server.feed_port else server.port
+        return listen(port, contender.paths, listeners, server.pids, warm=warm, seconds=seconds)

@@ -22,7 +22,7 @@ def memory(seconds: float) -> Iterator[Round]:
     while True:
         with quotecast() as server:
             before = resident_bytes(server.pids)
-            heard = listen(server.port, ["/api/ws/market"], MANY, server.pids, seconds=seconds)
+            heard = listen(server.feed_port, ["/api/ws/market"], MANY, server.pids, seconds=seconds)
             yield {OURS: (heard.server_bytes - before) / MANY / 1024}
 
 
@@ -32,7 +32,7 @@ def many(seconds: float) -> Iterator[Round]:
         with quotecast(MARKET) as server:
             before = resident_bytes(server.pids)
             paths = own_paths(MANY, 1000)
-            heard = listen(server.port, paths, MANY, server.pids, warm=3.0, seconds=max(seconds, 3.0))
+            heard = listen(server.feed_port, paths, MANY, server.pids, warm=3.0, seconds=max(seconds, 3.0))
             yield {
                 OURS: heard.age_p99,
                 "served": float(heard.served),
@@ -80,7 +80,7 @@ def _stop(up: "subprocess.Popen[bytes]") -> None:
 
 def _own(count: int, seconds: float, workers: int = 1) -> Heard:
     with quotecast(MARKET, workers) as server:
-        return listen(server.port, own_paths(count, 250), count, server.pids, seconds=seconds)
+        return listen(server.feed_port, own_paths(count, 250), count, server.pids, seconds=seconds)
 
 
 def _share(heard: Heard) -> float:

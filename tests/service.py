@@ -27,17 +27,16 @@ class Service:
     """Starts and stops the processes; each may be killed and frozen on its own."""
 
     def __init__(self, redis: Valkey, settings: Mapping[str, str] = {}) -> None:
-        # Bound but not listening: nobody else gets the port, while workers may share it.
-        self._reserved = socket.socket()
-        self._reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        self._reserved.bind(("127.0.0.1", 0))
-        self.port: int = self._reserved.getsockname()[1]
+        self._reserved = [_reserved(), _reserved()]
+        ports: list[int] = [each.getsockname()[1] for each in self._reserved]
+        self.port, self.feed_port = ports
         self.url = f"http://127.0.0.1:{self.port}"
         self.processes: list[subprocess.Popen[bytes]] = []
         self._links: list[socket.socket] = []
         self._environment = {
             **os.environ,
             "QUOTECAST_PORT": str(self.port),
+            "QUOTECAST_FEED_PORT": str(self.feed_port),
             "QUOTECAST_REDIS_URL": redis.url,
             "QUOTECAST_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none",
             "QUOTECAST_JWT_SECRET": "a secret of tests, known to everybody",
@@ -55,7 +54,7 @@ class Service:
                 process.send_signal(signal.SIGCONT)
                 process.kill()
             process.wait()
-        for link in (*self._links, self._reserved):
+        for link in (*self._links, *self._reserved):
             link.close()
 
     def start(self, *commands: str) -> subprocess.Popen[bytes]:
@@ -99,11 +98,20 @@ class Service:
         return httpx.get(self.url + path, timeout=5, **more)
 
     @contextlib.contextmanager
-    def feed(self, path: str, **more: Any) -> Iterator["FeedClient"]:
-        url = f"ws://127.0.0.1:{self.port}{path}"
+    def feed(self, path: str, port: int | None = None, **more: Any) -> Iterator["FeedClient"]:
+        """A client, on the API's port or on that of feeds alone."""
+        url = f"ws://127.0.0.1:{port or self.port}{path}"
         key = "symbol" if "/doviz" in path else "ticker"
         with websockets.sync.client.connect(url, max_size=None, **more) as connection:
             yield FeedClient(connection, key)
+
+
+def _reserved() -> socket.socket:
+    """Bound but not listening: nobody else gets the port, while workers may share it."""
+    reserved = socket.socket()
+    reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    reserved.bind(("127.0.0.1", 0))
+    return reserved
 
 
 class FeedClient:

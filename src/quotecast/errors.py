@@ -16,6 +16,12 @@ class SettingsError(QuotecastError):
     code = "settings"
 
 
+class ServerFailedError(QuotecastError):
+    """A server ended by itself or never began, most often because it could not listen."""
+
+    code = "server"
+
+
 class InvalidValue(QuotecastError):
     """A path, query or body value is out of bounds; `field` names which."""
 

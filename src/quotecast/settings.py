@@ -39,6 +39,10 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
     ] = "development"
     host: Annotated[str, Meta(min_length=1, description="Address the API listens on")] = "127.0.0.1"
     port: Annotated[Port, Meta(description="Port the API listens on")] = 8000
+    feed_port: Annotated[
+        int,
+        Meta(ge=0, le=65535, description="Port of a server for feeds alone, several times as fast; 0: none"),
+    ] = 0
     workers: Annotated[
         int, Meta(ge=1, le=256, description="API workers that `up` starts; one per core by default")
     ] = msgspec.field(default_factory=_cores)
@@ -199,6 +203,8 @@ def _unknown(environment: Mapping[str, str]) -> Iterator[str]:
 
 
 def _unworkable(settings: Settings) -> Iterator[str]:
+    if settings.feed_port == settings.port:
+        yield f"{PREFIX}FEED_PORT: {settings.port} is the API's own port, which serves feeds too"
     for proxy in settings.trusted_proxies:
         try:
             ipaddress.ip_network(proxy, strict=False)

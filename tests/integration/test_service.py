@@ -85,6 +85,14 @@ def same_seq(service: Service, client: FeedClient, path: str) -> tuple[dict[str,
     pytest.fail("feed and REST never met at one seq")
 
 
+def port_of(service: Service, which: str) -> int:
+    return service.feed_port if which == "feeds" else service.port
+
+
+on_either_port = pytest.mark.parametrize("which", ["api", "feeds"])
+
+
+@on_either_port
 @pytest.mark.parametrize(
     ("feed", "path"),
     [
@@ -93,9 +101,11 @@ def same_seq(service: Service, client: FeedClient, path: str) -> tuple[dict[str,
         ("doviz", "/api/doviz/quotes"),
     ],
 )
-def test_merged_updates_equal_rest_at_the_same_seq(service: Service, feed: str, path: str) -> None:
+def test_merged_updates_equal_rest_at_the_same_seq(
+    service: Service, feed: str, path: str, which: str
+) -> None:
     """The two ways to read are one state; the entity tag names the point."""
-    with service.feed(f"/api/ws/{feed}?symbols=all&interval=100") as client:
+    with service.feed(f"/api/ws/{feed}?symbols=all&interval=100", port_of(service, which)) as client:
         assert [client.next()["type"] for _ in range(3)] == ["welcome", "subscribed", "snapshot"]
         rest, merged = same_seq(service, client, path)
         assert merged == rest
@@ -110,12 +120,12 @@ def test_updates_flow(service: Service) -> None:
 
 
 def test_a_client_resumes_on_any_worker(service: Service) -> None:
-    """Wherever it lands, it continues from its cursor."""
+    """Wherever it lands, and on whichever port, it continues from its cursor."""
     with service.feed("/api/ws/crypto?symbols=all") as client:
         client.next_of("update")
         state = client.state
-    for _ in range(6):
-        with service.feed(f"/api/ws/crypto?symbols=all&since={state.since}") as client:
+    for port in 3 * (service.port, service.feed_port):
+        with service.feed(f"/api/ws/crypto?symbols=all&since={state.since}", port) as client:
             client.state = state
             assert client.next_of("snapshot")["reason"] == "resume"
             client.next_of("update")
@@ -206,16 +216,18 @@ def test_a_killed_ingest_is_succeeded(own_service: Service) -> None:
         assert merged == rest
 
 
-def test_clients_that_never_read_cost_no_sockets(own_valkey: Valkey) -> None:
+@on_either_port
+def test_clients_that_never_read_cost_no_sockets(own_valkey: Valkey, which: str) -> None:
     """Once expelled they are let go of, though their last send never ends; a neighbour is served on."""
     with Service(own_valkey, {"QUOTECAST_SIMULATOR_RATE": "20000"}) as service, ExitStack() as stack:
         worker = service.start("ingest", "api")
         path = "/api/ws/market?symbols=all&interval=100"
-        neighbour = stack.enter_context(service.feed(path))
+        port = port_of(service, which)
+        neighbour = stack.enter_context(service.feed(path, port))
         neighbour.next_of("snapshot")
         before = sockets_of(worker.pid)
         for _ in range(3):
-            stack.enter_context(upgraded(service.port, path))
+            stack.enter_context(upgraded(port, path))
         deadline = time.monotonic() + 40  # the kernel's buffers have to fill first
         while sockets_of(worker.pid) > before:
             assert time.monotonic() < deadline, "the sockets stay open"
@@ -245,10 +257,11 @@ def upgraded(port: int, path: str) -> socket.socket:
     return client
 
 
-def test_a_stopping_worker_says_goodbye(own_service: Service) -> None:
+@on_either_port
+def test_a_stopping_worker_says_goodbye(own_service: Service, which: str) -> None:
     """Every client is told when to come back and closed with 1012; the process ends with 0."""
     worker = own_service.start("ingest", "api")
-    with own_service.feed("/api/ws/market?symbols=AAPL") as client:
+    with own_service.feed("/api/ws/market?symbols=AAPL", port_of(own_service, which)) as client:
         client.next_of("snapshot")
         worker.terminate()
         assert 500 <= client.next_of("shutdown")["retryAfterMs"] <= 5000

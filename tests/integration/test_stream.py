@@ -1,11 +1,13 @@
-"""Feeds over real sockets on granian, with the hub's clockwork in the test's hands."""
+"""Feeds over real sockets on either server, with the hub's clockwork in the test's hands."""
 
 import asyncio
 import contextlib
 import json
 import socket
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from market_made import EPOCH, state_of, stock
+from quotecast.api import sockets
 from quotecast.api.stream import Streams
 from quotecast.bus.base import Batch, Change
 from quotecast.feed.hub import Hub
@@ -64,18 +67,38 @@ async def running(**caps: int) -> AsyncIterator[Running]:
         sockets_per_address=caps.get("address", 0),
         address_of=lambda scope: scope["client"][0],
     )
+    async with SERVERS[chosen.get()](streams) as port:
+        yield Running(hub, streams, port)
+
+
+@contextlib.asynccontextmanager
+async def granian(app: Any) -> AsyncIterator[int]:
     with socket.socket() as reserved:
         reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         reserved.bind(("127.0.0.1", 0))
         port = reserved.getsockname()[1]
-        server = Server(streams, port=port, interface=Interfaces.ASGINL, backpressure=1000, log_enabled=False)
+        server = Server(app, port=port, interface=Interfaces.ASGINL, backpressure=1000, log_enabled=False)
         serving = asyncio.create_task(server.serve())
         await _listening(port)
         try:
-            yield Running(hub, streams, port)
+            yield port
         finally:
             server.stop()  # type: ignore[no-untyped-call]  # granian leaves it unannotated
             await serving
+
+
+SERVERS: dict[str, Callable[[Any], contextlib.AbstractAsyncContextManager[int]]] = {
+    "granian": granian,
+    "sockets": partial(sockets.listening, host="127.0.0.1", port=0),
+}
+#: The one that serves the test.
+chosen: ContextVar[str] = ContextVar("chosen")
+
+
+@pytest.fixture(autouse=True, params=sorted(SERVERS))
+def server(request: pytest.FixtureRequest) -> None:
+    """Whatever holds on one holds on the other."""
+    chosen.set(request.param)
 
 
 async def _nothing(_scope: Any, _receive: Any, _send: Any) -> None:

@@ -63,8 +63,10 @@ def test_walks_by_key_and_by_change_agree() -> None:
     for seq in range(2, 12):
         mirror.apply(batch(seq, Change(stock(f"T{seq}", float(seq)))))
     few, many = frozenset({"T3"}), frozenset(f"T{number}" for number in range(40))
-    assert [entry.key for entry in mirror.changed_among(few, told)] == ["T3"]
-    assert {entry.key for entry in mirror.changed_among(many, told)} == {f"T{n}" for n in range(2, 12)}
+    assert [entry.key for entry in mirror.changed_among(few, mirror.of_keys(few), told)] == ["T3"]
+    assert {entry.key for entry in mirror.changed_among(many, mirror.of_keys(many), told)} == {
+        f"T{n}" for n in range(2, 12)
+    }
 
 
 def test_removed_symbols_are_remembered_and_may_come_back() -> None:

@@ -20,7 +20,7 @@ from quotecast import parent
 from quotecast.accounts.database import Database
 from quotecast.accounts.passwords import Passwords
 from quotecast.accounts.tokens import Tokens
-from quotecast.api import checks, logins, sources, stream, ticker
+from quotecast.api import checks, logins, sockets, sources, stream, ticker
 from quotecast.api.addresses import identify_by_address
 from quotecast.api.app import build_app
 from quotecast.api.edge import App, Edge
@@ -33,7 +33,7 @@ from quotecast.api.throttle import throttle
 from quotecast.bus.redis import RedisBus
 from quotecast.cache.base import Cache
 from quotecast.cache.redis import RedisCache
-from quotecast.errors import QuotecastError, SettingsError
+from quotecast.errors import ServerFailedError, SettingsError
 from quotecast.feed.documents import Documents
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
@@ -51,12 +51,6 @@ from quotecast.telemetry import configure_logs
 MAX_CONNECTIONS: Final = 65_536
 BACKLOG: Final = 4096
 FIRST_DATA_SECONDS: Final = 5.0
-
-
-class ServerFailedError(QuotecastError):
-    """The HTTP server ended by itself, most often because it could not listen."""
-
-    code = "server"
 
 
 def run(settings: Settings) -> int:
@@ -103,9 +97,12 @@ async def _serve(settings: Settings) -> None:
         )
         hubs = {feed: _hub(mirror, settings.heartbeat_ms) for feed, mirror in parts.mirrors.items()}
         streams = _streams(_http(parts, window, settings), hubs, settings)
-        server = _server(_edge(streams, settings), settings)
+        edge = _edge(streams, settings)
+        server = _server(edge, settings)
         relay = Relay(bus, parts.mirrors, parts.documents)
         await stack.enter_async_context(_running(relay.run(), ticker.run(hubs.values())))
+        if settings.feed_port:
+            await stack.enter_async_context(sockets.listening(edge, settings.host, settings.feed_port))
         stop = asyncio.create_task(parent.told_to_stop())
         serving = asyncio.create_task(server.serve())
         first = asyncio.create_task(_first_data(parts))
@@ -290,4 +287,5 @@ def _introduction(parts: Parts, settings: Settings) -> str:
     infos = {feed: parts.mirrors[feed].info for feed in parts.configured()}
     simulated = ", ".join(feed for feed, info in infos.items() if info and info.simulated)
     note = f"; simulated data: {simulated}" if simulated else ""
-    return f"API worker on http://{settings.host}:{settings.port}: {served}{note}"
+    feeds = f", feeds on ws://{settings.host}:{settings.feed_port}" if settings.feed_port else ""
+    return f"API worker on http://{settings.host}:{settings.port}{feeds}: {served}{note}"

@@ -172,11 +172,14 @@ class Mirror:
             changed.append(entry)
         return changed
 
-    def changed_among(self, keys: frozenset[str], revision: int) -> list[Entry]:
-        """Likewise for some keys; walks whichever is shorter, the keys or the changes."""
-        if len(keys) <= self.mark.revision - revision:
-            find = self._entries.get
-            return [entry for key in keys if (entry := find(key)) and entry.revision > revision]
+    def of_keys(self, keys: frozenset[str]) -> list[Entry]:
+        """Their entries, which stay the same as quotes change, go and come back."""
+        return [self._entries[key] for key in keys if key in self._entries]
+
+    def changed_among(self, keys: frozenset[str], held: list[Entry], revision: int) -> list[Entry]:
+        """Likewise for some keys and their entries; walks whichever is shorter, those or the changes."""
+        if len(held) <= self.mark.revision - revision:
+            return [entry for entry in held if entry.revision > revision]
         return [entry for entry in self.changed_since(revision) if entry.key in keys]
 
     def changed_past(self, seq: int) -> list[Entry]:

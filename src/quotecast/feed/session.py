@@ -43,6 +43,7 @@ class Session:
         "_mirror",
         "close_code",
         "encoding",
+        "entries",
         "interval",
         "keys",
         "mark",
@@ -59,6 +60,7 @@ class Session:
         self._limits = limits
         #: The symbols that `wanted` stood for at `mark`.
         self.keys: frozenset[str] = frozenset()
+        self.entries: list[Entry] = []
         #: Whether the symbols may change while `wanted` does not.
         self._in_groups = False
         self._faults = 0
@@ -97,8 +99,8 @@ class Session:
             left: frozenset[str] = frozenset()
         else:
             if self._in_groups:
-                self.keys = mirror.keys_of(self.wanted)
-            changed = mirror.changed_among(self.keys, before.revision)
+                self._hold(mirror.keys_of(self.wanted))
+            changed = mirror.changed_among(self.keys, self.entries, before.revision)
             left = held - self.keys if self._in_groups else frozenset()
         if not changed and not left:
             return None
@@ -110,7 +112,7 @@ class Session:
 
     def follow(self, other: "Session") -> None:
         """Stands where another session with the same wants, brought to the present, stands."""
-        self.mark, self.keys = other.mark, other.keys
+        self.mark, self.keys, self.entries = other.mark, other.keys, other.entries
 
     def heartbeat(self, timestamp: str, feed: FeedState, market: str) -> Frame:
         """A sign of life."""
@@ -226,7 +228,12 @@ class Session:
     def _want(self, wanted: Wanted) -> None:
         self.wanted = wanted
         self._in_groups = wanted is not None and any(":" in name for name in wanted)
-        self.keys = frozenset() if wanted is None else self._mirror.keys_of(wanted)
+        self._hold(frozenset() if wanted is None else self._mirror.keys_of(wanted))
+
+    def _hold(self, keys: frozenset[str]) -> None:
+        if keys != self.keys:
+            self.keys = keys
+            self.entries = self._mirror.of_keys(keys)
 
     def _wants(self, key: str) -> bool:
         return self.wanted is None or key in self.keys

@@ -1,4 +1,4 @@
-"""Whether the API's port is free."""
+"""Whether a port is free."""
 
 import errno
 import os
@@ -7,7 +7,7 @@ import socket
 from quotecast.errors import SettingsError
 
 
-def check(host: str, port: int) -> None:
+def check(host: str, port: int, setting: str = "QUOTECAST_PORT") -> None:
     """Raises SettingsError unless a server could listen there, alone."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -18,7 +18,7 @@ def check(host: str, port: int) -> None:
             listener.bind(address)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            raise SettingsError(f"Port {port} on {host} is taken; set QUOTECAST_PORT to another") from error
+            raise SettingsError(f"Port {port} on {host} is taken; set {setting} to another") from error
         reason = error.strerror or os.strerror(error.errno or 0)
         raise SettingsError(f"Cannot listen on port {port} of {host}: {reason}") from error
 

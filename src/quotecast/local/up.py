@@ -56,6 +56,8 @@ async def _serve(settings: Settings) -> None:
         # The workers of a killed `up` may still be draining, and hold the port until they have.
         lock = await locks.claim(data / "workers.lock")
         ports.check(settings.host, settings.port)
+        if settings.feed_port:
+            ports.check(settings.host, settings.feed_port, setting="QUOTECAST_FEED_PORT")
         with folder.sockets(data) as sockets:
             async with (
                 servers.database(settings.database_url, data, sockets) as database_url,

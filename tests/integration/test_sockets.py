@@ -1,0 +1,258 @@
+"""The feeds' own WebSocket server, spoken to byte by byte, with an application of the test's."""
+
+import asyncio
+import contextlib
+import socket
+import struct
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from quotecast.api import sockets
+from quotecast.errors import ServerFailedError
+
+HANDSHAKE = (
+    b"GET /feed?symbols=A%2FB HTTP/1.1\r\nHost: test\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+)
+
+App = Callable[[Any, Any, Any], Awaitable[None]]
+
+
+async def echo(scope: Any, receive: Any, send: Any) -> None:
+    """Accepts everybody and says back what it hears."""
+    await receive()
+    await send({"type": "websocket.accept", "subprotocol": next(iter(scope["subprotocols"]), None)})
+    while (event := await receive())["type"] == "websocket.receive":
+        await send({**event, "type": "websocket.send"})
+
+
+@contextlib.asynccontextmanager
+async def raw(port: int) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        yield reader, writer
+    finally:
+        writer.close()
+
+
+def masked(opcode: int, payload: bytes, *, final: bool = True) -> bytes:
+    """A client's frame, with a mask that leaves the payload readable."""
+    head = bytes([(0x80 if final else 0) | opcode])
+    size = len(payload)
+    length = struct.pack("!B", 0x80 | size) if size < 126 else struct.pack("!BH", 0x80 | 126, size)
+    return head + length + bytes(4) + payload
+
+
+async def closed_with(reader: asyncio.StreamReader) -> int:
+    """The code of the close frame that comes next."""
+    head = await reader.readexactly(2)
+    assert head[0] == 0x88
+    code: int = struct.unpack("!H", (await reader.readexactly(head[1]))[:2])[0]
+    return code
+
+
+async def test_messages_of_either_kind_and_any_length_come_through() -> None:
+    """Lengths on both sides of each step of the frame's header."""
+    async with (
+        sockets.listening(echo, "127.0.0.1", 0) as port,
+        connect(f"ws://127.0.0.1:{port}/feed", max_size=None) as client,
+    ):
+        messages: list[str | bytes] = [
+            *("x" * size for size in (0, 125, 126, 65_535, 65_536)),
+            b"\x00\xff",
+            "Gram Altın",
+        ]
+        for message in messages:
+            await client.send(message)
+            assert await client.recv() == message
+
+
+async def test_the_application_sees_what_was_asked_for() -> None:
+    """Path, query, headers and subprotocols, as any ASGI server gives them."""
+    seen: list[dict[str, Any]] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(scope)
+        await echo(scope, receive, send)
+
+    async with sockets.listening(app, "127.0.0.1", 0) as port:
+        url = f"ws://127.0.0.1:{port}/api/%C3%A9?symbols=BTC%2FUSDT"
+        async with connect(url, subprotocols=["one", "two"], origin="https://shop.example") as client:  # type: ignore[list-item, arg-type]  # plain text
+            assert client.subprotocol == "one"
+    (scope,) = seen
+    assert (scope["type"], scope["path"], scope["query_string"]) == (
+        "websocket",
+        "/api/é",
+        b"symbols=BTC%2FUSDT",
+    )
+    assert scope["subprotocols"] == ["one", "two"]
+    assert (b"origin", b"https://shop.example") in scope["headers"]
+    assert scope["client"][0] == "127.0.0.1"
+
+
+async def test_whoever_is_refused_is_told_403() -> None:
+    """Closing before accepting is how an ASGI application refuses."""
+
+    async def refuse(_scope: Any, receive: Any, send: Any) -> None:
+        assert (await receive())["type"] == "websocket.connect"
+        await send({"type": "websocket.close", "code": 1008})
+
+    async with sockets.listening(refuse, "127.0.0.1", 0) as port:
+        with pytest.raises(InvalidStatus) as refusal:
+            await connect(f"ws://127.0.0.1:{port}/")
+    assert refusal.value.response.status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("request_bytes", "status"),
+    [
+        (b"GET /feed HTTP/1.1\r\nHost: test\r\n\r\n", b"426"),
+        (HANDSHAKE.replace(b"GET", b"POST"), b"405"),
+        (HANDSHAKE.replace(b"Version: 13", b"Version: 7"), b"400"),
+        (HANDSHAKE.replace(b"dGhlIHNhbXBsZSBub25jZQ==", b"short"), b"400"),
+        (HANDSHAKE.replace(b"Host: test", b"X: " + b"a" * 20_000), b"431"),
+        (HANDSHAKE.replace(b"/feed", b"/" + b"a" * 20_000), b"414"),
+    ],
+)
+async def test_what_is_no_handshake_is_answered_and_closed(request_bytes: bytes, status: bytes) -> None:
+    """The application never hears of it."""
+    async with sockets.listening(_unheard, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
+        writer.write(request_bytes)
+        answer = await asyncio.wait_for(reader.read(), 10)
+    assert answer.startswith(b"HTTP/1.1 " + status)
+
+
+async def _unheard(_scope: Any, _receive: Any, _send: Any) -> None:
+    raise AssertionError("nobody asked for a feed")
+
+
+async def test_noise_is_cut_off() -> None:
+    """Bytes that are not even HTTP."""
+    async with sockets.listening(_unheard, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
+        writer.write(b"\x16\x03\x01\x00\xff" * 100 + b"\r\n\r\n")
+        assert await asyncio.wait_for(reader.read(), 10) == b""
+
+
+async def test_whoever_asks_for_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An open connection without a handshake costs a socket."""
+    monkeypatch.setattr(sockets, "HANDSHAKE_SECONDS", 0.05)
+    async with sockets.listening(_unheard, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
+        writer.write(HANDSHAKE[:40])
+        with contextlib.suppress(ConnectionResetError):
+            assert await asyncio.wait_for(reader.read(), 10) == b""
+
+
+@pytest.mark.parametrize(
+    ("frames", "code"),
+    [
+        (masked(1, b"\xff\xfe"), 1007),
+        (b"\x81\x05hello", 1002),
+        (masked(0, b"of nothing"), 1002),
+        (masked(3, b"no such opcode"), 1002),
+        (masked(1, b"a", final=False) + masked(1, b"b"), 1002),
+        (b"\x81\xff" + struct.pack("!Q", sockets.MAX_MESSAGE_BYTES + 1) + bytes(4), 1009),
+        (masked(8, struct.pack("!H", 1000)), 1000),
+    ],
+    ids=["not UTF-8", "no mask", "stray end", "opcode", "interleaved", "too long", "farewell"],
+)
+async def test_the_end_bears_its_reason(frames: bytes, code: int) -> None:
+    """Close codes of RFC 6455, section 7.4.1."""
+    async with sockets.listening(echo, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
+        writer.write(HANDSHAKE)
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(frames)
+        assert await asyncio.wait_for(closed_with(reader), 10) == code
+        assert await asyncio.wait_for(reader.read(), 10) == b""
+
+
+async def test_fragments_are_joined_and_pings_answered_between_them() -> None:
+    """A message may come in parts, with control frames among them."""
+    async with sockets.listening(echo, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
+        writer.write(HANDSHAKE)
+        await reader.readuntil(b"\r\n\r\n")
+        for part in (masked(1, b"Gram Alt\xc4", final=False), masked(9, b"?"), masked(0, b"\xb1n")):
+            writer.write(part)
+        assert await reader.readexactly(3) == b"\x8a\x01?"
+        assert await reader.readexactly(13) == b"\x81\x0b" + "Gram Altın".encode()
+
+
+async def test_an_application_that_fails_ends_its_connection_alone() -> None:
+    """With 1011, and the next client is served."""
+
+    async def fail(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "websocket.accept", "subprotocol": None})
+        if scope["path"] == "/fails":
+            raise RuntimeError("on purpose")
+        await send({"type": "websocket.send", "text": "well"})
+
+    async with sockets.listening(fail, "127.0.0.1", 0) as port:
+        async with connect(f"ws://127.0.0.1:{port}/fails") as client:
+            with pytest.raises(ConnectionClosed):
+                await client.recv()
+            assert client.close_code == 1011
+        async with connect(f"ws://127.0.0.1:{port}/") as client:
+            assert await client.recv() == "well"
+
+
+async def test_messages_that_nobody_takes_stay_in_the_clients_hands() -> None:
+    """Reading pauses, so that what waits here is bounded; nothing is lost."""
+    go = asyncio.Event()
+
+    async def slow(_scope: Any, receive: Any, send: Any) -> None:
+        async def later() -> Any:
+            await go.wait()
+            return await receive()
+
+        await receive()
+        await send({"type": "websocket.accept", "subprotocol": None})
+        while (event := await later())["type"] == "websocket.receive":
+            await send({"type": "websocket.send", "text": str(len(event["text"]))})
+
+    count, size = 4000, 10_000
+    async with sockets.listening(slow, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65_536)
+        writer.write(HANDSHAKE)
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(masked(1, b"x" * size) * count)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(writer.drain(), 0.5)
+        go.set()
+        for _ in range(count):
+            assert await asyncio.wait_for(reader.readexactly(7), 10) == b"\x81\x0510000"
+
+
+async def test_a_client_that_vanishes_is_told_to_the_application() -> None:
+    """A reset connection is a disconnect with 1006, and sending to it raises."""
+    told: asyncio.Future[tuple[int, bool]] = asyncio.get_running_loop().create_future()
+
+    async def app(_scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "websocket.accept", "subprotocol": None})
+        event = await receive()
+        try:
+            await send({"type": "websocket.send", "text": "anybody?"})
+        except OSError:
+            told.set_result((event["code"], True))
+
+    async with sockets.listening(app, "127.0.0.1", 0) as port:
+        client = socket.create_connection(("127.0.0.1", port))
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.sendall(HANDSHAKE)
+        client.close()
+        assert await asyncio.wait_for(told, 10) == (1006, True)
+
+
+async def test_a_port_that_is_taken_is_told_in_one_line() -> None:
+    """A worker that cannot listen must not live on without its feeds."""
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(ServerFailedError, match=f"no feeds on port {port}"):
+            async with sockets.listening(echo, "127.0.0.1", port):
+                pass
