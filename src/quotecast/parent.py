@@ -1,8 +1,9 @@
 """A process's link to the `quotecast up` that started it: one socket, inherited.
 
-Over it the child says, once, that it is ready; at its end the child sees that its parent is gone, even
-if the parent was killed. (Linux could send a signal at a parent's death, macOS could not.) Run by hand,
-a process has no such link: it tells the terminal, and nobody's death ends it.
+Over it the child says, once, that it is ready, and from then on that it does not hang; at its end the
+child sees that its parent is gone, even if the parent was killed. (Linux could send a signal at a parent's
+death, macOS could not.) Run by hand, a process has no such link: it tells the terminal, and nobody's death
+ends it.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from typing import Final
 
 #: Holds the socket's descriptor. The leading underscore keeps it apart from the settings.
 VARIABLE: Final = "_QUOTECAST_PARENT"
+BEAT_SECONDS: Final = 1.0
 
 
 def announce(line: str) -> None:
@@ -28,6 +30,27 @@ def announce(line: str) -> None:
         return
     with link, contextlib.suppress(OSError):
         link.sendall(line.encode() + b"\n")
+
+
+async def beat() -> None:
+    """Shows the parent once a second that the event loop turns; begin after `announce`.
+
+    Returns only when the parent is gone, which `gone` is to tell.
+    """
+    link = _link()
+    if link is None:
+        await asyncio.Event().wait()
+        return
+    with link, contextlib.suppress(OSError):
+        link.setblocking(False)
+        while True:
+            await asyncio.get_running_loop().sock_sendall(link, b"\n")
+            await asyncio.sleep(BEAT_SECONDS)
+
+
+def is_there() -> bool:
+    """Whether an `up` started this process, and perhaps others beside it that share its port."""
+    return VARIABLE in os.environ
 
 
 async def gone() -> None:

@@ -56,8 +56,8 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
     redis_url: Annotated[
         str,
         Meta(
-            pattern=r"^(|(redis|rediss|unix)://[^\s]+)$",
-            description="Redis or Valkey to use; empty: an embedded one",
+            pattern=r"^(|(rediss?|rediss?\+cluster|unix)://[^\s]+)$",
+            description="Redis or Valkey to use, `redis+cluster://` for a cluster; empty: an embedded one",
         ),
     ] = ""
     redis_prefix: Annotated[
@@ -70,6 +70,23 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], Meta(description="Least level that is logged")
     ] = "info"
+
+    access_log: Annotated[
+        Literal["off"] | Annotated[float, Meta(ge=0, le=1)],
+        Meta(description="Share of the requests that are logged: a number from 0 to 1, or `off`"),
+    ] = "off"
+    metrics_host: Annotated[
+        str, Meta(min_length=1, description="Address that this process's metrics are served on")
+    ] = "127.0.0.1"
+    metrics_port: Annotated[
+        int,
+        Meta(
+            ge=-1,
+            le=65535,
+            description="Port of this process's metrics, of which `up` gives each process the next; "
+            "0: none; -1: any that is free, as `up` does by itself",
+        ),
+    ] = 0
 
     database_connections: Annotated[
         int, Meta(ge=1, le=100, description="PostgreSQL connections that one worker makes at most")
@@ -205,6 +222,8 @@ def _unknown(environment: Mapping[str, str]) -> Iterator[str]:
 def _unworkable(settings: Settings) -> Iterator[str]:
     if settings.feed_port == settings.port:
         yield f"{PREFIX}FEED_PORT: {settings.port} is the API's own port, which serves feeds too"
+    if settings.metrics_port in {settings.port, settings.feed_port or None}:
+        yield f"{PREFIX}METRICS_PORT: {settings.metrics_port} is public; metrics need a port of their own"
     for proxy in settings.trusted_proxies:
         try:
             ipaddress.ip_network(proxy, strict=False)

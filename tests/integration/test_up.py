@@ -1,16 +1,13 @@
 """`quotecast up`, as a process with all it starts."""
 
 import contextlib
-import json
 import os
-import re
 import selectors
 import signal
 import socket
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,61 +15,9 @@ from typing import Any
 import pytest
 
 from quotecast.local import folder
+from running_up import Up
 
 PARTS = ["postgres", "valkey", "ingest", "api 1", "api 2"]
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-    return port
-
-
-class Up:
-    """A running `quotecast up`."""
-
-    def __init__(self, data: Path, **settings: str) -> None:
-        self.port = free_port()
-        environment = {
-            "QUOTECAST_DATA_DIR": str(data),
-            "QUOTECAST_PORT": str(self.port),
-            "QUOTECAST_WORKERS": "2",
-            **{f"QUOTECAST_{name.upper()}": value for name, value in settings.items()},
-        }
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "quotecast", "up"],
-            env={**os.environ, **environment},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        self.said: list[str] = []
-        self.pids: dict[str, int] = {}
-
-    def wait_until_it_serves(self) -> None:
-        assert self.process.stdout
-        assert self.process.stderr
-        for line in self.process.stdout:
-            self.said.append(line)
-            if found := re.match(r"(.{9}) pid (\d+) ", line):
-                self.pids[found[1].strip()] = int(found[2])
-            if line.startswith("Ctrl-C"):
-                return
-        pytest.fail("".join(self.said) + self.process.stderr.read())
-
-    def wait_for_restart(self, part: str) -> None:
-        old = self.pids[part]
-        assert self.process.stdout
-        for line in self.process.stdout:
-            if found := re.match(rf"{part:<9} pid (\d+) ", line):
-                self.pids[part] = int(found[1])
-                break
-        assert self.pids[part] != old
-
-    def get(self, path: str) -> Any:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as answer:
-            return json.load(answer)
 
 
 @pytest.fixture
@@ -86,10 +31,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Up]]:
 
     yield new
     for up in started:
-        for pid in [up.process.pid, *up.pids.values()]:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        up.process.communicate()
+        up.kill_everything()
 
 
 def wait_until_ended(pid: int, seconds: float = 10.0) -> None:

@@ -61,7 +61,8 @@ async def test_a_remembered_refusal_costs_no_call(redis_url: str) -> None:
     async with Window(redis_url, prefix="t") as window:
         await admitted(window, "key", 2, 3)
         calls = window.statistics().calls
-        assert await window.check("key", 2) == Decision(admitted=False, limit=2, remaining=0, reset=60)
+        refused = Decision(admitted=False, limit=2, remaining=0, reset=60, remembered=True)
+        assert await window.check("key", 2) == refused
         assert window.statistics().calls == calls
         assert window.statistics().remembered == 1
 

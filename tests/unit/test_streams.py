@@ -5,6 +5,8 @@ import json
 from collections.abc import Awaitable, Generator
 from typing import Any
 
+import pytest
+
 from market_made import EPOCH, state_of, stock
 from quotecast.api.stream import Streams
 from quotecast.bus.base import Batch, Change
@@ -93,10 +95,11 @@ async def test_the_farewell_waits_for_an_answer_under_way() -> None:
     assert server.sent[-1]["code"] == 1012
 
 
-async def test_a_client_that_names_symbols_before_there_is_data_is_sent_away_for_a_while() -> None:
-    """With a code that says to come back; refusing its symbols would be for good."""
+@pytest.mark.parametrize("query", [b"symbols=AAPL", b"symbols=all&since=01a1fddc65cbebed4de9-7"])
+async def test_a_client_that_names_what_is_not_known_yet_is_sent_away_for_a_while(query: bytes) -> None:
+    """With a code that says to come back; refusing its symbols, or emptying its list, would be for good."""
     (streams, _), server = served(), Server()
-    scope = {"type": "websocket", "path": "/api/ws/market", "query_string": b"symbols=AAPL"}
+    scope = {"type": "websocket", "path": "/api/ws/market", "query_string": query}
     await streams(scope, server.receive, server.send)
     assert server.sent[-1]["code"] == 4451
     assert server.frames() == []

@@ -64,6 +64,15 @@ class Database:
                 await self._pool.close()
         self._pool.terminate()
 
+    def statistics(self) -> dict[str, int]:
+        """Connections there are, are idle and may be at most; transactions under way or waiting for one."""
+        return {
+            "connections": self._pool.get_size(),
+            "idle": self._pool.get_idle_size(),
+            "limit": self._pool_size,
+            "transactions": len(self._tasks),
+        }
+
     async def transaction(self, work: Callable[[Run], Awaitable[T]]) -> T:
         """What `work` gives, once its queries are committed; what it raises, once they are undone.
 

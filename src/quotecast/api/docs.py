@@ -1,4 +1,4 @@
-"""The descriptions of the API, and a page to read and try them."""
+"""The descriptions of the API and of its feeds, each with a page to read it."""
 
 from functools import cache
 from importlib.resources import files
@@ -15,11 +15,22 @@ from quotecast.api.openapi import Reading, answered
 from quotecast.api.parts import HttpRequest
 from quotecast.market.codec import encode_json
 
-#: The files behind the page; nothing else of the bundle is served.
-_OWN: Final = {"docs.html": b"text/html; charset=utf-8", "docs.js": b"text/javascript; charset=utf-8"}
+#: The files behind the pages; nothing else of the bundle is served.
+_HTML, _SCRIPT, _STYLE = (
+    b"text/html; charset=utf-8",
+    b"text/javascript; charset=utf-8",
+    b"text/css; charset=utf-8",
+)
+_OWN: Final = {
+    "docs.html": _HTML,
+    "docs.js": _SCRIPT,
+    "feeds.html": _HTML,
+    "feeds.js": _SCRIPT,
+    "feeds.css": _STYLE,
+}
 _BUNDLED: Final = {
-    "swagger-ui.css": b"text/css; charset=utf-8",
-    "swagger-ui-bundle.js": b"text/javascript; charset=utf-8",
+    "swagger-ui.css": _STYLE,
+    "swagger-ui-bundle.js": _SCRIPT,
     "favicon-32x32.png": b"image/png",
 }
 
@@ -73,7 +84,7 @@ def page() -> Answer:
 
 @get("/docs/{name:str}", sync_to_thread=True, include_in_schema=False)
 def page_file(name: FromPath[str]) -> Answer:
-    """A file that the page loads."""
+    """A file that a page loads, and the page of the feeds."""
     if name not in _OWN | _BUNDLED:
         raise NotFoundException
     return of_document(_file(name), CACHE_LISTS)

@@ -7,8 +7,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from datetime import UTC, datetime
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -16,18 +15,23 @@ import uvloop
 from granian.constants import HTTPModes, Interfaces
 from granian.server.embed import Server
 
-from quotecast import parent
+from quotecast import metrics, parent, tracing
 from quotecast.accounts.database import Database
 from quotecast.accounts.passwords import Passwords
 from quotecast.accounts.tokens import Tokens
 from quotecast.api import checks, logins, sockets, sources, stream, ticker
+from quotecast.api.access_log import access_log
 from quotecast.api.addresses import identify_by_address
 from quotecast.api.app import build_app
 from quotecast.api.edge import App, Edge
+from quotecast.api.hubs import hub_of
 from quotecast.api.identity import identify_by_user
 from quotecast.api.logins import LoginWindow
+from quotecast.api.metrics import Worker, families
+from quotecast.api.pages import Pages, built_pages
 from quotecast.api.parts import Accounts, Parts
 from quotecast.api.repeats import Repeats
+from quotecast.api.requests import Observed, Requests, described
 from quotecast.api.stream import Streams
 from quotecast.api.throttle import throttle
 from quotecast.bus.redis import RedisBus
@@ -42,7 +46,6 @@ from quotecast.limits.budget import budget
 from quotecast.limits.window import Window
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Floors
-from quotecast.market.sessions import session_at
 from quotecast.providers import reference
 from quotecast.settings import PREFIX, Settings
 from quotecast.telemetry import configure_logs
@@ -51,6 +54,7 @@ from quotecast.telemetry import configure_logs
 MAX_CONNECTIONS: Final = 65_536
 BACKLOG: Final = 4096
 FIRST_DATA_SECONDS: Final = 5.0
+BUS_SECONDS: Final = 30.0
 
 
 def run(settings: Settings) -> int:
@@ -79,6 +83,7 @@ async def _serve(settings: Settings) -> None:
     draining = asyncio.Event()
     redis = (settings.redis_url, settings.redis_prefix)
     async with contextlib.AsyncExitStack() as stack:
+        traced = stack.enter_context(tracing.exporting("quotecast-api"))
         bus = RedisBus(*redis)
         stack.push_async_callback(bus.close)
         window = await stack.enter_async_context(Window(settings.redis_url, prefix=settings.redis_prefix))
@@ -87,30 +92,52 @@ async def _serve(settings: Settings) -> None:
         budgets = await stack.enter_async_context(
             Window(settings.redis_url, prefix=f"{settings.redis_prefix}:budgets")
         )
+        left: dict[str, int] = {}
         parts = _parts(
             settings,
             bus=bus,
             cache=cache,
             accounts=accounts,
-            budgets=partial(budget, budgets.check),
+            budgets=partial(budget, budgets.check, left=left),
             draining=draining,
         )
-        hubs = {feed: _hub(mirror, settings.heartbeat_ms) for feed, mirror in parts.mirrors.items()}
+        hubs = {feed: hub_of(mirror, settings.heartbeat_ms) for feed, mirror in parts.mirrors.items()}
         streams = _streams(_http(parts, window, settings), hubs, settings)
-        edge = _edge(streams, settings)
-        server = _server(edge, settings)
+        requests = Requests()
+        edge = traced(_observed(_edge(streams, settings), requests, settings), described)
+        server = _server(Pages(edge, built_pages()), settings)
         relay = Relay(bus, parts.mirrors, parts.documents)
         await stack.enter_async_context(_running(relay.run(), ticker.run(hubs.values())))
+        counting = Worker(
+            requests=requests,
+            window=window,
+            hubs=hubs,
+            streams=streams,
+            relay=relay,
+            cache=cache,
+            database=accounts.database,
+            budgets=left,
+            monotonic=time.monotonic,
+        )
+        scraped = await stack.enter_async_context(
+            metrics.exposed(settings.metrics_host, settings.metrics_port, partial(families, counting))
+        )
+        stop = asyncio.create_task(parent.told_to_stop())
+        first = asyncio.create_task(_first_data(parts, relay))
+        if parent.is_there():
+            # Others listen on the same port: whoever knows nothing yet leaves the clients to them.
+            await _first_of(stop, first)
+        if stop.done():
+            return
         if settings.feed_port:
             await stack.enter_async_context(sockets.listening(edge, settings.host, settings.feed_port))
-        stop = asyncio.create_task(parent.told_to_stop())
         serving = asyncio.create_task(server.serve())
-        first = asyncio.create_task(_first_data(parts))
         await _first_of(serving, stop, first)
         first.cancel()
         if not serving.done():
-            parent.announce(_introduction(parts, settings))
-            await _first_of(serving, stop)
+            parent.announce(_introduction(parts, settings) + scraped)
+            async with _running(parent.beat()):
+                await _first_of(serving, stop)
         stop.cancel()
         if serving.done():
             await asyncio.gather(serving, return_exceptions=True)
@@ -184,13 +211,18 @@ async def _running(*loops: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
         raise errors.exceptions[0] from None
 
 
-async def _first_data(parts: Parts) -> None:
-    """Gives configured feeds a moment, so that a worker that calls itself ready can answer."""
+async def _first_data(parts: Parts, relay: Relay) -> None:
+    """Waits for data, so that a worker that calls itself ready can answer.
+
+    A moment if there is none yet, longer for a bus that cannot be asked.
+    """
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + FIRST_DATA_SECONDS
+    began = loop.time()
     feeds = parts.configured()
     # Once, at the start: not worth an event in the mirror.
-    while loop.time() < deadline and not all(parts.mirrors[feed].loaded for feed in feeds):  # noqa: ASYNC110
+    while not all(parts.mirrors[feed].loaded for feed in feeds):
+        if loop.time() - began > (FIRST_DATA_SECONDS if relay.has_asked else BUS_SECONDS):
+            return
         await asyncio.sleep(0.01)
 
 
@@ -222,6 +254,11 @@ def _edge(app: App, settings: Settings) -> Edge:
     )
 
 
+def _observed(app: App, requests: Requests, settings: Settings) -> App:
+    logged = [] if settings.access_log == "off" else [access_log(settings.access_log)]
+    return Observed(app, [requests.observe, *logged])
+
+
 def _server(app: App, settings: Settings) -> Server:
     # Granian says that embedding is experimental; docs/adr/0001 says why we do it all the same.
     logging.getLogger("_granian").setLevel(logging.ERROR)
@@ -237,27 +274,6 @@ def _server(app: App, settings: Settings) -> Server:
     )
 
 
-def _hub(mirror: Mirror, heartbeat_ms: int) -> Hub:
-    return Hub(
-        mirror,
-        heartbeat_seconds=heartbeat_ms / 1000,
-        clock=time.monotonic,
-        wall_clock=time.time,
-        market=_market_of(mirror),
-    )
-
-
-def _market_of(mirror: Mirror) -> Callable[[], str]:
-    """Whether the venue of a feed is open: only stocks keep hours, and only where the provider does."""
-
-    def market() -> str:
-        keeps_hours = mirror.feed is Feed.STOCKS and not (mirror.info and mirror.info.always_open)
-        closed = keeps_hours and session_at(datetime.now(UTC)) != "regular"
-        return "closed" if closed else "open"
-
-    return market
-
-
 def _checks(bus: RedisBus, settings: Settings) -> dict[str, checks.Check]:
     return {
         "redis": checks.remembered(bus.ping),
@@ -270,16 +286,8 @@ def _providers(settings: Settings) -> dict[Feed, str]:
 
 
 def _limits(settings: Settings) -> dict[str, int]:
-    return {
-        "auth": settings.limit_auth,
-        "market": settings.limit_market,
-        "crypto": settings.limit_crypto,
-        "doviz": settings.limit_doviz,
-        "financials": settings.limit_financials,
-        "portfolio": settings.limit_portfolio,
-        "watchlist": settings.limit_watchlist,
-        "terminal": settings.limit_terminal,
-    }
+    names = [name for name in settings.__struct_fields__ if name.startswith("limit_")]
+    return {name.removeprefix("limit_"): getattr(settings, name) for name in names}
 
 
 def _introduction(parts: Parts, settings: Settings) -> str:

@@ -50,12 +50,13 @@ async def repeatable_read(
 
 
 class _Known:
-    __slots__ = ("_again", "_last", "limited")
+    __slots__ = ("_again", "_last", "limited", "template")
 
-    def __init__(self, again: Again, limited: Limited | None) -> None:
+    def __init__(self, again: Again, limited: Limited | None, template: str) -> None:
         self._again = again
         self._last: Answer | None = None
         self.limited = limited
+        self.template = template
 
     async def answer(self) -> Answer:
         """The last one while it is current, else a new one."""
@@ -90,12 +91,14 @@ class Repeats:
     async def _repeated(self, known: _Known, scope: Any, send: Any) -> bool:
         """Whether the request was answered; if not, it was counted at least."""
         headers: list[Header] = []
+        # As routing would say.
+        scope["path_template"] = known.template
         if known.limited is not None:
             decision = await self._check(known.limited.key(self._identify(scope)), known.limited.limit)
+            scope[LIMITED], scope[DECISION] = known.limited, decision
             if not decision.admitted:
                 await refuse(send, decision)
                 return True
-            scope[DECISION] = decision
             headers = headers_of(decision)
         try:
             answer = await known.answer()
@@ -110,4 +113,4 @@ class Repeats:
             return
         if len(self._known) >= MAX_URLS:
             del self._known[next(iter(self._known))]
-        self._known[url] = _Known(again, scope.get(LIMITED))
+        self._known[url] = _Known(again, scope.get(LIMITED), scope["path_template"])

@@ -22,6 +22,7 @@ from quotecast.feed.frames import FEED_NAMES, Limits
 from quotecast.feed.hub import SLOW_AFTER_SECONDS, Connection, Hub, Sending
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.session import Session, is_ahead
+from quotecast.market.feeds import Feed
 
 #: How long a client is given to take its farewell, and then the close frame.
 FAREWELL_SECONDS: Final = 1.0
@@ -65,6 +66,8 @@ class Streams:
         self._address_of = address_of
         self._streams: set[_Stream] = set()
         self._by_address: Counter[str] = Counter()
+        #: Connections that were closed from here, by feed and code.
+        self.closes: Counter[tuple[Feed, CloseCode]] = Counter()
         self._draining = False
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -83,7 +86,7 @@ class Streams:
         address = self._address_of(scope)
         stream = _Stream(Session(hub.mirror, Limits(), encoding or JSON), send, _running_task())
         if code := self._refusal(address):
-            await stream.close(code)
+            await self._close(hub, stream, code)
             return
         self._streams.add(stream)
         self._by_address[address] += 1
@@ -119,18 +122,24 @@ class Streams:
         session = stream.connection.session
         try:
             await _catch_up(hub.mirror, query)
-            await stream.answer(session.open(query, self._heartbeat_ms))
+            greeting = session.open(query, self._heartbeat_ms)
+            await stream.answer(greeting)
+            hub.count(greeting)
             hub.join(stream.connection)
             await _obey(hub, stream, receive)
         except _Ended as end:
             if end.code:
-                await stream.close(end.code)
+                await self._close(hub, stream, end.code)
         except asyncio.CancelledError:
             if stream.code is None:
                 raise
             # Expelled: a pending receive is gone now, which granian needs before it sends a close.
             stream.task.uncancel()
-            await stream.close(stream.code)
+            await self._close(hub, stream, stream.code)
+
+    async def _close(self, hub: Hub, stream: "_Stream", code: CloseCode) -> None:
+        self.closes[hub.mirror.feed, code] += 1
+        await stream.close(code)
 
 
 class _Stream:
@@ -221,6 +230,7 @@ async def _obey(hub: Hub, stream: _Stream, receive: Any) -> None:
         frames = session.receive(message, time.time())
         hub.move(stream.connection)
         await stream.answer(frames)
+        hub.count(frames)
         if session.close_code:
             raise _Ended(session.close_code)
 
@@ -239,8 +249,10 @@ async def _catch_up(mirror: Mirror, query: Query) -> None:
     steps = range(int(CATCH_UP_SECONDS / CATCH_UP_STEP_SECONDS))
     for _ in itertools.takewhile(lambda _: _is_behind(mirror, query), steps):
         await asyncio.sleep(CATCH_UP_STEP_SECONDS)
-    if not mirror.loaded and names_of(query.symbols) not in ([], "all"):
-        # Nothing is known yet: refusing the names would be for good, coming back is not.
+    asked = query.since is not None or names_of(query.symbols) not in ([], "all")
+    if not mirror.loaded and asked:
+        # Nothing is known yet: refusing the names, or what the client holds, would be for good; coming
+        # back is not.
         raise _Ended(CloseCode.NO_DATA)
 
 

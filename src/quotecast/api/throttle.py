@@ -37,6 +37,7 @@ class Limited(Struct, frozen=True):
 
     path: str
     limit: int
+    group: str
 
     def key(self, identity: str) -> str:
         """The key of its window."""
@@ -66,9 +67,9 @@ def throttle(
             decision = scope.get(DECISION)
             if decision is None:
                 path = canonical_path(group, scope["path_template"], scope["path_params"])
-                limited = scope[LIMITED] = Limited(path, limits[group])
+                limited = scope[LIMITED] = Limited(path, limits[group], group)
                 identity = by_address(scope) if options.get(BY_ADDRESS) else identify(scope)
-                decision = await check(limited.key(identity), limited.limit)
+                decision = scope[DECISION] = await check(limited.key(identity), limited.limit)
             if decision.admitted:
                 await app(scope, receive, _with_headers(send, headers_of(decision)))
             else:

@@ -9,10 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequenc
 from importlib import resources
 from typing import Any, Final, TypeVar
 
-from redis.asyncio import Redis
 from redis.asyncio.client import PubSub
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
 from redis.commands.core import AsyncScript
 from redis.exceptions import RedisError
 
@@ -20,21 +17,13 @@ from quotecast.bus import wire
 from quotecast.bus.base import Batch, Beat, Document, DocumentChanged, Message, Snapshot, Stored
 from quotecast.errors import BusError
 from quotecast.market.feeds import Feed
+from quotecast.redis_client import connect
 
 #: No call waits longer for Redis; a script that may have run is not repeated.
 DEADLINE_SECONDS: Final = 2.0
 SILENCE_SECONDS: Final = 1.0
 
 T = TypeVar("T")
-
-
-def connect(url: str) -> Redis:
-    """A client that gives up after one try: the callers know when to repeat.
-
-    Deadlines are ours. With a time-out of its own the client sends through `asyncio.wait_for`, which
-    before Python 3.12 forgets a cancellation that meets the end of what it waits for.
-    """
-    return Redis.from_url(url, retry=Retry(NoBackoff(), 0), socket_timeout=None, socket_connect_timeout=None)
 
 
 class RedisBus:
@@ -139,6 +128,8 @@ class RedisBus:
     @contextlib.asynccontextmanager
     async def listen(self, feeds: Sequence[Feed]) -> AsyncIterator[AsyncIterator[Message | None]]:
         """See Reader."""
+        # A cluster tells of its nodes only when it is asked.
+        await _deadline(self._redis.initialize())
         async with self._redis.pubsub() as pubsub:
             await _deadline(self._subscribe(pubsub, feeds))
             yield _messages(pubsub)
@@ -187,7 +178,8 @@ async def _deadline(call: Awaitable[T]) -> T:
 def _told_as_bus_error() -> Iterator[None]:
     try:
         yield
-    except (RedisError, OSError, TimeoutError) as error:
+    # RuntimeError is what uvloop says of writing to a connection that the server has reset.
+    except (RedisError, OSError, TimeoutError, RuntimeError) as error:
         raise BusError(f"Redis: {str(error) or type(error).__name__}") from error
 
 

@@ -36,7 +36,9 @@ class Statistics:
     reads: int = 0
     #: Reads answered from this worker's memory.
     remembered: int = 0
-    #: Reads answered with what is past its time.
+    #: Reads answered with what was fresh, what was fetched just now, and what is past its time.
+    hits: int = 0
+    misses: int = 0
     stale: int = 0
     #: Upstream calls, failed ones included.
     fetches: int = 0
@@ -109,6 +111,8 @@ class RedisCache:
         else:
             known = await self._flown(key, policy, fetch)
         cached = known.answer(policy, self._clock())
+        self._statistics.hits += cached.status == "HIT"
+        self._statistics.misses += cached.status == "MISS"
         self._statistics.stale += cached.status == "STALE"
         return cached
 

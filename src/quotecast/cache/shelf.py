@@ -17,6 +17,7 @@ from quotecast.cache.base import Policy
 from quotecast.cache.breaker import Away, Breaker
 from quotecast.cache.known import Entry, Failure, Known, decode, encode, newest
 from quotecast.cache.recent import Recent
+from quotecast.redis_client import connect, is_cluster
 
 MAX_KEY_LENGTH: Final = 96
 MAX_CONNECTIONS: Final = 16
@@ -39,15 +40,7 @@ class Shelf:
 
     def __init__(self, url: str, prefix: str, *, budget: float, pause: float, memory_bytes: int) -> None:
         # The budget bounds waiting for a connection, connecting, writing and reading together.
-        pool = BlockingConnectionPool.from_url(
-            url,
-            max_connections=MAX_CONNECTIONS,
-            timeout=None,
-            retry=Retry(NoBackoff(), 0),
-            socket_timeout=None,
-            socket_connect_timeout=None,
-        )
-        self._client = Redis.from_pool(pool)
+        self._client = connect(url) if is_cluster(url) else Redis.from_pool(_pool(url))
         self._prefix = prefix
         self._claim = self._script("claim")
         self._settle = self._script("settle")
@@ -133,6 +126,17 @@ class Shelf:
     def _script(self, name: str) -> AsyncScript:
         text = resources.files("quotecast.cache").joinpath(f"{name}.lua").read_text("utf-8")
         return self._client.register_script(text)
+
+
+def _pool(url: str) -> BlockingConnectionPool:
+    return BlockingConnectionPool.from_url(
+        url,
+        max_connections=MAX_CONNECTIONS,
+        timeout=None,
+        retry=Retry(NoBackoff(), 0),
+        socket_timeout=None,
+        socket_connect_timeout=None,
+    )
 
 
 def _lasting(stored: Entry | Failure | None, seconds: float) -> tuple[bytes, int]:

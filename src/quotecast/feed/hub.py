@@ -5,7 +5,7 @@ merged into what it is sent later, because it is owed the newest form of whateve
 cursor. One that accepts nothing for ten seconds is expelled.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, Protocol
 
 from quotecast.errors import CloseCode
@@ -13,6 +13,7 @@ from quotecast.feed.commands import INTERVALS
 from quotecast.feed.encoding import Frame
 from quotecast.feed.mirror import FeedState, Mirror
 from quotecast.feed.session import Session, Wanted
+from quotecast.histograms import Histogram
 from quotecast.market.codec import iso_utc
 
 SLOW_AFTER_SECONDS: Final = 10.0
@@ -86,8 +87,11 @@ class Hub:
         self._connections: dict[Connection, int] = {}
         self._tiers: dict[int, dict[Connection, None]] = {interval: {} for interval in INTERVALS}
         self._frames_sent = 0
+        self._length_sent = 0
         self._passed_over = 0
         self._expelled = 0
+        #: Seconds from the publication of the newest batch to the tick that sends it.
+        self.ages = Histogram()
 
     def __len__(self) -> int:
         """The number of open connections."""
@@ -114,7 +118,8 @@ class Hub:
         """Brings every connection of one interval to the present."""
         mark = self.mirror.mark
         now = self._clock()
-        shared: dict[tuple[str, Wanted, int], tuple[Session, Frame | None]] = {}
+        frames = length = 0
+        shared: dict[tuple[str, Wanted, int], tuple[Session, Frame | None, int]] = {}
         for connection in self._tiers[interval]:
             session = connection.session
             if session.mark is mark:
@@ -124,14 +129,25 @@ class Hub:
                 continue
             owing = (session.encoding.subprotocol, session.wanted, session.mark.revision)
             if owing in shared:
-                first, frame = shared[owing]
+                first, frame, size = shared[owing]
                 session.follow(first)
             else:
                 frame = session.owed()
-                shared[owing] = session, frame
+                size = len(frame) if frame else 0
+                shared[owing] = session, frame, size
             if frame is not None:
                 connection.start(frame, now)
-                self._frames_sent += 1
+                frames += 1
+                length += size
+        if frames:
+            self._count(frames, length)
+            if self.mirror.published_at:
+                self.ages.observe(max(0.0, self._wall_clock() - self.mirror.published_at))
+
+    def count(self, frames: Iterable[Frame]) -> None:
+        """Counts what was sent to a connection beside the hub."""
+        for frame in frames:
+            self._count(1, len(frame))
 
     def sweep(self) -> None:
         """Sends the heartbeats that are due and expels who accepts nothing; call it twice a second."""
@@ -144,16 +160,23 @@ class Hub:
             elif now >= connection.heartbeat_at or connection.told != state:
                 connection.heartbeat_at = now + self._heartbeat_seconds
                 connection.told = state
-                connection.start(connection.session.heartbeat(timestamp, state, market), now)
+                frame = connection.session.heartbeat(timestamp, state, market)
+                connection.start(frame, now)
+                self._count(1, len(frame))
 
     def statistics(self) -> dict[str, int]:
         """Counts since the start, and the connections open now."""
         return {
             "connections": len(self._connections),
             "frames_sent": self._frames_sent,
+            "length_sent": self._length_sent,
             "passed_over": self._passed_over,
             "expelled": self._expelled,
         }
+
+    def _count(self, frames: int, length: int) -> None:
+        self._frames_sent += frames
+        self._length_sent += length
 
     def _enter(self, connection: Connection) -> None:
         interval = connection.session.interval

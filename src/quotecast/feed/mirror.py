@@ -90,6 +90,8 @@ class Mirror:
         self.mark = Mark(0, "", 0)
         #: When the bus last said anything of this feed, by the worker's monotonic clock.
         self.heard_at = float("-inf")
+        #: When the newest batch was published, in Unix time; 0 while the state is one that was loaded.
+        self.published_at = 0.0
         self._entries: OrderedDict[str, Entry] = OrderedDict()
         self._spellings: dict[str, str] = {}
         self._tombstones = 0
@@ -212,6 +214,7 @@ class Mirror:
             revision += 1
             self._put(key, None, revision, batch.seq, full=True)
         self.mark = Mark(revision, batch.epoch, batch.seq)
+        self.published_at = batch.sent_at
         return True
 
     def load(self, snapshot: Snapshot) -> None:
@@ -226,6 +229,7 @@ class Mirror:
         for key, stored in sorted(snapshot.entries.items(), key=lambda item: item[1].seq):
             revision += self._take(key, stored, revision + 1)
         self.mark = Mark(revision, snapshot.epoch, snapshot.seq)
+        self.published_at = 0.0
 
     def _forget(self, key: str, revision: int) -> int:
         """Leaves a tombstone for a symbol the new state does not know; the number of changes made."""

@@ -17,6 +17,7 @@ from quotecast.bus.base import Batch, Beat, DocumentChanged, Message, Reader
 from quotecast.errors import BusError
 from quotecast.feed.documents import Copy
 from quotecast.feed.mirror import STALE_AFTER_SECONDS, Mirror
+from quotecast.histograms import Histogram
 from quotecast.market.feeds import Feed
 
 RETRY_SECONDS: Final = (0.1, 0.2, 0.4, 0.8)
@@ -26,7 +27,7 @@ log = structlog.get_logger()
 
 
 class Relay:
-    """Keeps `mirrors` and `documents` as the bus is; `clock` is monotonic."""
+    """Keeps `mirrors` and `documents` as the bus is; `clock` is monotonic, `wall_clock` Unix time."""
 
     def __init__(
         self,
@@ -35,17 +36,23 @@ class Relay:
         documents: Iterable[Copy[Any]] = (),
         *,
         clock: Callable[[], float] = time.monotonic,
+        wall_clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._reader = reader
         self._mirrors = mirrors
         self._documents = {(each.feed, each.name): each for each in documents}
         self._clock = clock
+        self._wall_clock = wall_clock
         self._sleep = sleep
+        #: Whether the bus has ever told what it knows, be it nothing.
+        self.has_asked = False
         self._check_at = 0.0
         self._loaded_at: dict[Feed, float] = {}
         self._failures = 0
         self._counts = {"batches": 0, "reloads": 0, "reconnects": 0}
+        #: Seconds from a batch's publication to its arrival.
+        self.lags = {feed: Histogram() for feed in mirrors}
 
     async def run(self) -> None:
         """Follows the bus for ever."""
@@ -68,6 +75,7 @@ class Relay:
         async with self._reader.listen(list(self._mirrors)) as messages:
             for feed in self._mirrors:
                 await self._load(feed)
+            self.has_asked = True
             self._check_at = self._clock() + STALE_AFTER_SECONDS
             async for message in messages:
                 if message is not None:
@@ -82,6 +90,7 @@ class Relay:
         match message:
             case Batch():
                 self._counts["batches"] += 1
+                self.lags[message.feed].observe(max(0.0, self._wall_clock() - message.sent_at))
                 if not mirror.apply(message):
                     await self._load(message.feed)
             case Beat():

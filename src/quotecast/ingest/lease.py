@@ -12,6 +12,8 @@ from quotecast.market.feeds import Feed
 
 LEASE_MILLISECONDS: Final = 3000
 RENEW_SECONDS: Final = 1.0
+#: Between two tries to take over: a part of the time in which clients hear nothing new.
+STANDBY_SECONDS: Final = 0.25
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -29,7 +31,7 @@ async def acquire(bus: Writer, feed: Feed, owner: str, sleep: Sleep = asyncio.sl
         if not waiting:
             log.info("another ingest leads; standing by", feed=feed)
             waiting = True
-        await sleep(RENEW_SECONDS)
+        await sleep(STANDBY_SECONDS)
     log.info("leading", feed=feed)
 
 

@@ -4,19 +4,22 @@ import asyncio
 import contextlib
 import os
 import secrets
+from collections.abc import Mapping
 from functools import partial
 
 import uvloop
 
-from quotecast import parent
+from quotecast import metrics, parent
 from quotecast.bus.base import Writer
 from quotecast.bus.redis import RedisBus
 from quotecast.errors import BusError, SettingsError
 from quotecast.ingest import lease, sources
 from quotecast.ingest.documents import Source, publishing
-from quotecast.ingest.publish import Leader
+from quotecast.ingest.metrics import families
+from quotecast.ingest.publish import Leader, Statistics
 from quotecast.limits.budget import budget
 from quotecast.limits.window import Window
+from quotecast.market.feeds import Feed
 from quotecast.providers.base import QuoteProvider
 from quotecast.settings import Settings
 from quotecast.telemetry import configure_logs
@@ -34,17 +37,28 @@ def run(settings: Settings) -> int:
 
 async def _serve(settings: Settings) -> None:
     async with Window(settings.redis_url, prefix=f"{settings.redis_prefix}:budgets") as budgets:
-        await _lead_all(settings, partial(budget, budgets.check))
+        left: dict[str, int] = {}
+        statistics = {feed: Statistics() for feed in Feed}
+        async with metrics.exposed(
+            settings.metrics_host, settings.metrics_port, partial(families, statistics, left)
+        ) as scraped:
+            await _lead_all(settings, partial(budget, budgets.check, left=left), statistics, scraped)
 
 
-async def _lead_all(settings: Settings, budgets: sources.Budgets) -> None:
+async def _lead_all(
+    settings: Settings, budgets: sources.Budgets, statistics: Mapping[Feed, Statistics], scraped: str
+) -> None:
     bus = RedisBus(settings.redis_url, settings.redis_prefix)
     owner = f"{os.getpid()}-{secrets.token_hex(8)}"
     providers = sources.chosen(settings, budgets)
     documents = sources.documents(settings, budgets)
-    tasks = [asyncio.create_task(_lead(provider, documents, bus, owner)) for provider in providers]
-    parent.announce(_introduction(providers))
+    tasks = [
+        asyncio.create_task(_lead(provider, documents, bus, owner, statistics[provider.feed]))
+        for provider in providers
+    ]
+    parent.announce(_introduction(providers) + scraped)
     stop = asyncio.create_task(parent.told_to_stop())
+    tasks.append(asyncio.create_task(parent.beat()))
     try:
         ended, _ = await asyncio.wait([stop, *tasks], return_when=asyncio.FIRST_COMPLETED)
         for task in ended:
@@ -60,14 +74,20 @@ async def _lead_all(settings: Settings, budgets: sources.Budgets) -> None:
         await bus.close()
 
 
-async def _lead(provider: QuoteProvider, documents: list[Source], bus: Writer, owner: str) -> None:
+async def _lead(
+    provider: QuoteProvider,
+    documents: list[Source],
+    bus: Writer,
+    owner: str,
+    statistics: Statistics | None = None,
+) -> None:
     """Leads the feed, and keeps its documents, whenever no other ingest does."""
     own = [each for each in documents if each.feed is provider.feed]
     while True:
         await lease.acquire(bus, provider.feed, owner)
         async with publishing(own, bus, owner):
             # In a task of its own: a TaskGroup that is failing forgets a cancellation before Python 3.13.
-            await asyncio.create_task(Leader(provider, bus, owner).run())
+            await asyncio.create_task(Leader(provider, bus, owner, statistics=statistics).run())
             _heed_cancellation()
 
 

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 import structlog
@@ -26,11 +27,32 @@ RETRY_SECONDS: Final = 0.2
 log = structlog.get_logger()
 
 
+@dataclass(slots=True)
+class Statistics:
+    """One feed's, counted since the process began, whoever led it in between."""
+
+    leading: bool = False
+    batches: int = 0
+    #: Changes in those batches, removals included.
+    changes: int = 0
+    epochs: int = 0
+    #: Batches and beats that the bus did not take.
+    failures: int = 0
+    seq: int = 0
+    #: When the upstream last said anything, in Unix time.
+    told_at: float = 0.0
+
+
 class Leader:
     """One feed's leader; `clock` is Unix time."""
 
     def __init__(
-        self, provider: QuoteProvider, bus: Writer, owner: str, clock: Callable[[], float] = time.time
+        self,
+        provider: QuoteProvider,
+        bus: Writer,
+        owner: str,
+        clock: Callable[[], float] = time.time,
+        statistics: Statistics | None = None,
     ) -> None:
         self._provider = provider
         self._feed: Feed = provider.feed
@@ -40,18 +62,22 @@ class Leader:
         self._ledger = Ledger(self._feed)
         self._wake = asyncio.Event()
         self._told_at = clock()
+        self._statistics = statistics or Statistics()
         self._last_update: str | None = None
 
     async def run(self) -> None:
         """Leads until the lease is lost."""
-        await self._inherit()
+        self._statistics.leading = True
         try:
+            await self._inherit()
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(lease.keep(self._bus, self._feed, self._owner))
                 tasks.create_task(pump(self._provider, self._take))
                 tasks.create_task(self._write())
         except* LeaseLostError:
             log.warning("lost the lease", feed=self._feed)
+        finally:
+            self._statistics.leading = False
 
     async def _inherit(self) -> None:
         """Starts from the last leader's state, unless another provider made it: feeds are never mixed."""
@@ -68,7 +94,7 @@ class Leader:
             self._wake.set()
 
     def _take(self, update: Update) -> None:
-        self._told_at = self._clock()
+        self._told_at = self._statistics.told_at = self._clock()
         self._ledger.take(update)
         if self._ledger.waiting:
             self._last_update = iso_utc(self._told_at)
@@ -89,6 +115,7 @@ class Leader:
                     beat_at = loop.time() + BEAT_SECONDS
                     await self._beat()
             except BusError as error:
+                self._statistics.failures += 1
                 log.warning("not published", feed=self._feed, error=str(error))
                 # Whether it arrived is unknown: a new epoch, with all there is, settles it.
                 self._ledger.epoch = ""
@@ -100,6 +127,9 @@ class Leader:
         if self._ledger.epoch and self._ledger.waiting:
             batch, entries = self._ledger.next_batch(self._clock())
             if await self._bus.publish(batch, entries):
+                self._statistics.batches += 1
+                self._statistics.changes += len(batch.changes) + len(batch.removed)
+                self._statistics.seq = batch.seq
                 return
             log.warning("the bus stands elsewhere", feed=self._feed, epoch=batch.epoch, seq=batch.seq)
             self._ledger.epoch = ""
@@ -113,6 +143,8 @@ class Leader:
         while not await self._bus.begin(self._owner, snapshot):
             if not await self._bus.hold(self._feed, self._owner, lease.LEASE_MILLISECONDS):
                 raise LeaseLostError
+        self._statistics.epochs += 1
+        self._statistics.seq = snapshot.seq
 
     async def _beat(self) -> None:
         if not self._ledger.epoch:

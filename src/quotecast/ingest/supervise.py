@@ -9,6 +9,7 @@ from typing import Final
 import structlog
 
 from quotecast.errors import UpstreamError
+from quotecast.providers import outcomes
 from quotecast.providers.base import QuoteProvider, Update
 
 FIRST_DELAY_SECONDS: Final = 0.5
@@ -35,7 +36,7 @@ async def pump(
     """Passes on what the upstream sends, for ever."""
     waits = delays(chance)
     while True:
-        asked = 0.0
+        asked, outcome = 0.0, "ended"
         try:
             async with aclosing(provider.updates()) as updates:
                 async for update in updates:
@@ -43,9 +44,11 @@ async def pump(
                     waits = delays(chance)
             log.warning("upstream ended the connection", feed=provider.feed, provider=provider.name)
         except UpstreamError as error:
-            asked = error.retry_after or 0.0
+            asked, outcome = error.retry_after or 0.0, "failed"
             log.warning("upstream failed", feed=provider.feed, provider=provider.name, error=str(error))
         except Exception:
             # A bug in one adapter must not take the other feeds down with it.
+            outcome = "broken"
             log.exception("provider failed", feed=provider.feed, provider=provider.name)
+        outcomes.connections[provider.feed, provider.name, outcome] += 1
         await sleep(max(next(waits), asked))

@@ -12,3 +12,5 @@ class Decision(Struct, frozen=True, gc=False):
     remaining: int
     #: Whole seconds, rounded up, until the oldest counted request leaves the window.
     reset: int
+    #: Refused by a worker that knew it, without asking.
+    remembered: bool = False

@@ -10,18 +10,16 @@ from dataclasses import dataclass, replace
 from importlib import resources
 from typing import Final, NamedTuple, Self
 
-import redis.asyncio
 import structlog
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
 
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow, whole_seconds
 from quotecast.limits.refusals import Refusals
+from quotecast.redis_client import connect, is_cluster
 
 #: A script call blocks Redis for some 10 µs per check, so a call has a bound.
 MAX_BATCH: Final = 256
-#: Hash tags, so that a Redis Cluster can spread the keys; there a batch would be split by tag.
+#: Hash tags, so that a Redis Cluster can spread the keys; there a batch is split by tag.
 SHARDS: Final = 16
 MAX_KEY_LENGTH: Final = 96
 
@@ -48,6 +46,8 @@ class Statistics:
     openings: int = 0
     #: Checks answered from a remembered refusal.
     remembered: int = 0
+    #: Whether Redis is given up at this moment.
+    alone: bool = False
 
 
 log = structlog.get_logger()
@@ -86,9 +86,8 @@ class Window:
     ) -> None:
         # The budget bounds connecting, writing and reading together; the client's own time-outs
         # would cost a third of a call, and a retry could count a request twice.
-        self._client = redis.asyncio.Redis.from_url(
-            url, retry=Retry(NoBackoff(), 0), socket_timeout=None, socket_connect_timeout=None
-        )
+        self._client = connect(url)
+        self._clustered = is_cluster(url)
         self._source = resources.files("quotecast.limits").joinpath("window.lua").read_text("utf-8")
         self._script = self._client.register_script(self._source)
         self._shards = [f"{{{prefix}:limits:{shard:02}}}".encode() for shard in range(SHARDS)]
@@ -119,14 +118,16 @@ class Window:
 
     def statistics(self) -> Statistics:
         """A copy of the counters."""
-        return replace(self._statistics)
+        return replace(self._statistics, alone=self._recovering is not None)
 
     async def check(self, key: str, limit: int) -> Decision:
         """Counts the request if it is admitted; a refused one uses no slot. Never raises."""
         self._statistics.checks += 1
         if left := self._refusals.left(key):
             self._statistics.remembered += 1
-            return Decision(admitted=False, limit=limit, remaining=0, reset=whole_seconds(left))
+            return Decision(
+                admitted=False, limit=limit, remaining=0, reset=whole_seconds(left), remembered=True
+            )
         if self._recovering:
             return self._decide_alone(key, limit)
         loop = asyncio.get_running_loop()
@@ -174,6 +175,18 @@ class Window:
                 spent.cancel()
 
     async def _ask(self, batch: Sequence[_Check]) -> list[_Answer]:
+        """One script call, or in a cluster one for each hash tag."""
+        if not self._clustered:
+            return await self._call(batch)
+        tags = [self._name(check.key).partition(b"}")[0] for check in batch]
+        parts: dict[bytes, list[_Check]] = {tag: [] for tag in tags}
+        for tag, check in zip(tags, batch, strict=True):
+            parts[tag].append(check)
+        told = await asyncio.gather(*map(self._call, parts.values()))
+        answers = dict(zip(parts, map(iter, told), strict=True))
+        return [next(answers[tag]) for tag in tags]
+
+    async def _call(self, batch: Sequence[_Check]) -> list[_Answer]:
         """One script call; when Redis lost the script, it is loaded and called again, having not run."""
         keys = [self._name(check.key) for check in batch]
         limits = ",".join(str(check.limit) for check in batch)

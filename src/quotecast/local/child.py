@@ -36,6 +36,8 @@ class Part(Struct, frozen=True, kw_only=True):
     stop_seconds: float = 2.0
     #: Seconds from its start within which it must serve.
     ready_seconds: float = 60.0
+    #: Twice as long without a beat (`quotecast.parent`), and it hangs; with a probe it is not expected to.
+    silence_seconds: float = 5.0
 
 
 class Child:
@@ -87,6 +89,19 @@ class Child:
             saying.cancel()
             ending.cancel()
 
+    async def ended_or_killed(self) -> None:
+        """Returns once it has ended. One that hangs is killed: it would keep its share of the port."""
+        ending = asyncio.create_task(self._process.wait())
+        hanging = asyncio.create_task(self._hung())
+        try:
+            await asyncio.wait({ending, hanging}, return_when=asyncio.FIRST_COMPLETED)
+            if not ending.done():
+                terminal.pass_on(self._part.name, "hangs; it is killed")
+                self._process.kill()
+        finally:
+            ending.cancel()
+            hanging.cancel()
+
     async def ended(self) -> str:
         """How it ended, once it has: the exit code or the signal's name."""
         code = await self._process.wait()
@@ -112,6 +127,21 @@ class Child:
             await self._process.wait()
             return None
         return line.decode(errors="replace").strip()
+
+    async def _hung(self) -> None:
+        silences = 0
+        # One alone may be ours: if we were stopped for a while, the beats of that time are read next.
+        while silences < 2:
+            try:
+                async with asyncio.timeout(None if self._part.probe else self._part.silence_seconds):
+                    beats = await self._link[0].read(4096)
+            except TimeoutError:
+                silences += 1
+            else:
+                silences = 0
+                if not beats:
+                    # The link's end is the process's own, which `ended` tells.
+                    await asyncio.Event().wait()
 
     async def _pass_on_output(self) -> None:
         async for line in _lines(self._output[0]):

@@ -92,7 +92,7 @@ async def _keep(part: Part, serving: asyncio.Event, sleep: Sleep, clock: Clock) 
             if line is not None:
                 terminal.say(f"{part.name:<9} pid {child.pid:<7} {line}")
                 serving.set()
-                await child.ended()
+                await child.ended_or_killed()
         finally:
             await child.stop()
         how = await child.ended()

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from quotecast import metrics
 from quotecast.local import children, folder, locks, ports, servers, signing, terminal
 from quotecast.local import live as live_providers
 from quotecast.local.child import Part
@@ -74,15 +75,22 @@ async def _serve(settings: Settings) -> None:
 
 async def _run_commands(settings: Settings, own: Callable[..., Part], secret: str) -> None:
     await children.complete(own("migrate", "migrate"))
-    ingest = own("ingest", "ingest", stop_seconds=1.5)
+    ingest = own("ingest", "ingest", stop_seconds=1.5, more=_metrics(settings, 0))
     signing_key = {"QUOTECAST_JWT_SECRET": secret}
     apis = [
-        own(f"api {number}", "api", stop_seconds=5.5, more=signing_key)
+        own(f"api {number}", "api", stop_seconds=5.5, more=signing_key | _metrics(settings, number))
         for number in range(1, settings.workers + 1)
     ]
     async with children.running(ingest), children.running(*apis):
         _greet(ports.shown(settings.host), settings.port)
         await asyncio.Event().wait()
+
+
+def _metrics(settings: Settings, number: int) -> dict[str, str]:
+    """Ports in a row from the one that is set; any, if none is."""
+    chosen = "QUOTECAST_METRICS_PORT" in os.environ
+    port = settings.metrics_port + number if settings.metrics_port > 0 else settings.metrics_port
+    return {"QUOTECAST_METRICS_PORT": str(port if chosen else metrics.ANY_PORT)}
 
 
 def _own(
@@ -106,6 +114,7 @@ def _own(
 
 def _greet(host: str, port: int) -> None:
     terminal.say("")
+    terminal.say(f"Terminal        http://{host}:{port}/")
     terminal.say(f"API reference   http://{host}:{port}/api/docs")
     terminal.say(f"Stock quotes    http://{host}:{port}/api/market/quotes?symbols=AAPL,MSFT")
     terminal.say(f"Live feed       ws://{host}:{port}/api/ws/market?symbols=AAPL,MSFT")

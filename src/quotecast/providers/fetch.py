@@ -15,6 +15,7 @@ import msgspec
 import structlog
 
 from quotecast.errors import UpstreamError, UpstreamRefused
+from quotecast.providers import outcomes
 
 JSON_KINDS: Final = ("application/json",)
 MAX_BODY_BYTES: Final = 8 * 1024 * 1024
@@ -98,14 +99,23 @@ async def get_bytes(
     8 MB.
     """
     place = _place(client, path)
+    outcome = "failed"
     try:
         async with asyncio.timeout(deadline_seconds), client.stream("GET", path, params=params) as response:
             await _check(client, response, place, kinds)
-            return await _read(response, place)
+            body = await _read(response, place)
+        outcome = "answered"
+    except UpstreamRefused:
+        outcome = "refused"
+        raise
     except TimeoutError as error:
+        outcome = "late"
         raise UpstreamError(f"{place}: no answer in {deadline_seconds:g} s") from error
     except httpx.HTTPError as error:
         raise UpstreamError(f"{place}: {type(error).__name__}") from error
+    finally:
+        outcomes.calls[client.base_url.host, outcome] += 1
+    return body
 
 
 def retry_seconds(header: str | None) -> float | None:

@@ -1,0 +1,189 @@
+"""What an API worker tells Prometheus, read from its parts when it is asked."""
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+
+from msgspec import Struct
+from prometheus_client import Metric
+
+from quotecast.accounts.database import Database
+from quotecast.api.requests import Requests
+from quotecast.api.stream import Streams
+from quotecast.cache.redis import RedisCache
+from quotecast.feed.hub import Hub
+from quotecast.feed.mirror import Mirror
+from quotecast.feed.relay import Relay
+from quotecast.limits.window import Window
+from quotecast.market.feeds import Feed
+from quotecast.metrics import counter, gauge, histogram
+from quotecast.providers import outcomes
+
+_STATES = ("live", "stale", "down")
+
+
+class Worker(Struct, frozen=True, kw_only=True):
+    """What an API worker consists of, as far as it counts."""
+
+    requests: Requests
+    window: Window
+    hubs: Mapping[Feed, Hub]
+    streams: Streams
+    relay: Relay
+    cache: RedisCache
+    database: Database
+    #: Calls that each upstream's plan had left.
+    budgets: Mapping[str, int]
+    #: The clock that the mirrors' `heard_at` is read from.
+    monotonic: Callable[[], float]
+
+
+def families(worker: Worker) -> Iterator[Metric]:
+    """Everything that is counted."""
+    mirrors = {feed: hub.mirror for feed, hub in worker.hubs.items()}
+    yield from _http(worker.requests)
+    yield from _limits(worker.window)
+    yield from _fan_out(worker.hubs, worker.streams)
+    yield from _feeds(mirrors, worker.monotonic())
+    yield from _bus(worker.relay)
+    yield from _cache(worker.cache)
+    yield from _database(worker.database)
+    yield from outcomes.families(worker.budgets)
+
+
+def _http(requests: Requests) -> Iterator[Metric]:
+    yield histogram(
+        "http_request_duration_seconds",
+        "Time from a request's head to the end of its answer; status 499: the client went away before.",
+        requests.latencies(),
+        ["method", "route", "status"],
+    )
+    yield counter(
+        "limit_decisions",
+        "Requests that a limit was asked about; `remembered`: refused without asking Redis again.",
+        requests.decisions(),
+        ["group", "outcome"],
+    )
+
+
+def _limits(window: Window) -> Iterator[Metric]:
+    counts = window.statistics()
+    yield gauge(
+        "limit_fallback", "1 while this worker limits alone, for Redis does not answer.", counts.alone
+    )
+    yield counter("limit_fallback_decisions", "Decisions made alone.", counts.fallbacks)
+    yield counter("limit_calls", "Calls of the limiter's script, failed ones included.", counts.calls)
+    yield counter("limit_failures", "Calls of the limiter's script that failed.", counts.failures)
+
+
+def _fan_out(hubs: Mapping[Feed, Hub], streams: Streams) -> Iterator[Metric]:
+    counts = {feed: hub.statistics() for feed, hub in hubs.items()}
+
+    def by_feed(name: str) -> dict[tuple[str, ...], float]:
+        return {(feed,): each[name] for feed, each in counts.items()}
+
+    yield gauge("feed_sockets", "Open WebSockets.", by_feed("connections"), ["feed"])
+    yield counter("feed_frames", "Frames sent.", by_feed("frames_sent"), ["feed"])
+    yield counter(
+        "feed_bytes",
+        "Length of the frames sent, before framing; a letter of text counts as one byte.",
+        by_feed("length_sent"),
+        ["feed"],
+    )
+    yield counter(
+        "feed_passed_over",
+        "Updates not sent because the client had not taken the last one: merged into a later one.",
+        by_feed("passed_over"),
+        ["feed"],
+    )
+    yield counter(
+        "feed_expelled", "Clients that accepted nothing for too long.", by_feed("expelled"), ["feed"]
+    )
+    yield counter(
+        "feed_closes",
+        "WebSockets closed by this worker, by close code.",
+        {(feed, str(int(code))): count for (feed, code), count in streams.closes.items()},
+        ["feed", "code"],
+    )
+    yield histogram(
+        "feed_send_age_seconds",
+        "Age of the newest batch when a tick sends it: from its publication to the sockets.",
+        {(feed,): hub.ages for feed, hub in hubs.items()},
+        ["feed"],
+    )
+
+
+def _feeds(mirrors: Mapping[Feed, Mirror], now: float) -> Iterator[Metric]:
+    yield gauge(
+        "feed_state",
+        "1 for the state that the feed is in.",
+        {(feed, each): mirror.state(now) == each for feed, mirror in mirrors.items() for each in _STATES},
+        ["feed", "state"],
+    )
+    yield gauge(
+        "feed_silence_seconds",
+        "Time since the bus last said anything of the feed.",
+        {(feed,): now - mirror.heard_at for feed, mirror in mirrors.items()},
+        ["feed"],
+    )
+    yield gauge(
+        "feed_last_update_timestamp_seconds",
+        "When the feed last changed, in Unix time.",
+        {(feed,): told for feed, mirror in mirrors.items() if (told := _last_update(mirror)) is not None},
+        ["feed"],
+    )
+    yield gauge("feed_symbols", "Symbols that have a quote.", _each(mirrors, len), ["feed"])
+    yield gauge(
+        "feed_seq",
+        "Where the mirror stands in its epoch.",
+        _each(mirrors, lambda one: one.mark.seq),
+        ["feed"],
+    )
+    yield gauge(
+        "feed_epoch_info",
+        "Always 1; the epoch that the mirror is in is the label.",
+        {(feed, mirror.mark.epoch): 1 for feed, mirror in mirrors.items() if mirror.loaded},
+        ["feed", "epoch"],
+    )
+
+
+def _each(mirrors: Mapping[Feed, Mirror], value: Callable[[Mirror], float]) -> dict[tuple[str, ...], float]:
+    return {(feed,): value(mirror) for feed, mirror in mirrors.items()}
+
+
+def _last_update(mirror: Mirror) -> float | None:
+    told = mirror.info.last_update if mirror.info else None
+    return datetime.fromisoformat(told).timestamp() if told else None
+
+
+def _bus(relay: Relay) -> Iterator[Metric]:
+    counts = relay.statistics()
+    yield counter("bus_batches", "Batches read.", counts["batches"])
+    yield counter("bus_reloads", "Times that a feed was loaded as a whole.", counts["reloads"])
+    yield counter("bus_reconnects", "Times that the subscription was lost.", counts["reconnects"])
+    yield histogram(
+        "bus_lag_seconds",
+        "Time from a batch's publication to its arrival here, by the clocks of two machines.",
+        {(feed,): lag for feed, lag in relay.lags.items()},
+        ["feed"],
+    )
+
+
+def _cache(cache: RedisCache) -> Iterator[Metric]:
+    counts = cache.statistics()
+    yield counter(
+        "cache_reads",
+        "Reads of upstreams' answers that were answered: fresh, fetched just now, or past their time.",
+        {("hit",): counts.hits, ("miss",): counts.misses, ("stale",): counts.stale},
+        ["result"],
+    )
+    yield counter("cache_fetches", "Upstream calls, failed ones included.", counts.fetches)
+    yield counter("cache_fetch_failures", "Upstream calls that failed.", counts.failures)
+    yield counter("cache_absences", "Times that this worker did without Redis.", counts.absences)
+
+
+def _database(database: Database) -> Iterator[Metric]:
+    counts = database.statistics()
+    states = {("idle",): counts["idle"], ("used",): counts["connections"] - counts["idle"]}
+    yield gauge("database_connections", "Connections to PostgreSQL.", states, ["state"])
+    yield gauge("database_connections_limit", "As many as there may be.", counts["limit"])
+    yield gauge("database_transactions", "Under way, or waiting for a connection.", counts["transactions"])

@@ -1,0 +1,31 @@
+"""What an ingest tells Prometheus, read from its parts when it is asked."""
+
+from collections.abc import Iterator, Mapping
+
+from prometheus_client import Metric
+
+from quotecast.ingest.publish import Statistics
+from quotecast.market.feeds import Feed
+from quotecast.metrics import counter, gauge
+from quotecast.providers import outcomes
+
+_GAUGES = (
+    ("lease_held", "1 while this ingest leads the feed.", "leading"),
+    ("seq", "Where the feed stands in its epoch, as last published from here.", "seq"),
+    ("upstream_told_timestamp_seconds", "When the upstream last said anything, in Unix time.", "told_at"),
+)
+_COUNTERS = (
+    ("batches", "Batches published.", "batches"),
+    ("changes", "Changes in the published batches.", "changes"),
+    ("epochs", "Epochs begun.", "epochs"),
+    ("failures", "Batches and beats that the bus did not take.", "failures"),
+)
+
+
+def families(statistics: Mapping[Feed, Statistics], budgets: Mapping[str, int]) -> Iterator[Metric]:
+    """Everything that is counted."""
+    for kind, described in ((gauge, _GAUGES), (counter, _COUNTERS)):
+        for name, meaning, field in described:
+            values = {(feed,): getattr(each, field) for feed, each in statistics.items()}
+            yield kind(f"ingest_{name}", meaning, values, ["feed"])
+    yield from outcomes.families(budgets)

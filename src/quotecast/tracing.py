@@ -1,0 +1,50 @@
+"""Traces, for whoever asks for them by OpenTelemetry's own variables.
+
+Without those nothing is imported or paid. What makes traces is an extra of the distribution, `otel`.
+"""
+
+import contextlib
+import importlib
+import os
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any, Final
+
+from quotecast.errors import SettingsError
+
+#: Where traces are sent; each of them switches them on.
+ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+
+App = Callable[[Any, Any, Any], Awaitable[None]]
+#: Says of a request that was answered what its span tells beside method and status, by attribute.
+Describe = Callable[[Mapping[str, Any]], Mapping[str, str]]
+#: Puts an application into one that traces its requests.
+Wrap = Callable[[App, Describe], App]
+
+
+def wanted(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether the environment asks for traces."""
+    disabled = environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
+    return not disabled and any(environment.get(name) for name in ENDPOINTS)
+
+
+@contextlib.contextmanager
+def exporting(service: str, environment: Mapping[str, str] = os.environ) -> Iterator[Wrap]:
+    """Traces what is served and what is asked for meanwhile; gives what the application is wrapped in.
+
+    `service` is the process's name unless OTEL_SERVICE_NAME gives another. Raises SettingsError if traces
+    are asked for and the extra is not installed.
+    """
+    if not wanted(environment):
+        yield _untraced
+        return
+    try:
+        spans = importlib.import_module("quotecast.spans")
+    except ImportError as error:
+        name = next(name for name in ENDPOINTS if environment.get(name))
+        raise SettingsError(f"{name}: traces need an extra: pip install 'quotecast[otel]'") from error
+    with spans.exporting(service) as traced:
+        yield traced
+
+
+def _untraced(app: App, _: Describe) -> App:
+    return app

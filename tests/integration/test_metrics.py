@@ -1,0 +1,220 @@
+"""What running processes tell Prometheus, and whether dashboard and alerts ask for what is told."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml  # type: ignore[import-untyped]  # PyYAML ships no types
+
+from scraping import Scrape, scrape, scraped_until
+from servers import running_postgres, running_valkey
+from service import Service
+
+ROOT = Path(__file__).parents[2]
+PROMETHEUS = ROOT / "deploy" / "prometheus"
+SETTINGS = {
+    "QUOTECAST_METRICS_PORT": "-1",
+    "QUOTECAST_LIMIT_DOVIZ": "3",
+    "QUOTECAST_ACCESS_LOG": "1",
+    "QUOTECAST_HEARTBEAT_MS": "200",
+}
+#: Told by Prometheus itself of every target.
+OWN = {"up"}
+
+
+class Measured:
+    """An ingest and a worker, and where each is scraped."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.ingest, self.api = (self._started(command) for command in ("ingest", "api"))
+
+    def _started(self, command: str) -> str:
+        self.service.launch(command)
+        told = self.service._links[-1].recv(1000).decode()
+        found = re.search(r"; metrics on (http://127\.0\.0\.1:\d+/metrics)\n", told)
+        assert found, told
+        return found[1]
+
+    def counted(self, name: str, **labels: str) -> float:
+        return scrape(self.api).value(name, **labels)
+
+
+@pytest.fixture(scope="module")
+def measured() -> Iterator[Measured]:
+    """Shared by tests that look at what their own requests add."""
+    with (
+        running_valkey() as redis,
+        running_postgres() as postgres,
+        Service(redis, {**SETTINGS, "QUOTECAST_DATABASE_URL": postgres.url}) as service,
+    ):
+        yield Measured(service)
+
+
+def test_requests_are_counted_over_the_whole_way(measured: Measured) -> None:
+    """As clients see them, on the short way of repeated reads too."""
+    labels = {"method": "GET", "route": "/api/market/quotes/{symbol}", "status": "200"}
+    name = "quotecast_http_request_duration_seconds_count"
+    before = measured.counted(name, **labels)
+    for _ in range(5):
+        measured.service.get("/api/market/quotes/AAPL?fields=secret")
+    assert measured.counted(name, **labels) - before == 5
+    assert measured.counted("quotecast_http_request_duration_seconds_sum", **labels) > 0
+
+
+def test_decisions_of_limits_are_counted(measured: Measured) -> None:
+    """A refusal is Redis's the first time, and the worker's own from then on."""
+    for _ in range(6):
+        measured.service.get("/api/doviz/symbols")
+    decisions = scrape(measured.api)
+    assert [
+        decisions.value("quotecast_limit_decisions_total", group="doviz", outcome=outcome)
+        for outcome in ("admitted", "refused", "remembered")
+    ] == [3, 1, 2]
+    assert decisions.value("quotecast_limit_fallback") == 0
+    assert decisions.value("quotecast_limit_calls_total") > 0
+
+
+def test_a_feed_is_measured_to_its_sockets(measured: Measured) -> None:
+    """Sockets while they are open, frames and their length, ages on the bus and at the send, the close."""
+    with measured.service.feed("/api/ws/crypto?symbols=all&interval=100") as client:
+        for _ in range(3):
+            client.next_of("update")
+        found = scraped_until(measured.api, lambda one: one.value("quotecast_feed_frames_total") > 5)
+        assert found.value("quotecast_feed_sockets", feed="crypto") == 1
+        for _ in range(11):
+            client.send("{")
+        assert client.closed() == 4400
+    found = scraped_until(measured.api, lambda one: not one.value("quotecast_feed_sockets"))
+    assert found.value("quotecast_feed_closes_total", feed="crypto", code="4400") == 1
+    assert found.value("quotecast_feed_bytes_total", feed="crypto") > 10_000
+    ages, lags = "quotecast_feed_send_age_seconds", "quotecast_bus_lag_seconds"
+    assert found.value(f"{ages}_count", feed="crypto") >= 3
+    assert 0 < found.value(f"{ages}_sum", feed="crypto") < found.value(f"{ages}_count", feed="crypto") * 20
+    assert found.value(f"{lags}_count", feed="crypto") >= 3
+
+
+def test_the_state_of_feeds_is_told(measured: Measured) -> None:
+    """One state of three, the epoch, how far, how many symbols and how long ago."""
+    found = scrape(measured.api)
+    for feed in ("stocks", "crypto", "doviz"):
+        assert found.value("quotecast_feed_state", feed=feed) == 1
+        assert found.value("quotecast_feed_state", feed=feed, state="live") == 1
+        assert found.value("quotecast_feed_symbols", feed=feed) > 50
+        assert found.value("quotecast_feed_seq", feed=feed) > 0
+        assert 0 <= found.value("quotecast_feed_silence_seconds", feed=feed) < 20
+        assert found.value("quotecast_feed_last_update_timestamp_seconds", feed=feed) > 1_700_000_000
+    epochs = {each["feed"]: each["epoch"] for each in found.labels("quotecast_feed_epoch_info")}
+    told = measured.service.get("/api/market/status").json()["feeds"]
+    assert epochs == {feed: state["epoch"] for feed, state in told.items()}
+
+
+def test_the_ingest_tells_that_it_leads(measured: Measured) -> None:
+    """And what it published."""
+    found = scrape(measured.ingest)
+    for feed in ("stocks", "crypto", "doviz"):
+        assert found.value("quotecast_ingest_lease_held", feed=feed) == 1
+        assert found.value("quotecast_ingest_epochs_total", feed=feed) == 1
+        assert found.value("quotecast_ingest_changes_total", feed=feed) > 0
+
+
+def test_cache_and_database_are_measured(measured: Measured) -> None:
+    """A first read is a miss, the second a hit; a connection that was used is kept."""
+    for _ in range(2):
+        measured.service.get("/api/crypto/bars/ETH-USDT?timeframe=1h&limit=3")
+    body = {"name": "Ayşe", "email": "ayse@example.com", "password": "long enough a password"}
+    httpx.post(f"{measured.service.url}/api/auth/login", json=body, timeout=10)
+    found = scrape(measured.api)
+    assert found.value("quotecast_cache_reads_total", result="miss") >= 1
+    assert found.value("quotecast_cache_reads_total", result="hit") >= 1
+    assert found.value("quotecast_cache_fetches_total") >= 1
+    assert found.value("quotecast_database_connections") == 1
+    assert found.value("quotecast_database_connections_limit") == 8
+
+
+def test_the_process_is_measured(measured: Measured) -> None:
+    """CPU and memory under the names that every dashboard knows, and how late the event loop is."""
+    for url in (measured.ingest, measured.api):
+        found = scraped_until(url, lambda one: one.value("quotecast_event_loop_lag_seconds_count") > 0)
+        assert found.value("process_cpu_seconds_total") > 0
+        assert found.value("process_resident_memory_bytes") > 10_000_000
+
+
+def test_metrics_are_not_public(measured: Measured) -> None:
+    """They have a port of their own, on which the API does not answer."""
+    assert measured.service.get("/metrics").status_code == 404
+    assert measured.service.get("/api/metrics").status_code == 404
+    assert httpx.get(measured.api.replace("/metrics", "/api/health"), timeout=5).status_code == 404
+
+
+def asked_for() -> set[str]:
+    """Every metric that the dashboard or an alert names."""
+    dashboard = json.loads((ROOT / "deploy" / "grafana" / "quotecast.json").read_text("utf-8"))
+    queries = [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", [])]
+    rules: list[dict[str, Any]] = [
+        rule
+        for group in yaml.safe_load((PROMETHEUS / "alerts.yaml").read_text("utf-8"))["groups"]
+        for rule in group["rules"]
+    ]
+    queries += [rule["expr"] for rule in rules]
+    variables = [each["definition"] for each in dashboard["templating"]["list"] if "definition" in each]
+    return set(re.findall(r"\b(?:quotecast_\w+|process_\w+|up)\b", " ".join([*queries, *variables])))
+
+
+def test_dashboard_and_alerts_ask_for_what_is_told(measured: Measured) -> None:
+    """No panel stays empty for a name that nobody tells."""
+    told = scrape(measured.api).names() | scrape(measured.ingest).names() | OWN
+    asked = asked_for()
+    assert len(asked) > 30
+    assert asked <= told
+
+
+def test_alerts_say_what_to_do() -> None:
+    """Each has how long, how bad, and what to look at; labels in their texts are Prometheus's own."""
+    [group] = yaml.safe_load((PROMETHEUS / "alerts.yaml").read_text("utf-8"))["groups"]
+    for rule in group["rules"]:
+        assert rule.keys() == {"alert", "expr", "for", "labels", "annotations"}
+        assert rule["labels"]["severity"] in {"warning", "critical"}
+        assert rule["annotations"].keys() == {"summary", "description"}
+        assert rule["expr"].count("(") == rule["expr"].count(")")
+
+
+def test_each_kind_of_process_is_scraped() -> None:
+    """By the names of compose.yaml's services; the alerts lie beside."""
+    config = yaml.safe_load((PROMETHEUS / "prometheus.yaml").read_text("utf-8"))
+    jobs = {each["job_name"]: each["dns_sd_configs"][0]["names"] for each in config["scrape_configs"]}
+    assert jobs == {"quotecast-api": ["api"], "quotecast-ingest": ["ingest"]}
+    assert all((PROMETHEUS / name).is_file() for name in config["rule_files"])
+
+
+def test_panels_do_not_overlap() -> None:
+    """Grafana would move them about."""
+    panels = json.loads((ROOT / "deploy" / "grafana" / "quotecast.json").read_text("utf-8"))["panels"]
+    places = [
+        (place["x"] + dx, place["y"] + dy)
+        for place in (panel["gridPos"] for panel in panels)
+        for dx in range(place["w"])
+        for dy in range(place["h"])
+    ]
+    assert len(places) == len(set(places))
+    assert max(x for x, _ in places) < 24
+    assert len({panel["id"] for panel in panels}) == len(panels)
+
+
+def test_limits_kept_alone_are_seen() -> None:
+    """While Redis is away the gauge stands at one."""
+    with running_valkey() as redis, Service(redis, SETTINGS) as service:
+        own = Measured(service)
+        redis.kill()
+
+        def alone(found: Scrape) -> bool:
+            service.get("/api/market/quotes/AAPL")
+            return found.value("quotecast_limit_fallback") == 1
+
+        found = scraped_until(own.api, alone)
+        assert found.value("quotecast_limit_failures_total") >= 3
+        assert found.value("quotecast_limit_fallback_decisions_total") >= 3

@@ -1,0 +1,28 @@
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quotecast.histograms import SECONDS, Histogram
+
+sizes = st.floats(min_value=0, max_value=100) | st.sampled_from(SECONDS)
+
+
+@given(st.lists(sizes))
+def test_each_bucket_holds_what_is_no_greater_than_its_bound(observed: Sequence[float]) -> None:
+    """As Prometheus defines `le`: a value on the bound belongs to it."""
+    histogram = Histogram()
+    for value in observed:
+        histogram.observe(value)
+    for bound, count in histogram.cumulative():
+        assert count == sum(value <= float(bound) for value in observed)
+
+
+@given(st.lists(sizes))
+def test_the_total_is_the_sum(observed: Sequence[float]) -> None:
+    """From it and the count follows the average."""
+    histogram = Histogram()
+    for value in observed:
+        histogram.observe(value)
+    assert histogram.total == sum(observed)
+    assert histogram.cumulative()[-1] == ("+Inf", len(observed))

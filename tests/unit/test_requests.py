@@ -1,0 +1,179 @@
+"""What is told of HTTP requests: counts, a share of the log, and a name for traces."""
+
+from typing import Any
+
+import httpx
+import pytest
+from structlog.testing import capture_logs
+
+from factories import edge_of, full_mirrors, parts
+from quotecast.api.access_log import access_log
+from quotecast.api.app import build_app
+from quotecast.api.edge import Edge
+from quotecast.api.repeats import Repeats
+from quotecast.api.requests import Observed, Requests, described
+from quotecast.api.throttle import throttle
+from quotecast.limits.decision import Decision
+from quotecast.limits.fallback import LocalWindow
+
+LIMITS = dict.fromkeys(("auth", "market", "crypto", "doviz", "financials", "portfolio", "watchlist"), 2)
+SECRET = "planted-canary"
+
+
+class Ticking:
+    """A clock that moves half a second each time it is read."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+
+    def __call__(self) -> float:
+        self._now += 0.5
+        return self._now
+
+
+def client_of(app: Any) -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://quotecast")
+
+
+async def told(*paths: str, **headers: str) -> Requests:
+    """What was counted of a GET of each path."""
+    requests = Requests()
+    app = Observed(edge_of(parts(full_mirrors())), [requests.observe], clock=Ticking())
+    async with client_of(app) as client:
+        for path in paths:
+            await client.get(path, headers=headers)
+    return requests
+
+
+async def test_requests_are_counted_by_route_and_status() -> None:
+    """By the route's template: a symbol is no label."""
+    requests = await told("/api/market/quotes/AAPL", "/api/market/quotes/MSFT", "/api/market/quotes/NOSUCH")
+    latencies = requests.latencies()
+    ok, missing = (latencies["GET", "/api/market/quotes/{symbol}", status] for status in ("200", "404"))
+    assert len(latencies) == 2
+    assert (ok.cumulative()[-1][1], ok.total) == (2, 1.0)
+    assert (missing.cumulative()[-1][1], missing.total) == (1, 0.5)
+
+
+@pytest.mark.parametrize("method", ["GET", "BREW", "OPTIONS"])
+async def test_no_words_of_a_client_become_labels(method: str) -> None:
+    """Whoever asks for nonsense must not fill the memory of whoever counts."""
+    requests = Requests()
+    app = Observed(edge_of(parts(full_mirrors())), [requests.observe])
+    async with client_of(app) as client:
+        for number in range(20):
+            await client.request(method, f"/nothing/{number}")
+    assert {key[:2] for key in requests.latencies()} == {("other", "other")}
+
+
+async def test_head_counts_as_what_it_is_routed_as() -> None:
+    """It costs the same."""
+    requests = Requests()
+    async with client_of(Observed(edge_of(parts(full_mirrors())), [requests.observe])) as client:
+        await client.head("/api/market/quotes/AAPL")
+    assert [*requests.latencies()] == [("GET", "/api/market/quotes/{symbol}", "200")]
+
+
+async def test_a_client_that_goes_away_is_counted() -> None:
+    """As one that was not answered; what ended it goes on to the server."""
+
+    async def leaves(_scope: Any, _receive: Any, _send: Any) -> None:
+        raise ConnectionResetError
+
+    requests = Requests()
+    with pytest.raises(ConnectionResetError):
+        await Observed(leaves, [requests.observe])({"type": "http"}, None, None)
+    assert [*requests.latencies()] == [("other", "other", "499")]
+
+
+async def test_feeds_pass_untouched() -> None:
+    """The stream handler needs the server's own send."""
+    seen: list[Any] = []
+
+    async def feed(*given: Any) -> None:
+        seen.extend(given)
+
+    given: Any = ({"type": "websocket"}, object(), object())
+    await Observed(feed, [Requests().observe])(*given)
+    assert [id(each) for each in seen] == [id(each) for each in given]
+
+
+class Limiter:
+    """Two of a kind pass; what is remembered says so, as from a worker that knows."""
+
+    def __init__(self) -> None:
+        self._window = LocalWindow(60)
+        self._refused: set[str] = set()
+
+    async def check(self, key: str, limit: int) -> Decision:
+        decision = self._window.check(key, limit)
+        if not decision.admitted and key in self._refused:
+            return Decision(False, limit, 0, decision.reset, remembered=True)
+        if not decision.admitted:
+            self._refused.add(key)
+        return decision
+
+
+def limited(requests: Requests) -> Observed:
+    limiter = Limiter()
+    limits = throttle(limiter.check, limits=LIMITS, identify=everybody, by_address=everybody)
+    routed = build_app(parts(full_mirrors()), middleware=[limits])
+    repeats = Repeats(routed, check=limiter.check, identify=everybody)
+    edge = Edge(repeats, cors_origins=["*"], account_origins=[], websocket_origins=["*"])
+    return Observed(edge, [requests.observe])
+
+
+def everybody(_: object) -> str:
+    return "everybody"
+
+
+async def test_decisions_of_limits_are_counted() -> None:
+    """By group, on the short way as on the long one; a refusal that was remembered is one apart."""
+    requests = Requests()
+    async with client_of(limited(requests)) as client:
+        for _ in range(5):
+            await client.get("/api/market/quotes/AAPL")
+        await client.get("/api/doviz/symbols")
+        await client.get("/api/health")
+    assert requests.decisions() == {
+        ("market", "admitted"): 2,
+        ("market", "refused"): 1,
+        ("market", "remembered"): 2,
+        ("doviz", "admitted"): 1,
+    }
+    routes = {route for _, route, _ in requests.latencies()}
+    assert routes == {"/api/market/quotes/{symbol}", "/api/doviz/symbols", "/api/health"}
+
+
+@pytest.mark.parametrize(("chance", "events"), [(0.0, 3), (0.24, 3), (0.25, 0), (0.99, 0)])
+async def test_a_share_of_the_requests_is_logged(chance: float, events: int) -> None:
+    """As many as chance says."""
+    app = Observed(edge_of(parts(full_mirrors())), [access_log(0.25, chance=lambda: chance)])
+    with capture_logs() as logged:
+        async with client_of(app) as client:
+            for _ in range(3):
+                await client.get("/api/market/quotes/AAPL")
+    assert len(logged) == events
+
+
+async def test_a_logged_request_tells_no_secret() -> None:
+    """Its method, route, status and time, and nothing that a client could have put a secret in."""
+    app = Observed(edge_of(parts(full_mirrors())), [access_log(1.0)], clock=Ticking())
+    with capture_logs() as logged:
+        async with client_of(app) as client:
+            headers = {"authorization": f"Bearer {SECRET}", "cookie": SECRET}
+            await client.get(f"/api/market/quotes/AAPL?token={SECRET}", headers=headers)
+            await client.get(f"/reset/{SECRET}", headers=headers)
+    assert SECRET not in str(logged)
+    expected = {"event": "request", "log_level": "info", "milliseconds": 500.0}
+    assert logged == [
+        {**expected, "method": "GET", "route": "/api/market/quotes/{symbol}", "status": 200},
+        {**expected, "method": "other", "route": "other", "status": 404},
+    ]
+
+
+def test_a_trace_names_the_route() -> None:
+    """And the request's id, by which its events are found in the log."""
+    scope = {"quotecast.request_id": "abc", "method": "GET", "path_template": "/api/market/news"}
+    assert described(scope) == {"quotecast.request_id": "abc", "http.route": "/api/market/news"}
+    assert described({"quotecast.request_id": "abc", "method": "GET"}) == {"quotecast.request_id": "abc"}
