@@ -1,0 +1,111 @@
+import type { Operations, Problem } from "./rest-types.ts";
+
+type Name = keyof Operations;
+type Parameters<N extends Name> = Omit<Operations[N], "answer">;
+type Given<N extends Name> = object extends Parameters<N> ? [Parameters<N>?] : [Parameters<N>];
+
+/** What the service said about the requests that are left on one path. */
+export interface RateLimit {
+  readonly limit: number;
+  readonly remaining: number;
+  /** Seconds until a request is free again. */
+  readonly reset: number;
+}
+
+/** An answer that is no success; `message` is the service's `detail`. */
+export class ApiError extends Error {
+  override readonly name: string = "ApiError";
+
+  constructor(
+    readonly status: number,
+    readonly problem: Problem,
+  ) {
+    super(problem.detail);
+  }
+}
+
+/** Too many requests on this path; it is free again after `retryAfter` seconds. */
+export class RateLimited extends ApiError {
+  override readonly name = "RateLimited";
+
+  constructor(
+    problem: Problem,
+    readonly retryAfter: number,
+  ) {
+    super(429, problem);
+  }
+}
+
+export interface RestOptions {
+  /** Where the service is, such as `https://quotes.example.com`. */
+  readonly address: string;
+  /** The token of who is logged in, if anyone is. */
+  readonly token?: () => string | null;
+  /** Told after every answer that bears limits. */
+  readonly onLimit?: (limit: RateLimit) => void;
+  readonly fetch?: typeof fetch;
+}
+
+interface Sent {
+  readonly path?: Record<string, string>;
+  readonly query?: Record<string, unknown>;
+  readonly body?: unknown;
+}
+
+/** The service's routes, by name as in its description: `rest.call("GET /api/market/movers")`. */
+export class Rest {
+  /** Paths that refused, until when: asking again before would only be refused again. */
+  readonly #busy = new Map<string, number>();
+
+  constructor(private readonly options: RestOptions) {}
+
+  /** The answer's body. Throws ApiError, RateLimited, or fetch's own TypeError if nobody answers. */
+  async call<N extends Name>(name: N, ...[given]: Given<N>): Promise<Operations[N]["answer"]> {
+    const [method, template] = name.split(" ") as [string, string];
+    const { path = {}, query = {}, body } = (given ?? {}) as Sent;
+    const filled = template.replace(/\{(\w+)\}/g, (_, field: string) => encodeURIComponent(path[field] ?? ""));
+    this.#checkBusy(filled);
+    const response = await (this.options.fetch ?? fetch)(
+      this.options.address + filled + queryString(query),
+      this.#request(method, body),
+    );
+    this.#tellLimit(response.headers);
+    if (!response.ok) throw await this.#error(filled, response);
+    return (response.status === 204 ? null : await response.json()) as Operations[N]["answer"];
+  }
+
+  #request(method: string, body: unknown): RequestInit {
+    const token = this.options.token?.();
+    const headers: Record<string, string> = {
+      ...(token ? { Authorization: `Bearer ${token}` } : {}),
+      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+    };
+    return { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+  }
+
+  #checkBusy(path: string): void {
+    const left = ((this.#busy.get(path) ?? 0) - Date.now()) / 1000;
+    if (left > 0) throw new RateLimited({ detail: "Too Many Requests" }, left);
+    this.#busy.delete(path);
+  }
+
+  #tellLimit(headers: Headers): void {
+    const remaining = headers.get("X-RateLimit-Remaining");
+    if (remaining === null) return;
+    const number = (name: string) => Number(headers.get(`X-RateLimit-${name}`) ?? 0);
+    this.options.onLimit?.({ limit: number("Limit"), remaining: Number(remaining), reset: number("Reset") });
+  }
+
+  async #error(path: string, response: Response): Promise<ApiError> {
+    const problem = await response.json().catch(() => ({ detail: response.statusText }));
+    if (response.status !== 429) return new ApiError(response.status, problem);
+    const seconds = Number(response.headers.get("Retry-After") ?? 1);
+    this.#busy.set(path, Date.now() + seconds * 1000);
+    return new RateLimited(problem, seconds);
+  }
+}
+
+function queryString(query: Record<string, unknown>): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+  return given.length ? `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}` : "";
+}

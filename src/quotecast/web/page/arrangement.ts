@@ -1,0 +1,63 @@
+import { ApiError } from "../client/index.ts";
+import { ended } from "./account.ts";
+import { DEFAULT, parsed, type Place } from "./layout.ts";
+import { Observable } from "./observable.ts";
+import { rest } from "./service.ts";
+import { session } from "./session.ts";
+import { stored } from "./stored.ts";
+
+const SAVE_AFTER_MS = 300;
+
+const own = stored<{ panes: readonly Place[] }>("layout", { panes: DEFAULT });
+/** Where the panes are. */
+export const places = new Observable<readonly Place[]>(parsed(own.value) ?? DEFAULT);
+/** When the account last took the layout, by this machine's clock; 0 for never. */
+export const savedAt = new Observable(0);
+
+let version = 0;
+let timer: ReturnType<typeof setTimeout> | undefined;
+/** Saves one after the other: two at once would both replace the same version, and one be refused. */
+let saving: Promise<unknown> = Promise.resolve();
+
+/** Arranges the panes and keeps the arrangement: in the account, or in this browser. */
+export function arrange(next: readonly Place[]): void {
+  places.set(next);
+  if (!session.value) return own.set({ panes: next });
+  clearTimeout(timer);
+  timer = setTimeout(() => void storeNext(), SAVE_AFTER_MS);
+}
+
+/** Changes what one pane remembers of itself. */
+export function remember(id: string, memory: Record<string, string>): void {
+  arrange(places.value.map((each) => (each.id === id ? { ...each, memory: { ...each.memory, ...memory } } : each)));
+}
+
+/** Brings the account's arrangement; an account that has none yet gets this browser's. */
+export async function loadArrangement(): Promise<void> {
+  if (!session.value) return places.set(parsed(own.value) ?? DEFAULT);
+  const kept = await ended(rest.call("GET /api/terminal/layout"));
+  if (!kept) return;
+  version = kept.version;
+  const found = parsed(kept.layout);
+  if (found) places.set(found);
+  else await storeNext();
+}
+
+/** Without an answer the arrangement stays on the screen, and goes with the next one. */
+function storeNext(): Promise<unknown> {
+  saving = saving.then(store).catch(() => null);
+  return saving;
+}
+
+async function store(): Promise<void> {
+  try {
+    const body = { layout: { panes: places.value }, version };
+    const kept = await ended(rest.call("PUT /api/terminal/layout", { body }));
+    if (kept) version = kept.version;
+    if (kept) savedAt.set(Date.now());
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 409) throw error;
+    // Another window saved meanwhile: the newest arrangement is the one that the account shows.
+    await loadArrangement();
+  }
+}

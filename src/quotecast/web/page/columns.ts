@@ -1,0 +1,32 @@
+import { compact, percent, price, signed } from "./formats.ts";
+import type { AnyQuote } from "./live.ts";
+import type { Column } from "./table.tsx";
+
+type Numbers = Record<string, number | null | undefined>;
+const number = (field: string) => (quote: AnyQuote) => (quote as unknown as Numbers)[field];
+const isRise = (quote: AnyQuote) => quote.change;
+
+export const SYMBOL: Column = { title: "symbol", text: () => "", value: (quote) => ("ticker" in quote ? quote.ticker : quote.symbol), className: "key" };
+export const PRICE: Column = { title: "last", text: (quote) => price(quote.price), value: number("price"), lights: true, className: "price" };
+export const CHANGE: Column = { title: "change", text: (quote) => signed(quote.change), value: number("change"), sign: isRise, className: "spare" };
+export const PERCENT: Column = { title: "changePercent", text: (quote) => percent(quote.changePercent), value: number("changePercent"), sign: isRise };
+export const VOLUME: Column = {
+  title: "volume",
+  text: (quote) => compact("volume" in quote ? quote.volume : null),
+  value: (quote) => ("volume" in quote && quote.volume !== null ? Number(quote.volume) : null),
+  className: "sparer",
+};
+
+const priced = (title: "bid" | "ask" | "buying" | "selling" | "high" | "low", rest: Partial<Column> = {}): Column => ({
+  title,
+  text: (quote) => price(number(title)(quote)),
+  value: number(title),
+  ...rest,
+});
+
+export const BID = priced("bid", { lights: true, className: "wide" });
+export const ASK = priced("ask", { lights: true, className: "wide" });
+export const HIGH = priced("high", { className: "widest" });
+export const LOW = priced("low", { className: "widest" });
+export const BUYING = priced("buying", { lights: true, className: "side" });
+export const SELLING = priced("selling", { lights: true, className: "side" });

@@ -1,0 +1,74 @@
+import { locale } from "./words.ts";
+
+const UNKNOWN = "–";
+
+const made = new Map<string, Intl.NumberFormat>();
+
+/** Formats are costly to make and cheap to use. */
+function format(name: string, options: Intl.NumberFormatOptions): Intl.NumberFormat {
+  const key = `${locale()} ${name}`;
+  let found = made.get(key);
+  if (!found) made.set(key, (found = new Intl.NumberFormat(locale(), options)));
+  return found;
+}
+
+/** A price as precise as it was told: two decimals at least, more where it is small. */
+export function price(value: number | null | undefined): string {
+  if (value === null || value === undefined) return UNKNOWN;
+  const most = Math.abs(value) >= 100 ? 2 : Math.abs(value) >= 1 ? 4 : 8;
+  return format(`price ${most}`, { minimumFractionDigits: 2, maximumFractionDigits: most }).format(value);
+}
+
+/** A change of a price, with its sign. */
+export function signed(value: number | null | undefined): string {
+  if (value === null || value === undefined) return UNKNOWN;
+  const most = Math.abs(value) >= 1 || value === 0 ? 2 : 4;
+  const options = { minimumFractionDigits: 2, maximumFractionDigits: most, signDisplay: "exceptZero" } as const;
+  return format(`signed ${most}`, options).format(value);
+}
+
+/** Per cent of a value that is given in per cent, with its sign. */
+export function percent(value: number | null | undefined, digits = 2): string {
+  if (value === null || value === undefined) return UNKNOWN;
+  const options = { style: "percent", minimumFractionDigits: digits, maximumFractionDigits: digits, signDisplay: "exceptZero" } as const;
+  return format(`percent ${digits}`, options).format(value / 100);
+}
+
+/** A count or an amount in few digits: 4.5M. */
+export function compact(value: number | string | null | undefined): string {
+  if (value === null || value === undefined) return UNKNOWN;
+  return format("compact", { notation: "compact", maximumFractionDigits: 2 }).format(Number(value));
+}
+
+/** A number with up to four decimals. */
+export function plain(value: number | null | undefined): string {
+  return value === null || value === undefined ? UNKNOWN : format("plain", { maximumFractionDigits: 4 }).format(value);
+}
+
+export function time(iso: string): string {
+  return new Intl.DateTimeFormat(locale(), { hour: "2-digit", minute: "2-digit" }).format(new Date(iso));
+}
+
+/** The month and year of a day; of days alone the time zone is none. */
+export function month(day: string): string {
+  const options = { month: "short", year: "2-digit", timeZone: "UTC" } as const;
+  return new Intl.DateTimeFormat(locale(), options).format(new Date(day));
+}
+
+/** A stretch of time in its largest unit. */
+export function age(milliseconds: number): string {
+  const seconds = Math.max(0, milliseconds / 1000);
+  const [value, unit] = seconds < 60 ? [seconds, "second"] : seconds < 3600 ? [seconds / 60, "minute"] : [seconds / 3600, "hour"];
+  return format(unit as string, { style: "unit", unit: unit as string, unitDisplay: "narrow", maximumFractionDigits: 0 }).format(
+    Math.floor(value as number),
+  );
+}
+
+export function milliseconds(value: number): string {
+  return format("ms", { style: "unit", unit: "millisecond", maximumFractionDigits: 0 }).format(value);
+}
+
+/** Which way a value points: the name of its colour. */
+export function tone(value: number | null | undefined): "rise" | "fall" | "flat" {
+  return !value ? "flat" : value > 0 ? "rise" : "fall";
+}

@@ -1,0 +1,70 @@
+import { arrange, places } from "./arrangement.ts";
+import { added, DEFAULT, type Kind, KINDS } from "./layout.ts";
+import { useValue } from "./observable.ts";
+import { Search } from "./search.tsx";
+import { session } from "./session.ts";
+import { signInShown } from "./sign-in.tsx";
+import { type Theme, theme } from "./theme.ts";
+import { type Language, language, useWords, type Word } from "./words.ts";
+
+const THEMES: Record<Theme, Word> = { auto: "themeAuto", dark: "themeDark", light: "themeLight" };
+
+export function Header() {
+  const say = useWords();
+  return (
+    <header class="top">
+      <h1><img src="/favicon.svg" alt="" width="20" height="20" /> quotecast</h1>
+      <Search />
+      <span class="grow" />
+      <AddPane />
+      <Settings />
+      <Account />
+      <a class="docs" href="/api/docs" title="API">API</a>
+      <span class="unseen">{say("terminal")}</span>
+    </header>
+  );
+}
+
+function AddPane() {
+  const say = useWords();
+  const add = (event: Event) => {
+    const select = event.currentTarget as HTMLSelectElement;
+    arrange(select.value === "default" ? DEFAULT : added(places.value, select.value as Kind));
+    select.value = "";
+  };
+  return (
+    <select class="button" aria-label={say("addPane")} value="" onChange={add}>
+      <option value="" disabled>+ {say("addPane")}</option>
+      {KINDS.map((kind) => <option key={kind} value={kind}>{say(kind)}</option>)}
+      <option value="default">{say("resetLayout")}</option>
+    </select>
+  );
+}
+
+function Settings() {
+  const say = useWords();
+  const chosen = useValue(theme);
+  return (
+    <>
+      <select class="button" aria-label={say("theme")} value={chosen} onChange={(event) => theme.set(event.currentTarget.value as Theme)}>
+        {Object.entries(THEMES).map(([each, word]) => <option key={each} value={each}>{say(word)}</option>)}
+      </select>
+      <select class="button" aria-label={say("language")} value={language.value} onChange={(event) => language.set(event.currentTarget.value as Language)}>
+        <option value="en">EN</option>
+        <option value="tr">TR</option>
+      </select>
+    </>
+  );
+}
+
+function Account() {
+  const say = useWords();
+  const entered = useValue(session);
+  if (!entered) return <button class="main" onClick={() => signInShown.set(true)}>{say("logIn")}</button>;
+  return (
+    <>
+      <span class="who" title={entered.user.email}>{entered.user.name}</span>
+      <button onClick={() => session.set(null)}>{say("logOut")}</button>
+    </>
+  );
+}

@@ -1,0 +1,150 @@
+import { type Change, Feed, type FeedName, type FeedState, type QuoteOf } from "../client/index.ts";
+
+export type AnyQuote = QuoteOf[FeedName];
+export type Painter = (quote: AnyQuote) => void;
+
+export const FEEDS: readonly FeedName[] = ["market", "crypto", "doviz"];
+
+/** Beyond this many names the whole feed is the smaller request. */
+const NAMES_AT_MOST = 300;
+/** Panes that open together ask once. */
+const FOLLOW_AFTER_MS = 30;
+const LIT_FOR_MS = 350;
+const FLUSH_EVERY_MS = 240;
+
+/** What one feed looks like on the status line. */
+export interface FeedFigures {
+  readonly feed: Feed<FeedName>;
+  /** Milliseconds from the tick to the screen, smoothed; null before the first. */
+  delay: number | null;
+}
+
+/**
+ * Live quotes on the screen.
+ *
+ * Whoever shows a quote watches it; what nobody watches is not even subscribed. What came since the last
+ * animation frame is painted in the next one, each quote once and in its newest form; a hidden page has no
+ * frames, so it does no work.
+ */
+export class Live {
+  readonly figures = {} as Record<FeedName, FeedFigures>;
+  readonly #painters = {} as Record<FeedName, Map<string, Set<Painter>>>;
+  readonly #dirty = {} as Record<FeedName, Set<string>>;
+  readonly #lit = new Map<Element, number>();
+  readonly #afterPaint = new Set<() => unknown>();
+  #flushedAt = 0;
+  #pending: ReturnType<typeof setTimeout> | undefined;
+  #dimming: ReturnType<typeof setTimeout> | undefined;
+  #following: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(address: string, onState: (feed: FeedName, state: FeedState) => void) {
+    for (const name of FEEDS) {
+      const feed = new Feed<FeedName>({
+        address,
+        feed: name,
+        onChange: (change) => this.#changed(name, change),
+        onState: (state) => onState(name, state),
+      });
+      this.figures[name] = { feed, delay: null };
+      this.#painters[name] = new Map();
+      this.#dirty[name] = new Set();
+    }
+    addEventListener("online", () => FEEDS.forEach((name) => this.figures[name].feed.hurry()));
+  }
+
+  /** The last quote, if this page follows the symbol. */
+  quote(feed: FeedName, key: string): AnyQuote | undefined {
+    return this.figures[feed].feed.copy.quotes.get(key);
+  }
+
+  /** Paints a quote now and whenever it changes, until the returned function is called. */
+  watch(feed: FeedName, key: string, painter: Painter): () => void {
+    const painters = this.#painters[feed];
+    const known = painters.get(key) ?? new Set();
+    painters.set(key, known.add(painter));
+    const quote = this.quote(feed, key);
+    if (quote) painter(quote);
+    this.#followSoon();
+    return () => {
+      known.delete(painter);
+      if (!known.size && painters.get(key) === known) painters.delete(key);
+      this.#followSoon();
+    };
+  }
+
+  /** Calls back after each flush, until the returned function is called. */
+  onPaint(callback: () => unknown): () => void {
+    this.#afterPaint.add(callback);
+    return () => this.#afterPaint.delete(callback);
+  }
+
+  /** Lights a cell up for a moment: no animation, which would draw frames in which nothing is new. */
+  light(element: Element, name: "lit-rise" | "lit-fall"): void {
+    element.classList.remove("lit-rise", "lit-fall");
+    element.classList.add(name);
+    this.#lit.set(element, performance.now() + LIT_FOR_MS);
+  }
+
+  #changed(feed: FeedName, change: Change): void {
+    for (const key of change.keys) this.#dirty[feed].add(key);
+    this.#flushSoon();
+  }
+
+  /** The three feeds share a frame where they can: a frame costs more than what is new in it. */
+  #flushSoon(): void {
+    const wait = this.#flushedAt + FLUSH_EVERY_MS - performance.now();
+    this.#pending ??= setTimeout(() => requestAnimationFrame(() => this.#flush()), Math.max(0, wait));
+  }
+
+  #flush(): void {
+    this.#pending = undefined;
+    const now = performance.now();
+    this.#flushedAt = now;
+    this.#dim(now);
+    for (const feed of FEEDS) this.#paint(feed);
+    for (const callback of this.#afterPaint) callback();
+    // While quotes come, their own flushes put the lights out.
+    clearTimeout(this.#dimming);
+    if (this.#lit.size) this.#dimming = setTimeout(() => this.#flushSoon(), LIT_FOR_MS);
+  }
+
+  #paint(feed: FeedName): void {
+    const [dirty, painters] = [this.#dirty[feed], this.#painters[feed]];
+    let newest = "";
+    for (const key of dirty) {
+      const quote = this.quote(feed, key);
+      if (!quote) continue;
+      if ((quote.timestamp ?? "") > newest) newest = quote.timestamp ?? "";
+      for (const painter of painters.get(key) ?? []) painter(quote);
+    }
+    dirty.clear();
+    if (newest) this.#measure(this.figures[feed], newest);
+  }
+
+  #measure(figures: FeedFigures, timestamp: string): void {
+    const delay = Math.max(0, Date.now() + figures.feed.clockOffset - Date.parse(timestamp));
+    figures.delay = figures.delay === null ? delay : 0.8 * figures.delay + 0.2 * delay;
+  }
+
+  #dim(now: number): void {
+    for (const [element, until] of this.#lit) {
+      if (until > now) continue;
+      element.classList.remove("lit-rise", "lit-fall");
+      this.#lit.delete(element);
+    }
+  }
+
+  #followSoon(): void {
+    this.#following ??= setTimeout(() => {
+      this.#following = undefined;
+      for (const name of FEEDS) this.#follow(name);
+    }, FOLLOW_AFTER_MS);
+  }
+
+  #follow(name: FeedName): void {
+    const wanted = [...this.#painters[name].keys()];
+    // The two small feeds are followed whole, so that lists can be sorted and scrolled at once.
+    const whole = wanted.length > NAMES_AT_MOST || (name !== "market" && wanted.length > 0);
+    this.figures[name].feed.follow(whole ? "all" : wanted);
+  }
+}

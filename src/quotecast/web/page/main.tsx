@@ -1,0 +1,36 @@
+import { render } from "preact";
+
+import { loadWatched } from "./account.ts";
+import { loadArrangement } from "./arrangement.ts";
+import { Header } from "./header.tsx";
+import { session } from "./session.ts";
+import { SignIn } from "./sign-in.tsx";
+import { Status } from "./status.tsx";
+import { followTheme } from "./theme.ts";
+import { language } from "./words.ts";
+import { Workspace } from "./workspace.tsx";
+
+function Terminal() {
+  return (
+    <>
+      <Header />
+      <Workspace />
+      <Status />
+      <SignIn />
+    </>
+  );
+}
+
+/** Brings what the account keeps, or what this browser does; without an answer the page shows what it has. */
+function loadOwn(): void {
+  void Promise.allSettled([loadArrangement(), loadWatched()]);
+}
+
+const followLanguage = () => (document.documentElement.lang = language.value);
+
+followTheme();
+followLanguage();
+language.subscribe(followLanguage);
+session.subscribe(loadOwn);
+loadOwn();
+render(<Terminal />, document.getElementById("terminal") as HTMLElement);

@@ -1,0 +1,59 @@
+import { createContext, type ComponentChildren } from "preact";
+import { useContext, useEffect, useRef, useState } from "preact/hooks";
+
+import { explained, type Asked } from "./service.ts";
+import { useWords } from "./words.ts";
+
+const Visible = createContext(false);
+
+/** Whether the pane is in view: what is not costs no work. */
+export const useVisible = (): boolean => useContext(Visible);
+
+/** Tells its children whether they are in view. */
+export function InView({ children }: { readonly children: ComponentChildren }) {
+  const element = useRef<HTMLDivElement>(null);
+  const [visible, setVisible] = useState(false);
+  useEffect(() => {
+    const observer = new IntersectionObserver(([entry]) => setVisible(entry?.isIntersecting ?? false));
+    observer.observe(element.current as HTMLDivElement);
+    return () => observer.disconnect();
+  }, []);
+  return (
+    <div class="pane-body" ref={element}>
+      <Visible.Provider value={visible}>{children}</Visible.Provider>
+    </div>
+  );
+}
+
+/** What to show of an answer: itself, what went wrong, or that it is on its way. */
+export function Answered<T>({ asked, children }: { readonly asked: Asked<T>; readonly children: (data: T) => ComponentChildren }) {
+  const say = useWords();
+  return (
+    <>
+      {asked.error !== null && <p class="notice" role="status">{explained(asked.error)}</p>}
+      {asked.data !== null ? children(asked.data) : asked.error === null && <p class="quiet">{say("loading")}</p>}
+    </>
+  );
+}
+
+interface ChoiceProps<T extends string> {
+  readonly label: string;
+  readonly options: readonly T[];
+  readonly value: T;
+  readonly text?: (option: T) => string;
+  readonly disabled?: (option: T) => boolean;
+  readonly onChoose: (option: T) => void;
+}
+
+/** A row of options of which one is chosen. */
+export function Choice<T extends string>({ label, options, value, text = String, disabled, onChoose }: ChoiceProps<T>) {
+  return (
+    <div class="choice" role="group" aria-label={label}>
+      {options.map((option) => (
+        <button key={option} aria-pressed={option === value} disabled={disabled?.(option)} onClick={() => onChoose(option)}>
+          {text(option)}
+        </button>
+      ))}
+    </div>
+  );
+}

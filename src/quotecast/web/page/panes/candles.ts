@@ -1,0 +1,86 @@
+import { CandlestickSeries, ColorType, createChart, CrosshairMode, HistogramSeries, type Time, type UTCTimestamp } from "lightweight-charts";
+
+import type { Bar, FeedName } from "../../client/index.ts";
+import { price } from "../formats.ts";
+import { colour } from "../theme.ts";
+import { locale } from "../words.ts";
+import { SECONDS } from "./last-bar.ts";
+
+interface Options {
+  readonly interval: string;
+  readonly feed: FeedName;
+  /** Told which bar the crosshair is on, and the last one when it is on none. */
+  readonly onPoint: (bar: Bar | null) => void;
+}
+
+const at = (bar: Bar): UTCTimestamp => (Date.parse(bar.time) / 1000) as UTCTimestamp;
+
+/** Draws bars into an element; `update` replaces the last one or adds one after it. */
+export function drawn(element: HTMLElement, bars: readonly Bar[], { interval, feed, onPoint }: Options) {
+  const chart = createChart(element, { ...appearance(), ...times(interval, feed), autoSize: true });
+  const candles = chart.addSeries(CandlestickSeries, candleColours());
+  const volume = chart.addSeries(HistogramSeries, { priceFormat: { type: "volume" }, priceScaleId: "", lastValueVisible: false, priceLineVisible: false });
+  volume.priceScale().applyOptions({ scaleMargins: { top: 0.82, bottom: 0 } });
+  const [rise, fall] = [colour("volume-rise"), colour("volume-fall")];
+  const column = (bar: Bar) => ({ time: at(bar), value: bar.volume, color: bar.close >= bar.open ? rise : fall });
+  const candle = (bar: Bar) => ({ time: at(bar), open: bar.open, high: bar.high, low: bar.low, close: bar.close });
+  candles.setData(bars.map(candle));
+  volume.setData(bars.map(column));
+  chart.timeScale().fitContent();
+
+  const byTime = new Map<Time, Bar>(bars.map((bar) => [at(bar), bar]));
+  let last = bars.at(-1) ?? null;
+  let pointed = false;
+  chart.subscribeCrosshairMove(({ time }) => {
+    const bar = time === undefined ? undefined : byTime.get(time);
+    pointed = bar !== undefined;
+    onPoint(bar ?? last);
+  });
+  onPoint(last);
+  const update = (bar: Bar) => {
+    last = bar;
+    byTime.set(at(bar), bar);
+    candles.update(candle(bar));
+    volume.update(column(bar));
+    if (!pointed) onPoint(bar);
+  };
+  return { update, remove: () => chart.remove() };
+}
+
+function appearance() {
+  const line = { color: colour("line") };
+  return {
+    layout: {
+      background: { type: ColorType.Solid, color: colour("panel") },
+      textColor: colour("quiet"),
+      fontFamily: getComputedStyle(document.body).fontFamily,
+      fontSize: 11,
+      // The page has its own line of attribution: this one's style sheet is not allowed here.
+      attributionLogo: false,
+    },
+    grid: { vertLines: line, horzLines: line },
+    crosshair: { mode: CrosshairMode.Normal },
+    rightPriceScale: { borderVisible: false, scaleMargins: { top: 0.08, bottom: 0.22 } },
+  };
+}
+
+function candleColours() {
+  const [up, down] = [colour("rise"), colour("fall")];
+  return { upColor: up, downColor: down, wickUpColor: up, wickDownColor: down, borderVisible: false };
+}
+
+/** Times as the reader's clock shows them; days are those of the exchange. */
+function times(interval: string, feed: FeedName) {
+  const isDay = SECONDS[interval] === null;
+  const zone = isDay ? { timeZone: feed === "market" ? "America/New_York" : "UTC" } : {};
+  const clock = new Intl.DateTimeFormat(locale(), { hour: "2-digit", minute: "2-digit", ...zone });
+  const day = new Intl.DateTimeFormat(locale(), { day: "numeric", month: "short", ...zone });
+  const year = new Intl.DateTimeFormat(locale(), { month: "short", year: "numeric", ...zone });
+  const full = new Intl.DateTimeFormat(locale(), isDay ? { dateStyle: "medium", ...zone } : { dateStyle: "medium", timeStyle: "short" });
+  const date = (time: Time) => new Date((time as number) * 1000);
+  const mark = (time: Time, kind: number) => (kind <= 1 ? year : kind === 2 || isDay ? day : clock).format(date(time));
+  return {
+    timeScale: { timeVisible: !isDay, secondsVisible: false, borderVisible: false, tickMarkFormatter: mark },
+    localization: { timeFormatter: (time: Time) => full.format(date(time)), priceFormatter: price },
+  };
+}

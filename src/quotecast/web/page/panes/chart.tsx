@@ -1,0 +1,104 @@
+import { useMemo } from "preact/hooks";
+
+import { toggleWatched, watched } from "../account.ts";
+import { percent, price, signed, tone } from "../formats.ts";
+import { instrumentOf, type Instrument, same, typeOf, type EntryType } from "../instruments.ts";
+import { useValue } from "../observable.ts";
+import { Answered, Choice, useVisible } from "../pane.tsx";
+import { useQuotes } from "../quotes.ts";
+import { selected } from "../selection.ts";
+import { rest, useAnswer } from "../service.ts";
+import { useWords } from "../words.ts";
+import type { Memory } from "../workspace.tsx";
+import { Plot } from "./plot.tsx";
+
+const RANGES = ["1D", "5D", "1M", "3M", "6M", "YTD", "1Y", "5Y"] as const;
+const INTERVALS = ["1m", "5m", "15m", "1h", "4h", "D", "W", "M"] as const;
+const TIMEFRAMES = ["1m", "5m", "15m", "30m", "1h", "4h", "D", "W", "M"] as const;
+type Range = (typeof RANGES)[number];
+type Interval = (typeof INTERVALS)[number];
+
+/** The finest interval that the service tells, and the one that fits, by range. */
+const FINEST: Record<Range, Interval> = { "1D": "1m", "5D": "1m", "1M": "1m", "3M": "5m", "6M": "5m", YTD: "15m", "1Y": "15m", "5Y": "1h" };
+const FITTING: Record<Range, Interval> = { "1D": "5m", "5D": "15m", "1M": "1h", "3M": "D", "6M": "D", YTD: "D", "1Y": "D", "5Y": "W" };
+
+export function Chart({ memory, remember }: Memory) {
+  const linked = useValue(selected);
+  const pinned = useMemo(() => unpinned(memory["pin"]), [memory["pin"]]);
+  const shown = pinned ?? linked;
+  const pin = () => remember({ pin: pinned ? "" : `${typeOf(shown)} ${shown.key}` });
+  return (
+    <>
+      <Heading shown={shown} pinned={pinned !== null} onPin={pin} />
+      {shown.feed === "market" && <Stock ticker={shown.key} memory={memory} remember={remember} />}
+      {shown.feed === "crypto" && <Pair ticker={shown.key} memory={memory} remember={remember} />}
+      {shown.feed === "doviz" && <NoHistory symbol={shown.key} />}
+    </>
+  );
+}
+
+function unpinned(text: string | undefined): Instrument | null {
+  const [type, ...key] = (text ?? "").split(" ");
+  return key.length ? instrumentOf(type as EntryType, key.join(" ")) : null;
+}
+
+function Heading({ shown, pinned, onPin }: { readonly shown: Instrument; readonly pinned: boolean; readonly onPin: () => void }) {
+  const say = useWords();
+  const [quote] = useQuotes([shown], useVisible());
+  const isWatched = useValue(watched).some((each) => same(each, shown));
+  return (
+    <div class="headline">
+      <h3>{shown.key}</h3>
+      <span class="name">{quote?.name}</span>
+      <strong>{price(quote?.price)}</strong>
+      <span data-tone={tone(quote?.change)}>{signed(quote?.change)} ({percent(quote?.changePercent)})</span>
+      <span class="grow" />
+      <button class="icon" aria-pressed={isWatched} aria-label={say("addToWatchlist")} title={say("addToWatchlist")} onClick={() => void toggleWatched(shown).catch(() => null)}>★</button>
+      <button class="icon" aria-pressed={pinned} aria-label={say("pin")} title={say("pin")} onClick={onPin}>⚲</button>
+    </div>
+  );
+}
+
+function Stock({ ticker, memory, remember }: Memory & { readonly ticker: string }) {
+  const say = useWords();
+  const range = RANGES.find((each) => each === memory["range"]) ?? "1D";
+  const kept = INTERVALS.find((each) => each === memory["interval"]) ?? FITTING[range];
+  const tooFine = (each: Interval) => INTERVALS.indexOf(each) < INTERVALS.indexOf(FINEST[range]);
+  const interval = tooFine(kept) ? FITTING[range] : kept;
+  const asked = useAnswer(
+    () => rest.call("GET /api/market/bars/{symbol}", { path: { symbol: ticker }, query: { range, interval } }),
+    `${ticker} ${range} ${interval}`,
+    { active: useVisible() },
+  );
+  return (
+    <>
+      <div class="tools">
+        <Choice label={say("range")} options={RANGES} value={range} onChoose={(each) => remember({ range: each, interval: FITTING[each] })} />
+        <Choice label={say("interval")} options={INTERVALS} value={interval} disabled={tooFine} onChoose={(each) => remember({ interval: each })} />
+      </div>
+      <Answered asked={asked}>{(bars) => <Plot bars={bars} instrument={instrumentOf("stock", ticker)} interval={interval} />}</Answered>
+    </>
+  );
+}
+
+function Pair({ ticker, memory, remember }: Memory & { readonly ticker: string }) {
+  const say = useWords();
+  const timeframe = TIMEFRAMES.find((each) => each === memory["timeframe"]) ?? "1h";
+  const asked = useAnswer(
+    () => rest.call("GET /api/crypto/bars/{symbol}", { path: { symbol: ticker }, query: { timeframe, limit: 300 } }),
+    `${ticker} ${timeframe}`,
+    { active: useVisible() },
+  );
+  return (
+    <>
+      <div class="tools">
+        <Choice label={say("interval")} options={TIMEFRAMES} value={timeframe} onChoose={(each) => remember({ timeframe: each })} />
+      </div>
+      <Answered asked={asked}>{(bars) => <Plot bars={bars} instrument={instrumentOf("crypto", ticker)} interval={timeframe} />}</Answered>
+    </>
+  );
+}
+
+function NoHistory({ symbol }: { readonly symbol: string }) {
+  return <p class="quiet">{useWords()("noHistory", { symbol })}</p>;
+}

@@ -1,0 +1,79 @@
+import type { Overview } from "../../client/index.ts";
+import { compact, percent, plain, price, tone } from "../formats.ts";
+import { instrumentOf } from "../instruments.ts";
+import { useValue } from "../observable.ts";
+import { Answered, useVisible } from "../pane.tsx";
+import { useQuotes } from "../quotes.ts";
+import { selected } from "../selection.ts";
+import { rest, useAnswer } from "../service.ts";
+import { stored } from "../stored.ts";
+import { type Word, useWords } from "../words.ts";
+import { EarningsPlot, Recommendations } from "./plots.tsx";
+
+/** The company that was chosen last: pairs and currencies have none. */
+const company = stored("company", "AAPL");
+selected.subscribe((instrument) => instrument.feed === "market" && company.set(instrument.key));
+
+export function Company() {
+  const ticker = useValue(company);
+  const visible = useVisible();
+  const [quote] = useQuotes([instrumentOf("stock", ticker)], visible);
+  const asked = useAnswer(
+    () => rest.call("GET /api/financials/company/{symbol}/overview", { path: { symbol: ticker } }),
+    ticker,
+    { active: visible },
+  );
+  return (
+    <div class="company" tabIndex={0} role="region" aria-label={ticker}>
+      <div class="headline">
+        <h3>{ticker}</h3>
+        <span class="name">{quote?.name}</span>
+        <strong>{price(quote?.price)}</strong>
+        <span data-tone={tone(quote?.change)}>{percent(quote?.changePercent)}</span>
+      </div>
+      {quote && "sector" in quote && <p class="quiet">{quote.sector} · {quote.industry}</p>}
+      <Answered asked={asked}>{(overview) => <Parts overview={overview} />}</Answered>
+    </div>
+  );
+}
+
+function Parts({ overview }: { readonly overview: Overview }) {
+  return (
+    <>
+      <Metrics overview={overview} />
+      <div class="figures">
+        {overview.recommendations && <Recommendations months={overview.recommendations} />}
+        {overview.earnings && <EarningsPlot quarters={overview.earnings} />}
+      </div>
+    </>
+  );
+}
+
+function Metrics({ overview }: { readonly overview: Overview }) {
+  const say = useWords();
+  const metric = overview.metrics?.metric ?? {};
+  const number = (name: string) => (typeof metric[name] === "number" ? (metric[name] as number) : null);
+  const share = (name: string) => (number(name) === null ? plain(null) : percent(number(name)).replace("+", ""));
+  const [quality, revenue] = [overview.earningsQuality?.data[0], overview.revenueEstimates?.data.at(-1)];
+  const rows: [Word, string][] = [
+    ["marketCap", number("marketCapitalization") === null ? compact(null) : compact(number("marketCapitalization")! * 1e6)],
+    ["pe", plain(number("peTTM"))],
+    ["eps", plain(number("epsTTM"))],
+    ["beta", plain(number("beta"))],
+    ["dividendYield", share("dividendYieldIndicatedAnnual")],
+    ["margin", share("netProfitMarginTTM")],
+    ["weekRange", `${price(number("52WeekLow"))} – ${price(number("52WeekHigh"))}`],
+    ["revenue", compact(revenue?.revenueAvg ?? null)],
+    ["earningsQuality", quality ? `${quality.letterScore ?? "–"} (${plain(quality.score)})` : "–"],
+  ];
+  return (
+    <dl class="metrics">
+      {rows.map(([name, text]) => (
+        <div key={name}>
+          <dt>{say(name)}</dt>
+          <dd>{text}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

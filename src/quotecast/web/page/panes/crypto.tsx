@@ -1,0 +1,22 @@
+import { useMemo } from "preact/hooks";
+
+import type { CryptoSymbol } from "../../client/index.ts";
+import { ASK, BID, HIGH, LOW, PERCENT, PRICE, SYMBOL, VOLUME } from "../columns.ts";
+import { instrumentOf } from "../instruments.ts";
+import { Answered, useVisible } from "../pane.tsx";
+import { rest, useAnswer } from "../service.ts";
+import { LiveTable } from "../table.tsx";
+import { useWords } from "../words.ts";
+
+const COLUMNS = [SYMBOL, PRICE, PERCENT, BID, ASK, HIGH, LOW, VOLUME];
+
+export function Crypto() {
+  const asked = useAnswer(() => rest.call("GET /api/crypto/symbols"), "symbols", { active: useVisible() });
+  return <Answered asked={asked}>{(symbols) => <Pairs symbols={symbols} />}</Answered>;
+}
+
+function Pairs({ symbols }: { readonly symbols: readonly CryptoSymbol[] }) {
+  const say = useWords();
+  const rows = useMemo(() => symbols.map((each) => instrumentOf("crypto", each.ticker)), [symbols]);
+  return <LiveTable label={say("crypto")} rows={rows} columns={COLUMNS} />;
+}

@@ -1,0 +1,93 @@
+import { useMemo } from "preact/hooks";
+
+import type { DovizQuote, DovizSymbol } from "../../client/index.ts";
+import { BUYING, PERCENT, SELLING, SYMBOL } from "../columns.ts";
+import { price } from "../formats.ts";
+import { instrumentOf, type Instrument } from "../instruments.ts";
+import { useValue } from "../observable.ts";
+import { Answered, Choice, useVisible } from "../pane.tsx";
+import { useQuotes } from "../quotes.ts";
+import { selected } from "../selection.ts";
+import { rest, useAnswer } from "../service.ts";
+import { LiveTable } from "../table.tsx";
+import { useWords } from "../words.ts";
+import type { Memory } from "../workspace.tsx";
+import { type Offered, offered } from "./banks.ts";
+
+const CATEGORIES = ["currency", "gold", "silver", "precious_metals", "index"] as const;
+type Category = (typeof CATEGORIES)[number];
+
+const COLUMNS = [SYMBOL, BUYING, SELLING, PERCENT];
+
+export function Doviz({ memory, remember }: Memory) {
+  const say = useWords();
+  const category = CATEGORIES.find((each) => each === memory["category"]) ?? "currency";
+  const asked = useAnswer(() => rest.call("GET /api/doviz/symbols"), "symbols", { active: useVisible() });
+  const choose = (each: Category) => remember({ category: each });
+  return (
+    <>
+      <div class="tools">
+        <Choice label={say("category")} options={CATEGORIES} value={category} text={(each) => say(each)} onChoose={choose} />
+      </div>
+      <Answered asked={asked}>{(symbols) => <Board symbols={symbols[category] ?? []} />}</Answered>
+    </>
+  );
+}
+
+function Board({ symbols }: { readonly symbols: readonly DovizSymbol[] }) {
+  const say = useWords();
+  const offers = useMemo(() => offered(symbols).sort((one, other) => other.banks.length - one.banks.length), [symbols]);
+  const rows = useMemo(() => offers.map((each) => instrumentOf("doviz", each.symbol)), [offers]);
+  const names = useMemo(() => new Map(offers.map((each) => [each.symbol, each.name])), [offers]);
+  const chosen = useValue(selected);
+  const shown = offers.find((each) => chosen.feed === "doviz" && each.symbol === chosen.key) ?? offers[0];
+  const heading = (row: Instrument) => names.get(row.key) ?? row.key;
+  return (
+    <>
+      <LiveTable label={say("doviz")} rows={rows} columns={COLUMNS} heading={heading} />
+      {shown && shown.banks.length > 0 && <Banks offer={shown} />}
+    </>
+  );
+}
+
+/** What each bank pays and asks; the best of each side is marked in words too. */
+function Banks({ offer }: { readonly offer: Offered }) {
+  const say = useWords();
+  const rows = useMemo(() => offer.banks.map((each) => instrumentOf("doviz", each.symbol)), [offer]);
+  const quotes = useQuotes(rows, useVisible()).filter((quote) => quote !== undefined) as DovizQuote[];
+  const best = { buying: Math.max(...quotes.map((each) => each.buying)), selling: Math.min(...quotes.map((each) => each.selling)) };
+  return (
+    <div class="banks" tabIndex={0} role="region" aria-label={`${offer.name}: ${say("source")}`}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{offer.name}</th>
+            <th scope="col">{say("buying")}</th>
+            <th scope="col">{say("selling")}</th>
+            <th scope="col">{say("spread")}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {quotes.map((quote) => (
+            <tr key={quote.symbol}>
+              <th scope="row">{quote.source}</th>
+              <Side value={quote.buying} best={best.buying} note={say("bestBuy")} />
+              <Side value={quote.selling} best={best.selling} note={say("bestSell")} />
+              <td>{price(quote.selling - quote.buying)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Side({ value, best, note }: { readonly value: number; readonly best: number; readonly note: string }) {
+  const isBest = value === best;
+  return (
+    <td class={isBest ? "best" : undefined} title={isBest ? note : undefined}>
+      {price(value)}
+      {isBest && <span class="unseen"> {note}</span>}
+    </td>
+  );
+}

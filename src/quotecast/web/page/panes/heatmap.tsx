@@ -1,0 +1,144 @@
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+
+import type { Heatmap as Sectors, HeatmapSector, HeatmapStock } from "../../client/index.ts";
+import { percent, price } from "../formats.ts";
+import { instrumentOf } from "../instruments.ts";
+import type { AnyQuote } from "../live.ts";
+import { Answered, useVisible } from "../pane.tsx";
+import { selected } from "../selection.ts";
+import { live, rest, useAnswer } from "../service.ts";
+import { useWords } from "../words.ts";
+import { type Box, treemap } from "./treemap.ts";
+
+/** Weights hardly move: the shape is asked for once a minute, the colours follow the feed. */
+const EVERY_MS = 60_000;
+/** Colours are steps: five hundred tiles need no new look at every tick. */
+const COLOURS_EVERY_MS = 1000;
+const HEADING_HEIGHT = 16;
+/** A step of colour per this many per cent, up to the third. */
+const STEP_PERCENT = 0.75;
+const [TEXT_FROM, PERCENT_FROM] = [26, 38];
+
+export function Heatmap() {
+  const asked = useAnswer(() => rest.call("GET /api/market/heatmap"), "heatmap", { everyMs: EVERY_MS, active: useVisible() });
+  return <Answered asked={asked}>{(map) => <Map map={map} />}</Answered>;
+}
+
+function Map({ map }: { readonly map: Sectors }) {
+  const say = useWords();
+  const element = useRef<HTMLDivElement>(null);
+  const frame = useSize(element);
+  const moved = useMoved();
+  const boxes = useMemo(() => treemap(map.sectors.map((each) => each.weight), frame), [map, frame]);
+  return (
+    <div class="heatmap" ref={element} role="group" aria-label={say("heatmap")} onKeyDown={walk}>
+      {boxes.map((box, index) => <Sector key={map.sectors[index]?.sector} box={box} sector={map.sectors[index] as HeatmapSector} moved={moved} first={index === 0} />)}
+    </div>
+  );
+}
+
+/** Tiles whose quote moved since they were last coloured. */
+type Moved = globalThis.Map<HTMLButtonElement, AnyQuote>;
+
+function useMoved(): Moved {
+  const moved = useRef<Moved>(new globalThis.Map()).current;
+  useEffect(() => {
+    const timer = setInterval(() => {
+      for (const [button, quote] of moved) show(button, quote.changePercent);
+      moved.clear();
+    }, COLOURS_EVERY_MS);
+    return () => clearInterval(timer);
+  }, [moved]);
+  return moved;
+}
+
+interface Part {
+  readonly box: Box;
+  readonly moved: Moved;
+  readonly first: boolean;
+}
+
+function Sector({ box, sector, moved, first }: Part & { readonly sector: HeatmapSector }) {
+  const heading = box.h > 3 * HEADING_HEIGHT && box.w > 40 ? HEADING_HEIGHT : 0;
+  const boxes = useMemo(() => {
+    const inner = { x: 0, y: heading, w: Math.max(0, box.w - 2), h: Math.max(0, box.h - heading - 2) };
+    return treemap(sector.stocks.map((each) => each.weight), inner);
+  }, [sector, box, heading]);
+  return (
+    <section style={placed(box)} aria-label={sector.sector}>
+      {heading > 0 && <h3>{sector.sector} <span>{percent(sector.changePercent)}</span></h3>}
+      {boxes.map((each, index) => <Tile key={sector.stocks[index]?.ticker} box={each} stock={sector.stocks[index] as HeatmapStock} moved={moved} first={first && index === 0} />)}
+    </section>
+  );
+}
+
+function Tile({ box, stock, moved, first }: Part & { readonly stock: HeatmapStock }) {
+  const element = useRef<HTMLButtonElement>(null);
+  const visible = useVisible();
+  const hasText = box.w > TEXT_FROM && box.h > 13;
+  const hasPercent = box.w > PERCENT_FROM && box.h > 26;
+  useLayoutEffect(() => {
+    const button = element.current as HTMLButtonElement;
+    show(button, stock.changePercent);
+    if (!visible) return;
+    const end = live.watch("market", stock.ticker, (quote: AnyQuote) => moved.set(button, quote));
+    return () => (end(), moved.delete(button));
+  }, [stock.ticker, visible, hasPercent]);
+  const name = (event: Event) => {
+    const quote = live.quote("market", stock.ticker) ?? stock;
+    (event.currentTarget as Element).setAttribute("aria-label", `${stock.ticker}, ${stock.name}, ${price(quote.price)}, ${percent(quote.changePercent)}`);
+  };
+  return (
+    <button
+      ref={element}
+      style={placed(box)}
+      tabIndex={first ? 0 : -1}
+      title={`${stock.ticker} · ${stock.name}`}
+      aria-label={hasText ? undefined : `${stock.ticker}, ${stock.name}`}
+      data-size={box.w > 90 && box.h > 60 ? "large" : undefined}
+      onFocus={hasText ? undefined : name}
+      onClick={() => selected.set(instrumentOf("stock", stock.ticker))}
+    >
+      {hasText && <b>{stock.ticker}</b>}
+      {hasPercent && <i />}
+    </button>
+  );
+}
+
+/** Colours a tile, and writes its change where there is room; nothing is touched that stays the same. */
+function show(button: HTMLButtonElement, change: number | null): void {
+  const heat = String(Math.max(-3, Math.min(3, Math.round((change ?? 0) / STEP_PERCENT))));
+  if (button.dataset["heat"] !== heat) button.dataset["heat"] = heat;
+  const label = button.querySelector("i");
+  if (!label) return;
+  const text = percent(change, button.dataset["size"] ? 2 : 1);
+  if (label.textContent !== text) label.textContent = text;
+}
+
+const placed = (box: Box) => ({ left: `${box.x}px`, top: `${box.y}px`, width: `${box.w}px`, height: `${box.h}px` });
+
+function useSize(element: { current: HTMLElement | null }): Box {
+  const [size, setSize] = useState<Box>({ x: 0, y: 0, w: 0, h: 0 });
+  useEffect(() => {
+    const observer = new ResizeObserver(([entry]) => {
+      const { width, height } = entry?.contentRect ?? { width: 0, height: 0 };
+      setSize({ x: 0, y: 0, w: width, h: height });
+    });
+    observer.observe(element.current as HTMLElement);
+    return () => observer.disconnect();
+  }, []);
+  return size;
+}
+
+/** Arrows walk from tile to tile; only the one that has the focus is a stop of the Tab key. */
+function walk(event: KeyboardEvent): void {
+  const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+  if (!step) return;
+  const tiles = [...(event.currentTarget as Element).querySelectorAll("button")];
+  const here = tiles.indexOf(event.target as HTMLButtonElement);
+  const next = tiles[here + step];
+  if (!next) return;
+  event.preventDefault();
+  for (const tile of [tiles[here], next]) tile?.setAttribute("tabindex", tile === next ? "0" : "-1");
+  next.focus();
+}

@@ -1,0 +1,34 @@
+import { useMemo } from "preact/hooks";
+
+import type { Mover } from "../../client/index.ts";
+import { PERCENT, PRICE, SYMBOL, VOLUME } from "../columns.ts";
+import { instrumentOf } from "../instruments.ts";
+import { Answered, Choice, useVisible } from "../pane.tsx";
+import type { Memory } from "../workspace.tsx";
+import { rest, useAnswer } from "../service.ts";
+import { LiveTable } from "../table.tsx";
+import { useWords } from "../words.ts";
+
+const COLUMNS = [SYMBOL, PRICE, PERCENT, VOLUME];
+const SIDES = ["gainers", "losers"] as const;
+const EVERY_MS = 5000;
+
+export function Movers({ memory, remember }: Memory) {
+  const say = useWords();
+  const side = memory["side"] === "losers" ? "losers" : "gainers";
+  const asked = useAnswer(() => rest.call("GET /api/market/movers"), "movers", { everyMs: EVERY_MS, active: useVisible() });
+  return (
+    <>
+      <div class="tools">
+        <Choice label={say("movers")} options={SIDES} value={side} text={(each) => say(each)} onChoose={(each) => remember({ side: each })} />
+      </div>
+      <Answered asked={asked}>{(movers) => <Ranking movers={movers[side]} />}</Answered>
+    </>
+  );
+}
+
+function Ranking({ movers }: { readonly movers: readonly Mover[] }) {
+  const say = useWords();
+  const rows = useMemo(() => movers.map((each) => instrumentOf("stock", each.ticker)), [movers]);
+  return <LiveTable label={say("movers")} rows={rows} columns={COLUMNS} />;
+}

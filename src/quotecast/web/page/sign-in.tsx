@@ -1,0 +1,45 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import { Observable, useValue } from "./observable.ts";
+import { Choice } from "./pane.tsx";
+import { explained, rest } from "./service.ts";
+import { session } from "./session.ts";
+import { useWords } from "./words.ts";
+
+/** Whether the dialog of logging in is open. */
+export const signInShown = new Observable(false);
+
+const WAYS = ["logIn", "register"] as const;
+
+export function SignIn() {
+  const say = useWords();
+  const shown = useValue(signInShown);
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [way, setWay] = useState<(typeof WAYS)[number]>("logIn");
+  const [error, setError] = useState<unknown>(null);
+  useEffect(() => {
+    if (shown) dialog.current?.showModal();
+    else dialog.current?.close();
+  }, [shown]);
+  const enter = (event: SubmitEvent) => {
+    event.preventDefault();
+    const given = Object.fromEntries(new FormData(event.currentTarget as HTMLFormElement)) as Record<"name" | "email" | "password", string>;
+    const asked = way === "logIn" ? rest.call("POST /api/auth/login", { body: given }) : rest.call("POST /api/auth/register", { body: given });
+    asked.then((entered) => (session.set(entered), setError(null), signInShown.set(false)), setError);
+  };
+  return (
+    <dialog ref={dialog} aria-label={say("account")} onClose={() => signInShown.set(false)}>
+      <form onSubmit={enter}>
+        <Choice label={say("account")} options={WAYS} value={way} text={(each) => say(each)} onChoose={setWay} />
+        {way === "register" && <label>{say("nameOfYou")}<input name="name" required maxLength={100} autocomplete="name" /></label>}
+        <label>{say("email")}<input name="email" type="email" required autocomplete="email" /></label>
+        <label>{say("password")}<input name="password" type="password" required minLength={8} autocomplete={way === "logIn" ? "current-password" : "new-password"} /></label>
+        {error !== null && <p class="notice" role="alert">{explained(error)}</p>}
+        <div class="row">
+          <button type="button" onClick={() => signInShown.set(false)}>{say("close")}</button>
+          <button class="main" type="submit">{say(way)}</button>
+        </div>
+      </form>
+    </dialog>
+  );
+}

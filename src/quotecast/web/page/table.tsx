@@ -1,0 +1,195 @@
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+
+import type { Instrument } from "./instruments.ts";
+import { same } from "./instruments.ts";
+import type { AnyQuote } from "./live.ts";
+import { useValue } from "./observable.ts";
+import { useVisible } from "./pane.tsx";
+import { selected } from "./selection.ts";
+import { live } from "./service.ts";
+import { tone } from "./formats.ts";
+import { language, type Word, useWords } from "./words.ts";
+
+export interface Column {
+  readonly title: Word;
+  readonly text: (quote: AnyQuote) => string;
+  /** What the column is sorted by, and by which a cell lights up when it grows or shrinks. */
+  readonly value?: (quote: AnyQuote) => number | string | null | undefined;
+  /** Whose sign colours the cell. */
+  readonly sign?: (quote: AnyQuote) => number | null | undefined;
+  readonly lights?: boolean;
+  readonly className?: string;
+}
+
+interface Sorting {
+  readonly column: number;
+  readonly descending: boolean;
+}
+
+interface Props {
+  readonly label: string;
+  readonly rows: readonly Instrument[];
+  readonly columns: readonly Column[];
+  readonly heading?: (row: Instrument) => ComponentChildren;
+  readonly action?: (row: Instrument) => ComponentChildren;
+}
+
+const ROW_HEIGHT = 28;
+/** Rows drawn beyond those in view, so that scrolling shows no gaps. */
+const MARGIN_ROWS = 4;
+const SORT_EVERY_MS = 2000;
+
+/** Quotes that move: only rows in view are drawn and painted. */
+export function LiveTable({ label, rows, columns, heading, action }: Props) {
+  const say = useWords();
+  const frame = useRef<HTMLDivElement>(null);
+  const [sorting, setSorting] = useState<Sorting | null>(null);
+  const sorted = useSorted(rows, columns, sorting);
+  const [from, to] = useWindow(frame, sorted.length);
+  const shown = sorted.slice(from, to);
+  return (
+    <div class="table-frame" ref={frame} tabIndex={-1}>
+      <table class="live" aria-label={label} aria-rowcount={sorted.length + 1} onKeyDown={walk}>
+        <thead>
+          <tr>
+            {columns.map((column, index) => (
+              <Heading key={column.title} column={column} index={index} sorting={sorting} onSort={setSorting} />
+            ))}
+            {action && <th class="action"><span class="unseen">{say("menu")}</span></th>}
+          </tr>
+        </thead>
+        <tbody>
+          <tr class="space" aria-hidden="true" style={{ height: `${from * ROW_HEIGHT}px` }} />
+          {shown.map((row, index) => (
+            <Row key={`${row.feed} ${row.key}`} row={row} columns={columns} number={from + index} heading={heading} action={action} />
+          ))}
+          <tr class="space" aria-hidden="true" style={{ height: `${(sorted.length - to) * ROW_HEIGHT}px` }} />
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface HeadingProps {
+  readonly column: Column;
+  readonly index: number;
+  readonly sorting: Sorting | null;
+  readonly onSort: (sorting: Sorting | null) => void;
+}
+
+function Heading({ column, index, sorting, onSort }: HeadingProps) {
+  const say = useWords();
+  const mine = sorting?.column === index ? sorting : null;
+  const next = !mine ? { column: index, descending: index > 0 } : mine.descending === index > 0 ? { column: index, descending: index === 0 } : null;
+  const order = mine ? (mine.descending ? "descending" : "ascending") : undefined;
+  return (
+    <th class={column.className} scope="col" aria-sort={order}>
+      {column.value ? <button onClick={() => onSort(next)}>{say(column.title)}</button> : say(column.title)}
+    </th>
+  );
+}
+
+interface RowProps extends Pick<Props, "heading" | "action"> {
+  readonly row: Instrument;
+  readonly columns: readonly Column[];
+  readonly number: number;
+}
+
+function Row({ row, columns, number, heading, action }: RowProps) {
+  const element = useRef<HTMLTableRowElement>(null);
+  const words = useValue(language);
+  const current = same(useValue(selected), row);
+  useLayoutEffect(() => watchRow(element.current as HTMLTableRowElement, row, columns), [row.feed, row.key, columns, words]);
+  return (
+    <tr ref={element} aria-rowindex={number + 2} aria-current={current || undefined} onClick={() => selected.set(row)}>
+      {columns.map((column, index) =>
+        index === 0 ? (
+          <th scope="row" key={column.title}>
+            <button class="symbol">{heading ? heading(row) : row.key}</button>
+          </th>
+        ) : (
+          <td key={column.title} class={column.className}>–</td>
+        ),
+      )}
+      {action && <td class="action">{action(row)}</td>}
+    </tr>
+  );
+}
+
+/** Writes into the cells directly: a tick costs the cells that it changes, and nothing else. */
+function watchRow(element: HTMLTableRowElement, row: Instrument, columns: readonly Column[]): () => void {
+  const before: (number | string | null | undefined)[] = [];
+  return live.watch(row.feed, row.key, (quote) => {
+    for (let index = 1; index < columns.length; index += 1) {
+      const column = columns[index] as Column;
+      const cell = element.cells[index] as HTMLTableCellElement;
+      const text = column.text(quote);
+      const value = column.value?.(quote);
+      if (cell.firstChild?.nodeValue !== text) {
+        cell.firstChild ? (cell.firstChild.nodeValue = text) : (cell.textContent = text);
+        const old = before[index];
+        if (column.lights && typeof old === "number" && typeof value === "number")
+          live.light(cell, value > old ? "lit-rise" : "lit-fall");
+      }
+      before[index] = value;
+      if (column.sign) cell.dataset["tone"] = tone(column.sign(quote));
+    }
+  });
+}
+
+/** The rows in view, as a range; none while the pane is out of sight. */
+function useWindow(frame: { current: HTMLDivElement | null }, count: number): [number, number] {
+  const visible = useVisible();
+  const [view, setView] = useState({ first: 0, rows: 0 });
+  useEffect(() => {
+    const element = frame.current as HTMLDivElement;
+    const look = () => {
+      const first = Math.floor(element.scrollTop / ROW_HEIGHT);
+      const rows = Math.ceil(element.clientHeight / ROW_HEIGHT);
+      setView((before) => (before.first === first && before.rows === rows ? before : { first, rows }));
+    };
+    const observer = new ResizeObserver(look);
+    observer.observe(element);
+    element.addEventListener("scroll", look, { passive: true });
+    return () => (observer.disconnect(), element.removeEventListener("scroll", look));
+  }, []);
+  if (!visible) return [0, 0];
+  const first = Math.min(view.first, Math.max(0, count - view.rows));
+  return [Math.max(0, first - MARGIN_ROWS), Math.min(count, first + view.rows + MARGIN_ROWS)];
+}
+
+/** The rows in the order asked for; what moves is sorted anew every other second, not at each tick. */
+function useSorted(rows: readonly Instrument[], columns: readonly Column[], sorting: Sorting | null): readonly Instrument[] {
+  const [, setTick] = useState(0);
+  useEffect(() => {
+    if (!sorting) return;
+    const timer = setInterval(() => setTick((tick) => tick + 1), SORT_EVERY_MS);
+    return () => clearInterval(timer);
+  }, [sorting]);
+  if (!sorting) return rows;
+  const value = columns[sorting.column]?.value ?? (() => null);
+  const keyed = rows.map((row) => {
+    const quote = live.quote(row.feed, row.key);
+    return { row, value: quote ? value(quote) : null };
+  });
+  keyed.sort((one, other) => compared(one.value, other.value) * (sorting.descending ? -1 : 1));
+  return keyed.map((each) => each.row);
+}
+
+function compared(one: unknown, other: unknown): number {
+  if (typeof one === "string" && typeof other === "string") return one.localeCompare(other);
+  return Number(one ?? -Infinity) - Number(other ?? -Infinity) || 0;
+}
+
+/** Arrows walk from row to row. */
+function walk(event: KeyboardEvent): void {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  const row = (event.target as Element).closest("tbody tr");
+  if (!step || !row) return;
+  const next = step > 0 ? row.nextElementSibling : row.previousElementSibling;
+  const button = next?.querySelector<HTMLElement>("button.symbol");
+  if (!button) return;
+  event.preventDefault();
+  button.focus();
+}

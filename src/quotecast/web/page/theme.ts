@@ -1,0 +1,26 @@
+import { Observable } from "./observable.ts";
+import { stored } from "./stored.ts";
+
+export type Theme = "auto" | "dark" | "light";
+
+const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
+
+export const theme = stored<Theme>("theme", "auto");
+/** What is shown: charts are told, for they paint by themselves. */
+export const shade = new Observable<"dark" | "light">("dark");
+
+function apply(): void {
+  const dark = theme.value === "dark" || (theme.value === "auto" && systemIsDark.matches);
+  document.documentElement.dataset["theme"] = dark ? "dark" : "light";
+  shade.set(dark ? "dark" : "light");
+}
+
+/** Follows the reader's choice, and the system's where the reader made none. */
+export function followTheme(): void {
+  systemIsDark.addEventListener("change", apply);
+  theme.subscribe(apply);
+  apply();
+}
+
+/** A colour of the style sheet. */
+export const colour = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();

@@ -1,0 +1,27 @@
+import { english } from "./words-en.ts";
+import { turkish } from "./words-tr.ts";
+import { useValue } from "./observable.ts";
+import { stored } from "./stored.ts";
+
+export type Word = keyof typeof english;
+export type Language = "en" | "tr";
+
+const WORDS: Record<Language, Record<Word, string>> = { en: english, tr: turkish };
+/** English with the browser's region: dates and numbers as its reader knows them. */
+const regional = navigator.language.startsWith("en") ? navigator.language : "en-US";
+
+export const language = stored<Language>("language", navigator.language.startsWith("tr") ? "tr" : "en");
+
+/** The locale of numbers and times. */
+export const locale = (): string => (language.value === "tr" ? "tr-TR" : regional);
+
+/** A text in the reader's language; `{name}` is replaced by the value of that name. */
+export function say(word: Word, values: Record<string, string | number> = {}): string {
+  return WORDS[language.value][word].replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ""));
+}
+
+/** `say`, for components: they are drawn again when the language changes. */
+export function useWords(): typeof say {
+  useValue(language);
+  return say;
+}

@@ -1,0 +1,123 @@
+import type { ComponentType } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import { arrange, places, remember } from "./arrangement.ts";
+import { changed, COLUMNS, type Kind, type Place, ROWS, without } from "./layout.ts";
+import { useValue } from "./observable.ts";
+import { InView } from "./pane.tsx";
+import { Chart } from "./panes/chart.tsx";
+import { Company } from "./panes/company.tsx";
+import { Crypto } from "./panes/crypto.tsx";
+import { Doviz } from "./panes/doviz.tsx";
+import { Heatmap } from "./panes/heatmap.tsx";
+import { Movers } from "./panes/movers.tsx";
+import { News } from "./panes/news.tsx";
+import { Portfolio } from "./panes/portfolio.tsx";
+import { Watchlist } from "./panes/watchlist.tsx";
+import { useWords } from "./words.ts";
+
+/** What a pane was told to remember, and how it is told. */
+export interface Memory {
+  readonly memory: Record<string, string>;
+  readonly remember: (memory: Record<string, string>) => void;
+}
+
+const CONTENTS: Record<Kind, ComponentType<Memory>> = {
+  watchlist: Watchlist,
+  chart: Chart,
+  heatmap: Heatmap,
+  movers: Movers,
+  news: News,
+  crypto: Crypto,
+  doviz: Doviz,
+  company: Company,
+  portfolio: Portfolio,
+};
+
+const LEAST_ROW_HEIGHT = 26;
+const GAP = 4;
+
+export function Workspace() {
+  const say = useWords();
+  const element = useRef<HTMLElement>(null);
+  const row = useRowHeight(element);
+  const panes = useValue(places);
+  return (
+    <main ref={element} class="workspace" aria-label={say("workspace")} style={{ gridAutoRows: `${row}px` }}>
+      {[...panes].sort((one, other) => one.y - other.y || one.x - other.x).map((place) => (
+        <Pane key={place.id} place={place} row={row} />
+      ))}
+    </main>
+  );
+}
+
+/** Rows as high as it takes to fill the screen, on a phone as on a wall. */
+function useRowHeight(element: { current: HTMLElement | null }): number {
+  const [height, setHeight] = useState(LEAST_ROW_HEIGHT);
+  useEffect(() => {
+    const observer = new ResizeObserver(([entry]) => {
+      const fitting = Math.floor((entry?.contentRect.height ?? 0) / ROWS) - GAP;
+      setHeight(Math.max(LEAST_ROW_HEIGHT, fitting));
+    });
+    observer.observe(element.current as HTMLElement);
+    return () => observer.disconnect();
+  }, []);
+  return height;
+}
+
+function Pane({ place, row }: { readonly place: Place; readonly row: number }) {
+  const say = useWords();
+  const Content = CONTENTS[place.kind];
+  const title = say(place.kind);
+  const handle = (how: How) => ({
+    onPointerDown: (event: PointerEvent) => drag(event, place, row, how),
+    onKeyDown: (event: KeyboardEvent) => nudge(event, place),
+  });
+  return (
+    <section class="pane" data-kind={place.kind} aria-label={title} style={span(place)}>
+      <header {...handle("move")}>
+        <h2>{title}</h2>
+        <button class="icon grip" aria-label={say("movePane", { pane: title })} title={say("movePane", { pane: title })}>⠿</button>
+        <button class="icon" aria-label={say("closePane", { pane: title })} onClick={() => arrange(without(places.value, place.id))}>×</button>
+      </header>
+      <InView><Content memory={place.memory ?? {}} remember={(memory) => remember(place.id, memory)} /></InView>
+      <div class="corner" aria-hidden="true" title={say("resizePane", { pane: title })} {...handle("resize")} />
+    </section>
+  );
+}
+
+const span = ({ x, y, w, h }: Place) => ({ gridColumn: `${x + 1} / span ${w}`, gridRow: `${y + 1} / span ${h}` });
+
+type How = "move" | "resize";
+
+/** Follows the pointer in steps of the grid, and keeps what it is at when the pointer lets go. */
+function drag(event: PointerEvent, place: Place, row: number, how: How): void {
+  const target = event.currentTarget as HTMLElement;
+  if (event.button !== 0 || (event.target as Element).closest("button:not(.grip)")) return;
+  const grid = target.closest("main") as HTMLElement;
+  const column = (grid.clientWidth + GAP) / COLUMNS;
+  const before = places.value;
+  event.preventDefault();
+  target.setPointerCapture(event.pointerId);
+  target.onpointermove = (moved) => {
+    const dx = Math.round((moved.clientX - event.clientX) / column);
+    const dy = Math.round((moved.clientY - event.clientY) / (row + GAP));
+    const change = how === "move" ? { x: place.x + dx, y: place.y + dy } : { w: place.w + dx, h: place.h + dy };
+    places.set(changed(before, place.id, change));
+  };
+  target.onlostpointercapture = () => {
+    target.onpointermove = target.onlostpointercapture = null;
+    arrange(places.value);
+  };
+}
+
+const ARROWS: Record<string, [number, number]> = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+/** Arrows move a pane, with Shift they resize it. */
+function nudge(event: KeyboardEvent, { id, x, y, w, h }: Place): void {
+  const arrow = ARROWS[event.key];
+  if (!arrow || !(event.target as Element).matches(".grip")) return;
+  event.preventDefault();
+  const [dx, dy] = arrow;
+  arrange(changed(places.value, id, event.shiftKey ? { w: w + dx, h: h + dy } : { x: x + dx, y: y + dy }));
+}

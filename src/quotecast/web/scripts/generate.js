@@ -1,0 +1,106 @@
+// Makes the client's types from the service's own descriptions:
+//     node scripts/generate.js openapi.json asyncapi.json
+// writes client/rest-types.ts and client/feed-types.ts; with --check it only says whether they are current.
+import { readFileSync, writeFileSync } from "node:fs";
+
+const HEADING = "// Made by scripts/generate.js from the service's description; not to be edited.\n";
+const METHODS = ["get", "post", "put", "patch", "delete"];
+
+const isName = (text) => /^[A-Za-z_]\w*$/.test(text);
+const quoted = (text) => (isName(text) ? text : JSON.stringify(text));
+
+/** `Estimates_quotecast.market.financials.EpsEstimate_` is a generic type's name: EstimatesOfEpsEstimate. */
+function typeName(name) {
+  const generic = /^(\w+?)_[\w.]*?(\w+)_$/.exec(name);
+  return generic ? `${generic[1]}Of${generic[2]}` : name;
+}
+
+function typeOf(schema) {
+  if (schema === undefined || schema === true) return "unknown";
+  if (schema.$ref) return typeName(schema.$ref.split("/").at(-1));
+  if ("const" in schema) return JSON.stringify(schema.const);
+  if (schema.enum) return union(schema.enum.map((each) => JSON.stringify(each)));
+  const choices = schema.oneOf ?? schema.anyOf;
+  if (choices) return union(choices.map(typeOf));
+  if (Array.isArray(schema.type)) return union(schema.type.map((type) => typeOf({ ...schema, type })));
+  return basicType(schema);
+}
+
+const union = (types) => [...new Set(types)].join(" | ");
+
+function basicType(schema) {
+  switch (schema.type) {
+    case "integer":
+      return "number";
+    case "array":
+      return `(${typeOf(schema.items)})[]`.replace(/^\((\w+)\)\[\]$/, "$1[]");
+    case "object":
+      return objectType(schema);
+    case "string":
+    case "number":
+    case "boolean":
+    case "null":
+      return schema.type;
+    default:
+      return "unknown";
+  }
+}
+
+function objectType(schema) {
+  const required = new Set(schema.required);
+  const fields = Object.entries(schema.properties ?? {}).map(
+    ([name, value]) => `${quoted(name)}${required.has(name) ? "" : "?"}: ${typeOf(value)};`,
+  );
+  if (fields.length) return `{ ${fields.join(" ")} }`;
+  return `Record<string, ${typeOf(schema.additionalProperties || undefined)}>`;
+}
+
+const declared = (schemas) =>
+  Object.entries(schemas).map(([name, schema]) => `export type ${typeName(name)} = ${pretty(typeOf(schema))};\n`);
+
+/** An object's fields each on a line of their own. */
+const pretty = (type) =>
+  /^\{ [^{}]* \}$/.test(type) ? `{\n  ${type.slice(2, -2).replaceAll("; ", ";\n  ")}\n}` : type;
+
+function operation(described) {
+  const of = (place) => (described.parameters ?? []).filter((each) => each.in === place);
+  const parameters = (place) =>
+    of(place).map((each) => `${quoted(each.name)}${each.required ? "" : "?"}: ${typeOf(each.schema)};`);
+  const success = Object.entries(described.responses).find(([status]) => status.startsWith("2"))?.[1];
+  const body = described.requestBody?.content["application/json"]?.schema;
+  const parts = [`answer: ${success?.content ? typeOf(success.content["application/json"]?.schema) : "null"};`];
+  if (of("path").length) parts.push(`path: { ${parameters("path").join(" ")} };`);
+  const needed = of("query").some((each) => each.required);
+  if (of("query").length) parts.push(`query${needed ? "" : "?"}: { ${parameters("query").join(" ")} };`);
+  if (body) parts.push(`body: ${typeOf(body)};`);
+  return parts.join(" ");
+}
+
+function restTypes(document) {
+  const lines = [];
+  for (const [path, item] of Object.entries(document.paths))
+    for (const method of METHODS.filter((each) => item[each]))
+      lines.push(`  ${JSON.stringify(`${method.toUpperCase()} ${path}`)}: { ${operation(item[method])} };`);
+  return [...declared(document.components.schemas), `export interface Operations {\n${lines.join("\n")}\n}\n`];
+}
+
+const written = (parts) => `${HEADING}\n${parts.join("\n")}`;
+
+function main([...given]) {
+  const check = given[0] === "--check" && Boolean(given.shift());
+  const [openapi, asyncapi] = given.map((path) => JSON.parse(readFileSync(path, "utf8")));
+  const files = {
+    "rest-types.ts": written(restTypes(openapi)),
+    "feed-types.ts": written(declared(asyncapi.components.schemas)),
+  };
+  for (const [name, text] of Object.entries(files)) {
+    const path = new URL(`../client/${name}`, import.meta.url);
+    if (!check) writeFileSync(path, text);
+    else if (readFileSync(path, "utf8") !== text) {
+      console.error(`client/${name} is not current: run scripts/generate.js`);
+      process.exitCode = 1;
+    }
+  }
+}
+
+main(process.argv.slice(2));

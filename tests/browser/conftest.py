@@ -1,0 +1,28 @@
+"""A running service with the built terminal, and Debian's Chromium to look at it."""
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from quotecast.accounts import migrations
+from servers import running_postgres, running_valkey
+from service import Service
+from web_files import WEB
+
+
+@pytest.fixture(scope="session")
+def service() -> Iterator[Service]:
+    """One worker and one ingest; limits are those of the product but for what a hurried test asks often."""
+    assert (WEB / "dist/index.html").is_file(), "`just web` builds the page first"
+    with running_valkey() as valkey, running_postgres() as postgres:
+        asyncio.run(migrations.apply(postgres.url))
+        settings = {
+            "QUOTECAST_DATABASE_URL": postgres.url,
+            "QUOTECAST_HEARTBEAT_MS": "1000",
+            "QUOTECAST_LIMIT_MARKET": "1000",
+            "QUOTECAST_LIMIT_AUTH": "100",
+        }
+        with Service(valkey, settings) as running:
+            running.start("ingest", "api")
+            yield running

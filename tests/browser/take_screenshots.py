@@ -1,0 +1,45 @@
+"""Makes the README's screenshots of a running service: `python take_screenshots.py URL FOLDER`."""
+
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from playwright.sync_api import Browser, expect
+
+from opened_page import chromium, has_price, is_live, opened
+
+DESK: Final = {"width": 1600, "height": 1000}
+PICTURES: Final[dict[str, dict[str, Any]]] = {
+    "dark": {"viewport": DESK, "color_scheme": "dark"},
+    "light": {"viewport": DESK, "color_scheme": "light"},
+    "phone": {
+        "viewport": {"width": 360, "height": 780},
+        "color_scheme": "dark",
+        "device_scale_factor": 2,
+        "has_touch": True,
+    },
+}
+#: Until the panes are filled and the chart is drawn.
+SETTLED_MS: Final = 4000
+
+
+def take(browser: Browser, url: str, path: Path, settings: dict[str, Any]) -> None:
+    """One picture of the page with everything in it."""
+    with opened(browser, url, **settings) as page:
+        has_price(page)
+        is_live(page)
+        expect(page.locator("[data-kind=chart] canvas").first).to_be_attached()
+        page.wait_for_timeout(SETTLED_MS)
+        page.screenshot(path=path)
+
+
+def main(url: str, folder: Path) -> None:
+    """All pictures."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with chromium() as browser:
+        for name, settings in PICTURES.items():
+            take(browser, url, folder / f"{name}.png", settings)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))

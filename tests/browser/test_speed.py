@@ -1,0 +1,58 @@
+"""What a busy market costs the browser."""
+
+import time
+
+import pytest
+from playwright.sync_api import Page
+
+from opened_page import chromium, has_price, is_live, opened
+from servers import running_valkey
+from service import Service
+
+pytestmark = pytest.mark.browser
+
+#: 500 stocks, each four times a second.
+BUSY = {"QUOTECAST_SIMULATOR_RATE": "2000"}
+WATCHED_MS = 2000
+WINDOWS = 6
+#: Of one core.
+MOST = 0.3
+
+
+def cpu_seconds(page: Page) -> float:
+    """CPU time of all the browser's processes since they began, as the browser itself counts it."""
+    browser = page.context.browser
+    assert browser
+    session = browser.new_browser_cdp_session()
+    processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
+    session.detach()
+    return sum(float(process["cpuTime"]) for process in processes)
+
+
+def market_seq(page: Page) -> int:
+    cursor = page.locator(".feed[data-feed=market]").get_attribute("data-cursor") or ""
+    return int(cursor.rpartition("-")[2] or 0)
+
+
+def share_of_a_core(page: Page) -> float:
+    """What the browser uses over a while, during which the screen moves."""
+    seq, before, began = market_seq(page), cpu_seconds(page), time.monotonic()
+    page.wait_for_timeout(WATCHED_MS)
+    share = (cpu_seconds(page) - before) / (time.monotonic() - began)
+    assert market_seq(page) > seq
+    return share
+
+
+def test_a_busy_market_costs_less_than_a_third_of_a_core() -> None:
+    """With the default panes on the screen, heatmap and chart among them.
+
+    The best of some whiles: on a busy machine the same work takes more time.
+    """
+    with running_valkey() as valkey, Service(valkey, BUSY) as service, chromium() as browser:
+        service.start("ingest", "api")
+        with opened(browser, service.url) as page:
+            has_price(page)
+            is_live(page)
+            page.locator("[data-kind=heatmap] button").first.wait_for()
+            shares = (share_of_a_core(page) for _ in range(WINDOWS))
+            assert any(share < MOST for share in shares)
