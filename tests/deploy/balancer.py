@@ -1,0 +1,93 @@
+"""haproxy as deploy/haproxy sets it up, before workers of this machine."""
+
+import contextlib
+import csv
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from service import Service
+
+ROOT = Path(__file__).parents[2]
+POLICY = ROOT / "deploy" / "haproxy" / "edge.cfg"
+PATIENCE_SECONDS = 60.0
+
+
+class Balancer(NamedTuple):
+    """A running haproxy: the port it listens on, and the socket on which it tells of itself."""
+
+    port: int
+    console: Path
+
+    def await_in_service(self, workers: Iterable[Service]) -> None:
+        """Returns once it has found all of these ready, for requests and for feeds."""
+        wanted = {(backend, _name(worker)) for worker in workers for backend in ("api", "feeds")}
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not wanted <= self._in_service():
+            assert time.monotonic() < deadline, "haproxy finds no such workers"
+            time.sleep(0.05)
+
+    def _in_service(self) -> set[tuple[str, str]]:
+        """Those that answered its last question; before the first it takes everybody for ready."""
+        with socket.socket(socket.AF_UNIX) as console:
+            console.connect(str(self.console))
+            console.sendall(b"show stat\n")
+            rows = csv.DictReader(console.makefile().read().removeprefix("# ").splitlines())
+        return {(row["pxname"], row["svname"]) for row in rows if row["check_status"] == "L7OK"}
+
+
+def installed() -> str | None:
+    """The path of haproxy, which Debian keeps where only root looks."""
+    return shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
+
+
+@contextlib.contextmanager
+def running_balancer(workers: Sequence[Service], policy: Path = POLICY) -> Iterator[Balancer]:
+    """Runs it before these workers, which need not run yet."""
+    with socket.socket() as public, tempfile.TemporaryDirectory(prefix="qc") as folder:
+        public.bind(("127.0.0.1", 0))
+        public.listen(4096)
+        balancer = Balancer(public.getsockname()[1], Path(folder) / "console")
+        places = Path(folder) / "workers.cfg"
+        places.write_text(_places(workers, balancer.console), "utf-8")
+        process = subprocess.Popen(
+            [installed() or "haproxy", "-db", "-f", str(policy), "-f", str(places)],
+            env={**os.environ, "QUOTECAST_EDGE_BIND": f"fd@{public.fileno()}"},
+            pass_fds=[public.fileno()],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        # Only haproxy listens now: should it end, clients are refused and do not wait.
+        public.close()
+        try:
+            _await_console(balancer.console)
+            yield balancer
+        finally:
+            process.kill()
+            process.wait()
+
+
+def _places(workers: Sequence[Service], console: Path) -> str:
+    api = [f"    server {_name(each)} 127.0.0.1:{each.port}" for each in workers]
+    feeds = [
+        f"    server {_name(each)} 127.0.0.1:{each.feed_port} check port {each.port}" for each in workers
+    ]
+    head = ["global", f"    stats socket {console}"]
+    return "\n".join([*head, "backend api from workers", *api, "backend feeds from workers", *feeds, ""])
+
+
+def _name(worker: Service) -> str:
+    return f"worker-{worker.port}"
+
+
+def _await_console(console: Path) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not console.exists():
+        assert time.monotonic() < deadline, "haproxy does not run"
+        time.sleep(0.01)

@@ -1,0 +1,165 @@
+"""Runs the commands of an image that was unpacked into a folder, as a container runtime would.
+
+The root file system is mounted read-only, the user, the variables and the command are those of the image,
+and the databases are outside of it. Started by deploy/check-image; needs root, for it mounts.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from quotecast.local import postgres
+from servers import Postgres, Valkey, running_postgres, running_valkey
+
+START_SECONDS = 60.0
+#: What the grace of ten seconds, told in the Containerfile, leaves for a machine under load.
+STOP_SECONDS = 10.0
+
+#: Enters the image as its user would find it: nothing writable but what a test lends it.
+_ENTER = """
+set -e
+root=$1 databases=$2 user=$3
+shift 3
+mount --make-rprivate /
+mount --bind "$root" "$root"
+mount -t proc proc "$root/proc"
+mount --rbind /dev "$root/dev"
+mount --rbind "$databases" "$root/mnt"
+mount -o remount,ro,bind "$root"
+exec /usr/sbin/chroot --userspec="$user" "$root" "$@"
+"""
+
+#: Succeeds where every attempt to write fails for the reason that the file system is read-only.
+_WRITE = """
+import errno
+try:
+    open("/var/tmp/written", "w")
+except OSError as error:
+    raise SystemExit(error.errno != errno.EROFS)
+raise SystemExit("could write")
+"""
+
+
+class Image:
+    """An unpacked image, and what its runs are given from outside."""
+
+    def __init__(self, root: Path, config: Mapping[str, Any], settings: Mapping[str, str]) -> None:
+        self._root = root
+        self._entrypoint: list[str] = config["Entrypoint"]
+        self._user: str = config["User"]
+        own = dict(line.split("=", 1) for line in config["Env"])
+        self._environment = {**own, **settings}
+
+    def start(self, databases: Path, *command: str, entrypoint: bool = True) -> "subprocess.Popen[bytes]":
+        words = [*self._entrypoint, *command] if entrypoint else list(command)
+        enter = ["unshare", "--mount", "sh", "-c", _ENTER, "sh"]
+        return subprocess.Popen(
+            [*enter, str(self._root), str(databases), self._user, *words], env=self._environment
+        )
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def open_to_everybody(folder: Path) -> None:
+    """The image's user is none of this machine's."""
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o777)
+
+
+@contextlib.contextmanager
+def databases() -> Iterator[tuple[Path, Valkey, Postgres]]:
+    """Both servers, with sockets that anybody may use, below one folder."""
+    with running_valkey() as valkey, running_postgres() as database, tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        sockets = Path(database.url.split("host=")[1].split("&")[0].replace("%2F", "/"))
+        for source, target in ((valkey.socket.parent, folder / "valkey"), (sockets, folder / "postgres")):
+            open_to_everybody(source)
+            target.mkdir()
+            subprocess.run(["/usr/bin/mount", "--bind", str(source), str(target)], check=True)
+        folder.chmod(0o755)
+        try:
+            yield folder, valkey, database
+        finally:
+            for each in ("valkey", "postgres"):
+                subprocess.run(["/usr/bin/umount", str(folder / each)], check=True)
+
+
+def until_ready(port: int, api: "subprocess.Popen[bytes]") -> dict[str, Any]:
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        assert api.poll() is None, f"the API ended: {api.returncode}"
+        assert time.monotonic() < deadline, "the API is not ready"
+        with contextlib.suppress(httpx.TransportError):
+            answer = httpx.get(f"http://127.0.0.1:{port}/api/ready", timeout=5)
+            if answer.status_code == httpx.codes.OK:
+                body: dict[str, Any] = answer.json()
+                return body
+        time.sleep(0.05)
+
+
+def stop(name: str, process: "subprocess.Popen[bytes]") -> None:
+    began = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    code = process.wait(STOP_SECONDS)
+    report(f"{name}: SIGTERM, exit {code} after {time.monotonic() - began:.2f} s", good=code == 0)
+
+
+def report(line: str, *, good: bool) -> None:
+    sys.stdout.write(f"{'ok  ' if good else 'FAIL'}  {line}\n")
+    if not good:
+        raise SystemExit(1)
+
+
+def check(root: Path, config: Mapping[str, Any]) -> None:
+    """Every command once, in the order of a first start."""
+    port = free_port()
+    settings = {
+        "QUOTECAST_HOST": "127.0.0.1",
+        "QUOTECAST_PORT": str(port),
+        "QUOTECAST_REDIS_URL": "unix:///mnt/valkey/valkey.sock",
+        "QUOTECAST_DATABASE_URL": postgres.url(Path("/mnt/postgres")),
+        "QUOTECAST_JWT_SECRET": "a secret of tests, known to everybody",
+    }
+    image = Image(root, config, settings)
+    with databases() as (folder, _, _):
+        code = image.start(folder, "python3", "-c", _WRITE, entrypoint=False).wait(START_SECONDS)
+        report(f"the root file system is read-only, as user {config['User']}", good=code == 0)
+        for command in ("--help", "migrate"):
+            code = image.start(folder, command).wait(START_SECONDS)
+            report(f"quotecast {command}: exit {code}", good=code == 0)
+        ingest = image.start(folder, "ingest")
+        api = image.start(folder, *config["Cmd"])
+        try:
+            body = until_ready(port, api)
+            states = {feed: each["state"] for feed, each in body["feeds"].items()}
+            report(f"/api/ready: {body['status']} {body['checks']} {states}", good=body["status"] == "ready")
+            code = image.start(folder, *config["Healthcheck"]["Test"][1:], entrypoint=False).wait(30)
+            report(f"the image's health check: exit {code}", good=code == 0)
+            stop("api", api)
+            stop("ingest", ingest)
+        finally:
+            for process in (api, ingest):
+                process.kill()
+                process.wait()
+
+
+if __name__ == "__main__":
+    assert os.geteuid() == 0, "mounting needs root"
+    description = json.loads(Path(sys.argv[2]).read_text("utf-8"))
+    check(Path(sys.argv[1]), description["Docker"]["config"])

@@ -1,0 +1,43 @@
+"""The backup and the restore that docs/operating.md shows bring back what users own."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from quotecast.accounts import migrations
+from quotecast.accounts.database import Database
+from quotecast.local import postgres
+from servers import Postgres
+from transactions import adding, look, numbers
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "operating.md").read_text("utf-8")
+
+
+def shown(tool: str) -> str:
+    """The guide's one command line of a tool."""
+    (line,) = re.findall(rf"^    ({tool} .*)$", GUIDE, re.MULTILINE)
+    return str(line)
+
+
+def run(command: str, url: str, folder: Path) -> None:
+    path = f"{postgres._binaries()}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "QUOTECAST_DATABASE_URL": url}
+    subprocess.run(["/bin/bash", "-c", command], cwd=folder, env=environment, check=True)
+
+
+async def test_a_backup_brings_back_what_users_own(own_postgres: Postgres, tmp_path: Path) -> None:
+    """Into an empty database, and up to date in the eyes of `quotecast migrate`."""
+    for name in ("lost", "restored"):
+        await look(own_postgres.url, f"CREATE DATABASE {name}")
+    lost, restored = map(own_postgres.database_url, ("lost", "restored"))
+    await migrations.apply(lost)
+    async with Database(lost, pool_size=1) as database:
+        for number in range(3):
+            await database.transaction(adding(number))
+    run(shown("pg_dump"), lost, tmp_path)
+    run(shown("pg_restore"), restored, tmp_path)
+    assert await numbers(restored) == [0, 1, 2]
+    everything = "SELECT * FROM users ORDER BY id"
+    assert await look(restored, everything) == await look(lost, everything)
+    assert await migrations.apply(restored) == []

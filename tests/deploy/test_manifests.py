@@ -1,0 +1,146 @@
+"""compose.yaml, deploy/kubernetes and deploy/haproxy fit their schemas and the service that they run."""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml  # type: ignore[import-untyped]  # ships no types
+
+from quotecast import settings
+from quotecast.api import health
+from quotecast.api.app import MAX_BODY_BYTES
+
+ROOT = Path(__file__).parents[2]
+COMPOSE = ROOT / "compose.yaml"
+CONTAINERFILE = (ROOT / "Containerfile").read_text("utf-8")
+KUBERNETES = ROOT / "deploy" / "kubernetes"
+MANIFESTS = sorted(path for path in KUBERNETES.glob("*.yaml") if path.name != "kustomization.yaml")
+POLICY = (ROOT / "deploy" / "haproxy" / "edge.cfg").read_text("utf-8")
+VALIDATORS = ROOT / ".venv-deploy" / "bin"
+
+#: `deploy/check-manifests` installs them.
+needs_validators = pytest.mark.deploy
+
+
+def documents(path: Path) -> list[dict[str, Any]]:
+    return list(yaml.safe_load_all(path.read_text("utf-8")))
+
+
+def pods() -> Iterator[dict[str, Any]]:
+    for each in (document for path in MANIFESTS for document in documents(path)):
+        if each["kind"] in {"Deployment", "Job"}:
+            yield each["spec"]["template"]["spec"]
+
+
+def validate(command: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([VALIDATORS / command, *arguments], capture_output=True, text=True, check=False)
+
+
+@needs_validators
+@pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.stem)
+def test_manifests_fit_the_schemas_of_kubernetes(path: Path) -> None:
+    """Strictly: what no schema knows is wrong."""
+    answer = validate("kubernetes-validate", "--strict", path)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+
+
+@needs_validators
+@pytest.mark.parametrize(
+    ("right", "wrong"), [("minReadySeconds: 5", "minReadySecond: 5"), ("port: 80,", "port: a,")]
+)
+def test_an_invalid_field_is_found(right: str, wrong: str, tmp_path: Path) -> None:
+    """Neither a misspelled name nor a wrong type gets past."""
+    text = (KUBERNETES / "api.yaml").read_text("utf-8")
+    assert right in text
+    broken = tmp_path / "broken.yaml"
+    broken.write_text(text.replace(right, wrong), "utf-8")
+    assert validate("kubernetes-validate", "--strict", broken).returncode != 0
+
+
+@needs_validators
+def test_compose_fits_its_schema(tmp_path: Path) -> None:
+    """And a misspelled name does not."""
+    schema = ("--builtin-schema", "vendor.compose-spec")
+    answer = validate("check-jsonschema", *schema, COMPOSE)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    broken = tmp_path / "compose.yaml"
+    broken.write_text(COMPOSE.read_text("utf-8").replace("stop_grace_period", "stop_grace"), "utf-8")
+    assert validate("check-jsonschema", *schema, broken).returncode != 0
+
+
+def test_every_manifest_is_applied() -> None:
+    """One that the kustomization does not name would be forgotten."""
+    kustomization = documents(KUBERNETES / "kustomization.yaml")[0]
+    assert sorted(kustomization["resources"]) == [path.name for path in MANIFESTS]
+
+
+def test_every_setting_that_is_given_exists() -> None:
+    """A misspelled one would keep the containers from starting."""
+    kustomization = documents(KUBERNETES / "kustomization.yaml")[0]
+    given = [line.split("=")[0] for each in kustomization["configMapGenerator"] for line in each["literals"]]
+    given += [variable["name"] for pod in pods() for variable in pod["containers"][0].get("env", [])]
+    for service in documents(COMPOSE)[0]["services"].values():
+        if "Containerfile" in str(service.get("build")):
+            given += service["environment"]
+    given += re.findall(r"^(?:ENV|   ) (QUOTECAST_\w+)=", CONTAINERFILE, re.MULTILINE)
+    assert len(given) > len(set(given)) > 8
+    assert set(given) <= set(settings.names())
+
+
+def test_secrets_are_references() -> None:
+    """No manifest holds one, and compose refuses to start without them."""
+    assert not [path for path in MANIFESTS for each in documents(path) if each["kind"] == "Secret"]
+    text = COMPOSE.read_text("utf-8")
+    for name in ("POSTGRES_PASSWORD", "QUOTECAST_JWT_SECRET"):
+        assert set(re.findall(rf"\$\{{{name}([:}}].)", text)) == {":?"}
+
+
+def test_no_container_writes_or_gains_rights() -> None:
+    """Of the service's own, wherever they run."""
+    for pod in pods():
+        assert pod["securityContext"]["runAsNonRoot"]
+        assert not pod["automountServiceAccountToken"]
+        own = pod["containers"][0]["securityContext"]
+        assert own["readOnlyRootFilesystem"]
+        assert not own["allowPrivilegeEscalation"]
+        assert own["capabilities"]["drop"] == ["ALL"]
+    for name in ("api", "ingest", "migrate"):
+        service = documents(COMPOSE)[0]["services"][name]
+        assert service["read_only"]
+        assert service["cap_drop"] == ["ALL"]
+
+
+def test_probes_ask_what_the_service_answers() -> None:
+    """One route says whether it lives, the other whether to send traffic, and takes its time."""
+    routes = {f"/api{path}" for handler in (health.health, health.ready) for path in handler.paths}
+    container = next(pod["containers"][0] for pod in pods() if "lifecycle" in pod["containers"][0])
+    assert container["livenessProbe"]["httpGet"]["path"] == "/api/health"
+    assert container["readinessProbe"]["httpGet"]["path"] == "/api/ready"
+    assert container["readinessProbe"]["timeoutSeconds"] > health.CHECK_SECONDS
+    check = re.findall("option httpchk GET (.*)", POLICY)
+    assert set(re.findall(r"/api/\w+", f"{container} {CONTAINERFILE} {check}")) == routes
+
+
+def test_the_balancer_outlasts_the_silence_of_a_feed() -> None:
+    """Two heartbeats may be late; and a worker is given the time that its readiness takes."""
+    found = dict(re.findall(r"^ +timeout (\S+) +(\d+)s$", POLICY, re.MULTILINE))
+    defaults = settings.load({})
+    assert int(found["tunnel"]) * 1000 >= 3 * defaults.heartbeat_ms
+    assert int(found["check"]) > health.CHECK_SECONDS
+
+
+def test_the_balancer_refuses_no_body_that_the_service_takes() -> None:
+    bound = re.search(r"req\.body_size gt (\d+)", POLICY)
+    assert bound
+    assert int(bound[1]) >= MAX_BODY_BYTES
+
+
+def test_the_balancer_answers_errors_as_the_service_does() -> None:
+    """JSON with a detail."""
+    answers = re.findall(r"string '(.*)'$", POLICY, re.MULTILINE)
+    assert answers
+    assert all(msgspec.json.decode(each).keys() == {"detail"} for each in answers)

@@ -1,0 +1,136 @@
+"""Rate limits, the bus and the cache on a Redis Cluster of three nodes."""
+
+import asyncio
+import contextlib
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+from market_made import INFO, state_of, stock
+from quotecast.bus.base import Batch, Beat, Change, Stored
+from quotecast.bus.redis import RedisBus
+from quotecast.cache.base import Policy
+from quotecast.cache.redis import RedisCache
+from quotecast.limits.window import Window
+from quotecast.local import valkey
+from quotecast.market.feeds import Feed
+
+NODES = 3
+SLOTS = 16_384
+PATIENCE_SECONDS = 30.0
+
+
+def free_ports(count: int) -> list[int]:
+    """All bound at once, so that no two are the same."""
+    with contextlib.ExitStack() as stack:
+        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [probe.getsockname()[1] for probe in probes]
+
+
+def command(folder: Path, port: int, bus_port: int) -> list[str]:
+    """Of a node: like any of our servers, but on ports, without which there is no cluster."""
+    return [
+        *valkey.command(folder, folder / "valkey.sock"),
+        *("--bind", "127.0.0.1", "--port", str(port)),
+        *("--cluster-enabled", "yes", "--cluster-port", str(bus_port)),
+    ]
+
+
+def until(condition: Callable[[], bool], trouble: str) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        with contextlib.suppress(redis.RedisError):
+            if condition():
+                return
+        assert time.monotonic() < deadline, trouble
+        time.sleep(0.02)
+
+
+def join(ports: list[int], bus_ports: list[int]) -> None:
+    """Each node takes its share of the slots and meets the first."""
+    # Its commands have no types.
+    clients: list[Any] = [redis.Redis(port=port) for port in ports]
+    for client in clients:
+        until(client.ping, "a node does not answer")
+    for number, client in enumerate(clients):
+        first, last = SLOTS * number // NODES, SLOTS * (number + 1) // NODES - 1
+        client.execute_command("CLUSTER", "ADDSLOTSRANGE", first, last)
+        client.execute_command("CLUSTER", "MEET", "127.0.0.1", ports[0], bus_ports[0])
+    for client in clients:
+        until(partial(is_whole, client), "the nodes do not find each other")
+        client.close()
+
+
+def is_whole(client: Any) -> bool:
+    about = client.execute_command("CLUSTER INFO")
+    return (about["cluster_state"], about["cluster_size"]) == ("ok", str(NODES))
+
+
+@pytest.fixture(scope="module")
+def cluster_url() -> Iterator[str]:
+    ports = free_ports(2 * NODES)
+    own, bus = ports[:NODES], ports[NODES:]
+    with contextlib.ExitStack() as stack:
+        for port, bus_port in zip(own, bus, strict=True):
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="qc")))
+            process = subprocess.Popen(command(folder, port, bus_port), stdout=subprocess.DEVNULL)
+            stack.callback(process.wait)
+            stack.callback(process.kill)
+        join(own, bus)
+        yield f"redis+cluster://127.0.0.1:{own[0]}"
+
+
+async def test_two_workers_together_admit_exactly_the_limit(cluster_url: str) -> None:
+    """Of each of many keys, which lie on all nodes."""
+    keys = [f"address:/api/{number}" for number in range(40)]
+    async with (
+        Window(cluster_url, prefix="test", budget=5) as first,
+        Window(cluster_url, prefix="test", budget=5) as second,
+    ):
+        decisions = await asyncio.gather(
+            *(worker.check(key, 3) for key in keys for worker in (first, second) for _ in range(4))
+        )
+        admitted = [sum(each.admitted for each in decisions[start : start + 8]) for start in range(0, 320, 8)]
+        assert admitted == [3] * len(keys)
+        assert first.statistics().fallbacks == second.statistics().fallbacks == 0
+
+
+@pytest.mark.parametrize("feed", Feed)
+async def test_the_bus_carries_every_feed(cluster_url: str, feed: Feed) -> None:
+    """Whichever node its keys lie on: a state, a batch and a beat arrive."""
+    bus = RedisBus(cluster_url, "test")
+    state = state_of([stock("AAPL")], feed=feed)
+    quote = stock("AAPL", 101.0)
+    batch = Batch(feed=feed, epoch=state.epoch, seq=2, changes=[Change(quote)])
+    beat = Beat(feed=feed, epoch=state.epoch, seq=2, info=INFO)
+    assert await bus.hold(feed, "me", 10_000)
+    assert await bus.begin("me", state)
+    assert await bus.load(feed) == state
+    async with bus.listen([*Feed]) as messages:
+        assert await bus.publish(batch, {"AAPL": Stored(2, 1, quote)})
+        assert await bus.beat(beat)
+        assert [await anext(messages) for _ in range(2)] == [batch, beat]
+    await bus.close()
+
+
+async def test_the_cache_keeps_answers_on_every_node(cluster_url: str) -> None:
+    """What one worker fetched, another one reads, whichever node the key lies on."""
+    policy = Policy(fresh_seconds=60)
+
+    async def fetch() -> bytes:
+        return b"answer"
+
+    async with RedisCache(cluster_url, "test") as first, RedisCache(cluster_url, "test") as second:
+        keys = [f"upstream:{number}" for number in range(12)]
+        assert {(await first.read(key, policy, fetch)).status for key in keys} == {"MISS"}
+        assert {(await second.read(key, policy, fetch)).status for key in keys} == {"HIT"}
