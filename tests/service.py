@@ -59,12 +59,15 @@ class Service:
 
     def start(self, *commands: str) -> subprocess.Popen[bytes]:
         """Starts a process for each command and waits until all serve; answers the last one."""
-        first = len(self._links)
         for command in commands:
             self.launch(command)
-        for link in self._links[first:]:
-            assert link.recv(1000), "the process ended before it served"
+        self.until_ready(len(commands))
         return self.processes[-1]
+
+    def until_ready(self, count: int = 1) -> None:
+        """Waits until the last launched processes serve."""
+        for link in self._links[-count:]:
+            assert link.recv(1000), "the process ended before it served"
 
     def launch(
         self, command: str, settings: Mapping[str, str] | None = None, **more: Any

@@ -1,0 +1,112 @@
+"""A TCP proxy between the service and a server it needs, which misbehaves as a test asks."""
+
+import contextlib
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from types import TracebackType
+from typing import Final, Self
+
+BLOCK: Final = 65_536
+#: Closing then sends a reset and no farewell.
+RESET: Final = struct.pack("ii", 1, 0)
+
+
+class Link:
+    """One connection through the proxy."""
+
+    def __init__(self, client: socket.socket, server: socket.socket) -> None:
+        self.client = client
+        self.server = server
+        #: What the client has said, so that a test can tell links apart.
+        self.asked = bytearray()
+        #: What the server says goes nowhere, though the connection looks healthy.
+        self.swallows = False
+        #: How many more bytes of the server's reach the client before the link is cut; None for all.
+        self.left: int | None = None
+
+    def reset(self) -> None:
+        """Ends it as a crashed peer would."""
+        for end in (self.client, self.server):
+            with contextlib.suppress(OSError):
+                end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+                end.shutdown(socket.SHUT_RD)
+            end.close()
+
+
+class FaultProxy:
+    """Listens on a port of its own inside `with`, and passes on to what `connect` connects to.
+
+    Attributes may be changed while it runs: those of `links` concern a connection, these all of them.
+    """
+
+    def __init__(self, connect: Callable[[], socket.socket]) -> None:
+        self.links: list[Link] = []
+        #: Seconds that each block of the server's is held back.
+        self.delay = 0.0
+        #: What `left` is for links still to come.
+        self.truncate_after: int | None = None
+        self._connect = connect
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+
+    def __enter__(self) -> Self:
+        _start(self._accept)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # Only a shutdown wakes the thread that accepts.
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self.reset()
+
+    def reset(self) -> None:
+        """Ends every link; clients may come again."""
+        for link in self.links:
+            link.reset()
+
+    def swallow(self, said: bytes) -> int:
+        """From now on links of clients that ever said so hear nothing; how many these are."""
+        chosen = [link for link in self.links if said in link.asked]
+        for link in chosen:
+            link.swallows = True
+        return len(chosen)
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                link = Link(client, self._connect())
+                link.left = self.truncate_after
+                self.links.append(link)
+                _start(partial(self._ask, link))
+                _start(partial(self._answer, link))
+
+    def _ask(self, link: Link) -> None:
+        with contextlib.suppress(OSError):
+            while block := link.client.recv(BLOCK):
+                link.asked += block
+                link.server.sendall(block)
+        link.reset()
+
+    def _answer(self, link: Link) -> None:
+        with contextlib.suppress(OSError):
+            while block := link.server.recv(BLOCK):
+                if self.delay:
+                    time.sleep(self.delay)
+                if link.left is not None:
+                    block, link.left = block[: link.left], link.left - len(block)
+                if not link.swallows:
+                    link.client.sendall(block)
+                if link.left is not None and link.left <= 0:
+                    break
+        link.reset()
+
+
+def _start(work: Callable[[], None]) -> None:
+    threading.Thread(target=work, daemon=True).start()

@@ -1,0 +1,152 @@
+"""Messages of the bus get lost on connections that look healthy."""
+
+import asyncio
+import contextlib
+import socket
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+
+from fault_proxy import FaultProxy
+from figures import Figures
+from market_made import INFO, stock
+from quotecast.bus.base import Snapshot, Stored
+from quotecast.bus.redis import RedisBus
+from quotecast.feed.mirror import Mirror
+from quotecast.feed.relay import Relay
+from quotecast.ingest.ledger import new_epoch
+from quotecast.market.feeds import Feed
+from servers import Valkey
+from service import Service
+from standard_load import StandardLoad
+from whole_service import SETTINGS
+
+SUBSCRIBE = b"SUBSCRIBE"
+NOTICED_SECONDS = 4.0
+PATIENCE_SECONDS = 30.0
+
+
+@pytest.fixture
+def proxy(own_valkey: Valkey) -> Iterator[FaultProxy]:
+    """Between workers and Redis."""
+
+    def connect() -> socket.socket:
+        server = socket.socket(socket.AF_UNIX)
+        server.connect(str(own_valkey.socket))
+        return server
+
+    with FaultProxy(connect) as running:
+        yield running
+
+
+def through(proxy: FaultProxy) -> str:
+    return f"redis://127.0.0.1:{proxy.port}"
+
+
+def test_swallowed_messages_are_noticed(own_valkey: Valkey, proxy: FaultProxy, figures: Figures) -> None:
+    """Though every connection is healthy: clients hold new prices again, and lost no socket."""
+    with Service(own_valkey, {**SETTINGS, "QUOTECAST_REDIS_URL": through(proxy)}) as service:
+        service.start("ingest", "api", "api")
+        with StandardLoad(service.port) as load:
+            at = time.time()
+            assert proxy.swallow(SUBSCRIBE) == 2
+            # What was on its way then may still arrive.
+            healed = load.until_newer(at + 1.0, PATIENCE_SECONDS) + 1.0
+            figures.at_most("noticed and healed", healed, NOTICED_SECONDS + 2)
+            assert (load.broken, load.closes) == ([], {})
+            assert set(load.statuses()) == {200}
+
+
+def test_delayed_and_reset_connections_heal(own_valkey: Valkey, proxy: FaultProxy, figures: Figures) -> None:
+    """A slow way to Redis and a cut one cost nobody a socket, nor any price for long."""
+    with Service(own_valkey, {**SETTINGS, "QUOTECAST_REDIS_URL": through(proxy)}) as service:
+        service.start("ingest", "api")
+        with StandardLoad(service.port, clients=30) as load:
+            for fault in (delayed, cut, cut_in_the_middle):
+                with fault(proxy):
+                    at = time.time()
+                healed = load.until_newer(at, PATIENCE_SECONDS)
+                figures.at_most(f"healed after {fault.__name__}".replace("_", " "), healed, 2)
+            assert (load.broken, load.closes) == ([], {})
+            assert set(load.statuses()) == {200}
+
+
+@contextlib.contextmanager
+def delayed(proxy: FaultProxy) -> Iterator[None]:
+    proxy.delay = 0.2
+    time.sleep(2)
+    yield
+    proxy.delay = 0.0
+
+
+@contextlib.contextmanager
+def cut(proxy: FaultProxy) -> Iterator[None]:
+    proxy.reset()
+    yield
+
+
+@contextlib.contextmanager
+def cut_in_the_middle(proxy: FaultProxy) -> Iterator[None]:
+    proxy.truncate_after = 3000
+    proxy.reset()
+    time.sleep(1)
+    proxy.truncate_after = None
+    proxy.reset()
+    yield
+
+
+class Trusting(Relay):
+    """One that never doubts a connection that looks healthy."""
+
+    async def _check_silence(self) -> None:
+        self._check_at = float("inf")
+
+
+@contextlib.asynccontextmanager
+async def running(*relays: Relay) -> AsyncIterator[None]:
+    tasks = [asyncio.create_task(relay.run()) for relay in relays]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_a_relay_that_does_not_check_starves(own_valkey: Valkey, proxy: FaultProxy) -> None:
+    """It is the check for silence that heals: behind the same proxy, one relay has it and one has not."""
+    source, bus = RedisBus(own_valkey.url, "test"), RedisBus(through(proxy), "test")
+    checked, starved = Mirror(Feed.STOCKS), Mirror(Feed.STOCKS)
+    relays: list[Any] = [Relay(bus, {Feed.STOCKS: checked}), Trusting(bus, {Feed.STOCKS: starved})]
+    await lead(source, price=1.0)
+    async with running(*relays):
+        await until_priced(checked, 1.0)
+        await until_priced(starved, 1.0)
+        assert proxy.swallow(SUBSCRIBE) == 2
+        await lead(source, price=2.0)
+        await until_priced(checked, 2.0)
+        assert priced(starved) == 1.0
+    await source.close()
+    await bus.close()
+
+
+async def lead(bus: RedisBus, price: float) -> None:
+    """A new epoch, in which there is one price."""
+    epoch = new_epoch(time.time())
+    await bus.hold(Feed.STOCKS, "test", 60_000)
+    entries = {"AAPL": Stored(1, 1, stock("AAPL", price))}
+    assert await bus.begin("test", Snapshot(Feed.STOCKS, epoch, 1, INFO, entries))
+
+
+def priced(mirror: Mirror) -> float | None:
+    entry = mirror.find("AAPL")
+    return entry.quote.price if entry and entry.quote else None
+
+
+async def until_priced(mirror: Mirror, price: float) -> None:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        # Mirrors tell nobody.
+        while priced(mirror) != price:  # noqa: ASYNC110 - see above
+            await asyncio.sleep(0.01)

@@ -1,0 +1,126 @@
+"""Clients that stop reading, come back all at once, or all log in at once."""
+
+import socket
+import statistics
+import subprocess
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from figures import Figures
+from standard_load import StandardLoad
+from whole_service import Whole
+
+PATIENCE_SECONDS = 60.0
+LOGINS = 100
+#: What computing one hash takes: a hundred at once would take two gigabytes.
+HASH_MEGABYTES = 20
+STOPPED = 20
+#: How many snapshots each of them wants: together far more than the system buffers for a socket.
+ASKED = 60
+#: For what is usual to be measured.
+QUIET_SECONDS = 5.0
+
+
+def test_everyone_comes_back_at_once(whole: Whole, figures: Figures) -> None:
+    """Each has its state again within two seconds, from wherever it lands."""
+    with whole.loaded() as load:
+        at = load.drop_all()
+        load.until(lambda: all(each.state_at > at for each in load.listeners), PATIENCE_SECONDS)
+        figures.at_most("everyone has a snapshot", max(each.state_at for each in load.listeners) - at, 2)
+
+
+def test_hashing_is_bounded(whole: Whole, figures: Figures) -> None:
+    """A hundred logins at once: each worker hashes one by one, all are answered, and reads go on."""
+    with whole.loaded() as load, ThreadPoolExecutor(LOGINS) as pool:
+        began = time.time()
+        time.sleep(QUIET_SECONDS)
+        asked, before, most = time.time(), resident_megabytes(whole), 0.0
+        logins = [pool.submit(login, whole, number) for number in range(LOGINS)]
+        while not all(each.done() for each in logins):
+            most = max(most, resident_megabytes(whole))
+            time.sleep(0.005)
+        answered = time.time()
+        assert Counter(each.result() for each in logins) == {401: LOGINS}
+        assert set(load.statuses()) == {200}
+        figures.at_most("memory for hashes", most - before, len(whole.workers) * HASH_MEGABYTES + 20, "MB")
+        ratio = load.read_seconds(0.99, asked, answered) / load.read_seconds(0.99, began, asked)
+        figures.note("logins answered in", answered - asked, "each worker hashes some 30 a second")
+        figures.note("p99 of reads", ratio, "wished for: at most 1.5", "times the usual")
+
+
+def login(whole: Whole, number: int) -> int:
+    """Of somebody unknown, who costs as much as anybody; the status."""
+    body = {"email": f"{number}@example.com", "password": "correct horse battery"}
+    status, _ = whole.post("/api/auth/login", body)
+    return status
+
+
+@pytest.mark.slow
+def test_clients_that_stop_reading_harm_nobody(whole: Whole, figures: Figures) -> None:
+    """They are let go of, with what they held; the others' prices come as fast as ever."""
+    with whole.loaded() as load, ExitStack() as stack:
+        time.sleep(QUIET_SECONDS)
+        usual, before, memory = latency(load), sockets(whole), resident_megabytes(whole)
+        for _ in range(STOPPED):
+            stack.enter_context(stopped_client(whole.service.port))
+        began = time.monotonic()
+        load.until(lambda: sockets(whole) <= before, PATIENCE_SECONDS)
+        figures.at_most("their sockets are gone", time.monotonic() - began, 15)
+        figures.at_most("latency of the others", latency(load) / usual, 1.2, "times the usual")
+        figures.at_most("memory they cost", resident_megabytes(whole) - memory, 2.0 * STOPPED, "MB")
+        assert not load.closes
+
+
+def latency(load: StandardLoad) -> float:
+    """The median of what was told since it was last asked for."""
+    heard = [seconds for each in load.listeners for seconds in each.latencies]
+    for each in load.listeners:
+        each.latencies.clear()
+    return statistics.median(heard)
+
+
+def stopped_client(port: int) -> socket.socket:
+    """A client that asks for everything, over and over, and reads nothing: soon all buffers are full."""
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    client.connect(("127.0.0.1", port))
+    client.sendall(
+        b"GET /api/ws/market?symbols=all&interval=100 HTTP/1.1\r\nHost: quotecast\r\nConnection: Upgrade\r\n"
+        b"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+        b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+    )
+    assert client.recv(12) == b"HTTP/1.1 101"
+    for _ in range(ASKED):
+        for action in ("unsubscribe", "subscribe"):
+            client.sendall(masked(f'{{"action":"{action}","symbols":"all"}}'.encode()))
+    return client
+
+
+def masked(text: bytes) -> bytes:
+    """A short text frame of a client's, with a mask that changes nothing."""
+    return bytes([0x81, 0x80 | len(text), 0, 0, 0, 0]) + text
+
+
+def sockets(whole: Whole) -> int:
+    return sum(map(sockets_of, whole.workers))
+
+
+def sockets_of(process: "subprocess.Popen[bytes]") -> int:
+    count = 0
+    for link in Path(f"/proc/{process.pid}/fd").iterdir():
+        try:
+            count += link.readlink().name.startswith("socket:")
+        except FileNotFoundError:
+            # Closed since it was listed.
+            continue
+    return count
+
+
+def resident_megabytes(whole: Whole) -> float:
+    pages = [int(Path(f"/proc/{each.pid}/statm").read_text().split()[1]) for each in whole.workers]
+    return sum(pages) * 4096 / 1e6

@@ -1,0 +1,132 @@
+"""Upstreams that are slow and that misbehave, as the clients of the whole service see it."""
+
+import asyncio
+import itertools
+import socket
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+import httpx
+from websockets.asyncio.client import ClientConnection, connect
+
+from binance_made import DAY, INFO, LISTING
+from fakes.binance import FakeBinance
+from fakes.binance_rows import statistics
+from fakes.finnhub import VERSION, FakeFinnhub, company
+from fakes.http import ENDLESS, HTML_503, TRUNCATED
+from fault_proxy import FaultProxy
+from figures import Figures
+from merging_client import MergingClient
+from servers import Valkey
+from service import Service
+from whole_service import SETTINGS
+
+REQUESTS: Final = 200
+SLOW_SECONDS: Final = 1.0
+PATIENCE_SECONDS: Final = 30.0
+USUAL: Final = 100.0
+BAD_PRICES: Final = ("NaN", "Infinity", "0", "-1", "", "1e400", "100000", "0.001")
+BAD_MESSAGES: Final = ('{"stream":"btcusdt@ticker","data":{"c":"1', "<html></html>", "[]", "null", "{}")
+BAD_ANSWERS: Final = (HTML_503, TRUNCATED, ENDLESS)
+
+
+@asynccontextmanager
+async def serving(valkey: Valkey, *commands: str, **settings: str) -> AsyncIterator[Service]:
+    """Processes of the service beside upstreams on the test's own loop."""
+    given = {f"QUOTECAST_{name.upper()}": value for name, value in settings.items()}
+    with Service(valkey, {**SETTINGS, **given}) as service:
+        await asyncio.to_thread(service.start, *commands)
+        yield service
+
+
+async def test_a_slow_upstream_is_asked_once(own_valkey: Valkey, figures: Figures) -> None:
+    """Two hundred ask both workers for what neither has: it is fetched once, and all are answered."""
+    async with FakeFinnhub() as fake:
+        fake.companies = {"AAPL": company("AAPL", fake.clock())}
+        address = ("127.0.0.1", int(fake.url.rpartition(":")[2]))
+        with FaultProxy(lambda: socket.create_connection(address)) as proxy:
+            proxy.delay = SLOW_SECONDS
+            url = f"http://127.0.0.1:{proxy.port}{VERSION}"
+            async with (
+                serving(
+                    own_valkey,
+                    "ingest",
+                    "api",
+                    "api",
+                    financials="finnhub",
+                    finnhub_url=url,
+                    finnhub_key="key",
+                ) as service,
+                httpx.AsyncClient(base_url=service.url, timeout=PATIENCE_SECONDS, limits=ENOUGH) as client,
+            ):
+                path = "/api/financials/company/AAPL/metrics"
+                answers = await asyncio.gather(*(client.get(path) for _ in range(REQUESTS)))
+    assert Counter(answer.status_code for answer in answers) == {200: REQUESTS}
+    assert len({answer.content for answer in answers}) == 1
+    figures.at_most("slowest answer", max(each.elapsed.total_seconds() for each in answers), 2 * SLOW_SECONDS)
+    figures.note("upstream calls", len(fake.requests), "1", "")
+    assert len(fake.requests) == 1
+
+
+ENOUGH: Final = httpx.Limits(max_connections=REQUESTS)
+
+
+class Watcher:
+    """A client of crypto that notes every price it is told."""
+
+    def __init__(self, connection: ClientConnection) -> None:
+        self._connection = connection
+        self._state = MergingClient()
+        self.prices: dict[str, set[float]] = {}
+
+    async def until_told(self, pair: str, price: float) -> None:
+        """Reads on until a pair has that price."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while price not in self.prices.get(pair, ()):
+                self._state.take(await self._connection.recv())
+                for key, quote in self._state.quotes.items():
+                    self.prices.setdefault(key, set()).add(quote["price"])
+
+
+async def test_no_bad_value_reaches_a_client(own_valkey: Valkey) -> None:
+    """Whatever the upstream says, the last good price stays, and what is good goes on to arrive."""
+    async with FakeBinance(LISTING) as fake:
+        # Long enough for what is said between two beats to reach a client.
+        fake.beat_seconds = 0.5
+        fake.statistics = {f"{name}USDT": statistics(f"{name}USDT") for name in ("BTC", "ETH")}
+        async with (
+            serving(
+                own_valkey,
+                *("ingest", "api"),
+                crypto="binance",
+                binance_url=fake.url,
+                binance_websocket_url=fake.websocket_url,
+                binance_pairs="BTC/USDT,ETH/USDT",
+            ) as service,
+            connect(f"ws://127.0.0.1:{service.port}/api/ws/crypto?symbols=all&interval=100") as connection,
+        ):
+            watcher = Watcher(connection)
+            await watcher.until_told("BTC/USDT", USUAL)
+            signs = itertools.count(101)
+            for price in BAD_PRICES:
+                # Made now: else they would be refused for their age.
+                await fake.say(fake.now_row("BTCUSDT") | {"lastPrice": price})
+                await sign_of_life(fake, watcher, next(signs))
+            for message in BAD_MESSAGES:
+                await fake.say_raw(message)
+                await sign_of_life(fake, watcher, next(signs))
+            for answer in BAD_ANSWERS:
+                fake.answers = {INFO: answer, DAY: answer}
+                fake.abort()
+                await sign_of_life(fake, watcher, next(signs))
+            quote = (await asyncio.to_thread(service.get, "/api/crypto/quotes/BTC-USDT")).json()
+    assert watcher.prices["BTC/USDT"] == {USUAL} == {quote["price"]}
+
+
+async def sign_of_life(fake: FakeBinance, watcher: Watcher, price: int) -> None:
+    """Another pair's price still arrives, after everything the upstream said before it."""
+    fake.statistics["ETHUSDT"] = statistics("ETHUSDT", str(price))
+    await fake.say(fake.now_row("ETHUSDT"))
+    await watcher.until_told("ETH/USDT", float(price))

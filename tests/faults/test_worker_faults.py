@@ -1,0 +1,80 @@
+"""Workers are killed, and told to stop, under the standard load."""
+
+import os
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from figures import Figures
+from running_up import running_up
+from standard_load import Listener, StandardLoad
+from whole_service import Whole, whole_service
+
+PATIENCE_SECONDS = 30.0
+#: How much is still to be done when the word to stop comes.
+UNDER_WAY = 10
+
+
+def test_clients_of_a_killed_worker_are_back_soon(tmp_path: Path, figures: Figures) -> None:
+    """`up` replaces it; its clients have their state again, and the others lose nothing."""
+    with running_up(tmp_path, simulator_rate="67", limits="off") as up, StandardLoad(up.port) as load:
+        at = time.time()
+        os.kill(up.pids["api 1"], signal.SIGKILL)
+        load.until(lambda: any(each.closes for each in load.listeners), PATIENCE_SECONDS)
+        load.until(lambda: all(is_told(each, at) for each in load.listeners), PATIENCE_SECONDS)
+        theirs = [each for each in load.listeners if each.closes]
+        figures.at_most("its clients have their state", max(each.state_at for each in theirs) - at, 5)
+        assert 0 < len(theirs) < len(load.listeners)
+        load.until_newer(time.time(), PATIENCE_SECONDS)
+        up.wait_for_restart("api 1")
+        figures.note("replaced", time.time() - at, "no promise")
+        assert load.broken == []
+        assert max(len(each.closes) for each in load.listeners) == 1
+
+
+def is_told(listener: Listener, at: float) -> bool:
+    """Whether it lost nothing, or was told what it lost."""
+    return not listener.closes or listener.state_at > at
+
+
+def test_everyone_is_told_when_the_workers_stop(figures: Figures) -> None:
+    """A farewell and a close frame, also for clients that never speak; what is under way is answered."""
+    with (
+        whole_service() as whole,
+        StandardLoad(whole.service.port) as load,
+        ThreadPoolExecutor(UNDER_WAY) as pool,
+    ):
+        answers = [pool.submit(register, whole, number) for number in range(UNDER_WAY)]
+        load.until(lambda: any(each.done() for each in answers), PATIENCE_SECONDS)
+        began = time.monotonic()
+        for worker in whole.workers:
+            worker.terminate()
+        load.until(lambda: all(each.farewell_at and each.closes for each in load.listeners), PATIENCE_SECONDS)
+        figures.at_most("all closed", time.monotonic() - began, 5)
+        assert [worker.wait(PATIENCE_SECONDS) for worker in whole.workers] == [0, 0]
+        figures.at_most("ended", time.monotonic() - began, 10)
+        assert load.closes == {1012: len(load.listeners)}
+        assert load.broken == []
+        assert [each.result() for each in answers] == [201] * UNDER_WAY
+
+
+def register(whole: Whole, number: int) -> int:
+    """A request that takes its time; the status."""
+    body = {"name": "Ayşe", "email": f"{number}@example.com", "password": "correct horse battery"}
+    status, _ = whole.post("/api/auth/register", body)
+    return status
+
+
+@pytest.mark.slow
+def test_clients_of_a_hung_worker_are_back(tmp_path: Path, figures: Figures) -> None:
+    """It would keep its share of the port and answer nobody: `up` notices, ends and replaces it."""
+    with running_up(tmp_path, simulator_rate="67", limits="off") as up, StandardLoad(up.port) as load:
+        at = time.time()
+        os.kill(up.pids["api 1"], signal.SIGSTOP)
+        up.wait_for_restart("api 1")
+        figures.at_most("replaced", time.time() - at, 30)
+        load.until_newer(time.time(), PATIENCE_SECONDS)
+        assert load.broken == []

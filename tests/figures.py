@@ -1,0 +1,30 @@
+"""What was measured, told beside what is promised."""
+
+from typing import Final
+
+import pytest
+
+LINES: Final = pytest.StashKey[list[str]]()
+#: How many times as long anything may take where others use the machine too.
+SLACK: Final = 3.0
+
+
+class Figures:
+    """Of one row of the table of faults; `lines` are told at the end of the run.
+
+    `slack` times as much as is promised does not fail yet.
+    """
+
+    def __init__(self, row: str, lines: list[str], slack: float) -> None:
+        self._row = row
+        self._lines = lines
+        self._slack = slack
+
+    def at_most(self, what: str, measured: float, most: float, unit: str = "s") -> None:
+        """Fails if more was measured than is promised."""
+        self.note(what, measured, f"at most {most:g}", unit)
+        assert measured <= most * self._slack, what
+
+    def note(self, what: str, measured: float, promised: str, unit: str = "s") -> None:
+        """Tells a figure that nothing depends on."""
+        self._lines.append(f"{self._row}: {what}: {measured:.3g} {unit} ({promised})")

@@ -1,0 +1,82 @@
+"""The whole service as processes: Valkey, PostgreSQL, an ingest and two workers, each to be disturbed."""
+
+import asyncio
+import contextlib
+import http.client
+import json
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from quotecast.accounts import migrations
+from servers import Postgres, Valkey, running_postgres, running_valkey
+from service import Service
+from standard_load import StandardLoad
+
+GROUPS: Final = (
+    *("AUTH", "MARKET", "CRYPTO", "DOVIZ"),
+    *("FINANCIALS", "PORTFOLIO", "WATCHLIST", "TERMINAL"),
+)
+#: Limits are kept as ever and refuse nobody; each feed has a third of the load's 200 updates a second.
+SETTINGS: Final = {
+    **{f"QUOTECAST_LIMIT_{group}": "1000000" for group in GROUPS},
+    "QUOTECAST_SIMULATOR_RATE": "67",
+    "QUOTECAST_LOG_LEVEL": "error",
+}
+SETTLED_SECONDS: Final = 30.0
+POST_SECONDS: Final = 60.0
+
+
+@dataclass
+class Whole:
+    """What runs; `ingests` in the order in which they were started."""
+
+    redis: Valkey
+    postgres: Postgres
+    service: Service
+    ingests: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    @contextlib.contextmanager
+    def loaded(self) -> Iterator[StandardLoad]:
+        """Under the standard load; at its end nobody was told anything wrong, and all hold the same."""
+        with StandardLoad(self.service.port) as load:
+            yield load
+            self._settle(load)
+            assert load.broken == []
+
+    def post(self, path: str, body: object, headers: Mapping[str, str] = {}) -> tuple[int, Any]:
+        """One request on a connection of its own: the status, and what the answer says.
+
+        Cheap to make: the clients that tests use otherwise take longer to make than to answer.
+        """
+        connection = http.client.HTTPConnection("127.0.0.1", self.service.port, timeout=POST_SECONDS)
+        with contextlib.closing(connection):
+            content = {"Content-Type": "application/json", **headers}
+            connection.request("POST", path, json.dumps(body), content)
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+
+    def _settle(self, load: StandardLoad) -> None:
+        """With all upstreams at rest every client has to hold what REST answers, number by number."""
+        for ingest in self.ingests:
+            ingest.send_signal(signal.SIGSTOP)
+        try:
+            load.until_equal(SETTLED_SECONDS)
+        finally:
+            for ingest in self.ingests:
+                ingest.send_signal(signal.SIGCONT)
+
+
+@contextlib.contextmanager
+def whole_service(settings: Mapping[str, str] = {}) -> Iterator[Whole]:
+    """Runs the whole service, with more settings than the load's."""
+    with running_valkey() as redis, running_postgres() as postgres:
+        asyncio.run(migrations.apply(postgres.url))
+        database = {"QUOTECAST_DATABASE_URL": postgres.url}
+        with Service(redis, {**SETTINGS, **database, **settings}) as service:
+            service.start("ingest", "api", "api")
+            ingest, *workers = service.processes
+            yield Whole(redis, postgres, service, [ingest], workers)
