@@ -270,7 +270,7 @@ def test_a_stopping_worker_says_goodbye(own_service: Service, which: str) -> Non
 
 
 def test_a_worker_is_told_to_stop_before_it_is_ready(own_service: Service) -> None:
-    """While it waits for first data it already serves, so it must say goodbye."""
+    """After a moment it serves without any data, and says goodbye all the same."""
     worker = own_service.launch("api")
     own_service.answers("/api/health")
     with own_service.feed("/api/ws/market?symbols=all") as client:

@@ -19,9 +19,19 @@ from quotecast.api.problems import Problem
 from quotecast.api.throttle import BY_ADDRESS
 from quotecast.errors import WrongCredentials
 
-Name = Annotated[str, Meta(description=f"1 to {rules.MAX_NAME} characters; blanks around it do not count")]
+Name = Annotated[
+    str,
+    Meta(
+        description=f"1 to {rules.MAX_NAME} characters; blanks around it do not count",
+        extra_json_schema={"minLength": 1},
+    ),
+]
 Email = Annotated[
-    str, Meta(description=f"At most {rules.MAX_EMAIL} characters; letter case makes no difference")
+    str,
+    Meta(
+        description=f"At most {rules.MAX_EMAIL} characters; letter case makes no difference",
+        extra_json_schema={"minLength": 3},
+    ),
 ]
 
 
@@ -31,7 +41,11 @@ class Registration(Struct, frozen=True):
     name: Name
     email: Email
     password: Annotated[
-        str, Meta(description=f"{rules.MIN_PASSWORD} to {rules.MAX_PASSWORD} characters of any kind")
+        str,
+        Meta(
+            description=f"{rules.MIN_PASSWORD} to {rules.MAX_PASSWORD} characters of any kind",
+            extra_json_schema={"minLength": rules.MIN_PASSWORD, "maxLength": rules.MAX_PASSWORD},
+        ),
     ]
 
     def __repr__(self) -> str:
@@ -43,7 +57,13 @@ class Credentials(Struct, frozen=True):
     """Who wants to log in."""
 
     email: Email
-    password: Annotated[str, Meta(description=f"At most {rules.MAX_PASSWORD} characters")]
+    password: Annotated[
+        str,
+        Meta(
+            description=f"At most {rules.MAX_PASSWORD} characters",
+            extra_json_schema={"minLength": 1, "maxLength": rules.MAX_PASSWORD},
+        ),
+    ]
 
     def __repr__(self) -> str:
         """Without the password, which no log may hold."""

@@ -47,7 +47,8 @@ class Edge:
     - Public answers may be read from `cors_origins`, those of account routes from `account_origins`.
     - A preflight is answered here, on every path, and reaches neither routes nor limits.
     - HEAD is routed as GET and answered without the body.
-    - A body has to arrive within `body_seconds`; past that, who reads it is told 408.
+    - A body has to arrive within `body_seconds`; past that, who reads it is told 408, and 400 when it ends
+      too soon.
     - A path that no resource can have is 404 before routing; repeated slashes count as one.
     - A WebSocket from an origin that is not among `websocket_origins` is refused with 403; a client that
       is no browser sends none, and is let in. The server's own send goes through as it is: the stream
@@ -163,9 +164,13 @@ def _in_time(receive: Receive, seconds: float) -> Receive:
     async def receive_in_time() -> Message:
         try:
             async with asyncio.timeout_at(deadline):
-                return await receive()
+                message = await receive()
         except TimeoutError:
             raise HTTPException(status_code=408, detail="Request Timeout") from None
+        if message["type"] == "http.disconnect":
+            # To who reads a body it would be a failure of ours; it is half a body, or one that is no HTTP.
+            raise HTTPException(status_code=400, detail="Bad Request")
+        return message
 
     return receive_in_time
 

@@ -145,6 +145,10 @@ class Socket(asyncio.Protocol):
         if response.status_code != 101:
             self._answer(response)
             return
+        if self._transport.get_extra_info("peername") is None:
+            # It was reset before its request was read.
+            self._transport.abort()
+            return
         self._response = response
         scope = _scope(request, self._transport)
         self._task = asyncio.get_running_loop().create_task(self._run(scope))

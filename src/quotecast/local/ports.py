@@ -3,8 +3,12 @@
 import errno
 import os
 import socket
+from typing import Final
 
 from quotecast.errors import SettingsError
+
+#: All addresses of this machine as one listens on them, and one of them to connect to.
+_HERE: Final = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - not bound here # nosec B104
 
 
 def check(host: str, port: int, setting: str = "QUOTECAST_PORT") -> None:
@@ -25,6 +29,6 @@ def check(host: str, port: int, setting: str = "QUOTECAST_PORT") -> None:
 
 def shown(host: str) -> str:
     """The host as it stands in a URL that a browser on this machine can open."""
-    if host in {"0.0.0.0", "::"}:  # noqa: S104 - compared, not bound
-        return "127.0.0.1" if host == "0.0.0.0" else "[::1]"  # noqa: S104 - likewise
+    if host in _HERE:
+        return _HERE[host]
     return f"[{host}]" if ":" in host else host
