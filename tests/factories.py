@@ -1,13 +1,15 @@
 """Quotes, mirrors and whole applications made for tests."""
 
-from collections.abc import Awaitable, Callable, Iterable
+import itertools
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import httpx
 
 from market_made import INFO, pair, stock
 from quotecast.api.app import build_app
-from quotecast.api.edge import Edge
+from quotecast.api.edge import Edge, Observer
 from quotecast.api.parts import Parts
 from quotecast.bus.base import FeedInfo, Snapshot, Stored
 from quotecast.cache.base import Cached, Policy
@@ -113,9 +115,16 @@ def parts(mirrors: dict[Feed, Mirror], **other: Any) -> Parts:
     return Parts(mirrors=mirrors, **(given | other))
 
 
-def edge_of(parts: Parts, **app: Any) -> Edge:
-    """The application behind its edge, as it is served."""
-    return Edge(build_app(parts, **app), cors_origins=["*"], account_origins=[], websocket_origins=["*"])
+def edge_of(parts: Parts, *, observers: Sequence[Observer] = (), **app: Any) -> Edge:
+    """The application behind its edge, as it is served; to its observers each request takes half a second."""
+    return Edge(
+        build_app(parts, **app),
+        cors_origins=["*"],
+        account_origins=[],
+        websocket_origins=["*"],
+        observers=observers,
+        clock=partial(next, itertools.count(0.0, 0.5)),
+    )
 
 
 def client_to(edge: Edge) -> httpx.AsyncClient:

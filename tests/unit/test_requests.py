@@ -11,24 +11,13 @@ from quotecast.api.access_log import access_log
 from quotecast.api.app import build_app
 from quotecast.api.edge import Edge
 from quotecast.api.repeats import Repeats
-from quotecast.api.requests import Observed, Requests, described
+from quotecast.api.requests import Requests, described
 from quotecast.api.throttle import throttle
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow
 
 LIMITS = dict.fromkeys(("auth", "market", "crypto", "doviz", "financials", "portfolio", "watchlist"), 2)
 SECRET = "planted-canary"
-
-
-class Ticking:
-    """A clock that moves half a second each time it is read."""
-
-    def __init__(self) -> None:
-        self._now = 0.0
-
-    def __call__(self) -> float:
-        self._now += 0.5
-        return self._now
 
 
 def client_of(app: Any) -> httpx.AsyncClient:
@@ -38,7 +27,7 @@ def client_of(app: Any) -> httpx.AsyncClient:
 async def told(*paths: str, **headers: str) -> Requests:
     """What was counted of a GET of each path."""
     requests = Requests()
-    app = Observed(edge_of(parts(full_mirrors())), [requests.observe], clock=Ticking())
+    app = edge_of(parts(full_mirrors()), observers=[requests.observe])
     async with client_of(app) as client:
         for path in paths:
             await client.get(path, headers=headers)
@@ -59,7 +48,7 @@ async def test_requests_are_counted_by_route_and_status() -> None:
 async def test_no_words_of_a_client_become_labels(method: str) -> None:
     """Whoever asks for nonsense must not fill the memory of whoever counts."""
     requests = Requests()
-    app = Observed(edge_of(parts(full_mirrors())), [requests.observe])
+    app = edge_of(parts(full_mirrors()), observers=[requests.observe])
     async with client_of(app) as client:
         for number in range(20):
             await client.request(method, f"/nothing/{number}")
@@ -69,33 +58,9 @@ async def test_no_words_of_a_client_become_labels(method: str) -> None:
 async def test_head_counts_as_what_it_is_routed_as() -> None:
     """It costs the same."""
     requests = Requests()
-    async with client_of(Observed(edge_of(parts(full_mirrors())), [requests.observe])) as client:
+    async with client_of(edge_of(parts(full_mirrors()), observers=[requests.observe])) as client:
         await client.head("/api/market/quotes/AAPL")
     assert [*requests.latencies()] == [("GET", "/api/market/quotes/{symbol}", "200")]
-
-
-async def test_a_client_that_goes_away_is_counted() -> None:
-    """As one that was not answered; what ended it goes on to the server."""
-
-    async def leaves(_scope: Any, _receive: Any, _send: Any) -> None:
-        raise ConnectionResetError
-
-    requests = Requests()
-    with pytest.raises(ConnectionResetError):
-        await Observed(leaves, [requests.observe])({"type": "http"}, None, None)
-    assert [*requests.latencies()] == [("other", "other", "499")]
-
-
-async def test_feeds_pass_untouched() -> None:
-    """The stream handler needs the server's own send."""
-    seen: list[Any] = []
-
-    async def feed(*given: Any) -> None:
-        seen.extend(given)
-
-    given: Any = ({"type": "websocket"}, object(), object())
-    await Observed(feed, [Requests().observe])(*given)
-    assert [id(each) for each in seen] == [id(each) for each in given]
 
 
 class Limiter:
@@ -114,13 +79,18 @@ class Limiter:
         return decision
 
 
-def limited(requests: Requests) -> Observed:
+def limited(requests: Requests) -> Edge:
     limiter = Limiter()
     limits = throttle(limiter.check, limits=LIMITS, identify=everybody, by_address=everybody)
     routed = build_app(parts(full_mirrors()), middleware=[limits])
     repeats = Repeats(routed, check=limiter.check, identify=everybody)
-    edge = Edge(repeats, cors_origins=["*"], account_origins=[], websocket_origins=["*"])
-    return Observed(edge, [requests.observe])
+    return Edge(
+        repeats,
+        cors_origins=["*"],
+        account_origins=[],
+        websocket_origins=["*"],
+        observers=[requests.observe],
+    )
 
 
 def everybody(_: object) -> str:
@@ -148,7 +118,7 @@ async def test_decisions_of_limits_are_counted() -> None:
 @pytest.mark.parametrize(("chance", "events"), [(0.0, 3), (0.24, 3), (0.25, 0), (0.99, 0)])
 async def test_a_share_of_the_requests_is_logged(chance: float, events: int) -> None:
     """As many as chance says."""
-    app = Observed(edge_of(parts(full_mirrors())), [access_log(0.25, chance=lambda: chance)])
+    app = edge_of(parts(full_mirrors()), observers=[access_log(0.25, chance=lambda: chance)])
     with capture_logs() as logged:
         async with client_of(app) as client:
             for _ in range(3):
@@ -158,7 +128,7 @@ async def test_a_share_of_the_requests_is_logged(chance: float, events: int) -> 
 
 async def test_a_logged_request_tells_no_secret() -> None:
     """Its method, route, status and time, and nothing that a client could have put a secret in."""
-    app = Observed(edge_of(parts(full_mirrors())), [access_log(1.0)], clock=Ticking())
+    app = edge_of(parts(full_mirrors()), observers=[access_log(1.0)])
     with capture_logs() as logged:
         async with client_of(app) as client:
             headers = {"authorization": f"Bearer {SECRET}", "cookie": SECRET}

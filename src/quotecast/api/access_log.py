@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import structlog
 
-from quotecast.api.edge import Scope
-from quotecast.api.requests import Observer, route_of
+from quotecast.api.edge import Observer, Scope
+from quotecast.api.requests import route_of
 
 log = structlog.get_logger()
 

@@ -31,7 +31,7 @@ from quotecast.api.metrics import Worker, families
 from quotecast.api.pages import Pages, built_pages
 from quotecast.api.parts import Accounts, Parts
 from quotecast.api.repeats import Repeats
-from quotecast.api.requests import Observed, Requests, described
+from quotecast.api.requests import Requests, described
 from quotecast.api.stream import Streams
 from quotecast.api.throttle import throttle
 from quotecast.bus.redis import RedisBus
@@ -104,7 +104,7 @@ async def _serve(settings: Settings) -> None:
         hubs = {feed: hub_of(mirror, settings.heartbeat_ms) for feed, mirror in parts.mirrors.items()}
         streams = _streams(_http(parts, window, settings), hubs, settings)
         requests = Requests()
-        edge = traced(_observed(_edge(streams, settings), requests, settings), described)
+        edge = traced(_edge(streams, requests, settings), described)
         server = _server(Pages(edge, built_pages()), settings)
         relay = Relay(bus, parts.mirrors, parts.documents)
         await stack.enter_async_context(_running(relay.run(), ticker.run(hubs.values())))
@@ -245,18 +245,15 @@ def _streams(http: App, hubs: Mapping[Feed, Hub], settings: Settings) -> Streams
     )
 
 
-def _edge(app: App, settings: Settings) -> Edge:
+def _edge(app: App, requests: Requests, settings: Settings) -> Edge:
+    logged = [] if settings.access_log == "off" else [access_log(settings.access_log)]
     return Edge(
         app,
         cors_origins=settings.cors_origins,
         account_origins=settings.account_origins,
         websocket_origins=settings.websocket_origins,
+        observers=[requests.observe, *logged],
     )
-
-
-def _observed(app: App, requests: Requests, settings: Settings) -> App:
-    logged = [] if settings.access_log == "off" else [access_log(settings.access_log)]
-    return Observed(app, [requests.observe, *logged])
 
 
 def _server(app: App, settings: Settings) -> Server:

@@ -53,7 +53,7 @@ def families(worker: Worker) -> Iterator[Metric]:
 def _http(requests: Requests) -> Iterator[Metric]:
     yield histogram(
         "http_request_duration_seconds",
-        "Time from a request's head to the end of its answer; status 499: the client went away before.",
+        "Time from a request's head to that of its answer.",
         requests.latencies(),
         ["method", "route", "status"],
     )

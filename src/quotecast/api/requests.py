@@ -1,21 +1,15 @@
-"""What HTTP requests came to: their route, status and time, told once each has been answered."""
+"""What HTTP requests came to: their route, status and time, told as each is answered."""
 
-import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
-from quotecast.api.edge import REQUEST_ID, App, Message, Scope
+from quotecast.api.edge import REQUEST_ID, Scope
 from quotecast.api.throttle import DECISION, LIMITED
 from quotecast.histograms import Histogram
 
 #: Stands for the route and method of what no route answered: no client's words become labels.
 NO_ROUTE: Final = "other"
-#: As nginx counts clients that went away before they were answered.
-WENT_AWAY: Final = 499
-
-#: Told of a request that has ended: its scope, status and seconds.
-Observer = Callable[[Scope, int, float], None]
 
 
 def route_of(scope: Mapping[str, Any]) -> tuple[str, str]:
@@ -29,39 +23,6 @@ def described(scope: Mapping[str, Any]) -> dict[str, str]:
     method, route = route_of(scope)
     told = {"quotecast.request_id": scope.get(REQUEST_ID, "")}
     return told if method == NO_ROUTE else told | {"http.route": route}
-
-
-class Observed:
-    """ASGI application around the whole; `clock` counts seconds from anywhere. Feeds pass as they are."""
-
-    def __init__(
-        self, app: App, observers: Sequence[Observer], clock: Callable[[], float] = time.perf_counter
-    ) -> None:
-        self._app = app
-        self._observers = observers
-        self._clock = clock
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serves one connection of any ASGI type."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        began = self._clock()
-        status = WENT_AWAY
-
-        def watched(message: Message) -> Awaitable[None]:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            answer: Awaitable[None] = send(message)
-            return answer
-
-        try:
-            await self._app(scope, receive, watched)
-        finally:
-            seconds = self._clock() - began
-            for observe in self._observers:
-                observe(scope, status, seconds)
 
 
 class Requests:

@@ -67,7 +67,6 @@ class Socket(asyncio.Protocol):
         "_response",
         "_taken",
         "_task",
-        "_task",
         "_transport",
         "_written",
     )
@@ -145,8 +144,7 @@ class Socket(asyncio.Protocol):
         if response.status_code != 101:
             self._answer(response)
             return
-        if self._transport.get_extra_info("peername") is None:
-            # It was reset before its request was read.
+        if self._transport.get_extra_info("peername") is None:  # reset before its request was read
             self._transport.abort()
             return
         self._response = response

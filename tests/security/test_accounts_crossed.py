@@ -1,0 +1,92 @@
+"""Two users, each with the other's ids: whatever is asked for, an answer holds nobody else's data."""
+
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+import pytest
+
+from account_service import PASSWORD, AccountService, User, account_service
+
+HOLDINGS: Final = "/api/portfolio/holdings"
+CANARY: Final = "a canary of the victim's"
+#: Everything that has an answer to a user: method, path, body. Where an id belongs stands `{}`.
+REQUESTS: Final[tuple[tuple[str, str, Any], ...]] = (
+    ("GET", "/api/auth/profile", None),
+    ("GET", "/api/auth/profile?id={}", None),
+    (
+        "PATCH",
+        "/api/auth/profile",
+        {"name": "Mallory", "id": "{}", "user_id": "{}", "email": "m@example.com"},
+    ),
+    ("GET", HOLDINGS, None),
+    ("GET", HOLDINGS + "?include=quote&user_id={}", None),
+    ("GET", HOLDINGS + "/{}", None),
+    ("POST", HOLDINGS, {"ticker": "AAPL", "shares": 1, "avg_cost": 1, "id": "{}", "user_id": "{}"}),
+    ("PUT", HOLDINGS + "/{}", {"shares": 1}),
+    ("PATCH", HOLDINGS + "/{}", {"shares": 1}),
+    ("DELETE", HOLDINGS + "/{}", None),
+    ("GET", "/api/watchlist", None),
+    ("GET", "/api/watchlist?user_id={}", None),
+    ("POST", "/api/watchlist", {"ticker": "AAPL", "user_id": "{}", "position": 7}),
+    ("DELETE", "/api/watchlist/{}", None),
+    ("DELETE", "/api/watchlist/MSFT", None),
+    ("GET", "/api/terminal/layout", None),
+    ("GET", "/api/terminal/layout?user_id={}", None),
+    ("PUT", "/api/terminal/layout", {"layout": {}, "user_id": "{}", "id": "{}"}),
+)
+
+
+@pytest.fixture
+async def service(accounts_url: str) -> AsyncIterator[AccountService]:
+    async with account_service(accounts_url) as service:
+        yield service
+
+
+@pytest.fixture
+async def victim(service: AccountService) -> User:
+    """Somebody with one of everything."""
+    user = await service.register("victim@example.com", name=CANARY)
+    await user.post(HOLDINGS, {"ticker": "MSFT", "shares": 3.25, "avg_cost": 100})
+    await user.post("/api/watchlist", {"ticker": "MSFT"})
+    await user.ask("PUT", "/api/terminal/layout", json={"layout": {"note": CANARY}})
+    return user
+
+
+async def everything(user: User) -> list[str]:
+    """What a user is shown of what is theirs."""
+    paths = ("/api/auth/profile", HOLDINGS, "/api/watchlist", "/api/terminal/layout")
+    return [(await user.get(path)).text for path in paths]
+
+
+def filled(value: Any, identity: str) -> Any:
+    if isinstance(value, dict):
+        return {name: filled(each, identity) for name, each in value.items()}
+    return value.replace("{}", identity) if isinstance(value, str) else value
+
+
+async def test_nobody_reaches_what_is_anothers(service: AccountService, victim: User) -> None:
+    """Neither to read nor to change, by any id that is the victim's."""
+    before = await everything(victim)
+    holding = (await victim.get(HOLDINGS)).json()[0]["id"]
+    mallory = await service.register("mallory@example.com", name="Mallory")
+    for identity in (victim.id, holding, victim.id.upper(), f"{holding}%00"):
+        for method, path, body in REQUESTS:
+            answer = await mallory.ask(method, filled(path, identity), json=filled(body, identity))
+            assert answer.status_code in {200, 201, 204, 404, 405, 422}, (method, path, answer.text)
+            assert CANARY not in answer.text, (method, path)
+            assert "3.25" not in answer.text, (method, path)
+            assert victim.email not in answer.text, (method, path)
+    assert await everything(victim) == before
+    assert (await mallory.get("/api/auth/profile")).json()["id"] == mallory.id
+
+
+async def test_a_right_that_one_gives_oneself_is_none(service: AccountService) -> None:
+    """Fields that nobody asked for change nothing, wherever they are sent."""
+    rights = {"id": "0" * 24, "role": "admin", "is_admin": True, "disabled": False, "token_version": 7}
+    body = {"name": "Mallory", "email": "mallory@example.com", "password": PASSWORD, **rights}
+    session = (await service.client.post("/api/auth/register", json=body)).json()
+    assert session["user"].keys() == {"id", "name", "email"}
+    assert session["user"]["id"] != "0" * 24
+    headers = {"authorization": f"Bearer {session['token']}"}
+    renamed = await service.client.patch("/api/auth/profile", json=body | {"name": "M"}, headers=headers)
+    assert renamed.json() == session["user"] | {"name": "M"}

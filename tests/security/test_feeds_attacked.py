@@ -1,0 +1,86 @@
+"""Ten thousand messages that nobody sends in good faith, over real sockets."""
+
+import asyncio
+import json
+import random
+from collections.abc import Iterator
+from typing import Any, Final
+
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed
+
+from market_made import state_of, stock
+from quotecast.api import sockets
+from quotecast.api.hubs import hub_of
+from quotecast.api.stream import Streams
+from quotecast.feed.mirror import Mirror
+from quotecast.feed.session import MAX_FAULTS
+from quotecast.market.feeds import Feed
+
+MESSAGES: Final = 10_000
+PATH: Final = "/api/ws/market"
+ANSWERS: Final = {"error", "pong", "subscribed", "snapshot", "update"}
+PIECES: Final = (
+    *('{"action":', '"subscribe"', '"ping"', '"list"', '"unsubscribe"', "}", "]", "[", "{", ":", ",", '"'),
+    *('"symbols"', '["AAPL"]', '"all"', '"id"', '"since"', '"interval"', "1e999", "-0", "9" * 40, "NaN"),
+    *("null", "true", "\\ud800", "\0", "\ufeff", "ş", "🐎", "../../etc/passwd", "'; DROP TABLE users; --"),
+    *("A" * 5000, "[" * 2000, '{"a":' * 500, '"sector:Energy"', '"\\u0000"', "100", " "),
+)
+
+
+def messages(seed: int) -> Iterator[str | bytes]:
+    """Text of pieces that resemble commands, and bytes that resemble nothing."""
+    draw = random.Random(seed)
+    for _ in range(MESSAGES):
+        if draw.random() < 0.3:
+            yield draw.randbytes(draw.randrange(200))
+        else:
+            yield "".join(draw.choices(PIECES, k=draw.randrange(12)))
+
+
+def feeds() -> Streams:
+    mirror = Mirror(Feed.STOCKS)
+    mirror.load(state_of([stock("AAPL"), stock("MSFT")]))
+    return Streams(
+        _nothing,
+        {PATH: hub_of(mirror, 15_000)},
+        heartbeat_ms=15_000,
+        sockets_per_worker=0,
+        sockets_per_address=0,
+        address_of=lambda _: "",
+    )
+
+
+async def _nothing(_scope: Any, _receive: Any, _send: Any) -> None:
+    """There is no HTTP here."""
+
+
+async def told_until_closed(url: str, given: Iterator[str | bytes]) -> int | None:
+    """Sends until the feed has had enough; each answer is one that clients know."""
+    async with connect(url, max_size=None) as client:
+        try:
+            assert json.loads(await client.recv())["type"] == "welcome"
+            # Each is answered, so at most so many fit before the last straw.
+            for message in given:
+                await client.send(message)
+                assert json.loads(await client.recv())["type"] in ANSWERS
+        except ConnectionClosed:
+            return client.close_code
+    return None
+
+
+async def test_ten_thousand_messages_leave_a_feed_as_it_was() -> None:
+    """Who errs too often is sent away with 4400; the next is served as if nobody had been there."""
+    async with sockets.listening(streams := feeds(), "127.0.0.1", 0) as port:
+        url = f"ws://127.0.0.1:{port}{PATH}"
+        given = messages(seed=1)
+        closed = 0
+        async with asyncio.timeout(100):
+            while (code := await told_until_closed(url, given)) is not None:
+                assert code == 4400
+                closed += 1
+        assert MESSAGES / 40 < closed <= MESSAGES / MAX_FAULTS
+        async with connect(f"{url}?symbols=all") as client:
+            kinds = [json.loads(await client.recv())["type"] for _ in range(3)]
+        assert kinds == ["welcome", "subscribed", "snapshot"]
+        assert not streams._by_address or list(streams._by_address.values()) == [1]

@@ -1,0 +1,117 @@
+"""Requests written by hand: whatever the bytes are, the worker answers or hangs up, and lives."""
+
+import contextlib
+import json
+import socket
+from typing import Final, NamedTuple
+
+import pytest
+
+from whole_service import Whole
+
+DEADLINE_SECONDS: Final = 20.0
+LOGIN: Final = "POST /api/auth/login HTTP/1.1\r\nHost: quotecast\r\n"
+BODY: Final = b'{"email":"nobody@example.com","password":"long enough a password"}'
+#: By what is wrong with it: the head's last lines, and the body.
+BODIES: Final = {
+    "longer than it says": ("Content-Length: 5", BODY),
+    "no length": ("", BODY),
+    "a negative length": ("Content-Length: -1", BODY),
+    "a length that is no number": ("Content-Length: 1e3", BODY),
+    "a huge length": ("Content-Length: 99999999999999999999999", BODY),
+    "two lengths": (f"Content-Length: 5\r\nContent-Length: {len(BODY)}", BODY),
+    "a length and chunks": (
+        f"Content-Length: {len(BODY)}\r\nTransfer-Encoding: chunked",
+        b"0\r\n\r\n" + BODY,
+    ),
+    "chunks that are none": ("Transfer-Encoding: chunked", b"zz\r\n" + BODY),
+    "a chunk of a huge size": ("Transfer-Encoding: chunked", b"ffffffffffffffffff\r\n" + BODY),
+    "a coding twice": ("Transfer-Encoding: chunked, chunked", b"0\r\n\r\n"),
+    "compressed, it says": (f"Content-Encoding: gzip\r\nContent-Length: {len(BODY)}", BODY),
+    "80 KB and a byte": ("Content-Length: 81921", b" " * 81_921),
+    "80 KB and a byte, it says": ("Content-Length: 81921", BODY),
+}
+#: One path, however it is written.
+SPELLINGS: Final = (
+    "/api/crypto/quotes/BTC%2FUSDT",
+    "/api/crypto/quotes/BTC%2fUSDT",
+    "/api/crypto/quotes/btc%2Fusdt",
+    "/api/crypto/quotes/BTC/USDT",
+    "/api/crypto/quotes/BTC-USDT",
+    "/api/crypto/quotes/BTC%2DUSDT",
+    "//api///crypto/quotes/BTC-USDT",
+    "/api/crypto/quotes/BTC-USDT/",
+    "/api/crypto/%71uotes/%42TC-USDT",
+    "/api/crypto/quotes/BTC-USDT?a=b",
+    "/api/crypto/quotes/BTC-USDT?symbols=%2e%2e",
+)
+#: Paths that are none of ours, though a careless reader might think so.
+STRANGE: Final = (
+    "/api/crypto/../auth/profile",
+    "/api/crypto/%2e%2e/auth/profile",
+    "/api/crypto/quotes/..%2f..%2fauth%2fprofile",
+    "/api/crypto/quotes/%252e%252e%252fBTC",
+    "/api/crypto/quotes/BTC%00USDT",
+    "/api/crypto/quotes/BTC%0d%0aX-Bad:%201",
+    "/api/market/quotes/AAPL%23",
+    "/api/market/quotes/AAPL;jsessionid=1",
+    "/api/market/quotes/%ff%fe",
+    "/API/market/quotes/AAPL",
+    "/" + "a" * 2000,
+)
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+def said(whole: Whole, raw: bytes) -> bytes:
+    """All that is answered until the worker hangs up, or has answered once."""
+    answered = b""
+    address = ("127.0.0.1", whole.service.port)
+    with socket.create_connection(address, timeout=DEADLINE_SECONDS) as client:
+        # A worker that has heard enough may hang up before it was told everything.
+        with contextlib.suppress(ConnectionError):
+            client.sendall(raw)
+        with contextlib.suppress(ConnectionError):
+            while part := client.recv(65_536):
+                answered += part
+    return answered
+
+
+def asked(whole: Whole, path: str, method: str = "GET") -> Answer:
+    request = f"{method} {path} HTTP/1.1\r\nHost: quotecast\r\nConnection: close\r\n\r\n"
+    head, _, body = said(whole, request.encode()).partition(b"\r\n\r\n")
+    line, *lines = head.decode().split("\r\n")
+    headers = {name.lower(): value for name, _, value in (each.partition(": ") for each in lines)}
+    return Answer(int(line.split()[1]), headers, body)
+
+
+def test_all_spellings_have_one_window(whole: Whole) -> None:
+    """HEAD counts as well: each request leaves one less."""
+    left = [int(asked(whole, path).headers["x-ratelimit-remaining"]) for path in SPELLINGS]
+    left.append(int(asked(whole, SPELLINGS[0], "HEAD").headers["x-ratelimit-remaining"]))
+    assert left == list(range(left[0], left[0] - len(left), -1))
+
+
+@pytest.mark.parametrize("path", STRANGE)
+def test_no_path_leads_elsewhere(whole: Whole, path: str) -> None:
+    """What is not ours is not found; nothing of it comes back in a header."""
+    answer = asked(whole, path)
+    assert answer.status == 404
+    assert "x-bad" not in answer.headers
+    assert json.loads(answer.body)["detail"] in {"Not Found", "Symbol not found"}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_no_body_confuses_a_worker(whole: Whole, name: str) -> None:
+    """One answer at most, no failure in it, and the worker serves the next one."""
+    lines, body = BODIES[name]
+    head = f"{LOGIN}Connection: close\r\n{lines}\r\n\r\n".replace("\r\n\r\n\r\n", "\r\n\r\n")
+    answered = said(whole, head.encode() + body)
+    assert answered.count(b"HTTP/1.1 ") <= 1
+    assert not answered.startswith(b"HTTP/1.1 5")
+    assert not answered.startswith(b"HTTP/1.1 2")
+    assert asked(whole, "/api/health").status == 200
