@@ -105,6 +105,7 @@ check: setup
     {{ bin }}/ruff check
     {{ bin }}/mypy
     {{ bin }}/lint-imports
+    {{ bin }}/bandit --quiet --recursive --severity-level medium src
 
 # format the code and repair what lint can
 fmt: setup

@@ -135,6 +135,7 @@ async def test_a_logged_request_tells_no_secret() -> None:
             await client.get(f"/api/market/quotes/AAPL?token={SECRET}", headers=headers)
             await client.get(f"/reset/{SECRET}", headers=headers)
     assert SECRET not in str(logged)
+    assert len({each.pop("request_id") for each in logged}) == 2
     expected = {"event": "request", "log_level": "info", "milliseconds": 500.0}
     assert logged == [
         {**expected, "method": "GET", "route": "/api/market/quotes/{symbol}", "status": 200},

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import structlog
 
-from quotecast.api.edge import Observer, Scope
+from quotecast.api.edge import REQUEST_ID, Observer, Scope
 from quotecast.api.requests import route_of
 
 log = structlog.get_logger()
@@ -26,6 +26,7 @@ def access_log(fraction: float, chance: Callable[[], float] = random.random) -> 
                 route=route,
                 status=status,
                 milliseconds=round(seconds * 1000, 3),
+                request_id=scope[REQUEST_ID],
             )
 
     return tell

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from litestar.exceptions import HTTPException
 
-from quotecast import telemetry
 from quotecast.api.cors import ANY, CorsPolicy, Headers
 
 Scope = MutableMapping[str, Any]
@@ -101,7 +100,6 @@ class Edge:
         origin, given_id, preflight = _look_through(scope["headers"])
         request_id = given_id if given_id and is_harmless(given_id) else self._make_id()
         scope[REQUEST_ID] = request_id.decode()
-        telemetry.request_id.set(scope[REQUEST_ID])
         identified = (b"x-request-id", request_id)
         policy = self._policy(path)
 

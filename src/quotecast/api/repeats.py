@@ -10,8 +10,9 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, Concatenate, Final, ParamSpec
 
+from quotecast import telemetry
 from quotecast.api.answers import Answer, Header
-from quotecast.api.edge import App, Scope
+from quotecast.api.edge import REQUEST_ID, App, Scope
 from quotecast.api.parts import HttpRequest, Parts, parts_of
 from quotecast.api.throttle import DECISION, LIMITED, Check, Limited, headers_of, refuse
 
@@ -78,15 +79,20 @@ class Repeats:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serves one connection."""
         if scope["type"] != "http" or scope["method"] != "GET":
-            await self._app(scope, receive, send)
+            await self._routed(scope, receive, send)
             return
         url = scope["path"], scope["query_string"]
         known = self._known.get(url)
         if known is None:
-            await self._app(scope, receive, send)
+            await self._routed(scope, receive, send)
             self._learn(url, scope)
         elif not await self._repeated(known, scope, send):
-            await self._app(scope, receive, send)
+            await self._routed(scope, receive, send)
+
+    def _routed(self, scope: Any, receive: Any, send: Any) -> Awaitable[None]:
+        # Only routes have something to log.
+        telemetry.request_id.set(scope.get(REQUEST_ID, ""))
+        return self._app(scope, receive, send)
 
     async def _repeated(self, known: _Known, scope: Any, send: Any) -> bool:
         """Whether the request was answered; if not, it was counted at least."""
