@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { READ_SIZE = 1 << 20, AT_ONCE = 100, OPEN_SECONDS = 4, OPENED_PER_SECOND = 500, AGES = 600000, AGE_EVERY = 16 };
+enum { READ_SIZE = 1 << 20, AT_ONCE = 100, OPEN_SECONDS = 10, OPENED_PER_SECOND = 500, AGES = 600000, AGE_EVERY = 16 };
 
 typedef struct {
     int fd;

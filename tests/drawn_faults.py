@@ -1,0 +1,147 @@
+"""What can go wrong with the whole service: each fault begins inside its `with` and is over at its end."""
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Final
+
+import redis
+from msgspec import Struct
+
+from whole_service import Whole
+
+#: Longest that a fault lasts; a read waits five seconds, so whoever serves it freezes for less.
+OUTAGE_SECONDS: Final = 8.0
+FROZEN_WORKER_SECONDS: Final = 3.0
+PATIENCE_SECONDS: Final = 45.0
+
+
+class Fault(Struct, frozen=True):
+    """What can go wrong, and within how many seconds after its end all clients are right again."""
+
+    name: str
+    inflict: Callable[[Whole], AbstractContextManager[object]]
+    healed_within: float = 2.0
+    at_most_seconds: float = OUTAGE_SECONDS
+    #: Whether it takes requests under way with it.
+    loses_reads: bool = False
+
+
+def _killed(process: "subprocess.Popen[bytes]") -> None:
+    process.kill()
+    process.wait()
+
+
+@contextmanager
+def redis_dies(whole: Whole) -> Iterator[None]:
+    """And comes back empty."""
+    whole.redis.kill()
+    (whole.redis.socket.parent / "dump.rdb").unlink(missing_ok=True)
+    yield
+    whole.redis.start()
+
+
+@contextmanager
+def redis_freezes(whole: Whole) -> Iterator[None]:
+    whole.redis.freeze()
+    yield
+    whole.redis.thaw()
+
+
+def redis_is_told(command: str) -> Callable[[Whole], AbstractContextManager[None]]:
+    """A command that makes it forget something."""
+
+    @contextmanager
+    def inflict(whole: Whole) -> Iterator[None]:
+        with redis.Redis.from_url(whole.redis.url) as client:
+            client.execute_command(*command.split())
+        yield
+
+    return inflict
+
+
+@contextmanager
+def ingest_dies(whole: Whole) -> Iterator[None]:
+    """And is started again."""
+    _killed(whole.ingests.pop())
+    yield
+    whole.ingests.append(whole.service.start("ingest"))
+
+
+@contextmanager
+def ingest_freezes(whole: Whole) -> Iterator[None]:
+    """Another takes over; the first thaws, and is no longer needed."""
+    frozen = whole.ingests.pop()
+    frozen.send_signal(signal.SIGSTOP)
+    whole.ingests.append(whole.service.start("ingest"))
+    yield
+    frozen.send_signal(signal.SIGCONT)
+    time.sleep(1)
+    _killed(frozen)
+
+
+@contextmanager
+def worker_dies(whole: Whole) -> Iterator[None]:
+    """And is started again."""
+    _killed(whole.workers.pop(0))
+    yield
+    whole.workers.append(whole.service.start("api"))
+
+
+@contextmanager
+def worker_is_replaced(whole: Whole) -> Iterator[None]:
+    """As a rolling restart does it: the old one leaves when the new one is ready."""
+    whole.workers.append(whole.service.launch("api"))
+    yield
+    whole.service.until_ready()
+    leaving = whole.workers.pop(0)
+    leaving.terminate()
+    assert leaving.wait(PATIENCE_SECONDS) == 0, "a worker that was told to stop failed"
+
+
+@contextmanager
+def worker_freezes(whole: Whole) -> Iterator[None]:
+    whole.workers[0].send_signal(signal.SIGSTOP)
+    yield
+    whole.workers[0].send_signal(signal.SIGCONT)
+
+
+@contextmanager
+def postgres_dies(whole: Whole) -> Iterator[None]:
+    whole.postgres.kill()
+    yield
+    whole.postgres.start()
+
+
+@contextmanager
+def postgres_freezes(whole: Whole) -> Iterator[None]:
+    whole.postgres.freeze()
+    yield
+    whole.postgres.thaw()
+
+
+#: One of each group at a time; those that end first stand last, for the others cannot end without them.
+GROUPS: Final = (
+    (
+        Fault("a worker dies", worker_dies, healed_within=5.0, loses_reads=True),
+        Fault("a worker is replaced", worker_is_replaced, healed_within=10.0),
+        Fault("a worker freezes", worker_freezes, at_most_seconds=FROZEN_WORKER_SECONDS),
+    ),
+    (
+        Fault("ingest dies", ingest_dies, healed_within=5.0),
+        Fault("ingest freezes", ingest_freezes, healed_within=5.0),
+    ),
+    (
+        Fault("Redis dies", redis_dies),
+        Fault("Redis freezes", redis_freezes),
+        Fault("subscriptions are killed", redis_is_told("CLIENT KILL TYPE pubsub")),
+        Fault("scripts are flushed", redis_is_told("SCRIPT FLUSH")),
+        Fault("everything is flushed", redis_is_told("FLUSHALL")),
+    ),
+    (
+        Fault("PostgreSQL dies", postgres_dies),
+        Fault("PostgreSQL freezes", postgres_freezes),
+    ),
+)
