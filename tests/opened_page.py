@@ -46,7 +46,7 @@ def opened(browser: Browser, url: str, **settings: Any) -> Iterator[Page]:
     page.goto(url)
     yield page
     context.close()
-    assert not errors
+    assert not errors, errors
 
 
 def has_price(page: Page, symbol: str = "AAPL") -> None:

@@ -76,6 +76,8 @@ def test_it_resumes_by_itself_after_a_restart(page: Page, service: Service) -> N
     is_live(page)
     before = page.evaluate(READ)["cursor"]
     page.wait_for_function("before => document.querySelector('.feed').dataset.cursor !== before", arg=before)
+    # Its code comes later than the page, and may have been asked for in vain.
+    page.locator(".plot canvas").first.wait_for()
 
 
 def has_saved(response: Response) -> bool:

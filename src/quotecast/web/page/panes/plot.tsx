@@ -11,6 +11,8 @@ import { shade } from "../theme.ts";
 import { language, useWords } from "../words.ts";
 import { lastBar } from "./last-bar.ts";
 
+const RETRY_MS = 2000;
+
 interface Props {
   readonly bars: readonly Bar[];
   readonly instrument: Instrument;
@@ -29,8 +31,7 @@ export function Plot({ bars, instrument, interval }: Props) {
     if (!visible || !bars.length) return;
     let end = () => {};
     let wanted = true;
-    // The chart library is half of all code: the first paint does not wait for it.
-    void import("./candles.ts").then(({ drawn }) => {
+    void library().then(({ drawn }) => {
       if (!wanted || !element.current || !legend.current) return;
       const chart = drawn(element.current, bars, { interval, feed: instrument.feed, onPoint: (bar) => describe(legend.current, bar) });
       const unwatch = follow(bars, instrument, interval, chart.update);
@@ -45,6 +46,11 @@ export function Plot({ bars, instrument, interval }: Props) {
       <a class="credit" href="https://www.tradingview.com/" target="_blank" rel="noopener noreferrer">{say("chartsBy")}</a>
     </div>
   );
+}
+
+/** The chart library is half of all code: the first paint does not wait for it. Asked for until it comes. */
+function library(): Promise<typeof import("./candles.ts")> {
+  return import("./candles.ts").catch(() => new Promise((wait) => setTimeout(wait, RETRY_MS)).then(library));
 }
 
 /** What a chart shows, for who does not see it. */
