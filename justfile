@@ -49,9 +49,9 @@ doctor: setup
 web: setup
     PYTHON="$PWD/{{ bin }}/python" src/quotecast/web/build
 
-# run the tests, or those that the arguments choose
+# run the tests, or those that the arguments choose, on two cores
 test *arguments: setup
-    {{ bin }}/pytest "$@"
+    {{ bin }}/pytest -n 2 --dist loadfile "$@"
 
 # look at the terminal page in headless Chromium
 browser *arguments: web
