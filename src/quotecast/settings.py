@@ -41,7 +41,11 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
     port: Annotated[Port, Meta(description="Port the API listens on")] = 8000
     feed_port: Annotated[
         int,
-        Meta(ge=0, le=65535, description="Port of a server for feeds alone, which need a twelfth of the memory there; 0: none"),
+        Meta(
+            ge=0,
+            le=65535,
+            description="Port of a server for feeds alone, which need a twelfth of the memory there; 0: none",
+        ),
     ] = 0
     workers: Annotated[
         int, Meta(ge=1, le=256, description="API workers that `up` starts; one per core by default")
