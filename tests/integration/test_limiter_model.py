@@ -112,7 +112,7 @@ class Limiter(RuleBasedStateMachine):
             for _ in WORKERS
         ]
         for window in self.windows:
-            window._script = Clocked(window, self)  # type: ignore[assignment]  # all that a window calls
+            window._script = Clocked(window, self)
             await window.__aenter__()
 
     @rule(step=steps)

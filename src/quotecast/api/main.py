@@ -86,7 +86,9 @@ async def _serve(settings: Settings) -> None:
         traced = stack.enter_context(tracing.exporting("quotecast-api"))
         bus = RedisBus(*redis)
         stack.push_async_callback(bus.close)
-        window = await stack.enter_async_context(Window(settings.redis_url, prefix=settings.redis_prefix))
+        window = await stack.enter_async_context(
+            Window(settings.redis_url, prefix=settings.redis_prefix, traced=tracing.wanted())
+        )
         cache = await stack.enter_async_context(RedisCache(*redis))
         accounts = await stack.enter_async_context(_accounts(settings))
         budgets = await stack.enter_async_context(

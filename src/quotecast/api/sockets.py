@@ -7,7 +7,6 @@ on either port.
 
 import asyncio
 import contextlib
-import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from functools import partial
 from typing import Any, Final
@@ -19,12 +18,13 @@ from websockets.http11 import Request, Response
 from websockets.protocol import OPEN
 from websockets.server import ServerProtocol
 
+from quotecast.api.framing import Written, shared
 from quotecast.errors import ServerFailedError
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
-#: The bytes on the wire of what is sent, text or binary.
-Written = Callable[[str | bytes], bytes]
 
+#: The ASGI extension that hands a feed its socket's `write`: frames of a tick need no events around them.
+WRITE: Final = "quotecast.write"
 BACKLOG: Final = 4096
 HANDSHAKE_SECONDS: Final = 10.0
 #: How long a client is given to take the close frame and to answer it.
@@ -40,7 +40,7 @@ log = structlog.get_logger()
 @contextlib.asynccontextmanager
 async def listening(app: App, host: str, port: int) -> AsyncIterator[int]:
     """Serves WebSockets on a port that workers share; yields the port. Raises ServerFailedError."""
-    connection = partial(Socket, app, _shared())
+    connection = partial(Socket, app, shared())
     loop = asyncio.get_running_loop()
     try:
         server = await loop.create_server(connection, host, port, backlog=BACKLOG, reuse_port=True)
@@ -127,6 +127,12 @@ class Socket(asyncio.Protocol):
         self.resume_writing()
         self._put(None)
 
+    def write(self, frame: str | bytes) -> "Socket":
+        """Starts sending a frame; nothing happens if the client is gone."""
+        if self._open:
+            self._transport.write(self._written(frame))
+        return self
+
     def done(self) -> bool:
         """Whether the socket has taken everything that was sent."""
         return self._taken is None
@@ -148,7 +154,7 @@ class Socket(asyncio.Protocol):
             self._transport.abort()
             return
         self._response = response
-        scope = _scope(request, self._transport)
+        scope = _scope(request, self._transport) | {"extensions": {WRITE: self.write}}
         self._task = asyncio.get_running_loop().create_task(self._run(scope))
 
     async def _run(self, scope: dict[str, Any]) -> None:
@@ -270,31 +276,3 @@ def _scope(request: Request, transport: asyncio.Transport) -> dict[str, Any]:
         "server": transport.get_extra_info("sockname")[:2],
         "subprotocols": [name.strip() for name in offered if name.strip()],
     }
-
-
-def _shared() -> Written:
-    """Remembers the last frame: the hub gives the same object to all who share one."""
-    last: str | bytes = b""
-    data = b""
-
-    def written(frame: str | bytes) -> bytes:
-        nonlocal last, data
-        if frame is not last or not data:
-            if isinstance(frame, str):
-                data = _unmasked(Opcode.TEXT, frame.encode())
-            else:
-                data = _unmasked(Opcode.BINARY, frame)
-            last = frame
-        return data
-
-    return written
-
-
-def _unmasked(opcode: Opcode, payload: bytes) -> bytes:
-    """A whole message in one frame, as servers send it (RFC 6455, section 5.2)."""
-    length = len(payload)
-    if length < 126:
-        return struct.pack("!BB", 0x80 | opcode, length) + payload
-    if length < 1 << 16:
-        return struct.pack("!BBH", 0x80 | opcode, 126, length) + payload
-    return struct.pack("!BBQ", 0x80 | opcode, 127, length) + payload

@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, Final
 from urllib.parse import parse_qs
 
+from quotecast.api.sockets import WRITE
 from quotecast.errors import CloseCode
 from quotecast.feed.commands import Query, names_of
 from quotecast.feed.encoding import JSON, Frame, chosen
@@ -33,6 +34,8 @@ CATCH_UP_STEP_SECONDS: Final = 0.01
 RETRY_MS: Final = (500, 5000)
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
+#: Starts sending a frame.
+Start = Callable[[Frame], Sending]
 
 
 class _Ended(Exception):
@@ -84,7 +87,8 @@ class Streams:
         subprotocol = encoding.subprotocol if encoding else None
         await send({"type": "websocket.accept", "subprotocol": subprotocol, "headers": []})
         address = self._address_of(scope)
-        stream = _Stream(Session(hub.mirror, Limits(), encoding or JSON), send, _running_task())
+        session = Session(hub.mirror, Limits(), encoding or JSON)
+        stream = _Stream(session, send, _running_task(), scope.get("extensions", {}).get(WRITE))
         if code := self._refusal(address):
             await self._close(hub, stream, code)
             return
@@ -147,12 +151,12 @@ class _Stream:
 
     __slots__ = ("_send", "_turn", "code", "connection", "task")
 
-    def __init__(self, session: Session, send: Any, task: "asyncio.Task[Any]") -> None:
+    def __init__(self, session: Session, send: Any, task: "asyncio.Task[Any]", write: Start | None) -> None:
         self._send = send
         self._turn = asyncio.Lock()
         self.task = task
         self.code: CloseCode | None = None
-        self.connection = Connection(session, self._start, self.expel)
+        self.connection = Connection(session, write or self._start, self.expel)
 
     def expel(self, code: CloseCode) -> None:
         """Interrupts the connection's task, which then closes with the code."""

@@ -17,7 +17,7 @@ from quotecast.bus import wire
 from quotecast.bus.base import Batch, Beat, Document, DocumentChanged, Message, Snapshot, Stored
 from quotecast.errors import BusError
 from quotecast.market.feeds import Feed
-from quotecast.redis_client import connect
+from quotecast.redis_client import connect, script
 
 #: No call waits longer for Redis; a script that may have run is not repeated.
 DEADLINE_SECONDS: Final = 2.0
@@ -35,7 +35,7 @@ class RedisBus:
         self._hold = self._script("hold")
         self._release = self._script("release")
         self._begin = self._script("begin")
-        self._publish = self._script("publish")
+        self._publish = script(self._redis, _lua("publish"))
         self._beat = self._script("beat")
         self._load = self._script("load")
         self._store = self._script("store")
@@ -93,7 +93,7 @@ class RedisBus:
             self._channel(batch.feed),
             wire.encode(batch),
         ]
-        return bool(await _deadline(self._publish(keys=keys, args=[*head, *_flat(entries)])))
+        return bool(await _deadline(self._publish(keys, [*head, *_flat(entries)])))
 
     async def beat(self, beat: Beat) -> bool:
         """See Writer."""
@@ -143,8 +143,7 @@ class RedisBus:
             confirmed += message is not None and message["type"] == "subscribe"
 
     def _script(self, name: str) -> AsyncScript:
-        text = resources.files("quotecast.bus").joinpath(f"{name}.lua").read_text()
-        return self._redis.register_script(text)
+        return self._redis.register_script(_lua(name))
 
     def _key(self, feed: Feed, name: str) -> str:
         return f"{self._prefix}:{{{feed}}}:{name}"
@@ -156,16 +155,23 @@ class RedisBus:
         return self._key(feed, "batches")
 
 
+def _lua(name: str) -> str:
+    return resources.files("quotecast.bus").joinpath(f"{name}.lua").read_text()
+
+
 async def _messages(pubsub: PubSub) -> AsyncIterator[Message | None]:
+    """Reads the connection itself: `PubSub` would take longer for a message than we do for its quotes.
+
+    It would also connect anew, and then nobody would know that something was missed.
+    """
+    connection: Any = pubsub.connection
     while True:
         with _told_as_bus_error():
-            # The client reconnects inside the call, which the call's own time-out does not bound.
-            async with asyncio.timeout(SILENCE_SECONDS + DEADLINE_SECONDS):
-                message = await pubsub.get_message(ignore_subscribe_messages=True, timeout=SILENCE_SECONDS)
-        if message is None:
+            told = await connection.read_response(timeout=SILENCE_SECONDS)
+        if told is None:
             yield None
-        elif message["type"] == "message":
-            yield wire.message(message["data"])
+        elif told[0] == b"message":
+            yield wire.message(told[2])
 
 
 async def _deadline(call: Awaitable[T]) -> T:

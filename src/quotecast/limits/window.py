@@ -7,6 +7,7 @@ import time
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import resources
 from typing import Final, NamedTuple, Self
 
@@ -15,7 +16,7 @@ import structlog
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow, whole_seconds
 from quotecast.limits.refusals import Refusals
-from quotecast.redis_client import connect, is_cluster
+from quotecast.redis_client import Script, connect, is_cluster, script
 
 #: A script call blocks Redis for some 10 µs per check, so a call has a bound.
 MAX_BATCH: Final = 256
@@ -72,6 +73,7 @@ class Window:
     go to Redis in one call. No check waits longer than `budget` seconds for a call: when one fails, the
     worker decides alone, by a window of the same size. After three failures in a row Redis is asked
     again only once a probe, sent every `pause` seconds, was answered. A key must keep to one limit.
+    `traced` has each call seen by traces, which costs twice as much.
     """
 
     def __init__(
@@ -83,13 +85,16 @@ class Window:
         budget: float = 0.05,
         pause: float = 1.0,
         clock: Callable[[], int] = time.monotonic_ns,
+        traced: bool = False,
     ) -> None:
         # The budget bounds connecting, writing and reading together; the client's own time-outs
         # would cost a third of a call, and a retry could count a request twice.
         self._client = connect(url)
         self._clustered = is_cluster(url)
         self._source = resources.files("quotecast.limits").joinpath("window.lua").read_text("utf-8")
-        self._script = self._client.register_script(self._source)
+        # Traces follow the client's own calls alone.
+        make = self._client.register_script if traced else partial(script, self._client)
+        self._script: Script = make(self._source)
         self._shards = [f"{{{prefix}:limits:{shard:02}}}".encode() for shard in range(SHARDS)]
         self._microseconds = seconds * 1_000_000
         self._budget = budget

@@ -1,0 +1,37 @@
+"""The bytes on the wire of WebSocket messages, which connections share."""
+
+import struct
+from collections.abc import Callable
+
+from websockets.frames import Opcode
+
+#: The bytes on the wire of what is sent, text or binary.
+Written = Callable[[str | bytes], bytes]
+
+
+def shared() -> Written:
+    """Remembers the last frame: the hub gives the same object to all who share one."""
+    last: str | bytes = b""
+    data = b""
+
+    def written(frame: str | bytes) -> bytes:
+        nonlocal last, data
+        if frame is not last or not data:
+            if isinstance(frame, str):
+                data = _unmasked(Opcode.TEXT, frame.encode())
+            else:
+                data = _unmasked(Opcode.BINARY, frame)
+            last = frame
+        return data
+
+    return written
+
+
+def _unmasked(opcode: Opcode, payload: bytes) -> bytes:
+    """A whole message in one frame, as servers send it (RFC 6455, section 5.2)."""
+    length = len(payload)
+    if length < 126:
+        return struct.pack("!BB", 0x80 | opcode, length) + payload
+    if length < 1 << 16:
+        return struct.pack("!BBH", 0x80 | opcode, 126, length) + payload
+    return struct.pack("!BBQ", 0x80 | opcode, 127, length) + payload
