@@ -2,11 +2,12 @@
 
 import asyncio
 import contextlib
+import signal
 import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ from quotecast.market.feeds import Feed
 NODES = 3
 SLOTS = 16_384
 PATIENCE_SECONDS = 30.0
+
+Nodes = dict[int, "subprocess.Popen[bytes]"]
 
 
 def free_ports(count: int) -> list[int]:
@@ -77,17 +80,46 @@ def is_whole(client: Any) -> bool:
 
 
 @pytest.fixture(scope="module")
-def cluster_url() -> Iterator[str]:
+def nodes() -> Iterator[Nodes]:
+    """Their processes, by port."""
     ports = free_ports(2 * NODES)
     own, bus = ports[:NODES], ports[NODES:]
+    started = {}
     with contextlib.ExitStack() as stack:
         for port, bus_port in zip(own, bus, strict=True):
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="qc")))
             process = subprocess.Popen(command(folder, port, bus_port), stdout=subprocess.DEVNULL)
             stack.callback(process.wait)
             stack.callback(process.kill)
+            started[port] = process
         join(own, bus)
-        yield f"redis+cluster://127.0.0.1:{own[0]}"
+        yield started
+
+
+@pytest.fixture(scope="module")
+def cluster_url(nodes: Nodes) -> str:
+    return f"redis+cluster://127.0.0.1:{next(iter(nodes))}"
+
+
+def port_of(url: str, feed: Feed) -> int:
+    """Of the node that a feed's keys and channel lie on."""
+    with redis.RedisCluster.from_url(url.replace("+cluster", "")) as client:
+        node = client.get_node_from_key(f"{{{feed}}}")
+    assert node is not None
+    return int(node.port)
+
+
+def sharded_channels(port: int) -> set[str]:
+    with redis.Redis(port=port) as client:
+        channels: Any = client.execute_command("PUBSUB SHARDCHANNELS")
+        return {channel.decode() for channel in channels}
+
+
+@pytest.fixture
+async def bus(cluster_url: str) -> AsyncIterator[RedisBus]:
+    opened = RedisBus(cluster_url, "test")
+    yield opened
+    await opened.close()
 
 
 async def test_two_workers_together_admit_exactly_the_limit(cluster_url: str) -> None:
@@ -106,9 +138,8 @@ async def test_two_workers_together_admit_exactly_the_limit(cluster_url: str) ->
 
 
 @pytest.mark.parametrize("feed", Feed)
-async def test_the_bus_carries_every_feed(cluster_url: str, feed: Feed) -> None:
+async def test_the_bus_carries_every_feed(bus: RedisBus, feed: Feed) -> None:
     """Whichever node its keys lie on: a state, a batch and a beat arrive."""
-    bus = RedisBus(cluster_url, "test")
     state = state_of([stock("AAPL")], feed=feed)
     quote = stock("AAPL", 101.0)
     batch = Batch(feed=feed, epoch=state.epoch, seq=2, changes=[Change(quote)])
@@ -120,7 +151,37 @@ async def test_the_bus_carries_every_feed(cluster_url: str, feed: Feed) -> None:
         assert await bus.publish(batch, {"AAPL": Stored(2, 1, quote)})
         assert await bus.beat(beat)
         assert [await anext(messages) for _ in range(2)] == [batch, beat]
-    await bus.close()
+
+
+async def test_a_node_passes_on_what_lies_on_it_alone(cluster_url: str, nodes: Nodes, bus: RedisBus) -> None:
+    """Channels are sharded: each has its subscriber on its own node, and none once nobody listens."""
+    homes = {
+        port: {f"test:{{{feed}}}:batches" for feed in Feed if port_of(cluster_url, feed) == port}
+        for port in nodes
+    }
+    async with bus.listen([*Feed]):
+        assert {port: sharded_channels(port) for port in nodes} == homes
+    gone = partial(
+        until, lambda: not any(map(sharded_channels, nodes)), "a subscription outlives its listener"
+    )
+    await asyncio.to_thread(gone)
+
+
+async def test_a_node_that_hangs_holds_up_no_other(cluster_url: str, nodes: Nodes, bus: RedisBus) -> None:
+    """What lies elsewhere arrives as before."""
+    hanging = port_of(cluster_url, Feed.STOCKS)
+    other = next(feed for feed in Feed if port_of(cluster_url, feed) != hanging)
+    state = state_of([stock("AAPL")], feed=other)
+    assert await bus.hold(other, "me", 10_000)
+    async with bus.listen([*Feed]) as messages:
+        nodes[hanging].send_signal(signal.SIGSTOP)
+        try:
+            assert await bus.begin("me", state)
+            beat = await anext(messages)
+            assert isinstance(beat, Beat)
+            assert (beat.feed, beat.epoch) == (other, state.epoch)
+        finally:
+            nodes[hanging].send_signal(signal.SIGCONT)
 
 
 async def test_the_cache_keeps_answers_on_every_node(cluster_url: str) -> None:

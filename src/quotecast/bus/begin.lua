@@ -1,15 +1,16 @@
 -- Replaces a feed's whole state by a new epoch, if the owner holds the lease.
 -- KEYS[1] lease  KEYS[2] state  KEYS[3] quotes
--- ARGV[1] owner  ARGV[2] epoch  ARGV[3] seq  ARGV[4] info  ARGV[5] channel  ARGV[6] beat
--- ARGV[7..] symbol, stored, symbol, stored ...
+-- ARGV[1] owner  ARGV[2] epoch  ARGV[3] seq  ARGV[4] info  ARGV[5] PUBLISH or SPUBLISH  ARGV[6] channel
+-- ARGV[7] beat
+-- ARGV[8..] symbol, stored, symbol, stored ...
 -- Returns 1 when done, 0 without the lease.
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
   return 0
 end
 redis.call('DEL', KEYS[3])
-for i = 7, #ARGV, 2 do
+for i = 8, #ARGV, 2 do
   redis.call('HSET', KEYS[3], ARGV[i], ARGV[i + 1])
 end
 redis.call('HSET', KEYS[2], 'epoch', ARGV[2], 'seq', ARGV[3], 'info', ARGV[4])
-redis.call('PUBLISH', ARGV[5], ARGV[6])
+redis.call(ARGV[5], ARGV[6], ARGV[7])
 return 1

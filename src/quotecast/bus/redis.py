@@ -9,19 +9,18 @@ from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequenc
 from importlib import resources
 from typing import Any, Final, TypeVar
 
-from redis.asyncio.client import PubSub
 from redis.commands.core import AsyncScript
 from redis.exceptions import RedisError
 
 from quotecast.bus import wire
 from quotecast.bus.base import Batch, Beat, Document, DocumentChanged, Message, Snapshot, Stored
+from quotecast.bus.subscription import PUBLISH, SHARDED_PUBLISH, Told, subscribed
 from quotecast.errors import BusError
 from quotecast.market.feeds import Feed
-from quotecast.redis_client import connect, script
+from quotecast.redis_client import connect, is_cluster, script
 
 #: No call waits longer for Redis; a script that may have run is not repeated.
 DEADLINE_SECONDS: Final = 2.0
-SILENCE_SECONDS: Final = 1.0
 
 T = TypeVar("T")
 
@@ -32,6 +31,7 @@ class RedisBus:
     def __init__(self, url: str, prefix: str) -> None:
         self._redis = connect(url)
         self._prefix = prefix
+        self._verb = SHARDED_PUBLISH if is_cluster(url) else PUBLISH
         self._hold = self._script("hold")
         self._release = self._script("release")
         self._begin = self._script("begin")
@@ -78,6 +78,7 @@ class RedisBus:
             snapshot.epoch,
             snapshot.seq,
             wire.encode(snapshot.info),
+            self._verb,
             self._channel(feed),
         ]
         args = [*head, wire.encode(beat), *_flat(snapshot.entries)]
@@ -90,6 +91,7 @@ class RedisBus:
             batch.epoch,
             batch.seq - 1,
             batch.seq,
+            self._verb,
             self._channel(batch.feed),
             wire.encode(batch),
         ]
@@ -100,6 +102,7 @@ class RedisBus:
         args: list[str | bytes] = [
             beat.epoch,
             wire.encode(beat.info),
+            self._verb,
             self._channel(beat.feed),
             wire.encode(beat),
         ]
@@ -122,25 +125,16 @@ class RedisBus:
         feed, name, digest = document.feed, document.name, document.digest
         keys = [self._key(feed, "lease"), self._document_key(feed, name)]
         change = wire.encode(DocumentChanged(feed=feed, name=name, digest=digest))
-        args: list[str | bytes] = [owner, digest, document.content, self._channel(feed), change]
+        args: list[str | bytes] = [owner, digest, document.content, self._verb, self._channel(feed), change]
         return bool(await _deadline(self._store(keys=keys, args=args)))
 
     @contextlib.asynccontextmanager
     async def listen(self, feeds: Sequence[Feed]) -> AsyncIterator[AsyncIterator[Message | None]]:
         """See Reader."""
-        # A cluster tells of its nodes only when it is asked.
-        await _deadline(self._redis.initialize())
-        async with self._redis.pubsub() as pubsub:
-            await _deadline(self._subscribe(pubsub, feeds))
-            yield _messages(pubsub)
-
-    async def _subscribe(self, pubsub: PubSub, feeds: Sequence[Feed]) -> None:
-        """Waits for the server's word on each channel: only then is nothing missed."""
-        await pubsub.subscribe(*(self._channel(feed) for feed in feeds))
-        confirmed = 0
-        while confirmed < len(feeds):
-            message = await pubsub.get_message(timeout=DEADLINE_SECONDS)
-            confirmed += message is not None and message["type"] == "subscribe"
+        async with contextlib.AsyncExitStack() as stack:
+            channels = [self._channel(feed) for feed in feeds]
+            told = await _deadline(stack.enter_async_context(subscribed(self._redis, channels)))
+            yield _messages(told)
 
     def _script(self, name: str) -> AsyncScript:
         return self._redis.register_script(_lua(name))
@@ -159,19 +153,11 @@ def _lua(name: str) -> str:
     return resources.files("quotecast.bus").joinpath(f"{name}.lua").read_text()
 
 
-async def _messages(pubsub: PubSub) -> AsyncIterator[Message | None]:
-    """Reads the connection itself: `PubSub` would take longer for a message than we do for its quotes.
-
-    It would also connect anew, and then nobody would know that something was missed.
-    """
-    connection: Any = pubsub.connection
+async def _messages(told: Told) -> AsyncIterator[Message | None]:
     while True:
         with _told_as_bus_error():
-            told = await connection.read_response(timeout=SILENCE_SECONDS)
-        if told is None:
-            yield None
-        elif told[0] == b"message":
-            yield wire.message(told[2])
+            data = await anext(told)
+        yield None if data is None else wire.message(data)
 
 
 async def _deadline(call: Awaitable[T]) -> T:

@@ -1,12 +1,13 @@
 -- Stores a document and tells that it changed, if the owner holds the feed's lease.
 -- KEYS[1] lease  KEYS[2] document
--- ARGV[1] owner  ARGV[2] digest  ARGV[3] content  ARGV[4] channel  ARGV[5] change
+-- ARGV[1] owner  ARGV[2] digest  ARGV[3] content  ARGV[4] PUBLISH or SPUBLISH  ARGV[5] channel
+-- ARGV[6] change
 -- Returns 1 when the document is stored, also if it was before, 0 without the lease.
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
   return 0
 end
 if redis.call('HGET', KEYS[2], 'digest') ~= ARGV[2] then
   redis.call('HSET', KEYS[2], 'digest', ARGV[2], 'content', ARGV[3])
-  redis.call('PUBLISH', ARGV[4], ARGV[5])
+  redis.call(ARGV[4], ARGV[5], ARGV[6])
 end
 return 1

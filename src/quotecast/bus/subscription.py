@@ -1,0 +1,113 @@
+"""What is published on channels, read off the connection itself.
+
+redis-py's `PubSub` takes longer for a message than we do for its quotes, and connects anew by itself: then
+nobody would know that something was missed. In a cluster channels are sharded, so that a node passes on only
+what lies on it; each node that holds a channel has a connection of its own: a silent one holds up no other.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from typing import Any, Final
+
+from redis.asyncio import Connection, Redis
+from redis.asyncio.cluster import ClusterNode, RedisCluster
+from redis.exceptions import RedisError
+
+from quotecast.redis_client import Client
+
+SILENCE_SECONDS: Final = 1.0
+#: How messages are published, on one server and in a cluster.
+PUBLISH: Final = "PUBLISH"
+SHARDED_PUBLISH: Final = "SPUBLISH"
+
+#: What is told: a message's bytes, or None after a second of silence.
+Told = AsyncGenerator[bytes | None]
+
+
+@contextlib.asynccontextmanager
+async def subscribed(client: Client, channels: Sequence[str]) -> AsyncIterator[Told]:
+    """What is published on the channels from now on. Raises RedisError and OSError, then and later."""
+    async with contextlib.AsyncExitStack() as stack:
+        if isinstance(client, Redis):
+            connection = await stack.enter_async_context(_of_server(client))
+            await _subscribe(connection, "SUBSCRIBE", channels)
+            told = _messages(connection)
+        else:
+            streams = []
+            for node, names in (await _by_node(client, channels)).items():
+                connection = await stack.enter_async_context(_of_node(node))
+                await _subscribe(connection, "SSUBSCRIBE", names)
+                streams.append(_messages(connection))
+            told = _merged(streams)
+        yield await stack.enter_async_context(contextlib.aclosing(told))
+
+
+async def _subscribe(connection: Any, verb: str, channels: Sequence[str]) -> None:
+    """Waits for the server's word on each channel: only then is nothing missed."""
+    for channel in channels:
+        await connection.send_command(verb, channel)
+        await connection.read_response()
+
+
+async def _messages(connection: Any) -> Told:
+    while True:
+        told = await connection.read_response(timeout=SILENCE_SECONDS)
+        if told is None:
+            yield None
+        elif told[0] in {b"message", b"smessage"}:
+            yield told[2]
+        elif told[0] == b"sunsubscribe":
+            raise RedisError("a channel went to another node")
+
+
+async def _merged(streams: Sequence[Told]) -> Told:
+    """What any of them tells, as it comes; the first that fails ends all."""
+    asked = {asyncio.ensure_future(anext(stream)): stream for stream in streams}
+    try:
+        while True:
+            done, _ = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                message = task.result()
+                stream = asked.pop(task)
+                asked[asyncio.ensure_future(anext(stream))] = stream
+                yield message
+    finally:
+        for task in asked:
+            task.cancel()
+        await asyncio.gather(*asked, return_exceptions=True)
+
+
+@contextlib.asynccontextmanager
+async def _of_server(client: Redis) -> AsyncIterator[Connection]:
+    pool = client.connection_pool
+    connection = await pool.get_connection()  # type: ignore[no-untyped-call]
+    try:
+        yield connection
+    finally:
+        await connection.disconnect(nowait=True)
+        await pool.release(connection)
+
+
+@contextlib.asynccontextmanager
+async def _of_node(node: ClusterNode) -> AsyncIterator[Connection]:
+    connection = node.acquire_connection()
+    try:
+        await connection.connect()  # type: ignore[no-untyped-call]
+        yield connection
+    finally:
+        await connection.disconnect(nowait=True)
+        node.release(connection)
+
+
+async def _by_node(client: RedisCluster, channels: Sequence[str]) -> dict[ClusterNode, list[str]]:
+    """The channels by the node they lie on."""
+    found: dict[ClusterNode, list[str]] = {}
+    for channel in channels:
+        # A command that is sent on from node to node, for the client to know where the channel lies by now.
+        await client.exists(channel)
+        node = client.get_node_from_key(channel)
+        if node is None:
+            raise RedisError(f"no node holds {channel}")
+        found.setdefault(node, []).append(channel)
+    return found
