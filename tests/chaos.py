@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from typing import Final, Self
 
 from drawn_faults import GROUPS, Fault
-from standard_load import StandardLoad
+from standard_load import Read, StandardLoad
 from whole_service import Whole, whole_service
 
 HOLDINGS: Final = "/api/portfolio/holdings"
@@ -89,7 +89,9 @@ class Run:
         self._random = random.Random(seed)
         self._tell = tell
         self._began = time.monotonic()
-        #: Unix times between which reads may have got no answer.
+        self._began_at = time.time()
+        #: Unix times between which reads may have had to be repeated, or got no answer.
+        self._repeats: list[tuple[float, float]] = []
         self._losses: list[tuple[float, float]] = []
         self.inflicted: Counter[str] = Counter()
         self.slowest: dict[str, float] = {}
@@ -110,13 +112,12 @@ class Run:
         self._judge(name, faults, load, began, seconds)
 
     def read_failures(self, load: StandardLoad) -> list[str]:
-        """Reads that failed though nothing took them with it."""
-        failed = [
-            read for read in load.reads if read.status != 200 and not self._excused(read.at, read.status)
+        """Reads that failed, or had to be repeated, though no worker went away."""
+        return [
+            f"[{read.at - self._began_at:5.0f} s] a read failed: {read.status} {read.trouble}"
+            for read in load.reads
+            if (read.status != 200 or read.trouble) and not self._excused(read)
         ]
-        return (
-            [f"{len(failed)} reads failed: {dict(Counter(read.status for read in failed))}"] if failed else []
-        )
 
     def _judge(
         self, name: str, faults: Sequence[Fault], load: StandardLoad, began: float, seconds: float
@@ -126,16 +127,18 @@ class Run:
             took = load.until_newer(time.time(), PATIENCE_SECONDS)
         except AssertionError:
             took = float("inf")
-        if any(each.loses_reads for each in faults):
-            self._losses.append((began - 5, time.time()))
+        for reads, times in (("repeated", self._repeats), ("lost", self._losses)):
+            if any(each.reads == reads for each in faults):
+                times.append((began - 5, time.time()))
         self.slowest[name] = max(took, self.slowest.get(name, 0.0))
         if took > promised * SLACK:
             self.problems.append(f"{name}: all right again only after {took:.1f} s")
         at = time.monotonic() - self._began
         self._tell(f"[{at:5.0f} s] {name}, {seconds:.1f} s; right again after {took:.2f} s ({promised:g})")
 
-    def _excused(self, at: float, status: int) -> bool:
-        return status == 0 and any(start <= at <= end for start, end in self._losses)
+    def _excused(self, read: Read) -> bool:
+        times = self._losses if read.status == 0 else [*self._losses, *self._repeats]
+        return read.status in {0, 200} and any(start <= read.at <= end for start, end in times)
 
 
 def run(seed: int, minutes: float, tell: Callable[[str], None]) -> list[str]:
@@ -165,6 +168,7 @@ def _summary(this: Run, load: StandardLoad, writer: Writer) -> str:
         [
             f"faults: {dict(this.inflicted)}",
             f"reads: {dict(load.statuses())}, p99 {load.read_seconds(0.99) * 1000:.0f} ms",
+            f"reads that were repeated or lost with a worker: {len(load.errors)}",
             f"closes: {dict(load.closes)}",
             f"writes: {dict(writer.statuses)}, acknowledged {len(writer.acknowledged)}",
             f"slowest to be right again: {max(this.slowest.values(), default=0.0):.2f} s",

@@ -5,7 +5,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Final
+from typing import Final, Literal
 
 import redis
 from msgspec import Struct
@@ -25,8 +25,9 @@ class Fault(Struct, frozen=True):
     inflict: Callable[[Whole], AbstractContextManager[object]]
     healed_within: float = 2.0
     at_most_seconds: float = OUTAGE_SECONDS
-    #: Whether it takes requests under way with it.
-    loses_reads: bool = False
+    #: What may become of reads: a worker that leaves closes idle connections, on which a request may be
+    #: on its way; one that dies takes those under way with it.
+    reads: Literal["answered", "repeated", "lost"] = "answered"
 
 
 def _killed(process: "subprocess.Popen[bytes]") -> None:
@@ -125,8 +126,8 @@ def postgres_freezes(whole: Whole) -> Iterator[None]:
 #: One of each group at a time; those that end first stand last, for the others cannot end without them.
 GROUPS: Final = (
     (
-        Fault("a worker dies", worker_dies, healed_within=5.0, loses_reads=True),
-        Fault("a worker is replaced", worker_is_replaced, healed_within=10.0),
+        Fault("a worker dies", worker_dies, healed_within=5.0, reads="lost"),
+        Fault("a worker is replaced", worker_is_replaced, healed_within=10.0, reads="repeated"),
         Fault("a worker freezes", worker_freezes, at_most_seconds=FROZEN_WORKER_SECONDS),
     ),
     (

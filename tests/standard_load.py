@@ -46,11 +46,16 @@ PROTOCOL: Final = Subprotocol("quotecast.v1.msgpack")
 
 
 class Read(NamedTuple):
-    """One request; with a status of 0 it got no answer."""
+    """One request; with a status of 0 it got no answer.
+
+    One whose connection was closed before an answer began is repeated once, as browsers do.
+    """
 
     at: float
     seconds: float
     status: int
+    #: What the client says of it, or of the first try.
+    trouble: str = ""
 
 
 class Listener:
@@ -146,8 +151,6 @@ class StandardLoad:
             Listener(f"ws://127.0.0.1:{port}", FEEDS[number % len(FEEDS)]) for number in range(clients)
         ]
         self.reads: list[Read] = []
-        #: Why reads got no answer.
-        self.errors: list[str] = []
         self._readers = readers
         self._loop = uvloop.new_event_loop()
         self._thread = threading.Thread(target=self._run)
@@ -166,6 +169,11 @@ class StandardLoad:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stop()
+
+    @property
+    def errors(self) -> list[str]:
+        """Why reads got no answer."""
+        return [read.trouble for read in self.reads if read.trouble]
 
     def until(self, holds: Callable[[], bool], seconds: float) -> float:
         """Waits until it holds; how long that took. Fails if it takes longer than `seconds`."""
@@ -240,12 +248,15 @@ class StandardLoad:
     async def _read(self, path: str) -> None:
         async with httpx.AsyncClient(base_url=self.url, timeout=START_SECONDS) as http:
             while True:
-                at, began, status = time.time(), time.perf_counter(), 0
+                at, began, status, trouble = time.time(), time.perf_counter(), 0, ""
                 try:
                     status = (await http.get(path)).status_code
                 except httpx.TransportError as error:
-                    self.errors.append(f"{path}: {error!r}")
-                self.reads.append(Read(at, time.perf_counter() - began, status))
+                    trouble = f"{path}: {error!r}"
+                    if isinstance(error, httpx.RemoteProtocolError):
+                        with contextlib.suppress(httpx.TransportError):
+                            status = (await http.get(path)).status_code
+                self.reads.append(Read(at, time.perf_counter() - began, status, trouble))
                 await asyncio.sleep(READ_PAUSE_SECONDS)
 
     def _stop(self) -> None:
