@@ -30,7 +30,7 @@ FIGURES: Final = (
     ),
     Figure(
         "P3s",
-        "small frames, 120,000 a second offered",
+        "small frames, as many a second as it can",
         "frames/s",
         fanout.small_frames_saturated,
         (Goal(NCHAN, 0.8), Goal(FASTAPI, 1.4)),
