@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.contenders import Contender, Feed, fastapi, litestar, nchan, node, quotecast
-from benchmarks.figures import FASTAPI, OURS, Round
+from benchmarks.figures import FASTAPI, OURS, Round, listeners_of
 from benchmarks.load import Heard, NotLetInError, listen
 from quotecast.providers import reference
 
@@ -179,8 +179,9 @@ def _each(
         for each in contenders:
             heard = _borne(each, borne.get(each.name, listeners), seconds, bears)
             borne[each.name] = heard.listeners
-            name = each.name if heard.listeners == listeners else f"{each.name} ({heard.listeners} listeners)"
-            found[name] = value(heard)
+            found[each.name] = value(heard)
+            if heard.listeners < listeners:
+                found[listeners_of(each.name)] = heard.listeners
         yield found
 
 

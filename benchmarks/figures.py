@@ -18,6 +18,11 @@ BARE: Final = "bare granian"
 FASTAPI: Final = "FastAPI"
 
 
+def listeners_of(contender: str) -> str:
+    """What tells, among a round's values, how many listeners a contender was measured with, if fewer."""
+    return f"listeners of {contender}"
+
+
 class Goal(Struct, frozen=True):
     """What a ratio of ours to a peer's is to be: at least or, where less is better, at most."""
 

@@ -25,7 +25,7 @@ def main(source: Path, target: Path) -> None:
     panels = [(title, values[name]) for name, title in PANELS.items() if name in values]
     figure, rows = plt.subplots(len(panels), 1, figsize=(9, 1.9 * len(panels)), squeeze=False)
     for axis, (title, contenders) in zip(rows[:, 0], panels, strict=True):
-        names = list(contenders)[::-1]
+        names = [name for name in contenders if not name.startswith("listeners of ")][::-1]
         middles = [median(contenders[name]) for name in names]
         spreads = [
             [m - min(contenders[name]) for m, name in zip(middles, names, strict=True)],

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from benchmarks.figures import OURS, Figure
+from benchmarks.figures import OURS, Figure, listeners_of
 
 HERE: Final = Path(__file__).parent
 README: Final = HERE / "README.md"
@@ -34,8 +34,7 @@ class Measured(Struct, frozen=True):
 
 def ratios(measured: Measured, peer: str) -> list[float]:
     """Ours to the peer's, round by round; the peer may have been measured under a lighter load."""
-    theirs = next((values for name, values in measured.values.items() if _is(name, peer)), [])
-    return [ours / their for ours, their in zip(measured.values[OURS], theirs, strict=False)]
+    return [ours / their for ours, their in zip(measured.values[OURS], measured.values[peer], strict=True)]
 
 
 def told(measured: Measured) -> list[str]:
@@ -45,7 +44,8 @@ def told(measured: Measured) -> list[str]:
     rows = []
     for goal in figure.goals:
         found = ratios(measured, goal.peer)
-        name = next((name for name in measured.values if _is(name, goal.peer)), goal.peer)
+        lighter = measured.values.get(listeners_of(goal.peer))
+        name = f"{goal.peer} ({median(lighter):g} listeners)" if lighter else goal.peer
         met = found and median(found) >= (goal.least or 0)
         rows.append((f"{_spread(found)} x {name}", f">= {goal.least:g} x", met))
     if figure.at_most is not None:
@@ -69,7 +69,7 @@ def table(results: Sequence[Measured]) -> str:
     for measured in results:
         lines += [
             f"| {measured.figure.name} | {name} | {_number(min(values))} | {_number(median(values))} "
-            f"| {_number(max(values))} | {measured.figure.unit if name not in _OWN_UNITS else ''} |"
+            f"| {_number(max(values))} | {_unit(measured.figure, name)} |"
             for name, values in measured.values.items()
         ]
     return "\n".join(lines) + "\n"
@@ -102,10 +102,6 @@ def write(results: Sequence[Measured], rounds: int, seconds: float) -> None:
 
 
 _OWN_UNITS: Final = {"holes", "served", "kilobytes each", "share of a core", "megabytes"}
-
-
-def _is(name: str, peer: str) -> bool:
-    return name == peer or name.startswith(f"{peer} (")
 
 
 def _spread(values: Sequence[float]) -> str:
@@ -141,3 +137,7 @@ def _peers() -> list[str]:
 def _said(*command: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return (done.stdout or done.stderr).strip()
+
+
+def _unit(figure: Figure, name: str) -> str:
+    return "" if name in _OWN_UNITS or name.startswith(listeners_of("")) else figure.unit
