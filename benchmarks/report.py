@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from statistics import median
+from statistics import median, median_low
 from typing import Any, Final
 
 from msgspec import Struct
@@ -45,7 +45,7 @@ def told(measured: Measured) -> list[str]:
     for goal in figure.goals:
         found = ratios(measured, goal.peer)
         lighter = measured.values.get(listeners_of(goal.peer))
-        name = f"{goal.peer} ({median(lighter):g} listeners)" if lighter else goal.peer
+        name = f"{goal.peer} ({median_low(lighter):g} listeners)" if lighter else goal.peer
         met = found and median(found) >= (goal.least or 0)
         rows.append((f"{_spread(found)} x {name}", f">= {goal.least:g} x", met))
     if figure.at_most is not None:
