@@ -1,4 +1,4 @@
-"""Fixtures that every level of tests may use."""
+"""Fixtures that every level of tests may use, and a report of what was measured beside what is promised."""
 
 import asyncio
 import itertools
@@ -10,6 +10,7 @@ import pytest
 import redis
 from hypothesis import settings
 
+from figures import LINES, SLACK, Figures
 from quotecast.accounts import migrations
 from servers import Postgres, Valkey, running_postgres, running_valkey
 
@@ -19,6 +20,29 @@ if "CI" in os.environ:
     settings.load_profile("ci")
 
 _numbers = itertools.count(1)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """For machines that do nothing else meanwhile."""
+    parser.addoption(
+        "--strict-figures", action="store_true", help="fail by what is promised, on a machine left alone"
+    )
+
+
+@pytest.fixture
+def figures(request: pytest.FixtureRequest) -> Figures:
+    """Its lines end up in the summary of the run."""
+    lines = request.config.stash.setdefault(LINES, [])
+    slack = 1.0 if request.config.getoption("--strict-figures") else SLACK
+    return Figures(request.node.name.removeprefix("test_").replace("_", " "), lines, slack)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Prints what was measured."""
+    lines = config.stash.get(LINES, [])
+    if lines:
+        terminalreporter.section("what was measured, and what is promised")
+        terminalreporter.write_line("\n".join(lines))
 
 
 @pytest.fixture(scope="session")

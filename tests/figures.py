@@ -10,13 +10,13 @@ SLACK: Final = 3.0
 
 
 class Figures:
-    """Of one row of the table of faults; `lines` are told at the end of the run.
+    """Of one test; `lines` are told at the end of the run.
 
     `slack` times as much as is promised does not fail yet.
     """
 
-    def __init__(self, row: str, lines: list[str], slack: float) -> None:
-        self._row = row
+    def __init__(self, test: str, lines: list[str], slack: float) -> None:
+        self._test = test
         self._lines = lines
         self._slack = slack
 
@@ -27,4 +27,4 @@ class Figures:
 
     def note(self, what: str, measured: float, promised: str, unit: str = "s") -> None:
         """Tells a figure that nothing depends on."""
-        self._lines.append(f"{self._row}: {what}: {measured:.3g} {unit} ({promised})")
+        self._lines.append(f"{self._test}: {what}: {measured:.3g} {unit} ({promised})")

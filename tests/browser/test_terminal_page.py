@@ -52,16 +52,18 @@ def test_data_is_on_the_screen_within_two_seconds(browser: Browser, service: Ser
 
 
 def test_a_price_on_the_screen_is_the_apis_at_the_same_point(page: Page, service: Service) -> None:
-    """The status line's cursor is the entity tag of the route's answer."""
+    """The status line's cursor is the entity tag of an answer that the route gave a little earlier."""
     has_price(page)
+    answers: dict[str, dict[str, Any]] = {}
     deadline = time.monotonic() + DEADLINE_MS / 1000
     while True:
         answer = service.get("/api/market/quotes?symbols=AAPL,MSFT,NVDA")
+        answers[answer.headers["ETag"]] = answer.json()
         seen: dict[str, Any] = page.evaluate(READ)
-        if answer.headers["ETag"] == f'W/"{seen["cursor"]}"':
+        if quotes := answers.get(f'W/"{seen["cursor"]}"'):
             break
         assert time.monotonic() < deadline, "never at the same point"
-    for ticker, quote in answer.json().items():
+    for ticker, quote in quotes.items():
         assert float(seen["prices"][ticker].replace(",", "")) == quote["price"]
 
 
@@ -98,6 +100,20 @@ def test_a_layout_follows_its_owner(browser: Browser, service: Service) -> None:
         log_in(page, "ada@example.com")
         expect(page.locator("[data-kind=news]")).to_have_count(0, timeout=DEADLINE_MS)
         expect(page.locator("[data-kind=chart]")).to_have_count(1)
+
+
+def test_of_two_windows_the_one_that_arranged_last_is_kept(browser: Browser, service: Service) -> None:
+    """Though it did not know what the other had saved."""
+    with opened(browser, service.url) as first, opened(browser, service.url) as second:
+        register(first, "grace@example.com")
+        log_in(second, "grace@example.com")
+        with first.expect_response(has_saved):
+            first.get_by_role("button", name="Close News").click()
+        with second.expect_response(lambda response: response.ok and response.request.method == "PUT"):
+            second.get_by_role("button", name="Close Movers").click()
+        second.reload()
+        expect(second.locator("[data-kind=movers]")).to_have_count(0, timeout=DEADLINE_MS)
+        expect(second.locator("[data-kind=news]")).to_have_count(1)
 
 
 def test_a_layout_of_nobody_stays_in_the_browser(page: Page) -> None:

@@ -57,7 +57,10 @@ async function store(): Promise<void> {
     if (kept) savedAt.set(Date.now());
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 409) throw error;
-    // Another window saved meanwhile: the newest arrangement is the one that the account shows.
-    await loadArrangement();
+    // Another window saved meanwhile, before what was arranged here: the newest is what the account shows.
+    const kept = await ended(rest.call("GET /api/terminal/layout"));
+    if (!kept) return;
+    version = kept.version;
+    await store();
   }
 }

@@ -10,7 +10,12 @@ const NAMES_AT_MOST = 300;
 /** Panes that open together ask once. */
 const FOLLOW_AFTER_MS = 30;
 const LIT_FOR_MS = 350;
+/** Less than the interval of the feeds, so that flushes keep in step with one of them. */
 const FLUSH_EVERY_MS = 240;
+/** How long that one is waited for while others have news. */
+const LEADER_LATE_MS = 40;
+/** What comes at nearly the same moment is painted together. */
+const GATHER_MS = 20;
 
 /** What one feed looks like on the status line. */
 export interface FeedFigures {
@@ -32,9 +37,13 @@ export class Live {
   readonly #dirty = {} as Record<FeedName, Set<string>>;
   readonly #lit = new Map<Element, number>();
   readonly #afterPaint = new Set<() => unknown>();
+  readonly #joined = new Set<() => unknown>();
+  /** The first of the feeds that had news for the last flush: the next one comes right after its news. */
+  #leader: FeedName | undefined;
   #flushedAt = 0;
+  #dueAt = 0;
   #pending: ReturnType<typeof setTimeout> | undefined;
-  #dimming: ReturnType<typeof setTimeout> | undefined;
+  #quiet: ReturnType<typeof setTimeout> | undefined;
   #following: ReturnType<typeof setTimeout> | undefined;
 
   constructor(address: string, onState: (feed: FeedName, state: FeedState) => void) {
@@ -78,6 +87,12 @@ export class Live {
     return () => this.#afterPaint.delete(callback);
   }
 
+  /** Calls back once, in the next flush: what changes by the clock needs no frame of its own. */
+  join(callback: () => unknown): void {
+    this.#joined.add(callback);
+    this.#flushIfQuiet();
+  }
+
   /** Lights a cell up for a moment: no animation, which would draw frames in which nothing is new. */
   light(element: Element, name: "lit-rise" | "lit-fall"): void {
     element.classList.remove("lit-rise", "lit-fall");
@@ -87,25 +102,40 @@ export class Live {
 
   #changed(feed: FeedName, change: Change): void {
     for (const key of change.keys) this.#dirty[feed].add(key);
-    this.#flushSoon();
+    this.#flushSoon(feed === this.#leader ? 0 : LEADER_LATE_MS);
   }
 
-  /** The three feeds share a frame where they can: a frame costs more than what is new in it. */
-  #flushSoon(): void {
-    const wait = this.#flushedAt + FLUSH_EVERY_MS - performance.now();
-    this.#pending ??= setTimeout(() => requestAnimationFrame(() => this.#flush()), Math.max(0, wait));
+  /**
+   * All that moves shares a frame where it can: a frame costs more than what is new in it. Flushed before the
+   * frame, not in it, the chart draws in the same one; a hidden page has to wait for one.
+   */
+  #flushSoon(later = 0): void {
+    const now = performance.now();
+    const dueAt = Math.max(now + GATHER_MS, this.#flushedAt + FLUSH_EVERY_MS + later);
+    if (this.#pending !== undefined && dueAt >= this.#dueAt) return;
+    clearTimeout(this.#pending);
+    this.#dueAt = dueAt;
+    const flush = () => this.#flush();
+    this.#pending = setTimeout(() => (document.hidden ? requestAnimationFrame(flush) : flush()), dueAt - now);
+  }
+
+  /** While quotes come, their own flushes do what else is due, and set the pace. */
+  #flushIfQuiet(): void {
+    this.#quiet ??= setTimeout(() => this.#flushSoon(), LIT_FOR_MS);
   }
 
   #flush(): void {
-    this.#pending = undefined;
+    clearTimeout(this.#quiet);
+    this.#pending = this.#quiet = undefined;
     const now = performance.now();
     this.#flushedAt = now;
+    this.#leader = FEEDS.find((feed) => this.#dirty[feed].size) ?? this.#leader;
     this.#dim(now);
     for (const feed of FEEDS) this.#paint(feed);
     for (const callback of this.#afterPaint) callback();
-    // While quotes come, their own flushes put the lights out.
-    clearTimeout(this.#dimming);
-    if (this.#lit.size) this.#dimming = setTimeout(() => this.#flushSoon(), LIT_FOR_MS);
+    for (const callback of this.#joined) callback();
+    this.#joined.clear();
+    if (this.#lit.size) this.#flushIfQuiet();
   }
 
   #paint(feed: FeedName): void {

@@ -53,7 +53,7 @@ function FeedStatus({ name, status }: { readonly name: FeedName; readonly status
 function useTicks(): void {
   const [, redraw] = useReducer((count: number, _: void) => count + 1, 0);
   useEffect(() => {
-    const timer = setInterval(() => document.hidden || redraw(), EVERY_MS);
+    const timer = setInterval(() => live.join(redraw), EVERY_MS);
     return () => clearInterval(timer);
   }, []);
 }

@@ -43,10 +43,11 @@ type Moved = globalThis.Map<HTMLButtonElement, AnyQuote>;
 function useMoved(): Moved {
   const moved = useRef<Moved>(new globalThis.Map()).current;
   useEffect(() => {
-    const timer = setInterval(() => {
+    const colour = () => {
       for (const [button, quote] of moved) show(button, quote.changePercent);
       moved.clear();
-    }, COLOURS_EVERY_MS);
+    };
+    const timer = setInterval(() => live.join(colour), COLOURS_EVERY_MS);
     return () => clearInterval(timer);
   }, [moved]);
   return moved;
