@@ -20,9 +20,11 @@ export type StateFrame = Snapshot | Update | Heartbeat;
 export interface Change {
   readonly keys: readonly string[];
   readonly removed: readonly string[];
+  /** Whether they changed just now; a snapshot tells of quotes however old. */
+  readonly isUpdate: boolean;
 }
 
-const NOTHING: Change = { keys: [], removed: [] };
+const NOTHING: Change = { keys: [], removed: [], isUpdate: false };
 
 /** A feed's copy: the last quote of every symbol, and the cursor up to which it is complete. */
 export class Merged<N extends FeedName> {
@@ -48,7 +50,7 @@ export class Merged<N extends FeedName> {
     const gone = frame.type === "snapshot" && frame.reason === "resync" ? this.#allBut(frame.data) : [];
     const removed = [...gone, ...(("removed" in frame && frame.removed) || [])];
     for (const key of removed) this.quotes.delete(key);
-    return { keys: frame.data.map((item) => this.#merge(item)), removed };
+    return { keys: frame.data.map((item) => this.#merge(item)), removed, isUpdate: frame.type === "update" };
   }
 
   /** Forgets symbols that are followed no longer; the server does not list them as removed. */

@@ -35,6 +35,8 @@ export class Live {
   readonly figures = {} as Record<FeedName, FeedFigures>;
   readonly #painters = {} as Record<FeedName, Map<string, Set<Painter>>>;
   readonly #dirty = {} as Record<FeedName, Set<string>>;
+  /** The newest time of what is to be painted, if it changed just now. */
+  readonly #newest: Partial<Record<FeedName, string>> = {};
   readonly #lit = new Map<Element, number>();
   readonly #afterPaint = new Set<() => unknown>();
   readonly #joined = new Set<() => unknown>();
@@ -102,6 +104,7 @@ export class Live {
 
   #changed(feed: FeedName, change: Change): void {
     for (const key of change.keys) this.#dirty[feed].add(key);
+    if (change.isUpdate) for (const key of change.keys) this.#noteTime(feed, this.quote(feed, key)?.timestamp ?? "");
     this.#flushSoon(feed === this.#leader ? 0 : LEADER_LATE_MS);
   }
 
@@ -140,15 +143,19 @@ export class Live {
 
   #paint(feed: FeedName): void {
     const [dirty, painters] = [this.#dirty[feed], this.#painters[feed]];
-    let newest = "";
     for (const key of dirty) {
       const quote = this.quote(feed, key);
       if (!quote) continue;
-      if ((quote.timestamp ?? "") > newest) newest = quote.timestamp ?? "";
       for (const painter of painters.get(key) ?? []) painter(quote);
     }
     dirty.clear();
+    const newest = this.#newest[feed];
     if (newest) this.#measure(this.figures[feed], newest);
+    delete this.#newest[feed];
+  }
+
+  #noteTime(feed: FeedName, timestamp: string): void {
+    if (timestamp > (this.#newest[feed] ?? "")) this.#newest[feed] = timestamp;
   }
 
   #measure(figures: FeedFigures, timestamp: string): void {

@@ -15,7 +15,7 @@ test("a snapshot merges, a resync replaces", () => {
   copy.take({ type: "snapshot", reason: "resume", ...at(2), data: [quote("B", 3)] });
   assert.deepEqual([...copy.quotes.keys()], ["A", "B"]);
   const change = copy.take({ type: "snapshot", reason: "resync", ...at(3), data: [quote("B", 4)] });
-  assert.deepEqual(change, { keys: ["B"], removed: ["A"] });
+  assert.deepEqual(change, { keys: ["B"], removed: ["A"], isUpdate: false });
   assert.equal(copy.since, "e-3");
 });
 

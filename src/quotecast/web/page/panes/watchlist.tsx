@@ -1,9 +1,10 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 
 import { toggleWatched, watched } from "../account.ts";
 import { CHANGE, PERCENT, PRICE, SYMBOL, VOLUME } from "../columns.ts";
+import type { Instrument } from "../instruments.ts";
 import { useValue } from "../observable.ts";
-import { explained } from "../service.ts";
+import { explained, live } from "../service.ts";
 import { LiveTable } from "../table.tsx";
 import { useWords } from "../words.ts";
 
@@ -25,10 +26,20 @@ export function Watchlist() {
         label={say("watchlist")}
         rows={rows}
         columns={COLUMNS}
+        heading={(row) => (isCode(row.key) ? row.key : <Name row={row} />)}
         action={(row) => (
           <button class="icon" aria-label={say("remove", { symbol: row.key })} onClick={remove(row)}>×</button>
         )}
       />
     </>
   );
+}
+
+const isCode = (key: string) => key === key.toUpperCase();
+
+/** What an instrument is called that has no code, such as a gold coin. */
+function Name({ row }: { readonly row: Instrument }) {
+  const [name, setName] = useState(row.key);
+  useEffect(() => live.watch(row.feed, row.key, (quote) => setName(quote.name)), [row.feed, row.key]);
+  return <>{name}</>;
 }
