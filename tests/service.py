@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import httpx
 import websockets.sync.client
@@ -18,15 +18,20 @@ from websockets.sync.connection import Connection
 
 from merging_client import MergingClient
 from quotecast import parent
-from servers import Valkey
 
 START_SECONDS = 30.0
+
+
+class Redis(Protocol):
+    """Whatever answers as one at a URL."""
+
+    url: str
 
 
 class Service:
     """Starts and stops the processes; each may be killed and frozen on its own."""
 
-    def __init__(self, redis: Valkey, settings: Mapping[str, str] = {}) -> None:
+    def __init__(self, redis: Redis, settings: Mapping[str, str] = {}) -> None:
         self._reserved = [_reserved(), _reserved()]
         ports: list[int] = [each.getsockname()[1] for each in self._reserved]
         self.port, self.feed_port = ports

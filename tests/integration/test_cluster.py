@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from quotecast.cache.redis import RedisCache
 from quotecast.limits.window import Window
 from quotecast.local import valkey
 from quotecast.market.feeds import Feed
+from service import Service
 
 NODES = 3
 SLOTS = 16_384
@@ -195,3 +197,15 @@ async def test_the_cache_keeps_answers_on_every_node(cluster_url: str) -> None:
         keys = [f"upstream:{number}" for number in range(12)]
         assert {(await first.read(key, policy, fetch)).status for key in keys} == {"MISS"}
         assert {(await second.read(key, policy, fetch)).status for key in keys} == {"HIT"}
+
+
+def test_a_whole_service_runs_on_a_cluster(cluster_url: str) -> None:
+    """Two workers, each fed by all nodes, count requests together."""
+    with Service(SimpleNamespace(url=cluster_url)) as service:
+        service.start("ingest", "api", "api")
+        answers = [service.get("/api/market/quotes?symbols=AAPL") for _ in range(6)]
+        assert {answer.status_code for answer in answers} == {200}
+        assert [int(answer.headers["X-RateLimit-Remaining"]) for answer in answers] == [*range(119, 113, -1)]
+        for feed in ("market", "crypto", "doviz"):
+            with service.feed(f"/api/ws/{feed}?symbols=all") as client:
+                client.next_of("update")
