@@ -1,4 +1,4 @@
-// Runs the client's tests against the service at QUOTECAST_URL.
+// Runs the tests of the client, against the service at QUOTECAST_URL, and of what the page computes.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,9 +7,9 @@ import { build } from "esbuild";
 
 const folder = mkdtempSync(join(tmpdir(), "quotecast-client-"));
 try {
-  const tests = new URL("../client/tests/", import.meta.url).pathname;
-  const entryPoints = readdirSync(tests).filter((name) => name.endsWith(".test.ts")).map((name) => join(tests, name));
-  await build({ entryPoints, outdir: folder, bundle: true, platform: "node", format: "esm", outExtension: { ".js": ".mjs" } });
+  const tests = ["../client/tests/", "../page/tests/"].map((path) => new URL(path, import.meta.url).pathname);
+  const entryPoints = tests.flatMap((path) => readdirSync(path).filter((name) => name.endsWith(".test.ts")).map((name) => join(path, name)));
+  await build({ entryPoints, outdir: folder, entryNames: "[name]", bundle: true, platform: "node", format: "esm", outExtension: { ".js": ".mjs" } });
   // Node 20 has WebSocket behind this flag; later ones accept it.
   const found = readdirSync(folder).map((name) => join(folder, name));
   process.exitCode = spawnSync(process.execPath, ["--experimental-websocket", "--test", ...found], { stdio: "inherit" }).status ?? 1;
