@@ -12,7 +12,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_the_client_keeps_its_promises(service: Service) -> None:
-    """Its own tests, on Node against this service: encodings, resuming, watchdog, limits; and the page's sums."""
+    """Its tests on Node: encodings, resuming, watchdog, limits; and those of what the page computes."""
     assert ran("scripts/test.js", QUOTECAST_URL=service.url) == "passed"
 
 
