@@ -47,6 +47,8 @@ class FaultProxy:
         self.links: list[Link] = []
         #: Seconds that each block of the server's is held back.
         self.delay = 0.0
+        #: Seconds that the first block of each link to come is held back.
+        self.greeting_delay = 0.0
         #: What `left` is for links still to come.
         self.truncate_after: int | None = None
         self._connect = connect
@@ -95,10 +97,12 @@ class FaultProxy:
         link.reset()
 
     def _answer(self, link: Link) -> None:
+        delay = self.greeting_delay
         with contextlib.suppress(OSError):
             while block := link.server.recv(BLOCK):
-                if self.delay:
-                    time.sleep(self.delay)
+                if delay := max(delay, self.delay):
+                    time.sleep(delay)
+                delay = 0.0
                 if link.left is not None:
                     block, link.left = block[: link.left], link.left - len(block)
                 if not link.swallows:

@@ -253,7 +253,7 @@ class StandardLoad:
                     status = (await http.get(path)).status_code
                 except httpx.TransportError as error:
                     trouble = f"{path}: {error!r}"
-                    if isinstance(error, httpx.RemoteProtocolError):
+                    if _ended_before_an_answer(error):
                         with contextlib.suppress(httpx.TransportError):
                             status = (await http.get(path)).status_code
                 self.reads.append(Read(at, time.perf_counter() - began, status, trouble))
@@ -268,3 +268,9 @@ class StandardLoad:
 def _equal(http: httpx.Client, path: str, listeners: list[Listener]) -> bool:
     quotes = http.get(path).json()
     return all(each.state.quotes == quotes for each in listeners)
+
+
+def _ended_before_an_answer(error: httpx.TransportError) -> bool:
+    """As far as the client tells: a reset may also have cut an answer off."""
+    closed = isinstance(error, httpx.RemoteProtocolError) and str(error).startswith("Server disconnected")
+    return closed or isinstance(error, httpx.ReadError)

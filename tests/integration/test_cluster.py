@@ -21,6 +21,7 @@ from quotecast.bus.base import Batch, Beat, Change, Stored
 from quotecast.bus.redis import RedisBus
 from quotecast.cache.base import Policy
 from quotecast.cache.redis import RedisCache
+from quotecast.errors import BusError
 from quotecast.limits.window import Window
 from quotecast.local import valkey
 from quotecast.market.feeds import Feed
@@ -69,7 +70,8 @@ def join(ports: list[int], bus_ports: list[int]) -> None:
         until(client.ping, "a node does not answer")
     for number, client in enumerate(clients):
         first, last = SLOTS * number // NODES, SLOTS * (number + 1) // NODES - 1
-        client.execute_command("CLUSTER", "ADDSLOTSRANGE", first, last)
+        if number < NODES:
+            client.execute_command("CLUSTER", "ADDSLOTSRANGE", first, last)
         client.execute_command("CLUSTER", "MEET", "127.0.0.1", ports[0], bus_ports[0])
     for client in clients:
         until(partial(is_whole, client), "the nodes do not find each other")
@@ -81,11 +83,12 @@ def is_whole(client: Any) -> bool:
     return (about["cluster_state"], about["cluster_size"]) == ("ok", str(NODES))
 
 
-@pytest.fixture(scope="module")
-def nodes() -> Iterator[Nodes]:
-    """Their processes, by port."""
-    ports = free_ports(2 * NODES)
-    own, bus = ports[:NODES], ports[NODES:]
+@contextlib.contextmanager
+def running_cluster(spare: int = 0) -> Iterator[Nodes]:
+    """The nodes' processes, by port; the spare ones last, which hold nothing yet."""
+    count = NODES + spare
+    ports = free_ports(2 * count)
+    own, bus = ports[:count], ports[count:]
     started = {}
     with contextlib.ExitStack() as stack:
         for port, bus_port in zip(own, bus, strict=True):
@@ -95,6 +98,12 @@ def nodes() -> Iterator[Nodes]:
             stack.callback(process.kill)
             started[port] = process
         join(own, bus)
+        yield started
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Nodes]:
+    with running_cluster() as started:
         yield started
 
 
@@ -184,6 +193,47 @@ async def test_a_node_that_hangs_holds_up_no_other(cluster_url: str, nodes: Node
             assert (beat.feed, beat.epoch) == (other, state.epoch)
         finally:
             nodes[hanging].send_signal(signal.SIGCONT)
+
+
+async def test_a_node_that_hangs_is_given_up_for_its_replica() -> None:
+    """A client whose calls ended by deadlines asks anew who holds what."""
+    with running_cluster(spare=1) as nodes:
+        url = f"redis+cluster://127.0.0.1:{next(iter(nodes))}"
+        hanging, replica = port_of(url, Feed.STOCKS), list(nodes)[-1]
+        bus = RedisBus(url, "test")
+        state = state_of([stock("AAPL")])
+        assert await bus.hold(Feed.STOCKS, "me", 60_000)
+        assert await bus.begin("me", state)
+        with redis.Redis(port=hanging) as primary, redis.Redis(port=replica) as other:
+            name: Any = primary.execute_command("CLUSTER MYID")
+            await asyncio.to_thread(until, partial(follows, other, name), "the replica does not follow")
+            nodes[hanging].send_signal(signal.SIGSTOP)
+            other.execute_command("CLUSTER FAILOVER TAKEOVER")
+        found = None
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while found is None:
+                with contextlib.suppress(BusError):
+                    found = await bus.load(Feed.STOCKS)
+        assert found == state
+        await bus.close()
+
+
+def follows(replica: Any, primary: bytes) -> bool:
+    """Whether it has all that the primary has; asks it to."""
+    replica.execute_command("CLUSTER", "REPLICATE", primary)
+    return bool(replica.info("replication")["master_link_status"] == "up")
+
+
+async def test_a_cluster_that_nobody_can_reach_is_a_bus_that_is_away() -> None:
+    """Whatever the client raises then: a worker lives on."""
+    [port] = free_ports(1)
+    bus = RedisBus(f"redis+cluster://127.0.0.1:{port}", "test")
+    with pytest.raises(BusError):
+        await bus.load(Feed.STOCKS)
+    with pytest.raises(BusError):
+        async with bus.listen([*Feed]):
+            pass
+    await bus.close()
 
 
 async def test_the_cache_keeps_answers_on_every_node(cluster_url: str) -> None:

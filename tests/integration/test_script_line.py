@@ -1,11 +1,14 @@
 """A script's own connection to Redis: calls follow each other, and none takes another's answer."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 
 import pytest
 import redis.asyncio
 
+from fault_proxy import FaultProxy
+from quotecast.limits.window import Window
 from quotecast.redis_client import Line, connect
 from servers import Valkey
 
@@ -83,3 +86,26 @@ async def test_a_server_that_comes_back_is_found_again(line: Line, own_valkey: V
         await line([], ["meanwhile"])
     own_valkey.start()
     assert await line([], ["after"]) == b"after"
+
+
+async def test_limits_are_shared_again_though_no_check_has_the_time_to_connect(own_valkey: Valkey) -> None:
+    """The connection that the probe opened, beside the requests, is the one that the next check takes."""
+
+    def server() -> socket.socket:
+        opened = socket.socket(socket.AF_UNIX)
+        opened.connect(str(own_valkey.socket))
+        return opened
+
+    with FaultProxy(server) as proxy:
+        proxy.greeting_delay = 0.1
+        url = f"redis://127.0.0.1:{proxy.port}"
+        async with asyncio.timeout(30), Window(url, prefix="t", budget=0.05, pause=0.01) as window:
+            proxy.reset()
+            while not window.statistics().alone:
+                await window.check("key", 1000)
+            while window.statistics().alone:  # noqa: ASYNC110 - a window tells nobody
+                await asyncio.sleep(0.01)
+            before = window.statistics()
+            await window.check("key", 1000)
+            after = window.statistics()
+    assert (after.calls - before.calls, after.fallbacks - before.fallbacks) == (1, 0)

@@ -92,7 +92,7 @@ async def _serve(settings: Settings) -> None:
         cache = await stack.enter_async_context(RedisCache(*redis))
         accounts = await stack.enter_async_context(_accounts(settings))
         budgets = await stack.enter_async_context(
-            Window(settings.redis_url, prefix=f"{settings.redis_prefix}:budgets")
+            Window(settings.redis_url, prefix=f"{settings.redis_prefix}:budgets", traced=tracing.wanted())
         )
         left: dict[str, int] = {}
         parts = _parts(
@@ -154,7 +154,10 @@ async def _serve(settings: Settings) -> None:
 async def _accounts(settings: Settings) -> AsyncIterator[Accounts]:
     keys = [key for key in (settings.jwt_secret, settings.jwt_previous_secret) if key]
     attempts = Window(
-        settings.redis_url, prefix=f"{settings.redis_prefix}:logins", seconds=logins.WINDOW_SECONDS
+        settings.redis_url,
+        prefix=f"{settings.redis_prefix}:logins",
+        seconds=logins.WINDOW_SECONDS,
+        traced=tracing.wanted(),
     )
     database = Database(settings.database_url, pool_size=settings.database_connections)
     async with attempts, database, Passwords() as passwords:

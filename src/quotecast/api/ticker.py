@@ -22,9 +22,16 @@ async def run(hubs: Iterable[Hub]) -> None:
 
 
 async def _every(seconds: float, steps: Sequence[Callable[[], None]]) -> None:
-    """Keeps to the grid of the loop's clock; a late tick is not followed by a hurried one."""
+    """Keeps to the grid of the loop's clock.
+
+    After a tick that took longer than its interval the next is at a quarter of the grid: at once it would
+    leave no time to anybody else, and at the next point of the grid half of the time would be lost.
+    """
     loop = asyncio.get_running_loop()
+    grid = seconds
     while True:
-        await asyncio.sleep(seconds - loop.time() % seconds)
+        await asyncio.sleep(grid - loop.time() % grid)
+        began = loop.time()
         for step in steps:
             step()
+        grid = seconds if loop.time() - began < seconds else seconds / 4

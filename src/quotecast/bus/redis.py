@@ -10,14 +10,13 @@ from importlib import resources
 from typing import Any, Final, TypeVar
 
 from redis.commands.core import AsyncScript
-from redis.exceptions import RedisError
 
 from quotecast.bus import wire
 from quotecast.bus.base import Batch, Beat, Document, DocumentChanged, Message, Snapshot, Stored
 from quotecast.bus.subscription import PUBLISH, SHARDED_PUBLISH, Told, subscribed
 from quotecast.errors import BusError
 from quotecast.market.feeds import Feed
-from quotecast.redis_client import connect, is_cluster, script
+from quotecast.redis_client import connect, is_cluster, look_again, script
 
 #: No call waits longer for Redis; a script that may have run is not repeated.
 DEADLINE_SECONDS: Final = 2.0
@@ -46,21 +45,23 @@ class RedisBus:
 
     async def ping(self) -> str:
         """Says `ok`, or raises BusError."""
-        await _deadline(self._redis.ping())
+        await self._deadline(self._redis.ping())
         return "ok"
 
     async def hold(self, feed: Feed, owner: str, milliseconds: int) -> bool:
         """See Writer."""
-        return bool(await _deadline(self._hold(keys=[self._key(feed, "lease")], args=[owner, milliseconds])))
+        return bool(
+            await self._deadline(self._hold(keys=[self._key(feed, "lease")], args=[owner, milliseconds]))
+        )
 
     async def release(self, feed: Feed, owner: str) -> None:
         """See Writer."""
-        await _deadline(self._release(keys=[self._key(feed, "lease")], args=[owner]))
+        await self._deadline(self._release(keys=[self._key(feed, "lease")], args=[owner]))
 
     async def load(self, feed: Feed) -> Snapshot | None:
         """See Reader."""
         keys = [self._key(feed, "state"), self._key(feed, "quotes")]
-        answer: list[Any] = await _deadline(self._load(keys=keys))
+        answer: list[Any] = await self._deadline(self._load(keys=keys))
         if not answer:
             return None
         epoch, seq, info, flat = answer
@@ -82,7 +83,7 @@ class RedisBus:
             self._channel(feed),
         ]
         args = [*head, wire.encode(beat), *_flat(snapshot.entries)]
-        return bool(await _deadline(self._begin(keys=keys, args=args)))
+        return bool(await self._deadline(self._begin(keys=keys, args=args)))
 
     async def publish(self, batch: Batch, entries: Mapping[str, Stored]) -> bool:
         """See Writer."""
@@ -95,7 +96,7 @@ class RedisBus:
             self._channel(batch.feed),
             wire.encode(batch),
         ]
-        return bool(await _deadline(self._publish(keys, [*head, *_flat(entries)])))
+        return bool(await self._deadline(self._publish(keys, [*head, *_flat(entries)])))
 
     async def beat(self, beat: Beat) -> bool:
         """See Writer."""
@@ -106,17 +107,17 @@ class RedisBus:
             self._channel(beat.feed),
             wire.encode(beat),
         ]
-        return bool(await _deadline(self._beat(keys=[self._key(beat.feed, "state")], args=args)))
+        return bool(await self._deadline(self._beat(keys=[self._key(beat.feed, "state")], args=args)))
 
     async def digest(self, feed: Feed, name: str) -> str | None:
         """See Reader."""
-        digest: Any = await _deadline(self._redis.hget(self._document_key(feed, name), "digest"))
+        digest: Any = await self._deadline(self._redis.hget(self._document_key(feed, name), "digest"))
         return digest.decode() if digest else None
 
     async def document(self, feed: Feed, name: str) -> Document | None:
         """See Reader."""
         key = self._document_key(feed, name)
-        fields: list[Any] = await _deadline(self._redis.hmget(key, ["digest", "content"]))
+        fields: list[Any] = await self._deadline(self._redis.hmget(key, ["digest", "content"]))
         digest, content = fields
         return Document(feed, name, digest.decode(), content) if digest else None
 
@@ -126,15 +127,24 @@ class RedisBus:
         keys = [self._key(feed, "lease"), self._document_key(feed, name)]
         change = wire.encode(DocumentChanged(feed=feed, name=name, digest=digest))
         args: list[str | bytes] = [owner, digest, document.content, self._verb, self._channel(feed), change]
-        return bool(await _deadline(self._store(keys=keys, args=args)))
+        return bool(await self._deadline(self._store(keys=keys, args=args)))
 
     @contextlib.asynccontextmanager
     async def listen(self, feeds: Sequence[Feed]) -> AsyncIterator[AsyncIterator[Message | None]]:
         """See Reader."""
         async with contextlib.AsyncExitStack() as stack:
             channels = [self._channel(feed) for feed in feeds]
-            told = await _deadline(stack.enter_async_context(subscribed(self._redis, channels)))
+            told = await self._deadline(stack.enter_async_context(subscribed(self._redis, channels)))
             yield _messages(told)
+
+    async def _deadline(self, call: Awaitable[T]) -> T:
+        with _told_as_bus_error():
+            try:
+                async with asyncio.timeout(DEADLINE_SECONDS):
+                    return await call
+            except TimeoutError:
+                await look_again(self._redis)
+                raise
 
     def _script(self, name: str) -> AsyncScript:
         return self._redis.register_script(_lua(name))
@@ -160,18 +170,13 @@ async def _messages(told: Told) -> AsyncIterator[Message | None]:
         yield None if data is None else wire.message(data)
 
 
-async def _deadline(call: Awaitable[T]) -> T:
-    with _told_as_bus_error():
-        async with asyncio.timeout(DEADLINE_SECONDS):
-            return await call
-
-
 @contextlib.contextmanager
 def _told_as_bus_error() -> Iterator[None]:
     try:
         yield
-    # RuntimeError is what uvloop says of writing to a connection that the server has reset.
-    except (RedisError, OSError, TimeoutError, RuntimeError) as error:
+    # Not all that a broken connection or cluster raises is a RedisError: uvloop has RuntimeError for writing
+    # to one that was reset, redis-py AttributeError for a slot on its way to a node it does not know.
+    except Exception as error:
         raise BusError(f"Redis: {str(error) or type(error).__name__}") from error
 
 

@@ -47,12 +47,15 @@ async def _subscribe(connection: Any, verb: str, channels: Sequence[str]) -> Non
     """Waits for the server's word on each channel: only then is nothing missed."""
     for channel in channels:
         await connection.send_command(verb, channel)
-        await connection.read_response()
+    confirmed = 0
+    while confirmed < len(channels):
+        told = await connection.read_response(push_request=True)
+        confirmed += told[0] == verb.lower().encode()
 
 
 async def _messages(connection: Any) -> Told:
     while True:
-        told = await connection.read_response(timeout=SILENCE_SECONDS)
+        told = await connection.read_response(timeout=SILENCE_SECONDS, push_request=True)
         if told is None:
             yield None
         elif told[0] in {b"message", b"smessage"}:
@@ -105,7 +108,7 @@ async def _by_node(client: RedisCluster, channels: Sequence[str]) -> dict[Cluste
     found: dict[ClusterNode, list[str]] = {}
     for channel in channels:
         # A command that is sent on from node to node, for the client to know where the channel lies by now.
-        await client.exists(channel)
+        await client.execute_command("EXISTS", channel)
         node = client.get_node_from_key(channel)
         if node is None:
             raise RedisError(f"no node holds {channel}")

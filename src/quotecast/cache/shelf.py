@@ -17,7 +17,7 @@ from quotecast.cache.base import Policy
 from quotecast.cache.breaker import Away, Breaker
 from quotecast.cache.known import Entry, Failure, Known, decode, encode, newest
 from quotecast.cache.recent import Recent
-from quotecast.redis_client import connect, is_cluster
+from quotecast.redis_client import connect, is_cluster, look_again
 
 MAX_KEY_LENGTH: Final = 96
 MAX_CONNECTIONS: Final = 16
@@ -45,7 +45,7 @@ class Shelf:
         self._claim = self._script("claim")
         self._settle = self._script("settle")
         self._recent = Recent(memory_bytes)
-        self._redis = Breaker(self._client.ping, budget=budget, pause=pause)
+        self._redis = Breaker(self._probe, budget=budget, pause=pause)
         #: Times that Redis was not asked, or did not answer.
         self.absences = 0
 
@@ -122,6 +122,10 @@ class Shelf:
             key = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
         tagged = f"{self._prefix}:cache:{{{key}}}"
         return _Names(f"{tagged}:lock", f"{tagged}:entry", f"{tagged}:failure")
+
+    async def _probe(self) -> None:
+        await look_again(self._client)
+        await self._client.ping()
 
     def _script(self, name: str) -> AsyncScript:
         text = resources.files("quotecast.cache").joinpath(f"{name}.lua").read_text("utf-8")

@@ -16,7 +16,7 @@ import structlog
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow, whole_seconds
 from quotecast.limits.refusals import Refusals
-from quotecast.redis_client import Script, connect, is_cluster, script
+from quotecast.redis_client import Script, connect, is_cluster, look_again, script
 
 #: A script call blocks Redis for some 10 µs per check, so a call has a bound.
 MAX_BATCH: Final = 256
@@ -248,6 +248,7 @@ class Window:
     async def _probe(self) -> bool:
         try:
             async with asyncio.timeout(_RECONNECT_BUDGET):
+                await look_again(self._client)
                 await self._client.script_load(self._source)
         except Exception:  # noqa: BLE001 - as in _serve
             return False

@@ -51,16 +51,20 @@ function storeNext(): Promise<unknown> {
 
 async function store(): Promise<void> {
   try {
-    const body = { layout: { panes: places.value }, version };
-    const kept = await ended(rest.call("PUT /api/terminal/layout", { body }));
-    if (kept) version = kept.version;
-    if (kept) savedAt.set(Date.now());
+    await put();
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 409) throw error;
     // Another window saved meanwhile, before what was arranged here: the newest is what the account shows.
     const kept = await ended(rest.call("GET /api/terminal/layout"));
     if (!kept) return;
     version = kept.version;
-    await store();
+    await put();
   }
+}
+
+async function put(): Promise<void> {
+  const kept = await ended(rest.call("PUT /api/terminal/layout", { body: { layout: { panes: places.value }, version } }));
+  if (!kept) return;
+  version = kept.version;
+  savedAt.set(Date.now());
 }

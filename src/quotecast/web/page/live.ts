@@ -134,10 +134,11 @@ export class Live {
     this.#flushedAt = now;
     this.#leader = FEEDS.find((feed) => this.#dirty[feed].size) ?? this.#leader;
     this.#dim(now);
+    const joined = [...this.#joined];
+    this.#joined.clear();
+    for (const callback of joined) callback();
     for (const feed of FEEDS) this.#paint(feed);
     for (const callback of this.#afterPaint) callback();
-    for (const callback of this.#joined) callback();
-    this.#joined.clear();
     if (this.#lit.size) this.#flushIfQuiet();
   }
 
