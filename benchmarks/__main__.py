@@ -57,7 +57,7 @@ FIGURES: Final = (
     Figure("P11", "`up` to the first quotes", "s", size.start, at_most=5),
 )
 #: In less than two minutes: those that a change of every day could spoil.
-QUICK: Final = {"P1", "P2", "P4", "P5", "P6", "P10"}
+QUICK: Final = {"P1", "P4", "P5", "P6"}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
