@@ -33,6 +33,8 @@ LIMITS: Final = {
     "watchlist": 60,
     "terminal": 60,
 }
+#: More than any machine takes for a query; only tests of outages want less.
+PATIENCE_SECONDS: Final = 15.0
 #: As little work as the library allows: most tests are not about hashing.
 FAST: Final = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 
@@ -89,12 +91,20 @@ class AccountService:
 
 @contextlib.asynccontextmanager
 async def account_service(
-    database_url: str, *, limited: bool = False, hasher: PasswordHasher = FAST, **other: Any
+    database_url: str,
+    *,
+    limited: bool = False,
+    hasher: PasswordHasher = FAST,
+    deadline_seconds: float = PATIENCE_SECONDS,
+    **other: Any,
 ) -> AsyncIterator[AccountService]:
     """`other` are parts that differ from those of `factories.parts`; mirrors are full unless given."""
     clock = other.setdefault("clock", lambda: NOW)
     attempts = LocalLimits(900)
-    async with Database(database_url, pool_size=4) as database, Passwords(hasher) as passwords:
+    async with (
+        Database(database_url, pool_size=4, deadline_seconds=deadline_seconds) as database,
+        Passwords(hasher) as passwords,
+    ):
         accounts = Accounts(
             database=database,
             tokens=Tokens([SECRET], lifetime_seconds=7 * 86_400, clock=clock),

@@ -12,6 +12,7 @@ import pytest
 
 from account_service import PASSWORD, AccountService, User, account_service
 from quotecast.accounts import migrations
+from quotecast.accounts.database import DEADLINE_SECONDS
 from servers import Postgres
 from transactions import PROMISED_SECONDS, is_whole, look, until_idle
 
@@ -36,7 +37,7 @@ async def url(own_postgres: Postgres) -> str:
 
 @pytest.fixture
 async def service(url: str) -> AsyncIterator[AccountService]:
-    async with account_service(url) as service:
+    async with account_service(url, deadline_seconds=DEADLINE_SECONDS) as service:
         yield service
 
 
@@ -187,7 +188,7 @@ async def test_what_was_acknowledged_survives_a_crash(
 async def test_clients_that_go_away_cost_no_connection(accounts_url: str) -> None:
     """Cut off at any moment of any request: the pool is whole, and nobody gets another's answer."""
     moments = random.Random(21)
-    async with account_service(accounts_url) as service:
+    async with account_service(accounts_url, deadline_seconds=DEADLINE_SECONDS) as service:
         users = [await service.register(f"{number}@example.com", str(number)) for number in range(4)]
         for _ in range(25):
             asked = [request for user in users for request in every_route(service, user)]
