@@ -15,7 +15,7 @@ from quotecast.accounts.database import Database, Run
 from quotecast.accounts.tables import User
 from quotecast.errors import DatabaseAway
 
-#: What a transaction may take, whatever happens: what is promised, with room for a machine that others use too.
+#: What a transaction may take, whatever happens: as promised, with room for a machine that others use too.
 #: `tests/faults` judge by the promise itself.
 PROMISED_SECONDS = 2.0 * SLACK
 
