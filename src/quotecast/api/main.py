@@ -86,14 +86,10 @@ async def _serve(settings: Settings) -> None:
         traced = stack.enter_context(tracing.exporting("quotecast-api"))
         bus = RedisBus(*redis)
         stack.push_async_callback(bus.close)
-        window = await stack.enter_async_context(
-            Window(settings.redis_url, prefix=settings.redis_prefix, traced=tracing.wanted())
-        )
+        window = await stack.enter_async_context(_window(settings))
         cache = await stack.enter_async_context(RedisCache(*redis))
         accounts = await stack.enter_async_context(_accounts(settings))
-        budgets = await stack.enter_async_context(
-            Window(settings.redis_url, prefix=f"{settings.redis_prefix}:budgets", traced=tracing.wanted())
-        )
+        budgets = await stack.enter_async_context(_window(settings, ":budgets"))
         left: dict[str, int] = {}
         parts = _parts(
             settings,
@@ -150,15 +146,15 @@ async def _serve(settings: Settings) -> None:
         await serving
 
 
+def _window(settings: Settings, name: str = "", *, seconds: int = 60) -> Window:
+    prefix = settings.redis_prefix + name
+    return Window(settings.redis_url, prefix=prefix, seconds=seconds, traced=tracing.wanted())
+
+
 @contextlib.asynccontextmanager
 async def _accounts(settings: Settings) -> AsyncIterator[Accounts]:
     keys = [key for key in (settings.jwt_secret, settings.jwt_previous_secret) if key]
-    attempts = Window(
-        settings.redis_url,
-        prefix=f"{settings.redis_prefix}:logins",
-        seconds=logins.WINDOW_SECONDS,
-        traced=tracing.wanted(),
-    )
+    attempts = _window(settings, ":logins", seconds=logins.WINDOW_SECONDS)
     database = Database(settings.database_url, pool_size=settings.database_connections)
     async with attempts, database, Passwords() as passwords:
         yield Accounts(

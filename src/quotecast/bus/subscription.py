@@ -5,7 +5,6 @@ nobody would know that something was missed. In a cluster channels are sharded, 
 what lies on it; each node that holds a channel has a connection of its own: a silent one holds up no other.
 """
 
-import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import Any, Final
@@ -14,6 +13,7 @@ from redis.asyncio import Connection, Redis
 from redis.asyncio.cluster import ClusterNode, RedisCluster
 from redis.exceptions import RedisError
 
+from quotecast.merging import merged
 from quotecast.redis_client import Client
 
 SILENCE_SECONDS: Final = 1.0
@@ -22,7 +22,7 @@ PUBLISH: Final = "PUBLISH"
 SHARDED_PUBLISH: Final = "SPUBLISH"
 
 #: What is told: a message's bytes, or None after a second of silence.
-Told = AsyncGenerator[bytes | None]
+Told = AsyncGenerator[bytes | None, None]
 
 
 @contextlib.asynccontextmanager
@@ -39,7 +39,7 @@ async def subscribed(client: Client, channels: Sequence[str]) -> AsyncIterator[T
                 connection = await stack.enter_async_context(_of_node(node))
                 await _subscribe(connection, "SSUBSCRIBE", names)
                 streams.append(_messages(connection))
-            told = _merged(streams)
+            told = merged(*streams)
         yield await stack.enter_async_context(contextlib.aclosing(told))
 
 
@@ -62,23 +62,6 @@ async def _messages(connection: Any) -> Told:
             yield told[2]
         elif told[0] == b"sunsubscribe":
             raise RedisError("a channel went to another node")
-
-
-async def _merged(streams: Sequence[Told]) -> Told:
-    """What any of them tells, as it comes; the first that fails ends all."""
-    asked = {asyncio.ensure_future(anext(stream)): stream for stream in streams}
-    try:
-        while True:
-            done, _ = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                message = task.result()
-                stream = asked.pop(task)
-                asked[asyncio.ensure_future(anext(stream))] = stream
-                yield message
-    finally:
-        for task in asked:
-            task.cancel()
-        await asyncio.gather(*asked, return_exceptions=True)
 
 
 @contextlib.asynccontextmanager

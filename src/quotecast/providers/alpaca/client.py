@@ -12,9 +12,9 @@ import structlog
 
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
+from quotecast.merging import merged
 from quotecast.providers.alpaca import schedule
 from quotecast.providers.alpaca.board import Board
-from quotecast.providers.alpaca.merging import merged
 from quotecast.providers.alpaca.snapshots import Snapshots
 from quotecast.providers.alpaca.stream import Stream
 from quotecast.providers.base import Admission, Update, unlimited

@@ -1,4 +1,4 @@
-"""Several streams of updates as one."""
+"""Several streams as one."""
 
 import asyncio
 from collections.abc import AsyncGenerator
