@@ -17,13 +17,12 @@ from contextlib import ExitStack
 from typing import Final, Self
 
 from drawn_faults import GROUPS, Fault
+from figures import SLACK
 from standard_load import Read, StandardLoad
 from whole_service import Whole, whole_service
 
 HOLDINGS: Final = "/api/portfolio/holdings"
 PATIENCE_SECONDS: Final = 45.0
-#: How many times as long anything may take where others use the machine too.
-SLACK: Final = 3.0
 #: A user has at most 1,000 holdings, which have to last.
 WRITE_PAUSE_SECONDS: Final = 1.0
 CLOSES: Final = {1006, 1012}
