@@ -31,7 +31,7 @@ def connect(url: str) -> Client:
     """
     if is_cluster(url):
         return RedisCluster.from_url(
-            url.replace(_CLUSTER, "://", 1),
+            node_url(url),
             retry=Retry(NoBackoff(), 1),
             socket_timeout=None,
             socket_connect_timeout=None,
@@ -45,6 +45,11 @@ def connect(url: str) -> Client:
 def is_cluster(url: str) -> bool:
     """Whether keys of different hash tags may lie on different nodes."""
     return _CLUSTER in url
+
+
+def node_url(url: str) -> str:
+    """The URL of the server itself: of a cluster, the node that is named."""
+    return url.replace(_CLUSTER, "://", 1)
 
 
 class Line:

@@ -23,7 +23,7 @@ from quotecast.cache.base import Policy
 from quotecast.cache.redis import RedisCache
 from quotecast.errors import BusError
 from quotecast.limits.window import Window
-from quotecast.local import valkey
+from quotecast.local import probes, valkey
 from quotecast.market.feeds import Feed
 from service import Service
 
@@ -259,3 +259,8 @@ def test_a_whole_service_runs_on_a_cluster(cluster_url: str) -> None:
         for feed in ("market", "crypto", "doviz"):
             with service.feed(f"/api/ws/{feed}?symbols=all") as client:
                 client.next_of("update")
+
+
+async def test_a_cluster_is_found_before_anything_is_started(cluster_url: str) -> None:
+    """`up` and `doctor` ask the node that the URL names."""
+    assert (await probes.cache(cluster_url)).startswith("Valkey ")

@@ -7,6 +7,7 @@ import redis.asyncio
 from redis.exceptions import RedisError
 
 from quotecast.errors import QuotecastError
+from quotecast.redis_client import node_url
 
 _SECONDS = 3.0
 
@@ -31,10 +32,13 @@ async def postgres(url: str) -> str:
 
 
 async def cache(url: str) -> str:
-    """The name and version of the Redis or Valkey at `url`. Raises NoAnswer within a few seconds."""
+    """The name and version of the Redis or Valkey at `url`, of a cluster the named node's.
+
+    Raises NoAnswer within a few seconds.
+    """
     try:
         client = redis.asyncio.Redis.from_url(
-            url, socket_timeout=_SECONDS, socket_connect_timeout=_SECONDS, retry=None
+            node_url(url), socket_timeout=_SECONDS, socket_connect_timeout=_SECONDS, retry=None
         )
         async with client:
             about = await client.info("server")
