@@ -15,7 +15,6 @@ from benchmarks.load import Heard, NotLetInError, listen
 from quotecast.providers import reference
 
 NCHAN: Final = "nchan"
-OURS_ON_HTTP: Final = f"{OURS}, API's port"
 BATCHED: Final = "nchan, batched"
 #: The load of a market: every one of 500 symbols moves four times a second.
 SYMBOLS: Final = 500
@@ -108,7 +107,6 @@ def _peer_paths(count: int) -> list[str]:
 def _small(feed: Feed) -> list[Contender]:
     return [
         Contender(OURS, lambda: quotecast(_one_pair()), ONE_PAIR_PATHS),
-        Contender(OURS_ON_HTTP, lambda: quotecast(_one_pair()), ONE_PAIR_PATHS),
         Contender(NCHAN, nchan(feed)),
         Contender("Node ws", node(feed)),
         Contender(FASTAPI, fastapi(feed)),
@@ -197,5 +195,5 @@ def _borne(contender: Contender, listeners: int, seconds: float, bears: Callable
 
 def _heard(contender: Contender, listeners: int, seconds: float, warm: float = 1.5) -> Heard:
     with contender.start() as server:
-        port = server.feed_port if contender.name != OURS_ON_HTTP and server.feed_port else server.port
+        port = server.feed_port or server.port
         return listen(port, contender.paths, listeners, server.pids, warm=warm, seconds=seconds)

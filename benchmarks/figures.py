@@ -80,6 +80,8 @@ def _http(ours: str, theirs: str | None, seconds: float, *, unlimited: bool = Fa
             )
         asked[BARE] = (stack.enter_context(constant(answer.content)()), "/")
         if theirs:
+            one_port = stack.enter_context(quotecast({"QUOTECAST_FEED_PORT": "0"}))
+            asked[f"{OURS}, one port for feeds too"] = (one_port, ours)
             asked[FASTAPI] = (stack.enter_context(fastapi(Feed(25.0))()), theirs)
         while True:
             yield {

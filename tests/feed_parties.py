@@ -9,8 +9,9 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
 from merging_client import MergingClient
-from quotecast.api import sockets, stream
+from quotecast.api import stream
 from quotecast.api.hubs import hub_of
+from quotecast.api.listeners import serving_feeds
 from quotecast.api.stream import Streams
 from quotecast.bus.redis import RedisBus
 from quotecast.feed.mirror import Mirror
@@ -38,7 +39,7 @@ class Worker:
         )
         relay = Relay(self.bus, {Feed.STOCKS: mirror})
         self.following = asyncio.create_task(relay.run())
-        self.listening = sockets.listening(self.streams, "127.0.0.1", 0)
+        self.listening = serving_feeds(self.streams, "127.0.0.1", 0)
         self.port = 0
 
     async def start(self) -> None:

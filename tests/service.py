@@ -29,19 +29,24 @@ class Redis(Protocol):
 
 
 class Service:
-    """Starts and stops the processes; each may be killed and frozen on its own."""
+    """Starts and stops the processes; each may be killed and frozen on its own.
 
-    def __init__(self, redis: Redis, settings: Mapping[str, str] = {}) -> None:
+    Workers serve all on `port`; with `split`, HTTP there and feeds on `feed_port`.
+    """
+
+    def __init__(self, redis: Redis, settings: Mapping[str, str] = {}, *, split: bool = False) -> None:
+        self.redis = redis
         self._reserved = [_reserved(), _reserved()]
         ports: list[int] = [each.getsockname()[1] for each in self._reserved]
-        self.port, self.feed_port = ports
+        self.port = ports[0]
+        self.feed_port = ports[1] if split else ports[0]
         self.url = f"http://127.0.0.1:{self.port}"
         self.processes: list[subprocess.Popen[bytes]] = []
         self._links: list[socket.socket] = []
         self._environment = {
             **os.environ,
             "QUOTECAST_PORT": str(self.port),
-            "QUOTECAST_FEED_PORT": str(self.feed_port),
+            "QUOTECAST_FEED_PORT": str(self.feed_port) if split else "0",
             "QUOTECAST_REDIS_URL": redis.url,
             "QUOTECAST_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none",
             "QUOTECAST_JWT_SECRET": "a secret of tests, known to everybody",
@@ -106,9 +111,9 @@ class Service:
         return httpx.get(self.url + path, timeout=5, **more)
 
     @contextlib.contextmanager
-    def feed(self, path: str, port: int | None = None, **more: Any) -> Iterator["FeedClient"]:
-        """A client, on the API's port or on that of feeds alone."""
-        url = f"ws://127.0.0.1:{port or self.port}{path}"
+    def feed(self, path: str, **more: Any) -> Iterator["FeedClient"]:
+        """A client of a feed."""
+        url = f"ws://127.0.0.1:{self.feed_port}{path}"
         key = "symbol" if "/doviz" in path else "ticker"
         with websockets.sync.client.connect(url, max_size=None, **more) as connection:
             yield FeedClient(connection, key)

@@ -44,7 +44,7 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=65535,
-            description="Port of a server for feeds alone, which need a twelfth of the memory there; 0: none",
+            description="Port of feeds alone, for load balancers that split by path; 0: one port for all",
         ),
     ] = 0
     workers: Annotated[
@@ -225,7 +225,7 @@ def _unknown(environment: Mapping[str, str]) -> Iterator[str]:
 
 def _unworkable(settings: Settings) -> Iterator[str]:
     if settings.feed_port == settings.port:
-        yield f"{PREFIX}FEED_PORT: {settings.port} is the API's own port, which serves feeds too"
+        yield f"{PREFIX}FEED_PORT: {settings.port} is the port of the API, which serves feeds by itself"
     if settings.metrics_port in {settings.port, settings.feed_port or None}:
         yield f"{PREFIX}METRICS_PORT: {settings.metrics_port} is public; metrics need a port of their own"
     for proxy in settings.trusted_proxies:

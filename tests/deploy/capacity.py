@@ -16,9 +16,8 @@ UTILIZATION = 0.6
 #: Bytes of a frame with one quote that moved, and what WebSocket, TCP and IP put around it.
 FRAME_BYTES = 200
 OVERHEAD_BYTES = 60
-#: What a socket costs: granian's read buffer and about it, and one on the port for feeds alone (ADR 7).
-SOCKET_BYTES = 140_000
-FEED_SOCKET_BYTES = 14_000
+#: What a feed's socket costs.
+SOCKET_BYTES = 14_000
 #: What each client asks of HTTP besides its feed: a page now and then.
 REQUESTS_PER_CLIENT = 1 / 30
 
@@ -49,9 +48,9 @@ def rows(found: Measured) -> Iterator[str]:
     yield ""
     yield (
         "| clients | frames each per second | cores for feeds | cores for HTTP | workers "
-        "| memory of sockets | the same on the port for feeds | bandwidth |"
+        "| memory of sockets | bandwidth |"
     )
-    yield "|---|---|---|---|---|---|---|---|"
+    yield "|---|---|---|---|---|---|---|"
     for clients in (10**5, 10**6):
         for rate in (4, 1):
             yield _row(clients, rate, found)
@@ -63,8 +62,8 @@ def _row(clients: int, rate: int, found: Measured) -> str:
     workers = math.ceil((feeds + http) / UTILIZATION)
     bits = clients * rate * (FRAME_BYTES + OVERHEAD_BYTES) * 8
     cells = [f"{clients:,}", f"{rate}", f"{feeds:.1f}", f"{http:.1f}", f"{workers}"]
-    memory = [f"{clients * each / 1e9:,.1f} GB" for each in (SOCKET_BYTES, FEED_SOCKET_BYTES)]
-    return f"| {' | '.join([*cells, *memory, f'{bits / 1e9:.1f} Gbit/s'])} |"
+    memory = f"{clients * SOCKET_BYTES / 1e9:,.1f} GB"
+    return f"| {' | '.join([*cells, memory, f'{bits / 1e9:.1f} Gbit/s'])} |"
 
 
 if __name__ == "__main__":

@@ -168,7 +168,7 @@ def restart(
     settings = {"QUOTECAST_LIMITS": "off", "QUOTECAST_LOG_LEVEL": "error"}
     with contextlib.ExitStack() as stack:
         stack.enter_context(Service(valkey, settings)).start("ingest")
-        both = [stack.enter_context(Service(valkey, settings)) for _ in range(2 * workers)]
+        both = [stack.enter_context(Service(valkey, settings, split=True)) for _ in range(2 * workers)]
         generations = Generations(old=both[:workers], new=both[workers:])
         for worker in generations.old:
             worker.start("api")

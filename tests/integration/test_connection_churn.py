@@ -7,6 +7,7 @@ import struct
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -81,7 +82,7 @@ class Worker:
 
     def __init__(self, service: Service, valkey: Valkey, errors: Path) -> None:
         self.errors = errors
-        self.ports = (service.port, service.feed_port)
+        self._port = service.port
         service.start("ingest")
         with errors.open("wb") as file:
             self._process = service.launch("api", stderr=file)
@@ -92,11 +93,11 @@ class Worker:
         self._valkey = valkey
 
     def churn(self, connections: int, seed: int) -> None:
-        """Each lives one of the lives, on one of the ports, with others beside it."""
+        """Each lives one of the lives, with others beside it."""
         draw = random.Random(seed)
-        lives = [(draw.choice(self.ports), draw.choice(list(LIVES.values()))) for _ in range(connections)]
+        lives = draw.choices(list(LIVES.values()), k=connections)
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            list(pool.map(lambda life: live(*life), lives))
+            list(pool.map(partial(live, self._port), lives))
 
     def kept(self) -> Kept:
         """Once it has noticed that everybody left."""

@@ -54,6 +54,21 @@ def service() -> Iterator[Service]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def split_service(service: Service) -> Iterator[Service]:
+    """A worker more, of the same feeds, with a port for HTTP and one for feeds."""
+    with Service(service.redis, SHARED, split=True) as running:
+        running.start("api")
+        yield running
+
+
+@pytest.fixture(params=["one port", "two ports"])
+def either_service(request: pytest.FixtureRequest) -> Service:
+    """Feeds beside HTTP, and feeds on their own port."""
+    running: Service = request.getfixturevalue("service" if request.param == "one port" else "split_service")
+    return running
+
+
 @pytest.fixture
 def own_service(own_valkey: Valkey) -> Iterator[Service]:
     """Nothing started yet, to be disturbed."""
@@ -85,14 +100,6 @@ def same_seq(service: Service, client: FeedClient, path: str) -> tuple[dict[str,
     pytest.fail("feed and REST never met at one seq")
 
 
-def port_of(service: Service, which: str) -> int:
-    return service.feed_port if which == "feeds" else service.port
-
-
-on_either_port = pytest.mark.parametrize("which", ["api", "feeds"])
-
-
-@on_either_port
 @pytest.mark.parametrize(
     ("feed", "path"),
     [
@@ -101,13 +108,11 @@ on_either_port = pytest.mark.parametrize("which", ["api", "feeds"])
         ("doviz", "/api/doviz/quotes"),
     ],
 )
-def test_merged_updates_equal_rest_at_the_same_seq(
-    service: Service, feed: str, path: str, which: str
-) -> None:
+def test_merged_updates_equal_rest_at_the_same_seq(either_service: Service, feed: str, path: str) -> None:
     """The two ways to read are one state; the entity tag names the point."""
-    with service.feed(f"/api/ws/{feed}?symbols=all&interval=100", port_of(service, which)) as client:
+    with either_service.feed(f"/api/ws/{feed}?symbols=all&interval=100") as client:
         assert [client.next()["type"] for _ in range(3)] == ["welcome", "subscribed", "snapshot"]
-        rest, merged = same_seq(service, client, path)
+        rest, merged = same_seq(either_service, client, path)
         assert merged == rest
 
 
@@ -119,13 +124,13 @@ def test_updates_flow(service: Service) -> None:
     assert seqs == sorted(set(seqs))
 
 
-def test_a_client_resumes_on_any_worker(service: Service) -> None:
+def test_a_client_resumes_on_any_worker(service: Service, split_service: Service) -> None:
     """Wherever it lands, and on whichever port, it continues from its cursor."""
     with service.feed("/api/ws/crypto?symbols=all") as client:
         client.next_of("update")
         state = client.state
-    for port in 3 * (service.port, service.feed_port):
-        with service.feed(f"/api/ws/crypto?symbols=all&since={state.since}", port) as client:
+    for other in 3 * (service, split_service):
+        with other.feed(f"/api/ws/crypto?symbols=all&since={state.since}") as client:
             client.state = state
             assert client.next_of("snapshot")["reason"] == "resume"
             client.next_of("update")
@@ -216,14 +221,13 @@ def test_a_killed_ingest_is_succeeded(own_service: Service) -> None:
         assert merged == rest
 
 
-@on_either_port
-def test_clients_that_never_read_cost_no_sockets(own_valkey: Valkey, which: str) -> None:
+def test_clients_that_never_read_cost_no_sockets(own_valkey: Valkey) -> None:
     """Once expelled they are let go of, though their last send never ends; a neighbour is served on."""
     with Service(own_valkey, {"QUOTECAST_SIMULATOR_RATE": "20000"}) as service, ExitStack() as stack:
         worker = service.start("ingest", "api")
         path = "/api/ws/market?symbols=all&interval=100"
-        port = port_of(service, which)
-        neighbour = stack.enter_context(service.feed(path, port))
+        port = service.port
+        neighbour = stack.enter_context(service.feed(path))
         neighbour.next_of("snapshot")
         before = sockets_of(worker.pid)
         for _ in range(3):
@@ -257,16 +261,17 @@ def upgraded(port: int, path: str) -> socket.socket:
     return client
 
 
-@on_either_port
-def test_a_stopping_worker_says_goodbye(own_service: Service, which: str) -> None:
+@pytest.mark.parametrize("split", [False, True], ids=["one port", "two ports"])
+def test_a_stopping_worker_says_goodbye(own_valkey: Valkey, *, split: bool) -> None:
     """Every client is told when to come back and closed with 1012; the process ends with 0."""
-    worker = own_service.start("ingest", "api")
-    with own_service.feed("/api/ws/market?symbols=AAPL", port_of(own_service, which)) as client:
-        client.next_of("snapshot")
-        worker.terminate()
-        assert 500 <= client.next_of("shutdown")["retryAfterMs"] <= 5000
-        assert client.closed() == 1012
-    assert worker.wait(10) == 0
+    with Service(own_valkey, {"QUOTECAST_SIMULATOR_RATE": "8"}, split=split) as service:
+        worker = service.start("ingest", "api")
+        with service.feed("/api/ws/market?symbols=AAPL") as client:
+            client.next_of("snapshot")
+            worker.terminate()
+            assert 500 <= client.next_of("shutdown")["retryAfterMs"] <= 5000
+            assert client.closed() == 1012
+        assert worker.wait(10) == 0
 
 
 def test_a_worker_is_told_to_stop_before_it_is_ready(own_service: Service) -> None:
@@ -288,7 +293,7 @@ def test_a_worker_that_cannot_listen_says_so(own_service: Service) -> None:
         worker = own_service.launch("api", {"QUOTECAST_PORT": str(port)}, stderr=subprocess.PIPE)
         _, said = worker.communicate(timeout=20)
     assert worker.returncode == 1
-    assert said.decode().splitlines()[-1] == f"quotecast: the HTTP server ended; is port {port} taken?"
+    assert said.decode().splitlines()[-1].startswith(f"quotecast: cannot listen on port {port} of 127.0.0.1:")
     assert b"Traceback" not in said
 
 

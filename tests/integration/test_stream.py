@@ -17,7 +17,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from market_made import EPOCH, state_of, stock
-from quotecast.api import sockets
+from quotecast.api.listeners import serving_feeds
 from quotecast.api.stream import Streams
 from quotecast.bus.base import Batch, Change
 from quotecast.feed.hub import Hub
@@ -89,7 +89,7 @@ async def granian(app: Any) -> AsyncIterator[int]:
 
 SERVERS: dict[str, Callable[[Any], contextlib.AbstractAsyncContextManager[int]]] = {
     "granian": granian,
-    "sockets": partial(sockets.listening, host="127.0.0.1", port=0),
+    "sockets": partial(serving_feeds, host="127.0.0.1", port=0),
 }
 #: The one that serves the test.
 chosen: ContextVar[str] = ContextVar("chosen")

@@ -10,8 +10,8 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from market_made import state_of, stock
-from quotecast.api import sockets
 from quotecast.api.hubs import hub_of
+from quotecast.api.listeners import serving_feeds
 from quotecast.api.stream import Streams
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.session import MAX_FAULTS
@@ -71,7 +71,7 @@ async def told_until_closed(url: str, given: Iterator[str | bytes]) -> int | Non
 
 async def test_ten_thousand_messages_leave_a_feed_as_it_was() -> None:
     """Who errs too often is sent away with 4400; the next is served as if nobody had been there."""
-    async with sockets.listening(streams := feeds(), "127.0.0.1", 0) as port:
+    async with serving_feeds(streams := feeds(), "127.0.0.1", 0) as port:
         url = f"ws://127.0.0.1:{port}{PATH}"
         given = messages(seed=1)
         closed = 0

@@ -5,21 +5,18 @@ The loop is ours and granian runs inside it: so clients are told and closed befo
 
 import asyncio
 import contextlib
-import logging
 import time
 from collections.abc import AsyncIterator, Coroutine, Mapping
 from functools import partial
 from typing import Any, Final
 
 import uvloop
-from granian.constants import HTTPModes, Interfaces
-from granian.server.embed import Server
 
 from quotecast import metrics, parent, tracing
 from quotecast.accounts.database import Database
 from quotecast.accounts.passwords import Passwords
 from quotecast.accounts.tokens import Tokens
-from quotecast.api import checks, logins, sockets, sources, stream, ticker
+from quotecast.api import checks, logins, sources, stream, ticker
 from quotecast.api.access_log import access_log
 from quotecast.api.addresses import identify_by_address
 from quotecast.api.app import build_app
@@ -32,6 +29,7 @@ from quotecast.api.pages import Pages, built_pages
 from quotecast.api.parts import Accounts, Parts
 from quotecast.api.repeats import Repeats
 from quotecast.api.requests import Requests, described
+from quotecast.api.serving import serving
 from quotecast.api.stream import Streams
 from quotecast.api.throttle import throttle
 from quotecast.bus.redis import RedisBus
@@ -50,9 +48,6 @@ from quotecast.providers import reference
 from quotecast.settings import PREFIX, Settings
 from quotecast.telemetry import configure_logs
 
-#: Sockets and requests under way at once; beyond it granian would let clients wait unheard.
-MAX_CONNECTIONS: Final = 65_536
-BACKLOG: Final = 4096
 FIRST_DATA_SECONDS: Final = 5.0
 BUS_SECONDS: Final = 30.0
 
@@ -103,7 +98,6 @@ async def _serve(settings: Settings) -> None:
         streams = _streams(_http(parts, window, settings), hubs, settings)
         requests = Requests()
         edge = traced(_edge(streams, requests, settings), described)
-        server = _server(Pages(edge, built_pages()), settings)
         relay = Relay(bus, parts.mirrors, parts.documents)
         await stack.enter_async_context(_running(relay.run(), ticker.run(hubs.values())))
         counting = Worker(
@@ -127,23 +121,18 @@ async def _serve(settings: Settings) -> None:
             await _first_of(stop, first)
         if stop.done():
             return
-        if settings.feed_port:
-            await stack.enter_async_context(sockets.listening(edge, settings.host, settings.feed_port))
-        serving = asyncio.create_task(server.serve())
-        await _first_of(serving, stop, first)
-        first.cancel()
-        if not serving.done():
-            parent.announce(_introduction(parts, settings) + scraped)
-            async with _running(parent.beat()):
-                await _first_of(serving, stop)
-        stop.cancel()
-        if serving.done():
-            await asyncio.gather(serving, return_exceptions=True)
-            raise ServerFailedError(f"the HTTP server ended; is port {settings.port} taken?")
-        draining.set()
-        await streams.drain()
-        server.stop()  # type: ignore[no-untyped-call]  # granian leaves it unannotated
-        await serving
+        async with serving(Pages(edge, built_pages()), edge, settings) as ended:
+            await _first_of(ended, stop, first)
+            first.cancel()
+            if not ended.done():
+                parent.announce(_introduction(parts, settings) + scraped)
+                async with _running(parent.beat()):
+                    await _first_of(ended, stop)
+            stop.cancel()
+            if ended.done():
+                raise ServerFailedError(f"the HTTP server ended; is port {settings.port} taken?")
+            draining.set()
+            await streams.drain()
 
 
 def _window(settings: Settings, name: str = "", *, seconds: int = 60) -> Window:
@@ -254,21 +243,6 @@ def _edge(app: App, requests: Requests, settings: Settings) -> Edge:
         account_origins=settings.account_origins,
         websocket_origins=settings.websocket_origins,
         observers=[requests.observe, *logged],
-    )
-
-
-def _server(app: App, settings: Settings) -> Server:
-    # Granian says that embedding is experimental; docs/adr/0001 says why we do it all the same.
-    logging.getLogger("_granian").setLevel(logging.ERROR)
-    return Server(
-        app,
-        address=settings.host,
-        port=settings.port,
-        interface=Interfaces.ASGINL,
-        http=HTTPModes.http1,
-        backlog=BACKLOG,
-        backpressure=MAX_CONNECTIONS,
-        log_enabled=False,
     )
 
 

@@ -6,26 +6,24 @@ on either port.
 """
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator
-from functools import partial
+from collections.abc import Awaitable, Callable, Generator
 from typing import Any, Final
-from urllib.parse import unquote
 
 import structlog
-from websockets.frames import CloseCode, Frame, Opcode
+from websockets.frames import CloseCode, Frame
 from websockets.http11 import Request, Response
 from websockets.protocol import OPEN
 from websockets.server import ServerProtocol
 
-from quotecast.api.framing import Written, shared
-from quotecast.errors import ServerFailedError
+from quotecast.api.framing import Written
+from quotecast.api.handshakes import answer_handshake, refusal, scope_of
+from quotecast.api.messages import Assembly, BadMessageError, is_whole
+from quotecast.feed.pace import Pace
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
 #: The ASGI extension that hands a feed its socket's `write`: frames of a tick need no events around them.
 WRITE: Final = "quotecast.write"
-BACKLOG: Final = 4096
 HANDSHAKE_SECONDS: Final = 10.0
 #: How long a client is given to take the close frame and to answer it.
 CLOSE_SECONDS: Final = 3.0
@@ -33,41 +31,38 @@ CLOSE_SECONDS: Final = 3.0
 MAX_MESSAGE_BYTES: Final = 1 << 18
 #: Messages that may wait for the application before reading pauses.
 MAX_WAITING: Final = 16
+#: Pings, pongs and fragments that a client may send in a second; past it reading pauses.
+EXTRA_FRAMES_PER_SECOND: Final = 100
+#: Bytes that are parsed before the bounds are looked at again: some 170 of the smallest frames.
+SLICE_BYTES: Final = 1024
 
 log = structlog.get_logger()
 
 
-@contextlib.asynccontextmanager
-async def listening(app: App, host: str, port: int) -> AsyncIterator[int]:
-    """Serves WebSockets on a port that workers share; yields the port. Raises ServerFailedError."""
-    connection = partial(Socket, app, shared())
-    loop = asyncio.get_running_loop()
-    try:
-        server = await loop.create_server(connection, host, port, backlog=BACKLOG, reuse_port=True)
-    except OSError as error:
-        raise ServerFailedError(f"no feeds on port {port} of {host}: {error.strerror}") from error
-    try:
-        yield server.sockets[0].getsockname()[1]
-    finally:
-        server.close()
-
-
 class Socket(asyncio.Protocol):
-    """One connection. It is what its own sends return: done when the socket has taken all of them."""
+    """One connection. It is what its own sends return: done when the socket has taken all of them.
+
+    A client costs bounded memory and time: bytes wait unparsed, and unread in the kernel, while the
+    socket has not taken what was sent, while messages wait for the application, and while the client
+    sends control frames and fragments faster than `EXTRA_FRAMES_PER_SECOND`.
+    """
 
     __slots__ = (
         "_app",
+        "_assembly",
         "_deadline",
-        "_fragments",
         "_inbox",
-        "_is_text",
+        "_leaving",
         "_open",
+        "_pace",
+        "_pausing",
         "_protocol",
         "_received",
         "_response",
         "_taken",
         "_task",
         "_transport",
+        "_unparsed",
         "_written",
     )
 
@@ -78,10 +73,16 @@ class Socket(asyncio.Protocol):
         #: To the handshake, until the application accepts or refuses.
         self._response: Response | None = None
         self._open = False
+        #: Whether the deadline is that of the farewell.
+        self._leaving = False
+        #: Bytes that the client sent and nobody parsed yet.
+        self._unparsed = bytearray()
+        self._assembly = Assembly()
+        self._pace = Pace(EXTRA_FRAMES_PER_SECOND)
+        #: Ends the pause of a client that was too fast.
+        self._pausing: asyncio.TimerHandle | None = None
         #: What was received; None at its end.
         self._inbox: list[str | bytes | None] = []
-        self._fragments: list[bytes] = []
-        self._is_text = True
         #: Pending while the application waits for a message.
         self._received: asyncio.Future[None] | None = None
         #: Pending while the socket has not taken everything.
@@ -95,14 +96,9 @@ class Socket(asyncio.Protocol):
         self._deadline = asyncio.get_running_loop().call_later(HANDSHAKE_SECONDS, transport.abort)
 
     def data_received(self, data: bytes) -> None:
-        """Parses what came; the protocol answers pings and farewells by itself."""
-        self._protocol.receive_data(data)
-        self._flush()
-        for event in self._protocol.events_received():
-            if isinstance(event, Request):
-                self._begin(event)
-            elif isinstance(event, Frame):
-                self._take(event)
+        """Parses as much as the bounds allow; the protocol answers pings and farewells by itself."""
+        self._unparsed += data
+        self._go_on()
 
     def eof_received(self) -> None:
         """The client has closed its side."""
@@ -110,20 +106,25 @@ class Socket(asyncio.Protocol):
         self._flush()
 
     def pause_writing(self) -> None:
-        """The socket has not taken everything."""
+        """The socket has not taken everything: a client that does not read is not read either."""
         self._taken = asyncio.get_running_loop().create_future()
+        self._steer()
 
     def resume_writing(self) -> None:
         """The socket has taken everything."""
         if self._taken is not None:
             self._taken.set_result(None)
             self._taken = None
+            self._go_on()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Tells whoever waits."""
         del exc
         self._open = False
         self._deadline.cancel()
+        self._unparsed.clear()
+        if self._pausing is not None:
+            self._pausing.cancel()
         self.resume_writing()
         self._put(None)
 
@@ -145,8 +146,48 @@ class Socket(asyncio.Protocol):
         if self._taken is not None:
             yield from asyncio.shield(self._taken).__await__()
 
+    def _go_on(self) -> None:
+        """Parses what waits, a slice at a time, until a bound says stop."""
+        while self._unparsed and self._may_read():
+            part = bytes(self._unparsed[:SLICE_BYTES])
+            del self._unparsed[:SLICE_BYTES]
+            self._protocol.receive_data(part)
+            self._flush()
+            self._obey(self._protocol.events_received())
+        self._steer()
+
+    def _may_read(self) -> bool:
+        return self._taken is None and self._pausing is None and len(self._inbox) <= MAX_WAITING
+
+    def _steer(self) -> None:
+        """Reads on or pauses."""
+        transport = self._transport
+        if transport.is_closing():
+            return
+        if self._may_read() and not self._unparsed:
+            transport.resume_reading()
+        else:
+            transport.pause_reading()
+
+    def _obey(self, events: list[Request | Response | Frame]) -> None:
+        extra = 0
+        for event in events:
+            if isinstance(event, Request):
+                self._begin(event)
+            elif isinstance(event, Frame):
+                extra += not is_whole(event)
+                self._take(event)
+        if extra:
+            loop = asyncio.get_running_loop()
+            if pause := self._pace.spend(extra, loop.time()):
+                self._pausing = loop.call_later(pause, self._rested)
+
+    def _rested(self) -> None:
+        self._pausing = None
+        self._go_on()
+
     def _begin(self, request: Request) -> None:
-        response = self._protocol.accept(request)
+        response = answer_handshake(self._protocol, request)
         if response.status_code != 101:
             self._answer(response)
             return
@@ -154,7 +195,7 @@ class Socket(asyncio.Protocol):
             self._transport.abort()
             return
         self._response = response
-        scope = _scope(request, self._transport) | {"extensions": {WRITE: self.write}}
+        scope = scope_of(request, self._transport) | {"extensions": {WRITE: self.write}}
         self._task = asyncio.get_running_loop().create_task(self._run(scope))
 
     async def _run(self, scope: dict[str, Any]) -> None:
@@ -177,8 +218,8 @@ class Socket(asyncio.Protocol):
             closed = self._protocol.close_rcvd
             return {"type": "websocket.disconnect", "code": closed.code if closed else 1006}
         message = self._inbox.pop(0)
-        if not self._inbox and not self._transport.is_closing():
-            self._transport.resume_reading()
+        if not self._inbox:
+            self._go_on()
         return {"type": "websocket.receive", "text" if isinstance(message, str) else "bytes": message}
 
     def _send(self, event: dict[str, Any]) -> "Socket":
@@ -209,7 +250,7 @@ class Socket(asyncio.Protocol):
         """Begins the farewell; one who was not accepted yet is refused."""
         if self._response is not None:
             self._response = None
-            self._answer(self._protocol.reject(403, "This feed is not open to you, or there is none here.\n"))
+            self._answer(refusal(self._protocol, 403))
         elif self._protocol.state is OPEN and not self._transport.is_closing():
             self._open = False
             self._protocol.send_close(code, reason)
@@ -226,53 +267,24 @@ class Socket(asyncio.Protocol):
                 self._transport.write(data)
             else:
                 self._transport.close()
-        if self._protocol.close_expected():
+        if self._protocol.close_expected() and not self._leaving:
+            # Once: a client that goes on sending must not put its own end off.
+            self._leaving = True
             self._open = False
             self._deadline.cancel()
             self._deadline = asyncio.get_running_loop().call_later(CLOSE_SECONDS, self._transport.abort)
 
     def _take(self, frame: Frame) -> None:
-        if frame.opcode in {Opcode.TEXT, Opcode.BINARY}:
-            self._is_text = frame.opcode is Opcode.TEXT
-        elif frame.opcode is not Opcode.CONT:
-            return
-        self._fragments.append(bytes(frame.data))
-        if frame.fin:
-            message, self._fragments = b"".join(self._fragments), []
-            self._put_message(message)
-
-    def _put_message(self, message: bytes) -> None:
         try:
-            self._put(message.decode() if self._is_text else message)
-        except UnicodeDecodeError:
-            self._protocol.fail(CloseCode.INVALID_DATA, "text that is no UTF-8")
+            message = self._assembly.add(frame)
+        except BadMessageError as error:
+            self._protocol.fail(error.code, error.reason)
             self._flush()
+        else:
+            if message is not None:
+                self._put(message)
 
     def _put(self, message: str | bytes | None) -> None:
         self._inbox.append(message)
         if self._received is not None and not self._received.done():
             self._received.set_result(None)
-        if len(self._inbox) > MAX_WAITING and self._transport.is_reading():
-            self._transport.pause_reading()
-
-
-def _scope(request: Request, transport: asyncio.Transport) -> dict[str, Any]:
-    path, _, query = request.path.partition("?")
-    headers = [
-        (name.lower().encode(), value.encode("latin-1")) for name, value in request.headers.raw_items()
-    ]
-    offered = ",".join(request.headers.get_all("Sec-WebSocket-Protocol")).split(",")
-    return {
-        "type": "websocket",
-        "asgi": {"version": "3.0", "spec_version": "2.4"},
-        "http_version": "1.1",
-        "scheme": "ws",
-        "path": unquote(path),
-        "raw_path": path.encode(),
-        "query_string": query.encode(),
-        "root_path": "",
-        "headers": headers,
-        "client": transport.get_extra_info("peername")[:2],
-        "server": transport.get_extra_info("sockname")[:2],
-        "subprotocols": [name.strip() for name in offered if name.strip()],
-    }

@@ -184,7 +184,7 @@ class _Stream:
         async with self._turn:
             self.connection.busy = True
             for frame in frames:
-                await _within(self._send(_event(frame)))
+                await _within(self._begin(frame))
             self.connection.busy = False
 
     async def settle(self) -> None:
@@ -194,6 +194,13 @@ class _Stream:
             if sending is None or sending.done():
                 return
             await _within(sending)
+
+    def _begin(self, frame: Frame) -> Awaitable[Any]:
+        try:
+            sending: Awaitable[Any] = self._send(_event(frame))
+        except (OSError, RuntimeError):
+            raise _Ended from None
+        return sending
 
     def _start(self, frame: Frame) -> Sending:
         try:

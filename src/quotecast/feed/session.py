@@ -22,6 +22,7 @@ from quotecast.feed.commands import (
 from quotecast.feed.encoding import JSON, Encoding, Frame
 from quotecast.feed.frames import Id, Limits, Rejected
 from quotecast.feed.mirror import Entry, FeedState, Mirror
+from quotecast.feed.pace import Pace
 from quotecast.market.codec import iso_utc
 
 MAX_FAULTS: Final = 10
@@ -35,12 +36,11 @@ class Session:
     """Answers one client; `close_code` says when the client has to go."""
 
     __slots__ = (
-        "_budget",
-        "_budget_at",
         "_faults",
         "_in_groups",
         "_limits",
         "_mirror",
+        "_pace",
         "close_code",
         "encoding",
         "entries",
@@ -64,8 +64,7 @@ class Session:
         #: Whether the symbols may change while `wanted` does not.
         self._in_groups = False
         self._faults = 0
-        self._budget = float(COMMANDS_PER_SECOND)
-        self._budget_at = 0.0
+        self._pace = Pace(COMMANDS_PER_SECOND)
 
     def open(self, query: Query, heartbeat_ms: int) -> list[Frame]:
         """The frames that greet a client, with what its address asked for."""
@@ -124,10 +123,7 @@ class Session:
 
     def pause(self, now: float) -> float:
         """Counts one command; seconds to wait before the next may be read (monotonic `now`)."""
-        refill = (now - self._budget_at) * COMMANDS_PER_SECOND
-        self._budget = min(COMMANDS_PER_SECOND, self._budget + refill) - 1
-        self._budget_at = now
-        return max(0.0, -self._budget / COMMANDS_PER_SECOND)
+        return self._pace.spend(1, now)
 
     def _obey(self, command: Command, now: float) -> list[Frame]:
         match command.action:

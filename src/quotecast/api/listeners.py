@@ -1,0 +1,52 @@
+"""The listening sockets of a worker, with what the kernel bounds for each connection that they accept."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+from typing import Final
+
+from quotecast.api.framing import shared
+from quotecast.api.sockets import App, Socket
+from quotecast.errors import ServerFailedError
+
+#: Connections that may wait for the event loop.
+BACKLOG: Final = 4096
+#: Seconds after which the kernel gives up a client that takes none of the bytes sent to it.
+UNREAD_SECONDS: Final = 20.0
+#: Bytes that the kernel holds for a client that does not read; it counts its own overhead too.
+SEND_BUFFER_BYTES: Final = 256 * 1024
+
+
+def listening_socket(host: str, port: int) -> socket.socket:
+    """Listens on a port that workers share. Raises ServerFailedError.
+
+    Accepted connections inherit the options (Linux's tcp(7)): a client that reads nothing costs one send
+    buffer for `UNREAD_SECONDS`.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listening = socket.create_server((host, port), family=family, backlog=BACKLOG, reuse_port=True)
+    except OSError as error:
+        raise ServerFailedError(f"cannot listen on port {port} of {host}: {error.strerror}") from error
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux has it, macOS does not
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(UNREAD_SECONDS * 1000))
+    return listening
+
+
+def connections_to(app: App) -> Callable[[], Socket]:
+    """Makes the WebSocket connections of an application; they share the bytes of the last frame."""
+    return partial(Socket, app, shared())
+
+
+@contextlib.asynccontextmanager
+async def serving_feeds(app: App, host: str, port: int) -> AsyncIterator[int]:
+    """Serves WebSockets alone; yields the port. Raises ServerFailedError."""
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(connections_to(app), sock=listening_socket(host, port))
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()

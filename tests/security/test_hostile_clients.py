@@ -1,0 +1,80 @@
+"""No client can hurt a worker: its memory stays bounded, and others are answered as before."""
+
+import contextlib
+import http.client
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from figures import Figures
+from hostile_clients import ATTACKS, attacking
+from servers import running_valkey
+from service import Service
+
+MEMORY_MB: Final = 50.0
+HEALTH_SECONDS: Final = 0.1
+#: How long an attack lasts: unbounded pings took 20 to 190 MB a second.
+SECONDS: Final = {"pings": 4.0}
+OTHER_SECONDS: Final = 1.5
+COUNTS: Final = {"half a handshake": (1, 1000)}
+
+
+class Attacked:
+    """A worker and the port on which it is attacked."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self._status = Path(f"/proc/{service.processes[-1].pid}/status")
+
+    def memory_mb(self) -> float:
+        """What it holds in memory now."""
+        lines = dict(line.split(":", 1) for line in self._status.read_text().splitlines())
+        return int(lines["VmRSS"].split()[0]) / 1024
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["one port", "two ports"])
+def attacked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
+    """No attack makes the worker log an error."""
+    errors = tmp_path_factory.mktemp("worker") / "errors"
+    settings = {
+        "QUOTECAST_LIMITS": "off",
+        "QUOTECAST_LOG_LEVEL": "error",
+        "QUOTECAST_SOCKETS_PER_ADDRESS": "0",
+    }
+    with running_valkey() as valkey, Service(valkey, settings, split=request.param) as service:
+        service.start("ingest")
+        with errors.open("wb") as file:
+            service.launch("api", stderr=file)
+        service.until_ready()
+        yield Attacked(service)
+    assert errors.read_text() == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [(name, count) for name in ATTACKS for count in COUNTS.get(name, (1, 50))],
+)
+def test_a_hostile_client_hurts_nobody(attacked: Attacked, figures: Figures, name: str, count: int) -> None:
+    """Whatever it sends, alone or in numbers."""
+    latencies, memory = [], []
+    before = attacked.memory_mb()
+    port = attacked.service.port if name == "slow headers" else attacked.service.feed_port
+    health = http.client.HTTPConnection("127.0.0.1", attacked.service.port, timeout=30)
+    with (
+        attacking(name, port, count, SECONDS.get(name, OTHER_SECONDS)) as goes_on,
+        contextlib.closing(health),
+    ):
+        while goes_on():
+            began = time.perf_counter()
+            health.request("GET", "/api/health")
+            assert health.getresponse().read()
+            latencies.append(time.perf_counter() - began)
+            memory.append(attacked.memory_mb())
+    latencies.sort()
+    grown = max(memory) - before
+    figures.note("memory grows", grown, f"at most {MEMORY_MB:g}", "MB")
+    assert grown <= MEMORY_MB
+    figures.at_most("health, p99", latencies[int(len(latencies) * 0.99)], HEALTH_SECONDS)
