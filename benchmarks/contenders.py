@@ -98,6 +98,7 @@ def quotecast(settings: Mapping[str, str] = {}, workers: int = 1) -> Iterator[Se
             "QUOTECAST_PORT": str(port),
             "QUOTECAST_FEED_PORT": str(feed_port),
             "QUOTECAST_SIMULATOR_HOURS": "always",
+            "QUOTECAST_SOCKETS_PER_ADDRESS": "0",
             **NO_REFUSALS,
             **settings,
         }

@@ -237,6 +237,7 @@ class CloseCode(IntEnum):
 
     SERVICE_RESTART = 1012
     BAD_COMMANDS = 4400
+    NO_PROVIDER = 4404
     TOO_MANY_SOCKETS = 4450
     NO_DATA = 4451
     SLOW = 4458

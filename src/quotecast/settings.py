@@ -138,7 +138,7 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
     ] = 0
     sockets_per_address: Annotated[
         int, Meta(ge=0, description="WebSockets one client address may hold per worker; 0 is no cap")
-    ] = 0
+    ] = 1000
     heartbeat_ms: Annotated[
         int, Meta(ge=100, le=60_000, description="Milliseconds between heartbeats on a feed")
     ] = 15_000

@@ -75,7 +75,8 @@ class World:
             self.routed += 1
             await app(scope, receive, send)  # type: ignore[arg-type]  # passed through
 
-        repeats = Repeats(counted, check=self._check, identify=_everybody)
+        parameters = app.state.documents.parameters
+        repeats = Repeats(counted, check=self._check, identify=_everybody, parameters=parameters)
         self.edge = Edge(repeats, cors_origins=["*"], account_origins=[], websocket_origins=["*"])
 
     async def _check(self, key: str, limit: int) -> Decision:

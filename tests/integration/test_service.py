@@ -15,6 +15,7 @@ import httpx
 import pytest
 from websockets.exceptions import InvalidStatus
 
+from quotecast.errors import CloseCode
 from servers import Valkey, running_valkey
 from service import FeedClient, Service
 
@@ -114,6 +115,17 @@ def test_merged_updates_equal_rest_at_the_same_seq(either_service: Service, feed
         assert [client.next()["type"] for _ in range(3)] == ["welcome", "subscribed", "snapshot"]
         rest, merged = same_seq(either_service, client, path)
         assert merged == rest
+
+
+def test_a_feed_without_a_provider_is_closed(service: Service) -> None:
+    """Though the bus holds what an earlier provider said: closed, 503, and absent from the status."""
+    with Service(service.redis, SHARED | {"QUOTECAST_DOVIZ": "none"}) as other:
+        other.start("api")
+        with other.feed("/api/ws/doviz?symbols=all") as client:
+            assert client.closed() == CloseCode.NO_PROVIDER
+        assert other.get("/api/doviz/quotes").status_code == 503
+        assert other.get("/api/market/status").json()["feeds"].keys() == {"stocks", "crypto"}
+        assert other.get("/api/ready").json()["feeds"].keys() == {"stocks", "crypto"}
 
 
 def test_updates_flow(service: Service) -> None:

@@ -1,18 +1,13 @@
-"""Feeds over real sockets on either server, with the hub's clockwork in the test's hands."""
+"""Feeds over real sockets, with the hub's clockwork in the test's hands."""
 
 import asyncio
 import contextlib
 import json
-import socket
 import time
-from collections.abc import AsyncIterator, Callable
-from contextvars import ContextVar
-from functools import partial
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from granian.constants import Interfaces
-from granian.server.embed import Server
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
@@ -67,51 +62,12 @@ async def running(**caps: int) -> AsyncIterator[Running]:
         sockets_per_address=caps.get("address", 0),
         address_of=lambda scope: scope["client"][0],
     )
-    async with SERVERS[chosen.get()](streams) as port:
+    async with serving_feeds(streams, "127.0.0.1", 0) as port:
         yield Running(hub, streams, port)
-
-
-@contextlib.asynccontextmanager
-async def granian(app: Any) -> AsyncIterator[int]:
-    with socket.socket() as reserved:
-        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        reserved.bind(("127.0.0.1", 0))
-        port = reserved.getsockname()[1]
-        server = Server(app, port=port, interface=Interfaces.ASGINL, backpressure=1000, log_enabled=False)
-        serving = asyncio.create_task(server.serve())
-        await _listening(port)
-        try:
-            yield port
-        finally:
-            server.stop()  # type: ignore[no-untyped-call]  # granian leaves it unannotated
-            await serving
-
-
-SERVERS: dict[str, Callable[[Any], contextlib.AbstractAsyncContextManager[int]]] = {
-    "granian": granian,
-    "sockets": partial(serving_feeds, host="127.0.0.1", port=0),
-}
-#: The one that serves the test.
-chosen: ContextVar[str] = ContextVar("chosen")
-
-
-@pytest.fixture(autouse=True, params=sorted(SERVERS))
-def server(request: pytest.FixtureRequest) -> None:
-    """Whatever holds on one holds on the other."""
-    chosen.set(request.param)
 
 
 async def _nothing(_scope: Any, _receive: Any, _send: Any) -> None:
     """There is no HTTP here."""
-
-
-async def _listening(port: int) -> None:
-    async with asyncio.timeout(10):
-        while True:
-            with contextlib.suppress(OSError):
-                _, writer = await asyncio.open_connection("127.0.0.1", port)
-                writer.close()
-                return
 
 
 async def snapshot(client: ClientConnection) -> dict[str, Any]:

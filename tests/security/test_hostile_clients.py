@@ -78,3 +78,17 @@ def test_a_hostile_client_hurts_nobody(attacked: Attacked, figures: Figures, nam
     figures.note("memory grows", grown, f"at most {MEMORY_MB:g}", "MB")
     assert grown <= MEMORY_MB
     figures.at_most("health, p99", latencies[int(len(latencies) * 0.99)], HEALTH_SECONDS)
+
+
+def test_invented_parameters_cost_no_memory(attacked: Attacked) -> None:
+    """A URL that is asked for once is not kept with its answer of 800 KB."""
+    health = http.client.HTTPConnection("127.0.0.1", attacked.service.port, timeout=30)
+    with contextlib.closing(health):
+        sizes = []
+        for number in range(150):
+            health.request("GET", f"/api/market/bars/AAPL?range=1M&interval=1m&n={number // 2}")
+            sizes.append(len(health.getresponse().read()))
+            if number == 20:
+                before = attacked.memory_mb()
+        assert min(sizes) > 500_000
+        assert attacked.memory_mb() - before <= MEMORY_MB

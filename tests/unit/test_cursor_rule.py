@@ -42,9 +42,6 @@ class Socket:
     def done(self) -> bool:
         return not self.stuck
 
-    def cancel(self) -> None:
-        """Nothing here is given up."""
-
 
 class Worker:
     def __init__(self, time: list[float]) -> None:

@@ -32,14 +32,12 @@ class Socket:
     def done(self) -> bool:
         return self.free
 
-    def cancel(self) -> None:
-        """Nothing here is given up."""
-
 
 @pytest.fixture
 def mirror() -> Mirror:
     mirror = Mirror(Feed.STOCKS)
     mirror.load(state_of([stock("AAPL"), stock("MSFT")]))
+    mirror.heard_at = 100.0
     return mirror
 
 

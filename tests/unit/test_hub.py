@@ -30,9 +30,6 @@ class Socket:
     def done(self) -> bool:
         return self.free
 
-    def cancel(self) -> None:
-        """Nothing here is given up."""
-
     def last(self) -> dict[str, Any]:
         frame: dict[str, Any] = json.loads(self.frames[-1])
         return frame
@@ -192,3 +189,32 @@ def test_a_changed_interval_moves_the_connection(hub: Hub) -> None:
     assert len(socket.frames) == 1
     hub.leave(connection)
     assert len(hub) == 0
+
+
+def heartbeats(socket: Socket) -> list[dict[str, Any]]:
+    return [frame for frame in map(json.loads, socket.frames) if frame["type"] == "heartbeat"]
+
+
+def test_a_due_heartbeat_goes_with_the_tick(hub: Hub, clock: Clock) -> None:
+    """A socket that is busy whenever the sweep comes by still gets its heartbeats."""
+    _, socket = joined(hub, Query("AAPL"))
+    for step in range(40):
+        clock.now += 0.5
+        hub.mirror.heard_at = clock.now
+        move(hub, "AAPL", 5.0 + step)
+        socket.free = True
+        hub.tick(250)
+        # The tick's frame is still on its way when the sweep of the same moment looks.
+        socket.free = False
+        hub.sweep()
+    assert len(heartbeats(socket)) == 1
+
+
+def test_a_feed_that_is_live_again_says_so_at_the_next_tick(hub: Hub, clock: Clock) -> None:
+    """Without a change of a price, and without waiting for the sweep."""
+    _, socket = joined(hub, Query("AAPL"))
+    clock.now += 10
+    hub.sweep()
+    hub.mirror.heard_at = clock.now
+    hub.tick(250)
+    assert [beat["feed"] for beat in heartbeats(socket)] == ["stale", "live"]

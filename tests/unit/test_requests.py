@@ -83,7 +83,7 @@ def limited(requests: Requests) -> Edge:
     limiter = Limiter()
     limits = throttle(limiter.check, limits=LIMITS, identify=everybody, by_address=everybody)
     routed = build_app(parts(full_mirrors()), middleware=[limits])
-    repeats = Repeats(routed, check=limiter.check, identify=everybody)
+    repeats = Repeats(routed, check=limiter.check, identify=everybody, parameters=())
     return Edge(
         repeats,
         cors_origins=["*"],

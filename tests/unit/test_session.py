@@ -297,3 +297,14 @@ def test_numbers_that_no_notation_can_write_are_refused(mirror: Mirror) -> None:
     (frame,) = told(session, action="ping", id=2**64)
     assert frame["type"] == "error"
     assert "id" not in frame
+
+
+def test_a_list_that_is_too_long_costs_no_look_up(mirror: Mirror, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is refused by its length, be its names known or not."""
+    session, _ = opened(mirror)
+    looked_up: list[str] = []
+    monkeypatch.setattr(mirror, "find", looked_up.append)
+    for action in ("subscribe", "unsubscribe"):
+        (frame,) = told(session, action=action, symbols=["A", "B", "C", "D", "E"])
+        assert (frame["type"], frame["detail"]) == ("error", "at most 4 names per command")
+    assert looked_up == []

@@ -40,11 +40,19 @@ class Documents(Struct, frozen=True):
 
     openapi: Document
     asyncapi: Document
+    #: The names of all query parameters.
+    parameters: frozenset[str]
 
     @classmethod
     def of(cls, openapi: dict[str, Any], asyncapi: dict[str, Any]) -> "Documents":
         """Encodes both."""
-        return cls(Document(encode_json(openapi)), Document(encode_json(asyncapi)))
+        operations = [each for path in openapi["paths"].values() for each in path.values()]
+        parameters = [each for operation in operations for each in operation.get("parameters", ())]
+        return cls(
+            Document(encode_json(openapi)),
+            Document(encode_json(asyncapi)),
+            frozenset(each["name"] for each in parameters if each["in"] == "query"),
+        )
 
 
 def _documents(request: HttpRequest) -> Documents:

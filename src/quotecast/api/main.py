@@ -94,11 +94,12 @@ async def _serve(settings: Settings) -> None:
             budgets=partial(budget, budgets.check, left=left),
             draining=draining,
         )
-        hubs = {feed: hub_of(mirror, settings.heartbeat_ms) for feed, mirror in parts.mirrors.items()}
+        hubs = {feed: hub_of(parts.mirrors[feed], settings.heartbeat_ms) for feed in parts.configured()}
         streams = _streams(_http(parts, window, settings), hubs, settings)
         requests = Requests()
         edge = traced(_edge(streams, requests, settings), described)
-        relay = Relay(bus, parts.mirrors, parts.documents)
+        # What an earlier provider left on the bus of a feed that has none now stays there.
+        relay = Relay(bus, {feed: parts.mirrors[feed] for feed in parts.configured()}, parts.documents)
         await stack.enter_async_context(_running(relay.run(), ticker.run(hubs.values())))
         counting = Worker(
             requests=requests,
@@ -221,7 +222,8 @@ def _http(parts: Parts, window: Window, settings: Settings) -> App:
     identify = identify_by_user(parts.accounts.tokens, address_of)
     limited = throttle(window.check, limits=_limits(settings), identify=identify, by_address=address_of)
     app = build_app(parts, middleware=[limited] if settings.limits == "on" else [])
-    return Repeats(app, check=window.check, identify=identify)
+    parameters = app.state.documents.parameters
+    return Repeats(app, check=window.check, identify=identify, parameters=parameters)
 
 
 def _streams(http: App, hubs: Mapping[Feed, Hub], settings: Settings) -> Streams:

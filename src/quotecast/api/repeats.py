@@ -6,9 +6,9 @@ is made again; the next request for that path and query is counted by the limite
 Whatever goes wrong on the short way is left to the route, which knows how to say so.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from functools import partial
-from typing import Any, Concatenate, Final, ParamSpec
+from typing import Any, Concatenate, Final, NamedTuple, ParamSpec
 
 from quotecast import telemetry
 from quotecast.api.answers import Answer, Header
@@ -19,11 +19,16 @@ from quotecast.api.throttle import DECISION, LIMITED, Check, Limited, headers_of
 #: How many URLs are remembered, and how long one may be.
 MAX_URLS: Final = 4096
 MAX_LENGTH: Final = 512
+#: Bytes of bodies that are kept, of one answer and of all.
+MAX_ANSWER_BYTES: Final = 512 * 1024
+MAX_ANSWERS_BYTES: Final = 32 * 1024 * 1024
 
 #: Where a route leaves how its answer is made again.
 _AGAIN: Final = "quotecast.again"
 
 P = ParamSpec("P")
+#: A path and its query, as they were sent.
+Url = tuple[str, bytes]
 Again = Callable[[], Answer | Awaitable[Answer]]
 
 
@@ -50,31 +55,59 @@ async def repeatable_read(
     return answer
 
 
-class _Known:
-    __slots__ = ("_again", "_last", "limited", "template")
+class _Known(NamedTuple):
+    again: Again
+    limited: Limited | None
+    template: str
 
-    def __init__(self, again: Again, limited: Limited | None, template: str) -> None:
-        self._again = again
-        self._last: Answer | None = None
-        self.limited = limited
-        self.template = template
 
-    async def answer(self) -> Answer:
+class _Answers:
+    """Answers that may be sent again, by URL; the oldest of too many bytes is forgotten."""
+
+    def __init__(self) -> None:
+        self._answers: dict[Url, Answer] = {}
+        self._bytes = 0
+
+    async def answer(self, url: Url, again: Again) -> Answer:
         """The last one while it is current, else a new one."""
-        if self._last is None or not self._last.is_current():
-            made = self._again()
-            self._last = made if isinstance(made, Answer) else await made
-        return self._last
+        last = self._answers.get(url)
+        if last is not None:
+            if last.is_current():
+                return last
+            self._forget(url)
+        made = again()
+        answer = made if isinstance(made, Answer) else await made
+        if len(answer.body) <= MAX_ANSWER_BYTES and answer.is_current():
+            self._keep(url, answer)
+        return answer
+
+    def _keep(self, url: Url, answer: Answer) -> None:
+        if url in self._answers:  # another request for it was faster
+            return
+        self._answers[url] = answer
+        self._bytes += len(answer.body)
+        while self._bytes > MAX_ANSWERS_BYTES:
+            self._forget(next(iter(self._answers)))
+
+    def _forget(self, url: Url) -> None:
+        self._bytes -= len(self._answers.pop(url).body)
 
 
 class Repeats:
-    """ASGI application around the routed one; see above. The oldest of too many URLs is forgotten."""
+    """ASGI application around the routed one; see above. The oldest of too many URLs is forgotten.
 
-    def __init__(self, app: App, *, check: Check, identify: Callable[[Scope], str]) -> None:
+    A URL with a parameter that is not one of `parameters` is not remembered: anybody can invent more.
+    """
+
+    def __init__(
+        self, app: App, *, check: Check, identify: Callable[[Scope], str], parameters: Collection[str]
+    ) -> None:
         self._app = app
         self._check = check
         self._identify = identify
-        self._known: dict[tuple[str, bytes], _Known] = {}
+        self._parameters = frozenset(name.encode() for name in parameters)
+        self._known: dict[Url, _Known] = {}
+        self._answers = _Answers()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serves one connection."""
@@ -86,7 +119,7 @@ class Repeats:
         if known is None:
             await self._routed(scope, receive, send)
             self._learn(url, scope)
-        elif not await self._repeated(known, scope, send):
+        elif not await self._repeated(url, known, scope, send):
             await self._routed(scope, receive, send)
 
     def _routed(self, scope: Any, receive: Any, send: Any) -> Awaitable[None]:
@@ -94,7 +127,7 @@ class Repeats:
         telemetry.request_id.set(scope.get(REQUEST_ID, ""))
         return self._app(scope, receive, send)
 
-    async def _repeated(self, known: _Known, scope: Any, send: Any) -> bool:
+    async def _repeated(self, url: Url, known: _Known, scope: Any, send: Any) -> bool:
         """Whether the request was answered; if not, it was counted at least."""
         headers: list[Header] = []
         # As routing would say.
@@ -107,16 +140,20 @@ class Repeats:
                 return True
             headers = headers_of(decision)
         try:
-            answer = await known.answer()
+            answer = await self._answers.answer(url, known.again)
         except Exception:  # noqa: BLE001 - the route meets it again, and says what it is
             return False
         await answer.send(scope, send, *headers)
         return True
 
-    def _learn(self, url: tuple[str, bytes], scope: Any) -> None:
+    def _learn(self, url: Url, scope: Any) -> None:
         again = scope.get(_AGAIN)
-        if again is None or len(url[0]) + len(url[1]) > MAX_LENGTH:
+        if again is None or len(url[0]) + len(url[1]) > MAX_LENGTH or not self._asks_for_known(url[1]):
             return
         if len(self._known) >= MAX_URLS:
             del self._known[next(iter(self._known))]
         self._known[url] = _Known(again, scope.get(LIMITED), scope["path_template"])
+
+    def _asks_for_known(self, query: bytes) -> bool:
+        names = {part.partition(b"=")[0] for part in query.split(b"&") if part}
+        return names <= self._parameters

@@ -138,9 +138,6 @@ class Socket(asyncio.Protocol):
         """Whether the socket has taken everything that was sent."""
         return self._taken is None
 
-    def cancel(self) -> None:
-        """A frame that was begun has to end before another; who does not take it is cut off at the close."""
-
     def __await__(self) -> Generator[Any, None, None]:
         """Until the socket has taken everything that was sent, or is gone."""
         if self._taken is not None:

@@ -47,11 +47,11 @@ class MarketStatus(Struct, frozen=True, rename="camel", kw_only=True):
 def market_status(parts: Parts) -> MarketStatus:
     """What this worker knows now, without asking anybody."""
     now = parts.clock()
-    feeds = {feed: _feed_status(parts, mirror) for feed, mirror in parts.mirrors.items()}
+    feeds = {feed: _feed_status(parts, parts.mirrors[feed]) for feed in parts.configured()}
     session, opening, closing = _exchange(parts.mirrors[Feed.STOCKS], now)
     updates = [feed.last_update for feed in feeds.values() if feed.last_update]
     return MarketStatus(
-        status=_overall([feeds[feed].state for feed in parts.configured()]),
+        status=_overall([feed.state for feed in feeds.values()]),
         last_update=max(updates, default=None),
         market_open=session == "regular",
         session=session,

@@ -1,12 +1,11 @@
-"""The feeds' WebSocket endpoints: raw ASGI, because sends must start together and be looked at later.
+"""The feeds' WebSocket endpoints: an ASGI application of the feed server (`quotecast.api.sockets`).
 
-Frameworks make `send` a coroutine; granian's own returns a send already under way. What that saves is
-the difference between a task per client and a loop over all of them.
+The hub starts all sends of a tick by the server's extension `WRITE` and looks at them at the next tick:
+a loop over all clients in place of a task for each.
 """
 
 import asyncio
 import contextlib
-import inspect
 import itertools
 import random
 import time
@@ -32,6 +31,8 @@ CATCH_UP_SECONDS: Final = 2.0
 CATCH_UP_STEP_SECONDS: Final = 0.01
 #: Clients that come back after a restart are spread over this time.
 RETRY_MS: Final = (500, 5000)
+
+_PATHS: Final = {feed: f"/api/ws/{name}" for feed, name in FEED_NAMES.items()}
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
 #: Starts sending a frame.
@@ -81,14 +82,14 @@ class Streams:
         hub = self._hubs.get(scope["path"])
         await receive()
         if hub is None:
-            await send({"type": "websocket.close", "code": 1008})
+            await _turn_away(scope["path"], send)
             return
         encoding = chosen(scope.get("subprotocols", ()))
         subprotocol = encoding.subprotocol if encoding else None
         await send({"type": "websocket.accept", "subprotocol": subprotocol, "headers": []})
         address = self._address_of(scope)
         session = Session(hub.mirror, Limits(), encoding or JSON)
-        stream = _Stream(session, send, _running_task(), scope.get("extensions", {}).get(WRITE))
+        stream = _Stream(session, send, _running_task(), scope["extensions"][WRITE])
         if code := self._refusal(address):
             await self._close(hub, stream, code)
             return
@@ -137,7 +138,6 @@ class Streams:
         except asyncio.CancelledError:
             if stream.code is None:
                 raise
-            # Expelled: a pending receive is gone now, which granian needs before it sends a close.
             stream.task.uncancel()
             await self._close(hub, stream, stream.code)
 
@@ -151,12 +151,12 @@ class _Stream:
 
     __slots__ = ("_send", "_turn", "code", "connection", "task")
 
-    def __init__(self, session: Session, send: Any, task: "asyncio.Task[Any]", write: Start | None) -> None:
+    def __init__(self, session: Session, send: Any, task: "asyncio.Task[Any]", write: Start) -> None:
         self._send = send
         self._turn = asyncio.Lock()
         self.task = task
         self.code: CloseCode | None = None
-        self.connection = Connection(session, write or self._start, self.expel)
+        self.connection = Connection(session, write, self.expel)
 
     def expel(self, code: CloseCode) -> None:
         """Interrupts the connection's task, which then closes with the code."""
@@ -171,10 +171,6 @@ class _Stream:
 
     async def close(self, code: CloseCode) -> None:
         """Sends a close frame; a client that does not even take that is dropped."""
-        sending = self.connection.sending
-        if sending is not None and not sending.done():
-            # One that never ends would keep the socket open after everything else let go of it.
-            sending.cancel()
         with contextlib.suppress(TimeoutError, OSError, RuntimeError):
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self._send({"type": "websocket.close", "code": int(code), "reason": code.name.lower()})
@@ -202,29 +198,15 @@ class _Stream:
             raise _Ended from None
         return sending
 
-    def _start(self, frame: Frame) -> Sending:
-        try:
-            sending = self._send(_event(frame))
-        except (OSError, RuntimeError):
-            return _GONE
-        if hasattr(sending, "done"):
-            return sending  # type: ignore[no-any-return]  # granian's, under way
-        # Servers other than granian give a coroutine, which must be started. Once the client has left,
-        # granian's answer can be awaited but not asked.
-        return asyncio.ensure_future(sending) if inspect.iscoroutine(sending) else _GONE
 
-
-class _Gone:
-    """A send to a client that has left, which its own task has yet to read."""
-
-    def done(self) -> bool:
-        return True
-
-    def cancel(self) -> None:
-        """There is nothing to give up."""
-
-
-_GONE: Final = _Gone()
+async def _turn_away(path: str, send: Any) -> None:
+    """Closes a feed that has no provider; refuses the handshake on a path that is no feed."""
+    if path in _PATHS.values():
+        await send({"type": "websocket.accept", "subprotocol": None, "headers": []})
+        code = CloseCode.NO_PROVIDER
+        await send({"type": "websocket.close", "code": int(code), "reason": code.name.lower()})
+    else:
+        await send({"type": "websocket.close", "code": 1008})
 
 
 def _event(frame: Frame) -> dict[str, Any]:
@@ -295,4 +277,4 @@ def _query(scope: Any) -> Query:
 
 def paths(hubs: Mapping[Any, Hub]) -> dict[str, Hub]:
     """Each feed's hub by the path it is served on."""
-    return {f"/api/ws/{FEED_NAMES[feed]}": hub for feed, hub in hubs.items()}
+    return {_PATHS[feed]: hub for feed, hub in hubs.items()}

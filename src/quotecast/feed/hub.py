@@ -5,7 +5,7 @@ merged into what it is sent later, because it is owed the newest form of whateve
 cursor. One that accepts nothing for ten seconds is expelled.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol
 
 from quotecast.errors import CloseCode
@@ -24,10 +24,6 @@ class Sending(Protocol):
 
     def done(self) -> bool:
         """Whether the socket has taken the frame."""
-        ...
-
-    def cancel(self) -> object:
-        """Gives it up."""
         ...
 
 
@@ -118,14 +114,21 @@ class Hub:
         """Brings every connection of one interval to the present."""
         mark = self.mirror.mark
         now = self._clock()
+        state = self.mirror.state(now)
         frames = length = 0
+        due: list[Connection] = []
         shared: dict[tuple[str, Wanted, int], tuple[Session, Frame | None, int]] = {}
         for connection in self._tiers[interval]:
             session = connection.session
-            if session.mark is mark:
+            is_due = now >= connection.heartbeat_at or connection.told != state
+            if session.mark is mark and not is_due:
                 continue
             if not connection.idle():
                 self._passed_over += 1
+                continue
+            if is_due:
+                due.append(connection)
+            if session.mark is mark:
                 continue
             owing = (session.encoding.subprotocol, session.wanted, session.mark.revision)
             if owing in shared:
@@ -143,6 +146,8 @@ class Hub:
             self._count(frames, length)
             if self.mirror.published_at:
                 self.ages.observe(max(0.0, self._wall_clock() - self.mirror.published_at))
+        # Behind the tick's frames: a connection that is busy at each sweep has no other moment for them.
+        self._beat(due, now, state)
 
     def count(self, frames: Iterable[Frame]) -> None:
         """Counts what was sent to a connection beside the hub."""
@@ -153,16 +158,13 @@ class Hub:
         """Sends the heartbeats that are due and expels who accepts nothing; call it twice a second."""
         now = self._clock()
         state = self.mirror.state(now)
-        timestamp, market = iso_utc(self._wall_clock()), self._market()
+        due: list[Connection] = []
         for connection in list(self._connections):
             if not connection.idle():
                 self._expel_if_slow(connection, now)
             elif now >= connection.heartbeat_at or connection.told != state:
-                connection.heartbeat_at = now + self._heartbeat_seconds
-                connection.told = state
-                frame = connection.session.heartbeat(timestamp, state, market)
-                connection.start(frame, now)
-                self._count(1, len(frame))
+                due.append(connection)
+        self._beat(due, now, state)
 
     def statistics(self) -> dict[str, int]:
         """Counts since the start, and the connections open now."""
@@ -173,6 +175,17 @@ class Hub:
             "passed_over": self._passed_over,
             "expelled": self._expelled,
         }
+
+    def _beat(self, due: Sequence[Connection], now: float, state: FeedState) -> None:
+        if not due:
+            return
+        timestamp, market = iso_utc(self._wall_clock()), self._market()
+        for connection in due:
+            connection.heartbeat_at = now + self._heartbeat_seconds
+            connection.told = state
+            frame = connection.session.heartbeat(timestamp, state, market)
+            connection.start(frame, now)
+            self._count(1, len(frame))
 
     def _count(self, frames: int, length: int) -> None:
         self._frames_sent += frames

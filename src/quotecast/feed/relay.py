@@ -55,8 +55,9 @@ class Relay:
         self.lags = {feed: Histogram() for feed in mirrors}
 
     async def run(self) -> None:
-        """Follows the bus for ever."""
-        while True:
+        """Follows the bus for ever, unless there is nothing to follow."""
+        self.has_asked = not self._mirrors
+        while self._mirrors:
             try:
                 await self._follow()
             except BusError as error:

@@ -27,6 +27,8 @@ from quotecast.market.codec import iso_utc
 
 MAX_FAULTS: Final = 10
 COMMANDS_PER_SECOND: Final = 20
+#: A list may repeat names and hold unknown ones, so it may be longer than a subscription.
+NAMES_PER_SYMBOL: Final = 2
 
 #: What a connection wants: keys of symbols and names of groups; None is everything.
 Wanted = frozenset[str] | None
@@ -200,9 +202,15 @@ class Session:
         return [*([update] if update else []), self._acknowledgement(command.id)]
 
     def _resolve(self, symbols: list[str] | Literal["all"] | None) -> tuple[Wanted, list[Rejected]]:
-        """Keys and groups of the names, and the names that the feed does not know."""
+        """Keys and groups of the names, and the names that the feed does not know.
+
+        Raises CommandError before any work on a list that is too long.
+        """
         if symbols == "all":
             return None, []
+        most = NAMES_PER_SYMBOL * self._limits.symbols
+        if len(symbols or ()) > most:
+            raise CommandError(f"at most {most} names per command")
         named = {name: self._known(name) for name in symbols or ()}
         known = frozenset(name for name in named.values() if name is not None)
         return known, [Rejected(name[:64]) for name, found in named.items() if found is None]
