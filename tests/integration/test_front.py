@@ -1,0 +1,249 @@
+"""One port for feeds and HTTP: who gets a connection, and that passing bytes on loses and hoards none."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import pytest
+from websockets.asyncio.client import connect
+
+from quotecast.api import front, listeners
+from quotecast.api.front import Front
+from quotecast.api.listeners import connections_to, listening_socket
+from quotecast.api.sockets import App
+
+Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+REQUEST = b"GET /api/health HTTP/1.1\r\nHost: test\r\n\r\n"
+HANDSHAKE = (
+    b"GET /api/ws/market HTTP/1.1\r\nHost: test\r\nUpgrade: WebSocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+)
+PATIENCE_SECONDS = 60
+
+
+class Opened:
+    """A front, and the ports of it and of the server behind it."""
+
+    def __init__(self, door: Front, port: int, behind: int) -> None:
+        self.front = door
+        self.port = port
+        self.behind = behind
+
+    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_connection("127.0.0.1", self.port)
+
+
+@contextlib.asynccontextmanager
+async def opened(handler: Handler) -> AsyncIterator[Opened]:
+    handling: set[asyncio.Task[Any]] = set()
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        handling.add(task)
+        with contextlib.suppress(ConnectionError):
+            await handler(reader, writer)
+        writer.transport.abort()
+
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        server = await asyncio.start_server(handle, "127.0.0.1", 0)
+        behind = server.sockets[0].getsockname()[1]
+        door = Front(connections_to(greet), behind)
+        with reserved() as port:
+            async with door.listening("127.0.0.1", port):
+                yield Opened(door, port, behind)
+        server.close()
+        await asyncio.gather(*handling)
+
+
+@contextlib.contextmanager
+def reserved() -> Any:
+    with socket.socket() as reserving:
+        reserving.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        reserving.bind(("127.0.0.1", 0))
+        yield reserving.getsockname()[1]
+
+
+async def greet(_scope: Any, receive: Any, send: Any) -> None:
+    """A feed that says one thing."""
+    await receive()
+    await send({"type": "websocket.accept", "subprotocol": None})
+    await send({"type": "websocket.send", "text": "a feed"})
+    await receive()
+
+
+async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while data := await reader.read(65_536):
+        writer.write(data)
+        await writer.drain()
+    writer.close()
+
+
+async def nobody(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    raise AssertionError("this connection is not HTTP's")
+
+
+async def test_a_handshake_becomes_a_feed() -> None:
+    """Also when its bytes come one by one."""
+    async with opened(nobody) as door:
+        async with connect(f"ws://127.0.0.1:{door.port}/api/ws/market") as client:
+            assert await client.recv() == "a feed"
+        reader, writer = await door.connect()
+        for byte in HANDSHAKE:
+            writer.write(bytes([byte]))
+            await writer.drain()
+        assert (await reader.readline()).startswith(b"HTTP/1.1 101")
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        REQUEST,
+        b"G",
+        b"\x16\x03\x01",
+        HANDSHAKE.replace(b"Upgrade: WebSocket\r\n", b""),
+        b"GET /api/ws\r\n\r\n",
+    ],
+    ids=["a request", "a letter and more", "no HTTP", "no upgrade", "another path"],
+)
+async def test_all_else_is_passed_on(head: bytes) -> None:
+    """Byte for byte, in both directions."""
+    async with opened(echo) as door:
+        reader, writer = await door.connect()
+        rest = b"x" * 3_000_000
+        writer.write(head)
+        await writer.drain()
+        writer.write(b" rest " + rest)
+        assert await reader.readexactly(len(head) + 6 + len(rest)) == head + b" rest " + rest
+        writer.close()
+
+
+async def test_the_application_sees_the_client() -> None:
+    """And not the worker itself; whoever comes to the port behind without it is 403."""
+    seen: list[Any] = []
+
+    async def app(scope: Any, _receive: Any, _send: Any) -> None:
+        seen.append(scope["client"])
+
+    sent: list[dict[str, Any]] = []
+
+    async def send(event: dict[str, Any]) -> None:
+        sent.append(event)
+
+    peers: asyncio.Queue[Any] = asyncio.Queue()
+
+    async def note(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        peers.put_nowait(writer.get_extra_info("peername"))
+        writer.close()
+
+    async with opened(note) as door:
+        named: App = door.front.naming_clients(app)
+        _, writer = await door.connect()
+        writer.write(REQUEST)
+        # Granian writes ports as text.
+        host, port = await peers.get()
+        await named({"client": (host, str(port))}, None, send)
+        assert seen == [writer.get_extra_info("sockname")]
+        await named({"client": ("127.0.0.1", "1")}, None, send)
+        assert (len(seen), sent[0]["status"]) == (1, 403)
+        writer.close()
+
+
+async def test_an_end_closes_with_the_other() -> None:
+    """Nothing stays of either, whoever leaves first."""
+    ended = asyncio.Event()
+
+    async def until_left(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        if b"leave" in await reader.readline():
+            writer.close()
+            return
+        await reader.read()
+        writer.close()
+        ended.set()
+
+    async with opened(until_left) as door:
+        reader, writer = await door.connect()
+        writer.write(b"hello\nleave\n")
+        assert await reader.read() == b""
+        writer.close()
+        _, writer = await door.connect()
+        writer.write(b"hello\nstay\n")
+        await writer.drain()
+        writer.close()
+        await ended.wait()
+        await door.front._empty.wait()
+        while door.front.peers:  # noqa: ASYNC110 - nobody waits for it but this test
+            await asyncio.sleep(0)
+
+
+async def test_a_client_that_does_not_read_stops_the_server() -> None:
+    """What waits in between is bounded."""
+    stuck = asyncio.Event()
+    sent = 0
+
+    async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        await reader.readline()
+        with contextlib.suppress(ConnectionError):
+            while True:
+                writer.write(b"x" * 65_536)
+                sent += 65_536
+                try:
+                    async with asyncio.timeout(1):
+                        await writer.drain()
+                except TimeoutError:
+                    stuck.set()
+                    await reader.read()
+                    return
+
+    async with opened(flood) as door:
+        _, writer = await door.connect()
+        writer.transport.pause_reading()  # type: ignore[attr-defined]  # a socket's transport
+        writer.write(b"go\n")
+        await stuck.wait()
+        # The kernel's buffers on four ends; 64 KB are ours.
+        assert sent < 64 * 1024 * 1024
+        writer.transport.abort()
+
+
+async def test_silence_and_an_absent_server_end_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever says nothing is cut off, and so is a request that nobody can take."""
+    monkeypatch.setattr(front, "FIRST_BYTES_SECONDS", 0.05)
+    async with opened(nobody) as door:
+        reader, writer = await door.connect()
+        with contextlib.suppress(ConnectionResetError):
+            assert await reader.read() == b""
+        writer.close()
+    with reserved() as absent, reserved() as port:
+        door_to_nowhere = Front(connections_to(greet), absent)
+        async with door_to_nowhere.listening("127.0.0.1", port), asyncio.timeout(PATIENCE_SECONDS):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(REQUEST)
+            with contextlib.suppress(ConnectionResetError):
+                assert await reader.read() == b""
+            writer.close()
+
+
+async def test_the_kernel_gives_up_a_client_that_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long it stays connected: unread bytes have a deadline."""
+    monkeypatch.setattr(listeners, "UNREAD_SECONDS", 0.5)
+    lost = asyncio.get_running_loop().create_future()
+
+    class Endless(asyncio.Protocol):
+        def connection_made(self, transport: Any) -> None:
+            transport.write(b"x" * 32 * 1024 * 1024)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            lost.set_result(exc)
+
+    listening = listening_socket("127.0.0.1", 0)
+    server = await asyncio.get_running_loop().create_server(Endless, sock=listening)
+    with socket.create_connection(listening.getsockname()):
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            assert isinstance(await lost, TimeoutError)
+    server.close()
