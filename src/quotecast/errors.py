@@ -52,6 +52,16 @@ class MalformedJson(QuotecastError):
         super().__init__("Malformed JSON")
 
 
+class UpgradeRequired(QuotecastError):
+    """The path is that of a feed, and the request asks for no WebSocket."""
+
+    status = 426
+    code = "upgrade_required"
+
+    def __init__(self) -> None:
+        super().__init__("This is a WebSocket feed: open it with a WebSocket client")
+
+
 class SymbolNotFound(QuotecastError):
     """No feed knows the symbol."""
 

@@ -114,7 +114,7 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
     ] = ("*",)
     account_origins: Annotated[
         tuple[str, ...],
-        Meta(description="Origins that browsers may use account routes from; none by default"),
+        Meta(description="Origins that browsers may use account routes from; in development local ones too"),
     ] = ()
     websocket_origins: Annotated[
         tuple[str, ...],

@@ -12,7 +12,9 @@ from factories import EPOCH, client_of, client_to, edge_of, full_mirrors, parts,
 from market_made import stock
 from quotecast.api.answers import Document, best_coding, everything
 from quotecast.api.edge import Edge
+from quotecast.bus.base import Batch, Change
 from quotecast.market.feeds import Feed
+from quotecast.market.quotes import Quote
 
 TAG = f'W/"{EPOCH}-7"'
 
@@ -33,8 +35,10 @@ async def client(full: Edge) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
-@pytest.mark.parametrize("path", LISTS + SINGLES)
-async def test_quotes_are_tagged_with_the_feeds_epoch_and_seq(client: httpx.AsyncClient, path: str) -> None:
+@pytest.mark.parametrize("path", [*LISTS, "/api/market/quotes?symbols=AAPL"])
+async def test_lists_of_quotes_are_tagged_with_the_feeds_epoch_and_seq(
+    client: httpx.AsyncClient, path: str
+) -> None:
     answer = await client.get(path)
     assert answer.headers["etag"] == TAG
     assert answer.headers["cache-control"] == "public, max-age=1"
@@ -69,6 +73,28 @@ async def test_a_change_is_sent_again() -> None:
     assert after.status_code == 200
     assert after.headers["etag"] == f'W/"{EPOCH}-8"'
     assert {key: quote["price"] for key, quote in after.json().items()} == {"AAPL": 1.5}
+
+
+def move(quote: Quote, seq: int) -> Batch:
+    return Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=seq, changes=[Change(quote)])
+
+
+async def test_one_quote_is_not_sent_again_until_it_changes() -> None:
+    """Its tag is the seq of its own last change; another epoch is another tag, which counts by itself."""
+    mirrors = full_mirrors()
+    stocks = mirrors[Feed.STOCKS]
+    path = "/api/market/quotes/AAPL"
+    async with client_of(parts(mirrors)) as client:
+        tag = (await client.get(path)).headers["etag"]
+        assert stocks.apply(move(stock("MSFT", price=2.0), 8))
+        unmoved = await client.get(path, headers={"if-none-match": tag})
+        assert stocks.apply(move(stock("AAPL", price=2.0), 9))
+        moved = await client.get(path, headers={"if-none-match": tag})
+        stocks.load(snapshot_of(Feed.STOCKS, [stock("AAPL", price=2.0)], seq=9, epoch="another"))
+        restarted = await client.get(path, headers={"if-none-match": moved.headers["etag"]})
+    assert (unmoved.status_code, unmoved.headers["etag"]) == (304, tag)
+    assert (moved.status_code, moved.headers["etag"]) == (200, f'W/"{EPOCH}-9"')
+    assert (restarted.status_code, restarted.headers["etag"]) == (200, 'W/"another-9"')
 
 
 async def test_a_large_shared_body_is_compressed_once() -> None:

@@ -182,7 +182,7 @@ async def test_options_that_is_no_preflight_is_routed(client: httpx.AsyncClient)
     """It lists the route's methods."""
     response = await client.options("/api/market/quotes")
     assert response.status_code == 204
-    assert response.headers["allow"] == "GET, OPTIONS"
+    assert response.headers["allow"] == "GET, HEAD, OPTIONS"
 
 
 async def test_head_is_get_without_the_body(client: httpx.AsyncClient) -> None:
@@ -212,7 +212,7 @@ async def test_a_path_that_no_resource_can_have_is_not_routed(path: str) -> None
     async with connect(edge(unreachable)) as client:
         response = await client.get(path)
     assert response.status_code == 404
-    assert response.json() == {"detail": "Not Found"}
+    assert response.json() == {"detail": "Not Found", "code": "not_found", "request_id": "made"}
 
 
 async def test_lifespan_passes_through() -> None:

@@ -7,7 +7,8 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from factories import client_of, client_to, edge_of, empty_mirrors, full_mirrors, parts
+from factories import client_of, client_to, edge_of, empty_mirrors, full_mirrors, mirror_of, parts
+from market_made import stock
 from quotecast.api.edge import Edge
 from quotecast.market.feeds import Feed
 
@@ -104,13 +105,36 @@ async def test_unknown_symbols_of_a_batch_are_left_out_and_named(client: httpx.A
     assert answer.headers["x-missing-symbols"] == "NOPE,X%0D%0ASET-COOKIE%3A%20A"
 
 
-async def test_the_names_of_unknown_symbols_are_bounded(client: httpx.AsyncClient) -> None:
-    """A header of many kilobytes would be refused on the way."""
-    names = ",".join(f"{'X' * 40}{number}" for number in range(500))
-    answer = await client.get("/api/market/quotes", params={"symbols": names})
+@pytest.mark.parametrize(("length", "named"), [(5, 500), (11, 256), (3072, 1), (3073, 0)])
+async def test_the_names_of_unknown_symbols_are_bounded(
+    client: httpx.AsyncClient, length: int, named: int
+) -> None:
+    """A header of many kilobytes would be refused on the way; names that fit are complete."""
+    names = [f"{number:0{length}}" for number in range(500 if length < 100 else 1)]
+    answer = await client.get("/api/market/quotes", params={"symbols": ",".join(names)})
     assert answer.json() == {}
-    assert len(answer.headers["x-missing-symbols"]) < 1100
-    assert answer.headers["x-missing-symbols"].endswith(",...")
+    given = answer.headers.get("x-missing-symbols", "")
+    assert len(given) <= 3072
+    assert given == ",".join(names[:named])
+    assert answer.headers["x-missing-count"] == str(len(names))
+
+
+async def test_a_stock_that_is_called_all_is_reachable() -> None:
+    """Alone the word is everything, in any case; elsewhere it is the ticker."""
+    mirrors = full_mirrors()
+    mirrors[Feed.STOCKS] = mirror_of(Feed.STOCKS, [stock("AAPL"), stock("ALL")])
+    asked = {
+        "?symbols=ALL": ["AAPL", "ALL"],
+        "?symbols=%20All,": ["AAPL", "ALL"],
+        "?symbols=all,aapl": ["ALL", "AAPL"],
+        "?symbols=all&symbols=aapl": ["ALL", "AAPL"],
+        "?symbols=ALL,ALL": ["ALL"],
+    }
+    async with client_of(parts(mirrors)) as client:
+        answers = {query: list((await client.get(f"/api/market/quotes{query}")).json()) for query in asked}
+        single = await client.get("/api/market/quotes/ALL")
+    assert answers == asked
+    assert single.json()["ticker"] == "ALL"
 
 
 @pytest.mark.parametrize(
@@ -164,6 +188,8 @@ async def test_one_symbol_may_be_spelled_in_many_ways(
     [
         "/api/market/quotes/NOPE",
         "/api/market/quotes/%E2%82%AC",
+        "/api/market/quotes/BRK/B",
+        "/api/doviz/quotes/yok/1",
         "/api/crypto/quotes/BTC%252FUSDT",
         "/api/crypto/quotes/BTC/USDT/X",
         "/api/doviz/quotes/yok",
@@ -240,7 +266,6 @@ async def test_a_wrong_method_is_told_the_right_ones(client: httpx.AsyncClient, 
         "/api/nothing",
         "/schema",
         "/api/schema",
-        "/api/market/quotes/BRK/B",
         "/api/docs/index.html",
     ],
 )

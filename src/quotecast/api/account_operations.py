@@ -18,7 +18,7 @@ from litestar.openapi.spec import (
 )
 from msgspec import Struct
 
-from quotecast.api.answers import JSON, Answer
+from quotecast.api.answers import JSON, Answer, Document
 from quotecast.api.openapi import ID, LIMITED, described, refused
 from quotecast.api.problems import FieldProblem, Problem
 from quotecast.market import codec
@@ -129,5 +129,13 @@ def replayable() -> list[Parameter]:
 
 
 def answer(value: Any, status: int = 200) -> Answer:
-    """An answer for one client only; the edge forbids to keep it."""
+    """An answer for one client only; the edge forbids to keep it.
+
+    It may be compressed: it holds no secret whose length an attacker could try out (BREACH).
+    """
+    return Answer(Document(codec.encode_json(value)), [(b"content-type", JSON)], tag=None, status=status)
+
+
+def secret_answer(value: Any, status: int = 200) -> Answer:
+    """An answer that holds a token beside what the client sent: it is never compressed."""
     return Answer(codec.encode_json(value), [(b"content-type", JSON)], tag=None, status=status)

@@ -92,14 +92,15 @@ class Answer(ASGIResponse):
         """Likewise, with more headers."""
         condition, encodings = _negotiation(scope["headers"])
         headers, body, status = [*self._headers, *more], self.body, self.status_code
-        if self._document is not None and len(body) >= _COMPRESSED_FROM:
+        document = self._document if len(body) >= _COMPRESSED_FROM else None
+        if document is not None:
             headers.append(_VARY)
-            if coded := self._document.coded(encodings):
-                body = coded[1]
-                headers.append((b"content-encoding", coded[0]))
         if condition and self._tag is not None and _matches(condition, self._tag):
             status, body = 304, b""
         else:
+            if document is not None and (coded := document.coded(encodings)):
+                body = coded[1]
+                headers.append((b"content-encoding", coded[0]))
             headers.append((b"content-length", b"%d" % len(body)))
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body, "more_body": False})
@@ -114,8 +115,14 @@ def of_document(document: Document, cache: bytes, *, tag: bytes | None = None) -
 
 def of_quotes(mirror: Mirror, body: bytes | Document, *extra: Header) -> Answer:
     """An answer that stays the same until the feed's next batch."""
-    headers = mirror.once("headers", lambda: _quote_headers(mirror))
+    headers = mirror.once("headers", lambda: _quote_headers(_feed_tag(mirror, mirror.mark.seq)))
     return Answer(body, (*headers, *extra), tag=headers[0][1])
+
+
+def of_quote(mirror: Mirror, entry: Entry) -> Answer:
+    """An answer that stays the same until the quote changes, or another epoch begins."""
+    tag = _feed_tag(mirror, entry.seq)
+    return Answer(entry.full_json(), _quote_headers(tag), tag=tag)
 
 
 def everything(mirror: Mirror) -> Document:
@@ -148,8 +155,11 @@ def best_coding(header: bytes) -> bytes | None:
     return coding if weight > 0 else None
 
 
-def _quote_headers(mirror: Mirror) -> tuple[Header, ...]:
-    tag = b'W/"%b-%d"' % (mirror.mark.epoch.encode(), mirror.mark.seq)
+def _feed_tag(mirror: Mirror, seq: int) -> bytes:
+    return b'W/"%b-%d"' % (mirror.mark.epoch.encode(), seq)
+
+
+def _quote_headers(tag: bytes) -> tuple[Header, ...]:
     return (b"etag", tag), (b"content-type", JSON), (b"cache-control", CACHE_QUOTES)
 
 

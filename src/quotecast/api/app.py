@@ -19,6 +19,7 @@ from quotecast.api import (
     market,
     portfolio,
     terminal,
+    upgrades,
     watchlist,
 )
 from quotecast.api.asyncapi import asyncapi_document
@@ -40,6 +41,7 @@ _ROUTERS: Final = (
     terminal.ROUTER,
     health.ROUTER,
     docs.ROUTER,
+    upgrades.ROUTER,
 )
 #: What requests' bodies hold.
 _BODIES: Final[tuple[type[Struct], ...]] = (

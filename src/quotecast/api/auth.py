@@ -9,10 +9,17 @@ from quotecast.accounts import rules, users
 from quotecast.accounts.account import Account
 from quotecast.accounts.ids import new_id
 from quotecast.accounts.users import UserRow
-from quotecast.api.account_operations import SECURED, AccountOperation, answer, outcomes, taking
+from quotecast.api.account_operations import (
+    SECURED,
+    AccountOperation,
+    answer,
+    outcomes,
+    secret_answer,
+    taking,
+)
 from quotecast.api.answers import Answer
 from quotecast.api.bodies import body_of
-from quotecast.api.identity import with_account
+from quotecast.api.identity import signed_in, with_account
 from quotecast.api.openapi import ID, refused
 from quotecast.api.parts import Accounts, HttpRequest, parts_of
 from quotecast.api.problems import Problem
@@ -134,7 +141,7 @@ async def register(request: HttpRequest) -> Answer:
     user = await parts.accounts.database.transaction(
         lambda run: users.create(run, user_id=user_id, name=name, email=email, password_hash=password_hash)
     )
-    return answer(_session(parts.accounts, user), 201)
+    return secret_answer(_session(parts.accounts, user), 201)
 
 
 @post(
@@ -156,12 +163,13 @@ async def login(request: HttpRequest) -> Answer:
     await accounts.logins.attempt(email, address)
     user = await _verified(accounts, found, password)
     await accounts.logins.succeeded(email, address)
-    return answer(_session(accounts, user))
+    return secret_answer(_session(accounts, user))
 
 
 @get(
     "/profile",
     summary="Your profile",
+    guards=[signed_in],
     operation_class=AccountOperation,
     security=SECURED,
     responses=outcomes(200, Profile, _PROFILE, "Your name and email"),
@@ -178,6 +186,7 @@ async def profile(request: HttpRequest) -> Answer:
 @patch(
     "/profile",
     summary="Change your name",
+    guards=[signed_in],
     operation_class=taking(Rename, {"name": "Ayşe Demir"}),
     security=SECURED,
     responses=outcomes(200, Profile, _PROFILE, "The profile as it is now", body=True),

@@ -36,7 +36,7 @@ _FRESH: Final[dict[Interval, int]] = {
 _STALE: Final = 720
 #: Numbers of bars that are fetched: requests for fewer share what is kept.
 _SIZES: Final = (100, 500, MAX_BARS)
-#: For how long the same answer is sent again while the price stands: `Age` counts whole seconds.
+#: For how long the same answer is sent again while the price stands; `Age` counts whole seconds.
 HELD_SECONDS: Final = 0.5
 #: The least time between two prices, as it is written in quotes.
 _TICK: Final = timedelta(milliseconds=1)
@@ -120,7 +120,8 @@ async def _answer(parts: Parts, feed: Feed, market: Market, stretch: Stretch) ->
         (b"etag", document.tag),
         (b"cache-control", b"public, max-age=%d" % (RESTING_SECONDS if market.resting else MAX_AGE)),
         (b"x-cache", cached.status.encode()),
-        (b"age", b"%d" % cached.age_seconds),
+        # The answer is made now, with the price of now, however long the history was kept.
+        (b"age", b"0"),
     ]
     until = parts.monotonic() + HELD_SECONDS
     revision, mirror = market.revision, parts.mirrors[feed]

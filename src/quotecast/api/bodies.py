@@ -1,15 +1,15 @@
 """Request bodies: JSON into structs, with errors that name the field."""
 
-import re
-from typing import Final, TypeVar
+from typing import Final, TypeVar, get_type_hints
 
 import msgspec
 
 from quotecast.api.parts import HttpRequest
+from quotecast.complaints import choices_of, complaint
 from quotecast.errors import InvalidValue, MalformedJson
 
-#: How the decoder ends a message on a value deeper than the whole.
-_PLACE: Final = re.compile(r"(?P<message>.*?)(?: - at `\$\.?(?P<field>[^`]*)`)?", re.DOTALL)
+#: Checks the syntax and reads no values: a number may be larger than any float.
+_SYNTAX: Final = msgspec.json.Decoder(msgspec.Raw)
 
 T = TypeVar("T")
 
@@ -17,16 +17,23 @@ T = TypeVar("T")
 async def body_of(request: HttpRequest, kind: type[T]) -> T:
     """The request's body. Raises MalformedJson, or InvalidValue that names the field."""
     body = await request.body()
+    _check_json(body)
     try:
         return msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError as error:
-        raise _invalid(str(error)) from error
+        raise _invalid(str(error), kind) from error
+
+
+def _check_json(body: bytes) -> None:
+    """Raises MalformedJson. A typed decoder stops at the first value of a wrong type; this one does not."""
+    try:
+        body.decode()
+        _SYNTAX.decode(body)
     except (ValueError, RecursionError) as error:
         raise MalformedJson from error
 
 
-def _invalid(text: str) -> InvalidValue:
-    if missing := re.fullmatch(r"Object missing required field `(\w+)`", text):
-        return InvalidValue(missing[1], "Missing")
-    place = _PLACE.fullmatch(text)
-    return InvalidValue(place["field"] or "body", place["message"]) if place else InvalidValue("body", text)
+def _invalid(text: str, kind: type) -> InvalidValue:
+    field = complaint(text).field
+    annotation = get_type_hints(kind, include_extras=True).get(field)
+    return InvalidValue(field or "body", complaint(text, choices_of(annotation)).message)

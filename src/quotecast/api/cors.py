@@ -1,5 +1,6 @@
 """Which origins a browser may read an answer from, as header lists made once."""
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -7,9 +8,12 @@ Headers = list[tuple[bytes, bytes]]
 
 ANY: Final = "*"
 
+#: Pages that are served on the browser's own machine, on any port.
+_LOCAL: Final = re.compile(rb"https?://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?")
+
 _EXPOSED: Final = (
     "X-Request-ID, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, ETag, "
-    "X-Missing-Symbols, X-Total-Count, X-Cache, Age"
+    "X-Missing-Count, X-Missing-Symbols, X-Total-Count, X-Cache, Age"
 )
 _ACCEPTED: Final = "Authorization, Content-Type, Idempotency-Key, If-None-Match, X-Request-ID"
 _VARY: Final = (b"vary", b"Origin")
@@ -23,8 +27,13 @@ class CorsPolicy:
     keep one copy; otherwise the answer says that it varies.
     """
 
-    def __init__(self, origins: Iterable[str], *, methods: str, always: Headers) -> None:
-        """`methods` are those a preflight allows; `always` are headers that every answer bears besides."""
+    def __init__(
+        self, origins: Iterable[str], *, methods: str, always: Headers, with_local: bool = False
+    ) -> None:
+        """`methods` are those a preflight allows; `always` are headers that every answer has besides.
+
+        `with_local` admits the pages of the browser's own machine too.
+        """
         allowed = list(origins)
         preflight = [
             (b"access-control-allow-methods", methods.encode()),
@@ -32,30 +41,36 @@ class CorsPolicy:
             (b"access-control-max-age", b"7200"),
         ]
         exposed = [(b"access-control-expose-headers", _EXPOSED.encode())]
-        self._answers = _by_origin(allowed, exposed, always)
-        self._preflights = _by_origin(allowed, preflight, always)
-        self._otherwise = _otherwise(allowed, exposed, always)
-        self._refused = _otherwise(allowed, preflight, always)
+        self._answer = _Granted(allowed, exposed, always, with_local=with_local)
+        self._preflight = _Granted(allowed, preflight, always, with_local=with_local)
 
     def answer(self, origin: bytes | None) -> Headers:
-        """What an answer to this origin bears; not to be changed."""
-        return self._answers.get(origin, self._otherwise)
+        """The headers of an answer to this origin; not to be changed."""
+        return self._answer.headers(origin)
 
     def preflight(self, origin: bytes) -> Headers:
-        """What an answer to this origin's preflight bears; not to be changed."""
-        return self._preflights.get(origin, self._refused)
+        """The headers of an answer to this origin's preflight; not to be changed."""
+        return self._preflight.headers(origin)
 
 
-def _by_origin(origins: list[str], granted: Headers, always: Headers) -> dict[bytes | None, Headers]:
-    if ANY in origins:
-        return {}
-    return {
-        origin.encode(): [*always, (b"access-control-allow-origin", origin.encode()), *granted, _VARY]
-        for origin in origins
-    }
+class _Granted:
+    """The headers of one kind of answer, by origin."""
 
+    def __init__(self, origins: list[str], granted: Headers, always: Headers, *, with_local: bool) -> None:
+        named = [] if ANY in origins else origins
+        self._granted = granted
+        self._always = always
+        self._with_local = with_local and ANY not in origins
+        self._by_origin = {origin.encode(): self._to(origin.encode()) for origin in named}
+        if ANY in origins:
+            self._otherwise = [*always, (b"access-control-allow-origin", b"*"), *granted]
+        else:
+            self._otherwise = [*always, _VARY] if origins or with_local else always
 
-def _otherwise(origins: list[str], granted: Headers, always: Headers) -> Headers:
-    if ANY in origins:
-        return [*always, (b"access-control-allow-origin", b"*"), *granted]
-    return [*always, _VARY] if origins else always
+    def headers(self, origin: bytes | None) -> Headers:
+        if self._with_local and origin is not None and _LOCAL.fullmatch(origin):
+            return self._to(origin)
+        return self._by_origin.get(origin or b"", self._otherwise)
+
+    def _to(self, origin: bytes) -> Headers:
+        return [*self._always, (b"access-control-allow-origin", origin), *self._granted, _VARY]

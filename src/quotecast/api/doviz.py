@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Final
 
 from litestar import Router, get
-from litestar.params import FromPath, QueryParameter
+from litestar.params import PathParameter, QueryParameter
 from msgspec import Struct
 
 from quotecast.api import examples
@@ -20,6 +20,7 @@ from quotecast.api.openapi import Reading, answered
 from quotecast.api.parts import HttpRequest, Parts, loaded
 from quotecast.api.quotes import one_quote
 from quotecast.api.repeats import repeatable
+from quotecast.api.selection import in_path
 from quotecast.errors import InvalidValue
 from quotecast.feed.mirror import Mirror
 from quotecast.market import codec
@@ -31,6 +32,7 @@ Category = Annotated[
     str | None,
     QueryParameter(description="Only this category", schema_extra={"enum": [*CATEGORIES]}),
 ]
+Symbol = Annotated[str, PathParameter(description="The symbol, in any case")]
 
 
 class DovizSymbol(Struct, frozen=True):
@@ -71,15 +73,15 @@ def _quotes(parts: Parts, wanted: str | None) -> Answer:
 
 
 @get(
-    "/quotes/{symbol:str}",
+    "/quotes/{symbol:path}",
     sync_to_thread=False,
     summary="Quote of one symbol",
     operation_class=Reading,
     responses=answered(DovizQuote, examples.DOVIZ, "The quote", 404, 429, 503),
 )
-def quote(request: HttpRequest, symbol: FromPath[str]) -> Answer:
+def quote(request: HttpRequest, symbol: Symbol) -> Answer:
     """An ISO code (`USD`), a slug (`gram-altin`) or a bank's ticker (`akbank-USD`), in any case."""
-    return repeatable(request, one_quote, Feed.DOVIZ, symbol)
+    return repeatable(request, one_quote, Feed.DOVIZ, in_path(symbol))
 
 
 @get(

@@ -39,6 +39,8 @@ _DOCS_POLICY: Final = (
 )
 _METHODS_WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _JSON: Final = [(b"content-type", b"application/json")]
+#: As `problems` says it; the id is harmless, so it needs no escapes.
+_NOT_FOUND: Final = b'{"detail":"Not Found","code":"not_found","request_id":"%b"}'
 _NO_STORE: Final = (b"cache-control", b"no-store")
 
 
@@ -46,10 +48,11 @@ class Edge:
     """ASGI application around the routed one; every HTTP answer leaves through it.
 
     - `X-Request-ID` is echoed if it is short and harmless, else made; routes find it in the scope.
-    - Public answers may be read from `cors_origins`, those of account routes from `account_origins`.
+    - Public answers may be read from `cors_origins`, those of account routes from `account_origins`, and
+      with `local_accounts` from pages of the browser's own machine.
     - `observers` are told of every request; `clock` counts seconds from anywhere.
     - A preflight is answered here, on every path, and reaches neither routes nor limits.
-    - HEAD is routed as GET and answered without the body.
+    - HEAD is routed as GET and answered without the body; `Allow` names HEAD wherever it names GET.
     - A body has to arrive within `body_seconds`; past that, who reads it is told 408, and 400 when it ends
       too soon.
     - A path that no resource can have is 404 before routing; repeated slashes count as one.
@@ -64,6 +67,7 @@ class Edge:
         *,
         cors_origins: Iterable[str],
         account_origins: Iterable[str],
+        local_accounts: bool = False,
         websocket_origins: Iterable[str],
         observers: Sequence[Observer] = (),
         clock: Callable[[], float] = time.perf_counter,
@@ -80,7 +84,10 @@ class Edge:
         self._public = CorsPolicy(cors_origins, methods="GET, HEAD", always=[*_SECURITY, _NO_CONTENT_POLICY])
         self._docs = CorsPolicy(cors_origins, methods="GET, HEAD", always=[*_SECURITY, _DOCS_POLICY])
         self._account = CorsPolicy(
-            account_origins, methods=account_methods, always=[*_SECURITY, _NO_CONTENT_POLICY, _NO_STORE]
+            account_origins,
+            methods=account_methods,
+            always=[*_SECURITY, _NO_CONTENT_POLICY, _NO_STORE],
+            with_local=local_accounts,
         )
         self._websocket_origins = {origin.encode() for origin in websocket_origins}
 
@@ -109,10 +116,14 @@ class Edge:
             return
         answer = self._finished(scope, send, [*policy.answer(origin), identified], bodiless=method == "HEAD")
         if len(path) > MAX_PATH_LENGTH or not path.isprintable():
-            await _respond(answer, 404, _JSON, b'{"detail":"Not Found"}')
+            await _respond(answer, 404, _JSON, _NOT_FOUND % request_id)
             return
         if method == "HEAD":
             scope["method"] = "GET"
+        elif method == "OPTIONS":
+            # The framework's own answer names the methods of one handler of the path; its 405 names all.
+            scope["method"] = "TRACE"
+            answer = _listing(answer)
         elif method in _METHODS_WITH_BODY:
             receive = _in_time(receive, self._body_seconds)
         await self._app(scope, receive, answer)
@@ -123,6 +134,7 @@ class Edge:
         It tells the observers too: a layer of its own for that would cost a tenth of a small answer.
         """
         began = self._clock()
+        asks_for_methods = scope["method"] == "OPTIONS"
 
         def answer(message: Message) -> Awaitable[None]:
             if message["type"] == "http.response.start":
@@ -131,6 +143,8 @@ class Edge:
                     observe(scope, message["status"], seconds)
                 # A copy: a route may send one prepared list again and again.
                 message["headers"] = [*message["headers"], *headers]
+                if asks_for_methods or message["status"] == 405:
+                    message["headers"] = [_with_head(name, value) for name, value in message["headers"]]
             elif bodiless:
                 message = {**message, "body": b""}
             return send(message)
@@ -164,6 +178,31 @@ def _look_through(headers: Iterable[tuple[bytes, bytes]]) -> tuple[bytes | None,
         elif name == b"access-control-request-method":
             preflight = True
     return origin, request_id, preflight
+
+
+def _listing(send: Send) -> Send:
+    """Turns the 405 of a method that no route has into a 204 that lists the methods it has."""
+    listed = False
+
+    def answer(message: Message) -> Awaitable[None]:
+        nonlocal listed
+        if message["type"] == "http.response.start" and message["status"] == 405:
+            listed = True
+            allowed = [header for header in message["headers"] if header[0] == b"allow"]
+            message = {**message, "status": 204, "headers": allowed}
+        elif listed:
+            message = {**message, "body": b""}
+        return send(message)
+
+    return answer
+
+
+def _with_head(name: bytes, value: bytes) -> tuple[bytes, bytes]:
+    """A header; one that names the methods of a route gets HEAD beside GET."""
+    if name != b"allow":
+        return name, value
+    methods = {method.strip() for method in value.split(b",")}
+    return name, b", ".join(sorted(methods | {b"HEAD"} if b"GET" in methods else methods))
 
 
 def is_harmless(request_id: bytes) -> bool:

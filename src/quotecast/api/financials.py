@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Annotated, Final
 
 from litestar import Router, get
+from litestar.exceptions import NotFoundException
 from litestar.handlers import HTTPRouteHandler
 from litestar.openapi import ResponseSpec
 from litestar.params import FromPath, QueryParameter
@@ -115,6 +116,14 @@ def _route(part: Part) -> HTTPRouteHandler:
     return route
 
 
+@get("/company/{symbol:str}/{rest:str}/{part:str}", sync_to_thread=False, include_in_schema=False)
+def slashed(part: FromPath[str]) -> None:
+    """No company's symbol holds a slash: `BRK/B` is unknown. Raises SymbolNotFound or NotFoundException."""
+    if part in {"overview", *(each.path for each in PARTS)}:
+        raise SymbolNotFound
+    raise NotFoundException
+
+
 async def _part(parts: Parts, part: Part, symbol: str) -> Answer:
     return _answer(parts, await read_part(parts, _provider(parts), part, symbol))
 
@@ -161,10 +170,12 @@ def _moved(day: date, days: int) -> date:
 
 def _answer(parts: Parts, cached: Cached) -> Answer:
     document = _document(cached.body)
+    # The whole time to live, of which caches subtract the age; what is past its time is asked for again.
+    max_age = cached.age_seconds + cached.fresh_seconds if cached.fresh_seconds else 0
     headers = [
         (b"content-type", JSON),
         (b"etag", document.tag),
-        (b"cache-control", b"public, max-age=%d" % cached.fresh_seconds),
+        (b"cache-control", b"public, max-age=%d" % max_age),
         (b"x-cache", cached.status.encode()),
         (b"age", b"%d" % cached.age_seconds),
     ]
@@ -180,7 +191,7 @@ def _document(body: bytes) -> Document:
 
 ROUTER: Final = Router(
     "/api/financials",
-    route_handlers=[earnings_calendar, overview, *map(_route, PARTS)],
+    route_handlers=[earnings_calendar, overview, *map(_route, PARTS), slashed],
     tags=["Financials"],
     opt={"limit": GROUP},
 )

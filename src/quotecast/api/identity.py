@@ -3,6 +3,9 @@
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar
 
+from litestar.connection import ASGIConnection
+from litestar.handlers import BaseRouteHandler
+
 from quotecast.accounts.account import Account, enter
 from quotecast.accounts.database import Run
 from quotecast.accounts.tokens import Claims, Tokens
@@ -29,14 +32,13 @@ def identify_by_user(tokens: Tokens, by_address: Callable[[Scope], str]) -> Call
     return identify
 
 
-def claims_of(request: HttpRequest) -> Claims:
-    """What the request's token says. Raises NotAuthenticated or InvalidToken."""
-    claims = _claims(request.scope, parts_of(request).accounts.tokens)
-    if claims is _NO_TOKEN:
-        raise NotAuthenticated
-    if not isinstance(claims, Claims):
-        raise InvalidToken
-    return claims
+def signed_in(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
+    """A guard of routes: lets a request in whose token is good, before its query and body are looked at.
+
+    OPTIONS only lists methods. Raises NotAuthenticated or InvalidToken.
+    """
+    if connection.scope.get("method") != "OPTIONS":
+        _good_claims(connection.scope, connection.app.state.parts.accounts.tokens)
 
 
 async def with_account(
@@ -47,12 +49,22 @@ async def with_account(
     With `writing` no one else writes to the account meanwhile. Raises NotAuthenticated, InvalidToken,
     DatabaseAway, or what `work` raises.
     """
-    claims = claims_of(request)
+    claims = _good_claims(request.scope, parts_of(request).accounts.tokens)
 
     async def entered(run: Run) -> T:
         return await work(await enter(run, claims, writing=writing))
 
     return await parts_of(request).accounts.database.transaction(entered)
+
+
+def _good_claims(scope: Any, tokens: Tokens) -> Claims:
+    """What the request's token says. Raises NotAuthenticated or InvalidToken."""
+    claims = _claims(scope, tokens)
+    if claims is _NO_TOKEN:
+        raise NotAuthenticated
+    if not isinstance(claims, Claims):
+        raise InvalidToken
+    return claims
 
 
 def _claims(scope: Any, tokens: Tokens) -> object:

@@ -243,6 +243,7 @@ def _edge(app: App, requests: Requests, settings: Settings) -> Edge:
         app,
         cors_origins=settings.cors_origins,
         account_origins=settings.account_origins,
+        local_accounts=settings.mode == "development",
         websocket_origins=settings.websocket_origins,
         observers=[requests.observe, *logged],
     )

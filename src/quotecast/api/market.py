@@ -1,10 +1,9 @@
 """Stock quotes, and the state of the market and its feeds."""
 
-from collections.abc import Sequence
 from typing import Annotated, Final
 
 from litestar import Router, get
-from litestar.params import FromPath, QueryParameter
+from litestar.params import PathParameter, QueryParameter
 
 from quotecast.api import examples
 from quotecast.api.answers import (
@@ -25,7 +24,7 @@ from quotecast.api.overviews import heatmap, movers
 from quotecast.api.parts import HttpRequest, Parts, loaded
 from quotecast.api.quotes import one_quote
 from quotecast.api.repeats import repeatable, repeatable_read
-from quotecast.api.selection import ALL, MAX_SYMBOLS, missing_header, named
+from quotecast.api.selection import AS_TEXT, MAX_SYMBOLS, Selection, in_path, missing_headers, selected
 from quotecast.api.status import EXAMPLE, MarketStatus, market_status
 from quotecast.market import codec
 from quotecast.market.bars import Bar
@@ -33,9 +32,18 @@ from quotecast.market.feeds import Feed
 from quotecast.market.quotes import StockQuote
 
 Symbols = Annotated[
-    str,
-    QueryParameter(description=f"Comma-separated tickers in any case, at most {MAX_SYMBOLS}, or `all`"),
+    list[str],
+    QueryParameter(
+        description=(
+            f"Comma-separated tickers in any case, at most {MAX_SYMBOLS}; may be repeated. `all` alone is "
+            "every stock; in a longer list it is a ticker"
+        ),
+        schema_extra=AS_TEXT,
+    ),
 ]
+
+# A path may hold slashes, so that a name with one is an unknown symbol and no unknown route.
+Symbol = Annotated[str, PathParameter(description="The ticker, in any case")]
 
 
 @get(
@@ -48,40 +56,40 @@ Symbols = Annotated[
     ),
 )
 def quotes(request: HttpRequest, symbols: Symbols) -> Answer:
-    """Symbols that nobody knows are left out and named in `X-Missing-Symbols`."""
-    return repeatable(request, _quotes, named(symbols))
+    """Symbols that no feed knows are left out, counted in `X-Missing-Count`, named in `X-Missing-Symbols`."""
+    return repeatable(request, _quotes, selected(symbols))
 
 
-def _quotes(parts: Parts, names: Sequence[str]) -> Answer:
+def _quotes(parts: Parts, wanted: Selection) -> Answer:
     mirror = loaded(parts, Feed.STOCKS)
-    if names == [ALL]:
-        return of_quotes(mirror, everything(mirror))
-    found = [(name, mirror.find(name)) for name in names]
+    if wanted == "all":
+        return of_quotes(mirror, everything(mirror), *missing_headers([]))
+    found = [(name, mirror.find(name)) for name in wanted]
     body = codec.object_json([(entry.key, entry.full_json()) for _, entry in found if entry])
     missing = [name for name, entry in found if not entry]
-    return of_quotes(mirror, body, *([missing_header(missing)] if missing else ()))
+    return of_quotes(mirror, Document(body), *missing_headers(missing))
 
 
 @get(
-    "/quotes/{symbol:str}",
+    "/quotes/{symbol:path}",
     sync_to_thread=False,
     summary="Quote of one stock",
     operation_class=Reading,
     responses=answered(StockQuote, examples.STOCK, "The quote", 404, 429, 503),
 )
-def quote(request: HttpRequest, symbol: FromPath[str]) -> Answer:
+def quote(request: HttpRequest, symbol: Symbol) -> Answer:
     """The ticker may be in any case."""
-    return repeatable(request, one_quote, Feed.STOCKS, symbol)
+    return repeatable(request, one_quote, Feed.STOCKS, in_path(symbol))
 
 
 @get(
-    "/bars/{symbol:str}",
+    "/bars/{symbol:path}",
     summary="Bars of one stock",
     operation_class=CachedReading,
     responses=answered(list[Bar], examples.BARS, "Bars in ascending order", 404, 422, 429, 503),
 )
 async def bars(
-    request: HttpRequest, symbol: FromPath[str], span: Span = "1D", interval: StockInterval = None
+    request: HttpRequest, symbol: Symbol, span: Span = "1D", interval: StockInterval = None
 ) -> Answer:
     """`1D` is the latest session and `5D` the last five; longer ranges begin with a session.
 
@@ -89,7 +97,7 @@ async def bars(
     nothing traded. `D`, `W` and `M` bear midnight in New York of their first session. The last bar closes
     with the price of now.
     """
-    return await repeatable_read(request, stock_bars, symbol, span, interval)
+    return await repeatable_read(request, stock_bars, in_path(symbol), span, interval)
 
 
 @get(

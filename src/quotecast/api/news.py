@@ -12,7 +12,7 @@ from quotecast.api.answers import Answer, Document, of_document
 from quotecast.api.openapi import Reading, answered
 from quotecast.api.parts import HttpRequest, Parts, items_of
 from quotecast.api.repeats import repeatable
-from quotecast.api.selection import ALL, MAX_SYMBOLS, named
+from quotecast.api.selection import AS_TEXT, MAX_SYMBOLS, Selection, selected
 from quotecast.market.codec import encode_json
 from quotecast.market.news import Article
 
@@ -20,8 +20,14 @@ CACHE_NEWS: Final = b"public, max-age=30"
 MAX_ARTICLES: Final = 50
 
 Symbols = Annotated[
-    str | None,
-    QueryParameter(description=f"Only articles about any of these: comma-separated, at most {MAX_SYMBOLS}"),
+    list[str] | None,
+    QueryParameter(
+        description=(
+            f"Only articles about any of these: comma-separated tickers, at most {MAX_SYMBOLS}; may be "
+            "repeated. `all` alone is all articles; in a longer list it is a ticker"
+        ),
+        schema_extra=AS_TEXT,
+    ),
 ]
 Limit = Annotated[int, QueryParameter(ge=1, le=MAX_ARTICLES, description="How many articles at most")]
 
@@ -35,13 +41,13 @@ Limit = Annotated[int, QueryParameter(ge=1, le=MAX_ARTICLES, description="How ma
 )
 def news(request: HttpRequest, symbols: Symbols = None, limit: Limit = 30) -> Answer:
     """Texts are without HTML, URLs are of http or https."""
-    return repeatable(request, _news, [ALL] if symbols is None else named(symbols), limit)
+    return repeatable(request, _news, "all" if symbols is None else selected(symbols), limit)
 
 
-def _news(parts: Parts, wanted: list[str], limit: int) -> Answer:
+def _news(parts: Parts, wanted: Selection, limit: int) -> Answer:
     copy = parts.documents.news
     articles = items_of(parts, copy)
-    if wanted == [ALL]:
+    if wanted == "all":
         body = copy.once(f"newest {limit}", lambda: Document(encode_json(articles[:limit])))
     else:
         body = Document(encode_json(_about(articles, wanted, limit)))

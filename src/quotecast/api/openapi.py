@@ -27,6 +27,7 @@ from msgspec import Struct
 
 from quotecast.api.examples import plain
 from quotecast.api.problems import FieldProblem, Problem
+from quotecast.api.selection import MAX_HEADER_BYTES
 from quotecast.market.quotes import QUOTE_TYPES
 
 _TAGS: Final = [
@@ -53,12 +54,22 @@ _HEADERS: Final[dict[str, OpenAPIHeader | Reference]] = {
     "X-RateLimit-Remaining": _header("How many more would be admitted now.", OpenAPIType.INTEGER),
     "X-RateLimit-Reset": _header("Seconds until the next slot is free.", OpenAPIType.INTEGER),
     "Retry-After": _header("Seconds to wait before trying again.", OpenAPIType.INTEGER),
-    "ETag": _header("Weak tag; send it as If-None-Match. For quotes it names the feed's epoch and seq."),
-    "Cache-Control": _header("How long the answer may be kept."),
+    "ETag": _header(
+        "Weak tag; send it as If-None-Match. For lists of quotes it names the feed's epoch and seq, for one "
+        "quote the epoch and the seq of its last change."
+    ),
+    "Cache-Control": _header("How long the answer may be kept, less its `Age`."),
     "WWW-Authenticate": _header("How to authenticate: `Bearer`."),
-    "X-Missing-Symbols": _header("Comma-separated: the symbols asked for that nobody knows."),
+    "X-Missing-Count": _header("How many of the symbols asked for no feed knows.", OpenAPIType.INTEGER),
+    "X-Missing-Symbols": _header(
+        "Comma-separated and percent-encoded: the symbols asked for that no feed knows, as many as fit into "
+        f"{MAX_HEADER_BYTES} bytes; `X-Missing-Count` counts all of them. Left out when none is named."
+    ),
     "X-Cache": _header("`HIT` was kept, `MISS` was fetched just now, `STALE` is past its time."),
-    "Age": _header("Seconds since the upstream answered.", OpenAPIType.INTEGER),
+    "Age": _header(
+        "Seconds since the upstream answered; 0 for bars, which end with the price of now.",
+        OpenAPIType.INTEGER,
+    ),
     "X-Total-Count": _header("How many were found, on all pages together.", OpenAPIType.INTEGER),
 }
 LIMITED: Final = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
@@ -90,11 +101,11 @@ class Reading(Operation):
 
 @dataclass
 class BatchReading(Reading):
-    """A reading that names the symbols nobody knows."""
+    """A reading that names the symbols which no feed knows."""
 
     def _headers_of(self, status: str) -> list[str]:
         names = super()._headers_of(status)
-        return [*names, "X-Missing-Symbols"] if status == "200" else names
+        return [*names, "X-Missing-Count", "X-Missing-Symbols"] if status in ("200", "304") else names
 
 
 @dataclass

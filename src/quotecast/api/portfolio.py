@@ -24,7 +24,7 @@ from quotecast.api.account_operations import (
 from quotecast.api.answers import JSON, Answer
 from quotecast.api.bodies import body_of
 from quotecast.api.holdings_shown import SHOWN, VALUED, HoldingShown, shown, valued
-from quotecast.api.identity import claims_of, with_account
+from quotecast.api.identity import signed_in, with_account
 from quotecast.api.new_holding import NewHolding, checked, fingerprint
 from quotecast.api.openapi import ID, refused
 from quotecast.api.parts import HttpRequest, parts_of
@@ -67,7 +67,6 @@ async def holdings(request: HttpRequest, include: Include = None) -> Answer:
 )
 async def add(request: HttpRequest) -> Answer:
     """With an `Idempotency-Key`, a repetition within 24 hours is told the same and adds nothing."""
-    claims_of(request)
     key = _key(request)
     parts = parts_of(request)
     now = datetime.fromtimestamp(parts.clock(), UTC)
@@ -98,7 +97,6 @@ async def add(request: HttpRequest) -> Answer:
 )
 async def remove(request: HttpRequest, holding_id: FromPath[str]) -> None:
     """Another user's holding is not found."""
-    claims_of(request)
     if not ID_PATTERN.fullmatch(holding_id):
         raise NotFound("Holding")
     await with_account(request, lambda account: portfolio.remove(account, holding_id), writing=True)
@@ -114,5 +112,9 @@ def _key(request: HttpRequest) -> str | None:
 BODIES: Final[tuple[type[Struct], ...]] = (NewHolding,)
 
 ROUTER: Final = Router(
-    "/api/portfolio", route_handlers=[holdings, add, remove], tags=["Portfolio"], opt={"limit": "portfolio"}
+    "/api/portfolio",
+    route_handlers=[holdings, add, remove],
+    guards=[signed_in],
+    tags=["Portfolio"],
+    opt={"limit": "portfolio"},
 )

@@ -9,7 +9,6 @@ import structlog
 from litestar import Response
 from litestar.exceptions import (
     HTTPException,
-    MethodNotAllowedException,
     SerializationException,
     ValidationException,
 )
@@ -18,7 +17,16 @@ from msgspec import UNSET, Struct, UnsetType
 
 from quotecast.api.edge import REQUEST_ID
 from quotecast.api.parts import HttpRequest
-from quotecast.errors import InvalidValue, NotAuthenticated, QuotecastError, TooManyRequests, UpstreamError
+from quotecast.complaints import choices_of, complaint
+from quotecast.errors import (
+    InvalidValue,
+    NotAuthenticated,
+    QuotecastError,
+    TooLarge,
+    TooManyRequests,
+    UpgradeRequired,
+    UpstreamError,
+)
 from quotecast.market.codec import encode_json
 
 #: Seconds after which to try again when an upstream did not say.
@@ -26,6 +34,12 @@ _UPSTREAM_RETRY: Final = 5.0
 
 #: Texts that differ from the interpreter's, which change between versions.
 _TEXTS: Final = {413: "Payload Too Large", 422: "Invalid value", 500: "Internal Server Error"}
+
+#: Headers that say what to send instead (RFC 9110, 11.6.1 and 15.5.22).
+_REMEDIES: Final = {
+    401: {"www-authenticate": "Bearer"},
+    426: {"upgrade": "websocket", "connection": "upgrade"},
+}
 
 log = structlog.get_logger()
 
@@ -83,9 +97,10 @@ def _on_refusal(request: HttpRequest, error: QuotecastError) -> Response[bytes]:
             return problem(request, error.status, "Upstream unavailable", code=error.code, headers=headers)
         case TooManyRequests():
             return _too_many(error)
-        case NotAuthenticated():
-            headers = {"www-authenticate": "Bearer"}
-            return problem(request, error.status, str(error), code=error.code, headers=headers)
+        case NotAuthenticated() | UpgradeRequired():
+            return problem(
+                request, error.status, str(error), code=error.code, headers=_REMEDIES[error.status]
+            )
         case _ if error.status == HTTPStatus.INTERNAL_SERVER_ERROR:
             return _on_failure(request, error)
         case _:
@@ -108,9 +123,9 @@ def _on_http_error(request: HttpRequest, error: HTTPException) -> Response[bytes
     """The framework's own errors; its texts name paths and types, so they are not repeated."""
     match error:
         case ValidationException():
-            return problem(request, 422, code=InvalidValue.code, errors=_field_problems(error))
-        case MethodNotAllowedException():
-            return problem(request, 405, headers={"allow": _allowed(error)})
+            return problem(request, 422, code=InvalidValue.code, errors=_field_problems(request, error))
+        case _ if error.status_code == TooLarge.status:
+            return _on_refusal(request, TooLarge())
         case _ if isinstance(error.__cause__, SerializationException):
             return _on_unreadable_json(request, error)
         case _ if error.status_code == HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -119,17 +134,21 @@ def _on_http_error(request: HttpRequest, error: HTTPException) -> Response[bytes
             return problem(request, error.status_code, headers=error.headers)
 
 
-def _field_problems(error: ValidationException) -> list[FieldProblem]:
+def _field_problems(request: HttpRequest, error: ValidationException) -> list[FieldProblem]:
     if isinstance(error.__cause__, KeyError):
         return [FieldProblem(str(error.__cause__.args[0]), "Missing")]
     given: list[dict[str, str]] = error.extra if isinstance(error.extra, list) else []
-    return [FieldProblem(each.get("key", ""), each.get("message", "")) for each in given]
+    return [_field_problem(request, each) for each in given]
 
 
-def _allowed(error: HTTPException) -> str:
-    methods = {name.strip() for name in (error.headers or {}).get("allow", "").split(",")}
-    # The edge answers HEAD wherever there is a GET.
-    return ", ".join(sorted(methods | {"HEAD"} if "GET" in methods else methods))
+def _field_problem(request: HttpRequest, given: Mapping[str, str]) -> FieldProblem:
+    """Names the parameter as the client sent it: the route's function may call it otherwise."""
+    name, message = given.get("key", ""), given.get("message", "")
+    parameter = request.route_handler.parsed_fn_signature.parameters.get(name)
+    if parameter is None:
+        return FieldProblem(name, complaint(message).message)
+    alias = getattr(parameter.kwarg_definition, "name", None) or name
+    return FieldProblem(alias, complaint(message, choices_of(parameter.raw), as_text=True).message)
 
 
 def _on_unreadable_json(request: HttpRequest, _: Exception) -> Response[bytes]:

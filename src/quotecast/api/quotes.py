@@ -1,6 +1,6 @@
 """The quote of one symbol, alike on every feed."""
 
-from quotecast.api.answers import Answer, of_quotes
+from quotecast.api.answers import Answer, of_quote
 from quotecast.api.parts import Parts, loaded
 from quotecast.errors import SymbolNotFound
 from quotecast.market.feeds import Feed
@@ -12,4 +12,4 @@ def one_quote(parts: Parts, feed: Feed, symbol: str) -> Answer:
     entry = mirror.find(symbol)
     if entry is None:
         raise SymbolNotFound
-    return of_quotes(mirror, entry.full_json())
+    return of_quote(mirror, entry)

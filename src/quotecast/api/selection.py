@@ -1,25 +1,31 @@
-"""Lists of symbols as clients write them, and how they are told which of them nobody knows."""
+"""Lists of symbols as clients write them, and the headers that name those which no feed knows."""
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, Literal
 from urllib.parse import quote
 
 from quotecast.errors import InvalidValue
-from quotecast.market.instruments import MAX_SYMBOL_LENGTH
+from quotecast.feed.commands import names_of
 
 MAX_SYMBOLS: Final = 500
-ALL: Final = "ALL"
+#: Bytes of `X-Missing-Symbols`: 500 tickers of five letters fit. nginx takes 4 KB of headers by default.
+MAX_HEADER_BYTES: Final = 3072
+#: Describes a query parameter to the framework, which sees a list because the parameter may be repeated.
+AS_TEXT: Final = {"type": "string", "items": None}
 
-_MAX_HEADER_LENGTH: Final = 1024
+Selection = list[str] | Literal["all"]
 
 
-def named(symbols: str) -> list[str]:
-    """The symbols of a comma-separated list: trimmed, in upper case, each once, in their order.
+def selected(symbols: Sequence[str]) -> Selection:
+    """The symbols of comma-separated lists: trimmed, in upper case, each once, in their order.
 
-    Raises InvalidValue for a list that is empty or longer than MAX_SYMBOLS.
+    `all`, in any case, means everything only where nothing stands beside it: `ALL,AAPL` and `ALL,ALL` name
+    a stock. Raises InvalidValue for a list that is empty or longer than MAX_SYMBOLS.
     """
-    names = map(str.strip, symbols.upper().split(","))
-    distinct = [name for name in dict.fromkeys(names) if name]
+    names = names_of(",".join(symbols))
+    if names == "all":
+        return names
+    distinct = list(dict.fromkeys(map(str.upper, names)))
     if not distinct:
         raise InvalidValue("symbols", "Name at least one symbol, or all")
     if len(distinct) > MAX_SYMBOLS:
@@ -27,12 +33,18 @@ def named(symbols: str) -> list[str]:
     return distinct
 
 
-def missing_header(names: Iterable[str]) -> tuple[bytes, bytes]:
-    """The header that names unknown symbols; what is not plain text is percent-encoded.
+def in_path(parameter: str) -> str:
+    """The symbol in a path: a parameter that may hold slashes comes with one in front."""
+    return parameter.removeprefix("/")
 
-    It ends with `...` when it would grow too long for the proxies on the way.
+
+def missing_headers(names: Sequence[str]) -> list[tuple[bytes, bytes]]:
+    """The headers that count unknown symbols and name them, as many as fit into MAX_HEADER_BYTES.
+
+    Names are complete and in the order given; what is not plain text in them is percent-encoded.
     """
-    value = ",".join(quote(name[:MAX_SYMBOL_LENGTH], safe="./") for name in names)
-    if len(value) > _MAX_HEADER_LENGTH:
-        value = value[: value.rindex(",", 0, _MAX_HEADER_LENGTH)] + ",..."
-    return b"x-missing-symbols", value.encode()
+    count = (b"x-missing-count", b"%d" % len(names))
+    value = ",".join(quote(name, safe="./") for name in names)
+    if len(value) > MAX_HEADER_BYTES:
+        value = value[: MAX_HEADER_BYTES + 1].rpartition(",")[0]
+    return [count, (b"x-missing-symbols", value.encode())] if value else [count]

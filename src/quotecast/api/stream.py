@@ -272,7 +272,13 @@ def _running_task() -> "asyncio.Task[Any]":
 
 def _query(scope: Any) -> Query:
     given = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-    return Query(**{name: given[name][-1] for name in ("symbols", "interval", "since") if name in given})
+    symbols = given.get("symbols")
+    # A list may be repeated; of what is one value the last counts.
+    return Query(
+        symbols=None if symbols is None else ",".join(symbols),
+        interval=given.get("interval", [None])[-1],
+        since=given.get("since", [None])[-1],
+    )
 
 
 def paths(hubs: Mapping[Any, Hub]) -> dict[str, Hub]:

@@ -13,7 +13,7 @@ from quotecast.accounts.terminal import SavedLayout
 from quotecast.api.account_operations import SECURED, AccountOperation, answer, outcomes, taking
 from quotecast.api.answers import Answer
 from quotecast.api.bodies import body_of
-from quotecast.api.identity import claims_of, with_account
+from quotecast.api.identity import signed_in, with_account
 from quotecast.api.openapi import ID, refused
 from quotecast.api.parts import HttpRequest, parts_of
 from quotecast.api.problems import Problem
@@ -90,7 +90,6 @@ async def layout(request: HttpRequest) -> Answer:
 )
 async def save(request: HttpRequest) -> Answer:
     """With `version`, only if nobody saved another meanwhile."""
-    claims_of(request)
     given = await body_of(request, NewLayout)
     text = _checked(bytes(given.layout))
     now = datetime.fromtimestamp(parts_of(request).clock(), UTC)
@@ -135,5 +134,9 @@ def _shown(saved: SavedLayout) -> _Encoded:
 BODIES: Final[tuple[type[Struct], ...]] = (NewLayout,)
 
 ROUTER: Final = Router(
-    "/api/terminal", route_handlers=[layout, save], tags=["Terminal"], opt={"limit": "terminal"}
+    "/api/terminal",
+    route_handlers=[layout, save],
+    guards=[signed_in],
+    tags=["Terminal"],
+    opt={"limit": "terminal"},
 )

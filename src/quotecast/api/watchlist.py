@@ -22,11 +22,12 @@ from quotecast.api.account_operations import (
 )
 from quotecast.api.answers import Answer
 from quotecast.api.bodies import body_of
-from quotecast.api.identity import claims_of, with_account
+from quotecast.api.identity import signed_in, with_account
 from quotecast.api.lookup import FEEDS, known
 from quotecast.api.openapi import ID, described, refused
 from quotecast.api.parts import NO_PROVIDER, HttpRequest, Parts, parts_of
 from quotecast.api.problems import Problem
+from quotecast.api.selection import in_path
 from quotecast.errors import InvalidValue, NotFound, ProviderMissing, SymbolNotFound
 from quotecast.market import codec
 from quotecast.market.instruments import canonical
@@ -109,7 +110,6 @@ async def entries(request: HttpRequest, include: Include = None) -> Answer:
 )
 async def add(request: HttpRequest) -> Answer:
     """The answer is 200 when the list has it already."""
-    claims_of(request)
     given = await body_of(request, NewEntry)
     parts = parts_of(request)
     kind, ticker = _found(parts, given)
@@ -131,8 +131,7 @@ async def add(request: HttpRequest) -> Answer:
 )
 async def remove(request: HttpRequest, ticker: Ticker, kind: WatchedKind = None) -> None:
     """Also what no feed knows any more."""
-    # A parameter that may hold slashes comes with one in front.
-    wanted = ticker.removeprefix("/")
+    wanted = in_path(ticker)
 
     async def write(account: Account) -> None:
         named = [entry for entry in await watchlist.entries(account) if _is_named(entry, wanted, kind)]
@@ -146,7 +145,9 @@ async def remove(request: HttpRequest, ticker: Ticker, kind: WatchedKind = None)
 
 
 def _found(parts: Parts, given: NewEntry) -> tuple[Kind, str]:
-    """What the ticker stands for. Raises SymbolNotFound, NoData or ProviderMissing."""
+    """What the ticker stands for. Raises InvalidValue, SymbolNotFound, NoData or ProviderMissing."""
+    if not given.ticker.strip():
+        raise InvalidValue("ticker", "Not a ticker")
     asked: list[Kind] = [given.type] if given.type else [*FEEDS]
     provided = [kind for kind in asked if parts.providers[FEEDS[kind]] != NO_PROVIDER]
     if given.type and not provided:
@@ -176,5 +177,9 @@ def _shown(entry: Watched, quote: Raw | UnsetType | None = UNSET) -> _Encoded:
 BODIES: Final[tuple[type[Struct], ...]] = (NewEntry,)
 
 ROUTER: Final = Router(
-    "/api/watchlist", route_handlers=[entries, add, remove], tags=["Watchlist"], opt={"limit": "watchlist"}
+    "/api/watchlist",
+    route_handlers=[entries, add, remove],
+    guards=[signed_in],
+    tags=["Watchlist"],
+    opt={"limit": "watchlist"},
 )

@@ -1,10 +1,11 @@
 """What clients say to a feed: the query of its address and the commands on its socket; pure parsing."""
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, get_type_hints
 
 import msgspec
 from msgspec import Meta, Struct
 
+from quotecast.complaints import choices_of, complaint
 from quotecast.feed.encoding import Encoding
 from quotecast.feed.frames import Id
 
@@ -15,6 +16,10 @@ MAX_MESSAGE_BYTES: Final = 65_536
 
 #: Integers that every notation can write.
 WireInteger = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+
+
+#: Everything; a list always names symbols, also one that is called ALL.
+All = Annotated[str, Meta(pattern="^[Aa][Ll][Ll]$", description="Every symbol of the feed")]
 
 
 class Query(Struct, frozen=True):
@@ -29,7 +34,7 @@ class Command(Struct, frozen=True):
     """What a client sends."""
 
     action: Literal["subscribe", "unsubscribe", "list", "ping"]
-    symbols: list[str] | Literal["all"] | None = None
+    symbols: list[str] | All | None = None
     id: WireInteger | str | None = None
     interval: int | None = None
     since: str | None = None
@@ -62,9 +67,17 @@ def decode(message: str | bytes, encoding: Encoding) -> Command:
             return _packed_commands.decode(message)
         return _commands.decode(message)
     except msgspec.ValidationError as error:
-        raise CommandError(str(error)) from None
+        raise CommandError(_explained(str(error))) from None
     except (msgspec.DecodeError, RecursionError, UnicodeError):
         raise CommandError("Malformed MessagePack" if packed else "Malformed JSON") from None
+
+
+def _explained(text: str) -> str:
+    field = complaint(text).field
+    if field == "symbols":
+        return "symbols: Must be a list of symbols, or all"
+    said = complaint(text, choices_of(get_type_hints(Command).get(field)))
+    return f"{field or 'command'}: {said.message}"
 
 
 def tag_of(message: str | bytes) -> Id:
@@ -78,7 +91,7 @@ def tag_of(message: str | bytes) -> Id:
 
 
 def names_of(symbols: str | None) -> list[str] | Literal["all"]:
-    """The names of a comma-separated list."""
+    """The names of a comma-separated list; `all`, in any case, is everything if nothing stands beside it."""
     names = [name.strip() for name in (symbols or "").split(",") if name.strip()]
     return "all" if [name.lower() for name in names] == ["all"] else names
 

@@ -4,7 +4,7 @@ A connection's whole state is what it wants and its cursor, the point up to whic
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Final, Literal
+from typing import Final
 
 from quotecast.errors import CloseCode
 from quotecast.feed import frames
@@ -141,7 +141,7 @@ class Session:
     def _subscribe(self, command: Command) -> list[Frame]:
         if command.symbols is None and command.interval is None and command.since is None:
             raise CommandError("subscribe needs symbols, a list or all")
-        if command.symbols and command.symbols != "all" and not self._mirror.loaded:
+        if isinstance(command.symbols, list) and command.symbols and not self._mirror.loaded:
             raise CommandError("there is no data yet, so no symbol is known")
         interval = checked_interval(command.interval, self.interval)
         added, rejected = self._resolve(command.symbols)
@@ -190,23 +190,23 @@ class Session:
     def _unsubscribe(self, command: Command) -> list[Frame]:
         if command.symbols is None:
             raise CommandError("unsubscribe needs symbols, a list or all")
-        if command.symbols != "all" and self.wanted is None:
+        if isinstance(command.symbols, list) and self.wanted is None:
             raise CommandError("the subscription is to all; unsubscribe all, then subscribe to names")
         # What left a group until now must be told before the set changes.
         update = self.owed()
-        if command.symbols == "all" or self.wanted is None:
+        if isinstance(command.symbols, str) or self.wanted is None:
             self._want(frozenset())
         else:
             gone, _ = self._resolve(command.symbols)
             self._want(self.wanted - (gone or frozenset()) - frozenset(command.symbols))
         return [*([update] if update else []), self._acknowledgement(command.id)]
 
-    def _resolve(self, symbols: list[str] | Literal["all"] | None) -> tuple[Wanted, list[Rejected]]:
+    def _resolve(self, symbols: list[str] | str | None) -> tuple[Wanted, list[Rejected]]:
         """Keys and groups of the names, and the names that the feed does not know.
 
         Raises CommandError before any work on a list that is too long.
         """
-        if symbols == "all":
+        if isinstance(symbols, str):
             return None, []
         most = NAMES_PER_SYMBOL * self._limits.symbols
         if len(symbols or ()) > most:

@@ -1,0 +1,17 @@
+"""The feeds' paths over plain HTTP: they say that a feed is a WebSocket."""
+
+from typing import Final
+
+from litestar import Router, get
+
+from quotecast.errors import UpgradeRequired
+from quotecast.feed.frames import FEED_NAMES
+
+
+@get([f"/{name}" for name in FEED_NAMES.values()], sync_to_thread=False, include_in_schema=False)
+def plain() -> None:
+    """Raises UpgradeRequired."""
+    raise UpgradeRequired
+
+
+ROUTER: Final = Router("/api/ws", route_handlers=[plain])

@@ -1,0 +1,291 @@
+"""The contract, statement by statement, asked of a running service on the wire."""
+
+import asyncio
+import secrets
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from quotecast.accounts import migrations
+from servers import running_postgres, running_valkey
+from service import Service
+
+PASSWORD = "correct horse battery"
+LOCAL_ORIGIN = "http://localhost:5173"
+SETTINGS = {"QUOTECAST_LIMITS": "off", "QUOTECAST_SIMULATOR_RATE": "5"}
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Service]:
+    """One worker with accounts, shared: no test disturbs it."""
+    with running_valkey() as redis, running_postgres() as postgres:
+        asyncio.run(migrations.apply(postgres.url))
+        with Service(redis, {**SETTINGS, "QUOTECAST_DATABASE_URL": postgres.url}) as running:
+            running.start("ingest", "api")
+            yield running
+
+
+@pytest.fixture(scope="module")
+def signed_in(service: Service) -> dict[str, str]:
+    """The headers of a new user."""
+    given = {"name": "Ayşe", "email": f"{secrets.token_hex(4)}@example.com", "password": PASSWORD}
+    answer = httpx.post(f"{service.url}/api/auth/register", json=given, timeout=30)
+    return {"authorization": f"Bearer {answer.json()['token']}"}
+
+
+def ask(service: Service, method: str, path: str, **more: Any) -> httpx.Response:
+    return httpx.request(method, service.url + path, timeout=30, **more)
+
+
+def fields(answer: httpx.Response) -> list[str]:
+    assert answer.status_code == 422, answer.text
+    return [each["field"] for each in answer.json()["errors"]]
+
+
+def test_every_unknown_symbol_of_five_letters_is_named(service: Service) -> None:
+    """499 of 500: the header holds all of them, and no name that was not asked for."""
+    unknown = [f"ZZ{number:03}" for number in range(499)]
+    answer = service.get("/api/market/quotes", params={"symbols": ",".join(["AAPL", *unknown])})
+    assert answer.headers["x-missing-symbols"].split(",") == unknown
+    assert answer.headers["x-missing-count"] == "499"
+
+
+def test_names_beyond_the_bound_are_counted(service: Service) -> None:
+    """The names that fit are complete; the count says how many there are."""
+    unknown = [f"{'Z' * 37}{number:03}" for number in range(500)]
+    answer = service.get("/api/market/quotes", params={"symbols": ",".join(unknown)})
+    named = answer.headers["x-missing-symbols"].split(",")
+    assert named == unknown[: len(named)]
+    assert len(named) == 3072 // 41
+    assert answer.headers["x-missing-count"] == "500"
+
+
+def test_a_batch_without_unknown_symbols_counts_none(service: Service) -> None:
+    for symbols in ("AAPL", "all"):
+        answer = service.get("/api/market/quotes", params={"symbols": symbols})
+        assert answer.headers["x-missing-count"] == "0"
+        assert "x-missing-symbols" not in answer.headers
+        assert "X-Missing-Count" in answer.headers["access-control-expose-headers"]
+
+
+def test_repeated_symbols_are_one_list(service: Service) -> None:
+    answer = service.get("/api/market/quotes?symbols=AAPL&symbols=MSFT,NVDA")
+    assert set(answer.json()) == {"AAPL", "MSFT", "NVDA"}
+    with service.feed("/api/ws/market?symbols=AAPL&symbols=MSFT") as client:
+        assert client.next_of("subscribed")["symbols"] == ["AAPL", "MSFT"]
+
+
+def test_selections_are_compressed(service: Service) -> None:
+    """As the whole list is."""
+    symbols = ",".join(sorted(service.get("/api/market/quotes?symbols=all").json())[:100])
+    packed = service.get(
+        "/api/market/quotes", params={"symbols": symbols}, headers={"accept-encoding": "gzip"}
+    )
+    plain = service.get(
+        "/api/market/quotes", params={"symbols": symbols}, headers={"accept-encoding": "identity"}
+    )
+    assert packed.headers["content-encoding"] == "gzip"
+    assert int(packed.headers["content-length"]) < len(plain.content) / 2
+    assert "content-encoding" not in plain.headers
+    assert {packed.headers["vary"], plain.headers["vary"]} == {"Accept-Encoding"}
+
+
+def test_account_answers_are_compressed(service: Service, signed_in: dict[str, str]) -> None:
+    """But for those that hold a token."""
+    layout = {"layout": {"panes": ["chart"] * 2000}}
+    assert ask(service, "PUT", "/api/terminal/layout", json=layout, headers=signed_in).status_code == 200
+    packed = service.get("/api/terminal/layout", headers=signed_in | {"accept-encoding": "gzip"})
+    assert packed.headers["content-encoding"] == "gzip"
+    assert "Accept-Encoding" in packed.headers["vary"]
+    assert packed.json()["layout"] == layout["layout"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/api/auth/profile?x=%FF"),
+        ("PATCH", "/api/auth/profile"),
+        ("GET", "/api/portfolio/holdings?include=nonsense"),
+        ("POST", "/api/portfolio/holdings"),
+        ("DELETE", "/api/portfolio/holdings/nonsense"),
+        ("GET", "/api/watchlist?include=nonsense"),
+        ("POST", "/api/watchlist"),
+        ("DELETE", "/api/watchlist/AAPL?type=nonsense"),
+        ("GET", "/api/terminal/layout"),
+        ("PUT", "/api/terminal/layout"),
+    ],
+)
+def test_without_a_token_nothing_is_read_or_validated(service: Service, method: str, path: str) -> None:
+    """Whatever else is wrong with the request: it is no JSON, and longer than any body may be."""
+    body = {} if method in {"GET", "DELETE"} else {"content": b"{" * 100_000}
+    answer = ask(service, method, path, **body)
+    assert (answer.status_code, answer.json()["detail"]) == (401, "Not authenticated")
+    assert answer.headers["www-authenticate"] == "Bearer"
+
+
+def test_errors_name_the_parameter_as_it_was_sent(service: Service, signed_in: dict[str, str]) -> None:
+    answer = ask(service, "DELETE", "/api/watchlist/AAPL?type=bond", headers=signed_in)
+    assert fields(answer) == ["type"]
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("/api/market/quotes", "GET, HEAD, OPTIONS"),
+        ("/api/crypto/quotes/BTC-USDT", "GET, HEAD, OPTIONS"),
+        ("/api/auth/login", "OPTIONS, POST"),
+        ("/api/auth/profile", "GET, HEAD, OPTIONS, PATCH"),
+        ("/api/portfolio/holdings", "GET, HEAD, OPTIONS, POST"),
+        ("/api/watchlist", "GET, HEAD, OPTIONS, POST"),
+        ("/api/watchlist/AAPL", "DELETE, OPTIONS"),
+        ("/api/terminal/layout", "GET, HEAD, OPTIONS, PUT"),
+        ("/api/ws/market", "GET, HEAD, OPTIONS"),
+        ("/api/health", "GET, HEAD, OPTIONS"),
+        ("/api/docs", "GET, HEAD, OPTIONS"),
+    ],
+)
+def test_options_and_a_wrong_method_say_the_same(service: Service, path: str, allowed: str) -> None:
+    options, refused = ask(service, "OPTIONS", path), ask(service, "TRACE", path)
+    assert (options.status_code, refused.status_code) == (204, 405)
+    assert options.headers.get_list("allow") == refused.headers.get_list("allow") == [allowed]
+    assert refused.json()["code"] == "method_not_allowed"
+
+
+def test_a_body_too_large_has_one_code(service: Service, signed_in: dict[str, str]) -> None:
+    """Too large for any route, or for this one."""
+    bodies: list[Any] = [{"layout": {"a": "x" * 90_000}}, {"layout": {"a": "x" * 70_000}}]
+    answers = [ask(service, "PUT", "/api/terminal/layout", json=body, headers=signed_in) for body in bodies]
+    assert [each.status_code for each in answers] == [413, 413]
+    assert {(each.json()["detail"], each.json()["code"]) for each in answers} == {
+        ("Payload Too Large", "too_large")
+    }
+
+
+@pytest.mark.parametrize("path", ["/api/%00", "/api/" + "a" * 2000, "/api/nothing"])
+def test_a_path_that_cannot_be_is_refused_as_any_other(service: Service, path: str) -> None:
+    answer = service.get(path, headers={"origin": LOCAL_ORIGIN})
+    assert answer.status_code == 404
+    assert answer.json() == {
+        "detail": "Not Found",
+        "code": "not_found",
+        "request_id": answer.headers["x-request-id"],
+    }
+    assert answer.headers["access-control-allow-origin"] == "*"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"name": 1, "email',
+        b'{"name": null} trailing',
+        b'{"other": nul, "name": 3}',
+        b'{"name": true, "n": 01}',
+        b"[1, 2",
+        b'"text',
+        b"",
+    ],
+)
+def test_malformed_json_is_400_whatever_comes_first(
+    service: Service, signed_in: dict[str, str], content: bytes
+) -> None:
+    answer = ask(service, "PATCH", "/api/auth/profile", content=content, headers=signed_in)
+    assert (answer.status_code, answer.json()["detail"]) == (400, "Malformed JSON")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/market/quotes/BRK%2FB",
+        "/api/market/bars/BRK%2fB",
+        "/api/doviz/quotes/a%2Fb",
+        "/api/crypto/quotes/A%2FB",
+        "/api/financials/company/BRK%2FB/metrics",
+        "/api/financials/company/BRK%2FB/overview",
+    ],
+)
+def test_a_symbol_with_a_slash_is_an_unknown_symbol(service: Service, path: str) -> None:
+    answer = service.get(path)
+    assert (answer.status_code, answer.json()["detail"]) == (404, "Symbol not found")
+
+
+@pytest.mark.parametrize("ticker", ["", "  "])
+@pytest.mark.parametrize("path", ["/api/watchlist", "/api/portfolio/holdings"])
+def test_an_empty_ticker_is_invalid(
+    service: Service, signed_in: dict[str, str], path: str, ticker: str
+) -> None:
+    body = {"ticker": ticker, "shares": 1, "avg_cost": 1}
+    assert fields(ask(service, "POST", path, json=body, headers=signed_in)) == ["ticker"]
+
+
+@pytest.mark.parametrize("feed", ["market", "crypto", "doviz"])
+def test_a_plain_get_of_a_feed_asks_for_an_upgrade(service: Service, feed: str) -> None:
+    answer = service.get(f"/api/ws/{feed}", headers={"origin": LOCAL_ORIGIN})
+    assert answer.status_code == 426
+    assert answer.headers["upgrade"] == "websocket"
+    assert answer.json()["detail"] == "This is a WebSocket feed: open it with a WebSocket client"
+    assert answer.json()["code"] == "upgrade_required"
+    assert answer.headers["access-control-allow-origin"] == "*"
+
+
+@pytest.mark.parametrize(
+    ("origin", "granted"),
+    [
+        (LOCAL_ORIGIN, True),
+        ("http://127.0.0.1:3000", True),
+        ("https://localhost", True),
+        ("http://[::1]:8080", True),
+        ("http://localhost.evil.test", False),
+        ("http://localhost:5173.evil.test", False),
+        ("https://example.org", False),
+        ("null", False),
+    ],
+)
+def test_in_development_local_pages_may_use_accounts(
+    service: Service,
+    origin: str,
+    granted: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    answer = service.get("/api/auth/profile", headers={"origin": origin})
+    preflight = ask(
+        service,
+        "OPTIONS",
+        "/api/auth/profile",
+        headers={"origin": origin, "access-control-request-method": "PATCH"},
+    )
+    for each in (answer, preflight):
+        assert each.headers.get("access-control-allow-origin") == (origin if granted else None)
+        assert each.headers["vary"] == "Origin"
+
+
+@pytest.mark.parametrize(
+    ("request_", "field", "message"),
+    [
+        (("PATCH", "/api/auth/profile", {"name": None}), "name", "Must be text, not null"),
+        (("PATCH", "/api/auth/profile", {"name": 3}), "name", "Must be text, not a whole number"),
+        (("PATCH", "/api/auth/profile", []), "body", "Must be an object, not a list"),
+        (("PATCH", "/api/auth/profile", {}), "name", "Missing"),
+        (("PUT", "/api/terminal/layout", {"layout": {}, "version": -1}), "version", "Must be at least 0"),
+        (
+            ("POST", "/api/watchlist", {"ticker": "AAPL", "type": "bond"}),
+            "type",
+            "Must be one of stock, crypto, doviz",
+        ),
+        (("GET", "/api/market/assets?limit=ten", None), "limit", "Must be a whole number"),
+        (("GET", "/api/market/assets?limit=0", None), "limit", "Must be at least 1"),
+        (("GET", "/api/watchlist?include=all", None), "include", "Must be quote"),
+        (
+            ("GET", f"/api/market/assets?search={'x' * 101}", None),
+            "search",
+            "Must have at most 100 characters",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_to_people(
+    service: Service, signed_in: dict[str, str], request_: tuple[str, str, Any], field: str, message: str
+) -> None:
+    method, path, body = request_
+    answer = ask(service, method, path, headers=signed_in, **({} if body is None else {"json": body}))
+    assert answer.status_code == 422
+    assert answer.json()["errors"] == [{"field": field, "message": message}]
