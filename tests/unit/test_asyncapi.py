@@ -90,3 +90,11 @@ def test_nothing_internal_is_named() -> None:
     text = json.dumps(DOCUMENT)
     assert '"_' not in text
     assert DOCUMENT["asyncapi"] == "3.0.0"
+
+
+def test_a_cursor_is_not_the_point_of_the_welcome() -> None:
+    """A client that came back with it would miss what it never got."""
+    for channel in asyncapi_document()["channels"].values():
+        since = channel["bindings"]["ws"]["query"]["properties"]["since"]["description"]
+        assert "the last snapshot, update or heartbeat" in since
+        assert "never the welcome's" in since

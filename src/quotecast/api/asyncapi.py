@@ -41,12 +41,12 @@ _WHAT: Final = {
 
 _DESCRIPTION: Final = f"""\
 A connection's whole state is its subscription and a cursor, the point up to which it has been told: \
-`epoch` and `seq` on every frame that bears state. Given back as `since`, after any disconnection and to \
-any worker, they bring what changed meanwhile. A slow client is sent the newest state at its own pace; \
-nothing is queued. `sector:Energy`, `category:gold`, `bank:akbank` stand for groups and follow their \
-members. Types and fields that a client does not know are to be ignored. Subprotocol: none, or \
-`quotecast.v1.json` (text), `quotecast.v1.msgpack` (binary MessagePack, same structures) or \
-`quotecast.v1.json.deflate` (binary, raw deflate of the JSON text, each frame by itself).
+`epoch` and `seq` of the last snapshot, update or heartbeat, not of the welcome. Given back as `since`, \
+after any disconnection and to any worker, they bring what changed meanwhile. A slow client is sent the \
+newest state at its own pace; nothing is queued. `sector:Energy`, `category:gold`, `bank:akbank` stand for \
+groups and follow their members. Types and fields that a client does not know are to be ignored. \
+Subprotocol: none, or `quotecast.v1.json` (text), `quotecast.v1.msgpack` (binary MessagePack, same \
+structures) or `quotecast.v1.json.deflate` (binary, raw deflate of the JSON text, each frame by itself).
 
 Close codes: {", ".join(f"{code.value} {code.name.lower().replace('_', ' ')}" for code in CloseCode)}. \
 Below 4450 reconnecting will not help; from 4450, and after 1012, reconnect with backoff."""
@@ -100,8 +100,20 @@ def _query() -> dict[str, Any]:
         "default": DEFAULT_INTERVAL,
         "description": "Least milliseconds between two updates.",
     }
-    symbols = {"type": "string", "description": "Comma-separated symbols, or `all`."}
-    since = {"type": "string", "description": "`<epoch>-<seq>` of the last frame that was received."}
+    symbols = {
+        "type": "string",
+        "description": (
+            "Comma-separated symbols; may be repeated. `all` alone, in any case, is everything; in a longer "
+            "list it is a symbol."
+        ),
+    }
+    since = {
+        "type": "string",
+        "description": (
+            "`<epoch>-<seq>` of the last snapshot, update or heartbeat that was received, never the "
+            "welcome's: that is ahead of what the client has. Another value, such as `none`, brings a resync."
+        ),
+    }
     return {"type": "object", "properties": {"symbols": symbols, "interval": interval, "since": since}}
 
 

@@ -23,7 +23,10 @@ from quotecast.market.quotes import StockQuote
     responses=answered(Heatmap, examples.HEATMAP, "Sectors and stocks, the heaviest first", 429, 503),
 )
 def heatmap(request: HttpRequest) -> Answer:
-    """A stock's weight is its share of what all companies are worth; the weights sum up to 1."""
+    """A stock's weight is its share of what all companies are worth.
+
+    Weights have six decimals and sum up to 1; percentages have four decimals.
+    """
     return repeatable(request, _heatmap)
 
 

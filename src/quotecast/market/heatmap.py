@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate, pairwise
 from math import fsum
 from typing import Final
 
@@ -11,9 +12,14 @@ from quotecast.market.quotes import StockQuote
 
 OTHER: Final = "Other"
 
+#: Decimals of a weight, and of a percentage, as quotes have them.
+_WEIGHT_DECIMALS: Final = 6
+_PERCENT_DECIMALS: Final = 4
+_UNITS: Final = 10**_WEIGHT_DECIMALS
+
 
 class HeatmapStock(Struct, frozen=True, gc=False, rename="camel"):
-    """One tile; `weight` is its share of all stocks, 0 to 1."""
+    """One tile; `weight` is its share of all stocks, 0 to 1, with six decimals."""
 
     ticker: str
     name: str
@@ -28,8 +34,8 @@ class HeatmapStock(Struct, frozen=True, gc=False, rename="camel"):
 class HeatmapSector(Struct, frozen=True, rename="camel"):
     """The tiles of a sector, the heaviest first.
 
-    `change_percent` is their mean by weight, null if no change is known; a stock whose change is not
-    known counts as unchanged.
+    `change_percent` is their mean by weight, with four decimals, null if no change is known; a stock whose
+    change is not known counts as unchanged.
     """
 
     sector: str
@@ -67,14 +73,16 @@ def heatmap_of(quotes: Sequence[StockQuote], shares: Mapping[str, int]) -> Heatm
     )
 
 
-def _weights(quotes: Sequence[StockQuote], shares: Mapping[str, int]) -> Iterable[float]:
+def _weights(quotes: Sequence[StockQuote], shares: Mapping[str, int]) -> list[float]:
     worth = {
         quote.ticker: quote.price * count for quote in quotes if (count := shares.get(quote.ticker, 0)) > 0
     }
     lightest = min(worth.values(), default=1.0)
     worths = [worth.get(quote.ticker, lightest) for quote in quotes]
     total = fsum(worths)
-    return (each / total for each in worths)
+    # Rounded sums keep the total at 1; the sum of rounded weights would drift from it.
+    sums = [round(each / total * _UNITS) for each in accumulate(worths)]
+    return [(upper - lower) / _UNITS for lower, upper in pairwise([0, *sums])]
 
 
 def _tile(quote: StockQuote, weight: float) -> HeatmapStock:
@@ -100,12 +108,17 @@ def _sector(name: str, tiles: list[HeatmapStock]) -> HeatmapSector:
         advancers=advancers,
         decliners=decliners,
         unchanged=len(tiles) - advancers - decliners,
-        weight=fsum(tile.weight for tile in tiles),
+        weight=round(fsum(tile.weight for tile in tiles), _WEIGHT_DECIMALS),
         stocks=sorted(tiles, key=lambda tile: (-tile.weight, tile.ticker)),
     )
 
 
 def _mean_change(tiles: Iterable[HeatmapStock]) -> float | None:
     known = [(tile.weight, tile.change_percent) for tile in tiles if tile.change_percent is not None]
+    if not known:
+        return None
+    if not any(weight for weight, _ in known):
+        # All are lighter than half a unit.
+        known = [(1.0, change) for _, change in known]
     weight = fsum(weight for weight, _ in known)
-    return fsum(weight * change for weight, change in known) / weight if weight else None
+    return round(fsum(weight * change for weight, change in known) / weight, _PERCENT_DECIMALS)
