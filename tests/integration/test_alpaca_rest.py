@@ -1,7 +1,7 @@
 """Alpaca's news, assets, clock and calendar from a local one."""
 
 from collections.abc import AsyncIterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -9,7 +9,7 @@ import pytest
 from alpaca_rest_made import NOW, Upstreams, failure, local_rest
 from fakes.alpaca import FakeAlpaca
 from fakes.alpaca_rows import asset, story
-from fakes.http import Answer
+from fakes.http import Answer, Row
 from quotecast.market.assets import Asset
 from quotecast.market.sessions import trading_days_between
 
@@ -20,24 +20,55 @@ async def fake() -> AsyncIterator[FakeAlpaca]:
         yield fake
 
 
-async def test_news_are_the_fifty_newest(fake: FakeAlpaca) -> None:
-    """By when they were first told, though the upstream sorts by when they were last changed."""
+async def test_news_are_in_the_order_in_which_they_appeared(fake: FakeAlpaca) -> None:
+    """Though the upstream sorts by when they were last changed."""
     fake.stories = [
         story(number, created_at=told, updated_at="2026-11-19T15:00:00Z" if number == 30 else told)
         for number in range(60)
         for told in [f"2026-11-19T14:00:{number:02}Z"]
     ]
     articles = await Upstreams(fake).news.news()
-    assert [article.id for article in articles] == [str(number) for number in range(59, 9, -1)]
-    [asked] = fake.requests
+    assert [article.id for article in articles] == [str(number) for number in range(59, -1, -1)]
+    asked, _ = fake.requests
     assert asked.path == "/v1beta1/news"
     assert asked.query == {"limit": "50", "sort": "desc", "include_content": "false"}
+
+
+def numbered(count: int) -> list[Row]:
+    """Stories a second apart."""
+    times = [
+        (datetime(2026, 11, 19, 14, tzinfo=UTC) + timedelta(seconds=n)).isoformat() for n in range(count)
+    ]
+    return [story(number, created_at=time, updated_at=time) for number, time in enumerate(times)]
+
+
+async def test_news_go_back_further_than_a_page(fake: FakeAlpaca) -> None:
+    """So that a search by symbol has five hundred to look through; later only what is new is asked for."""
+    fake.stories = numbered(700)
+    upstream = Upstreams(fake).news
+    assert [article.id for article in await upstream.news()] == [str(n) for n in range(699, 199, -1)]
+    assert len(fake.requests) == 10
+    fake.stories = numbered(720)
+    assert [article.id for article in await upstream.news()] == [str(n) for n in range(719, 219, -1)]
+    assert len(fake.requests) == 11
+    fake.stories = numbered(790)
+    assert [article.id for article in await upstream.news()] == [str(n) for n in range(789, 289, -1)]
+    assert len(fake.requests) == 13
+
+
+async def test_a_changed_story_takes_the_place_of_the_old_one(fake: FakeAlpaca) -> None:
+    fake.stories = [story(1), story(2)]
+    upstream = Upstreams(fake).news
+    await upstream.news()
+    fake.stories = [story(1, headline="Corrected", updated_at="2026-11-19T15:00:00Z"), story(2)]
+    told = {article.id: article.headline for article in await upstream.news()}
+    assert told == {"1": "Corrected", "2": "Example &amp; headline"}
 
 
 async def test_bad_stories_cost_themselves_alone(fake: FakeAlpaca) -> None:
     """And one that comes twice is told once."""
     rows = [story(1), story(1), None, story(2, headline=None), {"id": None}, story(3, symbols="AAPL")]
-    fake.answers["/v1beta1/news"] = Answer.of({"news": rows, "next_page_token": "x"})
+    fake.answers["/v1beta1/news"] = Answer.of({"news": rows, "next_page_token": None})
     upstream = Upstreams(fake).news
     assert [article.id for article in await upstream.news()] == ["1"]
     assert upstream.statistics() == {"malformed": 3, "unreadable": 1}

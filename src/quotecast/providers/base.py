@@ -143,7 +143,10 @@ class NewsProvider(Protocol):
     every_seconds: float
 
     async def news(self) -> Sequence[Article]:
-        """The newest articles, at least 50 if there are as many, the newest first. Raises UpstreamError."""
+        """The newest articles, the newest first: some hundreds, which searches by symbol look through.
+
+        At least 50 if there are as many. Raises UpstreamError.
+        """
         ...
 
 

@@ -11,12 +11,19 @@ from quotecast.providers.alpaca.rest_wire import NewsPage, Story
 from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.rows import readable
 
-#: The most that one call brings.
+#: Articles that one call brings at most, calls that one question takes at most, articles that are kept.
 COUNT: Final = 50
+PAGES: Final = 10
+KEPT: Final = COUNT * PAGES
+
+_PARAMETERS: Final = {"limit": str(COUNT), "sort": "desc", "include_content": "false"}
 
 
 class AlpacaNews:
-    """The newest fifty articles, on any subject; `url` is that of market data."""
+    """The newest articles, on any subject; `url` is that of market data.
+
+    The first question reads KEPT of them, page by page. Later ones read what is new.
+    """
 
     name = "alpaca"
     every_seconds = 60.0
@@ -33,6 +40,7 @@ class AlpacaNews:
         self._rest = Rest(url, key, secret, admitted, clock)
         self._clock = clock
         self._refused: Counter[str] = Counter()
+        self._articles: dict[str, Article] = {}
 
     def statistics(self) -> Mapping[str, int]:
         """How many articles were refused since the start, by reason."""
@@ -40,13 +48,29 @@ class AlpacaNews:
 
     async def news(self) -> Sequence[Article]:
         """See NewsProvider; texts may hold HTML."""
-        params = {"limit": str(COUNT), "sort": "desc", "include_content": "false"}
-        page = await self._rest.get_once("/v1beta1/news", NewsPage, params)
-        articles: dict[str, Article] = {}
-        for story in readable(page.news or (), Story, self._refused):
-            if article := story.to_article(self._clock()):
-                articles.setdefault(article.id, article)
-            else:
-                self._refused["unreadable"] += 1
+        articles = self._articles | await self._unread()
         # They come in the order in which they were last changed.
-        return sorted(articles.values(), key=lambda article: article.created_at, reverse=True)
+        newest = sorted(articles.values(), key=lambda article: article.created_at, reverse=True)[:KEPT]
+        self._articles = {article.id: article for article in newest}
+        return newest
+
+    async def _unread(self) -> dict[str, Article]:
+        """Reads pages until one reaches an article that is known as it stands there."""
+        found: dict[str, Article] = {}
+        parameters: dict[str, str] = _PARAMETERS
+        async with self._rest.open() as client:
+            for _ in range(PAGES):
+                page = await self._rest.get(client, "/v1beta1/news", NewsPage, parameters)
+                articles = self._readable(page)
+                found = {article.id: article for article in articles} | found
+                known = any(self._articles.get(article.id) == article for article in articles)
+                if known or not page.next_page_token:
+                    break
+                parameters = _PARAMETERS | {"page_token": page.next_page_token}
+        return found
+
+    def _readable(self, page: NewsPage) -> list[Article]:
+        stories = list(readable(page.news or (), Story, self._refused))
+        articles = [article for story in stories if (article := story.to_article(self._clock()))]
+        self._refused["unreadable"] += len(stories) - len(articles)
+        return articles

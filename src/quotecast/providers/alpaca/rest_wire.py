@@ -37,6 +37,7 @@ class NewsPage(Struct, frozen=True):
     """A page of `GET /v1beta1/news`, the newest first."""
 
     news: Sequence[Raw] | None = None
+    next_page_token: str | None = None
 
 
 class Image(Struct, frozen=True):
