@@ -59,7 +59,7 @@ class UpgradeRequired(QuotecastError):
     code = "upgrade_required"
 
     def __init__(self) -> None:
-        super().__init__("This is a WebSocket feed: open it with a WebSocket client")
+        super().__init__("This path is a WebSocket feed: connect with a WebSocket client")
 
 
 class SymbolNotFound(QuotecastError):

@@ -224,7 +224,7 @@ def test_a_plain_get_of_a_feed_asks_for_an_upgrade(service: Service, feed: str) 
     answer = service.get(f"/api/ws/{feed}", headers={"origin": LOCAL_ORIGIN})
     assert answer.status_code == 426
     assert answer.headers["upgrade"] == "websocket"
-    assert answer.json()["detail"] == "This is a WebSocket feed: open it with a WebSocket client"
+    assert answer.json()["detail"] == "This path is a WebSocket feed: connect with a WebSocket client"
     assert answer.json()["code"] == "upgrade_required"
     assert answer.headers["access-control-allow-origin"] == "*"
 

@@ -121,10 +121,14 @@ async def test_head_has_no_body_and_other_methods_are_refused(dist: Path) -> Non
     """A page is read, nothing else."""
     async with client(dist) as http:
         head = await http.head("/")
-        post = await http.post("/")
+        post = await http.post("/", headers={"x-request-id": "mine"})
+        options = await http.options("/")
     assert (head.status_code, head.content) == (200, b"")
     assert int(head.headers["Content-Length"]) > 0
-    assert (post.status_code, post.headers["Allow"]) == (405, "GET, HEAD")
+    assert (post.status_code, post.headers["Allow"]) == (405, "GET, HEAD, OPTIONS")
+    assert (post.json()["code"], post.json()["request_id"]) == ("method_not_allowed", "mine")
+    assert post.headers["X-Request-ID"] == "mine"
+    assert (options.status_code, options.headers["Allow"]) == (204, "GET, HEAD, OPTIONS")
 
 
 async def test_without_a_build_the_page_says_how_to_build(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ What is served is what the build left in `web/dist`, read once: a path is looked
 never becomes a path on the disk. Every other path is the API's.
 """
 
+import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -12,7 +13,10 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from quotecast.api.answers import content_tag
+from quotecast.api.answers import JSON, content_tag
+from quotecast.api.edge import is_harmless
+from quotecast.api.problems import Problem
+from quotecast.market.codec import encode_json
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
 Header = tuple[bytes, bytes]
@@ -42,6 +46,7 @@ _SECURITY: Final[tuple[Header, ...]] = (
     (b"referrer-policy", b"no-referrer"),
     (b"x-content-type-options", b"nosniff"),
 )
+_ALLOW: Final = (b"allow", b"GET, HEAD, OPTIONS")
 
 _UNBUILT: Final = b"""<!doctype html>
 <html lang="en">
@@ -77,9 +82,10 @@ class Pages:
             await self._app(scope, receive, send)
         elif scope["method"] in {"GET", "HEAD"}:
             await _answer(page, scope, send)
+        elif scope["method"] == "OPTIONS":
+            await _send(send, 204, [*_SECURITY, _ALLOW], b"")
         else:
-            headers = [*_SECURITY, (b"allow", b"GET, HEAD"), (b"content-length", b"0")]
-            await _send(send, 405, headers, b"")
+            await _refuse(scope, send)
 
 
 def built_pages(folder: Traversable | None = None) -> dict[str, Page]:
@@ -126,6 +132,15 @@ async def _answer(page: Page, scope: Any, send: Any) -> None:
     if coding:
         headers.append((b"content-encoding", coding))
     await _send(send, 200, headers, b"" if scope["method"] == "HEAD" else body)
+
+
+async def _refuse(scope: Any, send: Any) -> None:
+    """Answers 405 as the API writes errors."""
+    given = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
+    request_id = given if given and is_harmless(given) else os.urandom(8).hex().encode()
+    body = encode_json(Problem("Method Not Allowed", "method_not_allowed", request_id.decode()))
+    described = ((b"content-type", JSON), (b"content-length", b"%d" % len(body)))
+    await _send(send, 405, [*_SECURITY, _ALLOW, (b"x-request-id", request_id), *described], body)
 
 
 def _coding(accepted: bytes, bodies: Mapping[bytes, bytes]) -> bytes:
