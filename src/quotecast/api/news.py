@@ -12,7 +12,7 @@ from quotecast.api.answers import Answer, Document, of_document
 from quotecast.api.openapi import Reading, answered
 from quotecast.api.parts import HttpRequest, Parts, items_of
 from quotecast.api.repeats import repeatable
-from quotecast.api.selection import AS_TEXT, MAX_SYMBOLS, Selection, selected
+from quotecast.api.selection import AS_OPTIONAL_TEXT, MAX_SYMBOLS, Selection, selected
 from quotecast.market.codec import encode_json
 from quotecast.market.news import Article
 
@@ -26,7 +26,7 @@ Symbols = Annotated[
             f"Only articles about any of these: comma-separated tickers, at most {MAX_SYMBOLS}; may be "
             "repeated. `all` alone is all articles; in a longer list it is a ticker"
         ),
-        schema_extra=AS_TEXT,
+        schema_extra=AS_OPTIONAL_TEXT,
     ),
 ]
 Limit = Annotated[int, QueryParameter(ge=1, le=MAX_ARTICLES, description="How many articles at most")]

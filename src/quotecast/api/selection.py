@@ -4,14 +4,19 @@ from collections.abc import Sequence
 from typing import Final, Literal
 from urllib.parse import quote
 
+from litestar.openapi.spec import OpenAPIType, Schema
+
 from quotecast.errors import InvalidValue
 from quotecast.feed.commands import names_of
 
 MAX_SYMBOLS: Final = 500
 #: Bytes of `X-Missing-Symbols`: 500 tickers of five letters fit. nginx takes 4 KB of headers by default.
 MAX_HEADER_BYTES: Final = 3072
-#: Describes a query parameter to the framework, which sees a list because the parameter may be repeated.
-AS_TEXT: Final = {"type": "string", "items": None}
+#: How documents describe a list of symbols, required or not: the framework sees a list of texts.
+AS_TEXT: Final = {"type": OpenAPIType.STRING, "items": None}
+AS_OPTIONAL_TEXT: Final = {
+    "one_of": [Schema(type=OpenAPIType.STRING), Schema(type=OpenAPIType.NULL)],
+}
 
 Selection = list[str] | Literal["all"]
 

@@ -18,8 +18,8 @@ MAX_MESSAGE_BYTES: Final = 65_536
 WireInteger = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 
 
-#: Everything; a list always names symbols, also one that is called ALL.
-All = Annotated[str, Meta(pattern="^[Aa][Ll][Ll]$", description="Every symbol of the feed")]
+#: Everything, in any letter case; a list always names symbols, also one that is called ALL.
+All = Annotated[str, Meta(pattern="^[Aa][Ll][Ll]$", extra_json_schema={"enum": ["all"]})]
 
 
 class Query(Struct, frozen=True):

@@ -113,7 +113,7 @@ export class Feed<N extends FeedName> {
 
   #connect(): void {
     const { address, feed, interval = 250 } = this.options;
-    const symbols = this.#symbols === "all" ? "all" : [...this.#symbols].join(",");
+    const symbols = this.#symbols === "all" ? "all" : listed([...this.#symbols]);
     // The cursor does not cover what was being added, or was added meanwhile.
     const since = this.#adding || !equal(this.#asked, this.#symbols) ? "none" : this.copy.since;
     const query = new URLSearchParams({ symbols, interval: String(interval), since });
@@ -221,6 +221,12 @@ export class Feed<N extends FeedName> {
     socket.onopen = socket.onmessage = socket.onclose = null;
     socket.close();
   }
+}
+
+/** Alone the word would be everything; twice it is a ticker. */
+function listed(symbols: string[]): string {
+  const list = symbols.join(",");
+  return /^all$/i.test(list) ? `${list},${list}` : list;
 }
 
 function equal(one: ReadonlySet<string> | "all", other: ReadonlySet<string> | "all"): boolean {

@@ -37,6 +37,13 @@ test("symbols are added and dropped on the open connection", async (context) => 
   assert.equal(line.connections, 1);
 });
 
+test("a stock that is called ALL is followed alone", async (context) => {
+  const feed = opened(context, { feed: "market" });
+  feed.follow(["ALL"]);
+  await until(() => feed.copy.quotes.has("ALL"), "ALL");
+  assert.deepEqual([...feed.copy.quotes.keys()], ["ALL"]);
+});
+
 test("after the line was cut it resumes with its cursor", async (context) => {
   const line = new Line();
   context.after(() => line.close());

@@ -1,105 +1,11 @@
-"""The contract, statement by statement, asked of a running service on the wire."""
+"""What a running service refuses, and how it says so, by the contract's statements."""
 
-import asyncio
-import secrets
-from collections.abc import Iterator
 from typing import Any
 
-import httpx
 import pytest
 
-from quotecast.accounts import migrations
-from servers import running_postgres, running_valkey
+from asking import LOCAL_ORIGIN, ask, fields
 from service import Service
-
-PASSWORD = "correct horse battery"
-LOCAL_ORIGIN = "http://localhost:5173"
-SETTINGS = {"QUOTECAST_LIMITS": "off", "QUOTECAST_SIMULATOR_RATE": "5"}
-
-
-@pytest.fixture(scope="module")
-def service() -> Iterator[Service]:
-    """One worker with accounts, shared: no test disturbs it."""
-    with running_valkey() as redis, running_postgres() as postgres:
-        asyncio.run(migrations.apply(postgres.url))
-        with Service(redis, {**SETTINGS, "QUOTECAST_DATABASE_URL": postgres.url}) as running:
-            running.start("ingest", "api")
-            yield running
-
-
-@pytest.fixture(scope="module")
-def signed_in(service: Service) -> dict[str, str]:
-    """The headers of a new user."""
-    given = {"name": "Ayşe", "email": f"{secrets.token_hex(4)}@example.com", "password": PASSWORD}
-    answer = httpx.post(f"{service.url}/api/auth/register", json=given, timeout=30)
-    return {"authorization": f"Bearer {answer.json()['token']}"}
-
-
-def ask(service: Service, method: str, path: str, **more: Any) -> httpx.Response:
-    return httpx.request(method, service.url + path, timeout=30, **more)
-
-
-def fields(answer: httpx.Response) -> list[str]:
-    assert answer.status_code == 422, answer.text
-    return [each["field"] for each in answer.json()["errors"]]
-
-
-def test_every_unknown_symbol_of_five_letters_is_named(service: Service) -> None:
-    """499 of 500: the header holds all of them, and no name that was not asked for."""
-    unknown = [f"ZZ{number:03}" for number in range(499)]
-    answer = service.get("/api/market/quotes", params={"symbols": ",".join(["AAPL", *unknown])})
-    assert answer.headers["x-missing-symbols"].split(",") == unknown
-    assert answer.headers["x-missing-count"] == "499"
-
-
-def test_names_beyond_the_bound_are_counted(service: Service) -> None:
-    """The names that fit are complete; the count says how many there are."""
-    unknown = [f"{'Z' * 37}{number:03}" for number in range(500)]
-    answer = service.get("/api/market/quotes", params={"symbols": ",".join(unknown)})
-    named = answer.headers["x-missing-symbols"].split(",")
-    assert named == unknown[: len(named)]
-    assert len(named) == 3072 // 41
-    assert answer.headers["x-missing-count"] == "500"
-
-
-def test_a_batch_without_unknown_symbols_counts_none(service: Service) -> None:
-    for symbols in ("AAPL", "all"):
-        answer = service.get("/api/market/quotes", params={"symbols": symbols})
-        assert answer.headers["x-missing-count"] == "0"
-        assert "x-missing-symbols" not in answer.headers
-        assert "X-Missing-Count" in answer.headers["access-control-expose-headers"]
-
-
-def test_repeated_symbols_are_one_list(service: Service) -> None:
-    answer = service.get("/api/market/quotes?symbols=AAPL&symbols=MSFT,NVDA")
-    assert set(answer.json()) == {"AAPL", "MSFT", "NVDA"}
-    with service.feed("/api/ws/market?symbols=AAPL&symbols=MSFT") as client:
-        assert client.next_of("subscribed")["symbols"] == ["AAPL", "MSFT"]
-
-
-def test_selections_are_compressed(service: Service) -> None:
-    """As the whole list is."""
-    symbols = ",".join(sorted(service.get("/api/market/quotes?symbols=all").json())[:100])
-    packed = service.get(
-        "/api/market/quotes", params={"symbols": symbols}, headers={"accept-encoding": "gzip"}
-    )
-    plain = service.get(
-        "/api/market/quotes", params={"symbols": symbols}, headers={"accept-encoding": "identity"}
-    )
-    assert packed.headers["content-encoding"] == "gzip"
-    assert int(packed.headers["content-length"]) < len(plain.content) / 2
-    assert "content-encoding" not in plain.headers
-    assert {packed.headers["vary"], plain.headers["vary"]} == {"Accept-Encoding"}
-
-
-def test_account_answers_are_compressed(service: Service, signed_in: dict[str, str]) -> None:
-    """But for those that hold a token."""
-    layout = {"layout": {"panes": ["chart"] * 2000}}
-    assert ask(service, "PUT", "/api/terminal/layout", json=layout, headers=signed_in).status_code == 200
-    packed = service.get("/api/terminal/layout", headers=signed_in | {"accept-encoding": "gzip"})
-    assert packed.headers["content-encoding"] == "gzip"
-    assert "Accept-Encoding" in packed.headers["vary"]
-    assert packed.json()["layout"] == layout["layout"]
 
 
 @pytest.mark.parametrize(
@@ -227,36 +133,6 @@ def test_a_plain_get_of_a_feed_asks_for_an_upgrade(service: Service, feed: str) 
     assert answer.json()["detail"] == "This path is a WebSocket feed: connect with a WebSocket client"
     assert answer.json()["code"] == "upgrade_required"
     assert answer.headers["access-control-allow-origin"] == "*"
-
-
-@pytest.mark.parametrize(
-    ("origin", "granted"),
-    [
-        (LOCAL_ORIGIN, True),
-        ("http://127.0.0.1:3000", True),
-        ("https://localhost", True),
-        ("http://[::1]:8080", True),
-        ("http://localhost.evil.test", False),
-        ("http://localhost:5173.evil.test", False),
-        ("https://example.org", False),
-        ("null", False),
-    ],
-)
-def test_in_development_local_pages_may_use_accounts(
-    service: Service,
-    origin: str,
-    granted: bool,  # noqa: FBT001 - a parameter of the test
-) -> None:
-    answer = service.get("/api/auth/profile", headers={"origin": origin})
-    preflight = ask(
-        service,
-        "OPTIONS",
-        "/api/auth/profile",
-        headers={"origin": origin, "access-control-request-method": "PATCH"},
-    )
-    for each in (answer, preflight):
-        assert each.headers.get("access-control-allow-origin") == (origin if granted else None)
-        assert each.headers["vary"] == "Origin"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,34 @@
+"""A running service that tests only ask."""
+
+import asyncio
+import secrets
+from collections.abc import Iterator
+from typing import Final
+
+import httpx
+import pytest
+
+from quotecast.accounts import migrations
+from servers import running_postgres, running_valkey
+from service import Service
+
+PASSWORD: Final = "correct horse battery"
+SETTINGS: Final = {"QUOTECAST_LIMITS": "off", "QUOTECAST_SIMULATOR_RATE": "5"}
+
+
+@pytest.fixture(scope="package")
+def service() -> Iterator[Service]:
+    """One worker with accounts, shared: no test disturbs it."""
+    with running_valkey() as redis, running_postgres() as postgres:
+        asyncio.run(migrations.apply(postgres.url))
+        with Service(redis, {**SETTINGS, "QUOTECAST_DATABASE_URL": postgres.url}) as running:
+            running.start("ingest", "api")
+            yield running
+
+
+@pytest.fixture(scope="package")
+def signed_in(service: Service) -> dict[str, str]:
+    """The headers of a new user."""
+    given = {"name": "Ayşe", "email": f"{secrets.token_hex(4)}@example.com", "password": PASSWORD}
+    answer = httpx.post(f"{service.url}/api/auth/register", json=given, timeout=30)
+    return {"authorization": f"Bearer {answer.json()['token']}"}
