@@ -1,4 +1,4 @@
-"""What is wrong with a value that a client sent, in words for people; msgspec's words name Python's types."""
+"""Explains in plain words why msgspec refuses a value; its own words name Python's types."""
 
 import re
 from collections.abc import Sequence

@@ -19,7 +19,7 @@ from quotecast.api.account_operations import (
 )
 from quotecast.api.answers import Answer
 from quotecast.api.bodies import body_of
-from quotecast.api.identity import signed_in, with_account
+from quotecast.api.identity import require_token, with_account
 from quotecast.api.openapi import ID, refused
 from quotecast.api.parts import Accounts, HttpRequest, parts_of
 from quotecast.api.problems import Problem
@@ -169,7 +169,7 @@ async def login(request: HttpRequest) -> Answer:
 @get(
     "/profile",
     summary="Your profile",
-    guards=[signed_in],
+    guards=[require_token],
     operation_class=AccountOperation,
     security=SECURED,
     responses=outcomes(200, Profile, _PROFILE, "Your name and email"),
@@ -186,7 +186,7 @@ async def profile(request: HttpRequest) -> Answer:
 @patch(
     "/profile",
     summary="Change your name",
-    guards=[signed_in],
+    guards=[require_token],
     operation_class=taking(Rename, {"name": "Ayşe Demir"}),
     security=SECURED,
     responses=outcomes(200, Profile, _PROFILE, "The profile as it is now", body=True),

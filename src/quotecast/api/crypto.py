@@ -14,7 +14,7 @@ from quotecast.api.openapi import CachedReading, Reading, answered
 from quotecast.api.parts import HttpRequest, Parts, loaded
 from quotecast.api.quotes import one_quote
 from quotecast.api.repeats import repeatable, repeatable_read
-from quotecast.api.selection import in_path
+from quotecast.api.selection import symbol_of_path
 from quotecast.feed.mirror import Mirror
 from quotecast.market import codec
 from quotecast.market.bars import Bar
@@ -69,7 +69,7 @@ def _quotes(parts: Parts) -> Answer:
 )
 def quote(request: HttpRequest, symbol: Pair) -> Answer:
     """The slash of the pair may be encoded, plain, or a dash."""
-    return repeatable(request, one_quote, Feed.CRYPTO, in_path(symbol))
+    return repeatable(request, one_quote, Feed.CRYPTO, symbol_of_path(symbol))
 
 
 @get(
@@ -108,7 +108,7 @@ async def bars(
 
     There is no bar where nothing traded. The last bar closes with the price of now.
     """
-    return await repeatable_read(request, crypto_bars, in_path(symbol), timeframe, limit)
+    return await repeatable_read(request, crypto_bars, symbol_of_path(symbol), timeframe, limit)
 
 
 def _symbols(mirror: Mirror) -> bytes:

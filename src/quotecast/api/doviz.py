@@ -20,7 +20,7 @@ from quotecast.api.openapi import Reading, answered
 from quotecast.api.parts import HttpRequest, Parts, loaded
 from quotecast.api.quotes import one_quote
 from quotecast.api.repeats import repeatable
-from quotecast.api.selection import in_path
+from quotecast.api.selection import symbol_of_path
 from quotecast.errors import InvalidValue
 from quotecast.feed.mirror import Mirror
 from quotecast.market import codec
@@ -81,7 +81,7 @@ def _quotes(parts: Parts, wanted: str | None) -> Answer:
 )
 def quote(request: HttpRequest, symbol: Symbol) -> Answer:
     """An ISO code (`USD`), a slug (`gram-altin`) or a bank's ticker (`akbank-USD`), in any case."""
-    return repeatable(request, one_quote, Feed.DOVIZ, in_path(symbol))
+    return repeatable(request, one_quote, Feed.DOVIZ, symbol_of_path(symbol))
 
 
 @get(

@@ -117,7 +117,7 @@ def _route(part: Part) -> HTTPRouteHandler:
 
 
 @get("/company/{symbol:str}/{rest:str}/{part:str}", sync_to_thread=False, include_in_schema=False)
-def slashed(part: FromPath[str]) -> None:
+def refuse_slash(part: FromPath[str]) -> None:
     """No company's symbol holds a slash: `BRK/B` is unknown. Raises SymbolNotFound or NotFoundException."""
     if part in {"overview", *(each.path for each in PARTS)}:
         raise SymbolNotFound
@@ -191,7 +191,7 @@ def _document(body: bytes) -> Document:
 
 ROUTER: Final = Router(
     "/api/financials",
-    route_handlers=[earnings_calendar, overview, *map(_route, PARTS), slashed],
+    route_handlers=[earnings_calendar, overview, *map(_route, PARTS), refuse_slash],
     tags=["Financials"],
     opt={"limit": GROUP},
 )

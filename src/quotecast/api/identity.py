@@ -32,13 +32,12 @@ def identify_by_user(tokens: Tokens, by_address: Callable[[Scope], str]) -> Call
     return identify
 
 
-def signed_in(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
-    """A guard of routes: lets a request in whose token is good, before its query and body are looked at.
+def require_token(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
+    """Checks the token of a request before its query and body are read; guards account routes.
 
-    OPTIONS only lists methods. Raises NotAuthenticated or InvalidToken.
+    Raises NotAuthenticated or InvalidToken.
     """
-    if connection.scope.get("method") != "OPTIONS":
-        _good_claims(connection.scope, connection.app.state.parts.accounts.tokens)
+    _good_claims(connection.scope, connection.app.state.parts.accounts.tokens)
 
 
 async def with_account(

@@ -24,7 +24,14 @@ from quotecast.api.overviews import heatmap, movers
 from quotecast.api.parts import HttpRequest, Parts, loaded
 from quotecast.api.quotes import one_quote
 from quotecast.api.repeats import repeatable, repeatable_read
-from quotecast.api.selection import AS_TEXT, MAX_SYMBOLS, Selection, in_path, missing_headers, selected
+from quotecast.api.selection import (
+    AS_TEXT,
+    MAX_SYMBOLS,
+    Selection,
+    missing_headers,
+    selection_of,
+    symbol_of_path,
+)
 from quotecast.api.status import EXAMPLE, MarketStatus, market_status
 from quotecast.market import codec
 from quotecast.market.bars import Bar
@@ -57,7 +64,7 @@ Symbol = Annotated[str, PathParameter(description="The ticker, in any case")]
 )
 def quotes(request: HttpRequest, symbols: Symbols) -> Answer:
     """Symbols that no feed knows are left out, counted in `X-Missing-Count`, named in `X-Missing-Symbols`."""
-    return repeatable(request, _quotes, selected(symbols))
+    return repeatable(request, _quotes, selection_of(symbols))
 
 
 def _quotes(parts: Parts, wanted: Selection) -> Answer:
@@ -79,7 +86,7 @@ def _quotes(parts: Parts, wanted: Selection) -> Answer:
 )
 def quote(request: HttpRequest, symbol: Symbol) -> Answer:
     """The ticker may be in any case."""
-    return repeatable(request, one_quote, Feed.STOCKS, in_path(symbol))
+    return repeatable(request, one_quote, Feed.STOCKS, symbol_of_path(symbol))
 
 
 @get(
@@ -97,7 +104,7 @@ async def bars(
     nothing traded. `D`, `W` and `M` bear midnight in New York of their first session. The last bar closes
     with the price of now.
     """
-    return await repeatable_read(request, stock_bars, in_path(symbol), span, interval)
+    return await repeatable_read(request, stock_bars, symbol_of_path(symbol), span, interval)
 
 
 @get(

@@ -12,7 +12,7 @@ from quotecast.api.answers import Answer, Document, of_document
 from quotecast.api.openapi import Reading, answered
 from quotecast.api.parts import HttpRequest, Parts, items_of
 from quotecast.api.repeats import repeatable
-from quotecast.api.selection import AS_OPTIONAL_TEXT, MAX_SYMBOLS, Selection, selected
+from quotecast.api.selection import AS_OPTIONAL_TEXT, MAX_SYMBOLS, Selection, selection_of
 from quotecast.market.codec import encode_json
 from quotecast.market.news import Article
 
@@ -41,7 +41,7 @@ Limit = Annotated[int, QueryParameter(ge=1, le=MAX_ARTICLES, description="How ma
 )
 def news(request: HttpRequest, symbols: Symbols = None, limit: Limit = 30) -> Answer:
     """Texts are without HTML, URLs are of http or https."""
-    return repeatable(request, _news, "all" if symbols is None else selected(symbols), limit)
+    return repeatable(request, _news, "all" if symbols is None else selection_of(symbols), limit)
 
 
 def _news(parts: Parts, wanted: Selection, limit: int) -> Answer:

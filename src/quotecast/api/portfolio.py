@@ -24,7 +24,7 @@ from quotecast.api.account_operations import (
 from quotecast.api.answers import JSON, Answer
 from quotecast.api.bodies import body_of
 from quotecast.api.holdings_shown import SHOWN, VALUED, HoldingShown, shown, valued
-from quotecast.api.identity import signed_in, with_account
+from quotecast.api.identity import require_token, with_account
 from quotecast.api.new_holding import NewHolding, checked, fingerprint
 from quotecast.api.openapi import ID, refused
 from quotecast.api.parts import HttpRequest, parts_of
@@ -114,7 +114,7 @@ BODIES: Final[tuple[type[Struct], ...]] = (NewHolding,)
 ROUTER: Final = Router(
     "/api/portfolio",
     route_handlers=[holdings, add, remove],
-    guards=[signed_in],
+    guards=[require_token],
     tags=["Portfolio"],
     opt={"limit": "portfolio"},
 )

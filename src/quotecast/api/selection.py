@@ -21,7 +21,7 @@ AS_OPTIONAL_TEXT: Final = {
 Selection = list[str] | Literal["all"]
 
 
-def selected(symbols: Sequence[str]) -> Selection:
+def selection_of(symbols: Sequence[str]) -> Selection:
     """The symbols of comma-separated lists: trimmed, in upper case, each once, in their order.
 
     `all`, in any case, means everything only where nothing stands beside it: `ALL,AAPL` and `ALL,ALL` name
@@ -38,7 +38,7 @@ def selected(symbols: Sequence[str]) -> Selection:
     return distinct
 
 
-def in_path(parameter: str) -> str:
+def symbol_of_path(parameter: str) -> str:
     """The symbol in a path: a parameter that may hold slashes comes with one in front."""
     return parameter.removeprefix("/")
 

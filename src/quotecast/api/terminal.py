@@ -13,7 +13,7 @@ from quotecast.accounts.terminal import SavedLayout
 from quotecast.api.account_operations import SECURED, AccountOperation, answer, outcomes, taking
 from quotecast.api.answers import Answer
 from quotecast.api.bodies import body_of
-from quotecast.api.identity import signed_in, with_account
+from quotecast.api.identity import require_token, with_account
 from quotecast.api.openapi import ID, refused
 from quotecast.api.parts import HttpRequest, parts_of
 from quotecast.api.problems import Problem
@@ -136,7 +136,7 @@ BODIES: Final[tuple[type[Struct], ...]] = (NewLayout,)
 ROUTER: Final = Router(
     "/api/terminal",
     route_handlers=[layout, save],
-    guards=[signed_in],
+    guards=[require_token],
     tags=["Terminal"],
     opt={"limit": "terminal"},
 )

@@ -9,9 +9,9 @@ from quotecast.feed.frames import FEED_NAMES
 
 
 @get([f"/{name}" for name in FEED_NAMES.values()], sync_to_thread=False, include_in_schema=False)
-def plain() -> None:
+def ask_for_upgrade() -> None:
     """Raises UpgradeRequired."""
     raise UpgradeRequired
 
 
-ROUTER: Final = Router("/api/ws", route_handlers=[plain])
+ROUTER: Final = Router("/api/ws", route_handlers=[ask_for_upgrade])

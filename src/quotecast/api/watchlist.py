@@ -22,12 +22,12 @@ from quotecast.api.account_operations import (
 )
 from quotecast.api.answers import Answer
 from quotecast.api.bodies import body_of
-from quotecast.api.identity import signed_in, with_account
+from quotecast.api.identity import require_token, with_account
 from quotecast.api.lookup import FEEDS, known
 from quotecast.api.openapi import ID, described, refused
 from quotecast.api.parts import NO_PROVIDER, HttpRequest, Parts, parts_of
 from quotecast.api.problems import Problem
-from quotecast.api.selection import in_path
+from quotecast.api.selection import symbol_of_path
 from quotecast.errors import InvalidValue, NotFound, ProviderMissing, SymbolNotFound
 from quotecast.market import codec
 from quotecast.market.instruments import canonical
@@ -131,7 +131,7 @@ async def add(request: HttpRequest) -> Answer:
 )
 async def remove(request: HttpRequest, ticker: Ticker, kind: WatchedKind = None) -> None:
     """Also what no feed knows any more."""
-    wanted = in_path(ticker)
+    wanted = symbol_of_path(ticker)
 
     async def write(account: Account) -> None:
         named = [entry for entry in await watchlist.entries(account) if _is_named(entry, wanted, kind)]
@@ -179,7 +179,7 @@ BODIES: Final[tuple[type[Struct], ...]] = (NewEntry,)
 ROUTER: Final = Router(
     "/api/watchlist",
     route_handlers=[entries, add, remove],
-    guards=[signed_in],
+    guards=[require_token],
     tags=["Watchlist"],
     opt={"limit": "watchlist"},
 )

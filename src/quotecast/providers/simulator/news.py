@@ -99,11 +99,11 @@ class SimulatorNews:
         slot = int(now // SLOT_SECONDS)
         # The article of the present slot may not have appeared yet.
         numbers = range(slot, slot - COUNT - 1, -1)
-        written = {number: article for number in numbers if (article := self._told(number, now))}
+        written = {number: article for number in numbers if (article := self._article_at(number, now))}
         self._settled = {number: each for number, each in written.items() if _is_settled(number, now)}
         return [*written.values()][:COUNT]
 
-    def _told(self, number: int, now: float) -> Article | None:
+    def _article_at(self, number: int, now: float) -> Article | None:
         known = self._settled.get(number) if _is_settled(number, now) else None
         return known or self._article(number, now)
 
