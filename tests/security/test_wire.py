@@ -115,3 +115,36 @@ def test_no_body_confuses_a_worker(whole: Whole, name: str) -> None:
     assert not answered.startswith(b"HTTP/1.1 5")
     assert not answered.startswith(b"HTTP/1.1 2")
     assert asked(whole, "/api/health").status == 200
+
+
+#: By what is ambiguous or missing: the lines of a head (RFC 9112, sections 3.2 and 6.1).
+FRAMINGS: Final = {
+    "two hosts": "Host: quotecast\r\nHost: other",
+    "no host": "X: y",
+    "chunked twice": "Host: quotecast\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
+    "chunked twice in one line": "Host: quotecast\r\nTransfer-Encoding: chunked, chunked",
+    "two credentials": "Host: quotecast\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b",
+}
+
+
+@pytest.mark.parametrize("name", FRAMINGS)
+@pytest.mark.parametrize("target", ["/api/market/status", "/api/auth/profile", "/", "/api/ws/market"])
+def test_a_request_has_one_meaning(whole: Whole, target: str, name: str) -> None:
+    """What a proxy in front may read otherwise is refused, in JSON."""
+    request = f"GET {target} HTTP/1.1\r\n{FRAMINGS[name]}\r\nConnection: close\r\n\r\n"
+    chunks = b"0\r\n\r\n" if "chunked" in request else b""
+    head, _, body = said(whole, request.encode() + chunks).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert json.loads(body)["code"] == "bad_request"
+
+
+def test_an_old_client_names_no_host(whole: Whole) -> None:
+    """HTTP/1.0 has no such rule."""
+    assert said(whole, b"GET /api/health HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.0 200 ")
+
+
+def test_a_head_is_bounded(whole: Whole) -> None:
+    """A long list of codings is not even read to its end."""
+    request = b"GET /api/health HTTP/1.1\r\nHost: quotecast\r\nAccept-Encoding: "
+    answer = said(whole, request + b"gzip," * 78_000 + b"\r\n\r\n")
+    assert answer == b"" or answer.startswith(b"HTTP/1.1 431 ")

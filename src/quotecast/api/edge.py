@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from litestar.exceptions import HTTPException
 
+from quotecast.api.ambiguity import is_ambiguous
 from quotecast.api.cors import ANY, CorsPolicy, Headers
 
 Scope = MutableMapping[str, Any]
@@ -39,8 +40,11 @@ _DOCS_POLICY: Final = (
 )
 _METHODS_WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _JSON: Final = [(b"content-type", b"application/json")]
+#: What follows an ambiguous request on its connection may be a part of it.
+_LAST_JSON: Final = [*_JSON, (b"connection", b"close")]
 #: As `problems` says it; the id is harmless, so it needs no escapes.
 _NOT_FOUND: Final = b'{"detail":"Not Found","code":"not_found","request_id":"%b"}'
+_BAD_REQUEST: Final = b'{"detail":"Bad Request","code":"bad_request","request_id":"%b"}'
 _NO_STORE: Final = (b"cache-control", b"no-store")
 
 
@@ -55,6 +59,7 @@ class Edge:
     - HEAD is routed as GET and answered without the body; `Allow` names HEAD wherever it names GET.
     - A body has to arrive within `body_seconds`; past that, who reads it is told 408, and 400 when it ends
       too soon.
+    - A request that a proxy may understand differently is 400, and the last of its connection.
     - A path that no resource can have is 404 before routing; repeated slashes count as one.
     - A WebSocket from an origin that is not among `websocket_origins` is refused with 403; a client that
       is no browser sends none, and is let in. The server's own send goes through as it is: the stream
@@ -115,6 +120,9 @@ class Edge:
             await _respond(self._finished(scope, send, preflights), 204, [])
             return
         answer = self._finished(scope, send, [*policy.answer(origin), identified], bodiless=method == "HEAD")
+        if is_ambiguous(scope):
+            await _respond(answer, 400, _LAST_JSON, _BAD_REQUEST % request_id)
+            return
         if len(path) > MAX_PATH_LENGTH or not path.isprintable():
             await _respond(answer, 404, _JSON, _NOT_FOUND % request_id)
             return

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from quotecast.api.ambiguity import is_ambiguous
 from quotecast.api.answers import JSON, content_tag
 from quotecast.api.edge import is_harmless
 from quotecast.api.problems import Problem
@@ -78,7 +79,7 @@ class Pages:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serves one connection of any ASGI type."""
         page = self._pages.get(scope["path"]) if scope["type"] == "http" else None
-        if page is None:
+        if page is None or is_ambiguous(scope):
             await self._app(scope, receive, send)
         elif scope["method"] in {"GET", "HEAD"}:
             await _answer(page, scope, send)
