@@ -80,7 +80,7 @@ def folder() -> Iterator[Path]:
 def redis(place: Path, core: int | None = LOAD_CORE) -> Iterator[int]:
     """A Valkey on a port."""
     port = free_port()
-    command = [*valkey.command(place, place / "valkey.sock"), "--port", str(port), "--save", ""]
+    command = [*valkey.command(place, place / "valkey.sock"), "--port", str(port)]
     with running(command, core=core, log=place / "valkey.log") as process:
         wait_until(lambda: listens(port), process, "Valkey")
         yield port

@@ -51,7 +51,7 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
         int, Meta(ge=1, le=256, description="API workers that `up` starts; one per core by default")
     ] = msgspec.field(default_factory=_cores)
     data_dir: Annotated[
-        Path, Meta(description="Where the embedded PostgreSQL and Valkey keep their data")
+        Path, Meta(description="Where the embedded PostgreSQL keeps its data, and `up` its secret")
     ] = Path("data")
     database_url: Annotated[
         str,

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Stores how well a feed is fed and tells where it stands, if the epoch still runs.
 -- KEYS[1] state
 -- ARGV[1] epoch  ARGV[2] info  ARGV[3] PUBLISH or SPUBLISH  ARGV[4] channel  ARGV[5] beat

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Replaces a feed's whole state by a new epoch, if the owner holds the lease.
 -- KEYS[1] lease  KEYS[2] state  KEYS[3] quotes
 -- ARGV[1] owner  ARGV[2] epoch  ARGV[3] seq  ARGV[4] info  ARGV[5] PUBLISH or SPUBLISH  ARGV[6] channel

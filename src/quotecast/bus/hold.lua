@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Takes or renews a feed's lease.
 -- KEYS[1] lease
 -- ARGV[1] owner  ARGV[2] milliseconds

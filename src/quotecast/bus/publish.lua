@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Stores and sends a batch, if the stored state is the one just before it.
 -- KEYS[1] state  KEYS[2] quotes
 -- ARGV[1] epoch  ARGV[2] seq before  ARGV[3] seq  ARGV[4] PUBLISH or SPUBLISH  ARGV[5] channel

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Stores a document and tells that it changed, if the owner holds the feed's lease.
 -- KEYS[1] lease  KEYS[2] document
 -- ARGV[1] owner  ARGV[2] digest  ARGV[3] content  ARGV[4] PUBLISH or SPUBLISH  ARGV[5] channel

@@ -56,6 +56,7 @@ async def cache(given: str, data: Path, sockets: Path) -> AsyncIterator[str]:
     home = data / "valkey"
     home.mkdir(mode=0o700, exist_ok=True)
     lock = await locks.claim(data / "valkey.lock", pid_file=valkey.pid_file(home))
+    valkey.remove_dump(home)
     socket = sockets / "valkey.sock"
     url = valkey.url(socket)
     part = Part(

