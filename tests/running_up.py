@@ -55,13 +55,23 @@ class Up:
                 return
         pytest.fail("".join(self.said) + self.process.stderr.read())
 
+    def wait_for_death(self, part: str) -> None:
+        assert self.process.stderr
+        for line in self.process.stderr:
+            if re.match(rf"{part:<9} \| ended with .*; starts again in ", line):
+                return
+        pytest.fail(f"{part} did not end, but `up` did")
+
     def wait_for_restart(self, part: str) -> None:
         old = self.pids[part]
         assert self.process.stdout
+        assert self.process.stderr
         for line in self.process.stdout:
             if found := re.match(rf"{part:<9} pid (\d+) ", line):
                 self.pids[part] = int(found[1])
                 break
+        else:
+            pytest.fail(f"`up` ended: {self.process.stderr.read()}")
         assert self.pids[part] != old
 
     def get(self, path: str) -> Any:

@@ -78,6 +78,24 @@ def test_a_worker_that_dies_is_replaced(start: Callable[..., Up]) -> None:
     assert up.get("/api/health") == {"status": "ok"}
 
 
+@pytest.mark.parametrize("part", ["postgres", "valkey"])
+def test_the_market_goes_on_while_a_server_cannot_start(
+    start: Callable[..., Up], tmp_path: Path, part: str
+) -> None:
+    """However often it fails; once the reason is gone it serves again, and `up` never ended."""
+    up = start()
+    up.wait_until_it_serves()
+    folder, aside = tmp_path / "data" / part, tmp_path / "aside"
+    folder.rename(aside)
+    os.kill(up.pids[part], signal.SIGKILL)
+    for _ in range(6):
+        up.wait_for_death(part)
+    assert set(up.get("/api/market/quotes?symbols=AAPL")) == {"AAPL"}
+    aside.rename(folder)
+    up.wait_for_restart(part)
+    assert up.get("/api/health") == {"status": "ok"}
+
+
 def test_after_a_kill_the_next_start_finds_the_field_clear(start: Callable[..., Up]) -> None:
     """Workers end with their parent; the databases, which cannot know, are ended by the next `up`."""
     first = start()

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from quotecast.local.child import Child, Part
@@ -40,16 +40,15 @@ def said_pids(text: str) -> list[int]:
 
 
 @given(st.lists(st.tuples(st.booleans(), st.floats(0, 100)), max_size=30), st.integers())
-def test_a_part_is_given_up_after_five_deaths_without_serving(
-    lives: list[tuple[bool, float]], seed: int
-) -> None:
-    """Having served once starts the count anew; every other delay is short and above zero."""
+@example([(True, 1.0), *[(False, 1.0)] * 20], 1)
+def test_only_a_part_that_never_served_is_given_up(lives: list[tuple[bool, float]], seed: int) -> None:
+    """After five deaths; one that served once is started for ever, after at most five seconds each time."""
     deaths = Deaths(Random(seed))
-    without_serving = 0
-    for served, seconds in lives:
+    ever_served = False
+    for count, (served, seconds) in enumerate(lives, start=1):
         delay = deaths.add(served=served, seconds=seconds)
-        without_serving = 0 if served else without_serving + 1
-        assert (delay is None) == (without_serving >= 5)
+        ever_served = ever_served or served
+        assert (delay is None) == (not ever_served and count >= 5)
         assert delay is None or 0 < delay <= 5
 
 
@@ -112,6 +111,59 @@ async def test_a_part_that_cannot_live_ends_everything_and_says_why() -> None:
     with pytest.raises(PartFailed, match=r"^ingest cannot run: exit code 1\n  one\n  no such table$"):
         async with running(part(program), sleep=no_sleep):
             pytest.fail("it never served")
+
+
+async def test_a_part_that_served_once_is_started_until_it_serves_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """PostgreSQL may fail for as long as its disk is full: what does not need it goes on."""
+    broken, starts = tmp_path / "broken", []
+    program = f"import os, sys; os.path.exists({str(broken)!r}) and sys.exit('disk full'); {ANNOUNCE}"
+
+    async def sleep(_seconds: float) -> None:
+        starts.append(capsys.readouterr().err)
+        if len(starts) == 8:
+            broken.unlink()
+            mended.set()
+
+    mended = asyncio.Event()
+    async with running(part(f"{program}; signal.pause()"), sleep=sleep):
+        [pid] = said_pids(capsys.readouterr().out)
+        broken.touch()
+        os.kill(pid, signal.SIGKILL)
+        await mended.wait()
+        said = ""
+        while not said:
+            await asyncio.sleep(0.01)
+            said = capsys.readouterr().out
+        assert said_pids(said) != [pid]
+    assert sum("disk full" in each for each in starts) == 7
+
+
+async def test_a_part_that_served_once_survives_a_start_that_the_system_refuses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Out of processes or memory, or its program replaced just then: it is tried again."""
+    program = tmp_path / "program"
+    program.symlink_to(sys.executable)
+    kept = Part(name="valkey", command=[str(program), "-I", "-S", "-c", f"{ANNOUNCE}; signal.pause()"])
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 1:
+            program.unlink()
+        if len(slept) == 7:
+            program.symlink_to(sys.executable)
+
+    async with running(kept, sleep=sleep):
+        [pid] = said_pids(capsys.readouterr().out)
+        os.kill(pid, signal.SIGKILL)
+        said = ""
+        while not said:
+            await asyncio.sleep(0.01)
+            said = capsys.readouterr().out
+    assert len(slept) == 7
 
 
 async def test_a_part_that_never_serves_is_stopped() -> None:

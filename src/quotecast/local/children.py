@@ -3,9 +3,11 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from random import Random
 from typing import Final
+
+from msgspec import Struct
 
 from quotecast.errors import QuotecastError
 from quotecast.local import terminal
@@ -26,21 +28,33 @@ class PartFailed(QuotecastError):
     code = "part_failed"
 
 
+class _Life(Struct, frozen=True, kw_only=True):
+    """How one run of a part went: `end` is its exit code, its signal, or why it could not begin."""
+
+    served: bool
+    end: str
+    last_lines: Iterable[str] = ()
+
+
 class Deaths:
     """Counts a part's deaths in a row and says how long to wait before its next start."""
 
     def __init__(self, random: Random) -> None:
         self._random = random
         self._in_a_row = 0
-        self._without_serving = 0
+        self._ever_served = False
 
     def add(self, *, served: bool, seconds: float) -> float | None:
-        """The delay before the next start, in seconds; None if it died too often without serving."""
+        """The delay before the next start, in seconds; None if it died too often and never served.
+
+        A part that served once is started for ever: what it lacks now may come back, and the others do
+        without it meanwhile.
+        """
         if served and seconds >= _HEALTHY_SECONDS:
             self._in_a_row = 0
         self._in_a_row += 1
-        self._without_serving = 0 if served else self._without_serving + 1
-        if self._without_serving >= _TRIES:
+        self._ever_served = self._ever_served or served
+        if self._in_a_row >= _TRIES and not self._ever_served:
             return None
         longest = min(_LONGEST_DELAY, 0.1 * 2.0 ** min(self._in_a_row, 16))
         return longest * self._random.uniform(0.5, 1.0)
@@ -52,7 +66,8 @@ async def running(
 ) -> AsyncIterator[None]:
     """Keeps the parts running; entered once all serve, left once all have ended.
 
-    A part that dies is started again. One that cannot live cancels the body and raises PartFailed.
+    A part that dies is started again. One that dies five times before it ever serves cancels the body and
+    raises PartFailed.
     """
     try:
         async with asyncio.TaskGroup() as group:
@@ -79,29 +94,40 @@ async def complete(part: Part) -> None:
     finally:
         await child.stop()
     if how != "exit code 0":
-        raise _failure(part, child, how)
+        raise _failure(part, how, child.last_lines)
 
 
 async def _keep(part: Part, serving: asyncio.Event, sleep: Sleep, clock: Clock) -> None:
     deaths = Deaths(Random())  # noqa: S311 - jitter is no secret
     while True:
         began = clock()
-        child = await Child.start(part)
-        try:
-            line = await child.ready()
-            if line is not None:
-                terminal.say(f"{part.name:<9} pid {child.pid:<7} {line}")
-                serving.set()
-                await child.ended_or_killed()
-        finally:
-            await child.stop()
-        how = await child.ended()
-        delay = deaths.add(served=line is not None, seconds=clock() - began)
+        life = await _live(part, serving)
+        delay = deaths.add(served=life.served, seconds=clock() - began)
         if delay is None:
-            raise _failure(part, child, how)
-        terminal.pass_on(part.name, f"ended with {how}; starts again in {delay:.1f} s")
+            raise _failure(part, life.end, life.last_lines)
+        terminal.pass_on(part.name, f"ended with {life.end}; starts again in {delay:.1f} s")
         await sleep(delay)
 
 
-def _failure(part: Part, child: Child, how: str) -> PartFailed:
-    return PartFailed("\n  ".join([f"{part.name} cannot run: {how}", *child.last_lines]))
+async def _live(part: Part, serving: asyncio.Event) -> _Life:
+    """Runs a part until it ends; sets `serving` once it serves."""
+    try:
+        child = await Child.start(part)
+    except QuotecastError as error:
+        if not serving.is_set():
+            raise
+        # The system had no memory or no process left for it.
+        return _Life(served=False, end=str(error))
+    try:
+        line = await child.ready()
+        if line is not None:
+            terminal.say(f"{part.name:<9} pid {child.pid:<7} {line}")
+            serving.set()
+            await child.ended_or_killed()
+    finally:
+        await child.stop()
+    return _Life(served=line is not None, end=await child.ended(), last_lines=child.last_lines)
+
+
+def _failure(part: Part, end: str, last_lines: Iterable[str]) -> PartFailed:
+    return PartFailed("\n  ".join([f"{part.name} cannot run: {end}", *last_lines]))
