@@ -149,6 +149,8 @@ def check(root: Path, config: Mapping[str, Any]) -> None:
             body = until_ready(port, api)
             states = {feed: each["state"] for feed, each in body["feeds"].items()}
             report(f"/api/ready: {body['status']} {body['checks']} {states}", good=body["status"] == "ready")
+            page = httpx.get(f"http://127.0.0.1:{port}/", timeout=5)
+            report(f"/: {page.status_code}, the terminal", good="<script" in page.text)
             code = image.start(folder, *config["Healthcheck"]["Test"][1:], entrypoint=False).wait(30)
             report(f"the image's health check: exit {code}", good=code == 0)
             stop("api", api)
