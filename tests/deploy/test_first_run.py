@@ -96,7 +96,8 @@ def test_an_installation_that_fails_says_why(clone: Path, environment: dict[str,
     wrong = f"msgspec==0.21.0 --hash=sha256:{'0' * 64}\n"
     (clone / "requirements-dev.txt").write_text(wrong, "utf-8")
     with first_line(clone, environment) as process:
-        said, _ = process.communicate()
-    assert process.returncode != 0
+        assert process.stdout
+        said = process.stdout.read()
+        assert process.wait() != 0
     assert "DO NOT MATCH THE HASHES" in said
     assert "Ctrl-C" not in said
