@@ -8,6 +8,8 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
+from quotecast.environment import DEMAND
+
 #: The providers of each group that come with the service; packages may add others.
 CHOICES: Final = {
     "stocks": ("simulator", "alpaca", "none"),
@@ -16,8 +18,13 @@ CHOICES: Final = {
     "financials": ("simulator", "finnhub", "none"),
 }
 
-HttpUrl = Annotated[str, Meta(pattern=r"^https?://[^\s]+$")]
-WebSocketUrl = Annotated[str, Meta(pattern=r"^wss?://[^\s]+$")]
+#: Settings that an operator keeps to himself.
+PROVIDER_SECRETS: Final = ("alpaca_key", "alpaca_secret", "finnhub_key")
+
+_HTTP: Final = "begin with http:// or https:// and hold no spaces"
+_WEBSOCKET: Final = "begin with ws:// or wss:// and hold no spaces"
+HttpUrl = Annotated[str, Meta(pattern=r"^https?://[^\s]+$", extra={DEMAND: _HTTP})]
+WebSocketUrl = Annotated[str, Meta(pattern=r"^wss?://[^\s]+$", extra={DEMAND: _WEBSOCKET})]
 
 
 def _meaning(text: str, group: str) -> str:

@@ -15,12 +15,15 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import FieldInfo, fields
 
+from quotecast.environment import DEMAND, FILE_SUFFIX, text_of, value_of
 from quotecast.errors import SettingsError
-from quotecast.provider_settings import CHOICES, ProviderSettings
+from quotecast.provider_settings import CHOICES, PROVIDER_SECRETS, ProviderSettings
 from quotecast.providers import plugins
 
 PREFIX: Final = "QUOTECAST_"
 MIN_SECRET_BYTES: Final = 32
+#: Settings that a file may hold, which `QUOTECAST_<FIELD>_FILE` names.
+SECRETS: Final = ("database_url", "redis_url", "jwt_secret", "jwt_previous_secret", *PROVIDER_SECRETS)
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
 PerMinute = Annotated[int, Meta(ge=1, le=1_000_000)]
@@ -55,13 +58,21 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
     ] = Path("data")
     database_url: Annotated[
         str,
-        Meta(pattern=r"^(|postgres(ql)?://[^\s]+)$", description="PostgreSQL to use; empty: an embedded one"),
+        Meta(
+            pattern=r"^(|postgres(ql)?://[^\s]+)$",
+            description="PostgreSQL to use; empty: an embedded one",
+            extra={DEMAND: "begin with postgresql:// and hold no spaces"},
+        ),
     ] = ""
     redis_url: Annotated[
         str,
         Meta(
             pattern=r"^(|(rediss?|rediss?\+cluster|unix)://[^\s]+)$",
             description="Redis or Valkey to use, `redis+cluster://` for a cluster; empty: an embedded one",
+            extra={
+                DEMAND: "begin with redis://, rediss://, redis+cluster://, rediss+cluster:// or unix://"
+                " and hold no spaces"
+            },
         ),
     ] = ""
     redis_prefix: Annotated[
@@ -69,6 +80,7 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
         Meta(
             pattern=r"^[a-z0-9_-]{1,32}$",
             description="Start of every key and channel, so that installations can share a Redis",
+            extra={DEMAND: "be 1 to 32 of a-z, 0-9, - and _"},
         ),
     ] = "quotecast"
     log_level: Annotated[
@@ -173,7 +185,14 @@ def described() -> list[FieldInfo]:
 
 def names() -> list[str]:
     """The environment variables there are."""
-    return [_variable(field) for field in described()]
+    variables = [_variable(field) for field in described()]
+    return variables + [PREFIX + name.upper() + FILE_SUFFIX for name in SECRETS]
+
+
+def handed_on(secrets: Mapping[str, str]) -> dict[str, str]:
+    """The environment that gives a process these secrets, by field, wherever its parent had them from."""
+    variables = {PREFIX + name.upper(): value for name, value in secrets.items()}
+    return variables | {variable + FILE_SUFFIX: "" for variable in variables}
 
 
 def load(environment: Mapping[str, str] = os.environ) -> Settings:
@@ -181,14 +200,13 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
     values: dict[str, Any] = {}
     problems = list(_unknown(environment))
     for field in fields(Settings):
-        text = environment.get(_variable(field))
-        if text is None:
-            continue
+        variable = _variable(field)
         try:
-            values[field.name] = _convert(field, text.strip())
-        except msgspec.ValidationError as error:
-            # The value is not repeated: it may hold a password.
-            problems.append(f"{_variable(field)}: {error}")
+            text = text_of(variable, environment, secret=field.name in SECRETS)
+            if text is not None:
+                values[field.name] = value_of(variable, text, field.type)
+        except SettingsError as problem:
+            problems.append(str(problem))
     if not problems:
         settings = Settings(**values)
         problems.extend(_unworkable(settings))
@@ -201,15 +219,6 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
 
 def _variable(field: FieldInfo) -> str:
     return PREFIX + field.name.upper()
-
-
-def _convert(field: FieldInfo, text: str) -> Any:
-    value: Any = text
-    if isinstance(field.default, tuple):
-        value = [part.strip() for part in text.split(",") if part.strip()]
-    if isinstance(field.default, Path):
-        return Path(text)
-    return msgspec.convert(value, type=field.type, strict=False)
 
 
 def _unknown(environment: Mapping[str, str]) -> Iterator[str]:

@@ -180,3 +180,16 @@ def test_servers_that_settings_name_are_used(
     up.wait_until_it_serves()
     assert sorted(up.pids) == ["api 1", "api 2", "ingest"]
     assert up.get("/api/health") == {"status": "ok"}
+
+
+def test_servers_that_files_name_are_used(
+    start: Callable[..., Up], tmp_path: Path, redis_url: str, database_url: str
+) -> None:
+    """Its parts get the secrets themselves, so that both ways never meet."""
+    secrets = {"redis_url": redis_url, "database_url": database_url, "jwt_secret": "s" * 32}
+    for name, value in secrets.items():
+        (tmp_path / name).write_text(f"{value}\n", "utf-8")
+    up = start(**{f"{name}_file": str(tmp_path / name) for name in secrets})
+    up.wait_until_it_serves()
+    assert sorted(up.pids) == ["api 1", "api 2", "ingest"]
+    assert not (tmp_path / "data" / "jwt-secret").exists()

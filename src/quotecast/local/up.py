@@ -18,7 +18,7 @@ from quotecast import metrics
 from quotecast.local import children, folder, locks, ports, servers, signing, terminal
 from quotecast.local import live as live_providers
 from quotecast.local.child import Part
-from quotecast.settings import Settings
+from quotecast.settings import Settings, handed_on
 
 
 def run(settings: Settings) -> int:
@@ -65,8 +65,7 @@ async def _serve(settings: Settings) -> None:
                 servers.cache(settings.redis_url, data, sockets) as redis_url,
             ):
                 environment = {
-                    "QUOTECAST_DATABASE_URL": database_url,
-                    "QUOTECAST_REDIS_URL": redis_url,
+                    **handed_on({"database_url": database_url, "redis_url": redis_url}),
                     **live_providers.environment_of(settings),
                 }
                 secret = settings.jwt_secret or signing.kept(data)
@@ -76,7 +75,7 @@ async def _serve(settings: Settings) -> None:
 async def _run_commands(settings: Settings, own: Callable[..., Part], secret: str) -> None:
     await children.complete(own("migrate", "migrate"))
     ingest = own("ingest", "ingest", stop_seconds=1.5, more=_metrics(settings, 0))
-    signing_key = {"QUOTECAST_JWT_SECRET": secret}
+    signing_key = handed_on({"jwt_secret": secret})
     apis = [
         own(f"api {number}", "api", stop_seconds=5.5, more=signing_key | _metrics(settings, number))
         for number in range(1, settings.workers + 1)

@@ -1,0 +1,105 @@
+"""Settings from the environment and from files of secrets, and what is said of those that cannot work."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from quotecast.errors import SettingsError
+from quotecast.settings import SECRETS, Settings, load, names
+
+SECRET = "0123456789abcdef" * 4
+MEANT = {"database_url": "postgresql://db.example/quotes", "redis_url": "rediss://redis.example:6379/0"}
+
+
+def problems(environment: dict[str, str]) -> list[str]:
+    with pytest.raises(SettingsError) as refused:
+        load(environment)
+    return str(refused.value).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("MODE", "prod", "must be one of development, production"),
+        ("LOG_LEVEL", "verbose", "must be one of debug, error, info, warning"),
+        ("ALPACA_PLAN", "free", "must be one of iex, sip"),
+        ("PORT", "many", "must be a whole number from 1 to 65535"),
+        ("PORT", "0", "must be a whole number from 1 to 65535"),
+        ("SOCKETS_PER_WORKER", "-1", "must be a whole number of 0 or more"),
+        ("MOVERS_MIN_PRICE", "cheap", "must be a number of 0 or more"),
+        ("SIMULATOR_RATE", "0", "must be a number above 0, at most 100000"),
+        ("ACCESS_LOG", "2", "must be off, or a number from 0 to 1"),
+        ("HOST", "", "must not be empty"),
+        ("DATABASE_URL", "mysql://db.example", "must begin with postgresql:// and hold no spaces"),
+        (
+            "REDIS_URL",
+            "redis.example:6379",
+            (
+                "must begin with redis://, rediss://, redis+cluster://, rediss+cluster:// or unix://"
+                " and hold no spaces"
+            ),
+        ),
+        ("REDIS_PREFIX", "My Prefix", "must be 1 to 32 of a-z, 0-9, - and _"),
+        ("BINANCE_URL", "binance.example", "must begin with http:// or https:// and hold no spaces"),
+        ("KRAKEN_WEBSOCKET_URL", "http://k.example", "must begin with ws:// or wss:// and hold no spaces"),
+    ],
+)
+def test_a_bad_value_is_answered_with_what_may_stand_there(name: str, value: str, said: str) -> None:
+    """In words, never as a regular expression; and without the value, which may hold a password."""
+    assert problems({f"QUOTECAST_{name}": value}) == [f"QUOTECAST_{name}: {said}"]
+
+
+def test_no_setting_is_explained_by_a_pattern() -> None:
+    """Of any setting."""
+    environment = {name: " \x00 " for name in names() if not name.endswith("_FILE")}
+    assert not [line for line in problems(environment) if re.search(r"regex|\\s|\^|`str`|enum", line)]
+
+
+@pytest.mark.parametrize("field", SECRETS)
+def test_a_secret_may_stand_in_a_file(field: str, tmp_path: Path) -> None:
+    """Its last line break is not part of it."""
+    value = MEANT.get(field, SECRET)
+    file = tmp_path / "secret"
+    file.write_text(f"{value}\n", "utf-8")
+    assert getattr(load({f"QUOTECAST_{field.upper()}_FILE": str(file)}), field) == value
+
+
+def test_the_secrets_are_all_that_an_operator_keeps_to_himself() -> None:
+    """Databases' addresses hold passwords."""
+    named = [name for name in Settings.__struct_fields__ if re.search(r"secret|key|password|token$", name)]
+    assert sorted(SECRETS) == sorted([*named, "database_url", "redis_url"])
+
+
+def test_a_secret_from_two_places_is_refused(tmp_path: Path) -> None:
+    """Whichever was meant, the other one is a mistake."""
+    given = {"QUOTECAST_JWT_SECRET": SECRET, "QUOTECAST_JWT_SECRET_FILE": str(tmp_path / "secret")}
+    assert problems(given) == ["QUOTECAST_JWT_SECRET_FILE: QUOTECAST_JWT_SECRET is set too; set one of them"]
+
+
+def test_an_empty_name_of_a_file_is_none() -> None:
+    """`up` hands secrets on as values, whatever it had them from."""
+    given = {"QUOTECAST_JWT_SECRET": SECRET, "QUOTECAST_JWT_SECRET_FILE": ""}
+    assert load(given).jwt_secret == SECRET
+
+
+@pytest.mark.parametrize(
+    ("content", "said"), [(None, "cannot be read: No such file or directory"), (b"\xff\xfe", "is not text")]
+)
+def test_a_file_that_holds_no_secret_is_said(content: bytes | None, said: str, tmp_path: Path) -> None:
+    """In a sentence that names the file."""
+    file = tmp_path / "secret"
+    if content is not None:
+        file.write_bytes(content)
+    given = {"QUOTECAST_FINNHUB_KEY_FILE": str(file)}
+    assert problems(given) == [f"QUOTECAST_FINNHUB_KEY_FILE: {file} {said}"]
+
+
+def test_what_is_no_secret_has_no_file() -> None:
+    """A misspelled name is answered with the nearest one."""
+    assert problems({"QUOTECAST_PORT_FILE": "/run/port"}) == [
+        "QUOTECAST_PORT_FILE: there is no such setting; did you mean QUOTECAST_PORT?"
+    ]
+    assert problems({"QUOTECAST_JWT_SECRETS_FILE": "/run/secret"}) == [
+        "QUOTECAST_JWT_SECRETS_FILE: there is no such setting; did you mean QUOTECAST_JWT_SECRET_FILE?"
+    ]
