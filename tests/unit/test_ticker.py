@@ -4,11 +4,14 @@ import asyncio
 import contextlib
 import itertools
 from collections.abc import Callable
+from functools import partial
+from typing import cast
 
 import pytest
 
 from quotecast.api import ticker
 from quotecast.feed.commands import INTERVALS
+from quotecast.feed.hub import Hub
 
 UNIT = 1 / 128
 
@@ -44,7 +47,7 @@ def ticks(took: list[int], monkeypatch: pytest.MonkeyPatch) -> list[int]:
     monkeypatch.setattr(asyncio, "sleep", clock.sleep)
     steps: list[Callable[[], None]] = [step]
     with contextlib.suppress(asyncio.CancelledError):
-        coroutine = ticker._every(16 * UNIT, steps)
+        coroutine = ticker._every(16 * UNIT, steps, partial(clock.sleep, 0.0))
         while True:
             coroutine.send(None)
     return [round((at - begun[0]) / UNIT) for at in begun]
@@ -60,6 +63,45 @@ def test_a_tick_longer_than_its_interval_is_followed_soon_but_not_at_once(
 ) -> None:
     """And once they are short again they are back on the grid."""
     assert ticks([17, 22, 3], monkeypatch) == [0, 20, 44, 48, 64]
+
+
+class Counted:
+    """A hub, as the ticker sees it."""
+
+    def __init__(self) -> None:
+        self.connections = self.ticks = 0
+        self.on_join: Callable[[], None] = lambda: None
+
+    def __len__(self) -> int:
+        return self.connections
+
+    def tick(self, _interval: int) -> None:
+        self.ticks += 1
+
+    def sweep(self) -> None:
+        self.ticks += 1
+
+
+async def test_it_rests_while_nobody_is_connected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first connection that joins starts the ticks; when the last one has left, they end."""
+    turn = asyncio.sleep
+    monkeypatch.setattr(asyncio, "sleep", lambda _seconds: turn(0))
+    hub = Counted()
+    running = asyncio.create_task(ticker.run(cast("list[Hub]", [hub])))
+    seen = []
+    for connections in (0, 1, 0):
+        hub.connections = connections
+        hub.on_join()
+        # What was on its way ends; only then is it counted.
+        for _ in range(5):
+            await turn(0)
+        before = hub.ticks
+        for _ in range(20):
+            await turn(0)
+        seen.append(hub.ticks > before)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert seen == [False, True, False]
 
 
 def test_every_interval_is_a_multiple_of_a_quarter_of_a_tenth() -> None:

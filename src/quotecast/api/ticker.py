@@ -1,7 +1,7 @@
 """The worker's clockwork: ticks each interval of every hub, and sweeps them twice a second."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import Final
 
@@ -12,17 +12,28 @@ SWEEP_SECONDS: Final = 0.5
 
 
 async def run(hubs: Iterable[Hub]) -> None:
-    """Runs for ever."""
+    """Runs for ever; rests while nobody is connected."""
     served = tuple(hubs)
+    joined = asyncio.Event()
+    for hub in served:
+        hub.on_join = joined.set
+
+    async def somebody() -> None:
+        if not any(map(len, served)):
+            joined.clear()
+            await joined.wait()
+
     async with asyncio.TaskGroup() as tasks:
         for interval in INTERVALS:
             steps = [partial(hub.tick, interval) for hub in served]
-            tasks.create_task(_every(interval / 1000, steps))
-        tasks.create_task(_every(SWEEP_SECONDS, [hub.sweep for hub in served]))
+            tasks.create_task(_every(interval / 1000, steps, somebody))
+        tasks.create_task(_every(SWEEP_SECONDS, [hub.sweep for hub in served], somebody))
 
 
-async def _every(seconds: float, steps: Sequence[Callable[[], None]]) -> None:
-    """Keeps to the grid of the loop's clock.
+async def _every(
+    seconds: float, steps: Sequence[Callable[[], None]], somebody: Callable[[], Awaitable[None]]
+) -> None:
+    """Keeps to the grid of the loop's clock, once there is somebody.
 
     After a tick that took longer than its interval the next is at a quarter of the grid: at once it would
     leave no time to anybody else, and at the next point of the grid half of the time would be lost.
@@ -30,6 +41,7 @@ async def _every(seconds: float, steps: Sequence[Callable[[], None]]) -> None:
     loop = asyncio.get_running_loop()
     grid = seconds
     while True:
+        await somebody()
         await asyncio.sleep(grid - loop.time() % grid)
         began = loop.time()
         for step in steps:

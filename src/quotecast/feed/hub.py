@@ -86,6 +86,8 @@ class Hub:
         self._length_sent = 0
         self._passed_over = 0
         self._expelled = 0
+        #: Called when a connection joins.
+        self.on_join: Callable[[], None] = lambda: None
         #: Seconds from the publication of the newest batch to the tick that sends it.
         self.ages = Histogram()
 
@@ -97,6 +99,7 @@ class Hub:
         """Begins to serve a connection, which has had its greeting."""
         connection.heartbeat_at = self._clock() + self._heartbeat_seconds
         self._enter(connection)
+        self.on_join()
 
     def move(self, connection: Connection) -> None:
         """Serves the connection at its session's present interval."""
