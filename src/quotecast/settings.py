@@ -171,7 +171,7 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
     ] = "always"
     simulator_rate: Annotated[
         float, Meta(gt=0, le=100_000, description="Updates per second that the simulator sends on each feed")
-    ] = 200.0
+    ] = 50.0
     simulator_speed: Annotated[
         float, Meta(gt=0, le=10_000, description="Simulated seconds per real second")
     ] = 1.0

@@ -84,6 +84,24 @@ async def test_quotes_come_at_the_rate(rate: float) -> None:
     assert len(updates) <= 4 * 100 + 1
 
 
+async def test_a_slow_market_is_told_ten_times_a_second() -> None:
+    """As often as the fastest client hears of it; each update wakes a process for nearly nothing."""
+    clock = Clock(NOON)
+    updates = await taken(provider(clock=clock, rate=50.0), clock, 4.0)
+    assert 38 <= len(updates) <= 41
+
+
+@pytest.mark.parametrize("late", [0.013, 0.048, 0.09])
+async def test_all_feeds_tick_together(late: float) -> None:
+    """At tenths of a second, whenever they began: whatever hears of them wakes once for all three."""
+    clock = Clock(NOON + late)
+    async with aclosing(provider(clock=clock).updates()) as stream:
+        await anext(stream)
+        for _ in range(5):
+            await anext(stream)
+            assert clock.now * 10 == pytest.approx(round(clock.now * 10), abs=1e-4)
+
+
 async def test_quotes_come_at_the_rate_though_sleep_is_late() -> None:
     """A timer that is 30 ms late costs no quotes."""
     clock = Clock(NOON, late=0.03)
@@ -100,8 +118,8 @@ async def test_what_was_missed_is_skipped() -> None:
         clock.now += 10
         update = await anext(stream)
         assert len(update.quotes) <= 50
-        assert {quote.timestamp for quote in update.quotes} == {"2026-02-13T17:00:10.020Z"}
-        assert len((await anext(stream)).quotes) <= 4
+        assert {quote.timestamp for quote in update.quotes} == {"2026-02-13T17:00:10.200Z"}
+        assert len((await anext(stream)).quotes) <= 20
 
 
 async def test_everyone_has_a_turn() -> None:

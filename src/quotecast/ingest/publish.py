@@ -103,11 +103,13 @@ class Leader:
     async def _write(self) -> None:
         """Publishes what waits as soon as it may, and beats once a second; one after the other."""
         loop = asyncio.get_running_loop()
-        beat_at = loop.time()
+        beat_at = next_at = loop.time()
         while True:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout_at(beat_at):
                     await self._wake.wait()
+            if (early := next_at - loop.time()) > 0:
+                await asyncio.sleep(early)
             self._wake.clear()
             try:
                 await self._publish()
@@ -121,7 +123,7 @@ class Leader:
                 self._ledger.epoch = ""
                 self._wake.set()
                 await asyncio.sleep(RETRY_SECONDS)
-            await asyncio.sleep(SPACING_SECONDS)
+            next_at = loop.time() + SPACING_SECONDS
 
     async def _publish(self) -> None:
         if self._ledger.epoch and self._ledger.waiting:

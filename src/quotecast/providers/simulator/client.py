@@ -13,8 +13,8 @@ from quotecast.providers.simulator.quoters import NAME, Quoter
 from quotecast.providers.simulator.trades import PAUSE
 from quotecast.providers.simulator.venues import hours_of, quoters
 
-#: Seconds between two updates, unless so few would not carry the rate.
-_TICK: Final = 0.02
+#: Seconds between two updates, unless so few would not carry the rate: the shortest interval of a client.
+_TICK: Final = 0.1
 #: Seconds after which an update comes even if it is empty.
 _SIGN_OF_LIFE: Final = 1.0
 #: How much a late tick makes up for, in seconds of the rate; what is older is skipped.
@@ -68,7 +68,7 @@ class SimulatorProvider:
         last = spoke = self._clock()
         credit, pause = 0.0, tick
         while True:
-            await self._sleep(max(0.0, min(pause, pause - self._clock() + last)))
+            await self._sleep(_until_next(pause, self._clock()))
             now = self._clock()
             credit = min(credit + max(0.0, now - last) * self._rate, max(1.0, _CATCH_UP * self._rate))
             last = now
@@ -98,6 +98,15 @@ class SimulatorProvider:
     def _tick(self, instruments: int) -> float:
         enough = max(PAUSE / 1000, min(_TICK, _SHARE_PER_TICK * instruments / self._rate))
         return min(_SIGN_OF_LIFE, max(enough, 1 / self._rate))
+
+
+def _until_next(pause: float, now: float) -> float:
+    """Seconds to the next multiple of a pause, or to the one after it if the next is about to come.
+
+    So the feeds tick together, and each process that hears of it wakes once for all of them.
+    """
+    wait = pause - now % pause
+    return wait if wait > pause / 4 else wait + pause
 
 
 def _news(asked: Iterator[Quoter], moment: int, most: int) -> list[Quote]:
