@@ -22,7 +22,11 @@ _COMMANDS: Final = {
     "doctor": ("quotecast.local.doctor:run", "say what `up` would do and whether it would work"),
 }
 
-_WITH_ARGUMENTS: Final = {"quotecast.local.users:run", "quotecast.ingest.record:run"}
+_WITH_ARGUMENTS: Final = {
+    "quotecast.local.users:run",
+    "quotecast.local.migrate:undo",
+    "quotecast.ingest.record:run",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -79,6 +83,9 @@ def _add_variants(commands: Mapping[str, argparse.ArgumentParser]) -> None:
         ),
     ):
         commands[name].add_argument(option, dest="entry", action="store_const", const=entry, help=summary)
+    commands["migrate"].add_argument(
+        "--losing", metavar="NAMES", help="what `--undo` deletes; in production it has to be named"
+    )
 
 
 def _add_actions(command: argparse.ArgumentParser) -> None:

@@ -61,6 +61,44 @@ async def test_migrations_go_forwards_and_backwards(
     assert await migrations.apply(database_url) == [FIRST, SECOND]
 
 
+async def undone(database_url: str, *options: str) -> tuple[int | None, str]:
+    """`quotecast migrate --undo` in production."""
+    production = {
+        "QUOTECAST_MODE": "production",
+        "QUOTECAST_DATABASE_URL": database_url,
+        "QUOTECAST_REDIS_URL": "redis://127.0.0.1:1",
+    }
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "quotecast", "migrate", "--undo", *options),
+        env={**os.environ, **production},
+        stderr=asyncio.subprocess.PIPE,
+    )
+    _, said = await process.communicate()
+    return process.returncode, said.decode()
+
+
+@pytest.mark.parametrize("options", [[], ["--losing", "holdings"], ["--losing", "users"]])
+async def test_in_production_what_is_lost_has_to_be_named(
+    database_url: str, connection: asyncpg.Connection, options: list[str]
+) -> None:
+    """Nothing is done; the line says what would be deleted, and how to go on."""
+    await migrations.apply(database_url)
+    code, said = await undone(database_url, *options)
+    assert code == 1
+    lost = ["holdings", "idempotency_keys", "layouts", "watchlist"]
+    assert f"would delete {', '.join(lost)} with all data" in said
+    assert f"quotecast migrate --undo --losing {','.join(lost)}" in said
+    assert await tables(connection) == TABLES
+    assert await undone(database_url, "--losing", ",".join(lost)) == (0, f"undone: {SECOND}\n")
+    assert await tables(connection) == ["migration", "users"]
+
+
+async def test_a_column_that_is_lost_is_named_with_its_table() -> None:
+    """Of a table that goes, the name says all."""
+    before = {("users", "id"), ("users", "email"), ("notes", "id"), ("notes", "text")}
+    assert migrations._lost(before, {("users", "id")}) == ["notes", "users.email"]
+
+
 async def test_many_that_migrate_at_once_are_as_one(
     database_url: str, connection: asyncpg.Connection
 ) -> None:

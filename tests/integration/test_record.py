@@ -81,6 +81,17 @@ async def test_the_command_records_and_tells_how_much(tmp_path: Path) -> None:
         assert (code, "not overwritten" in said) == (2, True)
 
 
+async def test_a_recording_of_nothing_is_a_failure_and_leaves_no_file(tmp_path: Path) -> None:
+    """The upstream refuses connections here; the next try may use the same name."""
+    path = tmp_path / "recording.ndjson"
+    async with FakeCoinbase(PRODUCTS) as fake:
+        urls = {"QUOTECAST_COINBASE_URL": fake.url, "QUOTECAST_COINBASE_WEBSOCKET_URL": "ws://127.0.0.1:1"}
+        code, said = await command("coinbase", str(path), "--seconds", "0.5", **urls)
+    assert code == 1
+    assert said.endswith(f"quotecast: coinbase sent no message; {path} was not kept\n")
+    assert not path.exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -7,7 +7,7 @@ left to do, and a migration that fails leaves no trace.
 import contextlib
 import io
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from typing import Final
 
 import asyncpg
@@ -38,12 +38,46 @@ async def apply(url: str) -> list[str]:
         return [name for name in await Migration.get_migrations_which_ran(APP) if name not in before]
 
 
-async def undo(url: str) -> list[str]:
-    """Takes the newest migration back; answers which one that was."""
+class LossNotNamed(QuotecastError):
+    """Data would be lost that nobody named; the database is as it was."""
+
+    code = "loss_not_named"
+
+    def __init__(self, lost: list[str]) -> None:
+        super().__init__(
+            f"This would delete {', '.join(lost)} with all data in it. Back up first; then go on with"
+            f" `quotecast migrate --undo --losing {','.join(lost)}`"
+        )
+
+
+async def undo(url: str, *, losing: Collection[str] | None = None) -> list[str]:
+    """Takes the newest migration back; answers which one that was.
+
+    Raises LossNotNamed, and does nothing, unless `losing` names each table and column (`table.column`) that
+    goes; None agrees to all.
+    """
     async with _exclusive(url) as before:
+        columns = await _columns()
         await _run(BackwardsMigrationManager(APP, migration_id="1", auto_agree=True))
+        lost = _lost(columns, await _columns())
+        if losing is not None and set(lost) != set(losing):
+            raise LossNotNamed(lost)
         after = await Migration.get_migrations_which_ran(APP)
         return [name for name in before if name not in after]
+
+
+async def _columns() -> set[tuple[str, str]]:
+    """Tables and their columns."""
+    rows = await Migration.raw(
+        "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema()"
+    )
+    return {(row["table_name"], row["column_name"]) for row in rows}
+
+
+def _lost(before: set[tuple[str, str]], after: set[tuple[str, str]]) -> list[str]:
+    tables = {table for table, _ in after}
+    gone = before - after
+    return sorted({f"{table}.{column}" if table in tables else table for table, column in gone})
 
 
 @contextlib.asynccontextmanager

@@ -11,7 +11,7 @@ from typing import BinaryIO, Final
 
 import msgspec
 
-from quotecast.errors import SettingsError
+from quotecast.errors import QuotecastError, SettingsError
 from quotecast.ingest import sources
 from quotecast.ingest.supervise import pump
 from quotecast.providers.base import QuoteProvider, Update
@@ -24,8 +24,17 @@ PROGRESS_SECONDS: Final = 5.0
 LONGEST_SECONDS: Final = 7 * 86_400.0
 
 
+class NothingRecorded(QuotecastError):
+    """The upstream sent nothing that could be played."""
+
+    code = "nothing_recorded"
+
+
 def run(settings: Settings, arguments: Namespace) -> int:
-    """Records for so many seconds, or until Ctrl-C; raises SettingsError if that cannot be done."""
+    """Records for so many seconds, or until Ctrl-C.
+
+    Raises SettingsError if that cannot be done, NothingRecorded, and leaves no file, if no message came.
+    """
     if arguments.provider not in READERS:
         raise SettingsError(
             f"There is nothing to record of {arguments.provider!r}: one of {', '.join(READERS)}"
@@ -35,14 +44,18 @@ def run(settings: Settings, arguments: Namespace) -> int:
     configure_logs(level=settings.log_level, as_json=False)
     provider = sources.crypto_provider(arguments.provider, settings)
     path = Path(arguments.file)
+    heading = HEADING + arguments.provider.encode() + b"\n"
     try:
         with path.open("xb") as file, contextlib.suppress(KeyboardInterrupt):
-            file.write(HEADING + arguments.provider.encode() + b"\n")
+            file.write(heading)
             asyncio.run(record(provider, file, arguments.seconds, say=_say))
     except FileExistsError as error:
         raise SettingsError(f"{path} is there already; recordings are not overwritten") from error
     except OSError as error:
         raise SettingsError(f"{path} cannot be written: {error.strerror}") from error
+    if path.stat().st_size == len(heading):
+        path.unlink()
+        raise NothingRecorded(f"{arguments.provider} sent no message; {path} was not kept")
     return 0
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from argparse import Namespace
 
 from quotecast.accounts import migrations
 from quotecast.errors import SettingsError
@@ -15,9 +16,15 @@ def run(settings: Settings) -> int:
     return 0
 
 
-def undo(settings: Settings) -> int:
-    """Takes the newest migration back. Raises QuotecastError if the database does not take it."""
-    names = asyncio.run(migrations.undo(_url(settings)))
+def undo(settings: Settings, arguments: Namespace) -> int:
+    """Takes the newest migration back; in production only when `--losing` names what is deleted with it.
+
+    Raises QuotecastError if the database does not take it.
+    """
+    losing = None if arguments.losing is None else arguments.losing.split(",")
+    if settings.mode == "production":
+        losing = losing or []
+    names = asyncio.run(migrations.undo(_url(settings), losing=losing))
     _tell("undone", names)
     return 0
 
