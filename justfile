@@ -76,11 +76,13 @@ faults *arguments: setup
 chaos seed *arguments: setup
     PYTHONPATH=tests {{ bin }}/python -m chaos "$@"
 
-# hold the container manifests against their schemas, replace workers behind haproxy, and run the first line of the README
+# hold manifests and units against what reads them; replace workers, speak TLS, run the README's first line
 check-deploy: setup
     command -v haproxy >/dev/null || apt-get install --quiet --yes --no-install-recommends haproxy
+    command -v systemd-analyze >/dev/null || apt-get install --quiet --yes --no-install-recommends systemd
     deploy/check-manifests
-    {{ bin }}/pytest -m deploy tests/deploy/test_rolling_restart.py tests/deploy/test_first_run.py
+    {{ bin }}/pytest -m deploy tests/deploy/test_rolling_restart.py tests/deploy/test_first_run.py \
+        tests/deploy/test_tls.py tests/deploy/test_systemd.py
 
 # load a running service: users of a frontend, of feeds, of accounts; arguments are locust's
 load *arguments: setup

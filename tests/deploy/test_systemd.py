@@ -1,0 +1,46 @@
+"""The units in deploy/systemd: systemd takes them, and they speak of settings that there are."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from quotecast import settings
+
+UNITS = sorted((Path(__file__).parents[2] / "deploy" / "systemd").glob("*.service"))
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
+def test_settings_are_those_of_the_service(unit: Path) -> None:
+    """A misspelled one would stop the start."""
+    given = re.findall(r"^Environment=(\w+)=", unit.read_text("utf-8"), re.MULTILINE)
+    assert given
+    assert set(given) <= set(settings.names())
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
+def test_every_credential_that_is_read_is_loaded(unit: Path) -> None:
+    """By the name under which systemd lays it down."""
+    text = unit.read_text("utf-8")
+    assert set(re.findall(r"_FILE=%d/(\S+)", text)) == set(
+        re.findall(r"^LoadCredential=([\w-]+):", text, re.MULTILINE)
+    )
+
+
+@pytest.mark.deploy
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
+def test_systemd_takes_the_unit(unit: Path, tmp_path: Path) -> None:
+    """Without a word of complaint, and calls it safe: at most 2 of 10."""
+    copy = tmp_path / unit.name
+    command = Path(sys.executable).with_name("quotecast")
+    copy.write_text(unit.read_text("utf-8").replace("/opt/quotecast/bin/quotecast", str(command)), "utf-8")
+    verified = analyze("verify", "--man=no", copy)
+    assert (verified.returncode, verified.stderr) == (0, "")
+    judged = analyze("security", "--offline=true", "--threshold=20", copy)
+    assert judged.returncode == 0, judged.stdout
+
+
+def analyze(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(["systemd-analyze", *arguments], capture_output=True, text=True, check=False)  # noqa: S607 - the system's

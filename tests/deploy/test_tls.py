@@ -1,0 +1,77 @@
+"""TLS to Redis and PostgreSQL, as docs/operating.md names the URLs; needs openssl for the certificates."""
+
+from pathlib import Path
+
+import pytest
+
+from market_made import state_of, stock
+from quotecast.accounts import migrations
+from quotecast.accounts.database import Database
+from quotecast.accounts.tables import User
+from quotecast.bus.redis import RedisBus
+from quotecast.errors import BusError
+from quotecast.limits.window import Window
+from quotecast.local import probes
+from quotecast.market.feeds import Feed
+from servers import Postgres, Valkey
+from tls_front import Certificate, postgres_over_tls, redis_over_tls
+
+pytestmark = pytest.mark.deploy
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Certificate:
+    return Certificate(tmp_path)
+
+
+async def test_the_bus_and_the_limiter_speak_tls(own_valkey: Valkey, certificate: Certificate) -> None:
+    """A certificate of the operator's own authority is named in the URL."""
+    async with redis_over_tls(own_valkey.socket, certificate) as port:
+        url = f"rediss://127.0.0.1:{port}/0?ssl_ca_certs={certificate.path}"
+        assert (await probes.cache(url)).startswith("Valkey")
+        bus = RedisBus(url, "test")
+        state = state_of([stock("AAPL")])
+        assert await bus.hold(Feed.STOCKS, "me", 10_000)
+        async with bus.listen([Feed.STOCKS]) as messages:
+            assert await bus.begin("me", state)
+            assert await anext(messages) is not None
+        assert await bus.load(Feed.STOCKS) == state
+        await bus.close()
+        async with Window(url, prefix="test") as window:
+            assert (await window.check("somebody", 1)).admitted
+            assert not (await window.check("somebody", 1)).admitted
+            assert window.statistics().fallbacks == 0
+
+
+async def test_a_redis_that_nobody_vouches_for_is_refused(
+    own_valkey: Valkey, certificate: Certificate
+) -> None:
+    """Without its authority the certificate is anybody's."""
+    async with redis_over_tls(own_valkey.socket, certificate) as port:
+        bus = RedisBus(f"rediss://127.0.0.1:{port}/0", "test")
+        with pytest.raises(BusError, match="certificate verify failed"):
+            await bus.load(Feed.STOCKS)
+        await bus.close()
+
+
+async def test_accounts_speak_tls(own_postgres: Postgres, certificate: Certificate) -> None:
+    """Migrations and queries; `verify-full` checks authority and name."""
+    async with postgres_over_tls(own_postgres.socket, certificate) as port:
+        options = f"sslmode=verify-full&sslrootcert={certificate.path}"
+        url = f"postgresql://quotecast@127.0.0.1:{port}/postgres?{options}"
+        assert (await probes.postgres(url)).startswith("PostgreSQL")
+        await migrations.apply(url)
+        async with Database(url, pool_size=1) as database:
+            assert await database.transaction(lambda run: run(User.select(User.id))) == []
+
+
+async def test_a_postgresql_that_nobody_vouches_for_is_refused(
+    own_postgres: Postgres, certificate: Certificate, tmp_path: Path
+) -> None:
+    """As the URL demands; the reason is said."""
+    (tmp_path / "other").mkdir()
+    other = Certificate(tmp_path / "other")
+    async with postgres_over_tls(own_postgres.socket, certificate) as port:
+        options = f"sslmode=verify-full&sslrootcert={other.path}"
+        with pytest.raises(probes.NoAnswer, match="certificate verify failed"):
+            await probes.postgres(f"postgresql://quotecast@127.0.0.1:{port}/postgres?{options}")

@@ -1,0 +1,79 @@
+"""TLS in front of the tests' servers, which speak none themselves, with self-made certificates."""
+
+import asyncio
+import contextlib
+import ssl
+import subprocess
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Final
+
+#: What a client of PostgreSQL says first when it wants TLS, and the answer that allows it.
+_SSL_REQUEST: Final = bytes.fromhex("0000000804d2162f")
+_ALLOWED: Final = b"S"
+
+
+class Certificate:
+    """Of 127.0.0.1, signed by itself."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "certificate.pem"
+        key = folder / "key.pem"
+        subprocess.run(
+            [
+                *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"),
+                *("-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"),
+                *("-keyout", str(key), "-out", str(self.path)),
+            ],
+            check=True,
+            capture_output=True,
+        )
+        self.context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        self.context.load_cert_chain(self.path, key)
+
+
+@contextlib.asynccontextmanager
+async def redis_over_tls(socket: Path, certificate: Certificate) -> AsyncIterator[int]:
+    """The port of a Redis that speaks TLS from the first byte."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await _joined(reader, writer, socket)
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=certificate.context)
+    async with server:
+        yield server.sockets[0].getsockname()[1]
+
+
+@contextlib.asynccontextmanager
+async def postgres_over_tls(socket: Path, certificate: Certificate) -> AsyncIterator[int]:
+    """The port of a PostgreSQL that hears nobody who does not ask for TLS."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+            if await reader.readexactly(len(_SSL_REQUEST)) != _SSL_REQUEST:
+                writer.close()
+                return
+            writer.write(_ALLOWED)
+            await writer.start_tls(certificate.context)
+            await _joined(reader, writer, socket)
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        yield server.sockets[0].getsockname()[1]
+
+
+async def _joined(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, socket: Path) -> None:
+    """Passes everything on, both ways, until one side ends."""
+    inner_reader, inner_writer = await asyncio.open_unix_connection(socket)
+    ways = [_passed_on(reader, inner_writer), _passed_on(inner_reader, writer)]
+    tasks = [asyncio.create_task(way) for way in ways]
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for end in (writer, inner_writer):
+        end.close()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _passed_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while block := await reader.read(65536):
+        writer.write(block)
+        await writer.drain()
