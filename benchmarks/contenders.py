@@ -18,8 +18,8 @@ from benchmarks.processes import (
     SERVER_CORE,
     answers,
     family,
-    free_port,
     listens,
+    reserved_port,
     running,
     wait_until,
 )
@@ -79,18 +79,18 @@ def folder() -> Iterator[Path]:
 @contextlib.contextmanager
 def redis(place: Path, core: int | None = LOAD_CORE) -> Iterator[int]:
     """A Valkey on a port."""
-    port = free_port()
-    command = [*valkey.command(place, place / "valkey.sock"), "--port", str(port)]
-    with running(command, core=core, log=place / "valkey.log") as process:
-        wait_until(lambda: listens(port), process, "Valkey")
-        yield port
+    with reserved_port() as port:
+        command = [*valkey.command(place, place / "valkey.sock"), "--port", str(port)]
+        with running(command, core=core, log=place / "valkey.log") as process:
+            wait_until(lambda: listens(port), process, "Valkey")
+            yield port
 
 
 @contextlib.contextmanager
 def quotecast(settings: Mapping[str, str] = {}, workers: int = 1) -> Iterator[Server]:
     """This service: its workers on the server's core, ingest and Valkey on the other."""
     with folder() as place, redis(place) as redis_port, contextlib.ExitStack() as stack:
-        port, feed_port = free_port(), free_port()
+        port, feed_port = (stack.enter_context(reserved_port()) for _ in range(2))
         environment = {
             "QUOTECAST_REDIS_URL": f"redis://127.0.0.1:{redis_port}",
             "QUOTECAST_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none",
@@ -135,8 +135,7 @@ def litestar(feed: Feed) -> Start:
 def _python_peer(app: str, ready: str, feed: Feed) -> Start:
     @contextlib.contextmanager
     def start() -> Iterator[Server]:
-        with folder() as place, redis(place) as redis_port:
-            port = free_port()
+        with folder() as place, redis(place) as redis_port, reserved_port() as port:
             options = ["--host", "127.0.0.1", "--port", str(port), "--loop", "uvloop", "--http", "httptools"]
             quiet = ["--no-access-log", "--log-level", "warning"]
             command = [str(PEER_PYTHON), "-m", "uvicorn", app, "--app-dir", str(PEERS), *options, *quiet]
@@ -155,8 +154,8 @@ def node(feed: Feed) -> Start:
 
     @contextlib.contextmanager
     def start() -> Iterator[Server]:
-        with folder() as place, redis(place) as redis_port:
-            port, url = free_port(), f"redis://127.0.0.1:{redis_port}"
+        with folder() as place, redis(place) as redis_port, reserved_port() as port:
+            url = f"redis://127.0.0.1:{redis_port}"
             environment = {"PORT": str(port), "REDIS_URL": url}
             command = ["node", str(PEERS / "server.mjs")]
             log = place / "peer.log"
@@ -173,8 +172,7 @@ def nchan(feed: Feed) -> Start:
 
     @contextlib.contextmanager
     def start() -> Iterator[Server]:
-        with folder() as place:
-            port = free_port()
+        with folder() as place, reserved_port() as port:
             text = (PEERS / "nginx.conf").read_text().format(modules=MODULES, folder=place, port=port)
             configuration = place / "nginx.conf"
             configuration.write_text(text)
@@ -194,8 +192,7 @@ def constant(body: bytes) -> Start:
 
     @contextlib.contextmanager
     def start() -> Iterator[Server]:
-        with folder() as place:
-            port = free_port()
+        with folder() as place, reserved_port() as port:
             (place / "body").write_bytes(body)
             command = [
                 str(PEER_PYTHON.with_name("granian")),

@@ -18,12 +18,18 @@ LOAD_CORE: Final = 1
 START_SECONDS: Final = 40.0
 
 
-def free_port() -> int:
-    """A port that nobody listens on now."""
-    with socket.socket() as reserved:
-        reserved.bind(("127.0.0.1", 0))
-        port: int = reserved.getsockname()[1]
-        return port
+@contextlib.contextmanager
+def reserved_port() -> Iterator[int]:
+    """A port that nobody else is given meanwhile, not even for a connection that they open.
+
+    It is bound and never listens: a server that sets SO_REUSEADDR or SO_REUSEPORT may, as all here do.
+    """
+    with socket.socket() as held:
+        for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):
+            held.setsockopt(socket.SOL_SOCKET, option, 1)
+        held.bind(("127.0.0.1", 0))
+        port: int = held.getsockname()[1]
+        yield port
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ from benchmarks.contenders import folder, quotecast
 from benchmarks.fanout import MARKET, own_paths
 from benchmarks.figures import OURS, Round
 from benchmarks.load import Heard, listen
-from benchmarks.processes import answers, family, free_port, resident_bytes, running, wait_until
+from benchmarks.processes import answers, family, reserved_port, resident_bytes, running, wait_until
 
 MANY: Final = 10_000
 
@@ -58,8 +58,7 @@ def workers(seconds: float) -> Iterator[Round]:
 def start(_: float) -> Iterator[Round]:
     """Seconds from `quotecast up` to the first quotes, the databases made anew; memory of the whole in MB."""
     while True:
-        with folder() as place:
-            port = free_port()
+        with folder() as place, reserved_port() as port:
             settings = {"QUOTECAST_PORT": str(port), "QUOTECAST_DATA_DIR": str(place / "data")}
             command = [sys.executable, "-m", "quotecast", "up"]
             began = time.monotonic()

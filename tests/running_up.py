@@ -5,7 +5,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import urllib.request
@@ -15,19 +14,15 @@ from typing import Any
 
 import pytest
 
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-    return port
+from reserved import port_number, reserved
 
 
 class Up:
     """A running `quotecast up`."""
 
     def __init__(self, data: Path, **settings: str) -> None:
-        self.port = free_port()
+        self._reserved = reserved()
+        self.port = port_number(self._reserved)
         environment = {
             "QUOTECAST_DATA_DIR": str(data),
             "QUOTECAST_PORT": str(self.port),
@@ -84,6 +79,7 @@ class Up:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self.process.communicate()
+        self._reserved.close()
 
 
 @contextlib.contextmanager

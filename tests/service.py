@@ -18,6 +18,7 @@ from websockets.sync.connection import Connection
 
 from merging_client import MergingClient
 from quotecast import parent
+from reserved import port_number, reserved
 
 START_SECONDS = 30.0
 
@@ -36,8 +37,8 @@ class Service:
 
     def __init__(self, redis: Redis, settings: Mapping[str, str] = {}, *, split: bool = False) -> None:
         self.redis = redis
-        self._reserved = [_reserved(), _reserved()]
-        ports: list[int] = [each.getsockname()[1] for each in self._reserved]
+        self._reserved = [reserved(), reserved()]
+        ports = [port_number(each) for each in self._reserved]
         self.port = ports[0]
         self.feed_port = ports[1] if split else ports[0]
         self.url = f"http://127.0.0.1:{self.port}"
@@ -117,14 +118,6 @@ class Service:
         key = "symbol" if "/doviz" in path else "ticker"
         with websockets.sync.client.connect(url, max_size=None, **more) as connection:
             yield FeedClient(connection, key)
-
-
-def _reserved() -> socket.socket:
-    """Bound but not listening: nobody else gets the port, while workers may share it."""
-    reserved = socket.socket()
-    reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    reserved.bind(("127.0.0.1", 0))
-    return reserved
 
 
 class FeedClient:

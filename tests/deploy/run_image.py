@@ -8,7 +8,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -20,6 +19,7 @@ from typing import Any
 import httpx
 
 from quotecast.local import postgres
+from reserved import port_number, reserved
 from servers import Postgres, Valkey, running_postgres, running_valkey
 
 START_SECONDS = 60.0
@@ -67,13 +67,6 @@ class Image:
         return subprocess.Popen(
             [*enter, str(self._root), str(databases), self._user, *words], env=self._environment
         )
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def open_to_everybody(folder: Path) -> None:
@@ -128,7 +121,8 @@ def report(line: str, *, good: bool) -> None:
 
 def check(root: Path, config: Mapping[str, Any]) -> None:
     """Every command once, in the order of a first start."""
-    port = free_port()
+    held = reserved()
+    port = port_number(held)
     settings = {
         "QUOTECAST_HOST": "127.0.0.1",
         "QUOTECAST_PORT": str(port),

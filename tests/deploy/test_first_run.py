@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from running_up import free_port
+from reserved import port_number, reserved
 
 ROOT = Path(__file__).parents[2]
 #: What every system has; `just`, pip and Node are out of reach.
@@ -38,18 +38,19 @@ def clone(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
+def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
     tools = tmp_path / "tools"
     tools.mkdir()
     for name in TOOLS:
         (tools / name).symlink_to(shutil.which(name) or name)
     (tools / "python3").symlink_to(Path(sys.executable).resolve())
-    return {
-        **os.environ,
-        "PATH": f"{tools}:/usr/sbin",
-        "QUOTECAST_PORT": str(free_port()),
-        "QUOTECAST_DATA_DIR": str(tmp_path / "data"),
-    }
+    with reserved() as held:
+        yield {
+            **os.environ,
+            "PATH": f"{tools}:/usr/sbin",
+            "QUOTECAST_PORT": str(port_number(held)),
+            "QUOTECAST_DATA_DIR": str(tmp_path / "data"),
+        }
 
 
 @contextlib.contextmanager

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -25,6 +24,7 @@ from quotecast.errors import BusError
 from quotecast.limits.window import Window
 from quotecast.local import probes, valkey
 from quotecast.market.feeds import Feed
+from reserved import port_number, reserved
 from service import Service
 
 NODES = 3
@@ -32,15 +32,6 @@ SLOTS = 16_384
 PATIENCE_SECONDS = 30.0
 
 Nodes = dict[int, "subprocess.Popen[bytes]"]
-
-
-def free_ports(count: int) -> list[int]:
-    """All bound at once, so that no two are the same."""
-    with contextlib.ExitStack() as stack:
-        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [probe.getsockname()[1] for probe in probes]
 
 
 def command(folder: Path, port: int, bus_port: int) -> list[str]:
@@ -87,10 +78,10 @@ def is_whole(client: Any) -> bool:
 def running_cluster(spare: int = 0) -> Iterator[Nodes]:
     """The nodes' processes, by port; the spare ones last, which hold nothing yet."""
     count = NODES + spare
-    ports = free_ports(2 * count)
-    own, bus = ports[:count], ports[count:]
     started = {}
     with contextlib.ExitStack() as stack:
+        ports = [port_number(stack.enter_context(reserved())) for _ in range(2 * count)]
+        own, bus = ports[:count], ports[count:]
         for port, bus_port in zip(own, bus, strict=True):
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="qc")))
             process = subprocess.Popen(command(folder, port, bus_port), stdout=subprocess.DEVNULL)
@@ -226,14 +217,14 @@ def follows(replica: Any, primary: bytes) -> bool:
 
 async def test_a_cluster_that_nobody_can_reach_is_a_bus_that_is_away() -> None:
     """Whatever the client raises then: a worker lives on."""
-    [port] = free_ports(1)
-    bus = RedisBus(f"redis+cluster://127.0.0.1:{port}", "test")
-    with pytest.raises(BusError):
-        await bus.load(Feed.STOCKS)
-    with pytest.raises(BusError):
-        async with bus.listen([*Feed]):
-            pass
-    await bus.close()
+    with reserved() as held:
+        bus = RedisBus(f"redis+cluster://127.0.0.1:{port_number(held)}", "test")
+        with pytest.raises(BusError):
+            await bus.load(Feed.STOCKS)
+        with pytest.raises(BusError):
+            async with bus.listen([*Feed]):
+                pass
+        await bus.close()
 
 
 async def test_the_cache_keeps_answers_on_every_node(cluster_url: str) -> None:

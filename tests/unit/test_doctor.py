@@ -1,12 +1,14 @@
 """What `quotecast doctor` finds."""
 
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from quotecast.local import doctor, folder
 from quotecast.settings import Settings, names
+from reserved import port_number, reserved
 
 
 @pytest.fixture(autouse=True)
@@ -16,11 +18,9 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-    return port
+def free_port() -> Iterator[int]:
+    with reserved() as held:
+        yield port_number(held)
 
 
 def test_a_sound_installation_passes(
