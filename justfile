@@ -55,9 +55,9 @@ web: setup
 test *arguments: setup
     {{ bin }}/pytest -n 2 --dist loadfile "$@"
 
-# look at the terminal page in headless Chromium
+# look at the terminal page in headless Chromium and Firefox
 browser *arguments: web
-    command -v chromium >/dev/null || apt-get install --quiet --yes --no-install-recommends chromium
+    { command -v chromium && command -v firefox-esr; } >/dev/null || apt-get install --quiet --yes --no-install-recommends chromium firefox-esr
     {{ bin }}/pytest -m browser tests/browser tests/integration/test_pages.py "$@"
 
 # make the types of the page's client from a running service

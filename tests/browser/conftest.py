@@ -1,10 +1,12 @@
-"""A running service with the built terminal, and Debian's Chromium to look at it."""
+"""A running service with the built terminal, and Debian's Chromium and Firefox to look at it."""
 
 import asyncio
 from collections.abc import Iterator
 
 import pytest
+from playwright.sync_api import Browser, Page
 
+from opened_page import chromium, firefox, opened
 from quotecast.accounts import migrations
 from servers import running_postgres, running_valkey
 from service import Service
@@ -26,3 +28,17 @@ def service() -> Iterator[Service]:
         with Service(valkey, settings) as running:
             running.start("ingest", "api")
             yield running
+
+
+@pytest.fixture(scope="module", params=[chromium, firefox], ids=["chromium", "firefox"])
+def browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
+    """Each of the two engines in turn."""
+    with request.param() as running:
+        yield running
+
+
+@pytest.fixture
+def page(browser: Browser, service: Service) -> Iterator[Page]:
+    """The terminal in a profile of its own."""
+    with opened(browser, service.url) as page:
+        yield page

@@ -4,13 +4,12 @@ import json
 import re
 import signal
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, Response, Route, expect
 
-from opened_page import DEADLINE_MS, chromium, has_price, is_live, log_in, opened, register
+from opened_page import DEADLINE_MS, has_price, is_live, log_in, opened, register
 from service import Service
 from web_files import AXE
 
@@ -23,18 +22,6 @@ READ = """() => ({
         .filter((row) => row.querySelector('.symbol'))
         .map((row) => [row.querySelector('.symbol').textContent, row.querySelector('td.price').textContent])),
 })"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
-
-
-@pytest.fixture
-def page(browser: Browser, service: Service) -> Iterator[Page]:
-    with opened(browser, service.url) as page:
-        yield page
 
 
 def test_data_is_on_the_screen_within_two_seconds(browser: Browser, service: Service) -> None:
@@ -165,9 +152,10 @@ def test_a_refusal_is_told_kindly(browser: Browser, service: Service) -> None:
 def test_axe_finds_no_serious_fault(browser: Browser, service: Service, scheme: str, width: int) -> None:
     """WCAG 2.2 A and AA, in both themes, on a phone and on a desk."""
     viewport = {"width": width, "height": 1000}
-    with opened(browser, service.url, viewport=viewport, color_scheme=scheme, bypass_csp=True) as page:
+    with opened(browser, service.url, viewport=viewport) as page:
         has_price(page)
-        page.add_script_tag(content=AXE.read_text())
+        page.get_by_label("Theme").select_option(scheme)
+        page.evaluate(AXE.read_text())
         found = page.evaluate("axe.run()")["violations"]
         serious = [each for each in found if each["impact"] in {"serious", "critical"}]
         assert [(each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in serious] == []
