@@ -22,6 +22,8 @@ export interface FeedOptions<N extends FeedName> {
 
 const DEFAULT_HEARTBEAT_MS = 15_000;
 const NO_DATA_RETRY_MS = 1000;
+/** How long the answer to a ping may take when the connection is in doubt. */
+const PONG_MS = 3000;
 /** Closed with a code from here to the next, connecting again will not help. */
 const [HOPELESS_FROM, HOPELESS_BEFORE] = [4400, 4450];
 
@@ -36,6 +38,8 @@ export class Feed<N extends FeedName> {
   state: FeedState = "connecting";
   /** When the last frame came, by this machine's clock; 0 before the first. */
   lastFrameAt = 0;
+  /** When quotes last came, by the same clock. */
+  lastQuotesAt = 0;
   /** Milliseconds by which the server's clock is ahead of this machine's. */
   clockOffset = 0;
 
@@ -47,6 +51,7 @@ export class Feed<N extends FeedName> {
   #socket: WebSocket | null = null;
   #heartbeatMs = DEFAULT_HEARTBEAT_MS;
   #watchdog: ReturnType<typeof setTimeout> | undefined;
+  #overdue: ReturnType<typeof setTimeout> | undefined;
   #retry: ReturnType<typeof setTimeout> | undefined;
   #retryAfterMs: number | null = null;
   #pingedAt = 0;
@@ -74,9 +79,16 @@ export class Feed<N extends FeedName> {
     this.#retry = undefined;
   }
 
-  /** Connects at once instead of at the end of the wait: for when the network is known to be back. */
-  hurry(): void {
-    if (this.state === "connecting") this.#reconnect(0);
+  /**
+   * Pings, and connects again if no answer comes; connects at once instead of at the end of a wait.
+   * For when the network may have changed: events of browsers say so long before a silent connection does.
+   */
+  check(): void {
+    const socket = this.#socket;
+    if (this.state === "connecting" && (socket || this.#retry !== undefined)) return this.#reconnect(0);
+    if (!socket || this.#overdue !== undefined) return;
+    this.#ping();
+    this.#overdue = setTimeout(() => this.#lost(socket, 0), PONG_MS);
   }
 
   /** Brings the server's idea of what is followed to the present. */
@@ -161,6 +173,7 @@ export class Feed<N extends FeedName> {
 
   #merge(frame: StateFrame): void {
     const change = this.copy.take(frame);
+    if (frame.type !== "heartbeat") this.lastQuotesAt = this.lastFrameAt;
     if (frame.type === "heartbeat") this.#hear(frame);
     else if (this.state === "connecting") this.#setState("live");
     if (change.keys.length || change.removed.length) this.options.onChange?.(change, this.copy);
@@ -185,8 +198,14 @@ export class Feed<N extends FeedName> {
   }
 
   #setClock(pong: Pong): void {
+    this.#expectNoPong();
     const now = Date.now();
     this.clockOffset = Date.parse(pong.timestamp) - (now + this.#pingedAt) / 2;
+  }
+
+  #expectNoPong(): void {
+    clearTimeout(this.#overdue);
+    this.#overdue = undefined;
   }
 
   #watch(): void {
@@ -214,6 +233,7 @@ export class Feed<N extends FeedName> {
   /** Lets go of the socket: nothing that it still says is heard. */
   #forget(): void {
     clearTimeout(this.#watchdog);
+    this.#expectNoPong();
     const socket = this.#socket;
     this.#socket = null;
     this.#decoding = null;

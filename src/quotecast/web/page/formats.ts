@@ -49,6 +49,17 @@ export function time(iso: string): string {
   return new Intl.DateTimeFormat(locale(), { hour: "2-digit", minute: "2-digit" }).format(new Date(iso));
 }
 
+/** A moment of today (Unix milliseconds), to the second. */
+export function clock(at: number): string {
+  return new Intl.DateTimeFormat(locale(), { timeStyle: "medium" }).format(at);
+}
+
+/** A moment of this week. */
+export function dayAndTime(iso: string): string {
+  const options = { weekday: "short", hour: "2-digit", minute: "2-digit" } as const;
+  return new Intl.DateTimeFormat(locale(), options).format(new Date(iso));
+}
+
 /** The month and year of a day; of days alone the time zone is none. */
 export function month(day: string): string {
   const options = { month: "short", year: "2-digit", timeZone: "UTC" } as const;

@@ -1,7 +1,8 @@
 import { type Change, Feed, type FeedName, type FeedState, type QuoteOf } from "../client/index.ts";
 
 export type AnyQuote = QuoteOf[FeedName];
-export type Painter = (quote: AnyQuote) => void;
+/** Paints a quote; `continues` says that nothing is missing between it and the one painted before. */
+export type Painter = (quote: AnyQuote, continues: boolean) => void;
 
 export const FEEDS: readonly FeedName[] = ["market", "crypto", "doviz"];
 
@@ -35,6 +36,8 @@ export class Live {
   readonly figures = {} as Record<FeedName, FeedFigures>;
   readonly #painters = {} as Record<FeedName, Map<string, Set<Painter>>>;
   readonly #dirty = {} as Record<FeedName, Set<string>>;
+  /** What came with a snapshot since the last flush: updates before it may be missing. */
+  readonly #jumped = {} as Record<FeedName, Set<string>>;
   /** The newest time of what is to be painted, if it changed just now. */
   readonly #newest: Partial<Record<FeedName, string>> = {};
   readonly #lit = new Map<Element, number>();
@@ -59,8 +62,11 @@ export class Live {
       this.figures[name] = { feed, delay: null };
       this.#painters[name] = new Map();
       this.#dirty[name] = new Set();
+      this.#jumped[name] = new Set();
     }
-    addEventListener("online", () => FEEDS.forEach((name) => this.figures[name].feed.hurry()));
+    const check = () => FEEDS.forEach((name) => this.figures[name].feed.check());
+    for (const event of ["online", "offline"]) addEventListener(event, check);
+    document.addEventListener("visibilitychange", () => document.hidden || check());
   }
 
   /** The last quote, if this page follows the symbol. */
@@ -74,7 +80,7 @@ export class Live {
     const known = painters.get(key) ?? new Set();
     painters.set(key, known.add(painter));
     const quote = this.quote(feed, key);
-    if (quote) painter(quote);
+    if (quote) painter(quote, false);
     this.#followSoon();
     return () => {
       known.delete(painter);
@@ -104,7 +110,9 @@ export class Live {
 
   #changed(feed: FeedName, change: Change): void {
     for (const key of change.keys) this.#dirty[feed].add(key);
-    if (change.isUpdate) for (const key of change.keys) this.#noteTime(feed, this.quote(feed, key)?.timestamp ?? "");
+    for (const key of change.keys)
+      if (change.isUpdate) this.#noteTime(feed, this.quote(feed, key)?.timestamp ?? "");
+      else this.#jumped[feed].add(key);
     this.#flushSoon(feed === this.#leader ? 0 : LEADER_LATE_MS);
   }
 
@@ -143,13 +151,14 @@ export class Live {
   }
 
   #paint(feed: FeedName): void {
-    const [dirty, painters] = [this.#dirty[feed], this.#painters[feed]];
+    const [dirty, jumped, painters] = [this.#dirty[feed], this.#jumped[feed], this.#painters[feed]];
     for (const key of dirty) {
       const quote = this.quote(feed, key);
       if (!quote) continue;
-      for (const painter of painters.get(key) ?? []) painter(quote);
+      for (const painter of painters.get(key) ?? []) painter(quote, !jumped.has(key));
     }
     dirty.clear();
+    jumped.clear();
     const newest = this.#newest[feed];
     if (newest) this.#measure(this.figures[feed], newest);
     delete this.#newest[feed];

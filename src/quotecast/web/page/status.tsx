@@ -1,25 +1,32 @@
 import { useEffect, useReducer, useRef } from "preact/hooks";
 
 import { savedAt } from "./arrangement.ts";
-import { age, milliseconds } from "./formats.ts";
+import { Banner } from "./banner.tsx";
+import { age, dayAndTime, milliseconds } from "./formats.ts";
 import { FEEDS } from "./live.ts";
+import { marketStatus } from "./market-hours.ts";
 import { useValue } from "./observable.ts";
 import { feedStates, limit, live, rest, useAnswer } from "./service.ts";
-import { useWords } from "./words.ts";
+import { say, useWords, type Word } from "./words.ts";
 import type { FeedName, MarketStatus } from "../client/index.ts";
 
 const [EVERY_MS, STATUS_EVERY_MS, SAVED_FOR_MS] = [500, 30_000, 3000];
 const SERVICE_NAMES: Record<FeedName, string> = { market: "stocks", crypto: "crypto", doviz: "doviz" };
+const SESSIONS: Record<MarketStatus["session"], Word> = { pre: "sessionPre", regular: "sessionRegular", post: "sessionPost", closed: "sessionClosed" };
+/** Providers that are not written as their names begin. */
+const PROVIDERS: Record<string, string> = { genelpara: "GenelPara", tcmb: "TCMB" };
 
 /** What the page stands on: the feeds, how far behind the screen is, and what may still be asked. */
 export function Status() {
   const say = useWords();
   useTicks();
   const asked = useAnswer(() => rest.call("GET /api/market/status"), "status", { everyMs: STATUS_EVERY_MS });
+  useEffect(() => void (asked.data && marketStatus.set(asked.data)), [asked.data]);
   const left = useValue(limit);
   const saved = Date.now() - savedAt.value < SAVED_FOR_MS;
   return (
     <footer class="status" aria-label={say("feed", { feed: "" })}>
+      <Banner />
       {FEEDS.map((name) => <FeedStatus key={name} name={name} status={asked.data} />)}
       <span class="grow" />
       {saved && <span role="status">{say("layoutSaved")}</span>}
@@ -37,17 +44,28 @@ function FeedStatus({ name, status }: { readonly name: FeedName; readonly status
   const element = useRef<HTMLSpanElement>(null);
   // What the cells show and where they stand is written in the same frame.
   useEffect(() => live.onPaint(() => (element.current as HTMLElement).dataset["cursor"] = `${feed.copy.epoch}-${feed.copy.seq}`), [name]);
-  const simulated = status?.feeds[SERVICE_NAMES[name]]?.simulated;
+  const source = status?.feeds[SERVICE_NAMES[name]];
   return (
     <span class="feed" ref={element} data-feed={name} data-state={state}>
       <b>{say(name)}</b> <em>{say(state)}</em>
-      {silence !== null && <span> {say("age", { age: age(silence) })}</span>}
+      {name === "market" && status?.nextOpen && <span> {session(status, status.nextOpen)}</span>}
+      {source && !source.simulated && <span> {PROVIDERS[source.provider] ?? capitalised(source.provider)}</span>}
+      {source?.delaySeconds ? <span> {say("lateBy", { delay: age(1000 * source.delaySeconds) })}</span> : null}
+      {silence !== null && <span class="age"> {say("age", { age: age(silence) })}</span>}
       {epoch && <code title={`${epoch}-${seq}`}>…{epoch.slice(-4)}-{seq}</code>}
       {delay !== null && <span class="delay"> {say("delay", { delay: milliseconds(delay) })}</span>}
-      {simulated && <mark>{say("simulated")}</mark>}
+      {source?.simulated && <mark>{say("simulated")}</mark>}
     </span>
   );
 }
+
+/** The exchange's session, and while it is closed when it opens. */
+function session(status: MarketStatus, nextOpen: string): string {
+  const name = say(SESSIONS[status.session]);
+  return status.marketOpen ? name : say("opensAt", { session: name, time: dayAndTime(nextOpen) });
+}
+
+const capitalised = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 
 /** Draws again twice a second: ages grow by themselves. */
 function useTicks(): void {

@@ -102,7 +102,7 @@ function Row({ row, columns, number, heading, action }: RowProps) {
   const current = same(useValue(selected), row);
   useLayoutEffect(() => watchRow(element.current as HTMLTableRowElement, row, columns), [row.feed, row.key, columns, words]);
   return (
-    <tr ref={element} aria-rowindex={number + 2} aria-current={current || undefined} onClick={() => selected.set(row)}>
+    <tr ref={element} data-feed={row.feed} aria-rowindex={number + 2} aria-current={current || undefined} onClick={() => selected.set(row)}>
       {columns.map((column, index) =>
         index === 0 ? (
           <th scope="row" key={column.title}>

@@ -1,0 +1,95 @@
+"""What the terminal says while it does not know the market."""
+
+import re
+import socket
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+
+from fault_proxy import FaultProxy
+from opened_page import DEADLINE_MS, has_price, is_live, opened
+from servers import running_valkey
+from service import Service
+
+pytestmark = pytest.mark.browser
+
+#: The watchdog of a feed barks after two of these: later than any test waits.
+SLOW_HEARTBEAT = {"QUOTECAST_HEARTBEAT_MS": "60000", "QUOTECAST_LIMIT_MARKET": "1000"}
+
+
+@pytest.fixture(scope="module")
+def slow_service() -> Iterator[Service]:
+    with running_valkey() as valkey, Service(valkey, SLOW_HEARTBEAT) as running:
+        running.start("ingest", "api")
+        yield running
+
+
+@pytest.fixture
+def line(slow_service: Service) -> Iterator[FaultProxy]:
+    """The way to the service."""
+    with FaultProxy(lambda: socket.create_connection(("127.0.0.1", slow_service.port))) as proxy:
+        yield proxy
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        "window.dispatchEvent(new Event('offline'))",
+        "window.dispatchEvent(new Event('online'))",
+        "document.dispatchEvent(new Event('visibilitychange'))",
+    ],
+)
+def test_a_dead_line_is_noticed_when_the_network_changes(
+    browser: Browser, line: FaultProxy, event: str
+) -> None:
+    """A ping without an answer ends the connection; the values dim, one banner says since when."""
+    with opened(browser, f"http://127.0.0.1:{line.port}") as page:
+        has_price(page)
+        for feed in ("market", "crypto", "doviz"):
+            is_live(page, feed)
+        price = page.locator("[data-kind=watchlist] tr", has_text="AAPL").locator("td.price")
+        bright = opacity(page)
+        line.truncate_after = 0
+        line.swallow(b"GET")
+        page.evaluate(event)
+        page.locator(".feed[data-feed=market][data-state=connecting]").wait_for()
+        banner = page.locator(".banner")
+        expect(banner).to_have_count(1)
+        expect(banner).to_contain_text(re.compile(r"Stocks.*no connection since \d"), timeout=DEADLINE_MS)
+        expect(price).to_contain_text(re.compile(r"\d"))
+        assert opacity(page) < bright
+        line.truncate_after = None
+        is_live(page)
+        expect(banner).to_be_empty()
+        assert opacity(page) == bright
+
+
+def opacity(page: Page) -> float:
+    """How bright the watchlist's prices are."""
+    cell = page.locator("[data-kind=watchlist] td.price").first
+    return float(cell.evaluate("(cell) => getComputedStyle(cell).opacity"))
+
+
+def closed(route: Route) -> None:
+    """Answers as the service does on a weekend, with another provider's data, which is late."""
+    answer = route.fetch()
+    status = answer.json()
+    status |= {"marketOpen": False, "session": "closed"}
+    status |= {"nextOpen": "2026-11-23T14:30:00.000Z", "nextClose": "2026-11-23T21:00:00.000Z"}
+    status["feeds"]["stocks"] |= {"provider": "alpaca", "simulated": False, "delaySeconds": 900}
+    route.fulfill(response=answer, json=status)
+
+
+@pytest.mark.parametrize("width", [390, 1600])
+def test_a_closed_market_says_when_it_opens(browser: Browser, slow_service: Service, width: int) -> None:
+    """By the reader's clock, beside who the data is from and how late it is."""
+    settings = {"viewport": {"width": width, "height": 844}, "timezone_id": "America/New_York"}
+    with opened(browser, "about:blank", **settings) as page:
+        page.route("**/api/market/status", closed)
+        page.goto(slow_service.url)
+        stocks = page.locator(".feed[data-feed=market]")
+        for text in ("closed", r"opens Mon,?\s09:30\sAM", "Alpaca", "15m"):
+            said = stocks.get_by_text(re.compile(text))
+            expect(said).to_be_visible(timeout=DEADLINE_MS)
+            expect(said).to_be_in_viewport()
