@@ -1,13 +1,12 @@
 import { CandlestickSeries, ColorType, createChart, CrosshairMode, HistogramSeries, type Time, type UTCTimestamp } from "lightweight-charts";
 
-import type { Bar, FeedName } from "../../client/index.ts";
+import { type Bar, type FeedName, type Interval, isDaily } from "../../client/index.ts";
 import { price } from "../formats.ts";
 import { colour } from "../theme.ts";
 import { locale } from "../words.ts";
-import { SECONDS } from "./last-bar.ts";
 
 interface Options {
-  readonly interval: string;
+  readonly interval: Interval;
   readonly feed: FeedName;
   /** Told which bar the crosshair is on, and the last one when it is on none. */
   readonly onPoint: (bar: Bar | null) => void;
@@ -15,7 +14,7 @@ interface Options {
 
 const at = (bar: Bar): UTCTimestamp => (Date.parse(bar.time) / 1000) as UTCTimestamp;
 
-/** Draws bars into an element; `update` replaces the last one or adds one after it. */
+/** Draws bars into an element; `update` replaces the last one or adds one after it, `replace` all of them. */
 export function drawn(element: HTMLElement, bars: readonly Bar[], { interval, feed, onPoint }: Options) {
   const chart = createChart(element, { ...appearance(), ...times(interval, feed), autoSize: true });
   const candles = chart.addSeries(CandlestickSeries, candleColours());
@@ -24,19 +23,25 @@ export function drawn(element: HTMLElement, bars: readonly Bar[], { interval, fe
   const [rise, fall] = [colour("volume-rise"), colour("volume-fall")];
   const column = (bar: Bar) => ({ time: at(bar), value: bar.volume, color: bar.close >= bar.open ? rise : fall });
   const candle = (bar: Bar) => ({ time: at(bar), open: bar.open, high: bar.high, low: bar.low, close: bar.close });
-  candles.setData(bars.map(candle));
-  volume.setData(bars.map(column));
+  const byTime = new Map<Time, Bar>();
+  let last: Bar | null = null;
+  let pointed = false;
+  const replace = (all: readonly Bar[]) => {
+    candles.setData(all.map(candle));
+    volume.setData(all.map(column));
+    byTime.clear();
+    for (const bar of all) byTime.set(at(bar), bar);
+    last = all.at(-1) ?? null;
+    if (!pointed) onPoint(last);
+  };
+  replace(bars);
   chart.timeScale().fitContent();
 
-  const byTime = new Map<Time, Bar>(bars.map((bar) => [at(bar), bar]));
-  let last = bars.at(-1) ?? null;
-  let pointed = false;
   chart.subscribeCrosshairMove(({ time }) => {
     const bar = time === undefined ? undefined : byTime.get(time);
     pointed = bar !== undefined;
     onPoint(bar ?? last);
   });
-  onPoint(last);
   const update = (bar: Bar) => {
     last = bar;
     byTime.set(at(bar), bar);
@@ -44,7 +49,7 @@ export function drawn(element: HTMLElement, bars: readonly Bar[], { interval, fe
     volume.update(column(bar));
     if (!pointed) onPoint(bar);
   };
-  return { update, remove: () => chart.remove() };
+  return { update, replace, remove: () => chart.remove() };
 }
 
 function appearance() {
@@ -60,6 +65,8 @@ function appearance() {
     },
     grid: { vertLines: line, horzLines: line },
     crosshair: { mode: CrosshairMode.Normal },
+    // A finger that goes down the chart scrolls the page.
+    handleScroll: { vertTouchDrag: false },
     rightPriceScale: { borderVisible: false, scaleMargins: { top: 0.08, bottom: 0.22 } },
   };
 }
@@ -70,8 +77,8 @@ function candleColours() {
 }
 
 /** Times as the reader's clock shows them; days are those of the exchange. */
-function times(interval: string, feed: FeedName) {
-  const isDay = SECONDS[interval] === null;
+function times(interval: Interval, feed: FeedName) {
+  const isDay = isDaily(interval);
   const zone = isDay ? { timeZone: feed === "market" ? "America/New_York" : "UTC" } : {};
   const clock = new Intl.DateTimeFormat(locale(), { hour: "2-digit", minute: "2-digit", ...zone });
   const day = new Intl.DateTimeFormat(locale(), { day: "numeric", month: "short", ...zone });

@@ -1,4 +1,4 @@
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 
 import { toggleWatched, watched } from "../account.ts";
 import { percent, price, signed, tone } from "../formats.ts";
@@ -15,6 +15,8 @@ import { Plot } from "./plot.tsx";
 const RANGES = ["1D", "5D", "1M", "3M", "6M", "YTD", "1Y", "5Y"] as const;
 const INTERVALS = ["1m", "5m", "15m", "1h", "4h", "D", "W", "M"] as const;
 const TIMEFRAMES = ["1m", "5m", "15m", "30m", "1h", "4h", "D", "W", "M"] as const;
+/** A stock that trades every few minutes misses bars with each trade. */
+const RELOAD_EVERY_MS = 5000;
 type Range = (typeof RANGES)[number];
 type Interval = (typeof INTERVALS)[number];
 
@@ -47,7 +49,7 @@ function Heading({ shown, pinned, onPin }: { readonly shown: Instrument; readonl
   const [quote] = useQuotes([shown], useVisible());
   const isWatched = useValue(watched).some((each) => same(each, shown));
   return (
-    <div class="headline">
+    <div class="headline" data-feed={shown.feed}>
       <h3>{shown.key}</h3>
       <span class="name">{quote?.name}</span>
       <strong>{price(quote?.price)}</strong>
@@ -70,13 +72,14 @@ function Stock({ ticker, memory, remember }: Memory & { readonly ticker: string 
     `${ticker} ${range} ${interval}`,
     { active: useVisible() },
   );
+  const reload = useReload(asked.again);
   return (
     <>
       <div class="tools">
         <Choice label={say("range")} options={RANGES} value={range} onChoose={(each) => remember({ range: each, interval: FITTING[each] })} />
         <Choice label={say("interval")} options={INTERVALS} value={interval} disabled={tooFine} onChoose={(each) => remember({ interval: each })} />
       </div>
-      <Answered asked={asked}>{(bars) => <Plot bars={bars} instrument={instrumentOf("stock", ticker)} interval={interval} />}</Answered>
+      <Answered asked={asked}>{(bars) => <Plot bars={bars} instrument={instrumentOf("stock", ticker)} interval={interval} onGap={reload} />}</Answered>
     </>
   );
 }
@@ -89,14 +92,27 @@ function Pair({ ticker, memory, remember }: Memory & { readonly ticker: string }
     `${ticker} ${timeframe}`,
     { active: useVisible() },
   );
+  const reload = useReload(asked.again);
   return (
     <>
       <div class="tools">
         <Choice label={say("interval")} options={TIMEFRAMES} value={timeframe} onChoose={(each) => remember({ timeframe: each })} />
       </div>
-      <Answered asked={asked}>{(bars) => <Plot bars={bars} instrument={instrumentOf("crypto", ticker)} interval={timeframe} />}</Answered>
+      <Answered asked={asked}>{(bars) => <Plot bars={bars} instrument={instrumentOf("crypto", ticker)} interval={timeframe} onGap={reload} />}</Answered>
     </>
   );
+}
+
+/** Asks again when the page is seen again; the function that it returns asks too, but not all the time. */
+function useReload(again: () => void): () => void {
+  const askedAt = useRef(-Infinity);
+  const ask = () => ((askedAt.current = performance.now()), again());
+  useEffect(() => {
+    const look = () => document.hidden || ask();
+    document.addEventListener("visibilitychange", look);
+    return () => document.removeEventListener("visibilitychange", look);
+  }, []);
+  return () => performance.now() - askedAt.current > RELOAD_EVERY_MS && ask();
 }
 
 function NoHistory({ symbol }: { readonly symbol: string }) {

@@ -1,44 +1,53 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 
-import type { Bar } from "../../client/index.ts";
+import { type Bar, Bars, type Interval } from "../../client/index.ts";
 import { compact, price } from "../formats.ts";
 import type { Instrument } from "../instruments.ts";
-import type { AnyQuote } from "../live.ts";
+import { marketTrades } from "../market-hours.ts";
 import { useValue } from "../observable.ts";
 import { useVisible } from "../pane.tsx";
 import { live } from "../service.ts";
 import { shade } from "../theme.ts";
 import { language, useWords } from "../words.ts";
-import { lastBar } from "./last-bar.ts";
 
 const RETRY_MS = 2000;
 
 interface Props {
   readonly bars: readonly Bar[];
   readonly instrument: Instrument;
-  readonly interval: string;
+  readonly interval: Interval;
+  /** Asks for the bars again: some were missed. */
+  readonly onGap: () => void;
 }
 
+type Drawn = ReturnType<typeof import("./candles.ts").drawn>;
+
 /** Candles with volume; the last one moves with the feed. */
-export function Plot({ bars, instrument, interval }: Props) {
+export function Plot({ bars, instrument, interval, onGap }: Props) {
   const say = useWords();
   const element = useRef<HTMLDivElement>(null);
   const legend = useRef<HTMLParagraphElement>(null);
   const shown = useValue(shade);
   const words = useValue(language);
   const visible = useVisible();
+  const held = useMemo(() => barsOf(instrument, interval), [instrument.feed, instrument.key, interval]);
+  const chart = useRef<Drawn | null>(null);
+  const gap = useRef(onGap);
+  gap.current = onGap;
+  useEffect(() => (held.load(bars), chart.current?.replace(held.all)), [held, bars]);
   useEffect(() => {
     if (!visible || !bars.length) return;
     let end = () => {};
     let wanted = true;
     void library().then(({ drawn }) => {
       if (!wanted || !element.current || !legend.current) return;
-      const chart = drawn(element.current, bars, { interval, feed: instrument.feed, onPoint: (bar) => describe(legend.current, bar) });
-      const unwatch = follow(bars, instrument, interval, chart.update);
-      end = () => (unwatch(), chart.remove());
+      const made = drawn(element.current, held.all, { interval, feed: instrument.feed, onPoint: (bar) => describe(legend.current, bar) });
+      chart.current = made;
+      const unwatch = follow(held, instrument, made.update, () => gap.current());
+      end = () => (unwatch(), made.remove(), (chart.current = null));
     });
     return () => ((wanted = false), end());
-  }, [bars, instrument.key, interval, shown, words, visible]);
+  }, [held, bars.length > 0, shown, words, visible]);
   return (
     <div class="plot">
       <p class="legend" ref={legend} aria-live="off" />
@@ -66,16 +75,17 @@ function describe(element: HTMLElement | null, bar: Bar | null): void {
   element.textContent = bar ? `O ${price(bar.open)}  H ${price(bar.high)}  L ${price(bar.low)}  C ${price(bar.close)}  V ${compact(bar.volume)}` : "";
 }
 
-/** Grows the last bar with each tick. */
-function follow(bars: readonly Bar[], instrument: Instrument, interval: string, update: (bar: Bar) => void): () => void {
-  let bar = bars.at(-1) as Bar;
-  let traded: number | null = null;
-  return live.watch(instrument.feed, instrument.key, (quote: AnyQuote) => {
+function barsOf({ feed }: Instrument, interval: Interval): Bars {
+  return feed === "market" ? new Bars({ interval, zone: "America/New_York", trades: marketTrades }) : new Bars({ interval, zone: "UTC" });
+}
+
+/** Takes each tick into the bars. */
+function follow(bars: Bars, { feed, key }: Instrument, update: (bar: Bar) => void, onGap: () => void): () => void {
+  return live.watch(feed, key, (quote, continues) => {
     const volume = "volume" in quote && quote.volume !== null ? Number(quote.volume) : null;
-    // A pair's volume is of the last 24 hours, which may shrink.
-    const since = volume !== null && traded !== null ? Math.max(0, volume - traded) : 0;
-    traded = volume;
-    bar = lastBar(bar, { price: quote.price, at: Date.parse(quote.timestamp ?? bar.time) / 1000, volume: since }, interval);
-    update(bar);
+    const at = quote.timestamp ? Date.parse(quote.timestamp) : Date.now() + live.figures[feed].feed.clockOffset;
+    const bar = bars.take({ price: quote.price, at, volume, continues });
+    if (bar) update(bar);
+    if (bars.isIncomplete) onGap();
   });
 }

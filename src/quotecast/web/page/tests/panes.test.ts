@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { Bar, DovizSymbol, HoldingShown } from "../../client/index.ts";
+import type { DovizSymbol, HoldingShown } from "../../client/index.ts";
 import { offered } from "../panes/banks.ts";
 import { totals, worth } from "../panes/gains.ts";
-import { lastBar } from "../panes/last-bar.ts";
 import { treemap } from "../panes/treemap.ts";
 
 const near = (one: number, other: number) => assert.ok(Math.abs(one - other) < 1e-6, `${one} is not ${other}`);
@@ -15,23 +14,6 @@ test("a treemap's boxes are as large as their weights and fill the frame", () =>
   weights.forEach((weight, index) => near((boxes[index]?.w ?? 0) * (boxes[index]?.h ?? 0), weight * 100));
   for (const { x, y, w, h } of boxes) assert.ok(x >= 10 && y >= 20 && x + w <= 210 + 1e-6 && y + h <= 70 + 1e-6);
   assert.deepEqual(treemap([], { x: 0, y: 0, w: 1, h: 1 }), []);
-});
-
-const bar: Bar = { time: "2026-11-20T15:00:00.000Z", open: 10, high: 12, low: 9, close: 11, volume: 100 };
-const at = (time: string) => Date.parse(time) / 1000;
-
-test("a tick grows its own bar", () => {
-  const grown = lastBar(bar, { price: 13, at: at("2026-11-20T15:00:59Z"), volume: 5 }, "1m");
-  assert.deepEqual(grown, { ...bar, high: 13, close: 13, volume: 105 });
-});
-
-test("a tick after its end opens the bar of its own time, though minutes without a trade lie between", () => {
-  const next = lastBar(bar, { price: 8, at: at("2026-11-20T15:03:30Z"), volume: 5 }, "1m");
-  assert.deepEqual(next, { time: "2026-11-20T15:03:00.000Z", open: 8, high: 8, low: 8, close: 8, volume: 5 });
-});
-
-test("a day's bar grows until the service gives the next", () => {
-  assert.equal(lastBar(bar, { price: 8, at: at("2026-11-23T15:00:00Z"), volume: 5 }, "D").time, bar.time);
 });
 
 const holding = (shares: number, avg_cost: number, currency = "USD") => ({ shares, avg_cost, currency }) as HoldingShown;

@@ -1,0 +1,150 @@
+"""The chart's bars are those of the service, whatever the page slept through."""
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from fault_proxy import FaultProxy
+from opened_page import DEADLINE_MS, has_price, is_live, opened
+from servers import running_valkey
+from service import Service
+
+pytestmark = pytest.mark.browser
+
+PAIR = "BTC/USDT"
+#: A minute of the market in a second.
+FAST = 60
+#: A day of the market in nine seconds.
+FASTEST = 10_000
+
+#: As a browser hides a page: it says so, and draws no frames.
+HIDE = """() => {
+    const held = { frame: window.requestAnimationFrame, waiting: [] };
+    window.held = held;
+    window.requestAnimationFrame = (callback) => held.waiting.push(callback);
+    for (const [name, value] of [['hidden', true], ['visibilityState', 'hidden']])
+        Object.defineProperty(document, name, { configurable: true, value });
+    document.dispatchEvent(new Event('visibilitychange'));
+}"""
+SHOW = """() => {
+    window.requestAnimationFrame = window.held.frame;
+    delete document.hidden;
+    delete document.visibilityState;
+    document.dispatchEvent(new Event('visibilitychange'));
+    window.held.waiting.forEach((callback) => callback(performance.now()));
+}"""
+#: What the legend says of each bar, from left to right, when the pointer goes over all of them.
+LEGENDS = """() => {
+    const { left, right, top, bottom } = document.querySelector('.plot .canvas').getBoundingClientRect();
+    const y = (top + bottom) / 2;
+    const canvas = document.elementFromPoint((left + right) / 2, y);
+    const send = (name, x) =>
+        canvas.dispatchEvent(new MouseEvent(name, { clientX: x, clientY: y, bubbles: true }));
+    send('mouseenter', left);
+    const legends = new Set();
+    for (let x = left; x < canvas.getBoundingClientRect().right; x += 1) {
+        send('mousemove', x);
+        legends.add(document.querySelector('.plot .legend').textContent.split('  V')[0]);
+    }
+    send('mouseleave', left);
+    return [...legends];
+}"""
+
+
+@pytest.fixture(scope="module", params=[FAST])
+def fast_service(request: pytest.FixtureRequest) -> Iterator[Service]:
+    """Whose market goes as many times as fast as the clock."""
+    settings = {
+        "QUOTECAST_SIMULATOR_SPEED": str(request.param),
+        "QUOTECAST_LIMIT_CRYPTO": "100000",
+    }
+    with running_valkey() as valkey, Service(valkey, settings) as running:
+        running.start("ingest", "api")
+        yield running
+
+
+def charted(page: Page, timeframe: str) -> None:
+    """Shows the pair's bars."""
+    has_price(page)
+    page.locator("[data-kind=watchlist] tbody tr", has_text=PAIR).click()
+    page.get_by_role("button", name=timeframe, exact=True).click()
+    page.wait_for_function("() => document.querySelector('.plot .legend')?.textContent")
+
+
+def market_time(service: Service) -> datetime:
+    quote = service.get("/api/crypto/quotes/BTC-USDT").json()
+    return datetime.fromisoformat(quote["timestamp"])
+
+
+def eventually(holds: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + DEADLINE_MS / 1000
+    while not holds():
+        assert time.monotonic() < deadline, f"never: {what}"
+
+
+def legend(bar: dict[str, Any]) -> str:
+    """What the page says of a bar whose prices have two decimals."""
+    names = {"O": "open", "H": "high", "L": "low", "C": "close"}
+    return "  ".join(f"{letter} {bar[name]:,.2f}" for letter, name in names.items())
+
+
+def whole_bars(service: Service, first: datetime, last: datetime) -> set[str]:
+    """The minutes between two moments, as the service has them."""
+    bars = service.get("/api/crypto/bars/BTC-USDT?timeframe=1m&limit=100").json()
+    minute = timedelta(minutes=1)
+    times = {legend(bar): datetime.fromisoformat(bar["time"]) for bar in bars}
+    return {text for text, opened in times.items() if first <= opened <= last - minute}
+
+
+def shows_all_between(page: Page, service: Service, first: datetime, last: datetime) -> None:
+    wanted = whole_bars(service, first, last)
+    assert len(wanted) > 3
+    eventually(lambda: wanted <= {*page.evaluate(LEGENDS)}, "the bars that were missed")
+
+
+def test_bars_that_a_hidden_page_missed_are_there_when_it_is_seen_again(
+    browser: Browser, fast_service: Service
+) -> None:
+    """Whole, the one in which it was hidden among them."""
+    with opened(browser, fast_service.url) as page:
+        charted(page, "1m")
+        page.evaluate(HIDE)
+        hidden = market_time(fast_service)
+        pause = timedelta(minutes=8)
+        eventually(lambda: market_time(fast_service) > hidden + pause, "the market goes on")
+        page.evaluate(SHOW)
+        shows_all_between(page, fast_service, hidden - timedelta(minutes=1), hidden + pause)
+
+
+def test_bars_that_an_outage_hid_are_there_afterwards(browser: Browser, fast_service: Service) -> None:
+    """The line is cut for eight minutes of the market."""
+    connect = lambda: socket.create_connection(("127.0.0.1", fast_service.port))  # noqa: E731
+    with FaultProxy(connect) as line, opened(browser, f"http://127.0.0.1:{line.port}") as page:
+        charted(page, "1m")
+        is_live(page, "crypto")
+        line.truncate_after = 0
+        line.reset()
+        cut = market_time(fast_service)
+        pause = timedelta(minutes=8)
+        eventually(lambda: market_time(fast_service) > cut + pause, "the market goes on")
+        line.truncate_after = None
+        page.evaluate("window.dispatchEvent(new Event('online'))")
+        is_live(page, "crypto")
+        shows_all_between(page, fast_service, cut - timedelta(minutes=1), cut + pause)
+
+
+@pytest.mark.parametrize("fast_service", [FASTEST], indirect=True)
+def test_a_days_bar_ends_with_its_day(browser: Browser, fast_service: Service) -> None:
+    """The next one begins, and the one before stays as it was when its day ended."""
+    with opened(browser, fast_service.url) as page:
+        charted(page, "D")
+        is_live(page, "crypto")
+        first = page.evaluate(LEGENDS)
+        eventually(lambda: len({*page.evaluate(LEGENDS)} - {*first}) > 1, "another day")
+        opens = [text.split("  ")[0] for text in page.evaluate(LEGENDS)]
+        assert first[-1].split("  ")[0] in opens[:-1]
