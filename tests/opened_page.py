@@ -9,6 +9,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 CHROMIUM: Final = "/usr/bin/chromium"
 FIREFOX: Final = "/usr/bin/firefox-esr"
+#: Touch events as on a phone.
+PREFERENCES: Final[dict[str, str | float | bool]] = {"dom.w3c_touch_events.enabled": 1}
 FLAGS: Final = (
     "--no-sandbox",
     "--disable-gpu",
@@ -39,7 +41,9 @@ def firefox() -> Iterator[Browser]:
     theme, and run scripts by `page.evaluate`.
     """
     with sync_playwright() as playwright:
-        browser = playwright.firefox.launch(executable_path=FIREFOX, channel="moz-firefox")
+        browser = playwright.firefox.launch(
+            executable_path=FIREFOX, channel="moz-firefox", firefox_user_prefs=PREFERENCES
+        )
         yield browser
         browser.close()
 
