@@ -89,7 +89,7 @@ def test_a_closed_market_says_when_it_opens(browser: Browser, slow_service: Serv
         page.route("**/api/market/status", closed)
         page.goto(slow_service.url)
         stocks = page.locator(".feed[data-feed=market]")
-        for text in ("closed", r"opens Mon,?\s09:30\sAM", "Alpaca", "15m"):
+        for text in ("closed", r"opens Mon,?\s09:30\sAM", "Alpaca", "15 min late"):
             said = stocks.get_by_text(re.compile(text))
             expect(said).to_be_visible(timeout=DEADLINE_MS)
             expect(said).to_be_in_viewport()

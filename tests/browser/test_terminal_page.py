@@ -75,16 +75,22 @@ def has_saved(response: Response) -> bool:
     return response.ok and response.request.method == "PUT" and '"news"' not in sent
 
 
+def address(browser: Browser, name: str) -> str:
+    """An email of its own in each browser: both register at one service."""
+    return f"{name}@{browser.browser_type.name}.example.com"
+
+
 def test_a_layout_follows_its_owner(browser: Browser, service: Service) -> None:
     """What is arranged while logged in is there in a browser that was never here."""
+    email = address(browser, "ada")
     with opened(browser, service.url) as page:
-        register(page, "ada@example.com")
+        register(page, email)
         with page.expect_response(has_saved):
             page.get_by_role("button", name="Close News").click()
         page.get_by_text("Layout saved").wait_for()
     with opened(browser, service.url) as page:
         expect(page.locator("[data-kind=news]")).to_have_count(1)
-        log_in(page, "ada@example.com")
+        log_in(page, email)
         expect(page.locator("[data-kind=news]")).to_have_count(0, timeout=DEADLINE_MS)
         expect(page.locator("[data-kind=chart]")).to_have_count(1)
 
@@ -92,8 +98,9 @@ def test_a_layout_follows_its_owner(browser: Browser, service: Service) -> None:
 def test_of_two_windows_the_one_that_arranged_last_is_kept(browser: Browser, service: Service) -> None:
     """Though it did not know what the other had saved."""
     with opened(browser, service.url) as first, opened(browser, service.url) as second:
-        register(first, "grace@example.com")
-        log_in(second, "grace@example.com")
+        email = address(browser, "grace")
+        register(first, email)
+        log_in(second, email)
         with first.expect_response(has_saved):
             first.get_by_role("button", name="Close News").click()
         with second.expect_response(lambda response: response.ok and response.request.method == "PUT"):
@@ -115,9 +122,9 @@ def test_a_layout_of_nobody_stays_in_the_browser(page: Page) -> None:
     assert page.locator("[data-kind=movers]").get_attribute("style") == place
 
 
-def test_a_holding_shows_its_gain_live(page: Page) -> None:
+def test_a_holding_shows_its_gain_live(browser: Browser, page: Page) -> None:
     """At the feed's price, which moves."""
-    register(page, "portfolio@example.com")
+    register(page, address(browser, "portfolio"))
     form = page.get_by_role("form", name="Add holding")
     form.scroll_into_view_if_needed()
     form.get_by_label("Symbol").fill("AAPL")

@@ -67,10 +67,10 @@ export function month(day: string): string {
 }
 
 /** A stretch of time in its largest unit. */
-export function age(milliseconds: number): string {
+export function age(milliseconds: number, unitDisplay: "narrow" | "short" = "narrow"): string {
   const seconds = Math.max(0, milliseconds / 1000);
   const [value, unit] = seconds < 60 ? [seconds, "second"] : seconds < 3600 ? [seconds / 60, "minute"] : [seconds / 3600, "hour"];
-  return format(unit as string, { style: "unit", unit: unit as string, unitDisplay: "narrow", maximumFractionDigits: 0 }).format(
+  return format(`${unit} ${unitDisplay}`, { style: "unit", unit: unit as string, unitDisplay, maximumFractionDigits: 0 }).format(
     Math.floor(value as number),
   );
 }

@@ -50,7 +50,7 @@ function FeedStatus({ name, status }: { readonly name: FeedName; readonly status
       <b>{say(name)}</b> <em>{say(state)}</em>
       {name === "market" && status?.nextOpen && <span> {session(status, status.nextOpen)}</span>}
       {source && !source.simulated && <span> {PROVIDERS[source.provider] ?? capitalised(source.provider)}</span>}
-      {source?.delaySeconds ? <span> {say("lateBy", { delay: age(1000 * source.delaySeconds) })}</span> : null}
+      {source?.delaySeconds ? <span> {say("lateBy", { delay: age(1000 * source.delaySeconds, "short") })}</span> : null}
       {silence !== null && <span class="age"> {say("age", { age: age(silence) })}</span>}
       {epoch && <code title={`${epoch}-${seq}`}>…{epoch.slice(-4)}-{seq}</code>}
       {delay !== null && <span class="delay"> {say("delay", { delay: milliseconds(delay) })}</span>}
