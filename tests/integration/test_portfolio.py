@@ -60,7 +60,11 @@ async def test_a_holding_is_added_listed_and_removed(user: User) -> None:
     response = await user.post(HOLDINGS, BOUGHT)
     assert response.status_code == 201
     holding = response.json()
-    assert holding == BOUGHT | {"id": holding["id"], "created_at": "2026-11-20T15:30:00.000Z"}
+    assert holding == BOUGHT | {
+        "id": holding["id"],
+        "created_at": "2026-11-20T15:30:00.000Z",
+        "type": "stock",
+    }
     assert (await user.get(HOLDINGS)).json() == [holding]
     removed = await user.delete(f"{HOLDINGS}/{holding['id']}")
     assert (removed.status_code, removed.content) == (204, b"")
@@ -186,6 +190,22 @@ async def test_what_nobody_quotes_in_its_currency_has_no_worth(
     (holding,) = (await user.get(f"{HOLDINGS}?include=quote")).json()
     worth = {name: holding[name] for name in ("price", "market_value", "gain", "gain_percent", "day_change")}
     assert set(worth.values()) == {None}
+
+
+async def test_holdings_are_valued_in_one_currency(user: User) -> None:
+    """Any code of ISO 4217, in any case; null without a way there; anything else names the parameter."""
+    await user.post(HOLDINGS, BOUGHT)
+    (holding,) = (await user.get(f"{HOLDINGS}?include=quote&currency=usd")).json()
+    assert holding["converted"] == {
+        "currency": "USD",
+        "market_value": holding["market_value"],
+        "gain": holding["gain"],
+        "rates": [],
+    }
+    (nowhere,) = (await user.get(f"{HOLDINGS}?include=quote&currency=ZAR")).json()
+    assert nowhere["converted"] is None
+    refused = await user.get(f"{HOLDINGS}?include=quote&currency=USDT")
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "currency")
 
 
 async def test_a_gift_gains_no_percent(user: User) -> None:

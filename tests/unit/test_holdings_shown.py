@@ -12,7 +12,7 @@ from factories import doviz, empty_mirrors, full_mirrors, mirror_of
 from market_made import pair, stock
 from quotecast.accounts.portfolio import Holding
 from quotecast.api.examples import plain
-from quotecast.api.holdings_shown import SHOWN, VALUED, shown, valued
+from quotecast.api.holdings_shown import SHOWN, VALUED, exchange, shown, valued
 from quotecast.api.lookup import Mirrors
 from quotecast.market import codec
 from quotecast.market.feeds import Feed
@@ -39,15 +39,31 @@ def mirrors() -> Mirrors:
     }
 
 
-def told(of: Holding) -> dict[str, Any]:
-    parsed: dict[str, Any] = json.loads(codec.encode_json(valued(of, mirrors())), parse_float=Decimal)
+def worth_in(there: Mirrors, of: Holding, currency: str | None = None) -> dict[str, Any]:
+    """What is answered of a holding with such quotes."""
+    body = codec.encode_json(valued(of, there, exchange(there), currency))
+    parsed: dict[str, Any] = json.loads(body, parse_float=Decimal)
     return parsed
+
+
+def told(of: Holding, currency: str | None = None) -> dict[str, Any]:
+    return worth_in(mirrors(), of, currency)
+
+
+def rated() -> Mirrors:
+    """Quotes of which some are rates between currencies."""
+    dollar = msgspec.structs.replace(doviz("USD", "currency"), unit="1 USD", price=40.0)
+    pairs = [pair("BTC/USDT", price=90_000.0), pair("USDT/TRY", price=44.0)]
+    return full_mirrors() | {
+        Feed.CRYPTO: mirror_of(Feed.CRYPTO, pairs),
+        Feed.DOVIZ: mirror_of(Feed.DOVIZ, [dollar, doviz("ons", "gold")]),
+    }
 
 
 def test_a_holding_by_itself_has_no_worth() -> None:
     """Its amounts are numbers without needless zeros; the fields of its worth are not there."""
     many = holding(shares=Decimal("1E+3"), avg_cost=Decimal("2.50"))
-    text = codec.encode_json(shown(many)).decode()
+    text = codec.encode_json(shown(many, mirrors())).decode()
     assert '"shares":1000,"avg_cost":2.5,' in text
     assert not set(WORTH) & set(json.loads(text))
 
@@ -75,7 +91,7 @@ def test_any_other_quote_is_none(ticker: str, currency: str) -> None:
 
 def test_without_data_nothing_is_known() -> None:
     """Null, not zero."""
-    answer = json.loads(codec.encode_json(valued(holding(), empty_mirrors())))
+    answer = worth_in(empty_mirrors(), holding())
     assert {name: answer[name] for name in WORTH} == dict.fromkeys(WORTH)
 
 
@@ -83,7 +99,7 @@ def test_an_unknown_change_is_null() -> None:
     """The rest is known all the same."""
     unchanged = msgspec.structs.replace(stock("AAPL"), change=None)
     there = full_mirrors() | {Feed.STOCKS: mirror_of(Feed.STOCKS, [unchanged])}
-    answer = json.loads(codec.encode_json(valued(holding(), there)))
+    answer = worth_in(there, holding())
     assert (answer["market_value"], answer["day_change"]) == (10, None)
 
 
@@ -92,10 +108,54 @@ def test_a_ticker_kept_without_data_is_found_later() -> None:
     assert told(holding("GRAM-ALTIN", "TRY"))["price"] == 42
 
 
+@pytest.mark.parametrize(
+    ("ticker", "kind"), [("AAPL", "stock"), ("BTC/EUR", "crypto"), ("gram-altin", "doviz"), ("NOPE", None)]
+)
+def test_a_holding_says_what_it_is(ticker: str, kind: str | None) -> None:
+    """So that no client has to guess; null marks what no feed knows."""
+    assert told(holding(ticker))["type"] == kind
+    assert json.loads(codec.encode_json(shown(holding(ticker), mirrors())))["type"] == kind
+
+
+def test_a_quote_in_another_currency_is_converted() -> None:
+    """Tethers by way of lira into dollars, by quotes that are named and dated."""
+    answer = worth_in(rated(), holding("BTC/USDT", "USD"))
+    assert (answer["price"], answer["market_value"]) == (Decimal("99000.0"), Decimal("9900.0"))
+    assert answer["gain"] == Decimal(9900) - Decimal("3.03")
+    when = "2026-11-20T15:00:00.000Z"
+    assert answer["rates"] == [
+        {"from": "USDT", "to": "TRY", "rate": 44, "symbol": "USDT/TRY", "timestamp": when},
+        {"from": "TRY", "to": "USD", "rate": Decimal("0.025"), "symbol": "USD", "timestamp": when},
+    ]
+
+
+def test_what_moved_today_is_converted_too() -> None:
+    """By the rate of now."""
+    answer = worth_in(rated(), holding("AAPL", "TRY"))
+    assert (answer["price"], answer["day_change"]) == (4000, 4)
+
+
+def test_a_holding_is_valued_in_the_currency_asked_for() -> None:
+    """Beside its own; without a way there it is null, and its own worth stays."""
+    answer = worth_in(rated(), holding("AAPL", "USD"), "TRY")
+    assert answer["rates"] == []
+    converted = answer["converted"]
+    assert (converted["currency"], converted["market_value"], converted["gain"]) == (
+        "TRY",
+        400,
+        Decimal("278.8"),
+    )
+    assert [rate["symbol"] for rate in converted["rates"]] == ["USD"]
+    nowhere = worth_in(rated(), holding("AAPL", "USD"), "ZAR")
+    assert (nowhere["market_value"], nowhere["converted"]) == (10, None)
+
+
 def test_the_examples_are_what_is_answered() -> None:
     """The same fields in the same order, and amounts that are numbers."""
-    alone, worth = json.loads(codec.encode_json(shown(holding()))), told(holding())
+    alone = json.loads(codec.encode_json(shown(holding(), mirrors())))
+    worth = worth_in(rated(), holding(), "TRY")
     assert list(plain(SHOWN)) == list(alone)
     assert list(plain(VALUED)) == list(worth)
+    assert list(plain(VALUED)["converted"]) == list(worth["converted"])
     amounts = {"shares", "avg_cost", *WORTH}
     assert all(isinstance(plain(VALUED)[name], float) for name in amounts)

@@ -16,9 +16,11 @@ FEEDS: Final[dict[Kind, Feed]] = {"stock": Feed.STOCKS, "crypto": Feed.CRYPTO, "
 Mirrors = Mapping[Feed, Mirror]
 
 
-def entry_of(mirrors: Mirrors, ticker: str) -> Entry | None:
-    """The entry of the first feed that knows the ticker."""
-    return next((entry for feed in FEEDS.values() if (entry := mirrors[feed].find(ticker))), None)
+def first_known(mirrors: Mirrors, ticker: str) -> tuple[Kind, Entry] | None:
+    """The first of the kinds whose feed has the ticker, and its entry."""
+    return next(
+        ((kind, entry) for kind, feed in FEEDS.items() if (entry := mirrors[feed].find(ticker))), None
+    )
 
 
 def known(mirrors: Mirrors, ticker: str, kinds: list[Kind]) -> tuple[Kind, Entry] | None:
@@ -37,11 +39,11 @@ def known(mirrors: Mirrors, ticker: str, kinds: list[Kind]) -> tuple[Kind, Entry
 
 def spelled(mirrors: Mirrors, ticker: str) -> str | None:
     """The ticker as its feed spells it, else in upper case; None for what can be no ticker."""
-    if entry := entry_of(mirrors, ticker):
-        return entry.key
+    if found := first_known(mirrors, ticker):
+        return found[1].key
     spellings = (canonical(feed, ticker) for feed in FEEDS.values())
-    found = next((spelling for spelling in spellings if spelling), None)
-    return found.upper() if found else None
+    spelling = next((spelling for spelling in spellings if spelling), None)
+    return spelling.upper() if spelling else None
 
 
 def currency_of(quote: Quote) -> str:

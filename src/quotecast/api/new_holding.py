@@ -52,18 +52,23 @@ def checked(given: NewHolding, mirrors: Mirrors, holding_id: str, now: datetime)
     ticker = spelled(mirrors, given.ticker)
     if ticker is None:
         raise InvalidValue("ticker", "Not a ticker")
-    currency = given.currency.strip().upper()
-    if currency not in CURRENCIES:
-        raise InvalidValue("currency", "Not a code of ISO 4217")
     return Holding(
         id=holding_id,
         ticker=ticker,
         shares=_amount("shares", given.shares, zero=False),
         avg_cost=_amount("avg_cost", given.avg_cost, zero=True),
         bought_at=_date(given.bought_at, now),
-        currency=currency,
+        currency=currency_code("currency", given.currency),
         created_at=now,
     )
+
+
+def currency_code(field: str, text: str) -> str:
+    """The currency that a text names in any case. Raises InvalidValue."""
+    code = text.strip().upper()
+    if code not in CURRENCIES:
+        raise InvalidValue(field, "Not a code of ISO 4217")
+    return code
 
 
 def _amount(field: str, text: Raw, *, zero: bool) -> Decimal:

@@ -23,9 +23,9 @@ from quotecast.api.account_operations import (
 )
 from quotecast.api.answers import JSON, Answer
 from quotecast.api.bodies import body_of
-from quotecast.api.holdings_shown import SHOWN, VALUED, HoldingShown, shown, valued
+from quotecast.api.holdings_shown import SHOWN, VALUED, HoldingShown, exchange, shown, valued
 from quotecast.api.identity import require_token, with_account
-from quotecast.api.new_holding import NewHolding, checked, fingerprint
+from quotecast.api.new_holding import NewHolding, checked, currency_code, fingerprint
 from quotecast.api.openapi import ID, refused
 from quotecast.api.parts import HttpRequest, parts_of
 from quotecast.api.problems import Problem
@@ -34,6 +34,10 @@ from quotecast.market import codec
 
 Include = Annotated[
     Literal["quote"] | None, QueryParameter(description="`quote` adds what each holding is worth now")
+]
+Currency = Annotated[
+    str | None,
+    QueryParameter(description="With `include=quote`: a code of ISO 4217 that each holding is valued in too"),
 ]
 
 _KEY: Final = re.compile("[!-~]{1,255}")
@@ -49,13 +53,19 @@ _FULL: Final = refused("There are as many as there may be", Problem("At most 100
     security=SECURED,
     responses=outcomes(200, list[HoldingShown], [VALUED, SHOWN], "The newest first", 422),
 )
-async def holdings(request: HttpRequest, include: Include = None) -> Answer:
-    """Amounts are exact decimals; what a holding is worth is told in its own currency."""
+async def holdings(request: HttpRequest, include: Include = None, currency: Currency = None) -> Answer:
+    """Amounts are exact decimals. A quote in another currency is converted by the rates of the feeds.
+
+    `rates` names the quotes that gave them. A holding without a quote, or without a way from its currency to
+    the one asked for, has nulls: a sum leaves it out and has to say so.
+    """
+    wanted = currency_code("currency", currency) if currency is not None else None
     owned = await with_account(request, portfolio.holdings)
-    if include is None:
-        return answer([shown(each) for each in owned])
     mirrors = parts_of(request).mirrors
-    return answer([valued(each, mirrors) for each in owned])
+    if include is None:
+        return answer([shown(each, mirrors) for each in owned])
+    rates = exchange(mirrors)
+    return answer([valued(each, mirrors, rates, wanted) for each in owned])
 
 
 @post(
@@ -73,7 +83,7 @@ async def add(request: HttpRequest) -> Answer:
     given = await body_of(request, NewHolding)
     new = checked(given, parts.mirrors, new_id(parts.clock), now)
     asked = fingerprint(given, new)
-    body = codec.encode_json(shown(new))
+    body = codec.encode_json(shown(new, parts.mirrors))
 
     async def write(account: Account) -> bytes | None:
         if key and (told := await portfolio.answer_to(account, key, asked, now)):

@@ -1,0 +1,94 @@
+"""Amounts in one currency as amounts in another, by the rates that the quotes themselves give."""
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from decimal import Context, Decimal
+from itertools import chain
+from math import prod
+from typing import Final
+
+from msgspec import Struct
+
+from quotecast.market.currencies import CURRENCIES
+from quotecast.market.quotes import CryptoQuote, DovizQuote, Quote
+
+#: Significant digits of what a division gives.
+DIGITS: Final = 12
+_ROUNDING: Final = Context(prec=DIGITS)
+
+
+class Rate(Struct, frozen=True):
+    """What a unit of `base` costs in `target`, by the quote of `symbol` at `timestamp`."""
+
+    base: str
+    target: str
+    rate: Decimal
+    symbol: str
+    timestamp: str | None
+
+
+def rate_of(quote: Quote) -> Rate | None:
+    """The rate that a pair or a currency's quote gives; None for stocks, metals and indices."""
+    match quote:
+        case CryptoQuote():
+            base, _, target = quote.ticker.partition("/")
+        case DovizQuote(category="currency"):
+            base, target = quote.unit.removeprefix("1 "), quote.currency
+        case _:
+            return None
+    if quote.price <= 0 or (isinstance(quote, DovizQuote) and base not in CURRENCIES):
+        return None
+    return Rate(base, target, Decimal(repr(quote.price)), quote.key, quote.timestamp)
+
+
+def rates_between(quotes: Iterable[Quote], source: str, target: str) -> tuple[Rate, ...] | None:
+    """The rates that lead from one currency to another, as few as possible; None without a way.
+
+    A currency is one of ISO 4217 or what pairs are priced in. Of two ways as short, that over currencies of
+    states goes first; of two quotes of one rate, that of the currency's own symbol before a bank's.
+    """
+    before: dict[str, Rate | None] = {source: None}
+    exits = _exits([rate for quote in quotes if (rate := rate_of(quote))], {source, target})
+    waiting = deque([source])
+    while waiting and target not in before:
+        for rate in exits.get(waiting.popleft(), ()):
+            if rate.target not in before:
+                before[rate.target] = rate
+                waiting.append(rate.target)
+    return _way(before, target) if target in before else None
+
+
+def factor(rates: Iterable[Rate]) -> Decimal:
+    """By how much an amount is multiplied that goes through the rates one after the other."""
+    return prod((rate.rate for rate in rates), start=Decimal(1))
+
+
+def rounded(amount: Decimal) -> Decimal:
+    """The amount with the digits that a converted one deserves."""
+    return _ROUNDING.plus(amount)
+
+
+def _exits(rates: list[Rate], asked: set[str]) -> Mapping[str, list[Rate]]:
+    """The rates that lead out of each currency, the best first."""
+    currencies = CURRENCIES | asked | {rate.target for rate in rates}
+    known = [rate for rate in rates if rate.base in currencies]
+    exits: dict[str, list[Rate]] = {}
+    for rate in sorted(chain(known, map(_turned, known)), key=_preference):
+        exits.setdefault(rate.base, []).append(rate)
+    return exits
+
+
+def _preference(rate: Rate) -> tuple[bool, bool, str]:
+    return rate.target not in CURRENCIES, rate.symbol not in {rate.base, rate.target}, rate.symbol
+
+
+def _turned(rate: Rate) -> Rate:
+    return Rate(rate.target, rate.base, _ROUNDING.divide(Decimal(1), rate.rate), rate.symbol, rate.timestamp)
+
+
+def _way(before: Mapping[str, Rate | None], target: str) -> tuple[Rate, ...]:
+    rates: list[Rate] = []
+    while rate := before[target]:
+        rates.append(rate)
+        target = rate.base
+    return tuple(reversed(rates))
