@@ -146,6 +146,27 @@ async def test_a_new_name_is_kept_and_shown(service: AccountService) -> None:
     assert (await other.get(PROFILE)).json()["name"] == "Ayşe"
 
 
+async def test_who_logs_out_ends_every_session(service: AccountService) -> None:
+    """Tokens given before are void at once, those of others are not; logging in gives another."""
+    user, other = await service.register(), await service.register("other@example.com")
+    response = await user.ask("PATCH", PROFILE, json={"end_sessions": True})
+    expected = {"id": user.id, "name": "Ayşe", "email": user.email}
+    assert (response.status_code, response.json()) == (200, expected)
+    refused = await user.get(PROFILE)
+    assert (refused.status_code, refused.json()["code"]) == (401, "invalid_token")
+    assert (await other.get(PROFILE)).status_code == 200
+    assert (await log_in(service, user.email)).status_code == 200
+
+
+async def test_a_change_of_nothing_is_refused(service: AccountService) -> None:
+    """422 names what is missing, and the token stays valid."""
+    user = await service.register()
+    for body in ({}, {"end_sessions": False}):
+        response = await user.ask("PATCH", PROFILE, json=body)
+        assert (response.status_code, response.json()["errors"][0]["field"]) == (422, "name")
+    assert (await user.get(PROFILE)).status_code == 200
+
+
 async def test_who_may_not_come_in_is_not_told_why(service: AccountService) -> None:
     """Unknown, wrong and disabled are one answer, header by header but for the request's id."""
     await service.register()

@@ -63,7 +63,14 @@ class Account:
 
     async def rename(self, name: str) -> UserRow:
         """Gives the user another name."""
-        query = User.update({User.name: name}).where(User.id == self.user.id)
+        return await self._change({User.name: name})
+
+    async def end_sessions(self) -> UserRow:
+        """Makes every token void that the user was given so far."""
+        return await self._change({User.token_version: User.token_version + 1})
+
+    async def _change(self, values: dict[Column | str, Any]) -> UserRow:
+        query = User.update(values).where(User.id == self.user.id)
         (row,) = await self._run(query.returning(*User.all_columns()))
         return UserRow(**row)
 

@@ -3,7 +3,7 @@
 from typing import Annotated, Final
 
 from litestar import Router, get, patch, post
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from quotecast.accounts import rules, users
 from quotecast.accounts.account import Account
@@ -24,7 +24,7 @@ from quotecast.api.openapi import ID, refused
 from quotecast.api.parts import Accounts, HttpRequest, parts_of
 from quotecast.api.problems import Problem
 from quotecast.api.throttle import BY_ADDRESS
-from quotecast.errors import WrongCredentials
+from quotecast.errors import InvalidValue, WrongCredentials
 
 Name = Annotated[
     str,
@@ -77,10 +77,13 @@ class Credentials(Struct, frozen=True):
         return f"Credentials(email={self.email!r})"
 
 
-class Rename(Struct, frozen=True):
-    """How somebody wants to be called."""
+class ProfileChange(Struct, frozen=True):
+    """Another name, the end of all sessions, or both."""
 
-    name: Name
+    name: Name | UnsetType = UNSET
+    end_sessions: Annotated[
+        bool, Meta(description="Makes every token of yours void, the one that you send included")
+    ] = False
 
 
 class Profile(Struct, frozen=True):
@@ -185,18 +188,22 @@ async def profile(request: HttpRequest) -> Answer:
 
 @patch(
     "/profile",
-    summary="Change your name",
+    summary="Change your name, or end your sessions",
     guards=[require_token],
-    operation_class=taking(Rename, {"name": "Ayşe Demir"}),
+    operation_class=taking(ProfileChange, {"name": "Ayşe Demir"}),
     security=SECURED,
     responses=outcomes(200, Profile, _PROFILE, "The profile as it is now", body=True),
 )
-async def rename(request: HttpRequest) -> Answer:
-    """The email stays as it is."""
-    name = rules.name((await body_of(request, Rename)).name)
+async def change(request: HttpRequest) -> Answer:
+    """The email stays as it is. Log out with `{"end_sessions": true}`: then no token of yours is valid."""
+    given = await body_of(request, ProfileChange)
+    if given.name is UNSET and not given.end_sessions:
+        raise InvalidValue("name", "Missing")
+    name = None if given.name is UNSET else rules.name(given.name)
 
     async def write(account: Account) -> UserRow:
-        return await account.rename(name)
+        user = await account.rename(name) if name else account.user
+        return await account.end_sessions() if given.end_sessions else user
 
     return answer(Profile.of(await with_account(request, write, writing=True)))
 
@@ -216,8 +223,8 @@ def _session(accounts: Accounts, user: UserRow) -> Session:
     return Session(accounts.tokens.issue(user.id, user.token_version), Profile.of(user))
 
 
-BODIES: Final[tuple[type[Struct], ...]] = (Registration, Credentials, Rename)
+BODIES: Final[tuple[type[Struct], ...]] = (Registration, Credentials, ProfileChange)
 
 ROUTER: Final = Router(
-    "/api/auth", route_handlers=[register, login, profile, rename], tags=["Accounts"], opt={"limit": "auth"}
+    "/api/auth", route_handlers=[register, login, profile, change], tags=["Accounts"], opt={"limit": "auth"}
 )

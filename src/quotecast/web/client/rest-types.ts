@@ -32,6 +32,13 @@ export type Bar = {
   volume: number;
 };
 
+export type ConvertedShown = {
+  currency: string;
+  market_value: number;
+  gain: number;
+  rates: RateShown[];
+};
+
 export type CryptoQuote = {
   provider: string;
   exchange: string;
@@ -210,11 +217,14 @@ export type HoldingShown = {
   bought_at: string;
   currency: string;
   created_at: string;
+  type?: "stock" | "crypto" | "doviz" | null;
   price?: number | null;
   market_value?: number | null;
   gain?: number | null;
   gain_percent?: number | null;
   day_change?: number | null;
+  rates?: RateShown[] | null;
+  converted?: ConvertedShown | null;
 };
 
 export type LayoutShown = {
@@ -296,6 +306,14 @@ export type QualityScore = {
   letterScore: string | null;
 };
 
+export type RateShown = {
+  from: string;
+  to: string;
+  rate: number;
+  symbol: string;
+  timestamp: string | null;
+};
+
 export type Readiness = {
   status: "ready" | "loading" | "draining";
   checks: Record<string, string>;
@@ -367,8 +385,9 @@ export type Credentials = {
   password: string;
 };
 
-export type Rename = {
-  name: string;
+export type ProfileChange = {
+  name?: string;
+  end_sessions?: boolean;
 };
 
 export type NewHolding = {
@@ -416,8 +435,8 @@ export interface Operations {
   "POST /api/auth/register": { answer: Session; body: Registration; };
   "POST /api/auth/login": { answer: Session; body: Credentials; };
   "GET /api/auth/profile": { answer: Profile; };
-  "PATCH /api/auth/profile": { answer: Profile; body: Rename; };
-  "GET /api/portfolio/holdings": { answer: HoldingShown[]; query?: { include?: "quote" | null; }; };
+  "PATCH /api/auth/profile": { answer: Profile; body: ProfileChange; };
+  "GET /api/portfolio/holdings": { answer: HoldingShown[]; query?: { include?: "quote" | null; currency?: string | null; }; };
   "POST /api/portfolio/holdings": { answer: HoldingShown; body: NewHolding; };
   "DELETE /api/portfolio/holdings/{holding_id}": { answer: null; path: { holding_id: string; }; };
   "GET /api/watchlist": { answer: Entry[]; query?: { include?: "quote" | null; }; };
