@@ -111,6 +111,14 @@ class Service:
         """One request on a connection of its own, so that any worker may get it."""
         return httpx.get(self.url + path, timeout=5, **more)
 
+    def post(self, path: str, **more: Any) -> httpx.Response:
+        """Sends a body on a connection of its own."""
+        return httpx.post(self.url + path, timeout=30, **more)
+
+    def patch(self, path: str, **more: Any) -> httpx.Response:
+        """Changes something, on a connection of its own."""
+        return httpx.patch(self.url + path, timeout=30, **more)
+
     @contextlib.contextmanager
     def feed(self, path: str, **more: Any) -> Iterator["FeedClient"]:
         """A client of a feed."""

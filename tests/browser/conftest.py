@@ -4,13 +4,15 @@ import asyncio
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
-from opened_page import chromium, firefox, opened
+from opened_page import DEADLINE_MS, chromium, firefox, opened
 from quotecast.accounts import migrations
 from servers import running_postgres, running_valkey
 from service import Service
 from web_files import WEB
+
+expect.set_options(timeout=DEADLINE_MS)
 
 
 @pytest.fixture(scope="session")

@@ -43,6 +43,8 @@ export interface RestOptions {
   readonly token?: () => string | null;
   /** Told after every answer that bears limits. */
   readonly onLimit?: (limit: RateLimit) => void;
+  /** Told of a token that the service refused: it is expired or void. */
+  readonly onVoidToken?: (token: string) => void;
   readonly fetch?: typeof fetch;
 }
 
@@ -65,22 +67,15 @@ export class Rest {
     const { path = {}, query = {}, body } = (given ?? {}) as Sent;
     const filled = template.replace(/\{(\w+)\}/g, (_, field: string) => encodeURIComponent(path[field] ?? ""));
     this.#checkBusy(filled);
+    const token = this.options.token?.() ?? null;
     const response = await (this.options.fetch ?? fetch)(
       this.options.address + filled + queryString(query),
-      this.#request(method, body),
+      request(method, body, token),
     );
     this.#tellLimit(response.headers);
+    if (response.status === 401 && token) this.options.onVoidToken?.(token);
     if (!response.ok) throw await this.#error(filled, response);
     return (response.status === 204 ? null : await response.json()) as Operations[N]["answer"];
-  }
-
-  #request(method: string, body: unknown): RequestInit {
-    const token = this.options.token?.();
-    const headers: Record<string, string> = {
-      ...(token ? { Authorization: `Bearer ${token}` } : {}),
-      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
-    };
-    return { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
   }
 
   #checkBusy(path: string): void {
@@ -103,6 +98,14 @@ export class Rest {
     this.#busy.set(path, Date.now() + seconds * 1000);
     return new RateLimited(problem, seconds);
   }
+}
+
+function request(method: string, body: unknown, token: string | null): RequestInit {
+  const headers: Record<string, string> = {
+    ...(token ? { Authorization: `Bearer ${token}` } : {}),
+    ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+  };
+  return { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
 }
 
 function queryString(query: Record<string, unknown>): string {

@@ -1,9 +1,9 @@
-import { ApiError } from "../client/index.ts";
+import type { Session } from "../client/index.ts";
 import { Observable } from "./observable.ts";
-import { rest } from "./service.ts";
+import { rest, tell } from "./service.ts";
 import { session } from "./session.ts";
 import { stored } from "./stored.ts";
-import { instrumentOf, type Instrument, same, typeOf } from "./instruments.ts";
+import { instrumentOf, type Instrument, isInstrument, same, typeOf } from "./instruments.ts";
 
 const FIRST_WATCHED: Instrument[] = [
   ...["AAPL", "MSFT", "NVDA", "AMZN", "GOOGL", "META", "TSLA", "JPM", "XOM"].map((key) => instrumentOf("stock", key)),
@@ -12,11 +12,11 @@ const FIRST_WATCHED: Instrument[] = [
 ];
 
 /** The list of who is not logged in. */
-const own = stored<Instrument[]>("watchlist", FIRST_WATCHED);
+const own = stored<Instrument[]>("watchlist", FIRST_WATCHED, (value): value is Instrument[] => Array.isArray(value) && value.every(isInstrument));
 /** What is watched: the account's list, or this browser's. */
 export const watched = new Observable<Instrument[]>(own.value);
 
-/** Watches an instrument, or no longer; the page shows it at once, and again as it was if that fails. */
+/** Watches an instrument, or no longer; the page shows it at once, and as it was, with the reason, if that fails. */
 export async function toggleWatched(instrument: Instrument): Promise<void> {
   const before = watched.value;
   const rid = before.filter((each) => !same(each, instrument));
@@ -26,8 +26,9 @@ export async function toggleWatched(instrument: Instrument): Promise<void> {
   try {
     await (adds ? post(instrument) : remove(instrument));
   } catch (error) {
-    watched.set(before);
-    throw error;
+    // After a void token nobody is logged in, and the list is this browser's.
+    if (session.value) watched.set(before);
+    tell(error);
   }
 }
 
@@ -45,21 +46,32 @@ const remove = (instrument: Instrument) =>
     query: { type: typeOf(instrument) },
   });
 
-/** Brings the account's list; an account that has none yet gets this browser's. */
-export async function loadWatched(): Promise<void> {
-  if (!session.value) return watched.set(own.value);
-  const entries = await ended(rest.call("GET /api/watchlist"));
-  if (entries?.length) watched.set(entries.map((entry) => instrumentOf(entry.type, entry.ticker)));
-  else if (entries) for (const instrument of watched.value) await post(instrument).catch(() => null);
+/** The user who has just registered: their account takes over this browser's list. */
+let newcomer: string | null = null;
+
+/** Logs in, in every window of this browser. */
+export function enter(entered: Session, isNew: boolean): void {
+  newcomer = isNew ? entered.user.id : null;
+  session.set(entered);
 }
 
-/** The answer, or null after a token that is good no longer: then nobody is logged in. */
-export async function ended<T>(answer: Promise<T>): Promise<T | null> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 401) throw error;
-    session.set(null);
-    return null;
-  }
+/** Logs out in every window of this browser, and has the service make the token void. */
+export function leave(): void {
+  rest.call("PATCH /api/auth/profile", { body: { end_sessions: true } }).catch((error) => tell(error, "stillValid"));
+  session.set(null);
+}
+
+/** Brings the account's list, which may be empty. */
+export async function loadWatched(): Promise<void> {
+  const entered = session.value;
+  if (!entered) return watched.set(own.value);
+  if (newcomer === entered.user.id) await handOver();
+  const entries = await rest.call("GET /api/watchlist");
+  if (session.value === entered) watched.set(entries.map((entry) => instrumentOf(entry.type, entry.ticker)));
+}
+
+/** Gives the account this browser's list; what the service knows no more is left out. */
+async function handOver(): Promise<void> {
+  newcomer = null;
+  for (const instrument of own.value) await post(instrument).catch(() => null);
 }

@@ -1,5 +1,4 @@
 import { ApiError } from "../client/index.ts";
-import { ended } from "./account.ts";
 import { DEFAULT, parsed, type Place } from "./layout.ts";
 import { Observable } from "./observable.ts";
 import { rest } from "./service.ts";
@@ -8,7 +7,8 @@ import { stored } from "./stored.ts";
 
 const SAVE_AFTER_MS = 300;
 
-const own = stored<{ panes: readonly Place[] }>("layout", { panes: DEFAULT });
+const isLayout = (value: unknown): value is { panes: readonly Place[] } => parsed(value) !== null;
+const own = stored("layout", { panes: DEFAULT }, isLayout);
 /** Where the panes are. */
 export const places = new Observable<readonly Place[]>(parsed(own.value) ?? DEFAULT);
 /** When the account last took the layout, by this machine's clock; 0 for never. */
@@ -35,8 +35,7 @@ export function remember(id: string, memory: Record<string, string>): void {
 /** Brings the account's arrangement; an account that has none yet gets this browser's. */
 export async function loadArrangement(): Promise<void> {
   if (!session.value) return places.set(parsed(own.value) ?? DEFAULT);
-  const kept = await ended(rest.call("GET /api/terminal/layout"));
-  if (!kept) return;
+  const kept = await rest.call("GET /api/terminal/layout");
   version = kept.version;
   const found = parsed(kept.layout);
   if (found) places.set(found);
@@ -55,16 +54,14 @@ async function store(): Promise<void> {
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 409) throw error;
     // Another window saved meanwhile, before what was arranged here: the newest is what the account shows.
-    const kept = await ended(rest.call("GET /api/terminal/layout"));
-    if (!kept) return;
+    const kept = await rest.call("GET /api/terminal/layout");
     version = kept.version;
     await put();
   }
 }
 
 async function put(): Promise<void> {
-  const kept = await ended(rest.call("PUT /api/terminal/layout", { body: { layout: { panes: places.value }, version } }));
-  if (!kept) return;
+  const kept = await rest.call("PUT /api/terminal/layout", { body: { layout: { panes: places.value }, version } });
   version = kept.version;
   savedAt.set(Date.now());
 }

@@ -1,3 +1,4 @@
+import { leave } from "./account.ts";
 import { arrange, places } from "./arrangement.ts";
 import { added, DEFAULT, type Kind, KINDS } from "./layout.ts";
 import { useValue } from "./observable.ts";
@@ -64,7 +65,7 @@ function Account() {
   return (
     <>
       <span class="who" title={entered.user.email}>{entered.user.name}</span>
-      <button onClick={() => session.set(null)}>{say("logOut")}</button>
+      <button onClick={leave}>{say("logOut")}</button>
     </>
   );
 }

@@ -2,6 +2,8 @@ export const COLUMNS = 12;
 /** Rows that fill the screen; a layout that is longer scrolls. */
 export const ROWS = 24;
 const [LEAST_WIDTH, LEAST_HEIGHT] = [2, 4];
+/** More than any hand arranges; what was kept may hold any numbers. */
+const [MOST_PANES, MOST_HEIGHT, MOST_Y] = [60, 100, 2000];
 
 export const KINDS = ["watchlist", "chart", "heatmap", "movers", "news", "crypto", "doviz", "company", "portfolio"] as const;
 export type Kind = (typeof KINDS)[number];
@@ -39,8 +41,8 @@ const inOrder = (places: readonly Place[]): Place[] => [...places].sort((one, ot
 /** The place within the grid's bounds. */
 function bounded(given: Place): Place {
   const w = Math.min(COLUMNS, Math.max(LEAST_WIDTH, given.w));
-  const h = Math.max(LEAST_HEIGHT, given.h);
-  return { ...given, w, h, x: Math.min(COLUMNS - w, Math.max(0, given.x)), y: Math.max(0, given.y) };
+  const h = Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, given.h));
+  return { ...given, w, h, x: Math.min(COLUMNS - w, Math.max(0, given.x)), y: Math.min(MOST_Y, Math.max(0, given.y)) };
 }
 
 /** The first of the rows from `y` down where a place overlaps none of the others. */
@@ -89,10 +91,12 @@ export function without(places: readonly Place[], id: string): Place[] {
 export function parsed(kept: unknown): Place[] | null {
   const panes = (kept as { panes?: unknown } | null)?.panes;
   if (!Array.isArray(panes)) return null;
-  return panes.filter(isPlace).map(bounded);
+  const places = panes.filter(isPlace).map(bounded);
+  return places.filter((each, index) => places.findIndex(({ id }) => id === each.id) === index).slice(0, MOST_PANES);
 }
 
 function isPlace(value: Place | null): value is Place {
   const numbers = [value?.x, value?.y, value?.w, value?.h];
-  return typeof value?.id === "string" && KINDS.includes(value.kind) && numbers.every(Number.isInteger);
+  const memory = Object.values(value?.memory ?? {});
+  return typeof value?.id === "string" && KINDS.includes(value.kind) && numbers.every(Number.isInteger) && memory.every((each) => typeof each === "string");
 }

@@ -2,7 +2,9 @@ import { render } from "preact";
 
 import { loadWatched } from "./account.ts";
 import { loadArrangement } from "./arrangement.ts";
+import { Boundary } from "./boundary.tsx";
 import { Header } from "./header.tsx";
+import { Notice } from "./notices.tsx";
 import { session } from "./session.ts";
 import { SignIn } from "./sign-in.tsx";
 import { Status } from "./status.tsx";
@@ -12,12 +14,13 @@ import { Workspace } from "./workspace.tsx";
 
 function Terminal() {
   return (
-    <>
+    <Boundary>
       <Header />
       <Workspace />
       <Status />
       <SignIn />
-    </>
+      <Notice />
+    </Boundary>
   );
 }
 

@@ -50,7 +50,7 @@ export function Choice<T extends string>({ label, options, value, text = String,
   return (
     <div class="choice" role="group" aria-label={label}>
       {options.map((option) => (
-        <button key={option} aria-pressed={option === value} disabled={disabled?.(option)} onClick={() => onChoose(option)}>
+        <button key={option} type="button" aria-pressed={option === value} disabled={disabled?.(option)} onClick={() => onChoose(option)}>
           {text(option)}
         </button>
       ))}

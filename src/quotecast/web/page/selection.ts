@@ -1,5 +1,5 @@
-import { instrumentOf, type Instrument } from "./instruments.ts";
+import { instrumentOf, type Instrument, isInstrument } from "./instruments.ts";
 import { stored } from "./stored.ts";
 
 /** What charts and company panes show. */
-export const selected = stored<Instrument>("selected", instrumentOf("stock", "AAPL"));
+export const selected = stored<Instrument>("selected", instrumentOf("stock", "AAPL"), isInstrument);

@@ -3,7 +3,8 @@ import { useEffect, useState } from "preact/hooks";
 import { ApiError, RateLimited, type RateLimit, Rest } from "../client/index.ts";
 import { Live } from "./live.ts";
 import { Observable } from "./observable.ts";
-import { say } from "./words.ts";
+import { notice } from "./notices.tsx";
+import { say, type Word } from "./words.ts";
 import { session } from "./session.ts";
 import type { FeedState } from "../client/index.ts";
 
@@ -16,6 +17,11 @@ export const rest = new Rest({
   address: location.origin,
   token: () => session.value?.token ?? null,
   onLimit: (told) => limit.set(told),
+  onVoidToken: (token) => {
+    if (session.value?.token !== token) return;
+    session.set(null);
+    notice.set(say("sessionEnded"));
+  },
 });
 
 export const live = new Live(location.origin, (feed, state) =>
@@ -30,6 +36,11 @@ export function explained(error: unknown): string {
     return [error.message, ...fields].join(" · ");
   }
   return say("offline");
+}
+
+/** Tells the reader what failed; a void token is told of elsewhere. */
+export function tell(error: unknown, word: Word = "failed"): void {
+  if (!(error instanceof ApiError && error.status === 401)) notice.set(say(word, { detail: explained(error) }));
 }
 
 export interface Asked<T> {

@@ -1,5 +1,8 @@
 import type { Session } from "../client/index.ts";
-import { stored } from "./stored.ts";
+import { isRecord, isText, shared } from "./stored.ts";
 
-/** Who is logged in; null for nobody. */
-export const session = stored<Session | null>("session", null);
+const isSession = (value: unknown): value is Session =>
+  isRecord(value) && isText(value["token"]) && isRecord(value["user"]) && ["id", "name", "email"].every((field) => isText((value["user"] as Session["user"])[field as "id"]));
+
+/** Who is logged in, in every window of this browser; null for nobody. */
+export const session = shared<Session | null>("session", null, (value): value is Session | null => isSession(value));

@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
+import { enter as logIn } from "./account.ts";
 import { Observable, useValue } from "./observable.ts";
 import { Choice } from "./pane.tsx";
 import { explained, rest } from "./service.ts";
-import { session } from "./session.ts";
 import { useWords } from "./words.ts";
 
 /** Whether the dialog of logging in is open. */
@@ -25,7 +25,7 @@ export function SignIn() {
     event.preventDefault();
     const given = Object.fromEntries(new FormData(event.currentTarget as HTMLFormElement)) as Record<"name" | "email" | "password", string>;
     const asked = way === "logIn" ? rest.call("POST /api/auth/login", { body: given }) : rest.call("POST /api/auth/register", { body: given });
-    asked.then((entered) => (session.set(entered), setError(null), signInShown.set(false)), setError);
+    asked.then((entered) => (logIn(entered, way === "register"), setError(null), signInShown.set(false)), setError);
   };
   return (
     <dialog ref={dialog} aria-label={say("account")} onClose={() => signInShown.set(false)}>

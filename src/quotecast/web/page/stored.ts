@@ -2,18 +2,32 @@ import { Observable } from "./observable.ts";
 
 const PREFIX = "quotecast.";
 
-/** What this browser keeps under a name; the fallback where it keeps nothing, or nothing readable. */
-export function load<T>(name: string, fallback: T): T {
+/** Whether a value is what is wanted; what a browser keeps may be of another version, or anyone's. */
+export type Guard<T> = (value: unknown) => value is T;
+
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+export const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
+
+/** A guard for one of some words. */
+export const isOneOf =
+  <T extends string>(words: readonly T[]): Guard<T> =>
+  (value): value is T =>
+    words.includes(value as T);
+
+/** What this browser keeps under a name; the fallback where it keeps nothing, or nothing of use. */
+function load<T>(name: string, fallback: T, isValid: Guard<T>): T {
   try {
-    const text = localStorage.getItem(PREFIX + name);
-    return text === null ? fallback : (JSON.parse(text) as T);
+    const value: unknown = JSON.parse(localStorage.getItem(PREFIX + name) ?? "");
+    return isValid(value) ? value : fallback;
   } catch {
     return fallback;
   }
 }
 
 /** Keeps a value under a name; a browser that keeps nothing (private windows) goes on without. */
-export function save(name: string, value: unknown): void {
+function save(name: string, value: unknown): void {
   try {
     if (value === null) localStorage.removeItem(PREFIX + name);
     else localStorage.setItem(PREFIX + name, JSON.stringify(value));
@@ -22,9 +36,23 @@ export function save(name: string, value: unknown): void {
   }
 }
 
+/** Removes all that this page keeps in this browser. */
+export function forgetAll(): void {
+  for (const name of Object.keys(localStorage)) if (name.startsWith(PREFIX)) localStorage.removeItem(name);
+}
+
 /** An observable whose value outlives the page. */
-export function stored<T>(name: string, fallback: T): Observable<T> {
-  const observable = new Observable<T>(load(name, fallback));
+export function stored<T>(name: string, fallback: T, isValid: Guard<T>): Observable<T> {
+  const observable = new Observable<T>(load(name, fallback, isValid));
   observable.subscribe((value) => save(name, value));
+  return observable;
+}
+
+/** The same, and changed here when another window of this browser changes it. */
+export function shared<T>(name: string, fallback: T, isValid: Guard<T>): Observable<T> {
+  const observable = stored(name, fallback, isValid);
+  addEventListener("storage", ({ key }) => {
+    if (key === PREFIX + name || key === null) observable.set(load(name, fallback, isValid));
+  });
   return observable;
 }

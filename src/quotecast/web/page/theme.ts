@@ -1,11 +1,12 @@
 import { Observable } from "./observable.ts";
-import { stored } from "./stored.ts";
+import { isOneOf, stored } from "./stored.ts";
 
-export type Theme = "auto" | "dark" | "light";
+const THEMES = ["auto", "dark", "light"] as const;
+export type Theme = (typeof THEMES)[number];
 
 const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
 
-export const theme = stored<Theme>("theme", "auto");
+export const theme = stored<Theme>("theme", "auto", isOneOf(THEMES));
 /** What is shown: charts are told, for they paint by themselves. */
 export const shade = new Observable<"dark" | "light">("dark");
 

@@ -1,7 +1,7 @@
 import { english } from "./words-en.ts";
 import { turkish } from "./words-tr.ts";
 import { useValue } from "./observable.ts";
-import { stored } from "./stored.ts";
+import { isOneOf, stored } from "./stored.ts";
 
 export type Word = keyof typeof english;
 export type Language = "en" | "tr";
@@ -10,7 +10,7 @@ const WORDS: Record<Language, Record<Word, string>> = { en: english, tr: turkish
 /** English with the browser's region: dates and numbers as its reader knows them. */
 const regional = navigator.language.startsWith("en") ? navigator.language : "en-US";
 
-export const language = stored<Language>("language", navigator.language.startsWith("tr") ? "tr" : "en");
+export const language = stored<Language>("language", navigator.language.startsWith("tr") ? "tr" : "en", isOneOf(["en", "tr"]));
 
 /** The locale of numbers and times. */
 export const locale = (): string => (language.value === "tr" ? "tr-TR" : regional);

@@ -2,6 +2,7 @@ import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { arrange, places, remember } from "./arrangement.ts";
+import { Boundary } from "./boundary.tsx";
 import { changed, COLUMNS, type Kind, type Place, ROWS, without } from "./layout.ts";
 import { useValue } from "./observable.ts";
 import { InView } from "./pane.tsx";
@@ -80,7 +81,9 @@ function Pane({ place, row }: { readonly place: Place; readonly row: number }) {
         <button class="icon grip" aria-label={say("movePane", { pane: title })} title={say("movePane", { pane: title })}>⠿</button>
         <button class="icon" aria-label={say("closePane", { pane: title })} onClick={() => arrange(without(places.value, place.id))}>×</button>
       </header>
-      <InView><Content memory={place.memory ?? {}} remember={(memory) => remember(place.id, memory)} /></InView>
+      <InView>
+        <Boundary><Content memory={place.memory ?? {}} remember={(memory) => remember(place.id, memory)} /></Boundary>
+      </InView>
       <div class="corner" aria-hidden="true" title={say("resizePane", { pane: title })} {...handle("resize")} />
     </section>
   );

@@ -55,7 +55,7 @@ function Heading({ shown, pinned, onPin }: { readonly shown: Instrument; readonl
       <strong>{price(quote?.price)}</strong>
       <span data-tone={tone(quote?.change)}>{signed(quote?.change)} ({percent(quote?.changePercent)})</span>
       <span class="grow" />
-      <button class="icon" aria-pressed={isWatched} aria-label={say("addToWatchlist")} title={say("addToWatchlist")} onClick={() => void toggleWatched(shown).catch(() => null)}>★</button>
+      <button class="icon" aria-pressed={isWatched} aria-label={say("addToWatchlist")} title={say("addToWatchlist")} onClick={() => void toggleWatched(shown)}>★</button>
       <button class="icon" aria-pressed={pinned} aria-label={say("pin")} title={say("pin")} onClick={onPin}>⚲</button>
     </div>
   );

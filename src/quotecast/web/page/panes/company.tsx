@@ -6,12 +6,15 @@ import { Answered, useVisible } from "../pane.tsx";
 import { useQuotes } from "../quotes.ts";
 import { selected } from "../selection.ts";
 import { rest, useAnswer } from "../service.ts";
-import { stored } from "../stored.ts";
+import { isText, stored } from "../stored.ts";
 import { type Word, useWords } from "../words.ts";
 import { EarningsPlot, Recommendations } from "./plots.tsx";
 
+/** The upstream counts capital in millions. */
+const MILLION = 1e6;
+
 /** The company that was chosen last: pairs and currencies have none. */
-const company = stored("company", "AAPL");
+const company = stored("company", "AAPL", isText);
 selected.subscribe((instrument) => instrument.feed === "market" && company.set(instrument.key));
 
 export function Company() {
@@ -54,23 +57,26 @@ function Metrics({ overview }: { readonly overview: Overview }) {
   const metric = overview.metrics?.metric ?? {};
   const number = (name: string) => (typeof metric[name] === "number" ? (metric[name] as number) : null);
   const share = (name: string) => (number(name) === null ? plain(null) : percent(number(name)).replace("+", ""));
-  const [quality, revenue] = [overview.earningsQuality?.data[0], overview.revenueEstimates?.data.at(-1)];
-  const rows: [Word, string][] = [
-    ["marketCap", number("marketCapitalization") === null ? compact(null) : compact(number("marketCapitalization")! * 1e6)],
+  const [quality, next] = [overview.earningsQuality?.data[0], overview.revenueEstimates?.data.at(-1)];
+  const [capital, sales] = [number("marketCapitalization"), number("psTTM")];
+  const quarter = next ? `${next.quarter ? `Q${next.quarter} ` : ""}${next.year ?? ""}` : "";
+  const rows: [Word, string, string?][] = [
+    ["marketCap", compact(capital === null ? null : capital * MILLION)],
     ["pe", plain(number("peTTM"))],
     ["eps", plain(number("epsTTM"))],
     ["beta", plain(number("beta"))],
     ["dividendYield", share("dividendYieldIndicatedAnnual")],
     ["margin", share("netProfitMarginTTM")],
     ["weekRange", `${price(number("52WeekLow"))} – ${price(number("52WeekHigh"))}`],
-    ["revenue", compact(revenue?.revenueAvg ?? null)],
+    ["revenue", compact(capital === null || !sales ? null : (capital / sales) * MILLION)],
+    ["revenueEstimate", compact(next?.revenueAvg ?? null), quarter],
     ["earningsQuality", quality ? `${quality.letterScore ?? "–"} (${plain(quality.score)})` : "–"],
   ];
   return (
     <dl class="metrics">
-      {rows.map(([name, text]) => (
+      {rows.map(([name, text, of = ""]) => (
         <div key={name}>
-          <dt>{say(name)}</dt>
+          <dt>{say(name, { of })}</dt>
           <dd>{text}</dd>
         </div>
       ))}

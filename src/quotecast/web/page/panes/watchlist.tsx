@@ -4,7 +4,7 @@ import { toggleWatched, watched } from "../account.ts";
 import { CHANGE, PERCENT, PRICE, SYMBOL, VOLUME } from "../columns.ts";
 import type { Instrument } from "../instruments.ts";
 import { useValue } from "../observable.ts";
-import { explained, live } from "../service.ts";
+import { live } from "../service.ts";
 import { LiveTable } from "../table.tsx";
 import { useWords } from "../words.ts";
 
@@ -13,25 +13,21 @@ const COLUMNS = [SYMBOL, PRICE, CHANGE, PERCENT, VOLUME];
 export function Watchlist() {
   const say = useWords();
   const rows = useValue(watched);
-  const [error, setError] = useState<unknown>(null);
   if (!rows.length) return <p class="quiet">{say("emptyWatchlist")}</p>;
   const remove = (row: (typeof rows)[number]) => (event: Event) => {
     event.stopPropagation();
-    toggleWatched(row).then(() => setError(null), setError);
+    void toggleWatched(row);
   };
   return (
-    <>
-      {error !== null && <p class="notice" role="status">{explained(error)}</p>}
-      <LiveTable
-        label={say("watchlist")}
-        rows={rows}
-        columns={COLUMNS}
-        heading={(row) => (isCode(row.key) ? row.key : <Name row={row} />)}
-        action={(row) => (
-          <button class="icon" aria-label={say("remove", { symbol: row.key })} onClick={remove(row)}>×</button>
-        )}
-      />
-    </>
+    <LiveTable
+      label={say("watchlist")}
+      rows={rows}
+      columns={COLUMNS}
+      heading={(row) => (isCode(row.key) ? row.key : <Name row={row} />)}
+      action={(row) => (
+        <button class="icon" aria-label={say("remove", { symbol: row.key })} onClick={remove(row)}>×</button>
+      )}
+    />
   );
 }
 

@@ -1,0 +1,31 @@
+import { Component, type ComponentChildren } from "preact";
+
+import { forgetAll } from "./stored.ts";
+import { useWords } from "./words.ts";
+
+interface Props {
+  readonly children: ComponentChildren;
+}
+
+/** What fails inside is replaced by a way out; what is outside stays. */
+export class Boundary extends Component<Props, { failed: boolean }> {
+  override state = { failed: false };
+
+  static override getDerivedStateFromError = () => ({ failed: true });
+
+  override render() {
+    if (!this.state.failed) return this.props.children;
+    return <Failed onRetry={() => this.setState({ failed: false })} />;
+  }
+}
+
+function Failed({ onRetry }: { readonly onRetry: () => void }) {
+  const say = useWords();
+  return (
+    <div class="notice" role="alert">
+      <p>{say("broken")}</p>
+      <button onClick={onRetry}>{say("tryAgain")}</button>
+      <button onClick={() => (forgetAll(), location.reload())}>{say("resetBrowser")}</button>
+    </div>
+  );
+}

@@ -1,0 +1,176 @@
+"""What the page does for an account, and what it says when it cannot."""
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, Request, expect
+
+from opened_page import has_price, log_in, opened, register
+from service import Service
+
+pytestmark = pytest.mark.browser
+
+PROFILE = "/api/auth/profile"
+TOKEN = "JSON.parse(localStorage.getItem('quotecast.session')).token"
+
+
+def profile_status(service: Service, token: str) -> int:
+    return service.get(PROFILE, headers={"Authorization": f"Bearer {token}"}).status_code
+
+
+def test_a_tab_of_the_dialog_sends_nothing(page: Page) -> None:
+    """It changes the form; the first request is the registration."""
+    asked: list[str] = []
+
+    def note(request: Request) -> None:
+        if "/api/auth/" in request.url:
+            asked.append(request.url.rpartition("/")[2])
+
+    page.on("request", note)
+    page.get_by_role("banner").get_by_role("button", name="Log in").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Email").fill("tabs@example.com")
+    dialog.get_by_label(re.compile("Password")).fill("correct horse battery")
+    for tab in ("Register", "Log in", "Register"):
+        dialog.get_by_role("group").get_by_role("button", name=tab).click()
+    dialog.get_by_label("Your name").fill("Ada")
+    dialog.locator("button[type=submit]", has_text="Register").click()
+    page.get_by_role("button", name="Log out").wait_for()
+    assert asked[0] == "register"
+
+
+def test_logging_out_ends_the_session_in_every_window(page: Page, service: Service) -> None:
+    """The other window shows it too, and the token is void."""
+    register(page, "leaving@example.com")
+    other = page.context.new_page()
+    other.goto(service.url)
+    other.get_by_role("button", name="Log out").wait_for()
+    token = page.evaluate(TOKEN)
+    assert profile_status(service, token) == 200
+    with page.expect_response(lambda response: response.request.method == "PATCH"):
+        page.get_by_role("button", name="Log out").click()
+    expect(other.get_by_role("banner").get_by_role("button", name="Log in")).to_be_visible()
+    assert profile_status(service, token) == 401
+
+
+def test_a_void_token_logs_the_page_out(page: Page, service: Service) -> None:
+    """Whatever was asked with it; the reader is told why."""
+    register(page, "void@example.com")
+    headers = {"Authorization": f"Bearer {page.evaluate(TOKEN)}"}
+    assert service.patch(PROFILE, json={"end_sessions": True}, headers=headers).status_code == 200
+    page.locator("[data-kind=chart]").get_by_role("button", name="Add to watchlist").click()
+    expect(page.get_by_role("alert")).to_contain_text("Your session has ended")
+    expect(page.get_by_role("banner").get_by_role("button", name="Log in")).to_be_visible()
+
+
+def test_a_star_that_fails_is_told(page: Page) -> None:
+    """The list is as it was, and the reader knows."""
+    register(page, "star@example.com")
+    star = page.locator("[data-kind=chart]").get_by_role("button", name="Add to watchlist")
+    expect(star).to_have_attribute("aria-pressed", "true")
+    page.route("**/api/watchlist/*", lambda route: route.fulfill(status=500, json={"detail": "Out of order"}))
+    star.click()
+    expect(page.get_by_role("alert")).to_contain_text("Out of order")
+    expect(star).to_have_attribute("aria-pressed", "true")
+
+
+def test_an_emptied_watchlist_stays_empty(page: Page) -> None:
+    """A new account takes over this browser's list once; what is removed does not come back."""
+    with page.expect_response(lambda answer: answer.request.method == "GET" and "/watchlist" in answer.url):
+        register(page, "emptied@example.com")
+    watchlist = page.locator("[data-kind=watchlist]")
+    remove = watchlist.get_by_role("button", name=re.compile("Remove"))
+    for _ in range(16):
+        with page.expect_response(lambda response: response.request.method == "DELETE"):
+            remove.first.click()
+    expect(watchlist).to_contain_text("Nothing is watched yet")
+    with page.expect_response(lambda answer: answer.request.method == "GET" and "/watchlist" in answer.url):
+        page.reload()
+    page.get_by_role("button", name="Log out").wait_for()
+    expect(watchlist).to_contain_text("Nothing is watched yet")
+
+
+def test_an_account_has_the_list_of_the_browser_that_made_it(browser: Browser, service: Service) -> None:
+    """Another browser's list does not become the account's."""
+    with opened(browser, service.url) as page:
+        page.locator("[data-kind=watchlist]").get_by_role("button", name="Remove AAPL").click()
+        with page.expect_response(
+            lambda answer: answer.request.method == "GET" and "/watchlist" in answer.url
+        ):
+            register(page, "carried@example.com")
+    with opened(browser, service.url) as page:
+        has_price(page)
+        log_in(page, "carried@example.com")
+        watchlist = page.locator("[data-kind=watchlist]")
+        expect(watchlist.get_by_role("button", name="Remove AAPL")).to_have_count(0)
+        expect(watchlist.get_by_role("button", name="Remove MSFT")).to_have_count(1)
+
+
+BAD = [5, "x", None, [None], [{"feed": "market"}], {"feed": "x", "key": 5}, {"token": 1, "user": None}, {}]
+#: A pane higher than the world, one with a memory that is no text, and one twice.
+PANES = [
+    {"id": "chart", "kind": "chart", "x": 0, "y": 10**9, "w": 6, "h": 10**9, "memory": {"pin": "stock AAPL"}},
+    {"id": "movers", "kind": "movers", "x": 0, "y": 0, "w": 3, "h": 8, "memory": {"side": "losers"}},
+    {"id": "movers", "kind": "movers", "x": 3, "y": 0, "w": 3, "h": 8},
+    {"id": "news", "kind": "news", "x": 6, "y": 0, "w": 3, "h": 8, "memory": {"pin": 5}},
+]
+NAMES = ("session", "watchlist", "selected", "company", "theme", "language", "layout")
+
+
+@pytest.mark.parametrize("value", BAD, ids=json.dumps)
+def test_bad_stored_values_are_passed_over(browser: Browser, service: Service, value: object) -> None:
+    """Of another version or anyone's: the page is as on a machine that was never here."""
+    with opened(browser, service.url) as page:
+        page.evaluate(
+            "([names, text]) => names.forEach((name) => localStorage.setItem(`quotecast.${name}`, text))",
+            [[*NAMES], json.dumps(value)],
+        )
+        page.reload()
+        has_price(page)
+        assert page.locator(".pane").count() == 9
+
+
+def test_a_bad_layout_shows_what_is_good_of_it(browser: Browser, service: Service) -> None:
+    with opened(browser, service.url) as page:
+        page.evaluate("text => localStorage.setItem('quotecast.layout', text)", json.dumps({"panes": PANES}))
+        page.reload()
+        page.locator("[data-kind=movers] td.price").first.wait_for()
+        kinds = page.locator(".pane").evaluate_all("panes => panes.map((each) => each.dataset.kind)")
+        assert kinds == ["movers", "chart"]
+
+
+def test_a_pane_that_fails_leaves_the_others(browser: Browser, service: Service) -> None:
+    """It says so, comes back when it is asked to, and offers to forget what the browser keeps."""
+    with opened(browser, "about:blank") as page:
+        page.route("**/api/market/movers", lambda route: route.fulfill(json={}))
+        page.goto(service.url)
+        has_price(page)
+        movers = page.locator("[data-kind=movers]")
+        expect(movers.get_by_role("alert")).to_contain_text("This cannot be shown")
+        page.get_by_label("Theme").select_option("light")
+        page.unroute("**/api/market/movers")
+        movers.get_by_role("button", name="Try again").click()
+        movers.locator("td.price").first.wait_for()
+        page.route("**/api/market/movers", lambda route: route.fulfill(json={}))
+        movers.get_by_role("button", name="Reset").click()
+        expect(page.get_by_label("Theme")).to_have_value("auto")
+
+
+def test_revenue_is_what_was_earned_and_estimates_say_so(page: Page, service: Service) -> None:
+    """Twelve months of sales; the mean estimate of the next quarter names the quarter."""
+    overview = service.get("/api/financials/company/AAPL/overview").json()
+    metric, expected = overview["metrics"]["metric"], overview["revenueEstimates"]["data"][-1]
+    company = page.locator("[data-kind=company]")
+    company.scroll_into_view_if_needed()
+    figures = company.locator("dl div")
+    earned = figures.filter(has_text="Revenue (TTM)").locator("dd")
+    billions = metric["marketCapitalization"] / metric["psTTM"] / 1000
+    expect(earned).to_have_text(re.compile(r"^[\d.]+[BT]$"))
+    text = earned.text_content() or ""
+    assert float(text[:-1]) * (1000 if text[-1] == "T" else 1) == pytest.approx(billions, rel=0.01)
+    quarter = f"Q{expected['quarter']} {expected['year']}"
+    estimate = figures.filter(has_text=f"Revenue estimate, mean {quarter}").locator("dd")
+    assert float((estimate.text_content() or "")[:-1]) * 1e9 == pytest.approx(
+        expected["revenueAvg"], rel=0.01
+    )
