@@ -1,4 +1,4 @@
-import type { HoldingShown } from "../../client/index.ts";
+import type { HoldingShown, RateShown } from "../../client/index.ts";
 
 export interface Worth {
   readonly price: number | null;
@@ -8,22 +8,39 @@ export interface Worth {
   readonly gainPercent: number | null;
 }
 
-/** What a holding is worth at a price; unknown without one. */
-export function worth(holding: HoldingShown, price: number | null): Worth {
+const product = (rates: readonly RateShown[]): number => rates.reduce((factor, each) => factor * each.rate, 1);
+
+/** What a holding is worth in its currency: at the feed's price, or at the service's until the feed has one. */
+export function worth(holding: HoldingShown, quoted: number | null): Worth {
+  const price = quoted === null || !holding.rates ? (holding.price ?? null) : quoted * product(holding.rates);
   if (price === null) return { price, value: null, gain: null, gainPercent: null };
   const cost = holding.shares * holding.avg_cost;
   const value = holding.shares * price;
   return { price, value, gain: value - cost, gainPercent: cost ? ((value - cost) / cost) * 100 : null };
 }
 
-/** The sums of value and gain by currency: what is in two currencies has no common sum. */
-export function totals(holdings: readonly HoldingShown[], worths: readonly Worth[]): Map<string, { value: number; gain: number }> {
-  const sums = new Map<string, { value: number; gain: number }>();
+export interface Total {
+  readonly value: number;
+  readonly gain: number;
+  /** What the sums leave out: without a quote, or without a rate to the currency of the total. */
+  readonly missing: readonly HoldingShown[];
+}
+
+/** The sums of all holdings in the currency that the service converted them to. */
+export function total(holdings: readonly HoldingShown[], worths: readonly Worth[]): Total {
+  const sum = { value: 0, gain: 0, missing: [] as HoldingShown[] };
   holdings.forEach((holding, index) => {
     const { value, gain } = worths[index] as Worth;
-    if (value === null || gain === null) return;
-    const sum = sums.get(holding.currency) ?? { value: 0, gain: 0 };
-    sums.set(holding.currency, { value: sum.value + value, gain: sum.gain + gain });
+    if (value === null || gain === null || !holding.converted) return sum.missing.push(holding);
+    const factor = product(holding.converted.rates);
+    sum.value += value * factor;
+    sum.gain += gain * factor;
   });
-  return sums;
+  return sum;
+}
+
+/** Every rate that is used, once. */
+export function ratesUsed(holdings: readonly HoldingShown[]): RateShown[] {
+  const all = holdings.flatMap((each) => [...(each.rates ?? []), ...(each.converted?.rates ?? [])]);
+  return [...new Map(all.map((each) => [`${each.from} ${each.to}`, each])).values()];
 }

@@ -1,21 +1,27 @@
 import { useMemo, useState } from "preact/hooks";
 
 import type { HoldingShown } from "../../client/index.ts";
-import { percent, plain, price, signed, tone } from "../formats.ts";
+import { percent, plain, price, signed, time, tone } from "../formats.ts";
 import { instrumentOf, type Instrument } from "../instruments.ts";
 import { useValue } from "../observable.ts";
 import { Answered, useVisible } from "../pane.tsx";
 import { useQuotes } from "../quotes.ts";
 import { selected } from "../selection.ts";
-import { explained, rest, useAnswer } from "../service.ts";
+import { explained, rest, tell, useAnswer } from "../service.ts";
 import { session } from "../session.ts";
 import { signInShown } from "../sign-in.tsx";
-import { useWords } from "../words.ts";
-import { totals, worth } from "./gains.ts";
+import { language, useWords } from "../words.ts";
+import type { Memory } from "../workspace.tsx";
+import { ratesUsed, total, type Total, type Worth, worth } from "./gains.ts";
 
-export function Portfolio() {
+const CURRENCIES = ["USD", "TRY", "EUR"] as const;
+type Currency = (typeof CURRENCIES)[number];
+/** Prices follow the feeds; the rates between currencies are asked for so often. */
+const EVERY_MS = 15_000;
+
+export function Portfolio(memory: Memory) {
   const say = useWords();
-  if (useValue(session)) return <Holdings />;
+  if (useValue(session)) return <Holdings {...memory} />;
   return (
     <div class="invitation">
       <p>{say("signInForPortfolio")}</p>
@@ -24,65 +30,123 @@ export function Portfolio() {
   );
 }
 
-function Holdings() {
+function Holdings({ memory, remember }: Memory) {
   const say = useWords();
   const token = useValue(session)?.token ?? "";
-  const asked = useAnswer(() => rest.call("GET /api/portfolio/holdings", { query: { include: "quote" } }), token, { active: useVisible() });
+  const currency = CURRENCIES.find((each) => each === memory["currency"]) ?? (language.value === "tr" ? "TRY" : "USD");
+  const asked = useAnswer(
+    () => rest.call("GET /api/portfolio/holdings", { query: { include: "quote", currency } }),
+    `${token} ${currency}`,
+    { everyMs: EVERY_MS, active: useVisible() },
+  );
+  const choose = (each: Currency) => remember({ currency: each });
   return (
     <>
       <Answered asked={asked}>
-        {(holdings) => (holdings.length ? <Table holdings={holdings} onChange={asked.again} /> : <p class="quiet">{say("emptyPortfolio")}</p>)}
+        {(holdings) =>
+          holdings.length ? (
+            <Table holdings={holdings} currency={currency} onCurrency={choose} onChange={asked.again} />
+          ) : (
+            <p class="quiet">{say("emptyPortfolio")}</p>
+          )
+        }
       </Answered>
       <AddForm onAdded={asked.again} />
     </>
   );
 }
 
-const instrument = (holding: HoldingShown): Instrument =>
-  instrumentOf(holding.ticker.includes("/") ? "crypto" : holding.currency === "USD" ? "stock" : "doviz", holding.ticker);
+interface TableProps {
+  readonly holdings: readonly HoldingShown[];
+  readonly currency: Currency;
+  readonly onCurrency: (currency: Currency) => void;
+  readonly onChange: () => void;
+}
 
-function Table({ holdings, onChange }: { readonly holdings: readonly HoldingShown[]; readonly onChange: () => void }) {
+function Table({ holdings, currency, onCurrency, onChange }: TableProps) {
   const say = useWords();
-  const rows = useMemo(() => holdings.map(instrument), [holdings]);
-  const quotes = useQuotes(rows, useVisible());
-  // The service knows best whether a holding has a quote in its currency; the feed knows the newest price.
-  const worths = holdings.map((each, index) => worth(each, each.price === null ? null : (quotes[index]?.price ?? each.price ?? null)));
-  const remove = (holding: HoldingShown) =>
-    void rest.call("DELETE /api/portfolio/holdings/{holding_id}", { path: { holding_id: holding.id } }).then(onChange, onChange);
+  const rows = useMemo(() => holdings.map((each) => (each.type ? instrumentOf(each.type, each.ticker) : null)), [holdings]);
+  const known = rows.filter((each) => each !== null);
+  const quotes = useQuotes(known, useVisible());
+  const worths = holdings.map((each, index) => worth(each, quotes[known.indexOf(rows[index] as Instrument)]?.price ?? null));
+  const sum = total(holdings, worths);
   return (
     <div class="holdings" tabIndex={0} role="region" aria-label={say("portfolio")}>
       <table>
         <thead>
           <tr>
-            {(["symbol", "shares", "averageCost", "price", "value", "gain"] as const).map((word) => <th key={word} scope="col">{say(word)}</th>)}
+            {(["symbol", "shares", "averageCost", "price", "value", "gain"] as const).map((word) => <th key={word} class={LESS[word]} scope="col">{say(word)}</th>)}
             <th class="action"><span class="unseen">{say("menu")}</span></th>
           </tr>
         </thead>
         <tbody>
-          {holdings.map((holding, index) => (
-            <tr key={holding.id} onClick={() => selected.set(rows[index] as Instrument)}>
-              <th scope="row"><button class="symbol">{holding.ticker}</button></th>
-              <td>{plain(holding.shares)}</td>
-              <td>{price(holding.avg_cost)}</td>
-              <td>{price(worths[index]?.price)}</td>
-              <td>{price(worths[index]?.value)} {holding.currency}</td>
-              <td data-tone={tone(worths[index]?.gain)}>{signed(worths[index]?.gain)} ({percent(worths[index]?.gainPercent)})</td>
-              <td class="action"><button class="icon" aria-label={say("remove", { symbol: holding.ticker })} onClick={(event) => (event.stopPropagation(), remove(holding))}>×</button></td>
-            </tr>
-          ))}
+          {holdings.map((each, index) => <Row key={each.id} holding={each} row={rows[index] ?? null} worth={worths[index] as Worth} onChange={onChange} />)}
         </tbody>
-        <tfoot>
-          {[...totals(holdings, worths)].map(([currency, sum]) => (
-            <tr key={currency}>
-              <th scope="row">{say("total")}</th>
-              <td colSpan={3} />
-              <td>{price(sum.value)} {currency}</td>
-              <td data-tone={tone(sum.gain)}>{signed(sum.gain)}</td>
-              <td />
-            </tr>
-          ))}
-        </tfoot>
       </table>
+      <Sum sum={sum} currency={currency} onCurrency={onCurrency} holdings={holdings} />
+    </div>
+  );
+}
+
+/** What a narrow pane leaves out. */
+const LESS: Record<string, string> = { averageCost: "wide", price: "spare" };
+
+interface RowProps {
+  readonly holding: HoldingShown;
+  readonly row: Instrument | null;
+  readonly worth: Worth;
+  readonly onChange: () => void;
+}
+
+function Row({ holding, row, worth, onChange }: RowProps) {
+  const say = useWords();
+  const remove = (event: Event) => {
+    event.stopPropagation();
+    rest.call("DELETE /api/portfolio/holdings/{holding_id}", { path: { holding_id: holding.id } }).catch(tell).then(onChange);
+  };
+  return (
+    <tr onClick={row ? () => selected.set(row) : undefined}>
+      <th scope="row">
+        {row ? <button class="symbol">{holding.ticker}</button> : <abbr title={say("unknownSymbol")}>{holding.ticker} ?</abbr>}
+      </th>
+      <td>{plain(holding.shares)}</td>
+      <td class={LESS["averageCost"]}>{price(holding.avg_cost)}</td>
+      <td class={LESS["price"]}>{price(worth.price)}</td>
+      <td>{price(worth.value)} <small>{holding.currency}</small></td>
+      <td data-tone={tone(worth.gain)}>{signed(worth.gain)} <small>{percent(worth.gainPercent)}</small></td>
+      <td class="action"><button class="icon" aria-label={say("remove", { symbol: holding.ticker })} onClick={remove}>×</button></td>
+    </tr>
+  );
+}
+
+interface SumProps extends Pick<TableProps, "holdings" | "currency" | "onCurrency"> {
+  readonly sum: Total;
+}
+
+/** One total in one currency, with what it leaves out and the rates it rests on. */
+function Sum({ sum, currency, onCurrency, holdings }: SumProps) {
+  const say = useWords();
+  const rates = ratesUsed(holdings);
+  const why = (each: HoldingShown) =>
+    !each.type ? say("unknownSymbol") : each.rates ? say("noRate", { from: each.currency, to: currency }) : say("noRate", { from: each.ticker, to: each.currency });
+  return (
+    <div class="sum">
+      <label>
+        {say("totalIn")}{" "}
+        <select aria-label={say("currency")} value={currency} onChange={(event) => onCurrency(event.currentTarget.value as Currency)}>
+          {CURRENCIES.map((each) => <option key={each}>{each}</option>)}
+        </select>
+      </label>
+      <strong>{price(sum.value)} {currency}</strong>
+      <span data-tone={tone(sum.gain)}>{signed(sum.gain)}</span>
+      {sum.missing.length > 0 && (
+        <p class="notice">{say("notInTotal", { symbols: sum.missing.map((each) => `${each.ticker} (${why(each)})`).join(", ") })}</p>
+      )}
+      {rates.length > 0 && (
+        <p class="rates">
+          {say("ratesUsed")}: {rates.map((each) => `1 ${each.from} = ${price(each.rate)} ${each.to} (${each.symbol}${each.timestamp ? `, ${time(each.timestamp)}` : ""})`).join(" · ")}
+        </p>
+      )}
     </div>
   );
 }
@@ -103,7 +167,7 @@ function AddForm({ onAdded }: { readonly onAdded: () => void }) {
       <input name="shares" required type="number" min="0" step="any" placeholder={say("shares")} aria-label={say("shares")} />
       <input name="cost" required type="number" min="0" step="any" placeholder={say("averageCost")} aria-label={say("averageCost")} />
       <select name="currency" aria-label={say("currency")}>
-        {["USD", "TRY", "EUR"].map((each) => <option key={each}>{each}</option>)}
+        {CURRENCIES.map((each) => <option key={each}>{each}</option>)}
       </select>
       <button class="main">{say("add")}</button>
       {error !== null && <p class="notice" role="alert">{explained(error)}</p>}

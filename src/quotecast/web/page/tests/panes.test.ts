@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import type { DovizSymbol, HoldingShown } from "../../client/index.ts";
 import { offered } from "../panes/banks.ts";
-import { totals, worth } from "../panes/gains.ts";
+import { ratesUsed, total, worth } from "../panes/gains.ts";
 import { treemap } from "../panes/treemap.ts";
 
 const near = (one: number, other: number) => assert.ok(Math.abs(one - other) < 1e-6, `${one} is not ${other}`);
@@ -16,7 +16,9 @@ test("a treemap's boxes are as large as their weights and fill the frame", () =>
   assert.deepEqual(treemap([], { x: 0, y: 0, w: 1, h: 1 }), []);
 });
 
-const holding = (shares: number, avg_cost: number, currency = "USD") => ({ shares, avg_cost, currency }) as HoldingShown;
+const holding = (shares: number, avg_cost: number, more: Partial<HoldingShown> = {}) =>
+  ({ shares, avg_cost, currency: "USD", rates: [], ...more }) as HoldingShown;
+const rate = (from: string, to: string, rate: number) => ({ from, to, rate, symbol: from, timestamp: null });
 
 test("a gain is that over its cost, unknown without a price, and in per cent of nothing unknown too", () => {
   assert.deepEqual(worth(holding(10, 100), 110), { price: 110, value: 1100, gain: 100, gainPercent: 10 });
@@ -24,10 +26,24 @@ test("a gain is that over its cost, unknown without a price, and in per cent of 
   assert.equal(worth(holding(10, 0), 5).gainPercent, null);
 });
 
-test("what is in two currencies has a sum in each", () => {
-  const holdings = [holding(1, 10), holding(2, 10), holding(3, 10, "TRY"), holding(4, 10)];
-  const worths = holdings.map((each, index) => worth(each, index === 3 ? null : 11));
-  assert.deepEqual([...totals(holdings, worths)], [["USD", { value: 33, gain: 3 }], ["TRY", { value: 33, gain: 3 }]]);
+test("a price in another currency is converted by the rates, one after the other", () => {
+  const tether = holding(2, 100, { rates: [rate("USDT", "TRY", 44), rate("TRY", "USD", 0.025)] });
+  assert.equal(worth(tether, 100).price?.toFixed(6), "110.000000");
+});
+
+test("until the feed has a price the service's counts", () => {
+  assert.equal(worth(holding(1, 10, { price: 11 }), null).value, 11);
+});
+
+test("all holdings have one total, which says what it leaves out", () => {
+  const lira = { currency: "TRY", market_value: 0, gain: 0, rates: [rate("USD", "TRY", 40)] };
+  const same = { ...lira, rates: [] };
+  const unknown = holding(4, 10, { rates: null, converted: null });
+  const nowhere = holding(5, 10, { converted: null });
+  const holdings = [holding(1, 10, { converted: lira }), holding(3, 10, { currency: "TRY", converted: same }), unknown, nowhere];
+  const sum = total(holdings, holdings.map((each) => worth(each, each === unknown ? null : 11)));
+  assert.deepEqual(sum, { value: 473, gain: 43, missing: [unknown, nowhere] });
+  assert.deepEqual(ratesUsed([...holdings, ...holdings]), lira.rates);
 });
 
 const symbol = (name: string, code: string, source: string) => ({ symbol: code, name, source }) as DovizSymbol;

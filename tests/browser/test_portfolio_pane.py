@@ -1,0 +1,105 @@
+"""What the portfolio pane says a user's holdings are worth."""
+
+import re
+import secrets
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from opened_page import has_price, log_in
+from service import Service
+
+pytestmark = pytest.mark.browser
+
+HOLDINGS = "/api/portfolio/holdings"
+
+
+def number(text: str | None) -> float:
+    """The first number of a text, as English writes it."""
+    found = re.search(r"[\d,]+\.\d+", text or "")
+    assert found, text
+    return float(found[0].replace(",", ""))
+
+
+@pytest.fixture
+def user(service: Service) -> dict[str, Any]:
+    """Somebody with an account: their email, and the header that names them."""
+    email = f"{secrets.token_hex(6)}@example.com"
+    body = {"name": "Ada", "email": email, "password": "correct horse battery"}
+    token = service.post("/api/auth/register", json=body).json()["token"]
+    return {"email": email, "headers": {"Authorization": f"Bearer {token}"}}
+
+
+def hold(service: Service, user: dict[str, Any], ticker: str, currency: str, cost: float = 1) -> None:
+    """Adds one of something to a user's holdings."""
+    body = {"ticker": ticker, "shares": 1, "avg_cost": cost, "currency": currency}
+    assert service.post(HOLDINGS, json=body, headers=user["headers"]).status_code == 201
+
+
+def portfolio(page: Page, user: dict[str, Any]) -> Locator:
+    """The pane, with the user's holdings in it."""
+    log_in(page, user["email"])
+    pane = page.locator("[data-kind=portfolio]")
+    pane.scroll_into_view_if_needed()
+    pane.locator("tbody tr").first.wait_for()
+    return pane
+
+
+def test_a_pair_in_tethers_has_a_value_in_dollars(page: Page, service: Service, user: dict[str, Any]) -> None:
+    """By rates that are named and dated."""
+    hold(service, user, "BTC/USDT", "USD")
+    pane = portfolio(page, user)
+    value = pane.locator("tbody td", has_text="USD")
+    expect(value).to_have_text(re.compile(r"\d,\d{3}\.\d\d USD"))
+    (told,) = service.get(f"{HOLDINGS}?include=quote", headers=user["headers"]).json()
+    # The market moves between the two looks.
+    assert number(value.text_content()) == pytest.approx(told["market_value"], rel=0.05)
+    expect(pane).to_contain_text(re.compile(r"1 USDT = 4\d\.\d+ TRY \(USDT/TRY, \d"))
+
+
+def test_holdings_have_one_total_in_the_chosen_currency(
+    page: Page, service: Service, user: dict[str, Any]
+) -> None:
+    """And it says what it leaves out."""
+    for ticker, currency in (("AAPL", "USD"), ("gram-altin", "TRY"), ("EUR", "USD"), ("NOPE", "USD")):
+        hold(service, user, ticker, currency)
+    pane = portfolio(page, user)
+    pane.get_by_label("Currency").first.select_option("TRY")
+    total = pane.locator(".sum strong")
+    expect(total).to_have_text(re.compile("TRY"))
+    listed = service.get(f"{HOLDINGS}?include=quote&currency=TRY", headers=user["headers"]).json()
+    worth = sum(each["converted"]["market_value"] for each in listed if each["converted"])
+    assert number(total.text_content()) == pytest.approx(worth, rel=0.05)
+    expect(pane).to_contain_text("Not in the total: NOPE (No feed knows this symbol)")
+
+
+def test_a_holding_opens_as_what_it_is(page: Page, service: Service, user: dict[str, Any]) -> None:
+    """An ounce of gold, though it is held in dollars, is no stock named ONS."""
+    hold(service, user, "ons", "USD")
+    has_price(page)
+    pane = portfolio(page, user)
+    pane.get_by_role("button", name="ons", exact=True).click()
+    chart = page.locator("[data-kind=chart]")
+    expect(chart.locator("h3")).to_have_text("ons")
+    expect(chart).to_contain_text("There is no history of bars for ons.")
+
+
+def test_an_unknown_symbol_is_marked_and_opens_nothing(
+    page: Page, service: Service, user: dict[str, Any]
+) -> None:
+    hold(service, user, "NOPE", "USD")
+    pane = portfolio(page, user)
+    expect(pane.get_by_title("No feed knows this symbol")).to_have_text("NOPE ?")
+    pane.get_by_title("No feed knows this symbol").click()
+    expect(page.locator("[data-kind=chart] h3")).to_have_text("AAPL")
+
+
+def test_a_removal_that_fails_is_told(page: Page, service: Service, user: dict[str, Any]) -> None:
+    """The holding stays, and the reader knows."""
+    hold(service, user, "AAPL", "USD")
+    pane = portfolio(page, user)
+    page.route(f"**{HOLDINGS}/*", lambda route: route.fulfill(status=500, json={"detail": "Out of order"}))
+    pane.get_by_role("button", name="Remove AAPL").click()
+    expect(page.get_by_role("alert")).to_contain_text("Out of order")
+    expect(pane.locator("tbody tr")).to_have_count(1)
