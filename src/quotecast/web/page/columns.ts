@@ -6,15 +6,15 @@ type Numbers = Record<string, number | null | undefined>;
 const number = (field: string) => (quote: AnyQuote) => (quote as unknown as Numbers)[field];
 const isRise = (quote: AnyQuote) => quote.change;
 
-export const SYMBOL: Column = { title: "symbol", text: () => "", value: (quote) => ("ticker" in quote ? quote.ticker : quote.symbol), className: "key" };
+export const SYMBOL: Column = { title: "symbol", text: () => "", value: (quote) => ("ticker" in quote ? quote.ticker : quote.symbol), };
 export const PRICE: Column = { title: "last", text: (quote) => price(quote.price), value: number("price"), lights: true, className: "price" };
-export const CHANGE: Column = { title: "change", text: (quote) => signed(quote.change), value: number("change"), sign: isRise, className: "spare" };
-export const PERCENT: Column = { title: "changePercent", text: (quote) => percent(quote.changePercent), value: number("changePercent"), sign: isRise };
+export const CHANGE: Column = { title: "change", text: (quote) => signed(quote.change), value: number("change"), sign: isRise, rank: 3 };
+export const PERCENT: Column = { title: "changePercent", text: (quote) => percent(quote.changePercent), value: number("changePercent"), sign: isRise, rank: 1 };
 export const VOLUME: Column = {
   title: "volume",
   text: (quote) => compact("volume" in quote ? quote.volume : null),
   value: (quote) => ("volume" in quote && quote.volume !== null ? Number(quote.volume) : null),
-  className: "sparer",
+  rank: 2,
 };
 
 const priced = (title: "bid" | "ask" | "buying" | "selling" | "high" | "low", rest: Partial<Column> = {}): Column => ({
@@ -24,9 +24,9 @@ const priced = (title: "bid" | "ask" | "buying" | "selling" | "high" | "low", re
   ...rest,
 });
 
-export const BID = priced("bid", { lights: true, className: "wide" });
-export const ASK = priced("ask", { lights: true, className: "wide" });
-export const HIGH = priced("high", { className: "widest" });
-export const LOW = priced("low", { className: "widest" });
+export const BID = priced("bid", { lights: true, rank: 4 });
+export const ASK = priced("ask", { lights: true, rank: 4 });
+export const HIGH = priced("high", { rank: 5 });
+export const LOW = priced("low", { rank: 5 });
 export const BUYING = priced("buying", { lights: true, className: "side" });
 export const SELLING = priced("selling", { lights: true, className: "side" });

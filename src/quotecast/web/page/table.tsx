@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 
 import type { Instrument } from "./instruments.ts";
@@ -9,6 +9,7 @@ import { useVisible } from "./pane.tsx";
 import { selected } from "./selection.ts";
 import { live } from "./service.ts";
 import { tone } from "./formats.ts";
+import { ACTION_WIDTH, type Fit, useFit } from "./widths.ts";
 import { language, type Word, useWords } from "./words.ts";
 
 export interface Column {
@@ -20,6 +21,8 @@ export interface Column {
   readonly sign?: (quote: AnyQuote) => number | null | undefined;
   readonly lights?: boolean;
   readonly className?: string;
+  /** Where there is no room for all columns those of the highest rank go first; without a rank a column stays. */
+  readonly rank?: number;
 }
 
 interface Sorting {
@@ -48,13 +51,20 @@ export function LiveTable({ label, rows, columns, heading, action }: Props) {
   const sorted = useSorted(rows, columns, sorting);
   const [from, to] = useWindow(frame, sorted.length);
   const shown = sorted.slice(from, to);
+  const keys = useMemo(() => rows.map((row) => row.key), [rows]);
+  const fit = useFit(frame, columns, keys, action !== undefined);
   return (
     <div class="table-frame" ref={frame} tabIndex={-1}>
-      <table class="live" aria-label={label} aria-rowcount={sorted.length + 1} onKeyDown={walk}>
+      <table class="live" aria-label={label} aria-rowcount={sorted.length + 1} onKeyDown={walk} style={{ minWidth: `${fit.least}px` }}>
+        <colgroup>
+          <col />
+          {fit.widths.map((width, index) => <col key={index} style={{ width: `${width}px` }} />)}
+          {action && <col style={{ width: `${ACTION_WIDTH}px` }} />}
+        </colgroup>
         <thead>
           <tr>
-            {columns.map((column, index) => (
-              <Heading key={column.title} column={column} index={index} sorting={sorting} onSort={setSorting} />
+            {fit.columns.map((column) => (
+              <Heading key={column.title} column={column} index={columns.indexOf(column)} sorting={sorting} onSort={setSorting} />
             ))}
             {action && <th class="action"><span class="unseen">{say("menu")}</span></th>}
           </tr>
@@ -62,7 +72,7 @@ export function LiveTable({ label, rows, columns, heading, action }: Props) {
         <tbody>
           <tr class="space" aria-hidden="true" style={{ height: `${from * ROW_HEIGHT}px` }} />
           {shown.map((row, index) => (
-            <Row key={`${row.feed} ${row.key}`} row={row} columns={columns} number={from + index} heading={heading} action={action} />
+            <Row key={`${row.feed} ${row.key}`} row={row} fit={fit} number={from + index} heading={heading} action={action} />
           ))}
           <tr class="space" aria-hidden="true" style={{ height: `${(sorted.length - to) * ROW_HEIGHT}px` }} />
         </tbody>
@@ -92,15 +102,15 @@ function Heading({ column, index, sorting, onSort }: HeadingProps) {
 
 interface RowProps extends Pick<Props, "heading" | "action"> {
   readonly row: Instrument;
-  readonly columns: readonly Column[];
+  readonly fit: Fit;
   readonly number: number;
 }
 
-function Row({ row, columns, number, heading, action }: RowProps) {
+function Row({ row, fit: { columns, note }, number, heading, action }: RowProps) {
   const element = useRef<HTMLTableRowElement>(null);
   const words = useValue(language);
   const current = same(useValue(selected), row);
-  useLayoutEffect(() => watchRow(element.current as HTMLTableRowElement, row, columns), [row.feed, row.key, columns, words]);
+  useLayoutEffect(() => watchRow(element.current as HTMLTableRowElement, row, columns, note), [row.feed, row.key, columns, words]);
   return (
     <tr ref={element} data-feed={row.feed} aria-rowindex={number + 2} aria-current={current || undefined} onClick={() => selected.set(row)}>
       {columns.map((column, index) =>
@@ -109,7 +119,7 @@ function Row({ row, columns, number, heading, action }: RowProps) {
             <button class="symbol">{heading ? heading(row) : row.key}</button>
           </th>
         ) : (
-          <td key={column.title} class={column.className}>–</td>
+          <td key={column.title} class={column.className} />
         ),
       )}
       {action && <td class="action">{action(row)}</td>}
@@ -118,7 +128,7 @@ function Row({ row, columns, number, heading, action }: RowProps) {
 }
 
 /** Writes into the cells directly: a tick costs the cells that it changes, and nothing else. */
-function watchRow(element: HTMLTableRowElement, row: Instrument, columns: readonly Column[]): () => void {
+function watchRow(element: HTMLTableRowElement, row: Instrument, columns: readonly Column[], note: Fit["note"]): () => void {
   const before: (number | string | null | undefined)[] = [];
   return live.watch(row.feed, row.key, (quote) => {
     for (let index = 1; index < columns.length; index += 1) {
@@ -127,6 +137,7 @@ function watchRow(element: HTMLTableRowElement, row: Instrument, columns: readon
       const text = column.text(quote);
       const value = column.value?.(quote);
       if (cell.firstChild?.nodeValue !== text) {
+        note(column, text);
         cell.firstChild ? (cell.firstChild.nodeValue = text) : (cell.textContent = text);
         const old = before[index];
         if (column.lights && typeof old === "number" && typeof value === "number")

@@ -1,5 +1,5 @@
 import type { ComponentType } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { arrange, places, remember } from "./arrangement.ts";
 import { Boundary } from "./boundary.tsx";
@@ -55,12 +55,13 @@ export function Workspace() {
 /** Rows as high as it takes to fill the screen, on a phone as on a wall. */
 function useRowHeight(element: { current: HTMLElement | null }): number {
   const [height, setHeight] = useState(LEAST_ROW_HEIGHT);
-  useEffect(() => {
-    const observer = new ResizeObserver(([entry]) => {
-      const fitting = Math.floor((entry?.contentRect.height ?? 0) / ROWS) - GAP;
-      setHeight(Math.max(LEAST_ROW_HEIGHT, fitting));
-    });
-    observer.observe(element.current as HTMLElement);
+  // Before the first paint: panes that change their height would push the others away.
+  useLayoutEffect(() => {
+    const main = element.current as HTMLElement;
+    const look = () => setHeight(Math.max(LEAST_ROW_HEIGHT, Math.floor((main.clientHeight - 2 * GAP) / ROWS) - GAP));
+    look();
+    const observer = new ResizeObserver(look);
+    observer.observe(main);
     return () => observer.disconnect();
   }, []);
   return height;
@@ -71,7 +72,7 @@ function Pane({ place, row }: { readonly place: Place; readonly row: number }) {
   const Content = CONTENTS[place.kind];
   const title = say(place.kind);
   const handle = (how: How) => ({
-    onPointerDown: (event: PointerEvent) => drag(event, place, row, how),
+    onPointerDown: (event: PointerEvent) => isArranged() && drag(event, place, row, how),
     onKeyDown: (event: KeyboardEvent) => nudge(event, place),
   });
   return (
@@ -88,6 +89,9 @@ function Pane({ place, row }: { readonly place: Place; readonly row: number }) {
     </section>
   );
 }
+
+/** Whether the panes are where they were arranged; a narrower page has them one after the other. */
+const isArranged = (): boolean => matchMedia("(min-width: 1000px)").matches;
 
 const span = ({ x, y, w, h }: Place) => ({ gridColumn: `${x + 1} / span ${w}`, gridRow: `${y + 1} / span ${h}` });
 

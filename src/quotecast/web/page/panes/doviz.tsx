@@ -64,7 +64,7 @@ function Banks({ offer }: { readonly offer: Offered }) {
             <th scope="col">{offer.name}</th>
             <th scope="col">{say("buying")}</th>
             <th scope="col">{say("selling")}</th>
-            <th scope="col">{say("spread")}</th>
+            <th class="spread" scope="col">{say("spread")}</th>
           </tr>
         </thead>
         <tbody>
@@ -73,7 +73,7 @@ function Banks({ offer }: { readonly offer: Offered }) {
               <th scope="row">{quote.source}</th>
               <Side value={quote.buying} best={best.buying} note={say("bestBuy")} />
               <Side value={quote.selling} best={best.selling} note={say("bestSell")} />
-              <td>{price(quote.selling - quote.buying)}</td>
+              <td class="spread">{price(quote.selling - quote.buying)}</td>
             </tr>
           ))}
         </tbody>

@@ -18,6 +18,8 @@ const HEADING_HEIGHT = 16;
 /** A step of colour per this many per cent, up to the third. */
 const STEP_PERCENT = 0.75;
 const [TEXT_FROM, PERCENT_FROM] = [26, 38];
+/** From this width on a sector's heading has room for its change. */
+const CHANGE_FROM = 64;
 
 export function Heatmap() {
   const asked = useAnswer(() => rest.call("GET /api/market/heatmap"), "heatmap", { everyMs: EVERY_MS, active: useVisible() });
@@ -67,7 +69,7 @@ function Sector({ box, sector, moved, first }: Part & { readonly sector: Heatmap
   }, [sector, box, heading]);
   return (
     <section style={placed(box)} aria-label={sector.sector}>
-      {heading > 0 && <h3>{sector.sector} <span>{percent(sector.changePercent)}</span></h3>}
+      {heading > 0 && <h3><b>{sector.sector}</b> {box.w > CHANGE_FROM && <span>{percent(sector.changePercent)}</span>}</h3>}
       {boxes.map((each, index) => <Tile key={sector.stocks[index]?.ticker} box={each} stock={sector.stocks[index] as HeatmapStock} moved={moved} first={first && index === 0} />)}
     </section>
   );
@@ -120,12 +122,12 @@ const placed = (box: Box) => ({ left: `${box.x}px`, top: `${box.y}px`, width: `$
 
 function useSize(element: { current: HTMLElement | null }): Box {
   const [size, setSize] = useState<Box>({ x: 0, y: 0, w: 0, h: 0 });
-  useEffect(() => {
-    const observer = new ResizeObserver(([entry]) => {
-      const { width, height } = entry?.contentRect ?? { width: 0, height: 0 };
-      setSize({ x: 0, y: 0, w: width, h: height });
-    });
-    observer.observe(element.current as HTMLElement);
+  useLayoutEffect(() => {
+    const frame = element.current as HTMLElement;
+    const look = () => setSize({ x: 0, y: 0, w: frame.clientWidth, h: frame.clientHeight });
+    look();
+    const observer = new ResizeObserver(look);
+    observer.observe(frame);
     return () => observer.disconnect();
   }, []);
   return size;

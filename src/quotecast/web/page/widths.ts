@@ -1,0 +1,110 @@
+import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+
+import type { Column } from "./table.tsx";
+import { language, say } from "./words.ts";
+
+/** Pixels to both sides of a text, in the first column and in the others. */
+const [FIRST_PADDING, PADDING] = [17, 13];
+export const ACTION_WIDTH = 28;
+/** Symbols wider than the first are cut before a column of the first rank goes; than the second, before any. */
+const [SHORT_SYMBOL, LONG_SYMBOL] = [4.6, 8];
+/** A heading's font beside that of the cells, and the arrow of a sorted column. */
+const [HEADING_SCALE, ARROW] = [0.9, 1];
+
+/** Widths of texts by shape, in multiples of the font's size. */
+const measured = new Map<string, number>();
+
+/** How wide a cell makes a text, in multiples of the font's size: a digit is as wide as any other. */
+function widthOf(text: string): number {
+  const shape = text.replace(/\d/g, "0");
+  let width = measured.get(shape);
+  if (width === undefined) measured.set(shape, (width = measure(shape)));
+  return width;
+}
+
+function measure(text: string): number {
+  const element = document.createElement("span");
+  element.className = "measure";
+  element.textContent = text;
+  document.body.append(element);
+  const width = element.getBoundingClientRect().width / parseFloat(getComputedStyle(element).fontSize);
+  element.remove();
+  return width;
+}
+
+interface Room {
+  readonly width: number;
+  readonly fontSize: number;
+}
+
+/** The inner width of a table's frame, and the size of its font. */
+function useRoom(frame: { current: HTMLElement | null }): Room {
+  const [room, setRoom] = useState<Room>({ width: 0, fontSize: 0 });
+  useLayoutEffect(() => {
+    const element = frame.current as HTMLElement;
+    const look = () => {
+      const [width, fontSize] = [element.clientWidth, parseFloat(getComputedStyle(element).fontSize)];
+      setRoom((before) => (before.width === width && before.fontSize === fontSize ? before : { width, fontSize }));
+    };
+    look();
+    const observer = new ResizeObserver(look);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return room;
+}
+
+export interface Fit {
+  /** The columns that there is room for. */
+  readonly columns: readonly Column[];
+  /** Their widths in pixels, but for the first, which has what the others leave. */
+  readonly widths: readonly number[];
+  /** What the table needs; in a narrower pane it scrolls. */
+  readonly least: number;
+  /** Makes room for a value in a column. */
+  readonly note: (column: Column, text: string) => void;
+}
+
+/** Columns as wide as the widest value that they have shown: no digit is cut, and none moves when another shrinks. */
+export function useFit(frame: { current: HTMLElement | null }, columns: readonly Column[], keys: readonly string[], hasAction: boolean): Fit {
+  const { width: available, fontSize } = useRoom(frame);
+  const [, setGrown] = useState(0);
+  const widest = useWidest();
+  const note = useCallback((column: Column, text: string) => {
+    const width = widthOf(text);
+    if (width <= (widest.get(column) ?? 0)) return;
+    widest.set(column, width);
+    setGrown((count) => count + 1);
+  }, []);
+  const width = (column: Column) => {
+    const heading = HEADING_SCALE * (widthOf(say(column.title)) + ARROW);
+    return Math.ceil(Math.max(heading, widest.get(column) ?? 0) * fontSize) + PADDING;
+  };
+  const longest = useMemo(() => Math.max(0, ...keys.map(widthOf)), [keys]);
+  const first = (most: number) => Math.ceil(Math.min(longest, most) * fontSize) + FIRST_PADDING + (hasAction ? ACTION_WIDTH : 0);
+  const shown = fitting(columns, width, available - first(SHORT_SYMBOL), available - first(LONG_SYMBOL));
+  const stable = useMemo(() => shown, [shown.map((each) => each.title).join()]);
+  const widths = shown.slice(1).map(width);
+  return { columns: stable, widths, least: first(SHORT_SYMBOL) + sum(widths), note };
+}
+
+/** The widest text of each column so far, in this language. */
+function useWidest(): Map<Column, number> {
+  const widest = useRef(new Map<Column, number>()).current;
+  const known = useRef(language.value);
+  if (known.current !== language.value) widest.clear();
+  known.current = language.value;
+  return widest;
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
+
+/** The columns without those of the highest ranks, until the rest fits; rank by rank, for some belong together. */
+export function fitting(columns: readonly Column[], width: (column: Column) => number, withShort: number, withLong: number): readonly Column[] {
+  let shown = columns;
+  for (let rank = Math.max(...columns.map((each) => each.rank ?? 0)); rank > 0; rank -= 1) {
+    if (sum(shown.slice(1).map(width)) <= (rank > 1 ? withLong : withShort)) break;
+    shown = shown.filter((each) => (each.rank ?? 0) < rank);
+  }
+  return shown;
+}
