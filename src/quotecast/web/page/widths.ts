@@ -1,11 +1,12 @@
 import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
+import type { AnyQuote } from "./live.ts";
 import type { Column } from "./table.tsx";
 import { language, say } from "./words.ts";
 
 /** Pixels to both sides of a text, in the first column and in the others. */
-const [FIRST_PADDING, PADDING] = [17, 13];
-export const ACTION_WIDTH = 28;
+const [FIRST_PADDING, PADDING] = [15, 9];
+export const ACTION_WIDTH = 24;
 /** Symbols wider than the first are cut before a column of the first rank goes; than the second, before any. */
 const [SHORT_SYMBOL, LONG_SYMBOL] = [4.6, 8];
 /** A heading's font beside that of the cells, and the arrow of a sorted column. */
@@ -31,6 +32,12 @@ function measure(text: string): number {
   element.remove();
   return width;
 }
+
+/** Columns have room for it before any value comes, so that they hardly move when one does. */
+const TYPICAL = {
+  ...{ price: 1234.56, bid: 1234.56, ask: 1234.56, buying: 1234.56, selling: 1234.56, high: 1234.56, low: 1234.56 },
+  ...{ change: -12.34, changePercent: -1.23, volume: 123_450_000 },
+} as unknown as AnyQuote;
 
 interface Room {
   readonly width: number;
@@ -78,7 +85,7 @@ export function useFit(frame: { current: HTMLElement | null }, columns: readonly
   }, []);
   const width = (column: Column) => {
     const heading = HEADING_SCALE * (widthOf(say(column.title)) + ARROW);
-    return Math.ceil(Math.max(heading, widest.get(column) ?? 0) * fontSize) + PADDING;
+    return Math.ceil(Math.max(heading, widthOf(column.text(TYPICAL)), widest.get(column) ?? 0) * fontSize) + PADDING;
   };
   const longest = useMemo(() => Math.max(0, ...keys.map(widthOf)), [keys]);
   const first = (most: number) => Math.ceil(Math.min(longest, most) * fontSize) + FIRST_PADDING + (hasAction ? ACTION_WIDTH : 0);

@@ -91,7 +91,7 @@ function Pane({ place, row }: { readonly place: Place; readonly row: number }) {
 }
 
 /** Whether the panes are where they were arranged; a narrower page has them one after the other. */
-const isArranged = (): boolean => matchMedia("(min-width: 1000px)").matches;
+const isArranged = (): boolean => matchMedia("(min-width: 1024px)").matches;
 
 const span = ({ x, y, w, h }: Place) => ({ gridColumn: `${x + 1} / span ${w}`, gridRow: `${y + 1} / span ${h}` });
 

@@ -17,7 +17,7 @@ const COLOURS_EVERY_MS = 1000;
 const HEADING_HEIGHT = 16;
 /** A step of colour per this many per cent, up to the third. */
 const STEP_PERCENT = 0.75;
-const [TEXT_FROM, PERCENT_FROM] = [26, 38];
+const [LETTER_WIDTH, PERCENT_FROM] = [7.2, 38];
 /** From this width on a sector's heading has room for its change. */
 const CHANGE_FROM = 64;
 
@@ -78,8 +78,8 @@ function Sector({ box, sector, moved, first }: Part & { readonly sector: Heatmap
 function Tile({ box, stock, moved, first }: Part & { readonly stock: HeatmapStock }) {
   const element = useRef<HTMLButtonElement>(null);
   const visible = useVisible();
-  const hasText = box.w > TEXT_FROM && box.h > 13;
-  const hasPercent = box.w > PERCENT_FROM && box.h > 26;
+  const hasText = box.w > LETTER_WIDTH * stock.ticker.length + 4 && box.h > 13;
+  const hasPercent = hasText && box.w > PERCENT_FROM && box.h > 26;
   useLayoutEffect(() => {
     const button = element.current as HTMLButtonElement;
     show(button, stock.changePercent);

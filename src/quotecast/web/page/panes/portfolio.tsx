@@ -89,7 +89,7 @@ function Table({ holdings, currency, onCurrency, onChange }: TableProps) {
 }
 
 /** What a narrow pane leaves out. */
-const LESS: Record<string, string> = { averageCost: "wide", price: "spare" };
+const LESS: Record<string, string> = { averageCost: "cost", price: "price" };
 
 interface RowProps {
   readonly holding: HoldingShown;

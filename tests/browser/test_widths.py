@@ -1,0 +1,98 @@
+"""What fits on a page: every digit, at every width, in both languages."""
+
+from typing import Final
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from opened_page import opened, register
+from service import Service
+
+pytestmark = pytest.mark.browser
+
+WIDTHS: Final = (390, 600, 761, 820, 1024, 1280, 1440, 1920, 2560)
+
+#: Texts with digits that reach sideways beyond what clips them, or beyond the page.
+CUT: Final = """() => {
+    const found = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let text = walker.nextNode(); text; text = walker.nextNode()) {
+        const element = text.parentElement;
+        if (!/\\d/.test(text.nodeValue) || element.closest('.unseen, option')) continue;
+        if (!element.checkVisibility()) continue;
+        const range = document.createRange();
+        range.selectNodeContents(text);
+        const box = range.getBoundingClientRect();
+        let [left, right] = [0, document.documentElement.clientWidth];
+        for (let each = element; each !== document.body; each = each.parentElement) {
+            const { overflowX, contain } = getComputedStyle(each);
+            if (overflowX === 'visible' && !/strict|paint/.test(contain)) continue;
+            const frame = each.getBoundingClientRect();
+            [left, right] = [Math.max(left, frame.left), Math.min(right, frame.right)];
+        }
+        if (box.width && (box.left < left - 1 || box.right > right + 1)) found.push(text.nodeValue);
+    }
+    return found;
+}"""
+
+#: Wide figures: of many digits, of pairs, of metals, of what nobody knows.
+HELD: Final = (
+    {"ticker": "BTC/USDT", "shares": 12.3456, "avg_cost": 98765.43, "currency": "TRY"},
+    {"ticker": "gram-altin", "shares": 1234.5, "avg_cost": 4321.09, "currency": "TRY"},
+    {"ticker": "NOPE", "shares": 1, "avg_cost": 1, "currency": "USD"},
+)
+
+
+def fill(page: Page, service: Service, email: str) -> None:
+    """Gives the page an account with holdings."""
+    register(page, email)
+    token = page.evaluate("JSON.parse(localStorage.getItem('quotecast.session')).token")
+    for holding in HELD:
+        added = service.post(
+            "/api/portfolio/holdings", json=holding, headers={"Authorization": f"Bearer {token}"}
+        )
+        assert added.status_code == 201
+    page.reload()
+    page.get_by_role("button", name="Log out").wait_for()
+
+
+#: What shows that a pane has its data.
+FILLED: Final = {
+    "watchlist": "td.price:not(:empty)",
+    "movers": "td.price:not(:empty)",
+    "heatmap": "i:not(:empty)",
+    "crypto": "td.price:not(:empty)",
+    "doviz": ".banks td",
+    "company": "dd",
+    "portfolio": ".sum",
+}
+
+
+def has_filled(page: Page, kind: str) -> None:
+    """Brings a pane into view, and waits for its data."""
+    pane = page.locator(f"[data-kind={kind}]")
+    pane.scroll_into_view_if_needed()
+    pane.locator(FILLED[kind]).first.wait_for()
+
+
+@pytest.mark.parametrize("language", ["en", "tr"])
+def test_no_digit_is_cut_at_any_width(browser: Browser, service: Service, language: str) -> None:
+    """Of no pane; and the page never scrolls sideways."""
+    with opened(browser, service.url) as page:
+        fill(page, service, f"{browser.browser_type.name}-{language}@example.com")
+        page.locator("header.top select").nth(2).select_option(language)
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 1000})
+            for kind in FILLED:
+                has_filled(page, kind)
+                fits(page, width, kind)
+
+
+def fits(page: Page, width: int, kind: str) -> None:
+    """Waits until the panes have found their columns; fails with what they cut."""
+    script = f"() => ({CUT})().length === 0 && document.documentElement.scrollWidth <= {width}"
+    try:
+        page.wait_for_function(script)
+    except Exception as error:
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        raise AssertionError(f"{width} pixels, {kind}: {page.evaluate(CUT)}, the page is {wide}") from error
