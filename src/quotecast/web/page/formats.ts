@@ -60,6 +60,13 @@ export function dayAndTime(iso: string): string {
   return new Intl.DateTimeFormat(locale(), options).format(new Date(iso));
 }
 
+/** A time, with its day unless that is today. */
+export function moment(iso: string): string {
+  const [then, now] = [new Date(iso), new Date()];
+  if (then.toDateString() === now.toDateString()) return time(iso);
+  return new Intl.DateTimeFormat(locale(), { dateStyle: "medium", timeStyle: "short" }).format(then);
+}
+
 /** The month and year of a day; of days alone the time zone is none. */
 export function month(day: string): string {
   const options = { month: "short", year: "2-digit", timeZone: "UTC" } as const;

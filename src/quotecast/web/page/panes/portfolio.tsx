@@ -1,7 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 
 import type { HoldingShown } from "../../client/index.ts";
-import { percent, plain, price, signed, time, tone } from "../formats.ts";
+import { moment, percent, plain, price, signed, tone } from "../formats.ts";
 import { instrumentOf, type Instrument } from "../instruments.ts";
 import { useValue } from "../observable.ts";
 import { Answered, useVisible } from "../pane.tsx";
@@ -144,7 +144,7 @@ function Sum({ sum, currency, onCurrency, holdings }: SumProps) {
       )}
       {rates.length > 0 && (
         <p class="rates">
-          {say("ratesUsed")}: {rates.map((each) => `1 ${each.from} = ${price(each.rate)} ${each.to} (${each.symbol}${each.timestamp ? `, ${time(each.timestamp)}` : ""})`).join(" · ")}
+          {say("ratesUsed")}: {rates.map((each) => `1 ${each.from} = ${price(each.rate)} ${each.to} (${each.symbol}${each.timestamp ? `, ${moment(each.timestamp)}` : ""})`).join(" · ")}
         </p>
       )}
     </div>
