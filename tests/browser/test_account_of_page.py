@@ -107,7 +107,7 @@ def test_an_account_has_the_list_of_the_browser_that_made_it(browser: Browser, s
         expect(watchlist.get_by_role("button", name="Remove MSFT")).to_have_count(1)
 
 
-BAD = [5, "x", None, [None], [{"feed": "market"}], {"feed": "x", "key": 5}, {"token": 1, "user": None}, {}]
+BAD = [5, "x", [None], {"feed": "x", "key": 5, "token": 1, "user": None}]
 #: A pane higher than the world, one with a memory that is no text, and one twice.
 PANES = [
     {"id": "chart", "kind": "chart", "x": 0, "y": 10**9, "w": 6, "h": 10**9, "memory": {"pin": "stock AAPL"}},

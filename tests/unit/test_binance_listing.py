@@ -35,6 +35,12 @@ def test_best_known_are_those_of_our_table_and_of_the_greatest_turnover() -> Non
     assert set(chosen) == {"BTCUSDT", *(f"C{n}USDT" for n in range(100, 300))}
 
 
+def test_what_tether_costs_is_followed_too() -> None:
+    """Without it nothing that is priced in tethers has a value in any other currency."""
+    offered = {"BTCUSDT": "BTC/USDT", "USDTTRY": "USDT/TRY", "BTCTRY": "BTC/TRY"}
+    assert set(listing.best_known(offered, [])) == {"BTCUSDT", "USDTTRY"}
+
+
 @pytest.mark.parametrize("text", ["BTC/USDT", "btc-usdt", "btc/usdt", "BtcUsdt", " btc_usdt "])
 def test_pair_is_wished_for_in_any_spelling(text: str) -> None:
     """They all mean one symbol."""

@@ -42,7 +42,7 @@ class BinanceProvider:
     """Live quotes of Binance spot; `change` is over the last 24 hours.
 
     It follows `pairs`, in any spelling, or, when none are named, those quoted in USDT of well-known assets
-    and of the greatest turnover. `silence_seconds` rests on a ticker that comes every second.
+    and of the greatest turnover, and USDT/TRY. `silence_seconds` rests on a ticker that comes every second.
     """
 
     name = "binance"

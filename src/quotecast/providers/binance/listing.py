@@ -13,6 +13,8 @@ from quotecast.providers.values import number
 
 #: What pairs are quoted in unless somebody wishes otherwise; volumes compare in one currency only.
 QUOTE: Final = "USDT"
+#: Followed too: by way of it, what is priced in USDT has a value in the currencies of the doviz feed.
+BRIDGE: Final = "USDT/TRY"
 #: How many pairs are followed for their turnover, beside those of well-known assets.
 BUSIEST: Final = 200
 
@@ -39,13 +41,17 @@ def wished(listing: Mapping[str, str], symbols: Sequence[str]) -> dict[str, str]
 
 
 def best_known(listing: Mapping[str, str], rows: Iterable[Raw]) -> dict[str, str]:
-    """The pairs of well-known assets, and those of the greatest turnover, all quoted in USDT, by symbol."""
+    """The pairs of well-known assets and those of the greatest turnover, all quoted in USDT, by symbol.
+
+    Beside them the one that tells what USDT itself costs.
+    """
     offered = {symbol: pair for symbol, pair in listing.items() if pair.endswith(f"/{QUOTE}")}
     known = {f"{pair.base}/{QUOTE}" for pair in pairs()}
     turnover = _turnover(rows)
     by_turnover = sorted(offered, key=lambda symbol: turnover.get(symbol, Decimal()), reverse=True)
     busiest = {symbol for symbol in by_turnover[:BUSIEST] if symbol in turnover}
-    return {symbol: pair for symbol, pair in offered.items() if pair in known or symbol in busiest}
+    chosen = {symbol: pair for symbol, pair in offered.items() if pair in known or symbol in busiest}
+    return chosen | {symbol: pair for symbol, pair in listing.items() if pair == BRIDGE}
 
 
 def _turnover(rows: Iterable[Raw]) -> dict[str, Decimal]:
