@@ -91,6 +91,19 @@ def test_an_emptied_watchlist_stays_empty(page: Page) -> None:
     expect(watchlist).to_contain_text("Nothing is watched yet")
 
 
+def test_a_reload_begins_with_the_accounts_list(page: Page) -> None:
+    """As it was last seen, before the service answers; not with this browser's."""
+    with page.expect_response(lambda answer: answer.request.method == "GET" and "/watchlist" in answer.url):
+        register(page, "reloaded@example.com")
+    watchlist = page.locator("[data-kind=watchlist]")
+    with page.expect_response(lambda response: response.request.method == "DELETE"):
+        watchlist.get_by_role("button", name="Remove AAPL").click()
+    page.route("**/api/watchlist", lambda _route: None)
+    page.reload()
+    expect(watchlist.get_by_role("button", name="Remove MSFT")).to_have_count(1)
+    expect(watchlist.get_by_role("button", name="Remove AAPL")).to_have_count(0)
+
+
 def test_an_account_has_the_list_of_the_browser_that_made_it(browser: Browser, service: Service) -> None:
     """Another browser's list does not become the account's."""
     with opened(browser, service.url) as page:

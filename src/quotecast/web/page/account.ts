@@ -11,10 +11,13 @@ const FIRST_WATCHED: Instrument[] = [
   ...["USD", "EUR", "gram-altin", "XU100"].map((key) => instrumentOf("doviz", key)),
 ];
 
+const isList = (value: unknown): value is Instrument[] => Array.isArray(value) && value.every(isInstrument);
 /** The list of who is not logged in. */
-const own = stored<Instrument[]>("watchlist", FIRST_WATCHED, (value): value is Instrument[] => Array.isArray(value) && value.every(isInstrument));
+const own = stored("watchlist", FIRST_WATCHED, isList);
+/** The account's list as it was last seen, to begin with after a reload. */
+const ofAccount = stored<Instrument[]>("watchlistOfAccount", [], isList);
 /** What is watched: the account's list, or this browser's. */
-export const watched = new Observable<Instrument[]>(own.value);
+export const watched = new Observable<Instrument[]>(session.value ? ofAccount.value : own.value);
 
 /** Watches an instrument, or no longer; the page shows it at once, and as it was, with the reason, if that fails. */
 export async function toggleWatched(instrument: Instrument): Promise<void> {
@@ -27,14 +30,14 @@ export async function toggleWatched(instrument: Instrument): Promise<void> {
     await (adds ? post(instrument) : remove(instrument));
   } catch (error) {
     // After a void token nobody is logged in, and the list is this browser's.
-    if (session.value) watched.set(before);
+    if (session.value) setWatched(before);
     tell(error);
   }
 }
 
 function setWatched(instruments: Instrument[]): void {
   watched.set(instruments);
-  if (!session.value) own.set(instruments);
+  (session.value ? ofAccount : own).set(instruments);
 }
 
 const post = (instrument: Instrument) =>
@@ -52,6 +55,7 @@ let newcomer: string | null = null;
 /** Logs in, in every window of this browser. */
 export function enter(entered: Session, isNew: boolean): void {
   newcomer = isNew ? entered.user.id : null;
+  ofAccount.set([]);
   session.set(entered);
 }
 
@@ -67,7 +71,7 @@ export async function loadWatched(): Promise<void> {
   if (!entered) return watched.set(own.value);
   if (newcomer === entered.user.id) await handOver();
   const entries = await rest.call("GET /api/watchlist");
-  if (session.value === entered) watched.set(entries.map((entry) => instrumentOf(entry.type, entry.ticker)));
+  if (session.value === entered) setWatched(entries.map((entry) => instrumentOf(entry.type, entry.ticker)));
 }
 
 /** Gives the account this browser's list; what the service knows no more is left out. */
