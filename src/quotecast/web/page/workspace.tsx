@@ -97,13 +97,10 @@ const span = ({ x, y, w, h }: Place) => ({ gridColumn: `${x + 1} / span ${w}`, g
 
 type How = "move" | "resize";
 
-/** Whether panes stand in one column, where a finger on a heading scrolls. */
-const isPhone = (): boolean => matchMedia("(max-width: 760px)").matches;
-
 /** Follows the pointer in steps of the grid, and keeps what it is at when the pointer lets go. */
 function drag(event: PointerEvent, place: Place, row: number, how: How): void {
   const target = event.currentTarget as HTMLElement;
-  if (isPhone() || event.button !== 0 || (event.target as Element).closest("button:not(.grip)")) return;
+  if (event.button !== 0 || (event.target as Element).closest("button:not(.grip)")) return;
   const grid = target.closest("main") as HTMLElement;
   const column = (grid.clientWidth + GAP) / COLUMNS;
   const before = places.value;
