@@ -115,7 +115,11 @@ async def account_service(
         made = parts(other.pop("mirrors", None) or full_mirrors(), accounts=accounts, **other)
         identify = identify_by_user(accounts.tokens, accounts.address_of)
         limits = throttle(
-            LocalLimits().check, limits=LIMITS, identify=identify, by_address=accounts.address_of
+            LocalLimits().check,
+            limits=LIMITS,
+            find=made.names.find,
+            identify=identify,
+            by_address=accounts.address_of,
         )
         app = build_app(made, middleware=[limits] if limited else [])
         edge = Edge(app, cors_origins=["*"], account_origins=[], websocket_origins=["*"])

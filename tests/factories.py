@@ -10,6 +10,7 @@ import httpx
 from market_made import INFO, pair, stock
 from quotecast.api.app import build_app
 from quotecast.api.edge import Edge, Observer
+from quotecast.api.names import Names
 from quotecast.api.parts import Parts
 from quotecast.bus.base import FeedInfo, Snapshot, Stored
 from quotecast.cache.base import Cached, Policy
@@ -18,6 +19,7 @@ from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Floors
 from quotecast.market.quotes import DovizQuote, Quote
+from quotecast.providers.base import unlimited
 
 EPOCH = "0000000000aa00000001"
 #: A Friday, 10:30 in New York.
@@ -98,8 +100,11 @@ NO_ACCOUNTS: Any = _Raising()
 
 
 def parts(mirrors: dict[Feed, Mirror], **other: Any) -> Parts:
+    documents = other.pop("documents", None) or Documents()
     given: dict[str, Any] = {
-        "documents": Documents(),
+        "documents": documents,
+        "names": Names(mirrors, documents),
+        "unlisted": unlimited,
         "shares": {},
         "floors": Floors(),
         "financials": None,

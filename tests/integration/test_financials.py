@@ -6,10 +6,14 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
+from account_service import LocalLimits
 from caching import Clock, until
+from documents_made import asset, assets_of
 from factories import client_of, full_mirrors, parts
 from fakes.financials import CALENDAR, COMPANY, MEMBERS, FakeFinancials, served
 from quotecast.errors import NotOffered, SymbolNotFound, UpstreamError
+from quotecast.feed.documents import Documents
+from quotecast.limits.budget import budget
 from quotecast.market.assets import Asset
 
 HOURS = {
@@ -229,6 +233,25 @@ async def test_what_cannot_be_a_symbol_never_reaches_the_upstream(
         for path in (*MEMBERS, "overview"):
             assert (await client.get(f"{COMPANY}/{symbol}/{path}")).status_code == 404
     assert not upstream.asked
+
+
+async def test_invented_symbols_have_a_small_budget_of_their_own(
+    redis_url: str, clock: Clock, upstream: FakeFinancials
+) -> None:
+    """They leave the rest of the upstream's plan to companies that are listed, or were answered for."""
+    documents = Documents()
+    documents.assets.take(assets_of(asset("AAPL")))
+    unlisted = budget(LocalLimits().check, "upstream unlisted", 3)
+    async with served(redis_url, clock, upstream, documents=documents, unlisted=unlisted) as client:
+        # The upstream knows the first, although nobody lists it.
+        invented = [
+            await client.get(f"{COMPANY}/{name}/metrics") for name in ("NVDA", "A1", "A2", "A3", "A4")
+        ]
+        assert [answer.status_code for answer in invented] == [200, 404, 404, 503, 503]
+        assert 0 < int(invented[-1].headers["retry-after"]) <= 60
+        assert upstream.asked["metrics"] == 3
+        for symbol in ("AAPL", "MSFT", "NVDA"):
+            assert (await client.get(f"{COMPANY}/{symbol}/earnings")).status_code == 200
 
 
 async def test_not_found_is_believed_for_ten_minutes(

@@ -169,6 +169,16 @@ async def test_a_user_has_one_window_from_everywhere(limited: AccountService) ->
     assert counted == [119, 118, 117, 116, 115, 114]
 
 
+async def test_a_revoked_token_uses_no_slot_of_its_owner(limited: AccountService) -> None:
+    """A thief who is logged out cannot keep the owner out."""
+    user = await limited.register()
+    await change(limited, lambda run: users.revoke_tokens(run, user.email))
+    assert [(await user.get(PROFILE)).status_code for _ in range(11)] == [401] * 10 + [429]
+    again = await limited.client.post(LOGIN, json={"email": user.email, "password": PASSWORD})
+    answer = await get(limited, f"Bearer {again.json()['token']}")
+    assert (answer.status_code, left(answer)) == (200, 9)
+
+
 async def test_a_window_of_an_account_route_ends_with_a_refusal(limited: AccountService) -> None:
     """Ten of a path in a minute, then nothing but when to come back; the other user goes on."""
     user, other = await limited.register(), await limited.register("other@example.com")

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from bar_service import APPLE, BITCOIN, FRIDAY, History, bar
 from documents_made import article, asset, assets_of, news_of
 from factories import NOW, client_to, full_mirrors, parts
+from fakes.financials import COMPANY, FakeFinancials
 from market_made import stock
 from memory_cache import MemoryCache
 from quotecast.api.app import build_app
@@ -24,6 +25,8 @@ from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
 
 LIMITS = dict.fromkeys(("market", "crypto", "doviz", "financials", "portfolio", "watchlist", "terminal"), 50)
+#: Not among the assets nor the stocks, though the upstream knows it.
+UNLISTED = f"{COMPANY}/NVDA/metrics"
 READS = [
     "/api/market/quotes?symbols=AAPL,MSFT,NOSUCH",
     "/api/market/quotes?symbols=all",
@@ -65,10 +68,13 @@ class World:
             self.mirrors,
             documents=documents,
             history=histories,
+            financials=FakeFinancials(),
             cache=MemoryCache(lambda: NOW),
             monotonic=lambda: self.now,
         )
-        limited = throttle(self._check, limits=LIMITS, identify=_everybody, by_address=_everybody)
+        limited = throttle(
+            self._check, limits=LIMITS, find=made.names.find, identify=_everybody, by_address=_everybody
+        )
         app = build_app(made, middleware=[limited])
 
         async def counted(scope: object, receive: object, send: object) -> None:
@@ -176,15 +182,23 @@ async def test_past_the_limit_it_is_429(client: httpx.AsyncClient) -> None:
 
 
 async def test_failure_is_told_by_the_route_and_counted_once(world: World, client: httpx.AsyncClient) -> None:
-    """A symbol that is gone is 404 as it would be on the long way."""
+    """A symbol that is gone is 404, and counted with the unknown ones, as it would be on the long way."""
     path = "/api/market/quotes/AAPL"
     await client.get(path)
     mirror = world.mirrors[Feed.STOCKS]
     mirror.apply(Batch(feed=Feed.STOCKS, epoch=mirror.mark.epoch, seq=mirror.mark.seq + 1, removed=["AAPL"]))
     gone = await client.get(path)
     assert (gone.status_code, gone.json()["code"]) == (404, "symbol_not_found")
-    assert gone.headers["x-ratelimit-remaining"] == "48"
-    assert len(world.keys) == 2
+    assert world.keys == [f"everybody /api/market/quotes/{{symbol}} {name}" for name in ("AAPL", "?")]
+
+
+async def test_short_way_finds_a_name_that_became_known(world: World, client: httpx.AsyncClient) -> None:
+    """A company that the upstream has answered for leaves the window of unknown names."""
+    answers = [await client.get(UNLISTED) for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [200] * 3
+    assert world.routed == 1
+    spelled = [key.rpartition(" ")[2] for key in world.keys]
+    assert spelled == ["?", "NVDA", "NVDA"]
 
 
 async def test_upstream_that_fails_is_told_by_the_route(world: World, client: httpx.AsyncClient) -> None:

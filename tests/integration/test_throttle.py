@@ -8,9 +8,12 @@ import pytest
 from litestar import Litestar, Request, Response, delete, get, post, route
 from litestar.params import FromPath, JSONBody
 
+from factories import full_mirrors
 from quotecast.api.addresses import identify_by_address
 from quotecast.api.edge import Edge
-from quotecast.api.throttle import canonical_path, throttle
+from quotecast.api.names import Names
+from quotecast.api.throttle import throttle
+from quotecast.feed.documents import Documents
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow
 
@@ -74,9 +77,11 @@ def limiter() -> Limiter:
 @pytest.fixture
 async def client(limiter: Limiter) -> AsyncIterator[httpx.AsyncClient]:
     address_of = identify_by_address(["192.0.2.0/24"])
+    find = Names(full_mirrors(), Documents()).find
+    limits = throttle(limiter.check, limits=LIMITS, find=find, identify=address_of, by_address=address_of)
     routed = Litestar(
         [quotes, bars, pair, login, unwatch, health, holdings],
-        middleware=[throttle(limiter.check, limits=LIMITS, identify=address_of, by_address=address_of)],
+        middleware=[limits],
         openapi_config=None,
         request_max_body_size=80 * 1024,
     )
@@ -215,18 +220,20 @@ async def test_a_path_below_a_limited_one_has_a_window_of_its_own(client: httpx.
 
 
 @pytest.mark.parametrize(
-    ("group", "value", "spelled"),
+    "paths",
     [
-        ("market", "brk.b", "BRK.B"),
-        ("crypto", "/btc-usdt", "BTC/USDT"),
-        ("doviz", "AKBANK-USD", "akbank-usd"),
-        ("financials", "aapl", "AAPL"),
-        ("watchlist", "/BTC/USDT", "btc/usdt"),
-        ("watchlist", "btc-usdt", "btc/usdt"),
-        ("portfolio", "64F0C0FFEE", "64f0c0ffee"),
-        ("market", "no symbol", "?"),
+        ["/api/market/bars/NOSUCH", "/api/market/bars/NOSUCH2", "/api/market/bars/%20"],
+        ["/api/crypto/quotes/NO%2FSUCH", "/api/crypto/quotes/NO-SUCH2", "/api/crypto/quotes/AAPL"],
+        ["/api/watchlist/AAPL", "/api/watchlist/MSFT", "/api/watchlist/NOSUCH"],
     ],
+    ids=["stocks", "pairs", "account items"],
 )
-def test_values_are_spelled_as_their_group_spells_symbols(group: str, value: str, spelled: str) -> None:
-    """Groups that hold several kinds are told apart coarsely: merging two keys lets nobody in."""
-    assert canonical_path(group, "/x/{symbol}", {"symbol": value}) == f"/x/{{symbol}} {spelled}"
+async def test_unknown_names_and_ids_of_account_items_share_a_window(
+    client: httpx.AsyncClient, limiter: Limiter, paths: list[str]
+) -> None:
+    """An invented name gets no window of its own, nor a key."""
+    method = "DELETE" if "watchlist" in paths[0] else "GET"
+    responses = [await client.request(method, path) for path in [*paths, paths[0]]]
+    assert [rate(response)[1] for response in responses] == ["2", "1", "0", "0"]
+    assert responses[-1].status_code == 429
+    assert len(set(limiter.keys)) == 1

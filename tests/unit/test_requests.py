@@ -81,8 +81,11 @@ class Limiter:
 
 def limited(requests: Requests) -> Edge:
     limiter = Limiter()
-    limits = throttle(limiter.check, limits=LIMITS, identify=everybody, by_address=everybody)
-    routed = build_app(parts(full_mirrors()), middleware=[limits])
+    made = parts(full_mirrors())
+    limits = throttle(
+        limiter.check, limits=LIMITS, find=made.names.find, identify=everybody, by_address=everybody
+    )
+    routed = build_app(made, middleware=[limits])
     repeats = Repeats(routed, check=limiter.check, identify=everybody, parameters=())
     return Edge(
         repeats,

@@ -9,7 +9,6 @@ from quotecast.api.parts import Parts
 from quotecast.cache.base import Cached
 from quotecast.errors import NotOffered, QuotecastError, SymbolNotFound, UpstreamError
 from quotecast.market.codec import encode_json, object_json
-from quotecast.market.feeds import Feed
 from quotecast.providers.base import FinancialsProvider
 
 UNAVAILABLE: Final = "Upstream unavailable"
@@ -32,14 +31,18 @@ async def read_part(parts: Parts, provider: FinancialsProvider, part: Part, symb
     """
 
     async def fetch() -> bytes:
+        if parts.names.is_invented(symbol):
+            await parts.unlisted()
         return encode_json(await part.ask(provider, symbol))
 
     try:
-        return await parts.cache.read(key_of(provider, part.path, symbol), part.policy, fetch)
+        cached = await parts.cache.read(key_of(provider, part.path, symbol), part.policy, fetch)
     except SymbolNotFound:
-        if not _is_listed(parts, symbol):
+        if not parts.names.is_listed(symbol):
             raise
         return Cached(encode_json(part.nothing(symbol)), "MISS", 0, 0)
+    parts.names.answered(symbol)
+    return cached
 
 
 async def read_all(parts: Parts, provider: FinancialsProvider, symbol: str) -> Cached:
@@ -49,12 +52,6 @@ async def read_all(parts: Parts, provider: FinancialsProvider, symbol: str) -> C
     """
     outcomes = await asyncio.gather(*(_attempt(parts, provider, part, symbol) for part in PARTS))
     return _joined(symbol, {part.member: each for part, each in zip(PARTS, outcomes, strict=True)})
-
-
-def _is_listed(parts: Parts, symbol: str) -> bool:
-    assets = parts.documents.assets
-    tickers = assets.once("tickers", lambda: {asset.ticker for asset in assets.items or ()})
-    return symbol in tickers or parts.mirrors[Feed.STOCKS].find(symbol) is not None
 
 
 async def _attempt(parts: Parts, provider: FinancialsProvider, part: Part, symbol: str) -> Outcome:

@@ -22,12 +22,13 @@ T = TypeVar("T")
 def identify_by_user(tokens: Tokens, by_address: Callable[[Scope], str]) -> Callable[[Scope], str]:
     """A function from a request's scope to the identity that the limiter counts it under.
 
-    A request without a valid token is counted by its address.
+    A token counts for its user and token version, so that revoked tokens use no slot of their owner. A
+    request without a valid token is counted by its address.
     """
 
     def identify(scope: Scope) -> str:
         claims = _claims(scope, tokens)
-        return f"user:{claims.sub}" if isinstance(claims, Claims) else by_address(scope)
+        return f"user:{claims.sub}:{claims.ver}" if isinstance(claims, Claims) else by_address(scope)
 
     return identify
 

@@ -13,18 +13,16 @@ from typing import Any, Final
 import uvloop
 
 from quotecast import metrics, parent, tracing
-from quotecast.accounts.database import Database
-from quotecast.accounts.passwords import Passwords
-from quotecast.accounts.tokens import Tokens
-from quotecast.api import checks, logins, sources, stream, ticker
+from quotecast.api import checks, sources, stream, ticker
 from quotecast.api.access_log import access_log
+from quotecast.api.account_parts import opened, window_of
 from quotecast.api.addresses import identify_by_address
 from quotecast.api.app import build_app
 from quotecast.api.edge import App, Edge
 from quotecast.api.hubs import hub_of
 from quotecast.api.identity import identify_by_user
-from quotecast.api.logins import LoginWindow
 from quotecast.api.metrics import Worker, families
+from quotecast.api.names import Names
 from quotecast.api.pages import Pages, built_pages
 from quotecast.api.parts import Accounts, Parts
 from quotecast.api.repeats import Repeats
@@ -81,10 +79,10 @@ async def _serve(settings: Settings) -> None:
         traced = stack.enter_context(tracing.exporting("quotecast-api"))
         bus = RedisBus(*redis)
         stack.push_async_callback(bus.close)
-        window = await stack.enter_async_context(_window(settings))
+        window = await stack.enter_async_context(window_of(settings))
         cache = await stack.enter_async_context(RedisCache(*redis))
-        accounts = await stack.enter_async_context(_accounts(settings))
-        budgets = await stack.enter_async_context(_window(settings, ":budgets"))
+        accounts = await stack.enter_async_context(opened(settings))
+        budgets = await stack.enter_async_context(window_of(settings, ":budgets"))
         left: dict[str, int] = {}
         parts = _parts(
             settings,
@@ -136,28 +134,6 @@ async def _serve(settings: Settings) -> None:
             await streams.drain()
 
 
-def _window(settings: Settings, name: str = "", *, seconds: int = 60) -> Window:
-    prefix = settings.redis_prefix + name
-    return Window(settings.redis_url, prefix=prefix, seconds=seconds, traced=tracing.wanted())
-
-
-@contextlib.asynccontextmanager
-async def _accounts(settings: Settings) -> AsyncIterator[Accounts]:
-    keys = [key for key in (settings.jwt_secret, settings.jwt_previous_secret) if key]
-    attempts = _window(settings, ":logins", seconds=logins.WINDOW_SECONDS)
-    database = Database(settings.database_url, pool_size=settings.database_connections)
-    async with attempts, database, Passwords() as passwords:
-        yield Accounts(
-            database=database,
-            tokens=Tokens(keys, lifetime_seconds=settings.token_days * 86_400, clock=time.time),
-            passwords=passwords,
-            logins=LoginWindow(
-                attempts.check if settings.limits == "on" else logins.unlimited, attempts.forget
-            ),
-            address_of=identify_by_address(settings.trusted_proxies),
-        )
-
-
 def _parts(
     settings: Settings,
     *,
@@ -167,11 +143,14 @@ def _parts(
     budgets: sources.Budgets,
     draining: asyncio.Event,
 ) -> Parts:
+    mirrors, documents = {feed: Mirror(feed) for feed in Feed}, Documents()
     return Parts(
-        mirrors={feed: Mirror(feed) for feed in Feed},
-        documents=Documents(),
+        mirrors=mirrors,
+        documents=documents,
+        names=Names(mirrors, documents),
         history=sources.history(settings, budgets),
         financials=sources.financials(settings, budgets),
+        unlisted=sources.unlisted(settings, budgets),
         cache=cache,
         accounts=accounts,
         shares={stock.ticker: stock.shares for stock in reference.stocks()},
@@ -220,7 +199,13 @@ async def _first_data(parts: Parts, relay: Relay) -> None:
 def _http(parts: Parts, window: Window, settings: Settings) -> App:
     address_of = parts.accounts.address_of
     identify = identify_by_user(parts.accounts.tokens, address_of)
-    limited = throttle(window.check, limits=_limits(settings), identify=identify, by_address=address_of)
+    limited = throttle(
+        window.check,
+        limits=_limits(settings),
+        find=parts.names.find,
+        identify=identify,
+        by_address=address_of,
+    )
     app = build_app(parts, middleware=[limited] if settings.limits == "on" else [])
     parameters = app.state.documents.parameters
     return Repeats(app, check=window.check, identify=identify, parameters=parameters)

@@ -11,13 +11,14 @@ from quotecast.accounts.database import Database
 from quotecast.accounts.passwords import Passwords
 from quotecast.accounts.tokens import Tokens
 from quotecast.api.logins import LoginWindow
+from quotecast.api.names import Names
 from quotecast.cache.base import Cache
 from quotecast.errors import NoData, ProviderMissing
 from quotecast.feed.documents import Copy, Documents
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Floors
-from quotecast.providers.base import FinancialsProvider, HistoryProvider
+from quotecast.providers.base import Admission, FinancialsProvider, HistoryProvider
 
 T = TypeVar("T")
 
@@ -46,12 +47,15 @@ class Parts(Struct, frozen=True, kw_only=True):
 
     mirrors: Mapping[Feed, Mirror]
     documents: Documents
+    names: Names
     #: Shares outstanding by ticker, as far as they are known.
     shares: Mapping[str, int]
     #: What a stock has to reach to be a mover.
     floors: Floors
     #: Who tells of companies; None when the operator switched that off.
     financials: FinancialsProvider | None
+    #: Awaited before that upstream is asked about a company that nobody lists.
+    unlisted: Admission
     #: Who tells of the bars of each feed; a feed without is not among them.
     history: Mapping[Feed, HistoryProvider]
     #: What is kept of upstreams' answers to requests.

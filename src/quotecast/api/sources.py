@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Callable
+from typing import Final
 
 from quotecast.api.histories import FirstHistory
 from quotecast.market.feeds import Feed
 from quotecast.providers import plugins
 from quotecast.providers.alpaca.history import AlpacaHistory
-from quotecast.providers.base import Admission, FinancialsProvider, HistoryProvider
+from quotecast.providers.base import Admission, FinancialsProvider, HistoryProvider, unlimited
 from quotecast.providers.binance.history import BinanceHistory
 from quotecast.providers.coinbase.history import CoinbaseHistory
 from quotecast.providers.finnhub.client import FinnhubFinancials
@@ -15,6 +16,9 @@ from quotecast.providers.kraken.history import KrakenHistory
 from quotecast.providers.simulator.bars import SimulatorHistory
 from quotecast.providers.simulator.financials import SimulatorFinancials
 from quotecast.settings import Settings
+
+#: One in so many calls of a plan may be about a company that nobody lists.
+UNLISTED_SHARE: Final = 5
 
 #: Makes, from an upstream's name and its calls per minute, what is asked before each call.
 Budgets = Callable[[str, int], Admission]
@@ -47,6 +51,16 @@ def financials(settings: Settings, budgets: Budgets) -> FinancialsProvider | Non
         case name:
             make = plugins.offer(name).financials
             return make(plugins.values(name, os.environ)) if make else None
+
+
+def unlisted(settings: Settings, budgets: Budgets) -> Admission:
+    """What is asked before a call about a company that nobody lists: a share of the upstream's plan.
+
+    So invented symbols leave the rest of the plan to real ones.
+    """
+    if settings.financials != "finnhub":
+        return unlimited
+    return budgets("finnhub unlisted", max(1, settings.finnhub_calls // UNLISTED_SHARE))
 
 
 def _stock_bars(settings: Settings, budgets: Budgets) -> HistoryProvider | None:

@@ -4,14 +4,12 @@ Litestar answers unmatched paths and wrong methods before any middleware, so tho
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 
 from quotecast.api.edge import App, Message, Receive, Scope, Send
 from quotecast.limits.decision import Decision
-from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
 
 #: The entry of a route's `opt` that names its group; a route without one has no limit.
 GROUP: Final = "limit"
@@ -21,33 +19,39 @@ BY_ADDRESS: Final = "by_address"
 LIMITED: Final = "quotecast.limited"
 DECISION: Final = "quotecast.decision"
 
-_FEEDS: Final = {
-    "market": Feed.STOCKS,
-    "crypto": Feed.CRYPTO,
-    "doviz": Feed.DOVIZ,
-    "financials": Feed.STOCKS,
-}
 _BODY: Final = b'{"detail":"Too Many Requests"}'
 
 Check = Callable[[str, int], Awaitable[Decision]]
+#: The one spelling of a name in a path of a group; None for a name that the group does not know.
+Find = Callable[[str, str], str | None]
 
 
 class Limited(Struct, frozen=True):
-    """What a request is counted as: its canonical path, under whoever asks."""
+    """What a request is counted as: its canonical path, under the identity of the client.
 
-    path: str
-    limit: int
+    The path is one text for all the ways to write it: the route's template and, if it has parameters, the
+    spelling of each. Names that nobody knows and ids of account items are all spelled `?`, so that they
+    share one window. Names are looked up for each request: one may become known, another unknown.
+    """
+
     group: str
+    limit: int
+    template: str
+    parameters: tuple[str, ...]
+    find: Find
 
     def key(self, identity: str) -> str:
         """The key of its window."""
-        return f"{identity} {self.path}"
+        # A parameter that may hold slashes comes with one in front.
+        spelled = (self.find(self.group, text.removeprefix("/")) or "?" for text in self.parameters)
+        return " ".join((identity, self.template, *spelled))
 
 
 def throttle(
     check: Check,
     *,
     limits: Mapping[str, int],
+    find: Find,
     identify: Callable[[Scope], str],
     by_address: Callable[[Scope], str],
 ) -> Callable[[App], App]:
@@ -66,8 +70,7 @@ def throttle(
                 return
             decision = scope.get(DECISION)
             if decision is None:
-                path = canonical_path(group, scope["path_template"], scope["path_params"])
-                limited = scope[LIMITED] = Limited(path, limits[group], group)
+                limited = scope[LIMITED] = _limited(group, limits[group], scope, find)
                 identity = by_address(scope) if options.get(BY_ADDRESS) else identify(scope)
                 decision = scope[DECISION] = await check(limited.key(identity), limited.limit)
             if decision.admitted:
@@ -80,24 +83,9 @@ def throttle(
     return middleware
 
 
-def canonical_path(group: str, template: str, parameters: Mapping[str, Any]) -> str:
-    """One text for all the ways to write a path: its template and, if any, its values in one spelling.
-
-    Text that cannot be a symbol is one value, whatever it is, so that nonsense makes no keys.
-    """
-    if not parameters:
-        return template
-    values = (_spelled(group, str(value)) for value in parameters.values())
-    return f"{template} {' '.join(values)}"
-
-
-def _spelled(group: str, value: str) -> str:
-    # A parameter that may hold slashes comes with one in front.
-    value = value.removeprefix("/")
-    feed = _FEEDS.get(group)
-    if feed is None:
-        return value.casefold().replace("-", "/")
-    return canonical(feed, value) or "?"
+def _limited(group: str, limit: int, scope: Scope, find: Find) -> Limited:
+    parameters = tuple(map(str, scope["path_params"].values()))
+    return Limited(group, limit, scope["path_template"], parameters, find)
 
 
 def headers_of(decision: Decision) -> list[tuple[bytes, bytes]]:

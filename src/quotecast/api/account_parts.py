@@ -1,0 +1,40 @@
+"""What account routes need, opened for one worker."""
+
+import contextlib
+import time
+from collections.abc import AsyncIterator
+
+from quotecast import tracing
+from quotecast.accounts.database import Database
+from quotecast.accounts.passwords import Passwords
+from quotecast.accounts.tokens import Tokens
+from quotecast.api import logins
+from quotecast.api.addresses import identify_by_address
+from quotecast.api.logins import LoginWindow
+from quotecast.api.parts import Accounts
+from quotecast.limits.window import Window
+from quotecast.settings import Settings
+
+
+def window_of(settings: Settings, name: str = "", *, seconds: int = 60) -> Window:
+    """A window that all workers share; `name` sets its keys apart from those of others."""
+    prefix = settings.redis_prefix + name
+    return Window(settings.redis_url, prefix=prefix, seconds=seconds, traced=tracing.wanted())
+
+
+@contextlib.asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[Accounts]:
+    """The database, the tokens, the hashing and the window of login attempts."""
+    keys = [key for key in (settings.jwt_secret, settings.jwt_previous_secret) if key]
+    attempts = window_of(settings, ":logins", seconds=logins.WINDOW_SECONDS)
+    database = Database(settings.database_url, pool_size=settings.database_connections)
+    async with attempts, database, Passwords() as passwords:
+        yield Accounts(
+            database=database,
+            tokens=Tokens(keys, lifetime_seconds=settings.token_days * 86_400, clock=time.time),
+            passwords=passwords,
+            logins=LoginWindow(
+                attempts.check if settings.limits == "on" else logins.unlimited, attempts.forget
+            ),
+            address_of=identify_by_address(settings.trusted_proxies),
+        )
