@@ -18,29 +18,31 @@ local answer = {}
 for _, key in ipairs(KEYS) do
   local limit = tonumber(limits())
 
-  -- The clock may have stepped back, or another server taken over whose clock is behind. The log's own
-  -- time then stands still until the clock catches up, so that no more than the limit gets in; a log
-  -- from further ahead than a window would block its key, and is started afresh.
-  local now = clock
-  local newest = tonumber(redis.call('LINDEX', key, -1) or 0)
-  if newest > clock + window then
+  -- The clock may have stepped back, or another server taken over whose clock is behind. The whole log
+  -- then moves back until its newest entry is of now: no entry counts for less than a window, so no more
+  -- than the limit gets in, and none for more than a window from now, so the key is not blocked.
+  local ahead = tonumber(redis.call('LINDEX', key, -1) or 0) - clock
+  if ahead > 0 then
+    local entries = redis.call('LRANGE', key, 0, -1)
     redis.call('DEL', key)
-  elseif newest > clock then
-    now = newest
+    for _, entry in ipairs(entries) do
+      redis.call('RPUSH', key, string.format('%.0f', tonumber(entry) - ahead))
+    end
+    redis.call('PEXPIRE', key, math.ceil(window / 1000))
   end
 
-  local oldest = tonumber(redis.call('LINDEX', key, 0) or now)
-  while oldest + window <= now do
+  local oldest = tonumber(redis.call('LINDEX', key, 0) or clock)
+  while oldest + window <= clock do
     redis.call('LPOP', key)
-    oldest = tonumber(redis.call('LINDEX', key, 0) or now)
+    oldest = tonumber(redis.call('LINDEX', key, 0) or clock)
   end
 
   local count = redis.call('LLEN', key)
   local admitted = 0
   if count < limit then
     -- Lua would write so large a number with an exponent.
-    count = redis.call('RPUSH', key, string.format('%.0f', now))
-    redis.call('PEXPIRE', key, math.ceil((now - clock + window) / 1000))
+    count = redis.call('RPUSH', key, string.format('%.0f', clock))
+    redis.call('PEXPIRE', key, math.ceil(window / 1000))
     admitted = 1
   end
 
