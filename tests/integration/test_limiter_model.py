@@ -56,15 +56,19 @@ class Log:
         self._times: dict[str, list[int]] = defaultdict(list)
 
     def check(self, key: str, now: int) -> Decision:
-        admitted = len(self._within(key, now)) < LIMIT
+        admitted = self.left(key, now) > 0
         if admitted:
             self._times[key].append(now)
         counted = self._within(key, now)
         return Decision(admitted, LIMIT, LIMIT - len(counted), -(-(counted[0] + WINDOW - now) // SECOND))
 
+    def left(self, key: str, now: int) -> int:
+        """How many more would be admitted."""
+        return LIMIT - len(self._within(key, now))
+
     def end(self, key: str, now: int) -> int:
-        """When the oldest request that counts leaves."""
-        return self._within(key, now)[0] + WINDOW
+        """When the oldest request that counts leaves; of a key without requests, one that came now."""
+        return next(iter(self._within(key, now)), now) + WINDOW
 
     def _within(self, key: str, now: int) -> list[int]:
         return [time for time in self._times[key] if time + WINDOW > now]
@@ -95,7 +99,7 @@ class Limiter(RuleBasedStateMachine):
         self.outages = 0
         self.admitted: list[Admitted] = []
         self.shared = Log()
-        self.alone = [Log() for _ in WORKERS]
+        self.own = [Log() for _ in WORKERS]
         self.known: list[dict[str, int]] = [{} for _ in WORKERS]
         self.runner = asyncio.Runner()
 
@@ -127,28 +131,29 @@ class Limiter(RuleBasedStateMachine):
         alone = self.windows[worker].statistics().fallbacks - before
         assert alone == 0 or self.away, "who reaches Redis does not decide alone"
         known = self.known[worker].get(key, 0)
-        for decision in decisions:
-            if known > self.now:
-                reset = -(-(known - self.now) // SECOND)
-                assert decision == Decision(False, LIMIT, 0, reset, remembered=True)
-            else:
-                assert decision == self._expected(worker, key)
+        if known > self.now:
+            assert decisions == [self._remembered(known)] * count
+        else:
+            assert decisions == self._expected(worker, key, count)
 
     @rule(key=keys, counts=st.tuples(times, times))
     def ask_both(self, key: str, counts: tuple[int, int]) -> None:
-        """Whoever is first: together they get what is left."""
+        """Whoever is first: together they get what is left, each no more than it has left itself."""
         free = [self.known[worker].get(key, 0) <= self.now for worker in WORKERS]
-        decisions = self.runner.run(self._race(key, counts))
-        for worker in WORKERS:
-            if free[worker]:
-                assert not any(decision.remembered for decision in decisions[worker])
-        expected = [
-            [self._expected(worker, key) for _ in decisions[worker]] for worker in WORKERS if free[worker]
+        wanted = [
+            min(counts[worker], self.own[worker].left(key, self.now)) if free[worker] else 0
+            for worker in WORKERS
         ]
-        assert sum(each.admitted for one in decisions for each in one) == sum(
-            each.admitted for one in expected for each in one
-        )
-        self._know_refusals(key, decisions, free)
+        left = sum(wanted) if self.away else self.shared.left(key, self.now)
+        decisions = self.runner.run(self._race(key, counts))
+        admitted = [sum(decision.admitted for decision in each) for each in decisions]
+        assert sum(admitted) == min(sum(wanted), left)
+        for worker in WORKERS:
+            assert admitted[worker] <= wanted[worker]
+            assert sum(not decision.remembered for decision in decisions[worker]) == wanted[worker]
+            for _ in range(admitted[worker]):
+                self._admit(worker, key)
+        self._know_refusals(key, decisions)
 
     @precondition(lambda self: not self.away and self.outages < 2)
     @rule()
@@ -168,12 +173,23 @@ class Limiter(RuleBasedStateMachine):
 
     @invariant()
     def no_window_holds_more_than_the_limit(self) -> None:
-        """Of what Redis admitted to both together, and of what each admitted alone."""
-        for by in {each.by for each in self.admitted}:
-            for key in "ab":
-                at = [each.at for each in self.admitted if (each.by, each.key) == (by, key)]
-                gaps = [later - earlier for earlier, later in zip(at, at[LIMIT:], strict=False)]
-                assert all(gap >= WINDOW for gap in gaps)
+        """Of what Redis admitted to both together, and of all that each worker admitted."""
+        for key in "ab":
+            admitted = [each for each in self.admitted if each.key == key]
+            for by in {each.by for each in admitted}:
+                self._check_spread([each.at for each in admitted if each.by == by], LIMIT)
+            for worker in WORKERS:
+                self._check_spread([each.at for each in admitted if each.worker == worker], LIMIT)
+
+    @invariant()
+    def outages_add_nothing_at_their_edges(self) -> None:
+        """Two workers let twice the limit through at most, whatever Redis does."""
+        for key in "ab":
+            self._check_spread([each.at for each in self.admitted if each.key == key], 2 * LIMIT)
+
+    def _check_spread(self, at: Sequence[int], limit: int) -> None:
+        gaps = [later - earlier for earlier, later in zip(at, at[limit:], strict=False)]
+        assert all(gap >= WINDOW for gap in gaps)
 
     def teardown(self) -> None:
         if self.away:
@@ -181,24 +197,38 @@ class Limiter(RuleBasedStateMachine):
         self.runner.run(self._close())
         self.runner.close()
 
-    def _expected(self, worker: int, key: str) -> Decision:
-        """What the plainest window says: the one of both while Redis is there, else the worker's own."""
-        log = self.alone[worker] if self.away else self.shared
-        decision = log.check(key, self.now)
-        if decision.admitted:
-            by = f"worker {worker}" if self.away else f"Redis {self.outages}"
-            self.admitted.append(Admitted(key, self.now, worker, by))
-        elif not self.away:
-            self.known[worker][key] = log.end(key, self.now)
-        return decision
+    def _expected(self, worker: int, key: str, count: int) -> list[Decision]:
+        """What the plainest windows say: the worker's own, and while Redis is there that of both."""
+        own, expected = self.own[worker], list[Decision]()
+        # Requests that wait for Redis have slots of the worker's own, which those get back that it refuses.
+        left = own.left(key, self.now)
+        for number in range(count):
+            if number >= left:
+                expected.append(self._remembered(own.end(key, self.now)))
+            elif self.away or self.shared.left(key, self.now):
+                expected.append(self._admit(worker, key))
+            else:
+                expected.append(self.shared.check(key, self.now))
+                self.known[worker][key] = self.shared.end(key, self.now)
+        return expected
 
-    def _know_refusals(self, key: str, decisions: Sequence[Sequence[Decision]], free: Sequence[bool]) -> None:
-        """Who was refused knows it; which of the two it was, the reference cannot say."""
+    def _admit(self, worker: int, key: str) -> Decision:
+        """The decision on a request that Redis has room for, or does not hear of."""
+        own = self.own[worker].check(key, self.now)
+        shared = own if self.away else self.shared.check(key, self.now)
+        if own.admitted:
+            by = f"worker {worker} alone {self.outages}" if self.away else f"Redis {self.outages}"
+            self.admitted.append(Admitted(key, self.now, worker, by))
+        return own if own.remaining < shared.remaining else shared
+
+    def _remembered(self, end: int) -> Decision:
+        return Decision(False, LIMIT, 0, -(-(end - self.now) // SECOND), remembered=True)
+
+    def _know_refusals(self, key: str, decisions: Sequence[Sequence[Decision]]) -> None:
+        """A worker knows which of its requests Redis refused."""
         for worker in WORKERS:
-            if free[worker] and not self.away:
-                self.known[worker].pop(key, None)
-                if not all(decision.admitted for decision in decisions[worker]):
-                    self.known[worker][key] = self.shared.end(key, self.now)
+            if any(not each.admitted and not each.remembered for each in decisions[worker]):
+                self.known[worker][key] = self.shared.end(key, self.now)
 
     async def _checks(self, worker: int, key: str, count: int) -> list[Decision]:
         return await asyncio.gather(*(self.windows[worker].check(key, LIMIT) for _ in range(count)))
@@ -224,8 +254,7 @@ class Limiter(RuleBasedStateMachine):
 def test_no_decision_differs_from_the_plainest_window(own_valkey: Valkey) -> None:
     """Never more than the limit while Redis answers, a limit of each worker's own while it does not.
 
-    Nobody is refused for Redis being away: whoever is refused has used up a window. So what a worker lets
-    through across the edge of an outage is twice the limit at most.
+    Nobody is refused for Redis being away: a worker refuses alone only what it has admitted the limit of.
     """
 
     class Here(Limiter):

@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import SECOND, LocalWindow
 
 WINDOW = 60 * SECOND
@@ -40,6 +41,20 @@ def test_a_request_is_admitted_exactly_when_fewer_than_the_limit_were_in_the_win
 def test_the_first_request_of_a_window_resets_after_the_whole_window() -> None:
     """Not a second later for having been rounded."""
     assert LocalWindow(60, clock=Clock()).check("a", 10).reset == 60
+
+
+def test_slot_that_is_given_back_is_free_again() -> None:
+    """The requests before count as long as ever; a key without requests is forgotten."""
+    clock = Clock()
+    window = LocalWindow(60, clock=clock)
+    window.check("a", 2)
+    clock.now += 20 * SECOND
+    window.check("a", 2)
+    window.give_back("a")
+    assert window.check("a", 2) == Decision(admitted=True, limit=2, remaining=0, reset=40)
+    for _ in range(3):
+        window.give_back("a")
+    assert len(window) == 0
 
 
 def test_keys_whose_requests_left_the_window_are_forgotten() -> None:

@@ -3,6 +3,7 @@
 import contextlib
 import time
 from collections.abc import AsyncIterator
+from typing import Any
 
 from quotecast import tracing
 from quotecast.accounts.database import Database
@@ -16,17 +17,16 @@ from quotecast.limits.window import Window
 from quotecast.settings import Settings
 
 
-def window_of(settings: Settings, name: str = "", *, seconds: int = 60) -> Window:
+def window_of(settings: Settings, name: str = "", **other: Any) -> Window:
     """A window that all workers share; `name` sets its keys apart from those of others."""
-    prefix = settings.redis_prefix + name
-    return Window(settings.redis_url, prefix=prefix, seconds=seconds, traced=tracing.wanted())
+    return Window(settings.redis_url, prefix=settings.redis_prefix + name, traced=tracing.wanted(), **other)
 
 
 @contextlib.asynccontextmanager
 async def opened(settings: Settings) -> AsyncIterator[Accounts]:
     """The database, the tokens, the hashing and the window of login attempts."""
     keys = [key for key in (settings.jwt_secret, settings.jwt_previous_secret) if key]
-    attempts = window_of(settings, ":logins", seconds=logins.WINDOW_SECONDS)
+    attempts = window_of(settings, ":logins", seconds=logins.WINDOW_SECONDS, forgetful=True)
     database = Database(settings.database_url, pool_size=settings.database_connections)
     async with attempts, database, Passwords() as passwords:
         yield Accounts(

@@ -1,4 +1,4 @@
-"""The same exact sliding window in one process's memory, for when Redis is away."""
+"""The same exact sliding window in one process's memory: what one worker admits, with Redis or without."""
 
 import time
 from collections import OrderedDict, deque
@@ -48,6 +48,18 @@ class LocalWindow:
     def forget(self, key: str) -> None:
         """Starts the key afresh."""
         self._logs.pop(key, None)
+
+    def give_back(self, key: str) -> None:
+        """Frees a slot of a request that was admitted and does not count after all.
+
+        The newest entry goes: it is the request's own, or one of the same moment.
+        """
+        log = self._logs.get(key)
+        if log is None:
+            return
+        log.pop()
+        if not log:
+            del self._logs[key]
 
     def _log(self, key: str, now: int) -> deque[int]:
         if key in self._logs:

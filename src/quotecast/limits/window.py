@@ -5,13 +5,14 @@ import contextlib
 import hashlib
 import time
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import resources
 from typing import Final, NamedTuple, Self
 
 import structlog
+from msgspec import structs
 
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow, whole_seconds
@@ -56,7 +57,8 @@ log = structlog.get_logger()
 
 class _Check(NamedTuple):
     key: str
-    limit: int
+    #: What the worker decides if Redis does not.
+    own: Decision
     decided: asyncio.Future[Decision]
 
 
@@ -74,6 +76,11 @@ class Window:
     worker decides alone, by a window of the same size. After three failures in a row Redis is asked
     again only once a probe, sent every `pause` seconds, was answered. A key must keep to one limit.
     `traced` has each call seen by traces, which costs twice as much.
+
+    A worker counts all that it admits itself, and never admits more than the limit: not with Redis, not
+    without, and not when Redis comes back with its data lost. So n workers admit at most n times the limit
+    whatever happens, and an outage adds nothing at its edges. Where other workers `forget` keys, a worker
+    cannot know what Redis still counts: there it remembers no refusals, and Redis alone decides.
     """
 
     def __init__(
@@ -86,6 +93,7 @@ class Window:
         pause: float = 1.0,
         clock: Callable[[], int] = time.monotonic_ns,
         traced: bool = False,
+        forgetful: bool = False,
     ) -> None:
         # The budget bounds connecting, writing and reading together; the client's own time-outs
         # would cost a third of a call, and a retry could count a request twice.
@@ -100,6 +108,7 @@ class Window:
         self._budget = budget
         self._pause = pause
         self._clock = clock
+        self._forgetful = forgetful
         self._local = LocalWindow(seconds, clock=clock)
         self._refusals = Refusals(clock=clock)
         self._statistics = Statistics()
@@ -133,10 +142,15 @@ class Window:
             return Decision(
                 admitted=False, limit=limit, remaining=0, reset=whole_seconds(left), remembered=True
             )
+        own = self._local.check(key, limit)
+        if not own.admitted and not self._forgetful:
+            self._statistics.remembered += 1
+            return structs.replace(own, remembered=True)
         if self._recovering:
-            return self._decide_alone(key, limit)
+            self._statistics.fallbacks += 1
+            return own
         loop = asyncio.get_running_loop()
-        check = _Check(key, limit, loop.create_future())
+        check = _Check(key, own, loop.create_future())
         self._waiting.append(check)
         if self._serving is None:
             self._serving = loop.create_task(self._serve())
@@ -146,11 +160,23 @@ class Window:
         """Starts the key afresh, as far as Redis answers. Never raises."""
         self._local.forget(key)
         self._refusals.forget(key)
+        await self._tell(self._client.delete, key)
+
+    async def give_back(self, key: str) -> None:
+        """Frees the slot of a request that does not count after all, as far as Redis answers. Never raises.
+
+        A worker that remembers a refusal of the key refuses on for as long as it said.
+        """
+        self._local.give_back(key)
+        self._refusals.forget(key)
+        await self._tell(self._client.rpop, key)
+
+    async def _tell(self, command: Callable[[bytes], Awaitable[object]], key: str) -> None:
         if self._recovering:
             return
         with contextlib.suppress(Exception):
             async with asyncio.timeout(self._budget):
-                await self._client.delete(self._name(key))
+                await command(self._name(key))
 
     async def _serve(self) -> None:
         while self._waiting:
@@ -194,7 +220,7 @@ class Window:
     async def _call(self, batch: Sequence[_Check]) -> list[_Answer]:
         """One script call; when Redis lost the script, it is loaded and called again, having not run."""
         keys = [self._name(check.key) for check in batch]
-        limits = ",".join(str(check.limit) for check in batch)
+        limits = ",".join(str(check.own.limit) for check in batch)
         flat: list[int] = await self._script(keys, [self._microseconds, limits])
         answers = list(map(_Answer, flat[0::3], flat[1::3], flat[2::3]))
         if len(answers) != len(batch):
@@ -212,9 +238,19 @@ class Window:
         for check, (admitted, remaining, microseconds) in zip(batch, answers, strict=True):
             left = microseconds * _MICROSECOND
             if not admitted:
-                # Counted from before the call, so it ends no later than in Redis.
-                self._refusals.remember(check.key, asked + left)
-            _settle(check, Decision(bool(admitted), check.limit, remaining, whole_seconds(left)))
+                self._refused(check, asked + left)
+            elif check.own.remaining < remaining and not self._forgetful:
+                # Redis has lost what this worker still counts.
+                _settle(check, check.own)
+                continue
+            _settle(check, Decision(bool(admitted), check.own.limit, remaining, whole_seconds(left)))
+
+    def _refused(self, check: _Check, end: int) -> None:
+        if check.own.admitted:
+            self._local.give_back(check.key)
+        if not self._forgetful:
+            # Counted from before the call, so it ends no later than in Redis.
+            self._refusals.remember(check.key, end)
 
     def _failed(self, batch: Sequence[_Check]) -> None:
         """Whoever waits for the next call has waited for this one, and is not made to wait again."""
@@ -223,12 +259,9 @@ class Window:
         if self._failures_in_a_row >= _PATIENCE:
             self._give_up()
         checks, self._waiting = [*batch, *self._waiting], []
+        self._statistics.fallbacks += len(checks)
         for check in checks:
-            _settle(check, self._decide_alone(check.key, check.limit))
-
-    def _decide_alone(self, key: str, limit: int) -> Decision:
-        self._statistics.fallbacks += 1
-        return self._local.check(key, limit)
+            _settle(check, check.own)
 
     def _give_up(self) -> None:
         log.warning("limits are kept by each worker alone: Redis does not answer")
