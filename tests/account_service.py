@@ -51,6 +51,9 @@ class LocalLimits:
     async def forget(self, key: str) -> None:
         self.window.forget(key)
 
+    async def give_back(self, key: str) -> None:
+        self.window.give_back(key)
+
 
 class User:
     """Somebody who has registered."""
@@ -100,7 +103,6 @@ async def account_service(
 ) -> AsyncIterator[AccountService]:
     """`other` are parts that differ from those of `factories.parts`; mirrors are full unless given."""
     clock = other.setdefault("clock", lambda: NOW)
-    attempts = LocalLimits(900)
     async with (
         Database(database_url, pool_size=4, deadline_seconds=deadline_seconds) as database,
         Passwords(hasher) as passwords,
@@ -109,13 +111,15 @@ async def account_service(
             database=database,
             tokens=Tokens([SECRET], lifetime_seconds=7 * 86_400, clock=clock),
             passwords=passwords,
-            logins=LoginWindow(attempts.check, attempts.forget),
+            logins=LoginWindow(LocalLimits(900), SECRET),
             address_of=identify_by_address(["127.0.0.1"]),
         )
         made = parts(other.pop("mirrors", None) or full_mirrors(), accounts=accounts, **other)
         identify = identify_by_user(accounts.tokens, accounts.address_of)
+        requests = LocalLimits()
         limits = throttle(
-            LocalLimits().check,
+            requests.check,
+            requests.give_back,
             limits=LIMITS,
             find=made.names.find,
             identify=identify,

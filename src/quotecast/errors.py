@@ -176,13 +176,14 @@ class WrongCredentials(NotAuthenticated):
 
 
 class TooManyRequests(QuotecastError):
-    """A limit is used up until `retry_after` seconds from now."""
+    """A window of `limit` requests is used up until `retry_after` whole seconds from now."""
 
     status = 429
     code = "too_many_requests"
 
-    def __init__(self, retry_after: float) -> None:
+    def __init__(self, limit: int, retry_after: int) -> None:
         super().__init__("Too Many Requests")
+        self.limit = limit
         self.retry_after = retry_after
 
 

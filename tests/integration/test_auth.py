@@ -247,6 +247,7 @@ async def test_guesses_at_a_password_are_bounded(service: AccountService) -> Non
         assert (refused.status_code, refused.content) == (429, b'{"detail":"Too Many Requests"}')
         assert 890 <= int(refused.headers["retry-after"]) <= 900
         assert refused.headers["cache-control"] == "no-store"
+    service.client.cookies.clear()
     body = {"email": user.email.upper(), "password": PASSWORD}
     elsewhere = await service.client.post(LOGIN, json=body, headers={"x-forwarded-for": "203.0.113.9"})
     assert elsewhere.status_code == 200

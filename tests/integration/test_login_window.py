@@ -4,7 +4,10 @@ import asyncio
 import time
 from contextlib import AsyncExitStack
 
-from quotecast.api.logins import PER_ACCOUNT, PER_ADDRESS, WINDOW_SECONDS, LoginWindow
+import redis
+
+from account_service import SECRET
+from quotecast.api.logins import PER_ACCOUNT, PER_CLIENT, WINDOW_SECONDS, Attempt, LoginWindow
 from quotecast.errors import TooManyRequests
 from quotecast.limits.window import Window
 from servers import Valkey
@@ -17,12 +20,19 @@ async def worker(stack: AsyncExitStack, url: str) -> tuple[LoginWindow, Window]:
     window = await stack.enter_async_context(
         Window(url, prefix="t:logins", seconds=WINDOW_SECONDS, forgetful=True)
     )
-    return LoginWindow(window.check, window.forget), window
+    return LoginWindow(window, SECRET), window
+
+
+async def begun(logins: LoginWindow) -> Attempt:
+    """An attempt from home whose password is yet to be looked at."""
+    attempt = logins.attempt(EMAIL)
+    await attempt.count_address(HOME)
+    return attempt
 
 
 async def may(logins: LoginWindow, address: str = HOME) -> bool:
     try:
-        await logins.attempt(EMAIL, address)
+        await logins.attempt(EMAIL).count_address(address)
     except TooManyRequests:
         return False
     return True
@@ -32,25 +42,31 @@ async def test_workers_count_the_same_attempts(redis_url: str) -> None:
     """Which of them is asked makes no difference; elsewhere nobody is kept out."""
     async with AsyncExitStack() as stack:
         one, other = [(await worker(stack, redis_url))[0] for _ in range(2)]
-        attempts = [may(worker) for worker in (one, other) for _ in range(PER_ADDRESS)]
-        assert sum(await asyncio.gather(*attempts)) == PER_ADDRESS
+        attempts = [may(worker) for worker in (one, other) for _ in range(PER_CLIENT)]
+        assert sum(await asyncio.gather(*attempts)) == PER_CLIENT
         assert not await may(one)
         assert not await may(other)
         assert await may(other, "203.0.113.1")
 
 
-async def test_success_at_one_worker_is_forgotten_at_all(redis_url: str) -> None:
-    """Its own attempts and those of an attack."""
+async def test_attempts_of_all_addresses_are_counted_together(redis_url: str) -> None:
+    """Over both workers; a success is none of them."""
     async with AsyncExitStack() as stack:
-        one, other = [(await worker(stack, redis_url))[0] for _ in range(2)]
-        for number in range(PER_ACCOUNT):
-            assert await may(one, f"203.0.113.{number}")
-        assert await may(one)
-        assert not await may(one)
-        await one.succeeded(EMAIL, HOME)
-        for each in (one, other):
-            assert await may(each)
-        assert sum([await may(other) for _ in range(PER_ADDRESS)]) == PER_ADDRESS - 2
+        workers = [(await worker(stack, redis_url))[0] for _ in range(2)]
+        for each in workers:
+            await (await begun(each)).succeed()
+        tried = [await may(workers[n % 2], f"203.0.113.{n}") for n in range(3 * PER_ACCOUNT)]
+        assert tried == [True] * PER_ACCOUNT + [False] * 2 * PER_ACCOUNT
+
+
+async def test_no_key_in_redis_holds_an_email(redis_url: str) -> None:
+    """Neither that of the account nor that of the client."""
+    async with AsyncExitStack() as stack:
+        assert await may((await worker(stack, redis_url))[0])
+    with redis.Redis.from_url(redis_url) as client:
+        keys = client.keys()
+    assert len(keys) == 2
+    assert not any(word in key for key in keys for word in (b"ayse", b"example", b"@"))
 
 
 async def test_refusal_ends_with_a_success_at_any_worker(redis_url: str) -> None:
@@ -58,10 +74,11 @@ async def test_refusal_ends_with_a_success_at_any_worker(redis_url: str) -> None
     async with AsyncExitStack() as stack:
         workers = [(await worker(stack, redis_url))[0] for _ in range(2)]
         for succeeding in workers:
+            attempt = await begun(succeeding)
             for each in workers:
                 while await may(each):
                     pass
-            await succeeding.succeeded(EMAIL, HOME)
+            await attempt.succeed()
             assert [await may(each) for each in workers] == [True, True]
 
 
@@ -69,10 +86,10 @@ async def test_forgetting_is_not_held_up_by_a_frozen_redis(own_valkey: Valkey) -
     """Whoever has the right password comes in; nothing is raised."""
     async with AsyncExitStack() as stack:
         logins, window = await worker(stack, own_valkey.url)
-        assert await may(logins)
+        attempt = await begun(logins)
         own_valkey.freeze()
         began = time.monotonic()
-        await logins.succeeded(EMAIL, HOME)
+        await attempt.succeed()
         # Two keys of 50 ms each, and what a busy machine adds.
         assert time.monotonic() - began < 0.5
         own_valkey.thaw()
@@ -99,9 +116,9 @@ async def test_without_redis_a_worker_counts_alone_and_forgets_alone(own_valkey:
         logins, _ = await worker(stack, own_valkey.url)
         own_valkey.kill()
         for _ in range(2):
-            assert [await may(logins) for _ in range(PER_ADDRESS)] == [True] * PER_ADDRESS
-            assert not await may(logins)
-            await logins.succeeded(EMAIL, HOME)
+            attempt = await begun(logins)
+            assert [await may(logins) for _ in range(PER_CLIENT)] == [True] * (PER_CLIENT - 1) + [False]
+            await attempt.succeed()
 
 
 async def test_a_lone_redis_that_comes_back_is_asked_again(own_valkey: Valkey) -> None:
@@ -109,8 +126,7 @@ async def test_a_lone_redis_that_comes_back_is_asked_again(own_valkey: Valkey) -
     async with AsyncExitStack() as stack:
         logins, window = await worker(stack, own_valkey.url)
         own_valkey.kill()
-        assert await may(logins)
-        await logins.succeeded(EMAIL, HOME)
+        await (await begun(logins)).succeed()
         await asyncio.to_thread(own_valkey.start)
         while window._recovering:
             await asyncio.gather(window._recovering)

@@ -73,7 +73,12 @@ class World:
             monotonic=lambda: self.now,
         )
         limited = throttle(
-            self._check, limits=LIMITS, find=made.names.find, identify=_everybody, by_address=_everybody
+            self._check,
+            self._give_back,
+            limits=LIMITS,
+            find=made.names.find,
+            identify=_everybody,
+            by_address=_everybody,
         )
         app = build_app(made, middleware=[limited])
 
@@ -88,6 +93,9 @@ class World:
     async def _check(self, key: str, limit: int) -> Decision:
         self.keys.append(key)
         return self._window.check(key, limit)
+
+    async def _give_back(self, _key: str) -> None:
+        raise AssertionError("no narrower window refuses reads")
 
     def move(self, *quotes: Quote) -> None:
         """Applies a batch to the stocks."""

@@ -68,6 +68,9 @@ class Limiter:
         self.keys.append(key)
         return self._window.check(key, limit)
 
+    async def give_back(self, key: str) -> None:
+        self._window.give_back(key)
+
 
 @pytest.fixture
 def limiter() -> Limiter:
@@ -78,7 +81,9 @@ def limiter() -> Limiter:
 async def client(limiter: Limiter) -> AsyncIterator[httpx.AsyncClient]:
     address_of = identify_by_address(["192.0.2.0/24"])
     find = Names(full_mirrors(), Documents()).find
-    limits = throttle(limiter.check, limits=LIMITS, find=find, identify=address_of, by_address=address_of)
+    limits = throttle(
+        limiter.check, limiter.give_back, limits=LIMITS, find=find, identify=address_of, by_address=address_of
+    )
     routed = Litestar(
         [quotes, bars, pair, login, unwatch, health, holdings],
         middleware=[limits],

@@ -8,6 +8,7 @@ import httpx
 import pytest
 import redis
 
+from quotecast.api.logins import PER_ACCOUNT
 from whole_service import GROUPS, Whole, whole_service
 
 LIMIT: Final = 10
@@ -27,8 +28,9 @@ HOLDING: Final = "/api/portfolio/holdings/{}"
 
 @pytest.fixture(scope="module")
 def limited() -> Iterator[Whole]:
-    """The service with small limits."""
-    with whole_service({f"QUOTECAST_LIMIT_{group}": str(LIMIT) for group in GROUPS}) as running:
+    """The service with small limits, behind a proxy that names its clients."""
+    limits = {f"QUOTECAST_LIMIT_{group}": str(LIMIT) for group in GROUPS}
+    with whole_service({**limits, "QUOTECAST_TRUSTED_PROXIES": "127.0.0.1"}) as running:
         yield running
 
 
@@ -49,6 +51,14 @@ def keys(limited: Whole) -> set[bytes]:
         return {key for key in server.scan_iter("*:limits:*") if b":budgets:" not in key}
 
 
+def registered(client: httpx.Client, email: str) -> str:
+    """A token of a new user; the client forgets that it has registered."""
+    body = {"name": "Ayşe", "email": email, "password": PASSWORD}
+    token: str = client.post("/api/auth/register", json=body).json()["token"]
+    client.cookies.clear()
+    return token
+
+
 @pytest.mark.parametrize("path", NAMED)
 def test_invented_names_share_one_window(limited: Whole, client: httpx.Client, path: str) -> None:
     """They get 404 up to the limit, then 429, and one key in Redis."""
@@ -64,9 +74,7 @@ def test_ids_of_account_items_share_one_window(
     """With a token and without."""
     headers = {}
     if signed_in:
-        body = {"name": "Ayşe", "email": "holder@example.com", "password": PASSWORD}
-        token = client.post("/api/auth/register", json=body).json()["token"]
-        headers = {"authorization": f"Bearer {token}"}
+        headers = {"authorization": f"Bearer {registered(client, 'holder@example.com')}"}
     before = keys(limited)
     paths = [HOLDING.format(f"{number:024x}") for number in range(3 * LIMIT)]
     statuses = Counter(client.delete(path, headers=headers).status_code for path in paths)
@@ -81,3 +89,26 @@ def test_known_names_have_windows_of_their_own(client: httpx.Client) -> None:
     for symbol in ("AAPL", "MSFT"):
         left = client.get(f"/api/market/quotes/{symbol}").headers["x-ratelimit-remaining"]
         assert left == str(LIMIT - 1)
+
+
+def test_guesses_from_many_addresses_are_bounded_and_leave_the_owner_in(
+    limited: Whole, client: httpx.Client
+) -> None:
+    """Three hundred addresses have a hundred guesses; a device of the owner may mistype and log in."""
+    email = "victim@example.com"
+    token = registered(client, email)
+
+    def log_in(address: str, password: str, **headers: str) -> httpx.Response:
+        body = {"email": email, "password": password}
+        headers = {"x-forwarded-for": address, **headers}
+        return client.post("/api/auth/login", json=body, headers=headers)
+
+    guesses = [log_in(f"10.0.{n // 100}.{n % 100}", "wrong") for n in range(3 * PER_ACCOUNT)]
+    assert Counter(each.status_code for each in guesses) == {401: PER_ACCOUNT, 429: 2 * PER_ACCOUNT}
+    refused = guesses[-1].headers
+    assert refused["retry-after"] == refused["x-ratelimit-reset"]
+    assert (refused["x-ratelimit-limit"], refused["x-ratelimit-remaining"]) == (str(PER_ACCOUNT), "0")
+    known = {"authorization": f"Bearer {token}"}
+    answers = [log_in("198.51.100.7", password, **known) for password in ("typing error", PASSWORD)]
+    assert [answer.status_code for answer in answers] == [401, 200]
+    assert not any(word in key for key in keys(limited) for word in (b"victim", b"@"))

@@ -78,12 +78,20 @@ class Limiter:
             self._refused.add(key)
         return decision
 
+    async def give_back(self, key: str) -> None:
+        self._window.give_back(key)
+
 
 def limited(requests: Requests) -> Edge:
     limiter = Limiter()
     made = parts(full_mirrors())
     limits = throttle(
-        limiter.check, limits=LIMITS, find=made.names.find, identify=everybody, by_address=everybody
+        limiter.check,
+        limiter.give_back,
+        limits=LIMITS,
+        find=made.names.find,
+        identify=everybody,
+        by_address=everybody,
     )
     routed = build_app(made, middleware=[limits])
     repeats = Repeats(routed, check=limiter.check, identify=everybody, parameters=())

@@ -4,7 +4,7 @@ import hashlib
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
 import jwt
 import msgspec
@@ -20,7 +20,13 @@ MAX_SKEW: Final = 60
 #: Tokens that are remembered with what they say.
 MAX_REMEMBERED: Final = 10_000
 
+T = TypeVar("T")
+
 Seconds = Annotated[int, Meta(ge=0, le=2**53)]
+
+
+UserId = Annotated[str, Meta(pattern=r"\A[0-9a-f]{24}\Z")]
+TokenId = Annotated[str, Meta(min_length=1, max_length=64)]
 
 
 class Claims(Struct, frozen=True, gc=False):
@@ -29,11 +35,18 @@ class Claims(Struct, frozen=True, gc=False):
     `ver` is the user's token version when it was issued: once the user's is another, the token is void.
     """
 
-    sub: Annotated[str, Meta(pattern=r"\A[0-9a-f]{24}\Z")]
+    sub: UserId
     iat: Seconds
     exp: Seconds
-    jti: Annotated[str, Meta(min_length=1, max_length=64)]
+    jti: TokenId
     ver: Seconds
+
+
+class Device(Struct, frozen=True, gc=False):
+    """A device from which the user `sub` has logged in, named by the token that it was given then."""
+
+    sub: UserId
+    jti: TokenId
 
 
 class Tokens:
@@ -53,31 +66,47 @@ class Tokens:
     def issue(self, user_id: str, version: int) -> str:
         """A token of that user."""
         now = int(self._clock())
-        claims = Claims(user_id, now, now + self._lifetime, secrets.token_hex(12), version)
-        key = self._keys[self._signing]
-        return jwt.encode(msgspec.to_builtins(claims), key, ALGORITHM, headers={"kid": self._signing})
+        return self._signed(Claims(user_id, now, now + self._lifetime, secrets.token_hex(12), version))
+
+    def issue_device(self, user_id: str) -> str:
+        """What a device keeps to be known again; it has no end, and opens nothing."""
+        return self._signed(Device(user_id, secrets.token_hex(12)))
+
+    def device(self, token: str) -> Device:
+        """The device that was given this text of `issue_device`, or this token of `issue`, however old.
+
+        Raises InvalidToken.
+        """
+        return self._decoded(token, Device)
 
     def read(self, token: str) -> Claims:
         """What a token says; signatures are checked once. Raises InvalidToken.
 
         Whether the token was revoked is for whoever reads the user's row to say.
         """
-        claims = self._read.get(token) or self._verified(token)
+        claims = self._read.get(token) or self._remembered(token)
         now = self._clock()
         if claims.exp <= now or claims.iat > now + MAX_SKEW:
             self._read.pop(token, None)
             raise InvalidToken
         return claims
 
-    def _verified(self, token: str) -> Claims:
+    def _signed(self, claims: Claims | Device) -> str:
+        key = self._keys[self._signing]
+        return jwt.encode(msgspec.to_builtins(claims), key, ALGORITHM, headers={"kid": self._signing})
+
+    def _decoded(self, token: str, kind: type[T]) -> T:
         if len(token) > MAX_TOKEN_LENGTH:
             raise InvalidToken
         try:
             key = self._keys[jwt.get_unverified_header(token).get("kid", "")]
             payload = jwt.api_jws.decode(token, key, [ALGORITHM])
-            claims = msgspec.json.decode(payload, type=Claims)
+            return msgspec.json.decode(payload, type=kind)
         except (jwt.PyJWTError, KeyError, TypeError, ValueError) as error:
             raise InvalidToken from error
+
+    def _remembered(self, token: str) -> Claims:
+        claims = self._decoded(token, Claims)
         self._read[token] = claims
         if len(self._read) > MAX_REMEMBERED:
             self._read.popitem(last=False)

@@ -18,7 +18,7 @@ from litestar.openapi.spec import (
 )
 from msgspec import Struct
 
-from quotecast.api.answers import JSON, Answer, Document
+from quotecast.api.answers import JSON, Answer, Document, Header
 from quotecast.api.openapi import ID, LIMITED, described, refused
 from quotecast.api.problems import FieldProblem, Problem
 from quotecast.market import codec
@@ -136,6 +136,6 @@ def answer(value: Any, status: int = 200) -> Answer:
     return Answer(Document(codec.encode_json(value)), [(b"content-type", JSON)], tag=None, status=status)
 
 
-def secret_answer(value: Any, status: int = 200) -> Answer:
-    """An answer that holds a token beside what the client sent: it is never compressed."""
-    return Answer(codec.encode_json(value), [(b"content-type", JSON)], tag=None, status=status)
+def secret_answer(value: Any, status: int = 200, *more: Header) -> Answer:
+    """An answer with a token beside what the client sent, perhaps with more headers: never compressed."""
+    return Answer(codec.encode_json(value), [(b"content-type", JSON), *more], tag=None, status=status)

@@ -11,7 +11,7 @@ from quotecast.accounts.passwords import Passwords
 from quotecast.accounts.tokens import Tokens
 from quotecast.api import logins
 from quotecast.api.addresses import identify_by_address
-from quotecast.api.logins import LoginWindow
+from quotecast.api.logins import LoginWindow, Unlimited
 from quotecast.api.parts import Accounts
 from quotecast.limits.window import Window
 from quotecast.settings import Settings
@@ -33,8 +33,6 @@ async def opened(settings: Settings) -> AsyncIterator[Accounts]:
             database=database,
             tokens=Tokens(keys, lifetime_seconds=settings.token_days * 86_400, clock=time.time),
             passwords=passwords,
-            logins=LoginWindow(
-                attempts.check if settings.limits == "on" else logins.unlimited, attempts.forget
-            ),
+            logins=LoginWindow(attempts if settings.limits == "on" else Unlimited(), settings.jwt_secret),
             address_of=identify_by_address(settings.trusted_proxies),
         )

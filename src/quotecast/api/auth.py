@@ -19,12 +19,15 @@ from quotecast.api.account_operations import (
 )
 from quotecast.api.answers import Answer
 from quotecast.api.bodies import body_of
+from quotecast.api.devices import cookie_for, device_of
 from quotecast.api.identity import require_token, with_account
+from quotecast.api.logins import Attempt
 from quotecast.api.openapi import ID, refused
 from quotecast.api.parts import Accounts, HttpRequest, parts_of
 from quotecast.api.problems import Problem
-from quotecast.api.throttle import BY_ADDRESS
-from quotecast.errors import InvalidValue, WrongCredentials
+from quotecast.api.throttle import BY_ADDRESS, overrule
+from quotecast.errors import Busy, DatabaseAway, InvalidValue, TooManyRequests, WrongCredentials
+from quotecast.limits.decision import Decision
 
 Name = Annotated[
     str,
@@ -144,7 +147,7 @@ async def register(request: HttpRequest) -> Answer:
     user = await parts.accounts.database.transaction(
         lambda run: users.create(run, user_id=user_id, name=name, email=email, password_hash=password_hash)
     )
-    return secret_answer(_session(parts.accounts, user), 201)
+    return _session(request, user, 201)
 
 
 @post(
@@ -156,17 +159,26 @@ async def register(request: HttpRequest) -> Answer:
     opt={BY_ADDRESS: True},
 )
 async def login(request: HttpRequest) -> Answer:
-    """Gives a token. Counted by address; wrong passwords are counted by account too."""
+    """Gives a token. Counted by address.
+
+    Attempts on an account are counted too, until one succeeds: within 15 minutes an address has 10, and all
+    addresses together have 100. A device that has logged in to the account before has 10 of its own. It is
+    known by an earlier token in `Authorization`, expired or not, or by a cookie that browsers keep. Past
+    these bounds the answer is 429 and uses no slot of the path; its headers tell of the bound that refused.
+    """
     given = await body_of(request, Credentials)
     email, password = rules.lowered(given.email), rules.password(given.password, 1)
-    accounts = parts_of(request).accounts
-    address = accounts.address_of(request.scope)
-    # Found before the attempt is counted, so that nobody's attempts are used up by an outage.
-    found = await accounts.database.transaction(lambda run: users.find(run, email=email))
-    await accounts.logins.attempt(email, address)
-    user = await _verified(accounts, found, password)
-    await accounts.logins.succeeded(email, address)
-    return secret_answer(_session(accounts, user))
+    attempt = parts_of(request).accounts.logins.attempt(email)
+    try:
+        user = await _entered(request, attempt, email, password)
+    except TooManyRequests as error:
+        await overrule(request.scope, Decision(False, error.limit, 0, error.retry_after))
+        raise
+    except (Busy, DatabaseAway):
+        await attempt.void()
+        raise
+    await attempt.succeed()
+    return _session(request, user)
 
 
 @get(
@@ -208,6 +220,19 @@ async def change(request: HttpRequest) -> Answer:
     return answer(Profile.of(await with_account(request, write, writing=True)))
 
 
+async def _entered(request: HttpRequest, attempt: Attempt, email: str, password: str) -> UserRow:
+    """The user who logs in. Raises TooManyRequests or WrongCredentials, alike for an unknown email."""
+    accounts = parts_of(request).accounts
+    address = accounts.address_of(request.scope)
+    device = device_of(request.scope, accounts.tokens)
+    # Counted before anything costs more than counting.
+    await (attempt.count_device(device.jti) if device else attempt.count_address(address))
+    user = await accounts.database.transaction(lambda run: users.find(run, email=email))
+    if device and not (user and user.id == device.sub):
+        await attempt.count_address(address)
+    return await _verified(accounts, user, password)
+
+
 async def _verified(accounts: Accounts, user: UserRow | None, password: str) -> UserRow:
     """The user who logs in. Raises WrongCredentials, as late for an unknown email as for a wrong password."""
     right = await accounts.passwords.verify(user.password_hash if user else None, password)
@@ -219,8 +244,10 @@ async def _verified(accounts: Accounts, user: UserRow | None, password: str) -> 
     return user
 
 
-def _session(accounts: Accounts, user: UserRow) -> Session:
-    return Session(accounts.tokens.issue(user.id, user.token_version), Profile.of(user))
+def _session(request: HttpRequest, user: UserRow, status: int = 200) -> Answer:
+    tokens = parts_of(request).accounts.tokens
+    session = Session(tokens.issue(user.id, user.token_version), Profile.of(user))
+    return secret_answer(session, status, cookie_for(request.scope, tokens, user.id))
 
 
 BODIES: Final[tuple[type[Struct], ...]] = (Registration, Credentials, ProfileChange)

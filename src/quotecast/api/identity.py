@@ -75,13 +75,19 @@ def _claims(scope: Any, tokens: Tokens) -> object:
 
 
 def _read(scope: Any, tokens: Tokens) -> object:
+    token = bearer(scope)
+    if token is None:
+        return _NO_TOKEN
+    try:
+        return tokens.read(token)
+    except InvalidToken:
+        return None
+
+
+def bearer(scope: Any) -> str | None:
+    """The token of the `Authorization` header; empty under another scheme, None where there is none."""
     given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
     scheme, _, token = given.partition(b" ")
     if not token.strip():
-        return _NO_TOKEN
-    if scheme.lower() != b"bearer":
         return None
-    try:
-        return tokens.read(token.strip().decode("latin-1"))
-    except InvalidToken:
-        return None
+    return token.strip().decode("latin-1") if scheme.lower() == b"bearer" else ""

@@ -1,57 +1,109 @@
 """How many guesses at a password there are, beside the limit of requests per address."""
 
-from collections.abc import Awaitable, Callable
-from typing import Final
+import hashlib
+from typing import Final, Protocol
 
 from quotecast.errors import TooManyRequests
 from quotecast.limits.decision import Decision
 
 WINDOW_SECONDS: Final = 900
-#: Attempts on one account from one address since it last succeeded.
-PER_ADDRESS: Final = 10
-#: Attempts on one account from everywhere.
+#: Attempts on one account from one address, or one known device, since it last succeeded.
+PER_CLIENT: Final = 10
+#: Failed attempts on one account from all addresses together; known devices are not among them.
 PER_ACCOUNT: Final = 100
 
 
-class LoginWindow:
-    """Bounds the attempts on an account within the window of `check`, without locking its owner out.
+class Limits(Protocol):
+    """What is wanted of a `quotecast.limits.window.Window`."""
 
-    An address that has used up its attempts is refused. While an account is under attack from many
-    addresses each of them has one attempt, which is all that its owner needs.
+    async def check(self, key: str, limit: int) -> Decision:
+        """Counts the request if it is admitted."""
+        ...
+
+    async def forget(self, key: str) -> None:
+        """Starts the key afresh."""
+        ...
+
+    async def give_back(self, key: str) -> None:
+        """Frees a slot."""
+        ...
+
+
+class LoginWindow:
+    """Bounds the attempts on an account within the window of `limits`.
+
+    A client has PER_CLIENT attempts, and all addresses together have PER_ACCOUNT: an attack from many
+    addresses has no more guesses, and shuts other addresses out. A device that has logged in to the account
+    before is not counted among them, so the attack leaves its attempts alone. Accounts are named in keys by
+    a digest of their email under `secret`.
     """
 
-    def __init__(
-        self,
-        check: Callable[[str, int], Awaitable[Decision]],
-        forget: Callable[[str], Awaitable[None]],
-    ) -> None:
-        self._check = check
-        self._forget = forget
+    def __init__(self, limits: Limits, secret: str) -> None:
+        self._limits = limits
+        self._secret = hashlib.sha256(b"quotecast login keys " + secret.encode()).digest()
 
-    async def attempt(self, email: str, address: str) -> None:
-        """Counts an attempt. Raises TooManyRequests if it may not be made."""
-        own = await self._check(_own(email, address), PER_ADDRESS)
-        if not own.admitted:
-            raise TooManyRequests(own.reset)
-        everywhere = await self._check(_all(email), PER_ACCOUNT)
-        if not everywhere.admitted and own.remaining < PER_ADDRESS - 1:
-            raise TooManyRequests(max(own.reset, everywhere.reset))
-
-    async def succeeded(self, email: str, address: str) -> None:
-        """Forgets the attempts that led there."""
-        await self._forget(_own(email, address))
-        await self._forget(_all(email))
+    def attempt(self, email: str) -> "Attempt":
+        """An attempt on an account that is not counted yet."""
+        name = hashlib.blake2b(email.encode(), key=self._secret, digest_size=16).hexdigest()
+        return Attempt(self._limits, f"login {name}")
 
 
-async def unlimited(_key: str, limit: int) -> Decision:
+class Attempt:
+    """One attempt to log in, and the windows in which it is counted."""
+
+    def __init__(self, limits: Limits, account: str) -> None:
+        self._limits = limits
+        self._clients: list[str] = []
+        self._everybody = f"{account} everybody"
+        self._account = account
+        self._is_strange = False
+
+    async def count_device(self, device: str) -> None:
+        """Counts the attempt for a device. Raises TooManyRequests if it may not be made."""
+        await self._count_client(f"device {device}")
+
+    async def count_address(self, address: str) -> None:
+        """Counts the attempt for an address and for all addresses. Raises TooManyRequests."""
+        await self._count_client(f"address {address}")
+        try:
+            _admit(await self._limits.check(self._everybody, PER_ACCOUNT))
+        except TooManyRequests:
+            await self._limits.give_back(self._clients.pop())
+            raise
+        self._is_strange = True
+
+    async def succeed(self) -> None:
+        """Forgets the attempts that led here, and no one else's."""
+        for key in self._clients:
+            await self._limits.forget(key)
+        if self._is_strange:
+            await self._limits.give_back(self._everybody)
+
+    async def void(self) -> None:
+        """Counts the attempt no longer: the service could not say whether the password is right."""
+        for key in (*self._clients, *([self._everybody] if self._is_strange else [])):
+            await self._limits.give_back(key)
+
+    async def _count_client(self, client: str) -> None:
+        key = f"{self._account} {client}"
+        _admit(await self._limits.check(key, PER_CLIENT))
+        self._clients.append(key)
+
+
+class Unlimited:
     """Admits everybody, where limits are off."""
-    return Decision(admitted=True, limit=limit, remaining=limit, reset=0)
+
+    async def check(self, _key: str, limit: int) -> Decision:
+        """See Limits."""
+        return Decision(admitted=True, limit=limit, remaining=limit, reset=0)
+
+    async def forget(self, _key: str) -> None:
+        """See Limits."""
+
+    async def give_back(self, _key: str) -> None:
+        """See Limits."""
 
 
-def _own(email: str, address: str) -> str:
-    return f"login {address} {email}"
-
-
-def _all(email: str) -> str:
-    # No address is a star, so that no email can name an account together with an address.
-    return f"login * {email}"
+def _admit(decision: Decision) -> None:
+    if not decision.admitted:
+        raise TooManyRequests(decision.limit, decision.reset)

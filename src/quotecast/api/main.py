@@ -201,6 +201,7 @@ def _http(parts: Parts, window: Window, settings: Settings) -> App:
     identify = identify_by_user(parts.accounts.tokens, address_of)
     limited = throttle(
         window.check,
+        window.give_back,
         limits=_limits(settings),
         find=parts.names.find,
         identify=identify,

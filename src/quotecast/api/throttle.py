@@ -4,7 +4,8 @@ Litestar answers unmatched paths and wrong methods before any middleware, so tho
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -18,10 +19,13 @@ BY_ADDRESS: Final = "by_address"
 #: Where a request's scope tells what it was counted as, and what was decided.
 LIMITED: Final = "quotecast.limited"
 DECISION: Final = "quotecast.decision"
+_GIVE_BACK: Final = "quotecast.give_back"
 
 _BODY: Final = b'{"detail":"Too Many Requests"}'
 
 Check = Callable[[str, int], Awaitable[Decision]]
+#: Frees a slot of a key.
+GiveBack = Callable[[str], Awaitable[None]]
 #: The one spelling of a name in a path of a group; None for a name that the group does not know.
 Find = Callable[[str, str], str | None]
 
@@ -49,6 +53,7 @@ class Limited(Struct, frozen=True):
 
 def throttle(
     check: Check,
+    give_back: GiveBack,
     *,
     limits: Mapping[str, int],
     find: Find,
@@ -71,10 +76,11 @@ def throttle(
             decision = scope.get(DECISION)
             if decision is None:
                 limited = scope[LIMITED] = _limited(group, limits[group], scope, find)
-                identity = by_address(scope) if options.get(BY_ADDRESS) else identify(scope)
-                decision = scope[DECISION] = await check(limited.key(identity), limited.limit)
+                key = limited.key(by_address(scope) if options.get(BY_ADDRESS) else identify(scope))
+                decision = scope[DECISION] = await check(key, limited.limit)
+                scope[_GIVE_BACK] = partial(give_back, key)
             if decision.admitted:
-                await app(scope, receive, _with_headers(send, headers_of(decision)))
+                await app(scope, receive, _with_headers(send, scope))
             else:
                 await refuse(send, decision)
 
@@ -97,10 +103,17 @@ def headers_of(decision: Decision) -> list[tuple[bytes, bytes]]:
     ]
 
 
-def _with_headers(send: Send, headers: list[tuple[bytes, bytes]]) -> Send:
+async def overrule(scope: Any, decision: Decision) -> None:
+    """Has the answer tell of a narrower window that refused the request; it uses no slot of its path then."""
+    if DECISION in scope:
+        scope[DECISION] = decision
+        await scope[_GIVE_BACK]()
+
+
+def _with_headers(send: Send, scope: Scope) -> Send:
     def answer(message: Message) -> Awaitable[None]:
         if message["type"] == "http.response.start":
-            message["headers"] = [*message["headers"], *headers]
+            message["headers"] = [*message["headers"], *headers_of(scope[DECISION])]
         return send(message)
 
     return answer
