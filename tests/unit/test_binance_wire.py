@@ -141,7 +141,6 @@ def test_no_text_makes_a_number_that_is_not_finite(text: str) -> None:
         (MILLISECONDS + 60_000, "2026-11-19T20:01:00Z"),
         (MILLISECONDS + 60_001, "2026-11-19T20:00:00Z"),
         (10**18, "2026-11-19T20:00:00Z"),
-        (-(10**18), "2026-11-19T20:00:00Z"),
     ],
 )
 def test_time_is_not_in_the_future(told: int, timestamp: str) -> None:
@@ -154,6 +153,25 @@ def test_time_in_the_future_does_not_silence_the_pair() -> None:
     tickers = Tickers()
     quote(tickers, C=10**15)
     assert quote(tickers, c="92021").price == 92021
+
+
+def test_time_in_the_future_does_not_hide_what_is_older() -> None:
+    """The order of what came before it stands."""
+    tickers = Tickers()
+    quote(tickers)
+    quote(tickers, c="92021", C=10**15)
+    assert tickers.read([frame(c="91000", C=EVENT["C"] - 60_000)], NOW) == []
+    assert tickers.statistics() == {"outdated": 1}
+    assert quote(tickers, c="92022", C=EVENT["C"] + 1).price == 92022
+
+
+@pytest.mark.parametrize("field", ["E", "C"])
+@pytest.mark.parametrize("told", [0, -1, -(10**18)])
+def test_time_before_1970_is_refused(field: str, told: int) -> None:
+    """An event of no time would be shown as half a century old."""
+    tickers = Tickers()
+    assert tickers.read([frame(**{field: told})], NOW) == []
+    assert tickers.statistics() == {"malformed": 1}
 
 
 def test_older_statistics_are_refused() -> None:
@@ -271,7 +289,7 @@ def test_malformed_message_costs_itself(told: bytes) -> None:
 
 def test_bad_row_never_spoils_the_others() -> None:
     """Rows are read one by one."""
-    rows = [raw(7), raw({"symbol": None}), raw(statistics("BTCUSDT"))]
+    rows = [raw(7), raw({"symbol": None}), raw(statistics("BTCUSDT", closeTime=MILLISECONDS))]
     tickers = Tickers()
     assert [quote.ticker for quote in tickers.take(rows, NOW)] == ["BTC/USDT"]
     assert tickers.statistics() == {"malformed": 2}

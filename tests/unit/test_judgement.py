@@ -67,6 +67,15 @@ def test_price_without_a_number_is_not_older() -> None:
     assert judge.accepts("A", 1.1, NOON)
 
 
+def test_price_without_a_number_hides_no_older_one() -> None:
+    """The last number stands, for the hour in which it judges."""
+    judge = Judge()
+    judge.accepts("A", 1.0, NOON, order=10)
+    assert judge.accepts("A", 1.1, NOON + JUDGING_SECONDS - 1)
+    assert not judge.accepts("A", 1.0, NOON + JUDGING_SECONDS - 1, order=9)
+    assert judge.accepts("A", 1.0, NOON + JUDGING_SECONDS, order=9)
+
+
 def test_numbers_that_begin_again_are_believed_in_the_end() -> None:
     """An upstream that lost its count is not silenced for ever."""
     judge = Judge()

@@ -14,8 +14,10 @@ JUDGING_SECONDS: Final = 3600.0
 
 class _Good(Struct, frozen=True):
     price: float
-    order: float
     received: float
+    #: Of the last price that had one, and when that came.
+    order: float = 0
+    ordered: float = float("-inf")
 
 
 class Judge:
@@ -32,12 +34,17 @@ class Judge:
     def accepts(self, key: str, price: float, received: float, order: float = 0) -> bool:
         """Whether to believe a price received at that Unix time.
 
-        `order` grows with time where the upstream numbers what it sends; 0 where it does not.
+        `order` grows with time where the upstream numbers what it sends; 0 where it does not, which leaves
+        the order of what comes later as it is.
         """
         if reason := self._doubt(key, price, received, order):
             self.refused[reason] += 1
             return False
-        self._good[key] = _Good(price, order, received)
+        before = self._good.get(key)
+        if order or before is None:
+            self._good[key] = _Good(price, received, order, received)
+        else:
+            self._good[key] = _Good(price, received, before.order, before.ordered)
         return True
 
     def refuse(self, reason: str) -> None:
@@ -53,12 +60,13 @@ class Judge:
 
     def _doubt(self, key: str, price: float, received: float, order: float) -> str:
         good = self._good.get(key)
-        if good is None or received - good.received >= JUDGING_SECONDS:
+        if good is None:
             return ""
         # Numbers are compared, not times: a clock that steps back must not silence an instrument.
-        if 0 < order < good.order:
+        if 0 < order < good.order and received - good.ordered < JUDGING_SECONDS:
             return "outdated"
-        return "" if _is_near(price, good.price) else "absurd"
+        is_far = received - good.received < JUDGING_SECONDS and not _is_near(price, good.price)
+        return "absurd" if is_far else ""
 
 
 def believable(closes: Sequence[float]) -> list[bool]:

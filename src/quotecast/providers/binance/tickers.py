@@ -96,7 +96,7 @@ def heed(message: messages.Message | None) -> None:
 
 
 def _order(told: wire.Statistics, received: float) -> float:
-    """Where the statistics stand among others of the pair; a time in the future would silence it."""
+    """Where the statistics stand among others of the pair; 0 for a time in the future."""
     latest = (received + MAX_SKEW.total_seconds()) * 1000
     return told.close_time if told.close_time is not None and told.close_time <= latest else 0
 

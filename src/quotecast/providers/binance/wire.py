@@ -6,10 +6,10 @@ are ignored everywhere.
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Meta, Raw, Struct
 
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical
@@ -24,6 +24,9 @@ from quotecast.providers.values import (
     stamped,
     to_float,
 )
+
+#: Since 1970. An event of no time, which the upstream may write as 0, is none.
+Milliseconds = Annotated[float, Meta(gt=0)]
 
 #: Codes that say that a symbol is none: by its letters, or to this exchange.
 UNKNOWN_SYMBOL: Final = frozenset({-1100, -1121})
@@ -74,8 +77,8 @@ class Statistics(Struct, frozen=True, kw_only=True):
     volume: Number = None
     quote_volume: Number = None
     #: When the 24 hours end, and when the message was made, in milliseconds since 1970.
-    close_time: float | None = None
-    event_time: float | None = None
+    close_time: Milliseconds | None = None
+    event_time: Milliseconds | None = None
 
     def unreadable(self) -> list[str]:
         """The fields, by their names in a quote, whose value is no number or below zero."""
