@@ -43,6 +43,9 @@ def value_of(variable: str, text: str, kind: Any) -> Any:
             return Path(text)
         case inspect.VarTupleType():
             value = [part.strip() for part in text.split(",") if part.strip()]
+    # Python hands on bytes of the environment that are no UTF-8 as lone surrogates.
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise SettingsError(f"{variable}: must be UTF-8")
     try:
         return msgspec.convert(value, type=kind, strict=False)
     except msgspec.ValidationError as error:

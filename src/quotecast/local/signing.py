@@ -16,8 +16,8 @@ def kept(folder: Path) -> str:
     path = folder / FILE
     if not path.exists():
         _make(path)
-    secret = path.read_text("ascii").strip()
-    if len(secret) < MIN_SECRET_BYTES:
+    secret = path.read_bytes().decode("ascii", errors="replace").strip()
+    if len(secret) < MIN_SECRET_BYTES or not (secret.isascii() and secret.isprintable()):
         raise SettingsError(f"{path} holds no secret; remove it, and a new one logs everybody out")
     return secret
 
