@@ -155,6 +155,21 @@ async def test_one_too_many_is_told_to_come_back() -> None:
             assert await passwords.hash(PASSWORD)
 
 
+async def test_nobody_waits_longer_than_is_said() -> None:
+    """Who gets no turn in time is told to come back; the turn of those before goes on."""
+    with held() as hasher:
+        async with Passwords(hasher, patience_seconds=0.01) as passwords:
+            hasher.go_on.clear()
+            first = asyncio.create_task(passwords.hash(PASSWORD))
+            await asyncio.sleep(0)
+            async with asyncio.timeout(10):
+                with pytest.raises(Busy) as refused:
+                    await passwords.hash(PASSWORD)
+            assert refused.value.retry_after > 0
+            hasher.go_on.set()
+            assert await passwords.verify(await first, PASSWORD)
+
+
 async def test_who_goes_away_makes_room_and_costs_nothing() -> None:
     """What nobody waits for any more is not computed."""
     with held() as hasher:

@@ -14,8 +14,10 @@ from quotecast.errors import Busy
 
 #: The costs that OWASP recommends: 19 MiB, two passes, one thread; some 30 ms.
 HASHER: Final = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
-#: Passwords under way or waiting in one worker; the last of them waits some ten seconds.
+#: Passwords under way or waiting in one worker.
 MAX_WAITING: Final = 256
+#: Seconds that a password waits for its turn at most.
+PATIENCE_SECONDS: Final = 5.0
 
 T = TypeVar("T")
 
@@ -23,14 +25,22 @@ T = TypeVar("T")
 class Passwords:
     """Hashes and checks passwords in one thread.
 
-    Raises Busy when too many wait. Equal characters make equal passwords, however a keyboard composes
-    them (NFC).
+    Raises Busy when too many wait, or when one has waited `patience_seconds` for its turn. Equal characters
+    make equal passwords, however a keyboard composes them (NFC).
     """
 
-    def __init__(self, hasher: PasswordHasher = HASHER, *, max_waiting: int = MAX_WAITING) -> None:
+    def __init__(
+        self,
+        hasher: PasswordHasher = HASHER,
+        *,
+        max_waiting: int = MAX_WAITING,
+        patience_seconds: float = PATIENCE_SECONDS,
+    ) -> None:
         self._hasher = hasher
         self._max_waiting = max_waiting
+        self._patience = patience_seconds
         self._waiting = 0
+        self._turn = asyncio.Lock()
         # Not of low priority: it might be stopped while it holds the interpreter's lock, and the loop too.
         self._executor = ThreadPoolExecutor(1, "passwords")
 
@@ -67,7 +77,14 @@ class Passwords:
             raise Busy
         self._waiting += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+            async with asyncio.timeout(self._patience):
+                await self._turn.acquire()
+            try:
+                return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+            finally:
+                self._turn.release()
+        except TimeoutError as error:
+            raise Busy from error
         finally:
             self._waiting -= 1
 
