@@ -205,6 +205,15 @@ async def test_a_body_has_a_bound(user: User) -> None:
         assert refusal(response) == (413, "Payload Too Large", [])
 
 
+async def test_an_email_is_the_same_from_every_keyboard(service: AccountService) -> None:
+    """Composed or not, in any letter case: it is registered once, and logs in."""
+    composed, decomposed = (unicodedata.normalize(form, "ŞÜKRÜ@örnek.com.tr") for form in ("NFC", "NFD"))
+    registered = await register(service, email=decomposed)
+    assert (registered.status_code, registered.json()["user"]["email"]) == (201, composed.lower())
+    assert (await register(service, email=composed)).status_code == 409
+    assert (await log_in(service, email=composed)).status_code == 200
+
+
 async def test_a_password_is_the_same_from_every_keyboard(service: AccountService) -> None:
     """Composed or not, at any length that is allowed."""
     for length in (8, 100, 128):

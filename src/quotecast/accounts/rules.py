@@ -30,8 +30,8 @@ def email(text: str) -> str:
 
 
 def lowered(text: str) -> str:
-    """What may be somebody's email, in that form. Raises InvalidValue."""
-    address = text.strip().lower()
+    """What may be somebody's email, in that form: lower case, and composed (NFC). Raises InvalidValue."""
+    address = composed(composed(text.strip()).lower())
     _check_length("email", address, 1, MAX_EMAIL)
     _check_characters("email", address)
     return address
