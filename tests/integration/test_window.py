@@ -114,7 +114,10 @@ async def test_a_lost_script_costs_no_decision(redis_url: str) -> None:
 
 async def test_lost_data_lets_no_worker_exceed_the_limit(redis_url: str) -> None:
     """After FLUSHALL each worker still counts what it admitted itself, and says so."""
-    async with Window(redis_url, prefix="t") as one, Window(redis_url, prefix="t") as other:
+    async with AsyncExitStack() as stack:
+        one, other = [
+            await stack.enter_async_context(Window(redis_url, prefix="t", budget=10)) for _ in range(2)
+        ]
         with redis.Redis.from_url(redis_url) as client:
             assert await admitted(one, "key", 5, 3) == 3
             client.flushall()
@@ -159,7 +162,10 @@ async def found(window: Window) -> None:
 
 async def test_slot_that_is_given_back_is_free_at_all_workers(redis_url: str) -> None:
     """Once, and for a worker that was full of its own requests too."""
-    async with Window(redis_url, prefix="t") as one, Window(redis_url, prefix="t") as other:
+    async with AsyncExitStack() as stack:
+        one, other = [
+            await stack.enter_async_context(Window(redis_url, prefix="t", budget=10)) for _ in range(2)
+        ]
         assert await admitted(one, "key", 3, 4) == 3
         await one.give_back("key")
         assert [(await window.check("key", 3)).admitted for window in (other, one)] == [True, False]
@@ -170,7 +176,8 @@ async def test_refusal_is_not_remembered_where_others_forget_keys(redis_url: str
     """Another worker's forgetting is heard at once, also by a worker that was full of its own requests."""
     async with AsyncExitStack() as stack:
         one, other = [
-            await stack.enter_async_context(Window(redis_url, prefix="t", forgetful=True)) for _ in range(2)
+            await stack.enter_async_context(Window(redis_url, prefix="t", budget=10, forgetful=True))
+            for _ in range(2)
         ]
         assert await admitted(one, "key", 3, 4) == 3
         await other.forget("key")

@@ -117,6 +117,10 @@ _PROFILE: Final = Profile("019a9c3f5b2d4f6a8c0e1b2d", "Ayşe Yılmaz", "ayse@exa
 _SESSION: Final = Session("eyJhbGciOiJIUzI1NiIsImtpZCI6IjVkN...", _PROFILE)
 _GIVEN: Final = {"email": "ayse@example.com", "password": "correct horse battery"}
 _TAKEN: Final = refused("Somebody has this email", Problem("Email already registered", "email_taken", ID))
+_GUESSED: Final = refused(
+    "The limit of this address and path is used up, or a bound on attempts; the headers tell of that one",
+    Problem("Too Many Requests"),
+)
 _WRONG: Final = refused(
     "Email and password do not belong together",
     Problem("Invalid email or password", "wrong_credentials", ID),
@@ -155,7 +159,7 @@ async def register(request: HttpRequest) -> Answer:
     status_code=200,
     summary="Log in",
     operation_class=taking(Credentials, _GIVEN),
-    responses=outcomes(200, Session, _SESSION, "Logged in", body=True, others={401: _WRONG}),
+    responses=outcomes(200, Session, _SESSION, "Logged in", body=True, others={401: _WRONG, 429: _GUESSED}),
     opt={BY_ADDRESS: True},
 )
 async def login(request: HttpRequest) -> Answer:
