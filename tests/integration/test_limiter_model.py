@@ -21,6 +21,7 @@ from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import SECOND
 from quotecast.limits.window import Window
 from servers import Valkey
+from windows import until_shared
 
 LIMIT = 3
 WINDOW = 60 * SECOND
@@ -239,12 +240,7 @@ class Limiter(RuleBasedStateMachine):
     async def _found(self) -> None:
         """Each worker's connection is a new one, and Redis has answered on it."""
         for window in self.windows:
-            async with asyncio.timeout(30):
-                fallbacks = -1
-                while fallbacks != window.statistics().fallbacks:
-                    fallbacks = window.statistics().fallbacks
-                    await window.check("anything", 10**9)
-                    await asyncio.sleep(0)
+            await until_shared(window)
 
     async def _close(self) -> None:
         for window in self.windows:

@@ -11,6 +11,7 @@ import redis
 from quotecast.limits.decision import Decision
 from quotecast.limits.window import MAX_BATCH, Window
 from servers import Valkey
+from windows import until_shared
 
 
 async def admitted(window: Window, key: str, limit: int, times: int) -> int:
@@ -145,19 +146,9 @@ async def test_outage_adds_nothing_at_its_edges(own_valkey: Valkey, *, lost: boo
         else:
             own_valkey.thaw()
         for worker in workers:
-            await found(worker)
+            await until_shared(worker)
         after = [await admitted(worker, "key", 6, 8) for worker in workers]
         assert (before, during, after) == ([3, 3], [3, 3], [0, 0])
-
-
-async def found(window: Window) -> None:
-    """Waits until the worker decides with Redis."""
-    async with asyncio.timeout(30):
-        alone = -1
-        while alone != window.statistics().fallbacks:
-            alone = window.statistics().fallbacks
-            await window.check("anything", 10**9)
-            await asyncio.sleep(0)
 
 
 async def test_slot_that_is_given_back_is_free_at_all_workers(redis_url: str) -> None:
@@ -224,7 +215,7 @@ async def test_a_worker_starts_without_redis_and_finds_it_later(own_valkey: Valk
         assert await admitted(window, "key", 3, 5) == 3
         assert window.statistics().calls == 0
         own_valkey.start()
-        await found(window)
+        await until_shared(window)
         fallbacks = window.statistics().fallbacks
         assert [await admitted(window, key, 3, 5) for key in ("key", "new")] == [0, 3]
         assert window.statistics().fallbacks == fallbacks
