@@ -61,7 +61,7 @@ def statistics(symbol: str, price: str = "100.00", opened: str = "80.00", **chan
         "volume": "1234.5",
         "quoteVolume": "98765.4",
         "openTime": 0,
-        "closeTime": 0,
+        "closeTime": None,
         "firstId": 1,
         "lastId": 2,
         "count": 2,
