@@ -57,7 +57,7 @@ test *arguments: setup
 
 # look at the terminal page in headless Chromium and Firefox
 browser *arguments: web
-    { command -v chromium && command -v firefox-esr; } >/dev/null || apt-get install --quiet --yes --no-install-recommends chromium firefox-esr
+    { command -v chromium && command -v firefox-esr; } >/dev/null || { apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends chromium firefox-esr; }
     {{ bin }}/pytest -m browser tests/browser tests/integration/test_pages.py "$@"
 
 # make the types of the page's client from a running service
@@ -78,7 +78,7 @@ chaos seed *arguments: setup
 
 # hold manifests and units against what reads them; replace workers, speak TLS, run the README's first line
 check-deploy: setup
-    command -v haproxy >/dev/null || apt-get install --quiet --yes --no-install-recommends haproxy
+    command -v haproxy >/dev/null || { apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends haproxy; }
     command -v systemd-analyze >/dev/null || apt-get install --quiet --yes --no-install-recommends systemd
     deploy/check-manifests
     {{ bin }}/pytest -m deploy tests/deploy/test_rolling_restart.py tests/deploy/test_first_run.py \
