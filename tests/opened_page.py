@@ -79,6 +79,12 @@ def is_live(page: Page, feed: str = "market") -> None:
     page.locator(f".feed[data-feed={feed}][data-state=live]").wait_for()
 
 
+def address(browser: Browser | None, name: str) -> str:
+    """An email of its own in each browser: all register at one service."""
+    assert browser is not None, "a page of a test stands in a browser"
+    return f"{name}@{browser.browser_type.name}.example.com"
+
+
 def register(page: Page, email: str) -> None:
     """Makes an account through the page's own dialog."""
     page.get_by_role("banner").get_by_role("button", name="Log in").click()

@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, Page, Request, expect
 
-from opened_page import has_price, log_in, opened, register
+from opened_page import address, has_price, log_in, opened, register
 from service import Service
 
 pytestmark = pytest.mark.browser
@@ -30,7 +30,7 @@ def test_a_tab_of_the_dialog_sends_nothing(page: Page) -> None:
     page.on("request", note)
     page.get_by_role("banner").get_by_role("button", name="Log in").click()
     dialog = page.get_by_role("dialog")
-    dialog.get_by_label("Email").fill("tabs@example.com")
+    dialog.get_by_label("Email").fill(address(page.context.browser, "tabs"))
     dialog.get_by_label(re.compile("Password")).fill("correct horse battery")
     for tab in ("Register", "Log in", "Register"):
         dialog.get_by_role("group").get_by_role("button", name=tab).click()
@@ -42,7 +42,7 @@ def test_a_tab_of_the_dialog_sends_nothing(page: Page) -> None:
 
 def test_logging_out_ends_the_session_in_every_window(page: Page, service: Service) -> None:
     """The other window shows it too, and the token is void."""
-    register(page, "leaving@example.com")
+    register(page, address(page.context.browser, "leaving"))
     other = page.context.new_page()
     other.goto(service.url)
     other.get_by_role("button", name="Log out").wait_for()
@@ -56,7 +56,7 @@ def test_logging_out_ends_the_session_in_every_window(page: Page, service: Servi
 
 def test_a_void_token_logs_the_page_out(page: Page, service: Service) -> None:
     """Whatever was asked with it; the reader is told why."""
-    register(page, "void@example.com")
+    register(page, address(page.context.browser, "void"))
     headers = {"Authorization": f"Bearer {page.evaluate(TOKEN)}"}
     assert service.patch(PROFILE, json={"end_sessions": True}, headers=headers).status_code == 200
     page.locator("[data-kind=chart]").get_by_role("button", name="Add to watchlist").click()
@@ -66,7 +66,7 @@ def test_a_void_token_logs_the_page_out(page: Page, service: Service) -> None:
 
 def test_a_star_that_fails_is_told(page: Page) -> None:
     """The list is as it was, and the reader knows."""
-    register(page, "star@example.com")
+    register(page, address(page.context.browser, "star"))
     star = page.locator("[data-kind=chart]").get_by_role("button", name="Add to watchlist")
     expect(star).to_have_attribute("aria-pressed", "true")
     page.route("**/api/watchlist/*", lambda route: route.fulfill(status=500, json={"detail": "Out of order"}))
@@ -78,7 +78,7 @@ def test_a_star_that_fails_is_told(page: Page) -> None:
 def test_an_emptied_watchlist_stays_empty(page: Page) -> None:
     """A new account takes over this browser's list once; what is removed does not come back."""
     with page.expect_response(lambda answer: answer.request.method == "GET" and "/watchlist" in answer.url):
-        register(page, "emptied@example.com")
+        register(page, address(page.context.browser, "emptied"))
     watchlist = page.locator("[data-kind=watchlist]")
     remove = watchlist.get_by_role("button", name=re.compile("Remove"))
     for _ in range(16):
@@ -94,7 +94,7 @@ def test_an_emptied_watchlist_stays_empty(page: Page) -> None:
 def test_a_reload_begins_with_the_accounts_list(page: Page) -> None:
     """As it was last seen, before the service answers; not with this browser's."""
     with page.expect_response(lambda answer: answer.request.method == "GET" and "/watchlist" in answer.url):
-        register(page, "reloaded@example.com")
+        register(page, address(page.context.browser, "reloaded"))
     watchlist = page.locator("[data-kind=watchlist]")
     with page.expect_response(lambda response: response.request.method == "DELETE"):
         watchlist.get_by_role("button", name="Remove AAPL").click()
@@ -111,10 +111,10 @@ def test_an_account_has_the_list_of_the_browser_that_made_it(browser: Browser, s
         with page.expect_response(
             lambda answer: answer.request.method == "GET" and "/watchlist" in answer.url
         ):
-            register(page, "carried@example.com")
+            register(page, address(page.context.browser, "carried"))
     with opened(browser, service.url) as page:
         has_price(page)
-        log_in(page, "carried@example.com")
+        log_in(page, address(page.context.browser, "carried"))
         watchlist = page.locator("[data-kind=watchlist]")
         expect(watchlist.get_by_role("button", name="Remove AAPL")).to_have_count(0)
         expect(watchlist.get_by_role("button", name="Remove MSFT")).to_have_count(1)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Response, Route, expect
 
-from opened_page import DEADLINE_MS, has_price, is_live, log_in, opened, register
+from opened_page import DEADLINE_MS, address, has_price, is_live, log_in, opened, register
 from service import Service
 from web_files import AXE
 
@@ -73,11 +73,6 @@ def has_saved(response: Response) -> bool:
     """Whether the account took a layout without the news."""
     sent = response.request.post_data or ""
     return response.ok and response.request.method == "PUT" and '"news"' not in sent
-
-
-def address(browser: Browser, name: str) -> str:
-    """An email of its own in each browser: both register at one service."""
-    return f"{name}@{browser.browser_type.name}.example.com"
 
 
 def test_a_layout_follows_its_owner(browser: Browser, service: Service) -> None:
