@@ -22,7 +22,7 @@ def text_of(variable: str, environment: Mapping[str, str], *, secret: bool) -> s
     """
     text = environment.get(variable)
     path = environment.get(variable + FILE_SUFFIX, "").strip() if secret else ""
-    if path and text is not None:
+    if path and text:
         raise SettingsError(f"{variable}{FILE_SUFFIX}: {variable} is set too; set one of them")
     if path:
         text = _content(variable + FILE_SUFFIX, path)

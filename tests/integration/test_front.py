@@ -11,7 +11,13 @@ from websockets.asyncio.client import connect
 
 from quotecast.api import front, listeners
 from quotecast.api.front import Front
-from quotecast.api.listeners import connections_to, listening_socket
+from quotecast.api.listeners import (
+    UNREAD_SECONDS,
+    bound_what_waits,
+    connections_to,
+    listeners_of,
+    listening_socket,
+)
 from quotecast.api.sockets import App
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -247,3 +253,20 @@ async def test_the_kernel_gives_up_a_client_that_reads_nothing(monkeypatch: pyte
         async with asyncio.timeout(PATIENCE_SECONDS):
             assert isinstance(await lost, TimeoutError)
     server.close()
+
+
+def test_a_listener_of_a_library_is_found_and_bounded() -> None:
+    """And no other socket of the process."""
+    with socket.create_server(("127.0.0.1", 0)) as library, socket.create_server(("127.0.0.1", 0)) as other:
+        (found,) = map(socket.socket.dup, listeners_of(library.getsockname()[1]))
+        with found:
+            bound_what_waits(found)
+        name = socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT
+        assert (library.getsockopt(*name), other.getsockopt(*name)) == (UNREAD_SECONDS * 1000, 0)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_all_addresses_are_those_of_both_families(address: str) -> None:
+    """As `::` means elsewhere in this service."""
+    with listening_socket("::", 0) as listening:
+        socket.create_connection((address, listening.getsockname()[1])).close()

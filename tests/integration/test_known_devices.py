@@ -103,6 +103,15 @@ async def test_forged_devices_are_strangers(service: AccountService) -> None:
         assert (await log_in(service, user, PASSWORD, cookie=text)).status_code == 429, text
 
 
+async def test_device_is_known_whatever_other_cookies_hold(service: AccountService) -> None:
+    """Their values are of no form that would be ours to read."""
+    user = await service.register()
+    cookie = device_cookie(await log_in(service, user, PASSWORD))
+    await attack(service, user)
+    for other in ('a="\\"\\"', "{}", "=", "a b=c", f"x{COOKIE}=1"):
+        assert (await log_in(service, user, PASSWORD, cookie=f"{other}; {cookie}")).status_code == 200, other
+
+
 async def test_cookie_opens_nothing(service: AccountService) -> None:
     """It is no token, neither in its own header nor in another."""
     user = await service.register()

@@ -12,6 +12,7 @@ from factories import NOW, client_to, full_mirrors, parts
 from fakes.financials import COMPANY, FakeFinancials
 from market_made import stock
 from memory_cache import MemoryCache
+from quotecast.api import repeats
 from quotecast.api.app import build_app
 from quotecast.api.edge import Edge
 from quotecast.api.repeats import MAX_URLS, Repeats
@@ -87,8 +88,8 @@ class World:
             await app(scope, receive, send)  # type: ignore[arg-type]  # passed through
 
         parameters = app.state.documents.parameters
-        repeats = Repeats(counted, check=self._check, identify=_everybody, parameters=parameters)
-        self.edge = Edge(repeats, cors_origins=["*"], account_origins=[], websocket_origins=["*"])
+        self.repeats = Repeats(counted, check=self._check, identify=_everybody, parameters=parameters)
+        self.edge = Edge(self.repeats, cors_origins=["*"], account_origins=[], websocket_origins=["*"])
 
     async def _check(self, key: str, limit: int) -> Decision:
         self.keys.append(key)
@@ -247,3 +248,28 @@ async def test_too_many_urls_forget_the_oldest(
     await client.get(long)
     assert world.routed == 8
     assert MAX_URLS >= 1000
+
+
+@pytest.mark.parametrize(
+    "query", ["symbols=AAPL&n=1", "symbols=AAPL&offset=1", "symbols=AAPL&&", "%73ymbols=AAPL"]
+)
+async def test_invented_queries_are_not_remembered(
+    world: World, client: httpx.AsyncClient, query: str
+) -> None:
+    """Anybody can make more of them: other routes' parameters, empty ones, other spellings."""
+    for _ in range(3):
+        assert (await client.get(f"/api/market/quotes?{query}")).status_code in {200, 422}
+    assert world.routed == 3
+
+
+async def test_answers_are_bounded_in_number(
+    world: World, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A current answer that is asked for once makes room like any other."""
+    monkeypatch.setattr(repeats, "MAX_URLS", 3)
+    for month in range(1, 9):
+        path = f"{BITCOIN.partition('?')[0]}?timeframe=1h&limit={month}"
+        for _ in range(2):
+            assert (await client.get(path)).status_code == 200
+    assert len(world.repeats._answers._answers) <= 3
+    assert world.routed == 8

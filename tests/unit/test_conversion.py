@@ -7,7 +7,7 @@ import pytest
 
 from factories import doviz
 from market_made import pair, stock
-from quotecast.market.conversion import Rate, factor, rate_of, rates_between
+from quotecast.market.conversion import Rate, factor, rate_of, rates_between, rates_of
 from quotecast.market.quotes import DovizQuote, Quote
 
 WHEN = "2026-11-20T15:00:00.000Z"
@@ -36,23 +36,23 @@ def test_what_is_no_currency_has_no_rate(quote: DovizQuote) -> None:
 
 
 def test_a_currency_in_itself_needs_no_rate() -> None:
-    assert rates_between([], "USD", "USD") == ()
+    assert rates_between(rates_of([]), "USD", "USD") == ()
     assert factor(()) == 1
 
 
 def test_a_rate_is_turned_round_when_it_is_needed_the_other_way() -> None:
     """What a lira costs in dollars is said of the quote of the dollar."""
-    (rate,) = rates_between([DOLLAR], "TRY", "USD") or ()
+    (rate,) = rates_between(rates_of([DOLLAR]), "TRY", "USD") or ()
     assert rate == Rate("TRY", "USD", Decimal("0.025"), "USD", WHEN)
 
 
 def test_two_currencies_meet_in_a_third() -> None:
     """Tether in dollars by way of lira, euros in dollars likewise."""
-    tether = rates_between([DOLLAR, EURO, TETHER], "USDT", "USD")
+    tether = rates_between(rates_of([DOLLAR, EURO, TETHER]), "USDT", "USD")
     assert tether is not None
     assert [rate.symbol for rate in tether] == ["USDT/TRY", "USD"]
     assert factor(tether) == Decimal("1.1")
-    euro = rates_between([DOLLAR, EURO, TETHER], "EUR", "USD")
+    euro = rates_between(rates_of([DOLLAR, EURO, TETHER]), "EUR", "USD")
     assert euro is not None
     assert factor(euro) == Decimal("1.25")
 
@@ -61,8 +61,8 @@ def test_the_free_market_is_preferred_to_a_bank() -> None:
     """Whichever is listed first."""
     bank = lira("USD", 41.0, "akbank-USD")
     for quotes in ([bank, DOLLAR], [DOLLAR, bank]):
-        assert [rate.symbol for rate in rates_between(quotes, "USD", "TRY") or ()] == ["USD"]
-    assert [rate.symbol for rate in rates_between([bank], "USD", "TRY") or ()] == ["akbank-USD"]
+        assert [rate.symbol for rate in rates_between(rates_of(quotes), "USD", "TRY") or ()] == ["USD"]
+    assert [rate.symbol for rate in rates_between(rates_of([bank]), "USD", "TRY") or ()] == ["akbank-USD"]
 
 
 def test_money_is_preferred_to_coins_on_the_way() -> None:
@@ -74,10 +74,13 @@ def test_money_is_preferred_to_coins_on_the_way() -> None:
         EURO,
         TETHER,
     ]
-    assert [rate.symbol for rate in rates_between(quotes, "USDT", "EUR") or ()] == ["USDT/TRY", "EUR"]
+    assert [rate.symbol for rate in rates_between(rates_of(quotes), "USDT", "EUR") or ()] == [
+        "USDT/TRY",
+        "EUR",
+    ]
 
 
 def test_without_a_way_nothing_is_invented() -> None:
     """A tether is no dollar; nor is a coin money in which nothing is priced."""
-    assert rates_between([DOLLAR], "USDT", "USD") is None
-    assert rates_between([pair("SOL/USDT", 100.0), pair("SOL/EUR", 90.0)], "USDT", "EUR") is None
+    assert rates_between(rates_of([DOLLAR]), "USDT", "USD") is None
+    assert rates_between(rates_of([pair("SOL/USDT", 100.0), pair("SOL/EUR", 90.0)]), "USDT", "EUR") is None

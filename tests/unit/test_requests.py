@@ -94,7 +94,7 @@ def limited(requests: Requests) -> Edge:
         by_address=everybody,
     )
     routed = build_app(made, middleware=[limits])
-    repeats = Repeats(routed, check=limiter.check, identify=everybody, parameters=())
+    repeats = Repeats(routed, check=limiter.check, identify=everybody, parameters={})
     return Edge(
         repeats,
         cors_origins=["*"],

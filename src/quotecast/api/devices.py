@@ -1,7 +1,6 @@
 """Devices from which users have logged in before: a cookie for browsers, an earlier token for others."""
 
 from collections.abc import Mapping
-from http.cookies import CookieError, SimpleCookie
 from typing import Any, Final
 
 from quotecast.accounts.tokens import Device, Tokens
@@ -36,11 +35,9 @@ def cookie_for(scope: Mapping[str, Any], tokens: Tokens, user_id: str) -> Header
 
 def _cookie(scope: Mapping[str, Any]) -> str:
     lines = (value for name, value in scope["headers"] if name == b"cookie")
-    try:
-        cookies = SimpleCookie(b"; ".join(lines).decode("latin-1"))
-    except CookieError:
-        return ""
-    return cookies[COOKIE].value if COOKIE in cookies else ""
+    pairs = (part.strip().partition(b"=") for part in b";".join(lines).split(b";"))
+    values = {name: value for name, _, value in pairs}
+    return values.get(COOKIE.encode(), b"").decode("latin-1")
 
 
 def _is_https(scope: Mapping[str, Any]) -> bool:

@@ -40,19 +40,21 @@ class Documents(Struct, frozen=True):
 
     openapi: Document
     asyncapi: Document
-    #: The names of all query parameters.
-    parameters: frozenset[str]
+    #: The names of the query parameters that a GET of each path has.
+    parameters: dict[str, frozenset[str]]
 
     @classmethod
     def of(cls, openapi: dict[str, Any], asyncapi: dict[str, Any]) -> "Documents":
         """Encodes both."""
-        operations = [each for path in openapi["paths"].values() for each in path.values()]
-        parameters = [each for operation in operations for each in operation.get("parameters", ())]
         return cls(
             Document(encode_json(openapi)),
             Document(encode_json(asyncapi)),
-            frozenset(each["name"] for each in parameters if each["in"] == "query"),
+            {path: _parameters(operations.get("get", {})) for path, operations in openapi["paths"].items()},
         )
+
+
+def _parameters(operation: dict[str, Any]) -> frozenset[str]:
+    return frozenset(each["name"] for each in operation.get("parameters", ()) if each["in"] == "query")
 
 
 def _documents(request: HttpRequest) -> Documents:

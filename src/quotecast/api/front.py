@@ -82,7 +82,7 @@ class Front:
             client.transport.abort()
             return
         peer = client.transport.get_extra_info("peername")
-        if peer is None or client.transport.is_closing():  # it left meanwhile
+        if peer is None or client.transport.is_closing() or transport.is_closing():  # one left meanwhile
             transport.abort()
             client.transport.abort()
             return

@@ -14,7 +14,7 @@ from quotecast.accounts.portfolio import Holding
 from quotecast.accounts.watchlist import Kind
 from quotecast.api.lookup import Mirrors, currency_of, first_known
 from quotecast.market import codec, money
-from quotecast.market.conversion import Rate, factor, rates_between, rounded
+from quotecast.market.conversion import Rate, factor, rates_between, rates_of, rounded
 from quotecast.market.feeds import Feed
 
 #: Described as the JSON number that it is sent as; to the framework a Decimal would be a string.
@@ -129,11 +129,12 @@ def shown(holding: Holding, mirrors: Mirrors) -> Encoded:
 
 def exchange(mirrors: Mirrors) -> Exchange:
     """A function that finds the rates between two currencies, each way once."""
+    feeds = (mirrors[feed].quotes().values() for feed in (Feed.DOVIZ, Feed.CRYPTO))
+    given = rates_of(chain.from_iterable(feeds))
 
     @cache
     def rates(source: str, target: str) -> Sequence[Rate] | None:
-        feeds = (mirrors[feed].quotes().values() for feed in (Feed.DOVIZ, Feed.CRYPTO))
-        return rates_between(chain.from_iterable(feeds), source, target)
+        return rates_between(given, source, target)
 
     return rates
 

@@ -38,7 +38,8 @@ _TEXTS: Final = {413: "Payload Too Large", 422: "Invalid value", 500: "Internal 
 #: Headers that say what to send instead (RFC 9110, 11.6.1 and 15.5.22).
 _REMEDIES: Final = {
     401: {"www-authenticate": "Bearer"},
-    426: {"upgrade": "websocket", "connection": "upgrade"},
+    # A proxy that keeps connections for reuse opens another one for the next handshake.
+    426: {"upgrade": "websocket", "connection": "upgrade, close"},
 }
 
 log = structlog.get_logger()

@@ -6,7 +6,8 @@ is made again; the next request for that path and query is counted by the limite
 Whatever goes wrong on the short way is left to the route, which knows how to say so.
 """
 
-from collections.abc import Awaitable, Callable, Collection
+import re
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import partial
 from typing import Any, Concatenate, Final, NamedTuple, ParamSpec
 
@@ -19,10 +20,12 @@ from quotecast.api.throttle import DECISION, LIMITED, Check, Limited, headers_of
 #: How many URLs are remembered, and how long one may be.
 MAX_URLS: Final = 4096
 MAX_LENGTH: Final = 512
-#: Bytes of bodies that are kept, of one answer and of all.
+#: Bytes of a body that is kept, and of all that is kept.
 MAX_ANSWER_BYTES: Final = 512 * 1024
-MAX_ANSWERS_BYTES: Final = 32 * 1024 * 1024
+MAX_ANSWERS_BYTES: Final = 64 * 1024 * 1024
 
+#: The type of a path's parameter, as in `{symbol:str}`.
+_TYPE: Final = re.compile(r":\w+(?=})")
 #: Where a route leaves how its answer is made again.
 _AGAIN: Final = "quotecast.again"
 
@@ -85,27 +88,38 @@ class _Answers:
         if url in self._answers:  # another request for it was faster
             return
         self._answers[url] = answer
-        self._bytes += len(answer.body)
-        while self._bytes > MAX_ANSWERS_BYTES:
+        self._bytes += _size(answer)
+        while self._bytes > MAX_ANSWERS_BYTES or len(self._answers) > MAX_URLS:
             self._forget(next(iter(self._answers)))
 
     def _forget(self, url: Url) -> None:
-        self._bytes -= len(self._answers.pop(url).body)
+        self._bytes -= _size(self._answers.pop(url))
+
+
+def _size(answer: Answer) -> int:
+    """Bytes of memory: the compressed forms that may stand beside a body, and the objects around it."""
+    return 1024 + 3 * len(answer.body)
 
 
 class Repeats:
     """ASGI application around the routed one; see above. The oldest of too many URLs is forgotten.
 
-    A URL with a parameter that is not one of `parameters` is not remembered: anybody can invent more.
+    A URL with a parameter that its route does not have is not remembered: anybody can invent more.
+    `parameters` names those of each path.
     """
 
     def __init__(
-        self, app: App, *, check: Check, identify: Callable[[Scope], str], parameters: Collection[str]
+        self,
+        app: App,
+        *,
+        check: Check,
+        identify: Callable[[Scope], str],
+        parameters: Mapping[str, Collection[str]],
     ) -> None:
         self._app = app
         self._check = check
         self._identify = identify
-        self._parameters = frozenset(name.encode() for name in parameters)
+        self._parameters = parameters
         self._known: dict[Url, _Known] = {}
         self._answers = _Answers()
 
@@ -148,12 +162,13 @@ class Repeats:
 
     def _learn(self, url: Url, scope: Any) -> None:
         again = scope.get(_AGAIN)
-        if again is None or len(url[0]) + len(url[1]) > MAX_LENGTH or not self._asks_for_known(url[1]):
+        if again is None or len(url[0]) + len(url[1]) > MAX_LENGTH or not self._asks_for_known(scope, url[1]):
             return
         if len(self._known) >= MAX_URLS:
             del self._known[next(iter(self._known))]
         self._known[url] = _Known(again, scope.get(LIMITED), scope["path_template"])
 
-    def _asks_for_known(self, query: bytes) -> bool:
-        names = {part.partition(b"=")[0] for part in query.split(b"&") if part}
-        return names <= self._parameters
+    def _asks_for_known(self, scope: Any, query: bytes) -> bool:
+        path = _TYPE.sub("", scope["path_template"])
+        names = {part.partition("=")[0] for part in query.decode("latin-1").split("&")} if query else set()
+        return names <= {*self._parameters.get(path, ())}

@@ -12,7 +12,7 @@ from granian.http import HTTP1Settings
 from granian.server.embed import Server
 
 from quotecast.api.front import LOOPBACK, Front
-from quotecast.api.listeners import BACKLOG, connections_to, serving_feeds
+from quotecast.api.listeners import BACKLOG, bound_what_waits, connections_to, listeners_of, serving_feeds
 from quotecast.api.sockets import App
 from quotecast.settings import Settings
 
@@ -22,6 +22,8 @@ MAX_CONNECTIONS: Final = 65_536
 MAX_HEAD_BYTES: Final = 32 * 1024
 #: Seconds between looks at whether granian listens yet.
 _LOOK_SECONDS: Final = 0.005
+#: Seconds after which there is no more waiting for it, where sockets cannot be listed.
+_BOUNDED_SECONDS: Final = 1.0
 
 
 @contextlib.asynccontextmanager
@@ -36,6 +38,7 @@ async def serving(http: App, feeds: App, settings: Settings) -> AsyncIterator[as
             serving_feeds(feeds, settings.host, settings.feed_port),
             _granian(http, settings.host, settings.port) as ended,
         ):
+            await _bounded(settings.port, ended)
             yield ended
         return
     with _reserved_port() as port:
@@ -80,6 +83,16 @@ def _reserved_port() -> Iterator[int]:
         reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         reserved.bind((LOOPBACK, 0))
         yield reserved.getsockname()[1]
+
+
+async def _bounded(port: int, ended: asyncio.Task[None]) -> None:
+    """Bounds what waits for clients of granian's listening socket, which has no setting for it."""
+    deadline = asyncio.get_running_loop().time() + _BOUNDED_SECONDS
+    while not ended.done() and asyncio.get_running_loop().time() < deadline:
+        for listening in listeners_of(port):
+            bound_what_waits(listening)
+            return
+        await asyncio.sleep(_LOOK_SECONDS)
 
 
 async def _listens(port: int, ended: asyncio.Task[None]) -> None:

@@ -41,18 +41,33 @@ def rate_of(quote: Quote) -> Rate | None:
     return Rate(base, target, Decimal(repr(quote.price)), quote.key, quote.timestamp)
 
 
-def rates_between(quotes: Iterable[Quote], source: str, target: str) -> tuple[Rate, ...] | None:
+class Rates(Struct, frozen=True):
+    """All rates by the currency that they lead out of, the best first, and what counts as a currency."""
+
+    exits: Mapping[str, list[Rate]]
+    currencies: frozenset[str]
+
+
+def rates_of(quotes: Iterable[Quote]) -> Rates:
+    """The rates that the quotes give, in both directions."""
+    given = [rate for quote in quotes if (rate := rate_of(quote))]
+    exits: dict[str, list[Rate]] = {}
+    for rate in sorted(chain(given, map(_turned, given)), key=_preference):
+        exits.setdefault(rate.base, []).append(rate)
+    return Rates(exits, CURRENCIES | {rate.target for rate in given})
+
+
+def rates_between(rates: Rates, source: str, target: str) -> tuple[Rate, ...] | None:
     """The rates that lead from one currency to another, as few as possible; None without a way.
 
     A currency is one of ISO 4217 or what pairs are priced in. Of two ways as short, that over currencies of
     states goes first; of two quotes of one rate, that of the currency's own symbol before a bank's.
     """
     before: dict[str, Rate | None] = {source: None}
-    exits = _exits([rate for quote in quotes if (rate := rate_of(quote))], {source, target})
     waiting = deque([source])
     while waiting and target not in before:
-        for rate in exits.get(waiting.popleft(), ()):
-            if rate.target not in before:
+        for rate in rates.exits.get(waiting.popleft(), ()):
+            if rate.target not in before and (rate.target in rates.currencies or rate.target == target):
                 before[rate.target] = rate
                 waiting.append(rate.target)
     return _way(before, target) if target in before else None
@@ -66,16 +81,6 @@ def factor(rates: Iterable[Rate]) -> Decimal:
 def rounded(amount: Decimal) -> Decimal:
     """The amount with the digits that a converted one deserves."""
     return _ROUNDING.plus(amount)
-
-
-def _exits(rates: list[Rate], asked: set[str]) -> Mapping[str, list[Rate]]:
-    """The rates that lead out of each currency, the best first."""
-    currencies = CURRENCIES | asked | {rate.target for rate in rates}
-    known = [rate for rate in rates if rate.base in currencies]
-    exits: dict[str, list[Rate]] = {}
-    for rate in sorted(chain(known, map(_turned, known)), key=_preference):
-        exits.setdefault(rate.base, []).append(rate)
-    return exits
 
 
 def _preference(rate: Rate) -> tuple[bool, bool, str]:
