@@ -8,7 +8,7 @@ from datetime import date, timedelta
 import pytest
 
 from fakes.http import ENDLESS, HTML_503, REDIRECT, SERVER_ERROR, TOO_MANY, TRUNCATED, Answer, huge
-from fakes.turkey import FAILED, Dealt, FakeTurkey, currency
+from fakes.turkey import FAILED, Dealt, FakeTurkey, bulletin, currency
 from quotecast.errors import UpstreamError
 from quotecast.market.quotes import DovizQuote
 from quotecast.providers.base import Update
@@ -65,7 +65,10 @@ def time() -> Time:
 
 def provider(fake: FakeTurkey, time: Time) -> TurkeyProvider:
     return TurkeyProvider(
-        [Truncgil(fake.url, fake.url), GenelPara(fake.url)], Tcmb(fake.url), clock=time, sleep=time.sleep
+        [Truncgil(fake.url, fake.url), GenelPara(fake.url)],
+        Tcmb(fake.url, clock=time),
+        clock=time,
+        sleep=time.sleep,
     )
 
 
@@ -124,22 +127,66 @@ async def test_bulletin_before_is_looked_for_over_days_without_one(fake: FakeTur
     assert paths(fake).count("/kurlar/202611/17112026.xml") == 1
 
 
+def bank_at(fake: FakeTurkey, days: int) -> Tcmb:
+    return Tcmb(fake.url, clock=lambda: NOW + days * 86_400)
+
+
 async def test_next_bulletin_is_compared_to_the_last(fake: FakeTurkey) -> None:
-    """Which need not be looked for."""
-    bank = Tcmb(fake.url, clock=lambda: NOW + 5 * 86_400)
+    """The archive shows that there was none between; the last itself needs no request."""
+    bank = bank_at(fake, 5)
     await bank.read()
     fake.bulletins[FRIDAY + timedelta(days=3)] = [currency("USD", "44.5000", "44.4000")]
     [quote] = await bank.read()
     assert (quote.change, quote.previous_close, quote.timestamp) == (0.32, 44.18, "2026-11-23T12:30:00Z")
+    assert "/kurlar/202611/20112026.xml" not in paths(fake)
 
 
-async def test_archive_that_fails_leaves_the_change_open(fake: FakeTurkey) -> None:
-    """It is looked for again the next time."""
-    fake.answers["/kurlar/202611/19112026.xml"] = HTML_503
-    bank = Tcmb(fake.url)
-    assert (await bank.read())[0].previous_close is None
+async def test_bulletin_after_an_outage_is_compared_to_the_one_that_was_missed(fake: FakeTurkey) -> None:
+    """The archive has it, though this process never saw it."""
+    bank = bank_at(fake, 8)
+    await bank.read()
+    fake.bulletins[FRIDAY + timedelta(days=3)] = [currency("USD", "44.5000")]
+    fake.bulletins[FRIDAY + timedelta(days=4)] = [currency("USD", "44.6000")]
+    [quote] = await bank.read()
+    assert (quote.change, quote.previous_close) == (0.1, 44.5)
+
+
+async def test_older_bulletin_never_replaces_a_newer_one(fake: FakeTurkey) -> None:
+    """A cache of the bank's site that lags behind leaves every quote as it is."""
+    bank = bank_at(fake, 5)
+    newest = await bank.read()
+    monday = FRIDAY - timedelta(days=4)
+    fake.answers[TODAY] = bulletin(monday, currency("USD", "43.0000"))
+    assert await bank.read() == newest
+
+
+async def test_bulletin_of_the_future_is_refused(fake: FakeTurkey) -> None:
+    """It would shut out every true bulletin until then; the true ones are read on."""
+    bank = bank_at(fake, 5)
+    newest = await bank.read()
+    fake.answers[TODAY] = bulletin(date(2062, 11, 20), currency("USD", "43.0000"))
+    with pytest.raises(UpstreamError, match="2062-11-20"):
+        await bank.read()
     fake.answers.clear()
-    assert (await bank.read())[0].previous_close == 44.0
+    assert await bank.read() == newest
+
+
+async def test_archive_that_answers_with_the_bulletin_of_today_gives_no_change(fake: FakeTurkey) -> None:
+    """Against itself the change would be 0."""
+    today = bulletin(FRIDAY, *fake.bulletins[FRIDAY])
+    fake.answers["/kurlar/202611/19112026.xml"] = today
+    assert [quote.change for quote in await bank_at(fake, 0).read()] == [None, None]
+
+
+async def test_archive_that_fails_leaves_the_change_null(fake: FakeTurkey) -> None:
+    """The next call asks for it again."""
+    fake.answers["/kurlar/202611/19112026.xml"] = HTML_503
+    bank = bank_at(fake, 0)
+    dollar = (await bank.read())[0]
+    assert (dollar.change, dollar.change_percent, dollar.previous_close) == (None, None, None)
+    fake.answers.clear()
+    dollar = (await bank.read())[0]
+    assert (dollar.change, dollar.change_percent, dollar.previous_close) == (0.18, 0.4091, 44.0)
 
 
 async def test_unchanged_prices_are_not_told_again(fake: FakeTurkey, time: Time) -> None:
@@ -289,7 +336,7 @@ async def test_absurd_price_never_gets_out(fake: FakeTurkey, time: Time) -> None
 
 async def test_the_bank_alone_is_a_provider(fake: FakeTurkey, time: Time) -> None:
     """Without the market's sources."""
-    adapter = TurkeyProvider([], Tcmb(fake.url), clock=time, sleep=time.sleep)
+    adapter = TurkeyProvider([], Tcmb(fake.url, clock=time), clock=time, sleep=time.sleep)
     assert adapter.name == "tcmb"
     assert by_symbol((await polled(adapter))[0]).keys() == {"tcmb-USD", "tcmb-JPY"}
     assert not {V4, V5, V3, SPARE} & set(paths(fake))

@@ -65,9 +65,11 @@ def test_bulletin_that_is_told_before_its_hour_bears_the_time_of_receipt() -> No
 
 
 def test_bulletin_without_the_one_before_tells_no_change() -> None:
-    """Zero, and no previous close."""
+    """Null rather than 0, as for a currency that the one before did not have."""
     [quote] = read(currency("USD", "44.1800")).quotes(None, NOW)
-    assert (quote.change, quote.change_percent, quote.previous_close) == (0, 0, None)
+    assert (quote.change, quote.change_percent, quote.previous_close) == (None, None, None)
+    [added] = read(currency("USD", "44.1800")).quotes(read(currency("EUR", "51.2")), NOW)
+    assert (added.change, added.change_percent, added.previous_close) == (None, None, None)
     assert quote.buying == quote.selling == 44.18
 
 

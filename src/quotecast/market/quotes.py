@@ -81,8 +81,8 @@ class DovizQuote(
     buying: float
     selling: float
     price: float
-    change: float
-    change_percent: float
+    change: float | None = None
+    change_percent: float | None = None
     open: float | None = None
     high: float | None = None
     low: float | None = None
@@ -135,8 +135,8 @@ class DovizMove(Struct, frozen=True, gc=False, rename="camel"):
     buying: float
     selling: float
     price: float
-    change: float
-    change_percent: float
+    change: float | None
+    change_percent: float | None
     open: float | None
     high: float | None
     low: float | None

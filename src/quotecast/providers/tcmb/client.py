@@ -1,8 +1,8 @@
 """Reads the bulletin of today, and the one before it for the change."""
 
 import time
-from collections.abc import Callable, Iterator
-from datetime import date, timedelta
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
 from typing import Final
 
 import httpx
@@ -10,11 +10,13 @@ import httpx
 from quotecast.errors import UpstreamError, UpstreamRefused
 from quotecast.market.quotes import DovizQuote
 from quotecast.providers.fetch import get_bytes, open_client
-from quotecast.providers.tcmb.wire import Bulletin, bulletin
+from quotecast.providers.tcmb.wire import ISTANBUL, Bulletin, bulletin
 
 XML_KINDS: Final = ("application/xml", "text/xml")
 #: The longest holidays are shorter.
 DAYS_BACK: Final = 10
+#: How far a bulletin's date may be ahead of our clock.
+MOST_AHEAD: Final = timedelta(days=1)
 
 
 class Tcmb:
@@ -29,41 +31,53 @@ class Tcmb:
         self._received = 0.0
         self._last: Bulletin | None = None
         self._before: Bulletin | None = None
+        #: The last one before an outage: the bank may have published others in between.
+        self._known: Bulletin | None = None
 
     async def read(self) -> list[DovizQuote]:
-        """The quotes of the newest bulletin. Raises UpstreamError.
+        """Returns the quotes of the newest bulletin so far. Raises UpstreamError.
 
-        Without the bulletin before, they tell no change, and it is looked for again the next time.
+        An older bulletin never replaces it: caches of the bank's site answer out of order. The change is null
+        until the bulletin before is found, which every call tries again.
         """
         async with open_client(self._url) as client:
-            newest = await _bulletin(client, "/kurlar/today.xml")
-            if self._last is None or newest.date != self._last.date:
-                # The last one, if it is known, is the one before: none is left out.
-                self._before = self._last
-                self._received = self._clock()
-            self._last = newest
+            told = await _bulletin(client, "/kurlar/today.xml")
+            self._refuse_future(told)
+            if self._last is None or told.date > self._last.date:
+                self._known, self._before, self._received = self._last, None, self._clock()
+            if self._last is None or told.date >= self._last.date:
+                self._last = told
             if self._before is None:
-                self._before = await _earlier(client, newest.date)
-        return newest.quotes(self._before, self._received)
+                self._before = await _earlier(client, self._last.date, self._known)
+        return self._last.quotes(self._before, self._received)
+
+    def _refuse_future(self, told: Bulletin) -> None:
+        """Raises UpstreamError for a date that would shut out every true bulletin until then."""
+        today = datetime.fromtimestamp(self._clock(), ISTANBUL).date()
+        if told.date > today + MOST_AHEAD:
+            raise UpstreamError(f"TCMB: a bulletin of {told.date}, on {today}")
 
 
-async def _earlier(client: httpx.AsyncClient, day: date) -> Bulletin | None:
-    """The newest bulletin before that day; there is none of weekends and holidays."""
-    for path in _archive(day):
+async def _earlier(client: httpx.AsyncClient, day: date, known: Bulletin | None) -> Bulletin | None:
+    """Returns the newest bulletin before that day, None while the archive fails.
+
+    Weekends and holidays have none. `known` is an older bulletin that needs no request.
+    """
+    for back in range(1, DAYS_BACK + 1):
+        earlier = day - timedelta(days=back)
+        if known and known.date == earlier:
+            return known
         try:
-            return await _bulletin(client, path)
+            found = await _bulletin(client, f"/kurlar/{earlier:%Y%m}/{earlier:%d%m%Y}.xml")
         except UpstreamRefused as error:
             if error.upstream_status != httpx.codes.NOT_FOUND:
                 return None
         except UpstreamError:
             return None
+        else:
+            # Any other date is not the archive's: a cache may answer with the bulletin of today.
+            return found if found.date == earlier else None
     return None
-
-
-def _archive(day: date) -> Iterator[str]:
-    for back in range(1, DAYS_BACK + 1):
-        earlier = day - timedelta(days=back)
-        yield f"/kurlar/{earlier:%Y%m}/{earlier:%d%m%Y}.xml"
 
 
 async def _bulletin(client: httpx.AsyncClient, path: str) -> Bulletin:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from quotecast.market.quotes import DovizQuote
 from quotecast.providers.dealing import LIRA, instruments
-from quotecast.providers.values import percent_change, positive, stamped
+from quotecast.providers.values import percent_change, positive, stamped, to_float
 
 MAX_BYTES: Final = 1024 * 1024
 #: Türkiye keeps it all year.
@@ -41,7 +41,10 @@ class Bulletin(Struct, frozen=True):
     rows: Mapping[str, Row]
 
     def quotes(self, before: "Bulletin | None", received: float) -> list[DovizQuote]:
-        """The quotes of `tcmb-USD` and so on, received at that Unix time; the change is against `before`."""
+        """Returns the quotes of `tcmb-USD` and so on, received at that Unix time.
+
+        The change is against `before`, and null for a currency that is not in it.
+        """
         told = stamped(datetime.combine(self.date, MADE_AT).astimezone(UTC), received)
         return [
             _quote(code, row, before.rows.get(code) if before else None, told)
@@ -86,7 +89,7 @@ def _row(element: ET.Element) -> Row | None:
 
 def _quote(code: str, row: Row, before: Row | None, told: str) -> DovizQuote:
     known = instruments().get(code)
-    previous = row.selling if before is None else before.selling
+    previous = before.selling if before else None
     return DovizQuote(
         provider="tcmb",
         symbol=f"tcmb-{code}",
@@ -98,8 +101,8 @@ def _quote(code: str, row: Row, before: Row | None, told: str) -> DovizQuote:
         buying=float(row.buying),
         selling=float(row.selling),
         price=float(row.selling),
-        change=float(row.selling - previous),
-        change_percent=percent_change(row.selling, previous),
-        previous_close=None if before is None else float(previous),
+        change=None if previous is None else float(row.selling - previous),
+        change_percent=None if previous is None else percent_change(row.selling, previous),
+        previous_close=to_float(previous),
         timestamp=told,
     )

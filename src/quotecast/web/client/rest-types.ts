@@ -78,8 +78,8 @@ export type DovizQuote = {
   buying: number;
   selling: number;
   price: number;
-  change: number;
-  changePercent: number;
+  change: number | null;
+  changePercent: number | null;
   open: number | null;
   high: number | null;
   low: number | null;
