@@ -118,6 +118,14 @@ class UpstreamRefused(UpstreamError):
         self.excerpt = excerpt
 
 
+class UpstreamCutShort(UpstreamError):
+    """An upstream closed the connection in the middle of a body; `received` is what came of it."""
+
+    def __init__(self, message: str, received: bytes) -> None:
+        super().__init__(message)
+        self.received = received
+
+
 class NotOffered(QuotecastError):
     """The upstream's plan does not include this; asking again will not help."""
 

@@ -18,13 +18,17 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Answer:
-    """One HTTP answer; with no body, none comes; an endless one goes on for as long as it is read."""
+    """One HTTP answer; with no body, none comes; an endless one goes on for as long as it is read.
+
+    `missing` is how many bytes its head announces that never come.
+    """
 
     body: bytes | None = b"[]"
     status: int = 200
     content_type: str = "application/json"
     headers: Mapping[str, str] = field(default_factory=dict)
     endless: bool = False
+    missing: int = 0
 
     @classmethod
     def of(cls, value: Any, status: int = 200, **headers: str) -> "Answer":
@@ -144,7 +148,6 @@ async def running(work: Any) -> AsyncIterator[None]:
 def _response(answer: Answer) -> Response:
     body = answer.body or b""
     headers = Headers(answer.headers)
-    headers.update(
-        {"Content-Type": answer.content_type, "Content-Length": str(len(body)), "Connection": "close"}
-    )
+    length = str(len(body) + answer.missing)
+    headers.update({"Content-Type": answer.content_type, "Content-Length": length, "Connection": "close"})
     return Response(answer.status, "as asked", headers, body)

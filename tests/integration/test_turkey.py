@@ -8,7 +8,7 @@ from datetime import date, timedelta
 import pytest
 
 from fakes.http import ENDLESS, HTML_503, REDIRECT, SERVER_ERROR, TOO_MANY, TRUNCATED, Answer, huge
-from fakes.turkey import FAILED, Dealt, FakeTurkey, bulletin, currency
+from fakes.turkey import FAILED, Dealt, FakeTurkey, currency
 from quotecast.errors import UpstreamError
 from quotecast.market.quotes import DovizQuote
 from quotecast.providers.base import Update
@@ -127,68 +127,6 @@ async def test_bulletin_before_is_looked_for_over_days_without_one(fake: FakeTur
     assert paths(fake).count("/kurlar/202611/17112026.xml") == 1
 
 
-def bank_at(fake: FakeTurkey, days: int) -> Tcmb:
-    return Tcmb(fake.url, clock=lambda: NOW + days * 86_400)
-
-
-async def test_next_bulletin_is_compared_to_the_last(fake: FakeTurkey) -> None:
-    """The archive shows that there was none between; the last itself needs no request."""
-    bank = bank_at(fake, 5)
-    await bank.read()
-    fake.bulletins[FRIDAY + timedelta(days=3)] = [currency("USD", "44.5000", "44.4000")]
-    [quote] = await bank.read()
-    assert (quote.change, quote.previous_close, quote.timestamp) == (0.32, 44.18, "2026-11-23T12:30:00Z")
-    assert "/kurlar/202611/20112026.xml" not in paths(fake)
-
-
-async def test_bulletin_after_an_outage_is_compared_to_the_one_that_was_missed(fake: FakeTurkey) -> None:
-    """The archive has it, though this process never saw it."""
-    bank = bank_at(fake, 8)
-    await bank.read()
-    fake.bulletins[FRIDAY + timedelta(days=3)] = [currency("USD", "44.5000")]
-    fake.bulletins[FRIDAY + timedelta(days=4)] = [currency("USD", "44.6000")]
-    [quote] = await bank.read()
-    assert (quote.change, quote.previous_close) == (0.1, 44.5)
-
-
-async def test_older_bulletin_never_replaces_a_newer_one(fake: FakeTurkey) -> None:
-    """A cache of the bank's site that lags behind leaves every quote as it is."""
-    bank = bank_at(fake, 5)
-    newest = await bank.read()
-    monday = FRIDAY - timedelta(days=4)
-    fake.answers[TODAY] = bulletin(monday, currency("USD", "43.0000"))
-    assert await bank.read() == newest
-
-
-async def test_bulletin_of_the_future_is_refused(fake: FakeTurkey) -> None:
-    """It would shut out every true bulletin until then; the true ones are read on."""
-    bank = bank_at(fake, 5)
-    newest = await bank.read()
-    fake.answers[TODAY] = bulletin(date(2062, 11, 20), currency("USD", "43.0000"))
-    with pytest.raises(UpstreamError, match="2062-11-20"):
-        await bank.read()
-    fake.answers.clear()
-    assert await bank.read() == newest
-
-
-async def test_archive_that_answers_with_the_bulletin_of_today_gives_no_change(fake: FakeTurkey) -> None:
-    """Against itself the change would be 0."""
-    today = bulletin(FRIDAY, *fake.bulletins[FRIDAY])
-    fake.answers["/kurlar/202611/19112026.xml"] = today
-    assert [quote.change for quote in await bank_at(fake, 0).read()] == [None, None]
-
-
-async def test_archive_that_fails_leaves_the_change_null(fake: FakeTurkey) -> None:
-    """The next call asks for it again."""
-    fake.answers["/kurlar/202611/19112026.xml"] = HTML_503
-    bank = bank_at(fake, 0)
-    dollar = (await bank.read())[0]
-    assert (dollar.change, dollar.change_percent, dollar.previous_close) == (None, None, None)
-    fake.answers.clear()
-    dollar = (await bank.read())[0]
-    assert (dollar.change, dollar.change_percent, dollar.previous_close) == (0.18, 0.4091, 44.0)
-
-
 async def test_unchanged_prices_are_not_told_again(fake: FakeTurkey, time: Time) -> None:
     """The source's clock moves while its prices stand still; the poll is a sign of life all the same."""
     adapter = provider(fake, time)
@@ -213,7 +151,7 @@ async def test_versions_tell_the_same(
     fake.answers = dict.fromkeys(broken, SERVER_ERROR)
     found = {
         rate.symbol: (float(rate.buying or 0), float(rate.selling))
-        for rate in await Truncgil(fake.url, fake.url).read()
+        for rate in (await Truncgil(fake.url, fake.url).read()).rates
     }
     assert found == {symbol: (each.buying, each.selling) for symbol, each in fake.dealt.items()}
     assert paths(fake) == [*broken, version]
@@ -249,6 +187,24 @@ async def test_spare_stands_in_when_every_version_fails(fake: FakeTurkey, time: 
     assert (quotes["USD"].provider, quotes["USD"].price) == ("genelpara", 44.19)
     assert "ons" not in quotes
     assert "/elsewhere" not in paths(fake)
+
+
+@pytest.mark.parametrize("missing", [0, 100], ids=["by the source", "by the connection"])
+async def test_answer_that_is_cut_short_keeps_what_is_whole(
+    fake: FakeTurkey, time: Time, missing: int
+) -> None:
+    """When no other version is whole; its first timestamps are the source's."""
+    row = {"Type": "Currency", "Buying": 44.1, "Selling": 44.18, "Change": 0.12}
+    body = Answer.of({"Update_Date": "2026-11-19 22:58:01", "USD": row, "EUR": row}).body
+    assert body
+    cut = Answer(body[:-30], missing=missing)
+    fake.answers = {V4: cut, V5: SERVER_ERROR, V3: SERVER_ERROR}
+    [update] = await polled(provider(fake, time))
+    market = {key: quote for key, quote in by_symbol(update).items() if quote.provider == "truncgil"}
+    assert market.keys() == {"USD"}
+    assert market["USD"].timestamp == "2026-11-19T19:58:01Z"
+    fake.answers = {V4: cut}
+    assert (await Truncgil(fake.url, fake.url).read()).whole
 
 
 async def test_first_source_takes_over_again_when_it_heals(fake: FakeTurkey, time: Time) -> None:

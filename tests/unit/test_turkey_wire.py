@@ -1,7 +1,7 @@
 """What the sources of the Turkish market write, and what is read of it."""
 
 from collections import Counter
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from fakes.turkey import bulletin as made
 from fakes.turkey import currency, turkish
 from quotecast.market.quotes import DovizQuote
-from quotecast.providers.dealing import Dealing, Rate
+from quotecast.providers.dealing import Rate
 from quotecast.providers.genelpara import wire as genelpara
 from quotecast.providers.tcmb.wire import Bulletin, bulletin
-from quotecast.providers.truncgil.wire import amount, rates
+from quotecast.providers.truncgil.wire import amount, read_answer
 
 NOW = 1_795_118_400.0
 DAY = date(2026, 11, 20)
@@ -162,7 +162,7 @@ def test_codes_become_our_symbols() -> None:
     """Those of every version; what nobody here follows is passed over."""
     refused: Counter[str] = Counter()
     told = {"Update_Date": "2026-11-20 14:05:01", "GRA": ROW, "gumus": ROW, "USD": ROW, "BRENT": ROW}
-    found = rates(encoded(told), refused)
+    found = read_answer(encoded(told), refused).rates
     assert [rate.symbol for rate in found] == ["gram-altin", "gumus", "USD"]
     assert found[0] == Rate("gram-altin", Decimal("6641.0"), Decimal("6640.1"), Decimal("0.4"), "Gram Altın")
     assert +refused == {}
@@ -171,14 +171,14 @@ def test_codes_become_our_symbols() -> None:
 def test_fifth_version_is_read_without_its_crypto_currencies() -> None:
     """They are of another feed."""
     told = {"Meta_Data": {}, "Rates": {"GRA": ROW, "BTC": {"Type": "CryptoCurrency", "Selling": 4e6}}}
-    assert [rate.symbol for rate in rates(encoded(told), Counter())] == ["gram-altin"]
+    assert [rate.symbol for rate in read_answer(encoded(told), Counter()).rates] == ["gram-altin"]
 
 
 def test_bad_row_never_spoils_the_others() -> None:
     """It is counted."""
     refused: Counter[str] = Counter()
     told = {"GRA": ROW, "HAS": 7, "USD": ROW | {"Selling": "0"}, "EUR": ROW | {"Selling": None}}
-    assert [rate.symbol for rate in rates(encoded(told), refused)] == ["gram-altin"]
+    assert [rate.symbol for rate in read_answer(encoded(told), refused).rates] == ["gram-altin"]
     assert refused == {"malformed": 1, "unreadable": 2}
 
 
@@ -188,7 +188,32 @@ def test_bad_row_never_spoils_the_others() -> None:
 def test_answer_without_a_rate_is_refused(body: bytes) -> None:
     """It must not look like a market without prices."""
     with pytest.raises(ValueError, match=r"."):
-        rates(body, Counter())
+        read_answer(body, Counter())
+
+
+@pytest.mark.parametrize("cut", [b'"USD"', b'"Buying":44.1', b'"Selling":44.18'])
+@pytest.mark.parametrize("nested", [False, True])
+def test_answer_that_is_cut_short_keeps_its_whole_rows(cut: bytes, *, nested: bool) -> None:
+    """Wherever it ends; it says that it is not whole, and it is counted."""
+    refused: Counter[str] = Counter()
+    rows = {"GRA": ROW, "USD": {"Type": "Currency", "Buying": 44.1, "Selling": 44.18}}
+    meta = {"Update_Date": "2026-11-20 14:05:01"}
+    told = encoded({"Meta_Data": meta, "Rates": rows} if nested else meta | rows)
+    whole = read_answer(told, Counter())
+    assert (whole.whole, len(whole.rates)) == (True, 2)
+    part = read_answer(told.partition(cut)[0], refused)
+    assert (part.whole, part.rates, part.made) == (False, whole.rates[:1], whole.made)
+    assert refused == {"cut_short": 1}
+
+
+def test_answer_was_made_at_its_own_time_in_istanbul() -> None:
+    """None when it cannot be read."""
+    for told, moment in {
+        "2026-11-20 14:05:01": datetime(2026, 11, 20, 11, 5, 1, tzinfo=UTC),
+        "2026-13-40 14:05:01": None,
+        "yesterday": None,
+    }.items():
+        assert read_answer(encoded({"Update_Date": told, "GRA": ROW}), Counter()).made == moment
 
 
 def test_genelpara_tells_by_list() -> None:
@@ -202,72 +227,3 @@ def test_genelpara_tells_by_list() -> None:
     for bad in (b'{"success":false,"message":"no"}', b"[]", b"x"):
         with pytest.raises(ValueError, match=r"."):
             genelpara.rates(bad, "doviz", refused)
-
-
-def rate(selling: str, **other: Any) -> Rate:
-    return Rate("gram-altin", Decimal(selling), **other)
-
-
-def test_rate_becomes_a_whole_quote() -> None:
-    """The change and the previous close follow from the percentage, in as many digits as the price has."""
-    [quote] = Dealing().take(
-        [rate("6641.00", buying=Decimal("6640.10"), change_percent=Decimal("0.4"))], "truncgil", NOW
-    )
-    assert quote == DovizQuote(
-        provider="truncgil",
-        symbol="gram-altin",
-        name="Gram Altın",
-        category="gold",
-        source="Serbest Piyasa",
-        unit="gram",
-        currency="TRY",
-        buying=6640.1,
-        selling=6641.0,
-        price=6641.0,
-        change=26.46,
-        change_percent=0.4,
-        previous_close=6614.54,
-        timestamp="2026-11-19T20:00:00Z",
-    )
-
-
-def test_ounce_is_priced_in_dollars_and_an_unknown_currency_in_lira() -> None:
-    """As the table says, and as the market does."""
-    ounce, kroner = Dealing().take(
-        [Rate("ons", Decimal(4000)), Rate("ISK", Decimal("0.35"), name="İzlanda Kronu")], "truncgil", NOW
-    )
-    assert (ounce.currency, ounce.unit) == ("USD", "ons")
-    assert (kroner.name, kroner.unit, kroner.currency) == ("İzlanda Kronu", "1 ISK", "TRY")
-
-
-def test_unchanged_rate_is_not_told_again() -> None:
-    """Its timestamp stays: the source's own clock moves while prices stand still."""
-    dealing = Dealing()
-    dealing.take([rate("6641.00")], "truncgil", NOW)
-    assert dealing.take([rate("6641.00")], "truncgil", NOW + 60) == []
-    assert dealing.quotes()[0].timestamp == "2026-11-19T20:00:00Z"
-    [moved] = dealing.take([rate("6642.00")], "truncgil", NOW + 120)
-    assert moved.timestamp == "2026-11-19T20:02:00Z"
-    [told] = dealing.take([rate("6642.00")], "genelpara", NOW + 180)
-    assert told.provider == "genelpara"
-
-
-def test_absurd_rate_is_refused_and_a_missing_side_keeps_its_last_value() -> None:
-    """The last good one stands, and it is counted."""
-    dealing = Dealing()
-    dealing.take([rate("6641.00", buying=Decimal(6640))], "truncgil", NOW)
-    assert dealing.take([rate("66410.01")], "truncgil", NOW) == []
-    assert dealing.statistics() == {"absurd": 1}
-    [moved] = dealing.take([rate("6650.00")], "truncgil", NOW)
-    assert moved.buying == 6640.0
-
-
-@given(
-    st.decimals(min_value=Decimal("1e-18"), max_value=Decimal("1e18"), allow_nan=False),
-    st.none() | st.decimals(min_value=-(10**18), max_value=10**18, allow_nan=False),
-)
-def test_whatever_is_told_quotes_are_sound(selling: Decimal, percent: Decimal | None) -> None:
-    """Nothing raises, and prices are above zero."""
-    for quote in Dealing().take([Rate("USD", selling, change_percent=percent)], "truncgil", NOW):
-        assert quote.price > 0
-        assert quote.change == quote.change

@@ -1,7 +1,8 @@
 """What dealers in Türkiye ask for a currency, a metal or an index, from whichever source, as quotes."""
 
-from collections.abc import Iterable, Mapping
-from decimal import Decimal
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from decimal import Context, Decimal
 from functools import cache
 from typing import Final
 
@@ -11,12 +12,13 @@ from msgspec.structs import replace
 from quotecast.market.quotes import DovizQuote
 from quotecast.providers.judgement import Judge
 from quotecast.providers.reference import DovizInstrument, doviz_instruments
-from quotecast.providers.values import stamped
+from quotecast.providers.values import stamped, to_float
 
 MARKET: Final = "Serbest Piyasa"
 LIRA: Final = "TRY"
 _HUNDRED: Final = Decimal(100)
-_MOST_DIGITS: Final = 8
+#: Sources give percentages in hundredths; a previous close with fewer digits would contradict them.
+_LEAST_DIGITS: Final = 6
 
 
 class Rate(Struct, frozen=True):
@@ -30,12 +32,22 @@ class Rate(Struct, frozen=True):
     name: str = ""
 
 
+class Answer(Struct, frozen=True):
+    """One response of a source; `made` is when the source says it was, None where it does not say."""
+
+    rates: Sequence[Rate]
+    made: datetime | None = None
+    #: False for the whole rows of a response that was cut short.
+    whole: bool = True
+
+
 class Dealing:
     """The last rates of one market that could be believed, whoever told them.
 
     Refused, and counted by reason: a selling price more than ten times or less than a tenth of the last good
     one of the past hour (`absurd`). A buying price that is missing keeps its last good value. A quote's
-    timestamp is when its numbers last changed: sources move their own clock while prices stand still.
+    timestamp is when its numbers last changed: sources move their own clock while prices stand still. A first
+    quote takes the source's own time, for its price may be hours old.
     """
 
     def __init__(self) -> None:
@@ -51,12 +63,17 @@ class Dealing:
         """The last good quote of every symbol."""
         return list(self._quotes.values())
 
-    def take(self, rates: Iterable[Rate], provider: str, received: float) -> list[DovizQuote]:
-        """The quotes that change with rates received at that Unix time."""
-        quotes = [self._changed(rate, provider, received) for rate in rates]
+    def take(
+        self, rates: Iterable[Rate], provider: str, received: float, made: datetime | None = None
+    ) -> list[DovizQuote]:
+        """Returns the quotes that change with rates received at that Unix time, `made` at the source's."""
+        first = made if made and made.timestamp() <= received else None
+        quotes = [self._changed(rate, provider, received, first) for rate in rates]
         return [quote for quote in quotes if quote]
 
-    def _changed(self, rate: Rate, provider: str, received: float) -> DovizQuote | None:
+    def _changed(
+        self, rate: Rate, provider: str, received: float, first: datetime | None
+    ) -> DovizQuote | None:
         if not self._judge.accepts(rate.symbol, float(rate.selling), received):
             return None
         before = self._rates.get(rate.symbol)
@@ -66,13 +83,14 @@ class Dealing:
         if rate == before and known and known.provider == provider:
             return None
         self._rates[rate.symbol] = rate
-        quote = self._quotes[rate.symbol] = _quote(rate, provider, received)
+        timestamp = stamped(None if before else first, received)
+        quote = self._quotes[rate.symbol] = _quote(rate, provider, timestamp)
         return quote
 
 
-def _quote(rate: Rate, provider: str, received: float) -> DovizQuote:
+def _quote(rate: Rate, provider: str, timestamp: str) -> DovizQuote:
     instrument = instruments().get(rate.symbol) or _currency(rate)
-    change, previous = _change(rate)
+    previous = _previous(rate)
     buying = rate.selling if rate.buying is None else rate.buying
     return DovizQuote(
         provider=provider,
@@ -85,22 +103,20 @@ def _quote(rate: Rate, provider: str, received: float) -> DovizQuote:
         buying=float(buying),
         selling=float(rate.selling),
         price=float(rate.selling),
-        change=float(change),
-        change_percent=float(rate.change_percent or 0),
-        previous_close=float(previous),
-        timestamp=stamped(None, received),
+        change=None if previous is None else float(rate.selling - previous),
+        change_percent=None if previous is None else to_float(rate.change_percent),
+        previous_close=to_float(previous),
+        timestamp=timestamp,
     )
 
 
-def _change(rate: Rate) -> tuple[Decimal, Decimal]:
-    """The change and the price before it; the change is told in percent alone."""
-    percent = rate.change_percent or Decimal(0)
-    if percent <= -_HUNDRED:
-        return Decimal(0), rate.selling
-    # As many digits as the price has: more would be invented.
-    digits = min(max(0, -int(rate.selling.as_tuple().exponent)), _MOST_DIGITS)
-    previous = round(rate.selling / (1 + percent / _HUNDRED), digits)
-    return rate.selling - previous, previous
+def _previous(rate: Rate) -> Decimal | None:
+    """Returns the price of the day before, from the change in percent; None where that says nothing."""
+    growth = 1 + rate.change_percent / _HUNDRED if rate.change_percent is not None else Decimal(0)
+    if growth <= 0:
+        return None
+    digits = max(_LEAST_DIGITS, len(rate.selling.as_tuple().digits))
+    return Context(prec=digits).divide(rate.selling, growth)
 
 
 @cache

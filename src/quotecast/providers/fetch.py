@@ -14,7 +14,7 @@ import httpx
 import msgspec
 import structlog
 
-from quotecast.errors import UpstreamError, UpstreamRefused
+from quotecast.errors import UpstreamCutShort, UpstreamError, UpstreamRefused
 from quotecast.providers import outcomes
 
 JSON_KINDS: Final = ("application/json",)
@@ -95,6 +95,7 @@ async def get_bytes(
     """The body of what `path` answers, decoded.
 
     Raises UpstreamRefused for any status but 200; its excerpt holds no value of the client's own headers.
+    Raises UpstreamCutShort, with what was received, when the connection ends in the middle of the body.
     Raises UpstreamError for no answer within the deadline, a content type not among `kinds`, or a body over
     8 MB.
     """
@@ -171,10 +172,13 @@ def _secrets(client: httpx.AsyncClient) -> list[str]:
 
 async def _read(response: httpx.Response, place: str) -> bytes:
     body = bytearray()
-    async for part in response.aiter_bytes():
-        body += part
-        if len(body) > MAX_BODY_BYTES:
-            raise UpstreamError(f"{place}: body over {MAX_BODY_BYTES} bytes")
+    try:
+        async for part in response.aiter_bytes():
+            body += part
+            if len(body) > MAX_BODY_BYTES:
+                raise UpstreamError(f"{place}: body over {MAX_BODY_BYTES} bytes")
+    except (httpx.RemoteProtocolError, httpx.ReadError) as error:
+        raise UpstreamCutShort(f"{place}: {type(error).__name__}", bytes(body)) from error
     return bytes(body)
 
 

@@ -11,7 +11,7 @@ from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import DovizQuote
 from quotecast.providers.base import Update
-from quotecast.providers.dealing import Dealing, Rate
+from quotecast.providers.dealing import Answer, Dealing
 from quotecast.providers.genelpara.client import GenelPara
 from quotecast.providers.tcmb.client import Tcmb
 from quotecast.providers.truncgil.client import Truncgil
@@ -28,8 +28,8 @@ class Source(Protocol):
     name: str
     every_seconds: float
 
-    async def read(self) -> list[Rate]:
-        """What is told now. Raises UpstreamError."""
+    async def read(self) -> Answer:
+        """Returns the rates of now. Raises UpstreamError."""
         ...
 
 
@@ -128,12 +128,12 @@ class TurkeyProvider:
                     return None
                 continue
             try:
-                rates = await source.read()
+                answer = await source.read()
             except UpstreamError as error:
                 self._bear(source.name, turn, error, failures)
                 continue
             turn.succeeded()
-            return self._dealing.take(rates, source.name, self._clock())
+            return self._dealing.take(answer.rates, source.name, self._clock(), answer.made)
         return None
 
     async def _poll_tcmb(self, failures: list[UpstreamError]) -> list[DovizQuote] | None:

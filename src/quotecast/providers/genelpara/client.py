@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from quotecast.errors import UpstreamError
-from quotecast.providers.dealing import Rate
+from quotecast.providers.dealing import Answer
 from quotecast.providers.fetch import get_bytes, open_client
 from quotecast.providers.genelpara.wire import LISTS, rates
 
@@ -24,8 +24,8 @@ class GenelPara:
         """How many rows were refused since the start, by reason."""
         return +self._refused
 
-    async def read(self) -> list[Rate]:
-        """What is told now. Raises UpstreamError when any list fails, or none holds anything."""
+    async def read(self) -> Answer:
+        """Returns what the lists hold. Raises UpstreamError when any list fails, or none holds anything."""
         async with open_client(self._url) as client:
             bodies = {
                 name: await get_bytes(client, "/json/", params={"list": name, "sembol": "all"})
@@ -37,4 +37,4 @@ class GenelPara:
             raise UpstreamError(f"GenelPara: {error}") from error
         if not found:
             raise UpstreamError("GenelPara: no rates")
-        return found
+        return Answer(found)

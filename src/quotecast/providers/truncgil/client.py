@@ -6,10 +6,10 @@ from typing import Final
 
 from msgspec import Struct
 
-from quotecast.errors import UpstreamError
-from quotecast.providers.dealing import Rate
+from quotecast.errors import UpstreamCutShort, UpstreamError
+from quotecast.providers.dealing import Answer
 from quotecast.providers.fetch import get_bytes, open_client
-from quotecast.providers.truncgil.wire import rates
+from quotecast.providers.truncgil.wire import read_answer
 
 
 class _Version(Struct, frozen=True):
@@ -38,22 +38,35 @@ class Truncgil:
         """How many rows were refused since the start, by reason."""
         return +self._refused
 
-    async def read(self) -> list[Rate]:
-        """What is told now. Raises UpstreamError when no version answers, or one wants to be left alone."""
-        failures = []
+    async def read(self) -> Answer:
+        """Returns the first whole answer, or the longest of those that were cut short.
+
+        Raises UpstreamError when no version answers, or one wants to be left alone.
+        """
+        failures: list[str] = []
+        parts: list[Answer] = []
         for url, version in self._versions:
             try:
-                return await self._read(url, version)
+                answer = await self._read(url, version)
             except UpstreamError as error:
                 if error.retry_after is not None:
                     raise
                 failures.append(f"{version.name}: {error}")
+                continue
+            if answer.whole:
+                return answer
+            parts.append(answer)
+        if parts:
+            return max(parts, key=lambda part: len(part.rates))
         raise UpstreamError(f"Truncgil does not answer: {'; '.join(failures)}")
 
-    async def _read(self, url: str, version: _Version) -> list[Rate]:
-        async with open_client(url) as client:
-            body = await get_bytes(client, version.path)
+    async def _read(self, url: str, version: _Version) -> Answer:
         try:
-            return rates(body, self._refused, turkish=version.turkish)
+            async with open_client(url) as client:
+                body = await get_bytes(client, version.path)
+        except UpstreamCutShort as error:
+            body = error.received
+        try:
+            return read_answer(body, self._refused, turkish=version.turkish)
         except ValueError as error:
             raise UpstreamError(f"unreadable: {error}") from error

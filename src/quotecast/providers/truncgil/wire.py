@@ -5,15 +5,16 @@ Source of the format: Truncgil Finans, `v3/today.json`, `v4/today.json` and `api
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 from decimal import Decimal
 from typing import Final
 
 import msgspec
 from msgspec import Raw, Struct
 
-from quotecast.providers.dealing import Rate, instruments
-from quotecast.providers.values import Number, positive, signed
+from quotecast.providers.dealing import Answer, Rate, instruments
+from quotecast.providers.values import Number, instant, positive, signed
 
 #: Their codes, since version 4, of what we call otherwise; version 3 has our own names.
 CODES: Final = {
@@ -42,6 +43,9 @@ CODES: Final = {
 _CURRENCY: Final = re.compile(r"[A-Z]{3}")
 #: `6.640,10`: dots between thousands, a comma before decimals.
 _TURKISH: Final = re.compile(r"-?[0-9]{1,3}(\.[0-9]{3})*(,[0-9]+)?|-?[0-9]+(,[0-9]+)?")
+#: A row has no objects inside it.
+_ROW: Final = re.compile(rb'"([A-Za-z0-9-]{1,40})"\s*:\s*(\{[^{}]*\})')
+_MADE: Final = re.compile(rb'"Update_Date"\s*:\s*"([0-9: -]{19})"')
 _SIGNS: Final = str.maketrans("", "", "$%₺ ")
 
 
@@ -59,14 +63,18 @@ class _Nested(Struct, frozen=True, rename="pascal"):
     rates: Mapping[str, Raw]
 
 
-def rates(body: bytes, refused: Counter[str], *, turkish: bool = False) -> list[Rate]:
-    """The rates of an answer of any version; `turkish` says that text is in the Turkish style (version 3).
+def read_answer(body: bytes, refused: Counter[str], *, turkish: bool = False) -> Answer:
+    """Reads an answer of any version; `turkish` says that text is in the Turkish style (version 3).
 
-    Rows of symbols that nobody here knows are passed over; what is no row (`malformed`) or has no price above
-    zero (`unreadable`) is counted. Raises ValueError when nothing is left.
+    Rows of unknown symbols are passed over; what is no row (`malformed`) or has no price above zero
+    (`unreadable`) is counted, as is a body that was cut short (`cut_short`), whose whole rows are read.
+    Raises ValueError when nothing is left.
     """
+    rows, whole = _rows(body)
+    if not whole:
+        refused["cut_short"] += 1
     found = []
-    for key, raw in _rows(body):
+    for key, raw in rows:
         symbol = symbol_of(key)
         if symbol is None:
             continue
@@ -81,7 +89,7 @@ def rates(body: bytes, refused: Counter[str], *, turkish: bool = False) -> list[
             refused["unreadable"] += 1
     if not found:
         raise ValueError("no rates")
-    return found
+    return Answer(found, _made(body), whole)
 
 
 def symbol_of(key: str) -> str | None:
@@ -101,14 +109,25 @@ def amount(value: Number, *, turkish: bool) -> Decimal | None:
     return signed(text.replace(".", "").replace(",", ".")) if _TURKISH.fullmatch(text) else None
 
 
-def _rows(body: bytes) -> Iterator[tuple[str, Raw]]:
+def _rows(body: bytes) -> tuple[Iterable[tuple[str, Raw | bytes]], bool]:
+    """Returns the rows, and whether these are all: a body that was cut short has braces left open."""
     try:
         told = msgspec.json.decode(body, type=dict[str, Raw])
         if "Rates" in told:
             told = dict(msgspec.json.decode(body, type=_Nested).rates)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
-    yield from told.items()
+    except ValueError:
+        if body.count(b"{") <= body.count(b"}"):
+            raise
+        return ((key.decode(), row) for key, row in _ROW.findall(body)), False
+    return told.items(), True
+
+
+def _made(body: bytes) -> datetime | None:
+    """Returns the time of the answer, which every version writes in Istanbul's."""
+    found = _MADE.search(body)
+    return instant(f"{found[1].decode()}+03:00") if found else None
 
 
 def _rate(symbol: str, row: Row, *, turkish: bool) -> Rate | None:
