@@ -284,7 +284,7 @@ async def test_absurd_price_never_gets_out(fake: FakeTurkey, time: Time) -> None
     adapter = provider(fake, time)
     async with asyncio.timeout(20), aclosing(adapter.updates()) as updates:
         await anext(updates)
-        fake.dealt["USD"] = Dealt(4410.0, 4418.0, 0.12)
+        fake.dealt["ons"] = Dealt(400010.0, 400076.0, 0.12)
         fake.dealt["gram-altin"] = Dealt(6650.0, 6651.0, 0.5)
         assert by_symbol(await anext(updates)).keys() == {"gram-altin"}
     assert adapter.statistics() == {"absurd": 1}

@@ -103,6 +103,17 @@ def test_absurd_rate_is_refused_and_a_missing_side_keeps_its_last_value() -> Non
     assert moved.buying == 6640.0
 
 
+@pytest.mark.parametrize(
+    ("selling", "believed"), [("22.09", True), ("88.36", True), ("22.08", False), ("88.37", False)]
+)
+def test_rate_is_believed_within_twice_its_reference(selling: str, *, believed: bool) -> None:
+    """And half of it."""
+    dealing = Dealing()
+    assert dealing.judge_by({"USD": 44.18}) == []
+    assert bool(dealing.take([Rate("USD", Decimal(selling))], "truncgil", NOW)) is believed
+    assert dealing.statistics() == ({} if believed else {"far_off": 1})
+
+
 @given(
     st.decimals(min_value=Decimal("1e-18"), max_value=Decimal("1e18"), allow_nan=False),
     st.none() | st.decimals(min_value=-(10**18), max_value=10**18, allow_nan=False),

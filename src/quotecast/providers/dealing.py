@@ -10,13 +10,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from quotecast.market.quotes import DovizQuote
-from quotecast.providers.judgement import Judge
+from quotecast.providers.judgement import Judge, is_near
 from quotecast.providers.reference import DovizInstrument, doviz_instruments
 from quotecast.providers.values import stamped, to_float
 
 MARKET: Final = "Serbest Piyasa"
 LIRA: Final = "TRY"
 _HUNDRED: Final = Decimal(100)
+#: Dealers ask a few percent more or less than the central bank; a confused unit is off by ten or a hundred.
+FAR_FACTOR: Final = 2
 #: Sources give percentages in hundredths; a previous close with fewer digits would contradict them.
 _LEAST_DIGITS: Final = 6
 
@@ -45,13 +47,15 @@ class Dealing:
     """The last rates of one market that could be believed, whoever told them.
 
     Refused, and counted by reason: a selling price more than ten times or less than a tenth of the last good
-    one of the past hour (`absurd`). A buying price that is missing keeps its last good value. A quote's
-    timestamp is when its numbers last changed: sources move their own clock while prices stand still. A first
-    quote takes the source's own time, for its price may be hours old.
+    one of the past hour (`absurd`), or more than twice or less than half of its reference (`far_off`).
+    A buying price that is missing keeps its last good value. A quote's timestamp is when its numbers last
+    changed: sources move their own clock while prices stand still. A first quote takes the source's own time,
+    for its price may be hours old.
     """
 
     def __init__(self) -> None:
         self._judge = Judge()
+        self._references: Mapping[str, float] = {}
         self._rates: dict[str, Rate] = {}
         self._quotes: dict[str, DovizQuote] = {}
 
@@ -62,6 +66,18 @@ class Dealing:
     def quotes(self) -> list[DovizQuote]:
         """The last good quote of every symbol."""
         return list(self._quotes.values())
+
+    def judge_by(self, references: Mapping[str, float]) -> list[str]:
+        """Judges selling prices by these references from now on, by symbol; others have none.
+
+        Forgets the quotes that are far from theirs, and returns their symbols.
+        """
+        self._references = references
+        removed = [quote.symbol for quote in self._quotes.values() if self._is_far(quote.symbol, quote.price)]
+        for symbol in removed:
+            del self._quotes[symbol], self._rates[symbol]
+            self._judge.forget(symbol)
+        return removed
 
     def take(
         self, rates: Iterable[Rate], provider: str, received: float, made: datetime | None = None
@@ -74,6 +90,9 @@ class Dealing:
     def _changed(
         self, rate: Rate, provider: str, received: float, first: datetime | None
     ) -> DovizQuote | None:
+        if self._is_far(rate.symbol, float(rate.selling)):
+            self._judge.refuse("far_off")
+            return None
         if not self._judge.accepts(rate.symbol, float(rate.selling), received):
             return None
         before = self._rates.get(rate.symbol)
@@ -86,6 +105,10 @@ class Dealing:
         timestamp = stamped(None if before else first, received)
         quote = self._quotes[rate.symbol] = _quote(rate, provider, timestamp)
         return quote
+
+    def _is_far(self, symbol: str, price: float) -> bool:
+        reference = self._references.get(symbol)
+        return reference is not None and not is_near(price, reference, FAR_FACTOR)
 
 
 def _quote(rate: Rate, provider: str, timestamp: str) -> DovizQuote:

@@ -51,6 +51,10 @@ class Judge:
         """Counts what was refused elsewhere."""
         self.refused[reason] += 1
 
+    def forget(self, key: str) -> None:
+        """Forgets an instrument's last good price, so that the next one is believed."""
+        self._good.pop(key, None)
+
     def keep_only(self, keys: Iterable[str]) -> list[str]:
         """Forgets every instrument not among `keys`; those that were known and are gone, sorted."""
         gone = sorted(self._good.keys() - set(keys))
@@ -65,7 +69,7 @@ class Judge:
         # Numbers are compared, not times: a clock that steps back must not silence an instrument.
         if 0 < order < good.order and received - good.ordered < JUDGING_SECONDS:
             return "outdated"
-        is_far = received - good.received < JUDGING_SECONDS and not _is_near(price, good.price)
+        is_far = received - good.received < JUDGING_SECONDS and not is_near(price, good.price)
         return "absurd" if is_far else ""
 
 
@@ -78,11 +82,12 @@ def believable(closes: Sequence[float]) -> list[bool]:
     last: list[float] = []
     for number, close in enumerate(closes):
         others = [*last, *closes[number + 1 : number + 3]]
-        believed = not others or any(_is_near(close, other) for other in others)
+        believed = not others or any(is_near(close, other) for other in others)
         verdicts.append(believed)
         last = [close] if believed else last
     return verdicts
 
 
-def _is_near(price: float, other: float) -> bool:
-    return other / ABSURD_FACTOR <= price <= other * ABSURD_FACTOR
+def is_near(price: float, other: float, factor: float = ABSURD_FACTOR) -> bool:
+    """Returns whether a price is at most `factor` times the other, and at least the same part of it."""
+    return other / factor <= price <= other * factor

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
 import structlog
@@ -15,7 +16,10 @@ from quotecast.providers.dealing import Answer, Dealing
 from quotecast.providers.genelpara.client import GenelPara
 from quotecast.providers.tcmb.client import Tcmb
 from quotecast.providers.truncgil.client import Truncgil
+from quotecast.providers.values import instant
 
+#: How long a bulletin judges the market's rates: over holidays, but not while the bank's site stands still.
+LONGEST_REFERENCE: Final = timedelta(days=30)
 #: How long a source that failed is left alone at most, unless it asks for more.
 LONGEST_BACKOFF_SECONDS: Final = 600.0
 
@@ -58,8 +62,9 @@ class _Turn:
 class TurkeyProvider:
     """Quotes of the market, by the first of `sources` that answers, and of `tcmb`, if there is one.
 
-    A source that fails leaves what it told before as it is and is asked again ever later. A poll that
-    succeeds is a sign of life, whether prices moved or not: a quiet weekend is live.
+    The bank's rates judge those of the sources, the first ones too; a quote that a later bulletin shows to be
+    far off is removed. A source that fails leaves its last quotes as they are and is asked again ever later.
+    A poll that succeeds is a sign of life, whether prices moved or not: a quiet weekend is live.
     """
 
     feed = Feed.DOVIZ
@@ -101,24 +106,37 @@ class TurkeyProvider:
             yield Update(known)
         last_success = self._clock()
         while True:
-            changed, failures = await self._poll()
-            if changed is not None:
+            update, failures = await self._poll()
+            if update is not None:
                 last_success = self._clock()
-                yield Update(changed)
+                yield update
             elif failures and not (self._bulletin or self._dealing.quotes()):
                 raise failures[-1]
             elif self._clock() - last_success > self.silence_seconds:
                 raise failures[-1] if failures else UpstreamError("no source of doviz answers")
             await self._sleep(max(0.0, self._next_due() - self._clock()))
 
-    async def _poll(self) -> tuple[list[DovizQuote] | None, list[UpstreamError]]:
-        """What changed, None if nothing answered; and what failed."""
+    async def _poll(self) -> tuple[Update | None, list[UpstreamError]]:
+        """Returns what changed, None if nothing answered; and what failed.
+
+        The central bank comes first: its rates judge the market's.
+        """
         failures: list[UpstreamError] = []
-        market = await self._poll_market(failures)
         bulletin = await self._poll_tcmb(failures)
+        far = self._dealing.judge_by(self._references())
+        market = await self._poll_market(failures)
         if market is None and bulletin is None:
             return None, failures
-        return [*(market or ()), *(bulletin or ())], failures
+        back = {quote.key for quote in market or ()}
+        return Update([*(market or ()), *(bulletin or ())], [key for key in far if key not in back]), failures
+
+    def _references(self) -> dict[str, float]:
+        """Returns the central bank's prices by currency, in lira for one unit; none of an old bulletin."""
+        oldest = datetime.fromtimestamp(self._clock(), UTC) - LONGEST_REFERENCE
+        told = ((quote, instant(quote.timestamp)) for quote in self._bulletin.values())
+        return {
+            quote.symbol.removeprefix("tcmb-"): quote.price for quote, made in told if made and made > oldest
+        }
 
     async def _poll_market(self, failures: list[UpstreamError]) -> list[DovizQuote] | None:
         """By the first source that is due and answers; those behind it are spared while it does."""

@@ -1,0 +1,84 @@
+"""The central bank's rates judge those of the Turkish market's sources."""
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from datetime import date
+
+import pytest
+
+from fakes.http import HTML_503
+from fakes.turkey import Dealt, FakeTurkey, currency
+from quotecast.providers.tcmb.client import Tcmb
+from quotecast.providers.truncgil.client import Truncgil
+from quotecast.providers.turkey import TurkeyProvider
+
+NOW = 1_795_118_400.0
+DAY = 86_400.0
+FRIDAY = date(2026, 11, 20)
+TODAY = "/kurlar/today.xml"
+
+#: Lira for one yen, and for a hundredth of one, as Truncgil writes it at times.
+YEN, SLIPPED = Dealt(0.2772, 0.2803), Dealt(0.002772, 0.002803)
+
+
+class Passing:
+    """Time that passes by sleeping alone."""
+
+    def __init__(self, now: float) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+async def fake() -> AsyncIterator[FakeTurkey]:
+    async with FakeTurkey() as fake:
+        fake.bulletins = {FRIDAY: [currency("USD", "44.18"), currency("JPY", "28.4853", unit=100)]}
+        fake.dealt = {"USD": Dealt(44.10, 44.18), "JPY": SLIPPED, "ISK": Dealt(0.0034, 0.0035)}
+        yield fake
+
+
+def provider(fake: FakeTurkey, now: float = NOW) -> TurkeyProvider:
+    clock = Passing(now)
+    sources = [Truncgil(fake.url, fake.url)]
+    return TurkeyProvider(sources, Tcmb(fake.url, clock=clock), clock=clock, sleep=clock.sleep)
+
+
+async def test_first_rate_far_from_the_banks_is_refused(fake: FakeTurkey) -> None:
+    """The bank's is for a hundred yen; a currency that the bank does not quote has no judge."""
+    adapter = provider(fake)
+    async with aclosing(adapter.updates()) as updates:
+        first = await anext(updates)
+        assert {quote.key for quote in first.quotes} == {"USD", "ISK", "tcmb-USD", "tcmb-JPY"}
+        assert adapter.statistics() == {"far_off": 1}
+        fake.dealt["JPY"] = YEN
+        assert [(quote.key, quote.price) for quote in (await anext(updates)).quotes] == [("JPY", 0.2803)]
+        fake.dealt["JPY"] = SLIPPED
+        assert (await anext(updates)).quotes == []
+    assert adapter.statistics() == {"far_off": 2}
+
+
+async def test_late_bulletin_removes_what_is_far_off(fake: FakeTurkey) -> None:
+    """Nothing judged the first rate; that slip does not make the true rate absurd."""
+    fake.answers[TODAY] = HTML_503
+    async with aclosing(provider(fake).updates()) as updates:
+        assert "JPY" in {quote.key for quote in (await anext(updates)).quotes}
+        fake.answers.clear()
+        # The bank is asked again after a quarter of an hour, the market each minute.
+        for _ in range(20):
+            if (update := await anext(updates)).quotes:
+                break
+        assert update.removed == ["JPY"]
+        assert {quote.key for quote in update.quotes} == {"tcmb-USD", "tcmb-JPY"}
+        fake.dealt["JPY"] = YEN
+        assert [quote.price for quote in (await anext(updates)).quotes] == [0.2803]
+
+
+async def test_old_bulletin_judges_nothing(fake: FakeTurkey) -> None:
+    """The bank's site stands still for six weeks while the lira moves."""
+    async with aclosing(provider(fake, NOW + 42 * DAY).updates()) as updates:
+        assert "JPY" in {quote.key for quote in (await anext(updates)).quotes}
