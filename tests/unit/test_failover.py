@@ -1,7 +1,7 @@
 """Which of several upstreams feeds a feed."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 
 import pytest
@@ -31,7 +31,9 @@ class Upstream:
         self.price = 1.0
         self.works = True
         self.is_mute = False
+        self.hangs_up = False
         self.open = 0
+        self.hang_ups = 0
 
     async def updates(self) -> AsyncGenerator[Update, None]:
         if not self.works:
@@ -39,6 +41,9 @@ class Upstream:
         self.open += 1
         try:
             yield Update([pair(ticker, self.price) for ticker in self.pairs], complete=True)
+            if self.hangs_up:
+                self.hang_ups += 1
+                raise UpstreamError(f"{self.name} hung up")
             while self.works:
                 await asyncio.sleep(PATIENCE / 50)
                 if not self.is_mute:
@@ -53,8 +58,8 @@ class Upstream:
 
 
 @asynccontextmanager
-async def followed(*upstreams: QuoteProvider) -> AsyncIterator["Follower"]:
-    failover = Failover(upstreams, patience=PATIENCE, gathering=PATIENCE / 10)
+async def followed(*upstreams: QuoteProvider, gathering: float = PATIENCE / 10) -> AsyncIterator["Follower"]:
+    failover = Failover(upstreams, patience=PATIENCE, gathering=gathering)
     async with aclosing(failover.updates()) as updates, asyncio.timeout(20):
         yield Follower(failover, updates)
 
@@ -75,6 +80,15 @@ class Follower:
             self.state.update((quote.key, quote.price) for quote in update.quotes)
             if self.failover.name == name and update.quotes:
                 return
+
+    async def names_until(self, condition: Callable[[], bool]) -> set[str]:
+        """Who feeds meanwhile."""
+        names = set()
+        async for _ in self._updates:
+            names.add(self.failover.name)
+            if condition():
+                break
+        return names
 
 
 async def test_the_first_feeds_while_it_works() -> None:
@@ -103,6 +117,16 @@ async def test_the_next_takes_over_and_gives_it_back(how: str) -> None:
         assert follower.state == {"BTC/USDT": 2.0}
         assert second.open == 0
     assert (first.open, second.open) == (0, 0)
+
+
+async def test_one_that_answers_and_hangs_up_does_not_take_over() -> None:
+    """Its quotes would be of the moment at which it hung up, until it answers again."""
+    first, second = Upstream("first", "BTC/USDT"), Upstream("second", "BTC/USD")
+    async with followed(first, second, gathering=PATIENCE / 2) as follower:
+        first.works = False
+        await follower.until("second")
+        first.works = first.hangs_up = True
+        assert await follower.names_until(lambda: first.hang_ups == 2) == {"second"}
 
 
 async def test_the_third_takes_over_when_two_are_away() -> None:

@@ -13,9 +13,9 @@ from msgspec import Struct
 from quotecast.bus import wire
 from quotecast.bus.base import ASSETS, NEWS, Document, Writer
 from quotecast.errors import BusError, UpstreamError
-from quotecast.ingest.supervise import delays
 from quotecast.market.feeds import Feed
 from quotecast.market.news import cleaned
+from quotecast.providers.backoff import delays
 from quotecast.providers.base import AssetsProvider, NewsProvider
 
 #: How soon a document is back on a bus that lost its data.

@@ -23,13 +23,13 @@ log = structlog.get_logger()
 class _Link:
     """One upstream, kept connected, and what it has told."""
 
-    def __init__(self, provider: QuoteProvider, inbox: asyncio.Queue[tuple["_Link", Update]]) -> None:
+    def __init__(self, provider: QuoteProvider, inbox: asyncio.Queue["_News"]) -> None:
         self.provider = provider
         self.quotes: dict[str, Quote] = {}
         self.heard_at = asyncio.get_running_loop().time()
         self.first_at = float("inf")
         self._inbox = inbox
-        self.task = asyncio.create_task(pump(provider, self._take))
+        self.task = asyncio.create_task(pump(provider, self._take, self._end))
 
     def note(self, update: Update) -> None:
         """Keeps what was told; signs of life count once there are quotes."""
@@ -44,12 +44,19 @@ class _Link:
             self.heard_at = now
 
     def forget(self) -> None:
-        """Drops what was told before a silence: it is of another time."""
+        """Drops what was told before a silence or a hang-up: it is of another time."""
         self.quotes.clear()
         self.first_at = float("inf")
 
     def _take(self, update: Update) -> None:
         self._inbox.put_nowait((self, update))
+
+    def _end(self) -> None:
+        self._inbox.put_nowait((self, None))
+
+
+#: An update of a link; None when its connection has ended.
+_News = tuple[_Link, Update | None]
 
 
 class Failover:
@@ -57,7 +64,8 @@ class Failover:
 
     Its name and manner are those of the upstream that feeds it now. The next one takes over when that has
     been silent for `patience` seconds; those before it are tried again all the while, and take over as soon
-    as they bring quotes. Whoever takes over begins with all it has: quotes of two upstreams are never mixed.
+    as a connection of theirs brings quotes and lasts. Whoever takes over begins with all it has: quotes of
+    two upstreams are never mixed.
     """
 
     def __init__(
@@ -98,7 +106,7 @@ class Failover:
 
     async def updates(self) -> AsyncGenerator[Update, None]:
         """For ever: whatever ends a connection, another follows, here or at the next upstream."""
-        inbox: asyncio.Queue[tuple[_Link, Update]] = asyncio.Queue()
+        inbox: asyncio.Queue[_News] = asyncio.Queue()
         links = [_Link(self._providers[0], inbox)]
         active = links[0]
         self._active = active.provider
@@ -109,9 +117,12 @@ class Failover:
                     link, update = told
                     if link not in links:
                         continue
-                    link.note(update)
-                    if link is active:
-                        yield update
+                    if update:
+                        link.note(update)
+                        if link is active:
+                            yield update
+                    elif link is not active:
+                        link.forget()
                 chosen = self._choose(links, active)
                 if chosen is not active:
                     log.warning("feed changes provider", feed=self.feed, provider=chosen.provider.name)
@@ -124,7 +135,7 @@ class Failover:
         finally:
             await _close(links)
 
-    async def _next(self, inbox: asyncio.Queue[tuple[_Link, Update]]) -> tuple[_Link, Update] | None:
+    async def _next(self, inbox: asyncio.Queue[_News]) -> _News | None:
         """What is told next; None when nothing is for a while, so that silence is noticed."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._patience / 20):

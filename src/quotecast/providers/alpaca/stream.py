@@ -1,7 +1,7 @@
 """Trades and minute bars by WebSocket: one connection, made again for as long as it is wanted."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Final
 
@@ -11,6 +11,7 @@ from websockets.asyncio.client import ClientConnection
 from quotecast.errors import UpstreamError
 from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.schedule import should_be_open
+from quotecast.providers.backoff import Backoff
 from quotecast.providers.sockets import dial, receive, speaking
 
 #: The upstream hangs up on a client that has not authenticated by then.
@@ -23,9 +24,6 @@ SILENCE_CLOSED_SECONDS: Final = 3600.0
 OPERATOR_SECONDS: Final = 3600.0
 #: A session that has just ended counts against the limit for some seconds yet.
 CROWDED_SECONDS: Final = 0.5
-
-FIRST_DELAY_SECONDS: Final = 0.5
-LAST_DELAY_SECONDS: Final = 30.0
 
 #: What the upstream's error codes mean.
 NEEDS_OPERATOR: Final = {
@@ -51,14 +49,6 @@ TOO_MANY_CONNECTIONS: Final = 406
 NAME: Final = "Alpaca's stream"
 
 log = structlog.get_logger()
-
-
-def delays(chance: Callable[[], float]) -> Iterator[float]:
-    """Seconds to wait before each further try: doubling up to a cap, jittered by half."""
-    delay = FIRST_DELAY_SECONDS
-    while True:
-        yield delay * (0.5 + chance() / 2)
-        delay = min(delay * 2, LAST_DELAY_SECONDS)
 
 
 class Stream:
@@ -96,21 +86,21 @@ class Stream:
         Whoever follows while another does waits for the other to be closed.
         """
         async with self._only:
-            waits = delays(self._chance)
+            backoff = Backoff(clock=self._clock, chance=self._chance)
             while True:
                 asked = 0.0
                 try:
                     async with aclosing(self._connection()) as messages:
                         async for batch in messages:
+                            backoff.heard()
                             if batch:
-                                waits = delays(self._chance)
                                 yield batch
                 except UpstreamError as error:
                     asked = error.retry_after or 0.0
                     log.warning("alpaca streams nothing", problem=str(error))
                 finally:
                     self.live = False
-                await self._sleep(max(next(waits), asked))
+                await self._sleep(max(backoff.delay(), asked))
 
     async def _connection(self) -> AsyncGenerator[list[wire.Data], None]:
         """One connection's life. Raises UpstreamError when it breaks."""
