@@ -235,6 +235,16 @@ async def test_empty_stretch_takes_no_call(fake: FakeAlpaca) -> None:
     assert not fake.requests
 
 
+async def test_open_above_the_high_is_an_ordinary_bar(fake: FakeAlpaca) -> None:
+    """The high is then the open: the upstream leaves trades out of it that count for the open."""
+    row = {"t": "2026-11-18T05:00:00Z", "o": 25.05, "h": 25.04, "l": 25.04, "c": 25.04, "v": 105}
+    fake.answers[BARS] = Answer.of({"bars": {"AAAA": [row]}, "next_page_token": None})
+    upstream = history(fake, plan_feed="sip")
+    bars = await upstream.bars("AAAA", "D", NOW - timedelta(days=3), NOW)
+    assert bars == [Bar("2026-11-18T05:00:00Z", 25.05, 25.05, 25.04, 25.04, 105.0)]
+    assert upstream.statistics() == {}
+
+
 async def test_rows_that_cannot_be_believed_cost_themselves_alone(fake: FakeAlpaca) -> None:
     """They are counted by reason."""
     good = {"t": "2026-11-19T15:00:00Z", "o": 10, "h": 12, "l": 9, "c": "11.5", "v": 100, "n": 3}
@@ -260,5 +270,6 @@ async def test_rows_that_cannot_be_believed_cost_themselves_alone(fake: FakeAlpa
         "2026-11-19T15:00:00Z": (10.0, 12.0, 9.0, 11.5, 100.0),
         "2026-11-19T15:01:00Z": (10.0, 12.0, 9.0, 12.0, 100.0),
         "2026-11-19T15:03:00Z": (10.0, 12.0, 9.0, 11.5, 0.0),
+        "2026-11-19T15:05:00Z": (10.0, 13.0, 9.0, 13.0, 100.0),
     }
-    assert upstream.statistics() == {"malformed": 3, "unreadable": 4, "misplaced": 2, "absurd": 1}
+    assert upstream.statistics() == {"malformed": 3, "unreadable": 3, "misplaced": 2, "absurd": 1}

@@ -42,11 +42,29 @@ def closes(*rows: Raw) -> tuple[list[float], dict[str, int]]:
         {"volume": "-1"},
         {"high": "1e400"},
         {"low": ""},
+        {"open": "100.01"},
+        {"open": "0.99"},
     ],
 )
 def test_bar_that_cannot_be_is_left_out(bad: dict[str, str]) -> None:
     """The others stay, and it is counted."""
     assert closes(row(1), row(2, 10, **bad), row(3)) == ([10, 10], {"unreadable": 1})
+
+
+@pytest.mark.parametrize(
+    ("prices", "extremes"),
+    [
+        ({"open": "10.01"}, (10.01, 10)),
+        ({"open": "9.99"}, (10, 9.99)),
+        ({"close": "10.01"}, (10.01, 10)),
+        ({"open": "9", "close": "11"}, (11, 9)),
+    ],
+)
+def test_open_and_close_widen_high_and_low(prices: dict[str, str], extremes: tuple[float, float]) -> None:
+    """Alpaca's AAAA of 2021-04-01 opened at 25.05 and was at 25.04 at most."""
+    bar = msgspec.json.decode(row(1, 10, **prices), type=Kline).to_bar()
+    assert bar
+    assert (bar.high, bar.low) == extremes
 
 
 def test_row_that_is_no_candle_is_left_out() -> None:

@@ -254,12 +254,12 @@ def test_candle_becomes_a_bar() -> None:
         (1, 2, 1, 1, -1),
         (1, 2, 1, 1, None),
         (2, 1, 1, 1, 1),
-        (1.5, 2, 1, 2, 1),
-        (1, 2, 1, 2.5, 1),
+        (1.5, 2, 0.1, 2, 1),
+        (1, 2, 1, 20.5, 1),
     ],
 )
 def test_candle_with_a_value_that_cannot_be_is_no_bar(values: tuple[object, ...]) -> None:
-    """Prices lie between the extremes and above zero, volume is not below it."""
+    """Prices are above zero and near the extremes, the low is not above the high, volume not below zero."""
     assert candle(NOON_SECONDS, 1, 2, 1, 2, 0)
     assert candle(NOON_SECONDS, *values) is None
 

@@ -7,7 +7,7 @@ from itertools import compress
 from typing import Protocol
 
 from quotecast.market.bars import Bar, stamp
-from quotecast.providers.judgement import believable
+from quotecast.providers.judgement import ABSURD_FACTOR, believable
 from quotecast.providers.values import Number, number, positive
 
 
@@ -41,14 +41,19 @@ class Candle(Protocol):
 
 
 def to_bar(candle: Candle, opened: datetime) -> Bar | None:
-    """The bar; None unless prices are above zero and within high and low, and the volume is no less."""
+    """The bar, its high and low widened by open and close; None for one that cannot be.
+
+    Alpaca's open and close count trades that its high and low leave out. A bar cannot be when a price is
+    zero or missing, the low is above the high, open or close is far beyond both, or the volume is missing.
+    """
     first, high, low, close = map(positive, (candle.open, candle.high, candle.low, candle.close))
     volume = number(candle.volume)
     if first is None or high is None or low is None or close is None or volume is None:
         return None
-    if not low <= min(first, close) <= max(first, close) <= high:
+    highest, lowest = max(first, high, close), min(first, low, close)
+    if low > high or highest > high * ABSURD_FACTOR or lowest < low / ABSURD_FACTOR:
         return None
-    return Bar(stamp(opened), float(first), float(high), float(low), float(close), float(volume))
+    return Bar(stamp(opened), float(first), float(highest), float(lowest), float(close), float(volume))
 
 
 def believed(bars: Iterable[Bar | None], refused: Counter[str]) -> list[Bar]:
