@@ -11,7 +11,7 @@ from quotecast.errors import SymbolNotFound, UpstreamError
 from quotecast.market.bars import INTERVALS, Bar, Interval, opening, stamp
 from quotecast.market.calendars import UTC_DAYS
 from quotecast.market.ranges import start_of_newest
-from quotecast.providers.kraken.history import AWAY_SECONDS, KrakenHistory
+from quotecast.providers.kraken.history import AWAY_SECONDS, LOCKOUT_SECONDS, KrakenHistory
 
 OHLC = "/0/public/OHLC"
 NOW = datetime(2026, 11, 19, 13, 37, 21, tzinfo=UTC)
@@ -81,6 +81,35 @@ async def test_unknown_pair_is_not_found(fake: FakeKraken, symbol: str) -> None:
     """The upstream says so, unless it is no pair at all."""
     with pytest.raises(SymbolNotFound):
         await KrakenHistory(fake.url).bars(symbol, "1h", NOW - timedelta(hours=3), NOW)
+
+
+async def test_unknown_pair_with_a_null_result_is_not_found(fake: FakeKraken) -> None:
+    """As the upstream answered on 2026-09-25."""
+    fake.answers[OHLC] = Answer.of({"error": ["EQuery:Unknown asset pair"], "result": None})
+    with pytest.raises(SymbolNotFound):
+        await newest(fake, "1h")
+
+
+@pytest.mark.parametrize(
+    ("problem", "seconds"),
+    [("EGeneral:Temporary lockout", LOCKOUT_SECONDS), ("EAPI:Rate limit exceeded", AWAY_SECONDS)],
+)
+async def test_locked_out_it_pauses(fake: FakeKraken, problem: str, seconds: float) -> None:
+    """Each further call would make the lockout longer."""
+    fake.answers[OHLC] = Answer.of({"error": [problem], "result": None})
+    now = 1000.0
+    history = KrakenHistory(fake.url, clock=lambda: now)
+    waits = []
+    for _ in range(2):
+        with pytest.raises(UpstreamError) as caught:
+            await history.bars("BTC/USD", "1h", NOW - timedelta(hours=3), NOW)
+        waits.append(caught.value.retry_after)
+        now += 10
+    assert waits == [seconds, seconds - 10]
+    assert len(fake.requests) == 1
+    del fake.answers[OHLC]
+    now += seconds
+    assert await history.bars("BTC/USD", "1h", NOW - timedelta(hours=3), NOW)
 
 
 BAD_ANSWERS = {

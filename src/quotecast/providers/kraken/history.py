@@ -3,8 +3,9 @@
 Source of the format: Kraken documentation, "REST API: Get OHLC Data".
 """
 
+import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -39,12 +40,21 @@ _NAMES: Final = {"BTC": "XBT", "DOGE": "XDG"}
 MOST_ROWS: Final = 720
 #: How long to stay away after too many calls; the upstream does not say.
 AWAY_SECONDS: Final = 15.0
+#: How long a lockout lasts, which each further call makes longer.
+LOCKOUT_SECONDS: Final = 900.0
+
+#: How long to stay away, by words of the complaint.
+_PAUSES: Final = {
+    "Rate limit": AWAY_SECONDS,
+    "Too many requests": AWAY_SECONDS,
+    "Temporary lockout": LOCKOUT_SECONDS,
+}
 
 
 class _Answer(Struct, frozen=True):
     error: Sequence[str] = ()
-    #: Rows by the pair's name, and the time of the last one.
-    result: Mapping[str, list[Raw] | int] = {}
+    #: Rows by the pair's name, and the time of the last one; of an error the upstream may write null.
+    result: Mapping[str, list[Raw] | int] | None = None
 
 
 class Row(Struct, frozen=True, array_like=True):
@@ -65,12 +75,17 @@ class Row(Struct, frozen=True, array_like=True):
 
 
 class KrakenHistory:
-    """Bars of Kraken's pairs, as far back as the rows reach that the upstream tells of each length."""
+    """Bars of Kraken's pairs, as far back as the rows reach that the upstream tells of each length.
+
+    It calls nothing while the upstream wants to be left alone. `clock` counts seconds from anywhere.
+    """
 
     name = "kraken"
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._url = url
+        self._clock = clock
+        self._calm_from = clock()
         self._refused: Counter[str] = Counter()
 
     def statistics(self) -> Mapping[str, int]:
@@ -90,15 +105,25 @@ class KrakenHistory:
         return [bar for bar in aggregated(bars, interval, UTC_DAYS) if bar.time >= whole]
 
     async def _rows(self, pair: str, minutes: int) -> list[Raw]:
+        wait = self._calm_from - self._clock()
+        if wait > 0:
+            raise UpstreamError("Kraken wants to be left alone", retry_after=wait)
         params = {"pair": _named(pair), "interval": str(minutes)}
         async with open_client(self._url) as client:
             answer = await get_json(client, "/0/public/OHLC", _Answer, params=params)
         if answer.error:
-            raise _complaint(answer.error)
-        found = [rows for rows in answer.result.values() if isinstance(rows, list)]
+            raise self._complaint("; ".join(answer.error))
+        found = [rows for rows in (answer.result or {}).values() if isinstance(rows, list)]
         if answer.result and not found:
             raise UpstreamError("Kraken: unreadable: no rows")
         return found[0] if found else []
+
+    def _complaint(self, text: str) -> SymbolNotFound | UpstreamError:
+        if "Unknown asset pair" in text:
+            return SymbolNotFound()
+        away = next((seconds for words, seconds in _PAUSES.items() if words in text), None)
+        self._calm_from = max(self._calm_from, self._clock() + (away or 0.0))
+        return UpstreamError(f"Kraken: {text[:200]}", retry_after=away)
 
 
 def _whole_from(rows: Sequence[Row]) -> str:
@@ -112,11 +137,3 @@ def _whole_from(rows: Sequence[Row]) -> str:
 def _named(pair: str) -> str:
     """What this interface calls a pair, such as `XBTUSD`."""
     return "".join(_NAMES.get(asset, asset) for asset in pair.split("/"))
-
-
-def _complaint(errors: Sequence[str]) -> SymbolNotFound | UpstreamError:
-    text = "; ".join(errors)
-    if "Unknown asset pair" in text:
-        return SymbolNotFound()
-    too_many = any(word in text for word in ("Rate limit", "Too many requests"))
-    return UpstreamError(f"Kraken: {text[:200]}", retry_after=AWAY_SECONDS if too_many else None)
