@@ -40,6 +40,24 @@ def quote(tickers: Tickers | None = None, /, **changes: Any) -> CryptoQuote:
     return made
 
 
+def test_ticker_out_of_order_is_dropped() -> None:
+    """By its own time, within a batch and between two; one without a time, or of the future, is taken."""
+    tickers = Tickers()
+    times = ("2026-11-19T19:59:58Z", "2026-11-19T19:59:57.9Z", "2026-11-19T19:59:59Z", "2026-11-19T19:59:58Z")
+    rows = [TICKER | {"last": 92000.0 + number, "timestamp": time} for number, time in enumerate(times)]
+    assert [[made.price for made in tickers.read([frame(row)], NOW)] for row in rows] == [
+        [92000.0],
+        [],
+        [92002.0],
+        [],
+    ]
+    assert [made.price for made in Tickers().read([frame(*rows)], NOW)] == [92002.0]
+    assert tickers.statistics() == {"outdated": 2}
+    assert quote(tickers, last=92010.0, timestamp=None).price == 92010.0
+    assert quote(tickers, last=92011.0, timestamp="2030-01-01T00:00:00Z").price == 92011.0
+    assert quote(tickers, last=92012.0, timestamp="2026-11-19T19:59:59Z").price == 92012.0
+
+
 def test_ticker_becomes_a_whole_quote() -> None:
     """Every field of the contract; the name is ours, the opening price that which the change counts from."""
     assert quote() == CryptoQuote(

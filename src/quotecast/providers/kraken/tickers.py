@@ -11,6 +11,7 @@ from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.kraken import wire
 from quotecast.providers.pairs import Pairs, newest
 from quotecast.providers.reference import asset_name
+from quotecast.providers.values import MAX_SKEW, instant
 
 
 class Tickers:
@@ -57,7 +58,14 @@ class Tickers:
         pair = canonical(Feed.CRYPTO, ticker.symbol)
         name = asset_name(ticker.symbol.partition("/")[0])
         quote = ticker.to_quote(pair, name or pair.partition("/")[0], received) if pair else None
-        return self._pairs.take(quote, ticker.unreadable(), received)
+        return self._pairs.take(quote, ticker.unreadable(), received, _order(ticker, received))
+
+
+def _order(ticker: wire.Ticker, received: float) -> float:
+    """Where a ticker stands among others of its pair; 0 without a time, or for one in the future."""
+    made = instant(ticker.timestamp)
+    moment = made.timestamp() if made else 0.0
+    return moment if moment <= received + MAX_SKEW.total_seconds() else 0.0
 
 
 def heed(message: wire.Message) -> None:
