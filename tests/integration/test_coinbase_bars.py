@@ -199,18 +199,19 @@ async def test_failure_is_an_upstream_error(
 
 
 async def test_rows_that_were_not_asked_for_or_cannot_be_read_are_left_out(fake: FakeCoinbase) -> None:
-    """The upstream may send what precedes the start; one bad row costs itself."""
+    """The upstream may send what precedes the start; one bad row, or one of volume 0, costs itself."""
     hour = int(NOW.timestamp()) // 3600 * 3600
-    good, inverted, without, early, late = (
-        (hour, 1, 2, 1, 2, 0),
+    good, filler, inverted, without, early, late = (
+        (hour, 1, 2, 1, 2, 3),
+        (hour - 10800, 1, 2, 1, 2, 0),
         (hour - 3600, 2, 1, 1, 2, 5),
         (hour - 7200, None, 2, 1, 2, 5),
         (hour - 36000, 1, 2, 1, 2, 5),
         (hour + 3600, 1, 2, 1, 2, 5),
     )
-    fake.answers[CANDLES] = Answer.of([late, good, inverted, without, early, (10**30, 1, 2, 1, 2, 5)])
+    fake.answers[CANDLES] = Answer.of([late, good, filler, inverted, without, early, (10**30, 1, 2, 1, 2, 5)])
     bars = await newest(fake, "1h", 5)
-    assert [(bar.time, bar.volume) for bar in bars] == [("2026-11-19T13:00:00Z", 0.0)]
+    assert [(bar.time, bar.volume) for bar in bars] == [("2026-11-19T13:00:00Z", 3.0)]
 
 
 async def test_calls_at_once_take_turns() -> None:

@@ -36,6 +36,19 @@ async def test_row_becomes_a_bar(fake: FakeKraken) -> None:
     assert bars[-1] == Bar("2026-11-19T13:37:00Z", 1257.0, 1260.0, 1255.0, 1258.5, 12.5)
 
 
+async def test_minutes_without_a_trade_have_no_bar(fake: FakeKraken) -> None:
+    """The upstream fills them with the close before: 216 of 721 real minutes."""
+    newest_minute = int(NOW.timestamp()) // 60 * 60
+    rows = [candle(newest_minute - number * 60) for number in (4, 3, 2, 1, 0)]
+    for filler in rows[1:3]:
+        filler[1:] = ["1254.5", "1254.5", "1254.5", "1254.5", "0.0", "0.00000000", 0]
+    fake.answers[OHLC] = Answer.of({"error": [], "result": {"XXBTZUSD": rows, "last": 1}})
+    history = KrakenHistory(fake.url)
+    minutes = await history.bars("BTC/USD", "1m", NOW - timedelta(minutes=10), NOW)
+    assert [bar.time[14:16] for bar in minutes] == ["33", "36", "37"]
+    assert history.statistics() == {}
+
+
 @pytest.mark.parametrize("interval", INTERVALS)
 async def test_bars_open_where_ours_do(fake: FakeKraken, interval: Interval) -> None:
     """Ascending, from the one that holds the start to the one in progress."""

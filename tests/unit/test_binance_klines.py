@@ -51,6 +51,12 @@ def test_bar_that_cannot_be_is_left_out(bad: dict[str, str]) -> None:
     assert closes(row(1), row(2, 10, **bad), row(3)) == ([10, 10], {"unreadable": 1})
 
 
+def test_bar_in_which_nothing_traded_is_left_out() -> None:
+    """It is a filler, not an error: the upstream repeats the close before, at any price that was."""
+    fillers = [row(2, 10, volume="0"), row(3, 10, volume="0.00000000"), row(5, 1e9, volume="0")]
+    assert closes(row(1), *fillers, row(4, 11)) == ([10, 11], {})
+
+
 @pytest.mark.parametrize(
     ("prices", "extremes"),
     [

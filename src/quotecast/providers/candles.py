@@ -61,12 +61,13 @@ def believed(bars: Iterable[Bar | None], refused: Counter[str]) -> list[Bar]:
 
     `unreadable` are those that are None, `absurd` those whose close is more than ten times or less than a
     tenth of both neighbours': a market that leaps stays, for a while, where it leapt to. Highs and lows are
-    not judged so: in a crash, they do go that far.
+    not judged so: in a crash, they do go that far. A bar of volume 0 is a filler, which repeats the close
+    before where nothing traded: it is left out, and not counted.
     """
     made = list(bars)
     by_time = {bar.time: bar for bar in made if bar}
     refused["unreadable"] += made.count(None)
-    ascending = [by_time[time] for time in sorted(by_time)]
+    ascending = [by_time[time] for time in sorted(by_time) if by_time[time].volume]
     kept = list(compress(ascending, _verdicts(ascending)))
     refused["absurd"] += len(ascending) - len(kept)
     return kept

@@ -36,11 +36,11 @@ def bars(answers: Answers, interval: Interval, end: datetime) -> tuple[list[Bar]
 
     `malformed` is no row, `unreadable` lacks prices or time, `misplaced` was not asked for, and `absurd` is a
     close more than ten times or less than a tenth of those around it. What is traded before and after the
-    session, or on a day on which the exchange is closed, counts nowhere.
+    session, or on a day on which the exchange is closed, counts nowhere; nor does a row of volume 0.
     """
     refused: Counter[str] = Counter()
     rows = {row.begun: row for stretch, raws in answers for row in _regular(stretch, raws, end, refused)}
-    ascending = [rows[begun] for begun in sorted(rows)]
+    ascending = [rows[begun] for begun in sorted(rows) if rows[begun].bar.volume]
     believed = list(compress(ascending, believable([row.bar.close for row in ascending])))
     refused["absurd"] += len(ascending) - len(believed)
     return _joined(believed, interval, end), refused
