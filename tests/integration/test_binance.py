@@ -1,6 +1,7 @@
 """The Binance adapter against a local Binance: what it follows, and what it tells."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 
@@ -32,6 +33,23 @@ async def failure_while_streaming(
             async for _ in updates:
                 pass
     return caught.value
+
+
+@pytest.mark.parametrize(
+    ("domain", "exchange"),
+    [("binance.us", "Binance.US"), ("binance.vision", "Binance"), ("notbinance.us", "Binance")],
+)
+async def test_exchange_is_named_by_its_hosts(
+    fake: FakeBinance, monkeypatch: pytest.MonkeyPatch, domain: str, exchange: str
+) -> None:
+    """Binance.US is another venue, with prices of its own."""
+    resolve = socket.getaddrinfo
+    monkeypatch.setattr(socket, "getaddrinfo", lambda _, *more, **named: resolve("127.0.0.1", *more, **named))
+    port = fake.url.rpartition(":")[2]
+    adapter = BinanceProvider(f"http://api.{domain}:{port}", f"ws://stream.{domain}:{port}", ["BTC/USDT"])
+    [quote] = (await first(adapter)).quotes
+    assert isinstance(quote, CryptoQuote)
+    assert (quote.provider, quote.exchange) == ("binance", exchange)
 
 
 async def test_connection_begins_with_all_there_is(fake: FakeBinance) -> None:

@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from itertools import islice
 from typing import Final
+from urllib.parse import urlsplit
 
 import structlog
 from msgspec import Raw
@@ -69,7 +70,7 @@ class BinanceProvider:
         self._sleep = sleep
         self._followed: Mapping[str, str] = {}
         self._chosen_at = 0.0
-        self._tickers = Tickers()
+        self._tickers = Tickers(_exchange(url))
 
     def statistics(self) -> Mapping[str, int]:
         """How many messages, rows and fields were refused since the start, by reason."""
@@ -161,6 +162,12 @@ def _answers(frame: bytes) -> bool:
         return False
     heed(message)
     return isinstance(message, messages.Acknowledged)
+
+
+def _exchange(url: str) -> str:
+    """The venue of a host: Binance.US has the same interface, and prices of its own."""
+    host = urlsplit(url).hostname or ""
+    return "Binance.US" if f".{host}".endswith(".binance.us") else "Binance"
 
 
 def _bear(error: UpstreamError) -> None:

@@ -25,9 +25,11 @@ class Tickers:
     """Turns statistics of the upstream into quotes, over all its connections.
 
     What is no JSON or no message is refused, and counted as `malformed`; the rest is left to `Pairs`.
+    `exchange` is the venue that the quotes name.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, exchange: str = "Binance") -> None:
+        self._exchange = exchange
         self._pairs = Pairs()
         self._followed: Mapping[str, str] = {}
 
@@ -83,7 +85,7 @@ class Tickers:
         if pair is None:
             return None
         base = pair.partition("/")[0]
-        quote = told.to_quote(pair, asset_name(base) or base, received)
+        quote = told.to_quote(pair, asset_name(base) or base, received, self._exchange)
         return self._pairs.take(quote, told.unreadable(), received, _order(told, received))
 
 

@@ -85,7 +85,9 @@ class Statistics(Struct, frozen=True, kw_only=True):
         fields = ("bid", "ask", "open", "high", "low", "volume")
         return [name for name in fields if number(getattr(self, name)) is None]
 
-    def to_quote(self, pair: str, name: str, received: float) -> CryptoQuote | None:
+    def to_quote(
+        self, pair: str, name: str, received: float, exchange: str = "Binance"
+    ) -> CryptoQuote | None:
         """The quote of `pair`, received at that Unix time; None without a price above zero.
 
         A field that is no finite number above zero (of the volume: not below) is None: where nobody bids,
@@ -98,7 +100,7 @@ class Statistics(Struct, frozen=True, kw_only=True):
         moment = self.close_time if self.event_time is None else self.event_time
         return CryptoQuote(
             provider="binance",
-            exchange="Binance",
+            exchange=exchange,
             ticker=pair,
             name=name,
             symbol=pair.partition("/")[0],
