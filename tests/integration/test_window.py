@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 import redis
+from structlog.testing import capture_logs
 
 from quotecast.limits.decision import Decision
 from quotecast.limits.window import MAX_BATCH, Window
@@ -17,6 +18,13 @@ from windows import until_shared
 async def admitted(window: Window, key: str, limit: int, times: int) -> int:
     decisions = await asyncio.gather(*(window.check(key, limit) for _ in range(times)))
     return sum(decision.admitted for decision in decisions)
+
+
+def as_user(server: Valkey, prefix: str) -> str:
+    """The URL for a user that reaches only what begins with the prefix."""
+    with redis.Redis.from_url(server.url) as client:
+        client.acl_setuser("app", enabled=True, passwords=["+pass"], keys=[f"{prefix}:*"], commands=["+@all"])
+    return f"unix://app@{server.socket}?password=pass"
 
 
 async def test_two_workers_together_admit_exactly_the_limit(redis_url: str) -> None:
@@ -91,8 +99,40 @@ async def test_keys_are_short_tagged_and_expire(redis_url: str) -> None:
         keys = client.keys()
         lives = [client.pttl(key) for key in keys]
     assert len(keys) == 3
-    assert all(key.startswith("{t:limits:") and key[12:14] == "}:" and len(key) < 120 for key in keys)
+    assert all(key.startswith("t:{limits:") and key[12:14] == "}:" and len(key) < 120 for key in keys)
     assert all(0 < life <= 60_000 for life in lives)
+
+
+async def test_access_by_prefix_is_enough_for_a_shared_limit(own_valkey: Valkey) -> None:
+    """A Redis user of one installation reaches the keys of its prefix only."""
+    async with AsyncExitStack() as stack:
+        url = as_user(own_valkey, "t")
+        one, other = [
+            await stack.enter_async_context(Window(url, prefix="t:logins", budget=10)) for _ in range(2)
+        ]
+        assert [await admitted(worker, "key", 5, 3) for worker in (one, other)] == [3, 2]
+        await one.give_back("key")
+        assert await admitted(other, "new", 5, 3) == 3
+        assert one.statistics().failures == other.statistics().failures == 0
+
+
+async def test_a_lasting_failure_is_logged_once_a_minute_with_its_cause(own_valkey: Valkey) -> None:
+    """Redis answers every probe here and refuses every call."""
+    now = 0
+    url = as_user(own_valkey, "else")
+    with capture_logs() as logs:
+        async with Window(url, prefix="t", budget=10, pause=0.001, clock=lambda: now) as window:
+            for minute in range(2):
+                now = minute * 61_000_000_000
+                until = window.statistics().openings + 5
+                async with asyncio.timeout(30):
+                    while window.statistics().openings < until:
+                        await window.check("key", 10**9)
+                        await asyncio.sleep(0.001)
+    warnings = [each for each in logs if each["log_level"] == "warning"]
+    assert len(warnings) == 2
+    assert all("NoPermissionError" in each["error"] for each in warnings)
+    assert not [each for each in logs if each["log_level"] == "info"]
 
 
 @pytest.mark.parametrize("key", ["gümüş", "\ud800", "", "a b\r\n{c}"])

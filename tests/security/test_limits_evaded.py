@@ -38,7 +38,7 @@ def limited() -> Iterator[Whole]:
 def client(limited: Whole) -> Iterator[httpx.Client]:
     """Windows are empty at the start. Each request opens a connection, so that both workers answer."""
     with redis.Redis.from_url(limited.redis.url) as server:
-        for key in server.scan_iter("*:limits:*"):
+        for key in server.scan_iter("*:{limits:*"):
             server.delete(key)
     limits = httpx.Limits(max_keepalive_connections=0)
     with httpx.Client(base_url=limited.service.url, timeout=20, limits=limits) as client:
@@ -48,7 +48,7 @@ def client(limited: Whole) -> Iterator[httpx.Client]:
 def keys(limited: Whole) -> set[bytes]:
     """The windows that Redis holds."""
     with redis.Redis.from_url(limited.redis.url) as server:
-        return {key for key in server.scan_iter("*:limits:*") if b":budgets:" not in key}
+        return {key for key in server.scan_iter("*:{limits:*") if b":budgets:" not in key}
 
 
 def registered(client: httpx.Client, email: str) -> str:

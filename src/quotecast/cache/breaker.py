@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
-import structlog
+from quotecast.outages import OutageLog
 
 #: Failures in a row after which Redis is left alone.
 _PATIENCE: Final = 3
@@ -13,8 +13,6 @@ _PATIENCE: Final = 3
 _RECONNECT_BUDGET: Final = 1.0
 
 T = TypeVar("T")
-
-log = structlog.get_logger()
 
 
 class Away(Exception):
@@ -33,6 +31,7 @@ class Breaker:
         self._pause = pause
         self._failures_in_a_row = 0
         self._recovering: asyncio.Task[None] | None = None
+        self._outage = OutageLog()
         #: Times that Redis was given up.
         self.openings = 0
 
@@ -48,6 +47,7 @@ class Breaker:
             self._failed(error)
             raise Away from error
         self._failures_in_a_row = 0
+        self._outage.ended("all workers cache together again")
         return answer
 
     async def close(self) -> None:
@@ -59,7 +59,7 @@ class Breaker:
     def _failed(self, error: Exception) -> None:
         self._failures_in_a_row += 1
         if self._failures_in_a_row >= _PATIENCE and self._recovering is None:
-            log.warning("each worker caches alone: Redis does not answer", error=repr(error))
+            self._outage.failed("each worker caches alone", error=repr(error))
             self.openings += 1
             self._recovering = asyncio.get_running_loop().create_task(self._recover())
 
@@ -71,6 +71,5 @@ class Breaker:
                 async with asyncio.timeout(_RECONNECT_BUDGET):
                     await self._probe()
                 answered = True
-        log.info("all workers cache together again")
         self._failures_in_a_row = 0
         self._recovering = None

@@ -17,6 +17,7 @@ from quotecast.ingest.ledger import Ledger, new_epoch
 from quotecast.ingest.supervise import pump
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
+from quotecast.outages import OutageLog
 from quotecast.providers.base import QuoteProvider, Update
 
 BEAT_SECONDS: Final = 1.0
@@ -64,6 +65,7 @@ class Leader:
         self._told_at = clock()
         self._statistics = statistics or Statistics()
         self._last_update: str | None = None
+        self._outage = OutageLog()
 
     async def run(self) -> None:
         """Leads until the lease is lost."""
@@ -86,7 +88,7 @@ class Leader:
                 old = await self._bus.load(self._feed)
                 break
             except BusError as error:
-                log.warning("cannot load the last state", feed=self._feed, error=str(error))
+                self._outage.failed("cannot load the last state", feed=self._feed, error=str(error))
                 await asyncio.sleep(RETRY_SECONDS)
         if old is not None and old.info.provider == self._provider.name:
             self._last_update = old.info.last_update
@@ -116,9 +118,10 @@ class Leader:
                 if loop.time() >= beat_at:
                     beat_at = loop.time() + BEAT_SECONDS
                     await self._beat()
+                    self._outage.ended("published again", feed=self._feed)
             except BusError as error:
                 self._statistics.failures += 1
-                log.warning("not published", feed=self._feed, error=str(error))
+                self._outage.failed("not published", feed=self._feed, error=str(error))
                 # Whether it arrived is unknown: a new epoch, with all there is, settles it.
                 self._ledger.epoch = ""
                 self._wake.set()

@@ -11,12 +11,12 @@ from functools import partial
 from importlib import resources
 from typing import Final, NamedTuple, Self
 
-import structlog
 from msgspec import structs
 
 from quotecast.limits.decision import Decision
-from quotecast.limits.fallback import LocalWindow, whole_seconds
+from quotecast.limits.fallback import SECOND, LocalWindow, whole_seconds
 from quotecast.limits.refusals import Refusals
+from quotecast.outages import OutageLog
 from quotecast.redis_client import Script, connect, is_cluster, look_again, script
 
 #: A script call blocks Redis for some 10 µs per check, so a call has a bound.
@@ -50,9 +50,6 @@ class Statistics:
     remembered: int = 0
     #: Whether Redis is given up at this moment.
     alone: bool = False
-
-
-log = structlog.get_logger()
 
 
 class _Check(NamedTuple):
@@ -103,7 +100,8 @@ class Window:
         # Traces follow the client's own calls alone.
         make = self._client.register_script if traced else partial(script, self._client)
         self._script: Script = make(self._source)
-        self._shards = [f"{{{prefix}:limits:{shard:02}}}".encode() for shard in range(SHARDS)]
+        # Access rules of Redis go by the start of a key, so the hash tag follows the prefix.
+        self._shards = [f"{prefix}:{{limits:{shard:02}}}".encode() for shard in range(SHARDS)]
         self._microseconds = seconds * 1_000_000
         self._budget = budget
         self._pause = pause
@@ -111,6 +109,7 @@ class Window:
         self._forgetful = forgetful
         self._local = LocalWindow(seconds, clock=clock)
         self._refusals = Refusals(clock=clock)
+        self._outage = OutageLog(lambda: clock() / SECOND)
         self._statistics = Statistics()
         self._waiting: list[_Check] = []
         self._failures_in_a_row = 0
@@ -118,8 +117,8 @@ class Window:
         self._recovering: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
-        if not await self._probe():
-            self._give_up()
+        if failure := await self._probe():
+            self._give_up(failure)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -185,8 +184,8 @@ class Window:
             self._statistics.calls += 1
             try:
                 answers = await self._ask_in_time(batch)
-            except Exception:  # noqa: BLE001 - whatever a broken connection raises, requests must not hang
-                self._failed(batch)
+            except Exception as error:  # noqa: BLE001 - whatever a broken connection raises, requests must not hang
+                self._failed(batch, error)
             else:
                 self._answered(batch, answers, asked)
         self._serving = None
@@ -235,6 +234,7 @@ class Window:
 
     def _answered(self, batch: Sequence[_Check], answers: Sequence[_Answer], asked: int) -> None:
         self._failures_in_a_row = 0
+        self._outage.ended("limits are kept by all workers together again")
         for check, (admitted, remaining, microseconds) in zip(batch, answers, strict=True):
             left = microseconds * _MICROSECOND
             if not admitted:
@@ -252,40 +252,40 @@ class Window:
             # Counted from before the call, so it ends no later than in Redis.
             self._refusals.remember(check.key, end)
 
-    def _failed(self, batch: Sequence[_Check]) -> None:
+    def _failed(self, batch: Sequence[_Check], error: Exception) -> None:
         """Whoever waits for the next call has waited for this one, and is not made to wait again."""
         self._statistics.failures += 1
         self._failures_in_a_row += 1
         if self._failures_in_a_row >= _PATIENCE:
-            self._give_up()
+            self._give_up(error)
         checks, self._waiting = [*batch, *self._waiting], []
         self._statistics.fallbacks += len(checks)
         for check in checks:
             _settle(check, check.own)
 
-    def _give_up(self) -> None:
-        log.warning("limits are kept by each worker alone: Redis does not answer")
+    def _give_up(self, error: Exception) -> None:
+        self._outage.failed("limits are kept by each worker alone", error=repr(error))
         self._statistics.openings += 1
         self._recovering = asyncio.get_running_loop().create_task(self._recover())
 
     async def _recover(self) -> None:
         """Probes beside the requests, so that none is held up by a Redis that is still away."""
-        answered = False
-        while not answered:
+        away = True
+        while away:
             await asyncio.sleep(self._pause)
-            answered = await self._probe()
-        log.info("limits are kept by all workers together again")
+            away = await self._probe() is not None
         self._failures_in_a_row = 0
         self._recovering = None
 
-    async def _probe(self) -> bool:
+    async def _probe(self) -> Exception | None:
+        """Returns the failure, or None when Redis answers."""
         try:
             async with asyncio.timeout(_RECONNECT_BUDGET):
                 await look_again(self._client)
                 await self._client.script_load(self._source)
-        except Exception:  # noqa: BLE001 - as in _serve
-            return False
-        return True
+        except Exception as error:  # noqa: BLE001 - as in _serve
+            return error
+        return None
 
 
 def _settle(check: _Check, decision: Decision) -> None:

@@ -1,0 +1,37 @@
+"""The log of an outage: failures repeat many times a second, its warning once a minute."""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+import structlog
+
+#: Seconds between two warnings of one outage.
+REPEAT_SECONDS: Final = 60.0
+
+log = structlog.get_logger()
+
+
+class OutageLog:
+    """Warns at most once a minute; failures in between go to the debug log. `clock` is monotonic."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._silent_until = float("-inf")
+        self._warned = False
+
+    def failed(self, event: str, **context: object) -> None:
+        """Logs one failure."""
+        now = self._clock()
+        if now < self._silent_until:
+            log.debug(event, **context)
+            return
+        self._silent_until = now + REPEAT_SECONDS
+        self._warned = True
+        log.warning(event, **context)
+
+    def ended(self, event: str, **context: object) -> None:
+        """Logs the end of an outage that this log has warned of; does nothing otherwise."""
+        if self._warned:
+            self._warned = False
+            log.info(event, **context)
