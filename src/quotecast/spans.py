@@ -9,7 +9,7 @@ import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
 from functools import partial
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Final
 
 from opentelemetry import trace
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -26,6 +26,10 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 Message = MutableMapping[str, Any]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Any, Any, Any], Awaitable[None]]
+
+
+#: Balancers and orchestrators ask these several times a second.
+PROBES: Final = frozenset({"/api/health", "/api/ready"})
 
 
 class OnlyRequests(Sampler):
@@ -55,7 +59,7 @@ class OnlyRequests(Sampler):
 
 
 class Traced:
-    """ASGI application around another: a span for each HTTP request, none for feeds."""
+    """ASGI application around another: a span for each HTTP request, none for feeds and probes."""
 
     def __init__(
         self, tracer: trace.Tracer, app: App, describe: Callable[[Mapping[str, Any]], Mapping[str, str]]
@@ -66,7 +70,7 @@ class Traced:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serves one connection of any ASGI type."""
-        if scope["type"] != "http":
+        if scope["type"] != "http" or scope["path"].rstrip("/") in PROBES:
             await self._app(scope, receive, send)
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import msgspec
 import pytest
 import yaml  # type: ignore[import-untyped]  # ships no types
 
-from quotecast import settings
+from quotecast import settings, tracing
 from quotecast.api import health
 from quotecast.api.app import MAX_BODY_BYTES
 
@@ -88,7 +89,24 @@ def test_every_setting_that_is_given_exists() -> None:
             given += service["environment"]
     given += re.findall(r"^(?:ENV|   ) (QUOTECAST_\w+)=", CONTAINERFILE, re.MULTILINE)
     assert len(given) > len(set(given)) > 8
-    assert set(given) <= set(settings.names())
+    assert {name for name in given if name.startswith("QUOTECAST_")} <= set(settings.names())
+
+
+def test_the_image_can_trace() -> None:
+    """It installs the extra, and the manifests let the collector's port be reached."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    pinned = set(re.findall(r"^([\w-]+)==", (ROOT / "requirements.txt").read_text("utf-8"), re.MULTILINE))
+    extra = {re.split(r"[<>=]", line)[0] for line in project["optional-dependencies"]["otel"]}
+    assert len(extra) == 5
+    assert extra <= pinned
+    egress = [
+        each for each in documents(KUBERNETES / "network.yaml") if "Egress" in each["spec"]["policyTypes"]
+    ]
+    ports = {port["port"] for each in egress for rule in each["spec"]["egress"] for port in rule["ports"]}
+    assert 4318 in ports
+    api = documents(COMPOSE)[0]["services"]["api"]
+    assert tracing.ENDPOINTS[0] in api["environment"]
+    assert "outside" in api["networks"]
 
 
 def test_secrets_are_references() -> None:

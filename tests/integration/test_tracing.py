@@ -4,18 +4,19 @@ import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import httpx
 import pytest
 from litestar import Litestar, get
 from litestar.params import FromQuery
 from opentelemetry.trace import SpanKind
+from structlog.testing import capture_logs
 
 from fakes.http import FakeHttp
 from fakes.otlp import OtlpReceiver, Span
 from quotecast import tracing
 from quotecast.api.requests import described
-from quotecast.errors import SettingsError
 from quotecast.providers.fetch import get_bytes, open_client
 from servers import running_valkey
 from service import Service
@@ -136,15 +137,36 @@ def test_the_standard_variables_switch_it(environment: dict[str, str], *, wanted
     assert tracing.wanted(environment) is wanted
 
 
-def test_a_missing_extra_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With what to install; the service does not start without the traces that were asked for."""
+def test_a_missing_extra_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says what to install; the application is served untraced."""
     monkeypatch.setitem(sys.modules, "quotecast.spans", None)
     asked = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"}
-    with (
-        pytest.raises(SettingsError, match=r"OTEL_EXPORTER_OTLP_ENDPOINT: .* 'quotecast\[otel\]'"),
-        tracing.exporting("tests", asked),
-    ):
-        pass
+    app = Litestar([fails], openapi_config=None, logging_config=None)
+    with capture_logs() as logs, tracing.exporting("tests", asked) as wrap:
+        assert wrap(app, described) is app
+    assert not tracing.possible(asked)
+    [warning] = logs
+    assert (warning["log_level"], warning["asked_by"]) == ("warning", "OTEL_EXPORTER_OTLP_ENDPOINT")
+    assert "pip install 'quotecast[otel]'" in warning["event"]
+
+
+def test_a_service_without_the_extra_serves(receiver: OtlpReceiver, tmp_path: Path) -> None:
+    """Ingest and workers start, answer and limit together; nothing is sent."""
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['quotecast.spans'] = None\n")
+    environment = {**asking(receiver), "PYTHONPATH": str(tmp_path)}
+    with running_valkey() as redis, Service(redis, environment) as service:
+        service.start("ingest", "api")
+        assert service.get("/api/market/quotes/AAPL").headers["x-ratelimit-remaining"] == "119"
+    assert not receiver.raw
+
+
+def test_probes_are_not_traced(traced: Service, receiver: OtlpReceiver) -> None:
+    """Nor is what they ask of Redis."""
+    for path in ("/api/health", "/api/ready", "/api/health/", "/api/market/status"):
+        traced.get(path)
+    spans = receiver.until(lambda all_: any(span.name == "GET /api/market/status" for span in all_))
+    assert {span.name for span in spans if not span.parent} == {"GET /api/market/status"}
+    assert len({span.trace for span in spans}) == 1
 
 
 def test_off_it_is_not_even_loaded() -> None:

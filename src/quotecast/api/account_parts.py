@@ -19,7 +19,7 @@ from quotecast.settings import Settings
 
 def window_of(settings: Settings, name: str = "", **other: Any) -> Window:
     """A window that all workers share; `name` sets its keys apart from those of others."""
-    return Window(settings.redis_url, prefix=settings.redis_prefix + name, traced=tracing.wanted(), **other)
+    return Window(settings.redis_url, prefix=settings.redis_prefix + name, traced=tracing.possible(), **other)
 
 
 @contextlib.asynccontextmanager
