@@ -66,10 +66,14 @@ async def gone() -> None:
 
 
 async def told_to_stop() -> None:
-    """Returns at SIGTERM, at SIGINT, or when the parent is gone, whichever comes first."""
+    """Returns at SIGTERM, SIGINT or SIGHUP, or when the parent is gone, whichever comes first.
+
+    A SIGHUP that was ignored when the process started, as under nohup, stays ignored.
+    """
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    hangup = [] if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else [signal.SIGHUP]
+    for number in (signal.SIGTERM, signal.SIGINT, *hangup):
         loop.add_signal_handler(number, stop.set)
     orphaned = asyncio.create_task(gone())
     orphaned.add_done_callback(lambda _: stop.set())

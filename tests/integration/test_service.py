@@ -1,6 +1,7 @@
 """The whole way of a quote, over real processes and real sockets."""
 
 import json
+import signal
 import socket
 import subprocess
 import time
@@ -273,14 +274,18 @@ def upgraded(port: int, path: str) -> socket.socket:
     return client
 
 
-@pytest.mark.parametrize("split", [False, True], ids=["one port", "two ports"])
-def test_a_stopping_worker_says_goodbye(own_valkey: Valkey, *, split: bool) -> None:
+@pytest.mark.parametrize(
+    ("split", "number"),
+    [(False, signal.SIGTERM), (True, signal.SIGTERM), (False, signal.SIGHUP)],
+    ids=["one port", "two ports", "hangup"],
+)
+def test_a_stopping_worker_says_goodbye(own_valkey: Valkey, number: signal.Signals, *, split: bool) -> None:
     """Every client is told when to come back and closed with 1012; the process ends with 0."""
     with Service(own_valkey, {"QUOTECAST_SIMULATOR_RATE": "8"}, split=split) as service:
         worker = service.start("ingest", "api")
         with service.feed("/api/ws/market?symbols=AAPL") as client:
             client.next_of("snapshot")
-            worker.terminate()
+            worker.send_signal(number)
             assert 500 <= client.next_of("shutdown")["retryAfterMs"] <= 5000
             assert client.closed() == 1012
         assert worker.wait(10) == 0

@@ -56,7 +56,7 @@ async def test_run_by_hand_it_tells_the_terminal_and_is_nobodys_child(
         await asyncio.wait_for(parent.gone(), 0.01)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 async def test_a_signal_tells_it_to_stop(monkeypatch: pytest.MonkeyPatch, number: signal.Signals) -> None:
     """Run by hand or under a container's supervisor."""
     monkeypatch.delenv(parent.VARIABLE, raising=False)
@@ -65,6 +65,20 @@ async def test_a_signal_tells_it_to_stop(monkeypatch: pytest.MonkeyPatch, number
     assert not told.done()
     os.kill(os.getpid(), number)
     await asyncio.wait_for(told, 5)
+
+
+async def test_an_ignored_hangup_stays_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As under nohup, which starts a process so."""
+    monkeypatch.delenv(parent.VARIABLE, raising=False)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        told = asyncio.create_task(parent.told_to_stop())
+        await asyncio.sleep(0)
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        os.kill(os.getpid(), signal.SIGTERM)
+        await asyncio.wait_for(told, 5)
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 async def test_the_parents_end_tells_it_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
