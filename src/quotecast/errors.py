@@ -251,6 +251,10 @@ class BusError(QuotecastError):
     code = "bus"
 
 
+class UnreadableState(BusError):
+    """Redis holds data that no known version wrote; asking again does not help."""
+
+
 class CloseCode(IntEnum):
     """WebSocket close codes: below 4450 reconnecting will not help, from 4450 it will, with backoff."""
 

@@ -75,6 +75,19 @@ async def test_a_new_epoch_replaces_the_whole_state(bus: Bus) -> None:
     assert await bus.load(Feed.STOCKS) == newer
 
 
+async def test_a_reader_asks_the_leader_for_a_new_epoch(bus: Bus) -> None:
+    """One beat fails for it; requests that follow soon are ignored."""
+    await led(bus)
+    beat = Beat(feed=Feed.STOCKS, epoch=STATE.epoch, seq=STATE.seq, info=INFO)
+    for _ in range(3):
+        await bus.report(Feed.STOCKS)
+    assert not await bus.beat(beat)
+    assert await bus.beat(beat)
+    await bus.report(Feed.STOCKS)
+    await bus.report(Feed.CRYPTO)
+    assert await bus.beat(beat)
+
+
 async def test_only_the_leader_begins_an_epoch(bus: Bus) -> None:
     """Without the lease nothing is done."""
     await led(bus)

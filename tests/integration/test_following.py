@@ -2,72 +2,19 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator
 
 import pytest
 
+from following import Upstream, lead, price, running, until
 from market_made import stock
-from quotecast.bus.memory import MemoryBus
 from quotecast.bus.redis import RedisBus
-from quotecast.errors import UpstreamError
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
-from quotecast.ingest import lease
 from quotecast.ingest.main import _lead
-from quotecast.ingest.publish import Leader
 from quotecast.market.feeds import Feed
-from quotecast.market.quotes import Quote
 from quotecast.providers.base import Update
 from servers import Valkey
-
-Bus = MemoryBus | RedisBus
-
-
-class Upstream:
-    """A provider a test speaks through."""
-
-    name = "test"
-    feed = Feed.STOCKS
-    simulated = False
-    delay_seconds = 0.0
-    silence_seconds = 1.0
-    always_open = True
-
-    def __init__(self) -> None:
-        self.connections = 0
-        self._queue: asyncio.Queue[Update | UpstreamError] = asyncio.Queue()
-
-    def tell(self, *quotes: Quote) -> None:
-        self._queue.put_nowait(Update(quotes))
-
-    def fail(self) -> None:
-        self._queue.put_nowait(UpstreamError("broken"))
-
-    async def updates(self) -> AsyncGenerator[Update, None]:
-        self.connections += 1
-        while True:
-            told = await self._queue.get()
-            if isinstance(told, UpstreamError):
-                raise told
-            yield told
-
-
-@contextlib.asynccontextmanager
-async def running(*coroutines: object) -> AsyncIterator[None]:
-    tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]  # type: ignore[call-overload]  # coroutines
-    try:
-        yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
-    async with asyncio.timeout(seconds):
-        # What is waited for happens in other tasks that do not tell.
-        while not condition():  # noqa: ASYNC110 - see above
-            await asyncio.sleep(0.005)
 
 
 class SlowToClose(Upstream):
@@ -84,17 +31,6 @@ class SlowToClose(Upstream):
         finally:
             self.closing.set()
             await asyncio.sleep(0.2)
-
-
-async def lead(bus: Bus, upstream: Upstream, owner: str) -> None:
-    while True:
-        await lease.acquire(bus, upstream.feed, owner)
-        await Leader(upstream, bus, owner).run()
-
-
-def price(mirror: Mirror, ticker: str) -> float | None:
-    entry = mirror.find(ticker)
-    return entry.quote.price if entry and entry.quote else None
 
 
 @pytest.fixture

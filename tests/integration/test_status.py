@@ -165,6 +165,16 @@ async def test_ready_tells_of_outages_without_leaving_traffic(monkeypatch: pytes
     }
 
 
+async def test_ready_names_a_feed_that_cannot_be_read() -> None:
+    """It is the worker's matter no less than the ingest's, and the others are fine."""
+    mirrors = full_mirrors()
+    mirrors[Feed.CRYPTO].readable = False
+    code, body = await answer_of(parts(mirrors), "/api/ready")
+    assert code == 200
+    assert body["feeds"]["crypto"] == {"state": "stale", "ageSeconds": 0.0, "problem": "unreadable"}
+    assert "problem" not in body["feeds"]["stocks"]
+
+
 @pytest.mark.parametrize(
     ("mirrors", "draining", "providers", "expected"),
     [

@@ -28,6 +28,8 @@ class FeedAge(Struct, frozen=True, rename="camel"):
 
     state: FeedState
     age_seconds: float | None
+    #: `unreadable` while the state on the bus cannot be read.
+    problem: Literal["unreadable"] | UnsetType = UNSET
 
 
 class Readiness(Struct, frozen=True):
@@ -96,7 +98,11 @@ def _readiness(parts: Parts, checks: dict[str, str]) -> Readiness:
 
 def _age(mirror: Mirror, now: float) -> FeedAge:
     age = now - mirror.heard_at
-    return FeedAge(mirror.state(now), round(age, 3) if age != float("inf") else None)
+    return FeedAge(mirror.state(now), round(age, 3) if age != float("inf") else None, _problem(mirror))
+
+
+def _problem(mirror: Mirror) -> Literal["unreadable"] | UnsetType:
+    return UNSET if mirror.readable else "unreadable"
 
 
 def _answer(body: bytes, status: int) -> Answer:

@@ -18,6 +18,9 @@ from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
 
 VERSION: Final = 1
+#: Within this time a feed begins one new epoch at most because readers ask for it: a worker of a version
+#: that cannot read the feed at all asks again and again.
+REPORT_SECONDS: Final = 10
 
 
 class FeedInfo(Struct, frozen=True, kw_only=True):
@@ -114,7 +117,17 @@ class Reader(Protocol):
     """The worker's side."""
 
     async def load(self, feed: Feed) -> Snapshot | None:
-        """The state at one instant; None before the feed's first epoch. Raises BusError."""
+        """The state at one instant; None before the feed's first epoch.
+
+        Raises BusError, and UnreadableState for a state that no known version wrote.
+        """
+        ...
+
+    async def report(self, feed: Feed) -> None:
+        """Asks the feed's leader for a new epoch, because the state cannot be read. Raises BusError.
+
+        The leader learns of it by its next beat, at most once in ten seconds.
+        """
         ...
 
     async def digest(self, feed: Feed, name: str) -> str | None:
@@ -146,7 +159,7 @@ class Writer(Protocol):
         ...
 
     async def load(self, feed: Feed) -> Snapshot | None:
-        """The state that the last leader left."""
+        """The state that the last leader left; raises UnreadableState as the reader's does."""
         ...
 
     async def begin(self, owner: str, snapshot: Snapshot) -> bool:
@@ -162,7 +175,10 @@ class Writer(Protocol):
         ...
 
     async def beat(self, beat: Beat) -> bool:
-        """Stores the feed's info and tells where it stands; False when another epoch runs."""
+        """Stores the feed's info and tells where it stands.
+
+        False when another epoch runs, or when a reader asks for a new one.
+        """
         ...
 
     async def digest(self, feed: Feed, name: str) -> str | None:

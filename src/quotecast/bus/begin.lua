@@ -8,7 +8,8 @@
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
   return 0
 end
-redis.call('DEL', KEYS[3])
+-- The state too: a value of another type would refuse the new fields.
+redis.call('DEL', KEYS[2], KEYS[3])
 for i = 8, #ARGV, 2 do
   redis.call('HSET', KEYS[3], ARGV[i], ARGV[i + 1])
 end

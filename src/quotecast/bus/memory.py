@@ -6,7 +6,16 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
 from msgspec import structs
 
-from quotecast.bus.base import Batch, Beat, Document, DocumentChanged, Message, Snapshot, Stored
+from quotecast.bus.base import (
+    REPORT_SECONDS,
+    Batch,
+    Beat,
+    Document,
+    DocumentChanged,
+    Message,
+    Snapshot,
+    Stored,
+)
 from quotecast.market.feeds import Feed
 
 
@@ -19,6 +28,9 @@ class MemoryBus:
         self._leases: dict[Feed, tuple[str, float]] = {}
         self._states: dict[Feed, Snapshot] = {}
         self._documents: dict[tuple[Feed, str], Document] = {}
+        #: Feeds that a reader asks a new epoch of, and until when further requests are ignored.
+        self._reported: set[Feed] = set()
+        self._ignored_until: dict[Feed, float] = {}
         self._listeners: dict[asyncio.Queue[Message], Sequence[Feed]] = {}
 
     async def hold(self, feed: Feed, owner: str, milliseconds: int) -> bool:
@@ -36,6 +48,12 @@ class MemoryBus:
     async def load(self, feed: Feed) -> Snapshot | None:
         """See Reader."""
         return self._states.get(feed)
+
+    async def report(self, feed: Feed) -> None:
+        """See Reader."""
+        if self._clock() >= self._ignored_until.get(feed, 0.0):
+            self._ignored_until[feed] = self._clock() + REPORT_SECONDS
+            self._reported.add(feed)
 
     async def begin(self, owner: str, snapshot: Snapshot) -> bool:
         """See Writer."""
@@ -59,6 +77,9 @@ class MemoryBus:
         """See Writer."""
         state = self._states.get(beat.feed)
         if state is None or state.epoch != beat.epoch:
+            return False
+        if beat.feed in self._reported:
+            self._reported.remove(beat.feed)
             return False
         self._states[beat.feed] = structs.replace(state, info=beat.info)
         self._send(beat)

@@ -10,11 +10,21 @@ from importlib import resources
 from typing import Any, Final, TypeVar
 
 from redis.commands.core import AsyncScript
+from redis.exceptions import ResponseError
 
 from quotecast.bus import wire
-from quotecast.bus.base import Batch, Beat, Document, DocumentChanged, Message, Snapshot, Stored
+from quotecast.bus.base import (
+    REPORT_SECONDS,
+    Batch,
+    Beat,
+    Document,
+    DocumentChanged,
+    Message,
+    Snapshot,
+    Stored,
+)
 from quotecast.bus.subscription import PUBLISH, SHARDED_PUBLISH, Told, subscribed
-from quotecast.errors import BusError
+from quotecast.errors import BusError, UnreadableState
 from quotecast.market.feeds import Feed
 from quotecast.redis_client import connect, is_cluster, look_again, script
 
@@ -64,10 +74,12 @@ class RedisBus:
         answer: list[Any] = await self._deadline(self._load(keys=keys))
         if not answer:
             return None
-        epoch, seq, info, flat = answer
-        pairs = zip(flat[::2], flat[1::2], strict=True)
-        entries = {key.decode(): wire.stored(value) for key, value in pairs}
-        return Snapshot(feed, epoch.decode(), int(seq), wire.info(info), entries)
+        return _snapshot(feed, *answer)
+
+    async def report(self, feed: Feed) -> None:
+        """See Reader."""
+        asked = self._redis.set(self._key(feed, "report"), "asked", nx=True, ex=REPORT_SECONDS)
+        await self._deadline(asked)
 
     async def begin(self, owner: str, snapshot: Snapshot) -> bool:
         """See Writer."""
@@ -107,19 +119,20 @@ class RedisBus:
             self._channel(beat.feed),
             wire.encode(beat),
         ]
-        return bool(await self._deadline(self._beat(keys=[self._key(beat.feed, "state")], args=args)))
+        keys = [self._key(beat.feed, name) for name in ("state", "report")]
+        return bool(await self._deadline(self._beat(keys=keys, args=args)))
 
     async def digest(self, feed: Feed, name: str) -> str | None:
         """See Reader."""
         digest: Any = await self._deadline(self._redis.hget(self._document_key(feed, name), "digest"))
-        return digest.decode() if digest else None
+        return digest.decode(errors="replace") if digest else None
 
     async def document(self, feed: Feed, name: str) -> Document | None:
         """See Reader."""
         key = self._document_key(feed, name)
         fields: list[Any] = await self._deadline(self._redis.hmget(key, ["digest", "content"]))
         digest, content = fields
-        return Document(feed, name, digest.decode(), content) if digest else None
+        return Document(feed, name, digest.decode(errors="replace"), content) if digest else None
 
     async def store(self, owner: str, document: Document) -> bool:
         """See Writer."""
@@ -163,17 +176,34 @@ def _lua(name: str) -> str:
     return resources.files("quotecast.bus").joinpath(f"{name}.lua").read_text()
 
 
+def _snapshot(feed: Feed, epoch: bytes, seq: bytes, info: bytes | None, flat: Sequence[bytes]) -> Snapshot:
+    try:
+        symbols = [key.decode() for key in flat[::2]]
+        entries = dict(zip(symbols, map(wire.stored, flat[1::2]), strict=True))
+        return Snapshot(feed, epoch.decode(), int(seq), wire.info(info or b""), entries)
+    except ValueError as error:
+        raise UnreadableState(f"unreadable data on the bus: {error}") from error
+
+
 async def _messages(told: Told) -> AsyncIterator[Message | None]:
     while True:
         with _told_as_bus_error():
             data = await anext(told)
-        yield None if data is None else wire.message(data)
+        try:
+            message = None if data is None else wire.message(data)
+        except UnreadableState:
+            # A batch that it was is missed by its number; the subscription, which is all feeds', goes on.
+            message = None
+        yield message
 
 
 @contextlib.contextmanager
 def _told_as_bus_error() -> Iterator[None]:
     try:
         yield
+    except ResponseError as error:
+        wrong_type = str(error).startswith("WRONGTYPE")
+        raise (UnreadableState if wrong_type else BusError)(f"Redis: {error}") from error
     # Not all that a broken connection or cluster raises is a RedisError: uvloop has RuntimeError for writing
     # to one that was reset, redis-py AttributeError for a slot on its way to a node it does not know.
     except Exception as error:

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from quotecast.bus.base import Document, FeedInfo, Message, Stored
-from quotecast.errors import BusError
+from quotecast.errors import UnreadableState
 from quotecast.market.assets import Asset
 from quotecast.market.feeds import Feed
 from quotecast.market.news import Article
@@ -25,22 +25,22 @@ encode = _encoder.encode
 
 
 def message(data: bytes) -> Message | None:
-    """None for what only another version understands. Raises BusError for what is no MessagePack."""
+    """None for what only another version understands. Raises UnreadableState for what is no MessagePack."""
     try:
         return _messages.decode(data)
     except msgspec.ValidationError:
         return None
     except msgspec.DecodeError as error:
-        raise BusError(f"unreadable data on the bus: {error}") from None
+        raise UnreadableState(f"unreadable data on the bus: {error}") from None
 
 
 def stored(data: bytes) -> Stored:
-    """Raises BusError for what no known version wrote."""
+    """Raises UnreadableState for what no known version wrote."""
     return _decode(_stored, data)
 
 
 def info(data: bytes) -> FeedInfo:
-    """Raises BusError for what no known version wrote."""
+    """Raises UnreadableState for what no known version wrote."""
     return _decode(_infos, data)
 
 
@@ -51,12 +51,12 @@ def document(feed: Feed, name: str, content: Sequence[Article | Asset]) -> Docum
 
 
 def articles(content: bytes) -> list[Article]:
-    """Raises BusError for what no known version wrote."""
+    """Raises UnreadableState for what no known version wrote."""
     return _decode(_articles, content)
 
 
 def assets(content: bytes) -> list[Asset]:
-    """Raises BusError for what no known version wrote."""
+    """Raises UnreadableState for what no known version wrote."""
     return _decode(_assets, content)
 
 
@@ -64,4 +64,4 @@ def _decode(decoder: msgspec.msgpack.Decoder[T], data: bytes) -> T:
     try:
         return decoder.decode(data)
     except msgspec.DecodeError as error:
-        raise BusError(f"unreadable data on the bus: {error}") from None
+        raise UnreadableState(f"unreadable data on the bus: {error}") from None

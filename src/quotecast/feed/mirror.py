@@ -88,6 +88,8 @@ class Mirror:
         self.feed = feed
         self.info: FeedInfo | None = None
         self.mark = Mark(0, "", 0)
+        #: Whether the state on the bus could be read when it was last loaded.
+        self.readable = True
         #: When the bus last said anything of this feed, by the worker's monotonic clock.
         self.heard_at = float("-inf")
         #: When the newest batch was published, in Unix time; 0 while the state is one that was loaded.
@@ -105,12 +107,12 @@ class Mirror:
         return bool(self.mark.epoch)
 
     def state(self, now: float) -> FeedState:
-        """`down` before any data, `stale` while the bus or the upstream is silent, else `live`."""
+        """`down` before any data, `stale` while nothing new can be known, else `live`."""
         if not self.loaded:
             return "down"
         silent = now - self.heard_at > STALE_AFTER_SECONDS
         overdue = self.info is not None and self.info.overdue
-        return "stale" if silent or overdue else "live"
+        return "stale" if silent or overdue or not self.readable else "live"
 
     def __len__(self) -> int:
         """The number of symbols that have a quote."""

@@ -14,11 +14,12 @@ from typing import Any, Final
 import structlog
 
 from quotecast.bus.base import Batch, Beat, DocumentChanged, Message, Reader
-from quotecast.errors import BusError
+from quotecast.errors import BusError, UnreadableState
 from quotecast.feed.documents import Copy
 from quotecast.feed.mirror import STALE_AFTER_SECONDS, Mirror
 from quotecast.histograms import Histogram
 from quotecast.market.feeds import Feed
+from quotecast.outages import OutageLog
 
 RETRY_SECONDS: Final = (0.1, 0.2, 0.4, 0.8)
 CHECK_SECONDS: Final = 1.0
@@ -50,6 +51,7 @@ class Relay:
         self._check_at = 0.0
         self._loaded_at: dict[Feed, float] = {}
         self._failures = 0
+        self._unreadable = {feed: OutageLog(clock) for feed in mirrors}
         self._counts = {"batches": 0, "reloads": 0, "reconnects": 0}
         #: Seconds from a batch's publication to its arrival.
         self.lags = {feed: Histogram() for feed in mirrors}
@@ -85,7 +87,9 @@ class Relay:
                     await self._check_silence()
 
     async def _take(self, message: Message) -> None:
-        mirror = self._mirrors[message.feed]
+        mirror = self._mirrors.get(message.feed)
+        if mirror is None:
+            return
         mirror.heard_at = self._clock()
         self._failures = 0
         match message:
@@ -93,26 +97,51 @@ class Relay:
                 self._counts["batches"] += 1
                 self.lags[message.feed].observe(max(0.0, self._wall_clock() - message.sent_at))
                 if not mirror.apply(message):
-                    await self._load(message.feed)
+                    await self._reload(mirror)
             case Beat():
                 mirror.info = message.info
-                if message.epoch != mirror.mark.epoch or message.seq > mirror.mark.seq:
-                    await self._load(message.feed)
+                behind = message.epoch != mirror.mark.epoch or message.seq > mirror.mark.seq
+                if behind or not mirror.readable:
+                    await self._reload(mirror)
             case DocumentChanged():
                 await self._load_document(message.feed, message.name, message.digest)
+
+    async def _reload(self, mirror: Mirror) -> None:
+        """Loads a state; one that cannot be read at most once a second."""
+        if mirror.readable or self._clock() - self._loaded_at[mirror.feed] >= CHECK_SECONDS:
+            await self._load(mirror.feed)
 
     async def _load(self, feed: Feed) -> None:
         self._counts["reloads"] += 1
         self._loaded_at[feed] = self._clock()
-        snapshot = await self._reader.load(feed)
-        if snapshot is not None:
-            self._mirrors[feed].load(snapshot)
+        await self._load_state(self._mirrors[feed])
         for document in self._documents.values():
             if document.feed is feed:
-                digest = await self._reader.digest(feed, document.name)
-                await self._load_document(feed, document.name, digest)
+                await self._load_document(feed, document.name)
 
-    async def _load_document(self, feed: Feed, name: str, digest: str | None) -> None:
+    async def _load_state(self, mirror: Mirror) -> None:
+        """One feed that cannot be read must not stop the others: it waits for its leader's new epoch."""
+        feed, outage = mirror.feed, self._unreadable[mirror.feed]
+        try:
+            snapshot = await self._reader.load(feed)
+        except UnreadableState as error:
+            mirror.readable = False
+            outage.failed("feed cannot be read; asking for a new epoch", feed=feed, error=str(error))
+            await self._reader.report(feed)
+            return
+        mirror.readable = True
+        outage.ended("feed can be read again", feed=feed)
+        if snapshot is not None:
+            mirror.load(snapshot)
+
+    async def _load_document(self, feed: Feed, name: str, digest: str | None = None) -> None:
+        """Brings a copy up to date with the bus; keeps the old one if the new one cannot be read."""
+        try:
+            await self._follow_document(feed, name, digest or await self._reader.digest(feed, name))
+        except UnreadableState as error:
+            log.warning("document cannot be read", feed=feed, document=name, error=str(error))
+
+    async def _follow_document(self, feed: Feed, name: str, digest: str | None) -> None:
         """Brings a copy up to date. One that is gone from the bus is kept: better old than none."""
         copy = self._documents.get((feed, name))
         if copy is None or digest in {None, copy.digest}:

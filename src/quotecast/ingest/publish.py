@@ -10,7 +10,7 @@ from typing import Final
 import structlog
 
 from quotecast.bus.base import Beat, FeedInfo, Writer
-from quotecast.errors import BusError
+from quotecast.errors import BusError, UnreadableState
 from quotecast.ingest import lease
 from quotecast.ingest.lease import LeaseLostError
 from quotecast.ingest.ledger import Ledger, new_epoch
@@ -87,6 +87,9 @@ class Leader:
             try:
                 old = await self._bus.load(self._feed)
                 break
+            except UnreadableState as error:
+                log.warning("the last state cannot be read; beginning without it", error=str(error))
+                return
             except BusError as error:
                 self._outage.failed("cannot load the last state", feed=self._feed, error=str(error))
                 await asyncio.sleep(RETRY_SECONDS)

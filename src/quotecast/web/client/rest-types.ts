@@ -161,6 +161,7 @@ export type EstimatesOfRevenueEstimate = {
 export type FeedAge = {
   state: "live" | "stale" | "down";
   ageSeconds: number | null;
+  problem?: "unreadable";
 };
 
 export type FeedStatus = {
