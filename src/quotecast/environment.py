@@ -1,4 +1,4 @@
-"""Environment variables as values: of a type, whose demands are told in words; secrets from files too."""
+"""Environment variables as typed values, with errors that say what a variable must be; secrets from files."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -44,7 +44,7 @@ class _Link:
             self.heard_at = now
 
     def forget(self) -> None:
-        """Drops what was told before a silence or a hang-up: it is of another time."""
+        """Drops the quotes from before a silence or a hang-up: they are too old to take over with."""
         self.quotes.clear()
         self.first_at = float("inf")
 
