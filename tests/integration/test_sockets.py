@@ -13,6 +13,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from quotecast.api import sockets
 from quotecast.api.listeners import serving_feeds
+from quotecast.api.messages import MAX_FRAGMENTS
 from quotecast.errors import ServerFailedError
 
 HANDSHAKE = (
@@ -179,6 +180,59 @@ async def test_fragments_are_joined_and_pings_answered_between_them() -> None:
             writer.write(part)
         assert await reader.readexactly(3) == b"\x8a\x01?"
         assert await reader.readexactly(13) == b"\x81\x0b" + "Gram Altın".encode()
+
+
+async def test_a_client_that_goes_on_sending_after_the_farewell_is_cut_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The deadline of a farewell does not move: here a client sends far oftener than it lasts."""
+    monkeypatch.setattr(sockets, "CLOSE_SECONDS", 0.5)
+
+    async def close(_scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "websocket.accept", "subprotocol": None})
+        await send({"type": "websocket.close", "code": 4400})
+
+    async with serving_feeds(close, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
+        writer.write(HANDSHAKE)
+        await reader.readuntil(b"\r\n\r\n")
+        assert await closed_with(reader) == 4400
+        async with asyncio.timeout(20):
+            ended = asyncio.ensure_future(reader.read())
+            with contextlib.suppress(ConnectionError):
+                while not ended.done():
+                    writer.write(masked(1, b"still here"))
+                    await asyncio.wait([ended], timeout=0.01)
+                await ended
+
+
+@pytest.mark.parametrize("kind", ["pings", "fragments"])
+async def test_what_floods_is_read_at_its_own_pace(kind: str) -> None:
+    """Past a hundred a second reading pauses; nothing is lost, and what comes after is read too."""
+    async with serving_feeds(echo, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
+        writer.write(HANDSHAKE)
+        await reader.readuntil(b"\r\n\r\n")
+        count = 3 * sockets.EXTRA_FRAMES_PER_SECOND
+        if kind == "pings":
+            writer.write(masked(9, b"") * count + masked(1, b"after"))
+            expected = b"\x8a\x00" * count + b"\x81\x05after"
+        else:
+            message = masked(1, b"", final=False) + masked(0, b"x")
+            writer.write(message * (count // 2))
+            expected = b"\x81\x01x" * (count // 2)
+        began = asyncio.get_running_loop().time()
+        assert await asyncio.wait_for(reader.readexactly(len(expected)), 60) == expected
+        # A slice at once, the next when the hundred a second allow it.
+        assert asyncio.get_running_loop().time() - began > 0.4
+
+
+async def test_a_message_of_too_many_fragments_is_refused() -> None:
+    """However small they are."""
+    async with serving_feeds(echo, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
+        writer.write(HANDSHAKE)
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(masked(1, b"", final=False) + masked(0, b"", final=False) * MAX_FRAGMENTS)
+        assert await asyncio.wait_for(closed_with(reader), 20) == 1009
 
 
 async def test_an_application_that_fails_ends_its_connection_alone() -> None:
