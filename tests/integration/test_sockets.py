@@ -201,8 +201,8 @@ async def test_a_client_that_goes_on_sending_after_the_farewell_is_cut_off(
             ended = asyncio.ensure_future(reader.read())
             with contextlib.suppress(ConnectionError):
                 while not ended.done():
-                    writer.write(masked(1, b"still here"))
-                    await asyncio.wait([ended], timeout=0.01)
+                    writer.write(masked(9, b"still here"))
+                    await asyncio.wait([ended], timeout=0.02)
                 await ended
 
 
@@ -224,6 +224,8 @@ async def test_what_floods_is_read_at_its_own_pace(kind: str) -> None:
         assert await asyncio.wait_for(reader.readexactly(len(expected)), 60) == expected
         # A slice at once, the next when the hundred a second allow it.
         assert asyncio.get_running_loop().time() - began > 0.4
+        writer.write(masked(8, struct.pack("!H", 1000)))
+        assert await asyncio.wait_for(reader.read(), 60) == b"\x88\x02\x03\xe8"
 
 
 async def test_a_message_of_too_many_fragments_is_refused() -> None:
@@ -233,6 +235,7 @@ async def test_a_message_of_too_many_fragments_is_refused() -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(masked(1, b"", final=False) + masked(0, b"", final=False) * MAX_FRAGMENTS)
         assert await asyncio.wait_for(closed_with(reader), 20) == 1009
+        assert await asyncio.wait_for(reader.read(), 20) == b""
 
 
 async def test_an_application_that_fails_ends_its_connection_alone() -> None:
