@@ -60,12 +60,12 @@ def test_row_becomes_a_bar() -> None:
     "changes",
     [
         {"o": 0}, {"h": None}, {"l": -1}, {"c": "NaN"}, {"c": 1e30}, {"v": -1},
-        {"v": None}, {"h": 229}, {"l": 228.5},
+        {"v": None}, {"h": 226}, {"l": 231},
     ],
     ids=str,
 )  # fmt: skip
 def test_row_with_a_bad_value_is_no_bar(changes: Any) -> None:
-    """A price of zero, a close above the high."""
+    """A price of zero, a low above the high."""
     assert bar(**changes) is None
 
 
