@@ -4,13 +4,14 @@ import asyncio
 import contextlib
 import socket
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from fault_proxy import FaultProxy
 from figures import Figures
+from following import running
 from market_made import INFO, stock
 from quotecast.bus.base import Snapshot, Stored
 from quotecast.bus.redis import RedisBus
@@ -104,24 +105,13 @@ class Trusting(Relay):
         self._check_at = float("inf")
 
 
-@contextlib.asynccontextmanager
-async def running(*relays: Relay) -> AsyncIterator[None]:
-    tasks = [asyncio.create_task(relay.run()) for relay in relays]
-    try:
-        yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
 async def test_a_relay_that_does_not_check_starves(own_valkey: Valkey, proxy: FaultProxy) -> None:
     """It is the check for silence that heals: behind the same proxy, one relay has it and one has not."""
     source, bus = RedisBus(own_valkey.url, "test"), RedisBus(through(proxy), "test")
     checked, starved = Mirror(Feed.STOCKS), Mirror(Feed.STOCKS)
     relays: list[Any] = [Relay(bus, {Feed.STOCKS: checked}), Trusting(bus, {Feed.STOCKS: starved})]
     await lead(source, price=1.0)
-    async with running(*relays):
+    async with running(*(relay.run() for relay in relays)):
         await until_priced(checked, 1.0)
         await until_priced(starved, 1.0)
         assert proxy.swallow(SUBSCRIBE) == 2

@@ -124,9 +124,7 @@ async def _serve(settings: Settings) -> None:
             await _first_of(ended, stop, first)
             first.cancel()
             if not ended.done():
-                parent.announce(_introduction(parts, settings) + scraped)
-                async with _running(parent.beat()):
-                    await _first_of(ended, stop)
+                await _announced(_introduction(parts, settings) + scraped, ended, stop)
             stop.cancel()
             if ended.done():
                 raise ServerFailedError(f"the HTTP server ended; is port {settings.port} taken?")
@@ -161,6 +159,13 @@ def _parts(
         checks=_checks(bus, settings),
         draining=draining.is_set,
     )
+
+
+async def _announced(line: str, *tasks: asyncio.Task[None]) -> None:
+    """Says that the worker serves, and shows that it does not hang, until one of the tasks ends."""
+    parent.announce(line)
+    async with _running(parent.beat()):
+        await _first_of(*tasks)
 
 
 async def _first_of(*tasks: asyncio.Task[None]) -> None:

@@ -70,7 +70,7 @@ def throttle(
         async def limited(scope: Scope, receive: Receive, send: Send) -> None:
             options = scope["route_handler"].opt
             group = options.get(GROUP)
-            if group is None or scope["type"] != "http" or scope["method"] == "OPTIONS":
+            if group is None or scope["type"] != "http":
                 await app(scope, receive, send)
                 return
             decision = scope.get(DECISION)

@@ -64,8 +64,8 @@ class Failover:
 
     Its name and manner are those of the upstream that feeds it now. The next one takes over when that has
     been silent for `patience` seconds; those before it are tried again all the while, and take over as soon
-    as a connection of theirs brings quotes and lasts. Whoever takes over begins with all it has: quotes of
-    two upstreams are never mixed.
+    as a connection of theirs brings quotes and lasts. The successor begins with all it has: quotes of two
+    upstreams are never mixed.
     """
 
     def __init__(

@@ -41,21 +41,21 @@ class Tcmb:
         until the bulletin before is found, which every call tries again.
         """
         async with open_client(self._url) as client:
-            told = await _bulletin(client, "/kurlar/today.xml")
-            self._refuse_future(told)
-            if self._last is None or told.date > self._last.date:
+            newest = await _bulletin(client, "/kurlar/today.xml")
+            self._refuse_future(newest)
+            if self._last is None or newest.date > self._last.date:
                 self._known, self._before, self._received = self._last, None, self._clock()
-            if self._last is None or told.date >= self._last.date:
-                self._last = told
+            if self._last is None or newest.date >= self._last.date:
+                self._last = newest
             if self._before is None:
                 self._before = await _earlier(client, self._last.date, self._known)
         return self._last.quotes(self._before, self._received)
 
-    def _refuse_future(self, told: Bulletin) -> None:
+    def _refuse_future(self, newest: Bulletin) -> None:
         """Raises UpstreamError for a date that would shut out every true bulletin until then."""
         today = datetime.fromtimestamp(self._clock(), ISTANBUL).date()
-        if told.date > today + MOST_AHEAD:
-            raise UpstreamError(f"TCMB: a bulletin of {told.date}, on {today}")
+        if newest.date > today + MOST_AHEAD:
+            raise UpstreamError(f"TCMB: a bulletin of {newest.date}, on {today}")
 
 
 async def _earlier(client: httpx.AsyncClient, day: date, known: Bulletin | None) -> Bulletin | None:
