@@ -23,7 +23,12 @@ export interface BarsOptions {
 
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
 const LENGTHS: Partial<Record<Interval, number>> = {
-  "1m": MINUTE, "5m": 5 * MINUTE, "15m": 15 * MINUTE, "30m": 30 * MINUTE, "1h": HOUR, "4h": 4 * HOUR,
+  "1m": MINUTE,
+  "5m": 5 * MINUTE,
+  "15m": 15 * MINUTE,
+  "30m": 30 * MINUTE,
+  "1h": HOUR,
+  "4h": 4 * HOUR,
 };
 /** 1970 began on a Thursday. */
 const DAYS_BEFORE_MONDAY = 3;
@@ -134,15 +139,28 @@ export class Bars {
 function clockOf(timeZone: Zone): Intl.DateTimeFormat {
   const [number, short] = ["numeric", "2-digit"] as const;
   return new Intl.DateTimeFormat("en-US", {
-    timeZone, hourCycle: "h23", year: number, month: short, day: short, hour: short, minute: short, second: short,
+    timeZone,
+    hourCycle: "h23",
+    year: number,
+    month: short,
+    day: short,
+    hour: short,
+    minute: short,
+    second: short,
   });
 }
 
 const grown = (bar: Bar, { price }: Tick, volume: number): Bar => ({
-  ...bar, high: Math.max(bar.high, price), low: Math.min(bar.low, price), close: price, volume: bar.volume + volume,
+  ...bar,
+  high: Math.max(bar.high, price),
+  low: Math.min(bar.low, price),
+  close: price,
+  volume: bar.volume + volume,
 });
 
 /** The service's bar, as high and as low as ticks have brought it meanwhile. */
 const joined = (bar: Bar, ticked: Bar): Bar => ({
-  ...bar, high: Math.max(bar.high, ticked.high), low: Math.min(bar.low, ticked.low),
+  ...bar,
+  high: Math.max(bar.high, ticked.high),
+  low: Math.min(bar.low, ticked.low),
 });

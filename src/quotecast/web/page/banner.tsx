@@ -21,7 +21,8 @@ export function Banner() {
   useEffect(() => void (document.documentElement.dataset["stale"] = stale), [stale]);
   return (
     <p class="banner" role="status">
-      {outage && say(outage.word, { feeds: outage.feeds.map((name) => say(name)).join(", "), time: clock(outage.since) })}
+      {outage &&
+        say(outage.word, { feeds: outage.feeds.map((name) => say(name)).join(", "), time: clock(outage.since) })}
     </p>
   );
 }

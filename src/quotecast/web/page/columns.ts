@@ -6,10 +6,32 @@ type Numbers = Record<string, number | null | undefined>;
 const number = (field: string) => (quote: AnyQuote) => (quote as unknown as Numbers)[field];
 const isRise = (quote: AnyQuote) => quote.change;
 
-export const SYMBOL: Column = { title: "symbol", text: () => "", value: (quote) => ("ticker" in quote ? quote.ticker : quote.symbol), };
-export const PRICE: Column = { title: "last", text: (quote) => price(quote.price), value: number("price"), lights: true, className: "price" };
-export const CHANGE: Column = { title: "change", text: (quote) => signed(quote.change), value: number("change"), sign: isRise, rank: 3 };
-export const PERCENT: Column = { title: "changePercent", text: (quote) => percent(quote.changePercent), value: number("changePercent"), sign: isRise, rank: 1 };
+export const SYMBOL: Column = {
+  title: "symbol",
+  text: () => "",
+  value: (quote) => ("ticker" in quote ? quote.ticker : quote.symbol),
+};
+export const PRICE: Column = {
+  title: "last",
+  text: (quote) => price(quote.price),
+  value: number("price"),
+  lights: true,
+  className: "price",
+};
+export const CHANGE: Column = {
+  title: "change",
+  text: (quote) => signed(quote.change),
+  value: number("change"),
+  sign: isRise,
+  rank: 3,
+};
+export const PERCENT: Column = {
+  title: "changePercent",
+  text: (quote) => percent(quote.changePercent),
+  value: number("changePercent"),
+  sign: isRise,
+  rank: 1,
+};
 export const VOLUME: Column = {
   title: "volume",
   text: (quote) => compact("volume" in quote ? quote.volume : null),

@@ -30,7 +30,12 @@ export function signed(value: number | null | undefined): string {
 /** Per cent of a value that is given in per cent, with its sign. */
 export function percent(value: number | null | undefined, digits = 2): string {
   if (value === null || value === undefined) return UNKNOWN;
-  const options = { style: "percent", minimumFractionDigits: digits, maximumFractionDigits: digits, signDisplay: "exceptZero" } as const;
+  const options = {
+    style: "percent",
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+    signDisplay: "exceptZero",
+  } as const;
   return format(`percent ${digits}`, options).format(value / 100);
 }
 
@@ -76,10 +81,14 @@ export function month(day: string): string {
 /** A stretch of time in its largest unit. */
 export function age(milliseconds: number, unitDisplay: "narrow" | "short" = "narrow"): string {
   const seconds = Math.max(0, milliseconds / 1000);
-  const [value, unit] = seconds < 60 ? [seconds, "second"] : seconds < 3600 ? [seconds / 60, "minute"] : [seconds / 3600, "hour"];
-  return format(`${unit} ${unitDisplay}`, { style: "unit", unit: unit as string, unitDisplay, maximumFractionDigits: 0 }).format(
-    Math.floor(value as number),
-  );
+  const [value, unit] =
+    seconds < 60 ? [seconds, "second"] : seconds < 3600 ? [seconds / 60, "minute"] : [seconds / 3600, "hour"];
+  return format(`${unit} ${unitDisplay}`, {
+    style: "unit",
+    unit: unit as string,
+    unitDisplay,
+    maximumFractionDigits: 0,
+  }).format(Math.floor(value as number));
 }
 
 export function milliseconds(value: number): string {

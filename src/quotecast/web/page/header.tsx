@@ -14,13 +14,17 @@ export function Header() {
   const say = useWords();
   return (
     <header class="top">
-      <h1><img src="/favicon.svg" alt="" width="20" height="20" /> quotecast</h1>
+      <h1>
+        <img src="/favicon.svg" alt="" width="20" height="20" /> quotecast
+      </h1>
       <Search />
       <span class="grow" />
       <AddPane />
       <Settings />
       <Account />
-      <a class="docs" href="/api/docs" title="API">API</a>
+      <a class="docs" href="/api/docs" title="API">
+        API
+      </a>
       <span class="unseen">{say("terminal")}</span>
     </header>
   );
@@ -35,8 +39,14 @@ function AddPane() {
   };
   return (
     <select class="button" aria-label={say("addPane")} value="" onChange={add}>
-      <option value="" disabled>+ {say("addPane")}</option>
-      {KINDS.map((kind) => <option key={kind} value={kind}>{say(kind)}</option>)}
+      <option value="" disabled>
+        + {say("addPane")}
+      </option>
+      {KINDS.map((kind) => (
+        <option key={kind} value={kind}>
+          {say(kind)}
+        </option>
+      ))}
       <option value="default">{say("resetLayout")}</option>
     </select>
   );
@@ -47,10 +57,24 @@ function Settings() {
   const chosen = useValue(theme);
   return (
     <>
-      <select class="button" aria-label={say("theme")} value={chosen} onChange={(event) => theme.set(event.currentTarget.value as Theme)}>
-        {Object.entries(THEMES).map(([each, word]) => <option key={each} value={each}>{say(word)}</option>)}
+      <select
+        class="button"
+        aria-label={say("theme")}
+        value={chosen}
+        onChange={(event) => theme.set(event.currentTarget.value as Theme)}
+      >
+        {Object.entries(THEMES).map(([each, word]) => (
+          <option key={each} value={each}>
+            {say(word)}
+          </option>
+        ))}
       </select>
-      <select class="button" aria-label={say("language")} value={language.value} onChange={(event) => language.set(event.currentTarget.value as Language)}>
+      <select
+        class="button"
+        aria-label={say("language")}
+        value={language.value}
+        onChange={(event) => language.set(event.currentTarget.value as Language)}
+      >
         <option value="en">EN</option>
         <option value="tr">TR</option>
       </select>
@@ -61,10 +85,17 @@ function Settings() {
 function Account() {
   const say = useWords();
   const entered = useValue(session);
-  if (!entered) return <button class="main" onClick={() => signInShown.set(true)}>{say("logIn")}</button>;
+  if (!entered)
+    return (
+      <button class="main" onClick={() => signInShown.set(true)}>
+        {say("logIn")}
+      </button>
+    );
   return (
     <>
-      <span class="who" title={entered.user.email}>{entered.user.name}</span>
+      <span class="who" title={entered.user.email}>
+        {entered.user.name}
+      </span>
       <button onClick={leave}>{say("logOut")}</button>
     </>
   );

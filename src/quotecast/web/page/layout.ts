@@ -5,7 +5,17 @@ const [LEAST_WIDTH, LEAST_HEIGHT] = [2, 4];
 /** More than any hand arranges; what was kept may hold any numbers. */
 const [MOST_PANES, MOST_HEIGHT, MOST_Y] = [60, 100, 2000];
 
-export const KINDS = ["watchlist", "chart", "heatmap", "movers", "news", "crypto", "doviz", "company", "portfolio"] as const;
+export const KINDS = [
+  "watchlist",
+  "chart",
+  "heatmap",
+  "movers",
+  "news",
+  "crypto",
+  "doviz",
+  "company",
+  "portfolio",
+] as const;
 export type Kind = (typeof KINDS)[number];
 
 /** A pane's place on the grid, in columns and rows, and what it remembers of itself. */
@@ -36,7 +46,8 @@ export const DEFAULT: readonly Place[] = [
 const overlap = (one: Place, other: Place): boolean =>
   one.x < other.x + other.w && other.x < one.x + one.w && one.y < other.y + other.h && other.y < one.y + one.h;
 
-const inOrder = (places: readonly Place[]): Place[] => [...places].sort((one, other) => one.y - other.y || one.x - other.x);
+const inOrder = (places: readonly Place[]): Place[] =>
+  [...places].sort((one, other) => one.y - other.y || one.x - other.x);
 
 /** The place within the grid's bounds. */
 function bounded(given: Place): Place {
@@ -48,7 +59,11 @@ function bounded(given: Place): Place {
 /** The first of the rows from `y` down where a place overlaps none of the others. */
 function lowered(given: Place, others: readonly Place[]): Place {
   let settled = given;
-  for (let hit = others.find((each) => overlap(each, settled)); hit; hit = others.find((each) => overlap(each, settled)))
+  for (
+    let hit = others.find((each) => overlap(each, settled));
+    hit;
+    hit = others.find((each) => overlap(each, settled))
+  )
     settled = { ...settled, y: hit.y + hit.h };
   return settled;
 }
@@ -58,7 +73,8 @@ function raised(places: readonly Place[]): Place[] {
   const settled: Place[] = [];
   for (const each of inOrder(places)) {
     let best = each;
-    while (best.y > 0 && !settled.some((other) => overlap(other, { ...best, y: best.y - 1 }))) best = { ...best, y: best.y - 1 };
+    while (best.y > 0 && !settled.some((other) => overlap(other, { ...best, y: best.y - 1 })))
+      best = { ...best, y: best.y - 1 };
     settled.push(best);
   }
   return settled;
@@ -98,5 +114,10 @@ export function parsed(kept: unknown): Place[] | null {
 function isPlace(value: Place | null): value is Place {
   const numbers = [value?.x, value?.y, value?.w, value?.h];
   const memory = Object.values(value?.memory ?? {});
-  return typeof value?.id === "string" && KINDS.includes(value.kind) && numbers.every(Number.isInteger) && memory.every((each) => typeof each === "string");
+  return (
+    typeof value?.id === "string" &&
+    KINDS.includes(value.kind) &&
+    numbers.every(Number.isInteger) &&
+    memory.every((each) => typeof each === "string")
+  );
 }

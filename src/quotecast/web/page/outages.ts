@@ -20,9 +20,12 @@ export interface Outage {
 export function outageOf(feeds: readonly FeedView[]): Outage | null {
   const known = feeds.filter((feed) => feed.lastQuotesAt > 0);
   const lost = known.filter(({ state }) => state === "connecting" || state === "refused");
-  if (lost.length) return { word: "lostSince", feeds: lost.map(named), since: Math.min(...lost.map((feed) => feed.lastFrameAt)) };
+  if (lost.length)
+    return { word: "lostSince", feeds: lost.map(named), since: Math.min(...lost.map((feed) => feed.lastFrameAt)) };
   const stale = known.filter(({ state }) => state !== "live");
-  return stale.length ? { word: "staleSince", feeds: stale.map(named), since: Math.min(...stale.map((feed) => feed.lastQuotesAt)) } : null;
+  return stale.length
+    ? { word: "staleSince", feeds: stale.map(named), since: Math.min(...stale.map((feed) => feed.lastQuotesAt)) }
+    : null;
 }
 
 const named = (feed: FeedView): FeedName => feed.name;

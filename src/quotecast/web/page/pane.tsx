@@ -26,11 +26,21 @@ export function InView({ children }: { readonly children: ComponentChildren }) {
 }
 
 /** What to show of an answer: itself, what went wrong, or that it is on its way. */
-export function Answered<T>({ asked, children }: { readonly asked: Asked<T>; readonly children: (data: T) => ComponentChildren }) {
+export function Answered<T>({
+  asked,
+  children,
+}: {
+  readonly asked: Asked<T>;
+  readonly children: (data: T) => ComponentChildren;
+}) {
   const say = useWords();
   return (
     <>
-      {asked.error !== null && <p class="notice" role="status">{explained(asked.error)}</p>}
+      {asked.error !== null && (
+        <p class="notice" role="status">
+          {explained(asked.error)}
+        </p>
+      )}
       {asked.data !== null ? children(asked.data) : asked.error === null && <p class="quiet">{say("loading")}</p>}
     </>
   );
@@ -50,7 +60,13 @@ export function Choice<T extends string>({ label, options, value, text = String,
   return (
     <div class="choice" role="group" aria-label={label}>
       {options.map((option) => (
-        <button key={option} type="button" aria-pressed={option === value} disabled={disabled?.(option)} onClick={() => onChoose(option)}>
+        <button
+          key={option}
+          type="button"
+          aria-pressed={option === value}
+          disabled={disabled?.(option)}
+          onClick={() => onChoose(option)}
+        >
           {text(option)}
         </button>
       ))}

@@ -21,7 +21,10 @@ export function Search() {
   useEffect(() => {
     if (!text.trim()) return setFound(null);
     let wanted = true;
-    const timer = setTimeout(() => void matching(text.trim()).then((each) => wanted && (setFound(each), setActive(0))), AFTER_MS);
+    const timer = setTimeout(
+      () => void matching(text.trim()).then((each) => wanted && (setFound(each), setActive(0))),
+      AFTER_MS,
+    );
     return () => ((wanted = false), clearTimeout(timer));
   }, [text]);
   const choose = (each: Found | undefined) => {
@@ -32,7 +35,7 @@ export function Search() {
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step && found?.length) (event.preventDefault(), setActive((active + step + found.length) % found.length));
+    if (step && found?.length) event.preventDefault(), setActive((active + step + found.length) % found.length);
     else if (event.key === "Enter") choose(found?.[active]);
     else if (event.key === "Escape") choose(undefined);
   };
@@ -56,11 +59,21 @@ export function Search() {
       {found !== null && (
         <ul id="found" role="listbox" aria-label={say("search")}>
           {found.map((each, index) => (
-            <li key={`${each.feed} ${each.key}`} id={`found-${index}`} role="option" aria-selected={index === active} onPointerDown={() => choose(each)}>
+            <li
+              key={`${each.feed} ${each.key}`}
+              id={`found-${index}`}
+              role="option"
+              aria-selected={index === active}
+              onPointerDown={() => choose(each)}
+            >
               <b>{each.key}</b> <span>{each.name}</span> <small>{say(each.feed)}</small>
             </li>
           ))}
-          {!found.length && <li role="option" aria-selected={false}>{say("noSuchSymbol")}</li>}
+          {!found.length && (
+            <li role="option" aria-selected={false}>
+              {say("noSuchSymbol")}
+            </li>
+          )}
         </ul>
       )}
     </div>
@@ -81,7 +94,9 @@ function hotkey(input: { current: HTMLInputElement | null }): () => void {
 async function matching(text: string): Promise<Found[]> {
   const [stocks, others] = await Promise.all([stocksMatching(text), smallFeeds()]);
   const folded = text.toLocaleLowerCase();
-  const begins = others.filter((each) => each.key.toLowerCase().startsWith(folded) || each.name.toLocaleLowerCase().includes(folded));
+  const begins = others.filter(
+    (each) => each.key.toLowerCase().startsWith(folded) || each.name.toLocaleLowerCase().includes(folded),
+  );
   return [...stocks.slice(0, AT_MOST), ...begins.slice(0, AT_MOST)];
 }
 
@@ -97,7 +112,9 @@ function smallFeeds(): Promise<Found[]> {
   kept ??= Promise.all([rest.call("GET /api/crypto/symbols"), rest.call("GET /api/doviz/symbols")]).then(
     ([pairs, doviz]) => [
       ...pairs.map((each) => ({ ...instrumentOf("crypto", each.ticker), name: each.name })),
-      ...Object.values(doviz).flat().map((each) => ({ ...instrumentOf("doviz", each.symbol), name: `${each.name} · ${each.source}` })),
+      ...Object.values(doviz)
+        .flat()
+        .map((each) => ({ ...instrumentOf("doviz", each.symbol), name: `${each.name} · ${each.source}` })),
     ],
     () => ((kept = null), []),
   );

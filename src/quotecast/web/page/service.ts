@@ -24,9 +24,7 @@ export const rest = new Rest({
   },
 });
 
-export const live = new Live(location.origin, (feed, state) =>
-  feedStates.set({ ...feedStates.value, [feed]: state }),
-);
+export const live = new Live(location.origin, (feed, state) => feedStates.set({ ...feedStates.value, [feed]: state }));
 
 /** What went wrong, in words for who looks at the page. */
 export function explained(error: unknown): string {

@@ -23,21 +23,52 @@ export function SignIn() {
   }, [shown]);
   const enter = (event: SubmitEvent) => {
     event.preventDefault();
-    const given = Object.fromEntries(new FormData(event.currentTarget as HTMLFormElement)) as Record<"name" | "email" | "password", string>;
-    const asked = way === "logIn" ? rest.call("POST /api/auth/login", { body: given }) : rest.call("POST /api/auth/register", { body: given });
+    const given = Object.fromEntries(new FormData(event.currentTarget as HTMLFormElement)) as Record<
+      "name" | "email" | "password",
+      string
+    >;
+    const asked =
+      way === "logIn"
+        ? rest.call("POST /api/auth/login", { body: given })
+        : rest.call("POST /api/auth/register", { body: given });
     asked.then((entered) => (logIn(entered, way === "register"), setError(null), signInShown.set(false)), setError);
   };
   return (
     <dialog ref={dialog} aria-label={say("account")} onClose={() => signInShown.set(false)}>
       <form onSubmit={enter}>
         <Choice label={say("account")} options={WAYS} value={way} text={(each) => say(each)} onChoose={setWay} />
-        {way === "register" && <label>{say("nameOfYou")}<input name="name" required maxLength={100} autocomplete="name" /></label>}
-        <label>{say("email")}<input name="email" type="email" required autocomplete="email" /></label>
-        <label>{say("password")}<input name="password" type="password" required minLength={8} autocomplete={way === "logIn" ? "current-password" : "new-password"} /></label>
-        {error !== null && <p class="notice" role="alert">{explained(error)}</p>}
+        {way === "register" && (
+          <label>
+            {say("nameOfYou")}
+            <input name="name" required maxLength={100} autocomplete="name" />
+          </label>
+        )}
+        <label>
+          {say("email")}
+          <input name="email" type="email" required autocomplete="email" />
+        </label>
+        <label>
+          {say("password")}
+          <input
+            name="password"
+            type="password"
+            required
+            minLength={8}
+            autocomplete={way === "logIn" ? "current-password" : "new-password"}
+          />
+        </label>
+        {error !== null && (
+          <p class="notice" role="alert">
+            {explained(error)}
+          </p>
+        )}
         <div class="row">
-          <button type="button" onClick={() => signInShown.set(false)}>{say("close")}</button>
-          <button class="main" type="submit">{say(way)}</button>
+          <button type="button" onClick={() => signInShown.set(false)}>
+            {say("close")}
+          </button>
+          <button class="main" type="submit">
+            {say(way)}
+          </button>
         </div>
       </form>
     </dialog>

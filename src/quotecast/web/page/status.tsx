@@ -12,7 +12,12 @@ import type { FeedName, MarketStatus } from "../client/index.ts";
 
 const [EVERY_MS, STATUS_EVERY_MS, SAVED_FOR_MS] = [500, 30_000, 3000];
 const SERVICE_NAMES: Record<FeedName, string> = { market: "stocks", crypto: "crypto", doviz: "doviz" };
-const SESSIONS: Record<MarketStatus["session"], Word> = { pre: "sessionPre", regular: "sessionRegular", post: "sessionPost", closed: "sessionClosed" };
+const SESSIONS: Record<MarketStatus["session"], Word> = {
+  pre: "sessionPre",
+  regular: "sessionRegular",
+  post: "sessionPost",
+  closed: "sessionClosed",
+};
 /** Providers that are not written as their names begin. */
 const PROVIDERS: Record<string, string> = { genelpara: "GenelPara", tcmb: "TCMB" };
 
@@ -27,7 +32,9 @@ export function Status() {
   return (
     <footer class="status" aria-label={say("feed", { feed: "" })}>
       <Banner />
-      {FEEDS.map((name) => <FeedStatus key={name} name={name} status={asked.data} />)}
+      {FEEDS.map((name) => (
+        <FeedStatus key={name} name={name} status={asked.data} />
+      ))}
       <span class="grow" />
       {saved && <span role="status">{say("layoutSaved")}</span>}
       {left && <span class="left">{say("requestsLeft", { remaining: left.remaining, limit: left.limit })}</span>}
@@ -43,7 +50,11 @@ function FeedStatus({ name, status }: { readonly name: FeedName; readonly status
   const silence = feed.lastFrameAt ? Date.now() - feed.lastFrameAt : null;
   const element = useRef<HTMLSpanElement>(null);
   // What the cells show and where they stand is written in the same frame.
-  useEffect(() => live.onPaint(() => (element.current as HTMLElement).dataset["cursor"] = `${feed.copy.epoch}-${feed.copy.seq}`), [name]);
+  useEffect(
+    () =>
+      live.onPaint(() => ((element.current as HTMLElement).dataset["cursor"] = `${feed.copy.epoch}-${feed.copy.seq}`)),
+    [name],
+  );
   const source = status?.feeds[SERVICE_NAMES[name]];
   return (
     <span class="feed" ref={element} data-feed={name} data-state={state}>
@@ -52,7 +63,11 @@ function FeedStatus({ name, status }: { readonly name: FeedName; readonly status
       {source && !source.simulated && <span> {PROVIDERS[source.provider] ?? capitalised(source.provider)}</span>}
       {source?.delaySeconds ? <span> {say("lateBy", { delay: age(1000 * source.delaySeconds, "short") })}</span> : null}
       {silence !== null && <span class="age"> {say("age", { age: age(silence) })}</span>}
-      {epoch && <code title={`${epoch}-${seq}`}>…{epoch.slice(-4)}-{seq}</code>}
+      {epoch && (
+        <code title={`${epoch}-${seq}`}>
+          …{epoch.slice(-4)}-{seq}
+        </code>
+      )}
       {delay !== null && <span class="delay"> {say("delay", { delay: milliseconds(delay) })}</span>}
       {source?.simulated && <mark>{say("simulated")}</mark>}
     </span>

@@ -55,24 +55,49 @@ export function LiveTable({ label, rows, columns, heading, action }: Props) {
   const fit = useFit(frame, columns, keys, action !== undefined);
   return (
     <div class="table-frame" ref={frame} tabIndex={-1}>
-      <table class="live" aria-label={label} aria-rowcount={sorted.length + 1} onKeyDown={walk} style={{ minWidth: `${fit.least}px` }}>
+      <table
+        class="live"
+        aria-label={label}
+        aria-rowcount={sorted.length + 1}
+        onKeyDown={walk}
+        style={{ minWidth: `${fit.least}px` }}
+      >
         <colgroup>
           <col />
-          {fit.widths.map((width, index) => <col key={index} style={{ width: `${width}px` }} />)}
+          {fit.widths.map((width, index) => (
+            <col key={index} style={{ width: `${width}px` }} />
+          ))}
           {action && <col style={{ width: `${ACTION_WIDTH}px` }} />}
         </colgroup>
         <thead>
           <tr>
             {fit.columns.map((column) => (
-              <Heading key={column.title} column={column} index={columns.indexOf(column)} sorting={sorting} onSort={setSorting} />
+              <Heading
+                key={column.title}
+                column={column}
+                index={columns.indexOf(column)}
+                sorting={sorting}
+                onSort={setSorting}
+              />
             ))}
-            {action && <th class="action"><span class="unseen">{say("menu")}</span></th>}
+            {action && (
+              <th class="action">
+                <span class="unseen">{say("menu")}</span>
+              </th>
+            )}
           </tr>
         </thead>
         <tbody>
           <tr class="space" aria-hidden="true" style={{ height: `${from * ROW_HEIGHT}px` }} />
           {shown.map((row, index) => (
-            <Row key={`${row.feed} ${row.key}`} row={row} fit={fit} number={from + index} heading={heading} action={action} />
+            <Row
+              key={`${row.feed} ${row.key}`}
+              row={row}
+              fit={fit}
+              number={from + index}
+              heading={heading}
+              action={action}
+            />
           ))}
           <tr class="space" aria-hidden="true" style={{ height: `${(sorted.length - to) * ROW_HEIGHT}px` }} />
         </tbody>
@@ -91,7 +116,11 @@ interface HeadingProps {
 function Heading({ column, index, sorting, onSort }: HeadingProps) {
   const say = useWords();
   const mine = sorting?.column === index ? sorting : null;
-  const next = !mine ? { column: index, descending: index > 0 } : mine.descending === index > 0 ? { column: index, descending: index === 0 } : null;
+  const next = !mine
+    ? { column: index, descending: index > 0 }
+    : mine.descending === index > 0
+      ? { column: index, descending: index === 0 }
+      : null;
   const order = mine ? (mine.descending ? "descending" : "ascending") : undefined;
   return (
     <th class={column.className} scope="col" aria-sort={order}>
@@ -110,9 +139,18 @@ function Row({ row, fit: { columns, note }, number, heading, action }: RowProps)
   const element = useRef<HTMLTableRowElement>(null);
   const words = useValue(language);
   const current = same(useValue(selected), row);
-  useLayoutEffect(() => watchRow(element.current as HTMLTableRowElement, row, columns, note), [row.feed, row.key, columns, words]);
+  useLayoutEffect(
+    () => watchRow(element.current as HTMLTableRowElement, row, columns, note),
+    [row.feed, row.key, columns, words],
+  );
   return (
-    <tr ref={element} data-feed={row.feed} aria-rowindex={number + 2} aria-current={current || undefined} onClick={() => selected.set(row)}>
+    <tr
+      ref={element}
+      data-feed={row.feed}
+      aria-rowindex={number + 2}
+      aria-current={current || undefined}
+      onClick={() => selected.set(row)}
+    >
       {columns.map((column, index) =>
         index === 0 ? (
           <th scope="row" key={column.title}>
@@ -128,7 +166,12 @@ function Row({ row, fit: { columns, note }, number, heading, action }: RowProps)
 }
 
 /** Writes into the cells directly: a tick costs the cells that it changes, and nothing else. */
-function watchRow(element: HTMLTableRowElement, row: Instrument, columns: readonly Column[], note: Fit["note"]): () => void {
+function watchRow(
+  element: HTMLTableRowElement,
+  row: Instrument,
+  columns: readonly Column[],
+  note: Fit["note"],
+): () => void {
   const before: (number | string | null | undefined)[] = [];
   return live.watch(row.feed, row.key, (quote) => {
     for (let index = 1; index < columns.length; index += 1) {
@@ -171,7 +214,11 @@ function useWindow(frame: { current: HTMLDivElement | null }, count: number): [n
 }
 
 /** The rows in the order asked for; what moves is sorted anew every other second, not at each tick. */
-function useSorted(rows: readonly Instrument[], columns: readonly Column[], sorting: Sorting | null): readonly Instrument[] {
+function useSorted(
+  rows: readonly Instrument[],
+  columns: readonly Column[],
+  sorting: Sorting | null,
+): readonly Instrument[] {
   const [, setTick] = useState(0);
   useEffect(() => {
     if (!sorting) return;

@@ -24,4 +24,5 @@ export function followTheme(): void {
 }
 
 /** A colour of the style sheet. */
-export const colour = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+export const colour = (name: string): string =>
+  getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();

@@ -73,7 +73,12 @@ export interface Fit {
 }
 
 /** Columns as wide as the widest value that they have shown: no digit is cut, and none moves when another shrinks. */
-export function useFit(frame: { current: HTMLElement | null }, columns: readonly Column[], keys: readonly string[], hasAction: boolean): Fit {
+export function useFit(
+  frame: { current: HTMLElement | null },
+  columns: readonly Column[],
+  keys: readonly string[],
+  hasAction: boolean,
+): Fit {
   const { width: available, fontSize } = useRoom(frame);
   const [, setGrown] = useState(0);
   const widest = useWidest();
@@ -88,7 +93,8 @@ export function useFit(frame: { current: HTMLElement | null }, columns: readonly
     return Math.ceil(Math.max(heading, widthOf(column.text(TYPICAL)), widest.get(column) ?? 0) * fontSize) + PADDING;
   };
   const longest = useMemo(() => Math.max(0, ...keys.map(widthOf)), [keys]);
-  const first = (most: number) => Math.ceil(Math.min(longest, most) * fontSize) + FIRST_PADDING + (hasAction ? ACTION_WIDTH : 0);
+  const first = (most: number) =>
+    Math.ceil(Math.min(longest, most) * fontSize) + FIRST_PADDING + (hasAction ? ACTION_WIDTH : 0);
   const shown = fitting(columns, width, available - first(SHORT_SYMBOL), available - first(LONG_SYMBOL));
   const stable = useMemo(() => shown, [shown.map((each) => each.title).join()]);
   const widths = shown.slice(1).map(width);
@@ -107,7 +113,12 @@ function useWidest(): Map<Column, number> {
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
 
 /** The columns without those of the highest ranks, until the rest fits; rank by rank, for some belong together. */
-export function fitting(columns: readonly Column[], width: (column: Column) => number, withShort: number, withLong: number): readonly Column[] {
+export function fitting(
+  columns: readonly Column[],
+  width: (column: Column) => number,
+  withShort: number,
+  withLong: number,
+): readonly Column[] {
   let shown = columns;
   for (let rank = Math.max(...columns.map((each) => each.rank ?? 0)); rank > 0; rank -= 1) {
     if (sum(shown.slice(1).map(width)) <= (rank > 1 ? withLong : withShort)) break;

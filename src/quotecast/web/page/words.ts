@@ -10,7 +10,11 @@ const WORDS: Record<Language, Record<Word, string>> = { en: english, tr: turkish
 /** English with the browser's region: dates and numbers as its reader knows them. */
 const regional = navigator.language.startsWith("en") ? navigator.language : "en-US";
 
-export const language = stored<Language>("language", navigator.language.startsWith("tr") ? "tr" : "en", isOneOf(["en", "tr"]));
+export const language = stored<Language>(
+  "language",
+  navigator.language.startsWith("tr") ? "tr" : "en",
+  isOneOf(["en", "tr"]),
+);
 
 /** The locale of numbers and times. */
 export const locale = (): string => (language.value === "tr" ? "tr-TR" : regional);

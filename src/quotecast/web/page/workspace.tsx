@@ -45,9 +45,11 @@ export function Workspace() {
   const panes = useValue(places);
   return (
     <main ref={element} class="workspace" aria-label={say("workspace")} style={{ gridAutoRows: `${row}px` }}>
-      {[...panes].sort((one, other) => one.y - other.y || one.x - other.x).map((place) => (
-        <Pane key={place.id} place={place} row={row} />
-      ))}
+      {[...panes]
+        .sort((one, other) => one.y - other.y || one.x - other.x)
+        .map((place) => (
+          <Pane key={place.id} place={place} row={row} />
+        ))}
     </main>
   );
 }
@@ -79,11 +81,25 @@ function Pane({ place, row }: { readonly place: Place; readonly row: number }) {
     <section class="pane" data-kind={place.kind} aria-label={title} style={span(place)}>
       <header {...handle("move")}>
         <h2>{title}</h2>
-        <button class="icon grip" aria-label={say("movePane", { pane: title })} title={say("movePane", { pane: title })}>⠿</button>
-        <button class="icon" aria-label={say("closePane", { pane: title })} onClick={() => arrange(without(places.value, place.id))}>×</button>
+        <button
+          class="icon grip"
+          aria-label={say("movePane", { pane: title })}
+          title={say("movePane", { pane: title })}
+        >
+          ⠿
+        </button>
+        <button
+          class="icon"
+          aria-label={say("closePane", { pane: title })}
+          onClick={() => arrange(without(places.value, place.id))}
+        >
+          ×
+        </button>
       </header>
       <InView>
-        <Boundary><Content memory={place.memory ?? {}} remember={(memory) => remember(place.id, memory)} /></Boundary>
+        <Boundary>
+          <Content memory={place.memory ?? {}} remember={(memory) => remember(place.id, memory)} />
+        </Boundary>
       </InView>
       <div class="corner" aria-hidden="true" title={say("resizePane", { pane: title })} {...handle("resize")} />
     </section>
@@ -118,7 +134,12 @@ function drag(event: PointerEvent, place: Place, row: number, how: How): void {
   };
 }
 
-const ARROWS: Record<string, [number, number]> = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+const ARROWS: Record<string, [number, number]> = {
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+  ArrowUp: [0, -1],
+  ArrowDown: [0, 1],
+};
 
 /** Arrows move a pane, with Shift they resize it. */
 function nudge(event: KeyboardEvent, { id, x, y, w, h }: Place): void {

@@ -8,11 +8,24 @@ import { build } from "esbuild";
 const folder = mkdtempSync(join(tmpdir(), "quotecast-client-"));
 try {
   const tests = ["../client/tests/", "../page/tests/"].map((path) => new URL(path, import.meta.url).pathname);
-  const entryPoints = tests.flatMap((path) => readdirSync(path).filter((name) => name.endsWith(".test.ts")).map((name) => join(path, name)));
-  await build({ entryPoints, outdir: folder, entryNames: "[name]", bundle: true, platform: "node", format: "esm", outExtension: { ".js": ".mjs" } });
+  const entryPoints = tests.flatMap((path) =>
+    readdirSync(path)
+      .filter((name) => name.endsWith(".test.ts"))
+      .map((name) => join(path, name)),
+  );
+  await build({
+    entryPoints,
+    outdir: folder,
+    entryNames: "[name]",
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    outExtension: { ".js": ".mjs" },
+  });
   // Node 20 has WebSocket behind this flag; later ones accept it.
   const found = readdirSync(folder).map((name) => join(folder, name));
-  process.exitCode = spawnSync(process.execPath, ["--experimental-websocket", "--test", ...found], { stdio: "inherit" }).status ?? 1;
+  process.exitCode =
+    spawnSync(process.execPath, ["--experimental-websocket", "--test", ...found], { stdio: "inherit" }).status ?? 1;
 } finally {
   rmSync(folder, { recursive: true });
 }

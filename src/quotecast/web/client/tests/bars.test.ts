@@ -3,10 +3,27 @@ import { test } from "node:test";
 
 import { Bars, type Bar, type Interval, type Tick } from "../index.ts";
 
-const bar = (time: string, price = 10, volume = 100): Bar => ({ time, open: price, high: price, low: price, close: price, volume });
-const tick = (time: string, price: number, more: Partial<Tick> = {}): Tick => ({ price, at: Date.parse(time), volume: null, continues: true, ...more });
+const bar = (time: string, price = 10, volume = 100): Bar => ({
+  time,
+  open: price,
+  high: price,
+  low: price,
+  close: price,
+  volume,
+});
+const tick = (time: string, price: number, more: Partial<Tick> = {}): Tick => ({
+  price,
+  at: Date.parse(time),
+  volume: null,
+  continues: true,
+  ...more,
+});
 
-function held(interval: Interval, history: Bar[], options: { zone?: "America/New_York" | "UTC"; trades?: (at: number) => boolean } = {}): Bars {
+function held(
+  interval: Interval,
+  history: Bar[],
+  options: { zone?: "America/New_York" | "UTC"; trades?: (at: number) => boolean } = {},
+): Bars {
   const bars = new Bars({ interval, zone: "UTC", ...options });
   bars.load(history);
   return bars;
@@ -31,7 +48,10 @@ test("a tick after its end begins the next bar", () => {
 });
 
 test("where ticks may be missing the history is wanted, and no bar gets what was traded meanwhile", () => {
-  for (const late of [tick("2026-11-20T15:03:30Z", 8, { volume: 9000 }), tick("2026-11-20T15:00:30Z", 8, { volume: 9000, continues: false })]) {
+  for (const late of [
+    tick("2026-11-20T15:03:30Z", 8, { volume: 9000 }),
+    tick("2026-11-20T15:00:30Z", 8, { volume: 9000, continues: false }),
+  ]) {
     const bars = held("1m", [bar("2026-11-20T15:00:00Z")]);
     bars.take(tick("2026-11-20T15:00:10Z", 10, { volume: 1000 }));
     assert.equal(bars.isIncomplete, false);
@@ -47,7 +67,11 @@ test("the service's bars replace what is held, but for what is newer", () => {
   const bars = held("1m", [bar("2026-11-20T15:00:00Z")]);
   bars.take(tick("2026-11-20T15:03:10Z", 14));
   bars.take(tick("2026-11-20T15:04:10Z", 15));
-  const history = [bar("2026-11-20T15:00:00Z", 11), bar("2026-11-20T15:01:00Z", 12), bar("2026-11-20T15:03:00Z", 13, 70)];
+  const history = [
+    bar("2026-11-20T15:00:00Z", 11),
+    bar("2026-11-20T15:01:00Z", 12),
+    bar("2026-11-20T15:03:00Z", 13, 70),
+  ];
   bars.load(history);
   assert.deepEqual(bars.all, [...history.slice(0, 2), { ...history[2], high: 14 }, bar("2026-11-20T15:04:00Z", 15, 0)]);
 });

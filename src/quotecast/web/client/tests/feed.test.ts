@@ -5,7 +5,11 @@ import { DEFLATE, Feed, type FeedName, type FeedOptions, JSON_TEXT, Rest } from 
 import { MSGPACK } from "../msgpack.ts";
 import { ADDRESS, Line, until } from "./service.ts";
 
-function opened<N extends FeedName>(context: TestContext, options: Omit<FeedOptions<N>, "address">, address = ADDRESS): Feed<N> {
+function opened<N extends FeedName>(
+  context: TestContext,
+  options: Omit<FeedOptions<N>, "address">,
+  address = ADDRESS,
+): Feed<N> {
   const feed = new Feed<N>({ address, interval: 100, ...options });
   context.after(() => feed.close());
   return feed;

@@ -27,10 +27,16 @@ test("an update overwrites what it holds and keeps the rest", () => {
 });
 
 test("waits grow, stay within their bounds, and start over after success", () => {
-  for (const [random, factor] of [[0, 0.8], [1, 1.2]] as const) {
+  for (const [random, factor] of [
+    [0, 0.8],
+    [1, 1.2],
+  ] as const) {
     const backoff = new Backoff(() => random);
     const waits = Array.from({ length: 9 }, () => backoff.wait());
-    assert.deepEqual(waits.slice(0, 3).map(Math.round), [500, 1000, 2000].map((each) => Math.round(each * factor)));
+    assert.deepEqual(
+      waits.slice(0, 3).map(Math.round),
+      [500, 1000, 2000].map((each) => Math.round(each * factor)),
+    );
     assert.equal(Math.round(Math.max(...waits)), 30_000 * factor);
     backoff.reset();
     assert.equal(Math.round(backoff.wait()), 500 * factor);

@@ -1,4 +1,12 @@
-import { CandlestickSeries, ColorType, createChart, CrosshairMode, HistogramSeries, type Time, type UTCTimestamp } from "lightweight-charts";
+import {
+  CandlestickSeries,
+  ColorType,
+  createChart,
+  CrosshairMode,
+  HistogramSeries,
+  type Time,
+  type UTCTimestamp,
+} from "lightweight-charts";
 
 import { type Bar, type FeedName, type Interval, isDaily } from "../../client/index.ts";
 import { price } from "../formats.ts";
@@ -18,7 +26,12 @@ const at = (bar: Bar): UTCTimestamp => (Date.parse(bar.time) / 1000) as UTCTimes
 export function drawn(element: HTMLElement, bars: readonly Bar[], { interval, feed, onPoint }: Options) {
   const chart = createChart(element, { ...appearance(), ...times(interval, feed), autoSize: true });
   const candles = chart.addSeries(CandlestickSeries, candleColours());
-  const volume = chart.addSeries(HistogramSeries, { priceFormat: { type: "volume" }, priceScaleId: "", lastValueVisible: false, priceLineVisible: false });
+  const volume = chart.addSeries(HistogramSeries, {
+    priceFormat: { type: "volume" },
+    priceScaleId: "",
+    lastValueVisible: false,
+    priceLineVisible: false,
+  });
   volume.priceScale().applyOptions({ scaleMargins: { top: 0.82, bottom: 0 } });
   const [rise, fall] = [colour("volume-rise"), colour("volume-fall")];
   const column = (bar: Bar) => ({ time: at(bar), value: bar.volume, color: bar.close >= bar.open ? rise : fall });
@@ -83,7 +96,10 @@ function times(interval: Interval, feed: FeedName) {
   const clock = new Intl.DateTimeFormat(locale(), { hour: "2-digit", minute: "2-digit", ...zone });
   const day = new Intl.DateTimeFormat(locale(), { day: "numeric", month: "short", ...zone });
   const year = new Intl.DateTimeFormat(locale(), { month: "short", year: "numeric", ...zone });
-  const full = new Intl.DateTimeFormat(locale(), isDay ? { dateStyle: "medium", ...zone } : { dateStyle: "medium", timeStyle: "short" });
+  const full = new Intl.DateTimeFormat(
+    locale(),
+    isDay ? { dateStyle: "medium", ...zone } : { dateStyle: "medium", timeStyle: "short" },
+  );
   const date = (time: Time) => new Date((time as number) * 1000);
   const mark = (time: Time, kind: number) => (kind <= 1 ? year : kind === 2 || isDay ? day : clock).format(date(time));
   return {

@@ -21,8 +21,26 @@ type Range = (typeof RANGES)[number];
 type Interval = (typeof INTERVALS)[number];
 
 /** The finest interval that the service tells, and the one that fits, by range. */
-const FINEST: Record<Range, Interval> = { "1D": "1m", "5D": "1m", "1M": "1m", "3M": "5m", "6M": "5m", YTD: "15m", "1Y": "15m", "5Y": "1h" };
-const FITTING: Record<Range, Interval> = { "1D": "5m", "5D": "15m", "1M": "1h", "3M": "D", "6M": "D", YTD: "D", "1Y": "D", "5Y": "W" };
+const FINEST: Record<Range, Interval> = {
+  "1D": "1m",
+  "5D": "1m",
+  "1M": "1m",
+  "3M": "5m",
+  "6M": "5m",
+  YTD: "15m",
+  "1Y": "15m",
+  "5Y": "1h",
+};
+const FITTING: Record<Range, Interval> = {
+  "1D": "5m",
+  "5D": "15m",
+  "1M": "1h",
+  "3M": "D",
+  "6M": "D",
+  YTD: "D",
+  "1Y": "D",
+  "5Y": "W",
+};
 
 export function Chart({ memory, remember }: Memory) {
   const linked = useValue(selected);
@@ -44,7 +62,15 @@ function unpinned(text: string | undefined): Instrument | null {
   return key.length ? instrumentOf(type as EntryType, key.join(" ")) : null;
 }
 
-function Heading({ shown, pinned, onPin }: { readonly shown: Instrument; readonly pinned: boolean; readonly onPin: () => void }) {
+function Heading({
+  shown,
+  pinned,
+  onPin,
+}: {
+  readonly shown: Instrument;
+  readonly pinned: boolean;
+  readonly onPin: () => void;
+}) {
   const say = useWords();
   const [quote] = useQuotes([shown], useVisible());
   const isWatched = useValue(watched).some((each) => same(each, shown));
@@ -53,10 +79,22 @@ function Heading({ shown, pinned, onPin }: { readonly shown: Instrument; readonl
       <h3>{shown.key}</h3>
       <span class="name">{quote?.name}</span>
       <strong>{price(quote?.price)}</strong>
-      <span data-tone={tone(quote?.change)}>{signed(quote?.change)} ({percent(quote?.changePercent)})</span>
+      <span data-tone={tone(quote?.change)}>
+        {signed(quote?.change)} ({percent(quote?.changePercent)})
+      </span>
       <span class="grow" />
-      <button class="icon" aria-pressed={isWatched} aria-label={say("addToWatchlist")} title={say("addToWatchlist")} onClick={() => void toggleWatched(shown)}>★</button>
-      <button class="icon" aria-pressed={pinned} aria-label={say("pin")} title={say("pin")} onClick={onPin}>⚲</button>
+      <button
+        class="icon"
+        aria-pressed={isWatched}
+        aria-label={say("addToWatchlist")}
+        title={say("addToWatchlist")}
+        onClick={() => void toggleWatched(shown)}
+      >
+        ★
+      </button>
+      <button class="icon" aria-pressed={pinned} aria-label={say("pin")} title={say("pin")} onClick={onPin}>
+        ⚲
+      </button>
     </div>
   );
 }
@@ -76,10 +114,23 @@ function Stock({ ticker, memory, remember }: Memory & { readonly ticker: string 
   return (
     <>
       <div class="tools">
-        <Choice label={say("range")} options={RANGES} value={range} onChoose={(each) => remember({ range: each, interval: FITTING[each] })} />
-        <Choice label={say("interval")} options={INTERVALS} value={interval} disabled={tooFine} onChoose={(each) => remember({ interval: each })} />
+        <Choice
+          label={say("range")}
+          options={RANGES}
+          value={range}
+          onChoose={(each) => remember({ range: each, interval: FITTING[each] })}
+        />
+        <Choice
+          label={say("interval")}
+          options={INTERVALS}
+          value={interval}
+          disabled={tooFine}
+          onChoose={(each) => remember({ interval: each })}
+        />
       </div>
-      <Answered asked={asked}>{(bars) => <Plot bars={bars} instrument={instrumentOf("stock", ticker)} interval={interval} onGap={reload} />}</Answered>
+      <Answered asked={asked}>
+        {(bars) => <Plot bars={bars} instrument={instrumentOf("stock", ticker)} interval={interval} onGap={reload} />}
+      </Answered>
     </>
   );
 }
@@ -96,9 +147,16 @@ function Pair({ ticker, memory, remember }: Memory & { readonly ticker: string }
   return (
     <>
       <div class="tools">
-        <Choice label={say("interval")} options={TIMEFRAMES} value={timeframe} onChoose={(each) => remember({ timeframe: each })} />
+        <Choice
+          label={say("interval")}
+          options={TIMEFRAMES}
+          value={timeframe}
+          onChoose={(each) => remember({ timeframe: each })}
+        />
       </div>
-      <Answered asked={asked}>{(bars) => <Plot bars={bars} instrument={instrumentOf("crypto", ticker)} interval={timeframe} onGap={reload} />}</Answered>
+      <Answered asked={asked}>
+        {(bars) => <Plot bars={bars} instrument={instrumentOf("crypto", ticker)} interval={timeframe} onGap={reload} />}
+      </Answered>
     </>
   );
 }

@@ -34,7 +34,11 @@ export function Company() {
         <strong>{price(quote?.price)}</strong>
         <span data-tone={tone(quote?.change)}>{percent(quote?.changePercent)}</span>
       </div>
-      {quote && "sector" in quote && <p class="quiet">{quote.sector} · {quote.industry}</p>}
+      {quote && "sector" in quote && (
+        <p class="quiet">
+          {quote.sector} · {quote.industry}
+        </p>
+      )}
       <Answered asked={asked}>{(overview) => <Parts overview={overview} />}</Answered>
     </div>
   );

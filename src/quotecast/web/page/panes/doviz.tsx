@@ -27,7 +27,13 @@ export function Doviz({ memory, remember }: Memory) {
   return (
     <>
       <div class="tools">
-        <Choice label={say("category")} options={CATEGORIES} value={category} text={(each) => say(each)} onChoose={choose} />
+        <Choice
+          label={say("category")}
+          options={CATEGORIES}
+          value={category}
+          text={(each) => say(each)}
+          onChoose={choose}
+        />
       </div>
       <Answered asked={asked}>{(symbols) => <Board symbols={symbols[category] ?? []} />}</Answered>
     </>
@@ -55,7 +61,10 @@ function Banks({ offer }: { readonly offer: Offered }) {
   const say = useWords();
   const rows = useMemo(() => offer.banks.map((each) => instrumentOf("doviz", each.symbol)), [offer]);
   const quotes = useQuotes(rows, useVisible()).filter((quote) => quote !== undefined) as DovizQuote[];
-  const best = { buying: Math.max(...quotes.map((each) => each.buying)), selling: Math.min(...quotes.map((each) => each.selling)) };
+  const best = {
+    buying: Math.max(...quotes.map((each) => each.buying)),
+    selling: Math.min(...quotes.map((each) => each.selling)),
+  };
   return (
     <div class="banks" tabIndex={0} role="region" aria-label={`${offer.name}: ${say("source")}`}>
       <table>
@@ -64,7 +73,9 @@ function Banks({ offer }: { readonly offer: Offered }) {
             <th scope="col">{offer.name}</th>
             <th scope="col">{say("buying")}</th>
             <th scope="col">{say("selling")}</th>
-            <th class="spread" scope="col">{say("spread")}</th>
+            <th class="spread" scope="col">
+              {say("spread")}
+            </th>
           </tr>
         </thead>
         <tbody>

@@ -22,7 +22,10 @@ const [LETTER_WIDTH, PERCENT_FROM] = [7.2, 38];
 const CHANGE_FROM = 64;
 
 export function Heatmap() {
-  const asked = useAnswer(() => rest.call("GET /api/market/heatmap"), "heatmap", { everyMs: EVERY_MS, active: useVisible() });
+  const asked = useAnswer(() => rest.call("GET /api/market/heatmap"), "heatmap", {
+    everyMs: EVERY_MS,
+    active: useVisible(),
+  });
   return <Answered asked={asked}>{(map) => <Map map={map} />}</Answered>;
 }
 
@@ -31,10 +34,25 @@ function Map({ map }: { readonly map: Sectors }) {
   const element = useRef<HTMLDivElement>(null);
   const frame = useSize(element);
   const moved = useMoved();
-  const boxes = useMemo(() => treemap(map.sectors.map((each) => each.weight), frame), [map, frame]);
+  const boxes = useMemo(
+    () =>
+      treemap(
+        map.sectors.map((each) => each.weight),
+        frame,
+      ),
+    [map, frame],
+  );
   return (
     <div class="heatmap" ref={element} role="group" aria-label={say("heatmap")} onKeyDown={walk}>
-      {boxes.map((box, index) => <Sector key={map.sectors[index]?.sector} box={box} sector={map.sectors[index] as HeatmapSector} moved={moved} first={index === 0} />)}
+      {boxes.map((box, index) => (
+        <Sector
+          key={map.sectors[index]?.sector}
+          box={box}
+          sector={map.sectors[index] as HeatmapSector}
+          moved={moved}
+          first={index === 0}
+        />
+      ))}
     </div>
   );
 }
@@ -65,12 +83,27 @@ function Sector({ box, sector, moved, first }: Part & { readonly sector: Heatmap
   const heading = box.h > 3 * HEADING_HEIGHT && box.w > 40 ? HEADING_HEIGHT : 0;
   const boxes = useMemo(() => {
     const inner = { x: 0, y: heading, w: Math.max(0, box.w - 2), h: Math.max(0, box.h - heading - 2) };
-    return treemap(sector.stocks.map((each) => each.weight), inner);
+    return treemap(
+      sector.stocks.map((each) => each.weight),
+      inner,
+    );
   }, [sector, box, heading]);
   return (
     <section style={placed(box)} aria-label={sector.sector}>
-      {heading > 0 && <h3><b>{sector.sector}</b> {box.w > CHANGE_FROM && <span>{percent(sector.changePercent)}</span>}</h3>}
-      {boxes.map((each, index) => <Tile key={sector.stocks[index]?.ticker} box={each} stock={sector.stocks[index] as HeatmapStock} moved={moved} first={first && index === 0} />)}
+      {heading > 0 && (
+        <h3>
+          <b>{sector.sector}</b> {box.w > CHANGE_FROM && <span>{percent(sector.changePercent)}</span>}
+        </h3>
+      )}
+      {boxes.map((each, index) => (
+        <Tile
+          key={sector.stocks[index]?.ticker}
+          box={each}
+          stock={sector.stocks[index] as HeatmapStock}
+          moved={moved}
+          first={first && index === 0}
+        />
+      ))}
     </section>
   );
 }
@@ -89,7 +122,10 @@ function Tile({ box, stock, moved, first }: Part & { readonly stock: HeatmapStoc
   }, [stock.ticker, visible, hasPercent]);
   const name = (event: Event) => {
     const quote = live.quote("market", stock.ticker) ?? stock;
-    (event.currentTarget as Element).setAttribute("aria-label", `${stock.ticker}, ${stock.name}, ${price(quote.price)}, ${percent(quote.changePercent)}`);
+    (event.currentTarget as Element).setAttribute(
+      "aria-label",
+      `${stock.ticker}, ${stock.name}, ${price(quote.price)}, ${percent(quote.changePercent)}`,
+    );
   };
   return (
     <button

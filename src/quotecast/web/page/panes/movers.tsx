@@ -16,11 +16,20 @@ const EVERY_MS = 5000;
 export function Movers({ memory, remember }: Memory) {
   const say = useWords();
   const side = memory["side"] === "losers" ? "losers" : "gainers";
-  const asked = useAnswer(() => rest.call("GET /api/market/movers"), "movers", { everyMs: EVERY_MS, active: useVisible() });
+  const asked = useAnswer(() => rest.call("GET /api/market/movers"), "movers", {
+    everyMs: EVERY_MS,
+    active: useVisible(),
+  });
   return (
     <>
       <div class="tools">
-        <Choice label={say("movers")} options={SIDES} value={side} text={(each) => say(each)} onChoose={(each) => remember({ side: each })} />
+        <Choice
+          label={say("movers")}
+          options={SIDES}
+          value={side}
+          text={(each) => say(each)}
+          onChoose={(each) => remember({ side: each })}
+        />
       </div>
       <Answered asked={asked}>{(movers) => <Ranking movers={movers[side]} />}</Answered>
     </>

@@ -16,7 +16,9 @@ export function News() {
       {(articles) =>
         articles.length ? (
           <ul class="news" tabIndex={0} aria-label={say("news")}>
-            {articles.map((article) => <Item key={article.id} article={article} />)}
+            {articles.map((article) => (
+              <Item key={article.id} article={article} />
+            ))}
           </ul>
         ) : (
           <p class="quiet">{say("emptyNews")}</p>
@@ -29,11 +31,21 @@ export function News() {
 function Item({ article }: { readonly article: Article }) {
   return (
     <li>
-      <h3>{article.url ? <a href={article.url} target="_blank" rel="noopener noreferrer">{article.headline}</a> : article.headline}</h3>
+      <h3>
+        {article.url ? (
+          <a href={article.url} target="_blank" rel="noopener noreferrer">
+            {article.headline}
+          </a>
+        ) : (
+          article.headline
+        )}
+      </h3>
       <p>
         <time dateTime={article.created_at}>{time(article.created_at)}</time> <span>{article.source}</span>
         {article.symbols.slice(0, 4).map((symbol) => (
-          <button key={symbol} class="tag" onClick={() => selected.set(instrumentOf("stock", symbol))}>{symbol}</button>
+          <button key={symbol} class="tag" onClick={() => selected.set(instrumentOf("stock", symbol))}>
+            {symbol}
+          </button>
         ))}
       </p>
     </li>

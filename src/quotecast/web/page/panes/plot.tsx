@@ -41,7 +41,11 @@ export function Plot({ bars, instrument, interval, onGap }: Props) {
     let wanted = true;
     void library().then(({ drawn }) => {
       if (!wanted || !element.current || !legend.current) return;
-      const made = drawn(element.current, held.all, { interval, feed: instrument.feed, onPoint: (bar) => describe(legend.current, bar) });
+      const made = drawn(element.current, held.all, {
+        interval,
+        feed: instrument.feed,
+        onPoint: (bar) => describe(legend.current, bar),
+      });
       chart.current = made;
       const unwatch = follow(held, instrument, made.update, () => gap.current());
       end = () => (unwatch(), made.remove(), (chart.current = null));
@@ -52,7 +56,9 @@ export function Plot({ bars, instrument, interval, onGap }: Props) {
     <div class="plot">
       <p class="legend" ref={legend} aria-live="off" />
       <div class="canvas" ref={element} role="img" aria-label={summary(instrument.key, bars)} />
-      <a class="credit" href="https://www.tradingview.com/" target="_blank" rel="noopener noreferrer">{say("chartsBy")}</a>
+      <a class="credit" href="https://www.tradingview.com/" target="_blank" rel="noopener noreferrer">
+        {say("chartsBy")}
+      </a>
     </div>
   );
 }
@@ -72,11 +78,15 @@ function summary(symbol: string, bars: readonly Bar[]): string {
 
 function describe(element: HTMLElement | null, bar: Bar | null): void {
   if (!element) return;
-  element.textContent = bar ? `O ${price(bar.open)}  H ${price(bar.high)}  L ${price(bar.low)}  C ${price(bar.close)}  V ${compact(bar.volume)}` : "";
+  element.textContent = bar
+    ? `O ${price(bar.open)}  H ${price(bar.high)}  L ${price(bar.low)}  C ${price(bar.close)}  V ${compact(bar.volume)}`
+    : "";
 }
 
 function barsOf({ feed }: Instrument, interval: Interval): Bars {
-  return feed === "market" ? new Bars({ interval, zone: "America/New_York", trades: marketTrades }) : new Bars({ interval, zone: "UTC" });
+  return feed === "market"
+    ? new Bars({ interval, zone: "America/New_York", trades: marketTrades })
+    : new Bars({ interval, zone: "UTC" });
 }
 
 /** Takes each tick into the bars. */

@@ -10,15 +10,32 @@ interface Titled {
 }
 
 /** A drawing with its title and, for who does not see it, its content in words. */
-function Figure({ title, text, legend, children }: Titled & { readonly text: string; readonly legend: [string, string][]; readonly children: preact.ComponentChildren }) {
+function Figure({
+  title,
+  text,
+  legend,
+  children,
+}: Titled & {
+  readonly text: string;
+  readonly legend: [string, string][];
+  readonly children: preact.ComponentChildren;
+}) {
   const say = useWords();
   return (
     <figure>
       <figcaption>
         {say(title)}
-        <span class="keys">{legend.map(([name, kind]) => <span key={kind} data-kind={kind}>{name}</span>)}</span>
+        <span class="keys">
+          {legend.map(([name, kind]) => (
+            <span key={kind} data-kind={kind}>
+              {name}
+            </span>
+          ))}
+        </span>
       </figcaption>
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={text}>{children}</svg>
+      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={text}>
+        {children}
+      </svg>
     </figure>
   );
 }
@@ -30,7 +47,9 @@ export function Recommendations({ months }: { readonly months: readonly Recommen
   const most = Math.max(1, ...shown.map((each) => GRADES.reduce((sum, grade) => sum + (each[grade] ?? 0), 0)));
   const step = WIDTH / Math.max(1, shown.length);
   const scale = (HEIGHT - FOOT) / most;
-  const text = shown.map((each) => `${month(each.period)}: ${GRADES.map((grade) => `${say(grade)} ${each[grade] ?? 0}`).join(", ")}`).join("; ");
+  const text = shown
+    .map((each) => `${month(each.period)}: ${GRADES.map((grade) => `${say(grade)} ${each[grade] ?? 0}`).join(", ")}`)
+    .join("; ");
   return (
     <Figure title="analysts" text={text} legend={[...GRADES].reverse().map((grade) => [say(grade), grade])}>
       {shown.map((each, index) => {
@@ -40,9 +59,20 @@ export function Recommendations({ months }: { readonly months: readonly Recommen
             {GRADES.map((grade) => {
               const height = (each[grade] ?? 0) * scale;
               top -= height;
-              return <rect key={grade} data-kind={grade} x={index * step + step * 0.2} y={top} width={step * 0.6} height={Math.max(0, height - 1)} />;
+              return (
+                <rect
+                  key={grade}
+                  data-kind={grade}
+                  x={index * step + step * 0.2}
+                  y={top}
+                  width={step * 0.6}
+                  height={Math.max(0, height - 1)}
+                />
+              );
             })}
-            <text x={(index + 0.5) * step} y={HEIGHT - 3}>{month(each.period)}</text>
+            <text x={(index + 0.5) * step} y={HEIGHT - 3}>
+              {month(each.period)}
+            </text>
           </g>
         );
       })}
@@ -59,9 +89,21 @@ export function EarningsPlot({ quarters }: { readonly quarters: readonly Earning
   const step = WIDTH / Math.max(1, shown.length);
   const [inset, span] = [20, HEIGHT - FOOT - 34];
   const y = (value: number) => inset + span * (1 - (value - least) / (most - least || 1));
-  const text = shown.map((each) => `${each.period}: ${say("epsActual")} ${plain(each.actual)}, ${say("epsEstimate")} ${plain(each.estimate)}`).join("; ");
+  const text = shown
+    .map(
+      (each) =>
+        `${each.period}: ${say("epsActual")} ${plain(each.actual)}, ${say("epsEstimate")} ${plain(each.estimate)}`,
+    )
+    .join("; ");
   return (
-    <Figure title="balanceOfEarnings" text={text} legend={[[say("epsActual"), "actual"], [say("epsEstimate"), "estimate"]]}>
+    <Figure
+      title="balanceOfEarnings"
+      text={text}
+      legend={[
+        [say("epsActual"), "actual"],
+        [say("epsEstimate"), "estimate"],
+      ]}
+    >
       {shown.map((each, index) => {
         const x = (index + 0.5) * step;
         const kind = (each.surprise ?? 0) >= 0 ? "beat" : "missed";
@@ -69,8 +111,14 @@ export function EarningsPlot({ quarters }: { readonly quarters: readonly Earning
           <g key={each.period}>
             {each.estimate !== null && <circle data-kind="estimate" cx={x} cy={y(each.estimate)} r={6} />}
             {each.actual !== null && <circle data-kind={kind} cx={x} cy={y(each.actual)} r={4} />}
-            {each.actual !== null && <text x={x} y={Math.min(y(each.actual), y(each.estimate ?? each.actual)) - 9}>{plain(each.actual)}</text>}
-            <text x={x} y={HEIGHT - 3}>Q{each.quarter} {String(each.year ?? "").slice(2)}</text>
+            {each.actual !== null && (
+              <text x={x} y={Math.min(y(each.actual), y(each.estimate ?? each.actual)) - 9}>
+                {plain(each.actual)}
+              </text>
+            )}
+            <text x={x} y={HEIGHT - 3}>
+              Q{each.quarter} {String(each.year ?? "").slice(2)}
+            </text>
           </g>
         );
       })}

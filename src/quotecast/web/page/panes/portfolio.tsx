@@ -25,7 +25,9 @@ export function Portfolio(memory: Memory) {
   return (
     <div class="invitation">
       <p>{say("signInForPortfolio")}</p>
-      <button class="main" onClick={() => signInShown.set(true)}>{say("logIn")}</button>
+      <button class="main" onClick={() => signInShown.set(true)}>
+        {say("logIn")}
+      </button>
     </div>
   );
 }
@@ -65,22 +67,41 @@ interface TableProps {
 
 function Table({ holdings, currency, onCurrency, onChange }: TableProps) {
   const say = useWords();
-  const rows = useMemo(() => holdings.map((each) => (each.type ? instrumentOf(each.type, each.ticker) : null)), [holdings]);
+  const rows = useMemo(
+    () => holdings.map((each) => (each.type ? instrumentOf(each.type, each.ticker) : null)),
+    [holdings],
+  );
   const known = rows.filter((each) => each !== null);
   const quotes = useQuotes(known, useVisible());
-  const worths = holdings.map((each, index) => worth(each, quotes[known.indexOf(rows[index] as Instrument)]?.price ?? null));
+  const worths = holdings.map((each, index) =>
+    worth(each, quotes[known.indexOf(rows[index] as Instrument)]?.price ?? null),
+  );
   const sum = total(holdings, worths);
   return (
     <div class="holdings" tabIndex={0} role="region" aria-label={say("portfolio")}>
       <table>
         <thead>
           <tr>
-            {(["symbol", "shares", "averageCost", "price", "value", "gain"] as const).map((word) => <th key={word} class={LESS[word]} scope="col">{say(word)}</th>)}
-            <th class="action"><span class="unseen">{say("menu")}</span></th>
+            {(["symbol", "shares", "averageCost", "price", "value", "gain"] as const).map((word) => (
+              <th key={word} class={LESS[word]} scope="col">
+                {say(word)}
+              </th>
+            ))}
+            <th class="action">
+              <span class="unseen">{say("menu")}</span>
+            </th>
           </tr>
         </thead>
         <tbody>
-          {holdings.map((each, index) => <Row key={each.id} holding={each} row={rows[index] ?? null} worth={worths[index] as Worth} onChange={onChange} />)}
+          {holdings.map((each, index) => (
+            <Row
+              key={each.id}
+              holding={each}
+              row={rows[index] ?? null}
+              worth={worths[index] as Worth}
+              onChange={onChange}
+            />
+          ))}
         </tbody>
       </table>
       <Sum sum={sum} currency={currency} onCurrency={onCurrency} holdings={holdings} />
@@ -102,19 +123,34 @@ function Row({ holding, row, worth, onChange }: RowProps) {
   const say = useWords();
   const remove = (event: Event) => {
     event.stopPropagation();
-    rest.call("DELETE /api/portfolio/holdings/{holding_id}", { path: { holding_id: holding.id } }).catch(tell).then(onChange);
+    rest
+      .call("DELETE /api/portfolio/holdings/{holding_id}", { path: { holding_id: holding.id } })
+      .catch(tell)
+      .then(onChange);
   };
   return (
     <tr onClick={row ? () => selected.set(row) : undefined}>
       <th scope="row">
-        {row ? <button class="symbol">{holding.ticker}</button> : <abbr title={say("unknownSymbol")}>{holding.ticker} ?</abbr>}
+        {row ? (
+          <button class="symbol">{holding.ticker}</button>
+        ) : (
+          <abbr title={say("unknownSymbol")}>{holding.ticker} ?</abbr>
+        )}
       </th>
       <td>{plain(holding.shares)}</td>
       <td class={LESS["averageCost"]}>{price(holding.avg_cost)}</td>
       <td class={LESS["price"]}>{price(worth.price)}</td>
-      <td>{price(worth.value)} <small>{holding.currency}</small></td>
-      <td data-tone={tone(worth.gain)}>{signed(worth.gain)} <small>{percent(worth.gainPercent)}</small></td>
-      <td class="action"><button class="icon" aria-label={say("remove", { symbol: holding.ticker })} onClick={remove}>×</button></td>
+      <td>
+        {price(worth.value)} <small>{holding.currency}</small>
+      </td>
+      <td data-tone={tone(worth.gain)}>
+        {signed(worth.gain)} <small>{percent(worth.gainPercent)}</small>
+      </td>
+      <td class="action">
+        <button class="icon" aria-label={say("remove", { symbol: holding.ticker })} onClick={remove}>
+          ×
+        </button>
+      </td>
     </tr>
   );
 }
@@ -128,23 +164,43 @@ function Sum({ sum, currency, onCurrency, holdings }: SumProps) {
   const say = useWords();
   const rates = ratesUsed(holdings);
   const why = (each: HoldingShown) =>
-    !each.type ? say("unknownSymbol") : each.rates ? say("noRate", { from: each.currency, to: currency }) : say("noRate", { from: each.ticker, to: each.currency });
+    !each.type
+      ? say("unknownSymbol")
+      : each.rates
+        ? say("noRate", { from: each.currency, to: currency })
+        : say("noRate", { from: each.ticker, to: each.currency });
   return (
     <div class="sum">
       <label>
         {say("totalIn")}{" "}
-        <select aria-label={say("currency")} value={currency} onChange={(event) => onCurrency(event.currentTarget.value as Currency)}>
-          {CURRENCIES.map((each) => <option key={each}>{each}</option>)}
+        <select
+          aria-label={say("currency")}
+          value={currency}
+          onChange={(event) => onCurrency(event.currentTarget.value as Currency)}
+        >
+          {CURRENCIES.map((each) => (
+            <option key={each}>{each}</option>
+          ))}
         </select>
       </label>
-      <strong>{price(sum.value)} {currency}</strong>
+      <strong>
+        {price(sum.value)} {currency}
+      </strong>
       <span data-tone={tone(sum.gain)}>{signed(sum.gain)}</span>
       {sum.missing.length > 0 && (
-        <p class="notice">{say("notInTotal", { symbols: sum.missing.map((each) => `${each.ticker} (${why(each)})`).join(", ") })}</p>
+        <p class="notice">
+          {say("notInTotal", { symbols: sum.missing.map((each) => `${each.ticker} (${why(each)})`).join(", ") })}
+        </p>
       )}
       {rates.length > 0 && (
         <p class="rates">
-          {say("ratesUsed")}: {rates.map((each) => `1 ${each.from} = ${price(each.rate)} ${each.to} (${each.symbol}${each.timestamp ? `, ${moment(each.timestamp)}` : ""})`).join(" · ")}
+          {say("ratesUsed")}:{" "}
+          {rates
+            .map(
+              (each) =>
+                `1 ${each.from} = ${price(each.rate)} ${each.to} (${each.symbol}${each.timestamp ? `, ${moment(each.timestamp)}` : ""})`,
+            )
+            .join(" · ")}
         </p>
       )}
     </div>
@@ -158,19 +214,46 @@ function AddForm({ onAdded }: { readonly onAdded: () => void }) {
     event.preventDefault();
     const form = event.currentTarget as HTMLFormElement;
     const given = new FormData(form);
-    const body = { ticker: String(given.get("ticker")), shares: Number(given.get("shares")), avg_cost: Number(given.get("cost")), currency: String(given.get("currency")) };
+    const body = {
+      ticker: String(given.get("ticker")),
+      shares: Number(given.get("shares")),
+      avg_cost: Number(given.get("cost")),
+      currency: String(given.get("currency")),
+    };
     rest.call("POST /api/portfolio/holdings", { body }).then(() => (form.reset(), setError(null), onAdded()), setError);
   };
   return (
     <form class="add" aria-label={say("addHolding")} onSubmit={add}>
       <input name="ticker" required maxLength={32} placeholder={say("symbol")} aria-label={say("symbol")} />
-      <input name="shares" required type="number" min="0" step="any" placeholder={say("shares")} aria-label={say("shares")} />
-      <input name="cost" required type="number" min="0" step="any" placeholder={say("averageCost")} aria-label={say("averageCost")} />
+      <input
+        name="shares"
+        required
+        type="number"
+        min="0"
+        step="any"
+        placeholder={say("shares")}
+        aria-label={say("shares")}
+      />
+      <input
+        name="cost"
+        required
+        type="number"
+        min="0"
+        step="any"
+        placeholder={say("averageCost")}
+        aria-label={say("averageCost")}
+      />
       <select name="currency" aria-label={say("currency")}>
-        {CURRENCIES.map((each) => <option key={each}>{each}</option>)}
+        {CURRENCIES.map((each) => (
+          <option key={each}>{each}</option>
+        ))}
       </select>
       <button class="main">{say("add")}</button>
-      {error !== null && <p class="notice" role="alert">{explained(error)}</p>}
+      {error !== null && (
+        <p class="notice" role="alert">
+          {explained(error)}
+        </p>
+      )}
     </form>
   );
 }

@@ -25,7 +25,9 @@ export function Watchlist() {
       columns={COLUMNS}
       heading={(row) => (isCode(row.key) ? row.key : <Name row={row} />)}
       action={(row) => (
-        <button class="icon" aria-label={say("remove", { symbol: row.key })} onClick={remove(row)}>×</button>
+        <button class="icon" aria-label={say("remove", { symbol: row.key })} onClick={remove(row)}>
+          ×
+        </button>
       )}
     />
   );

@@ -5,9 +5,12 @@ import { added, changed, COLUMNS, DEFAULT, KINDS, parsed, type Place, without } 
 
 const overlaps = (places: readonly Place[]) =>
   places.flatMap((one, index) =>
-    places.slice(index + 1).filter(
-      (other) => one.x < other.x + other.w && other.x < one.x + one.w && one.y < other.y + other.h && other.y < one.y + one.h,
-    ),
+    places
+      .slice(index + 1)
+      .filter(
+        (other) =>
+          one.x < other.x + other.w && other.x < one.x + one.w && one.y < other.y + other.h && other.y < one.y + one.h,
+      ),
   );
 
 const isWhole = (places: readonly Place[]) => {
@@ -22,7 +25,13 @@ test("every kind of pane has its place", () => {
 
 test("wherever a pane is put, the others make way and nobody is lost", () => {
   for (const { id } of DEFAULT)
-    for (const change of [{ x: 0, y: 0 }, { x: 99, y: 5 }, { x: -4, y: -4 }, { w: 99, h: 99 }, { w: 0, h: 0 }]) {
+    for (const change of [
+      { x: 0, y: 0 },
+      { x: 99, y: 5 },
+      { x: -4, y: -4 },
+      { w: 99, h: 99 },
+      { w: 0, h: 0 },
+    ]) {
       const places = changed(DEFAULT, id, change);
       isWhole(places);
       assert.equal(places.length, DEFAULT.length);
@@ -45,7 +54,9 @@ test("a second pane of a kind has an identity of its own", () => {
 
 test("what is no layout of ours is none, and what does not fit is made to", () => {
   for (const nothing of [null, undefined, 3, "panes", {}, { panes: 3 }]) assert.equal(parsed(nothing), null);
-  const kept = { panes: [{ id: "chart", kind: "chart", x: 30, y: -2, w: 40, h: 1 }, { id: "x", kind: "teapot" }, null] };
+  const kept = {
+    panes: [{ id: "chart", kind: "chart", x: 30, y: -2, w: 40, h: 1 }, { id: "x", kind: "teapot" }, null],
+  };
   const places = parsed(kept) ?? [];
   assert.equal(places.length, 1);
   isWhole(places);

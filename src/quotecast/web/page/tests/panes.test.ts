@@ -40,8 +40,16 @@ test("all holdings have one total, which says what it leaves out", () => {
   const same = { ...lira, rates: [] };
   const unknown = holding(4, 10, { rates: null, converted: null });
   const nowhere = holding(5, 10, { converted: null });
-  const holdings = [holding(1, 10, { converted: lira }), holding(3, 10, { currency: "TRY", converted: same }), unknown, nowhere];
-  const sum = total(holdings, holdings.map((each) => worth(each, each === unknown ? null : 11)));
+  const holdings = [
+    holding(1, 10, { converted: lira }),
+    holding(3, 10, { currency: "TRY", converted: same }),
+    unknown,
+    nowhere,
+  ];
+  const sum = total(
+    holdings,
+    holdings.map((each) => worth(each, each === unknown ? null : 11)),
+  );
   assert.deepEqual(sum, { value: 473, gain: 43, missing: [unknown, nowhere] });
   assert.deepEqual(ratesUsed([...holdings, ...holdings]), lira.rates);
 });
@@ -49,9 +57,16 @@ test("all holdings have one total, which says what it leaves out", () => {
 const symbol = (name: string, code: string, source: string) => ({ symbol: code, name, source }) as DovizSymbol;
 
 test("a bank's offer stands beneath what it is an offer of", () => {
-  const symbols = [symbol("ABD Doları", "USD", "market"), symbol("ABD Doları", "akbank-USD", "Akbank"), symbol("Euro", "EUR", "market")];
+  const symbols = [
+    symbol("ABD Doları", "USD", "market"),
+    symbol("ABD Doları", "akbank-USD", "Akbank"),
+    symbol("Euro", "EUR", "market"),
+  ];
   assert.deepEqual(
     offered(symbols).map((each) => [each.symbol, each.banks.map((bank) => bank.symbol)]),
-    [["USD", ["akbank-USD"]], ["EUR", []]],
+    [
+      ["USD", ["akbank-USD"]],
+      ["EUR", []],
+    ],
   );
 });
