@@ -85,10 +85,12 @@ export class Feed<N extends FeedName> {
    */
   check(): void {
     const socket = this.#socket;
-    if (this.state === "connecting" && (socket || this.#retry !== undefined)) return this.#reconnect(0);
-    if (!socket || this.#overdue !== undefined) return;
-    this.#ping();
-    this.#overdue = setTimeout(() => this.#lost(socket, 0), PONG_MS);
+    if (this.state === "connecting") {
+      if (socket || this.#retry !== undefined) this.#reconnect(0);
+    } else if (socket && this.#overdue === undefined) {
+      this.#ping();
+      this.#overdue = setTimeout(() => this.#lost(socket, 0), PONG_MS);
+    }
   }
 
   /** Brings the server's idea of what is followed to the present. */
@@ -98,19 +100,24 @@ export class Feed<N extends FeedName> {
     if (equal(before, after)) return;
     if (before === "all" || after === "all") {
       this.#send({ action: "unsubscribe", symbols: "all" });
-      return this.#subscribeAnew();
-    }
+      this.#resubscribe();
+    } else this.#moveBetween(before, after);
+  }
+
+  #moveBetween(before: ReadonlySet<string>, after: ReadonlySet<string>): void {
     const gone = [...before].filter((each) => !after.has(each));
     const added = [...after].filter((each) => !before.has(each));
     if (gone.length) this.#send({ action: "unsubscribe", symbols: gone });
-    // Only the server knows who is in a group.
-    if (gone.some((each) => each.includes(":"))) return this.#subscribeAnew();
-    this.copy.drop(gone);
-    if (added.length) this.#subscribe(added);
+    // Only the server knows the members of a group.
+    if (gone.some((each) => each.includes(":"))) this.#resubscribe();
+    else {
+      this.copy.drop(gone);
+      if (added.length) this.#subscribe(added);
+    }
   }
 
   /** With a cursor that no server knows: the set comes whole, and replaces all that is held. */
-  #subscribeAnew(): void {
+  #resubscribe(): void {
     this.#subscribe(this.#symbols === "all" ? "all" : [...this.#symbols], "none");
   }
 
@@ -133,7 +140,10 @@ export class Feed<N extends FeedName> {
       this.#encoding.subprotocol,
     ]);
     socket.binaryType = "arraybuffer";
-    socket.onopen = () => (this.#ping(), this.#move());
+    socket.onopen = () => {
+      this.#ping();
+      this.#move();
+    };
     socket.onmessage = ({ data }) => this.#read(socket, data);
     socket.onclose = ({ code }) => this.#lost(socket, code);
     this.#adding = since === "none" ? 1 : 0;
@@ -147,9 +157,11 @@ export class Feed<N extends FeedName> {
     this.#watch();
     this.lastFrameAt = Date.now();
     const frame = this.#decoding ? this.#decoding.then(() => this.#encoding.decode(data)) : this.#encoding.decode(data);
-    if (!(frame instanceof Promise)) return this.#take(frame as Frame);
-    const taken = frame.then((each) => socket === this.#socket && this.#take(each as Frame));
-    this.#decoding = taken.catch(() => socket.close());
+    if (frame instanceof Promise)
+      this.#decoding = frame
+        .then((each) => socket === this.#socket && this.#take(each as Frame))
+        .catch(() => socket.close());
+    else this.#take(frame as Frame);
   }
 
   #take(frame: Frame): void {
@@ -157,15 +169,18 @@ export class Feed<N extends FeedName> {
       case "welcome":
         this.#backoff.reset();
         this.#heartbeatMs = frame.heartbeatMs;
-        return;
+        break;
       case "snapshot":
         if (frame.reason !== "resume") this.#adding = Math.max(0, this.#adding - 1);
-        return this.#merge(frame);
+        this.#merge(frame);
+        break;
       case "update":
       case "heartbeat":
-        return this.#merge(frame);
+        this.#merge(frame);
+        break;
       case "pong":
-        return this.#setClock(frame);
+        this.#setClock(frame);
+        break;
       case "shutdown":
         this.#retryAfterMs = frame.retryAfterMs;
     }
@@ -217,11 +232,14 @@ export class Feed<N extends FeedName> {
   #lost(socket: WebSocket, code: number): void {
     if (socket !== this.#socket) return;
     this.#forget();
-    if (code >= HOPELESS_FROM && code < HOPELESS_BEFORE) return this.#setState("refused");
+    if (code >= HOPELESS_FROM && code < HOPELESS_BEFORE) {
+      this.#setState("refused");
+      return;
+    }
     this.#setState("connecting");
-    const told = this.#retryAfterMs;
+    const retryAfterMs = this.#retryAfterMs;
     this.#retryAfterMs = null;
-    this.#reconnect(told === null ? this.#backoff.wait() : this.#backoff.waitAsTold(told));
+    this.#reconnect(retryAfterMs === null ? this.#backoff.wait() : this.#backoff.waitAsTold(retryAfterMs));
   }
 
   #reconnect(milliseconds: number): void {
@@ -238,7 +256,9 @@ export class Feed<N extends FeedName> {
     this.#socket = null;
     this.#decoding = null;
     if (!socket) return;
-    socket.onopen = socket.onmessage = socket.onclose = null;
+    socket.onopen = null;
+    socket.onmessage = null;
+    socket.onclose = null;
     socket.close();
   }
 }

@@ -1,9 +1,9 @@
 import type { Session } from "../client/index.ts";
+import { type Instrument, instrumentOf, isInstrument, same, typeOf } from "./instruments.ts";
 import { Observable } from "./observable.ts";
 import { rest, tell } from "./service.ts";
 import { session } from "./session.ts";
 import { stored } from "./stored.ts";
-import { instrumentOf, type Instrument, isInstrument, same, typeOf } from "./instruments.ts";
 
 const FIRST_WATCHED: Instrument[] = [
   ...["AAPL", "MSFT", "NVDA", "AMZN", "GOOGL", "META", "TSLA", "JPM", "XOM"].map((key) => instrumentOf("stock", key)),

@@ -1,5 +1,5 @@
 import { ApiError } from "../client/index.ts";
-import { DEFAULT, parsed, type Place } from "./layout.ts";
+import { DEFAULT, type Place, parsed } from "./layout.ts";
 import { Observable } from "./observable.ts";
 import { rest } from "./service.ts";
 import { session } from "./session.ts";
@@ -22,9 +22,9 @@ let saving: Promise<unknown> = Promise.resolve();
 /** Arranges the panes and keeps the arrangement: in the account, or in this browser. */
 export function arrange(next: readonly Place[]): void {
   places.set(next);
-  if (!session.value) return own.set({ panes: next });
   clearTimeout(timer);
-  timer = setTimeout(() => void storeNext(), SAVE_AFTER_MS);
+  if (session.value) timer = setTimeout(() => void storeNext(), SAVE_AFTER_MS);
+  else own.set({ panes: next });
 }
 
 /** Changes what one pane remembers of itself. */

@@ -18,7 +18,9 @@ export function Banner() {
     }),
   );
   const stale = outage?.feeds.join(" ") ?? "";
-  useEffect(() => void (document.documentElement.dataset["stale"] = stale), [stale]);
+  useEffect(() => {
+    document.documentElement.dataset.stale = stale;
+  }, [stale]);
   return (
     <p class="banner" role="status">
       {outage &&

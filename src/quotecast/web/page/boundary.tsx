@@ -21,11 +21,19 @@ export class Boundary extends Component<Props, { failed: boolean }> {
 
 function Failed({ onRetry }: { readonly onRetry: () => void }) {
   const say = useWords();
+  const reset = () => {
+    forgetAll();
+    location.reload();
+  };
   return (
     <div class="notice" role="alert">
       <p>{say("broken")}</p>
-      <button onClick={onRetry}>{say("tryAgain")}</button>
-      <button onClick={() => (forgetAll(), location.reload())}>{say("resetBrowser")}</button>
+      <button type="button" onClick={onRetry}>
+        {say("tryAgain")}
+      </button>
+      <button type="button" onClick={reset}>
+        {say("resetBrowser")}
+      </button>
     </div>
   );
 }

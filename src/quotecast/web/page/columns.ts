@@ -1,6 +1,19 @@
 import { compact, percent, price, signed } from "./formats.ts";
 import type { AnyQuote } from "./live.ts";
-import type { Column } from "./table.tsx";
+import type { Word } from "./words.ts";
+
+export interface Column {
+  readonly title: Word;
+  readonly text: (quote: AnyQuote) => string;
+  /** What the column is sorted by, and by which a cell lights up when it grows or shrinks. */
+  readonly value?: (quote: AnyQuote) => number | string | null | undefined;
+  /** Whose sign colours the cell. */
+  readonly sign?: (quote: AnyQuote) => number | null | undefined;
+  readonly lights?: boolean;
+  readonly className?: string;
+  /** Where there is no room for all columns those of the highest rank go first; without a rank a column stays. */
+  readonly rank?: number;
+}
 
 type Numbers = Record<string, number | null | undefined>;
 const number = (field: string) => (quote: AnyQuote) => (quote as unknown as Numbers)[field];

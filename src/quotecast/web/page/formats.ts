@@ -7,9 +7,11 @@ const made = new Map<string, Intl.NumberFormat>();
 /** Formats are costly to make and cheap to use. */
 function format(name: string, options: Intl.NumberFormatOptions): Intl.NumberFormat {
   const key = `${locale()} ${name}`;
-  let found = made.get(key);
-  if (!found) made.set(key, (found = new Intl.NumberFormat(locale(), options)));
-  return found;
+  const known = made.get(key);
+  if (known) return known;
+  const format = new Intl.NumberFormat(locale(), options);
+  made.set(key, format);
+  return format;
 }
 
 /** A price as precise as it was told: two decimals at least, more where it is small. */

@@ -1,6 +1,6 @@
 import { leave } from "./account.ts";
 import { arrange, places } from "./arrangement.ts";
-import { added, DEFAULT, type Kind, KINDS } from "./layout.ts";
+import { added, DEFAULT, KINDS, type Kind } from "./layout.ts";
 import { useValue } from "./observable.ts";
 import { Search } from "./search.tsx";
 import { session } from "./session.ts";
@@ -87,7 +87,7 @@ function Account() {
   const entered = useValue(session);
   if (!entered)
     return (
-      <button class="main" onClick={() => signInShown.set(true)}>
+      <button type="button" class="main" onClick={() => signInShown.set(true)}>
         {say("logIn")}
       </button>
     );
@@ -96,7 +96,9 @@ function Account() {
       <span class="who" title={entered.user.email}>
         {entered.user.name}
       </span>
-      <button onClick={leave}>{say("logOut")}</button>
+      <button type="button" onClick={leave}>
+        {say("logOut")}
+      </button>
     </>
   );
 }

@@ -19,4 +19,4 @@ export const typeOf = (instrument: Instrument): EntryType => TYPES[instrument.fe
 export const instrumentOf = (type: EntryType, key: string): Instrument => ({ feed: FEED_OF[type], key });
 export const same = (one: Instrument, other: Instrument): boolean => one.feed === other.feed && one.key === other.key;
 export const isInstrument = (value: unknown): value is Instrument =>
-  isRecord(value) && isFeed(value["feed"]) && isText(value["key"]);
+  isRecord(value) && isFeed(value.feed) && isText(value.key);

@@ -64,7 +64,9 @@ export class Live {
       this.#dirty[name] = new Set();
       this.#jumped[name] = new Set();
     }
-    const check = () => FEEDS.forEach((name) => this.figures[name].feed.check());
+    const check = () => {
+      for (const name of FEEDS) this.figures[name].feed.check();
+    };
     for (const event of ["online", "offline"]) addEventListener(event, check);
     document.addEventListener("visibilitychange", () => document.hidden || check());
   }
@@ -137,7 +139,8 @@ export class Live {
 
   #flush(): void {
     clearTimeout(this.#quiet);
-    this.#pending = this.#quiet = undefined;
+    this.#pending = undefined;
+    this.#quiet = undefined;
     const now = performance.now();
     this.#flushedAt = now;
     this.#leader = FEEDS.find((feed) => this.#dirty[feed].size) ?? this.#leader;

@@ -12,7 +12,7 @@ export function Notice() {
   return (
     <p class="notice floating" role="alert">
       {text}
-      <button class="icon" aria-label={say("close")} onClick={() => notice.set(null)}>
+      <button type="button" class="icon" aria-label={say("close")} onClick={() => notice.set(null)}>
         ×
       </button>
     </p>

@@ -1,4 +1,4 @@
-import { useEffect, useReducer } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 
 /** A value that tells when it is replaced. */
 export class Observable<T> {
@@ -25,7 +25,7 @@ export class Observable<T> {
 
 /** The present value; the component is drawn again when it is replaced. */
 export function useValue<T>(observable: Observable<T>): T {
-  const [, redraw] = useReducer((count: number, _: void) => count + 1, 0);
-  useEffect(() => observable.subscribe(() => redraw()), [observable]);
+  const [, setCount] = useState(0);
+  useEffect(() => observable.subscribe(() => setCount((count) => count + 1)), [observable]);
   return observable.value;
 }

@@ -1,8 +1,15 @@
-import { createContext, type ComponentChildren } from "preact";
+import { type ComponentChildren, createContext } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
 
-import { explained, type Asked } from "./service.ts";
+import { type Asked, explained } from "./service.ts";
 import { useWords } from "./words.ts";
+
+/** The choices of one pane, which outlive the page. */
+export interface Memory {
+  readonly memory: Record<string, string>;
+  /** Adds choices to those that the pane remembers. */
+  readonly remember: (memory: Record<string, string>) => void;
+}
 
 const Visible = createContext(false);
 

@@ -1,4 +1,4 @@
-import { useEffect, useReducer } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 
 import type { Instrument } from "./instruments.ts";
 import type { AnyQuote } from "./live.ts";
@@ -6,14 +6,22 @@ import { live } from "./service.ts";
 
 /** The last quotes of a few instruments; the component is drawn again in the frame in which any moved. */
 export function useQuotes(instruments: readonly Instrument[], active: boolean): (AnyQuote | undefined)[] {
-  const [, redraw] = useReducer((count: number, _: void) => count + 1, 0);
+  const [, setMoves] = useState(0);
   const key = active ? instruments.map((each) => `${each.feed} ${each.key}`).join("\n") : "";
   useEffect(() => {
     if (!key) return;
     let moved = true;
-    const ends = instruments.map((each) => live.watch(each.feed, each.key, () => (moved = true)));
-    ends.push(live.onPaint(() => moved && ((moved = false), redraw())));
-    return () => ends.forEach((end) => end());
+    const note = () => {
+      moved = true;
+    };
+    const ends = instruments.map((each) => live.watch(each.feed, each.key, note));
+    const endPainting = live.onPaint(() => {
+      if (moved) setMoves((count) => count + 1);
+      moved = false;
+    });
+    return () => {
+      for (const end of [...ends, endPainting]) end();
+    };
   }, [key]);
   return instruments.map((each) => live.quote(each.feed, each.key));
 }

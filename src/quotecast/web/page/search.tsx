@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { instrumentOf, type Instrument } from "./instruments.ts";
+import { type Instrument, instrumentOf } from "./instruments.ts";
 import { selected } from "./selection.ts";
 import { rest } from "./service.ts";
 import { useWords } from "./words.ts";
@@ -19,13 +19,22 @@ export function Search() {
   const [active, setActive] = useState(0);
   useEffect(() => hotkey(input), []);
   useEffect(() => {
-    if (!text.trim()) return setFound(null);
-    let wanted = true;
-    const timer = setTimeout(
-      () => void matching(text.trim()).then((each) => wanted && (setFound(each), setActive(0))),
-      AFTER_MS,
-    );
-    return () => ((wanted = false), clearTimeout(timer));
+    const wanted = text.trim();
+    if (!wanted) {
+      setFound(null);
+      return;
+    }
+    let current = true;
+    const timer = setTimeout(async () => {
+      const matches = await searchAll(wanted);
+      if (!current) return;
+      setFound(matches);
+      setActive(0);
+    }, AFTER_MS);
+    return () => {
+      current = false;
+      clearTimeout(timer);
+    };
   }, [text]);
   const choose = (each: Found | undefined) => {
     if (each) selected.set({ feed: each.feed, key: each.key });
@@ -35,8 +44,10 @@ export function Search() {
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step && found?.length) event.preventDefault(), setActive((active + step + found.length) % found.length);
-    else if (event.key === "Enter") choose(found?.[active]);
+    if (step && found?.length) {
+      event.preventDefault();
+      setActive((active + step + found.length) % found.length);
+    } else if (event.key === "Enter") choose(found?.[active]);
     else if (event.key === "Escape") choose(undefined);
   };
   return (
@@ -91,7 +102,7 @@ function hotkey(input: { current: HTMLInputElement | null }): () => void {
   return () => removeEventListener("keydown", onKey);
 }
 
-async function matching(text: string): Promise<Found[]> {
+async function searchAll(text: string): Promise<Found[]> {
   const [stocks, others] = await Promise.all([stocksMatching(text), smallFeeds()]);
   const folded = text.toLocaleLowerCase();
   const begins = others.filter(
@@ -116,7 +127,10 @@ function smallFeeds(): Promise<Found[]> {
         .flat()
         .map((each) => ({ ...instrumentOf("doviz", each.symbol), name: `${each.name} · ${each.source}` })),
     ],
-    () => ((kept = null), []),
+    () => {
+      kept = null;
+      return [];
+    },
   );
   return kept;
 }

@@ -1,4 +1,4 @@
-import { instrumentOf, type Instrument, isInstrument } from "./instruments.ts";
+import { type Instrument, instrumentOf, isInstrument } from "./instruments.ts";
 import { stored } from "./stored.ts";
 
 /** What charts and company panes show. */

@@ -1,12 +1,11 @@
 import { useEffect, useState } from "preact/hooks";
-
-import { ApiError, RateLimited, type RateLimit, Rest } from "../client/index.ts";
-import { Live } from "./live.ts";
-import { Observable } from "./observable.ts";
-import { notice } from "./notices.tsx";
-import { say, type Word } from "./words.ts";
-import { session } from "./session.ts";
 import type { FeedState } from "../client/index.ts";
+import { ApiError, type RateLimit, RateLimited, Rest } from "../client/index.ts";
+import { Live } from "./live.ts";
+import { notice } from "./notices.tsx";
+import { Observable } from "./observable.ts";
+import { session } from "./session.ts";
+import { say, type Word } from "./words.ts";
 
 /** What was left after the last limited answer. */
 export const limit = new Observable<RateLimit | null>(null);
@@ -64,14 +63,16 @@ export function useAnswer<T>(ask: () => Promise<T>, key: string, { everyMs = 0, 
     const later = (milliseconds: number) => {
       if (current && milliseconds > 0) timer = setTimeout(run, milliseconds);
     };
-    const run = () =>
-      ask().then(
-        (data) => (current && setState({ key, data, error: null }), later(everyMs)),
-        (error) => {
-          if (current) setState((before) => ({ key, data: before.key === key ? before.data : null, error }));
-          later(waitAfter(error));
-        },
-      );
+    const run = async () => {
+      try {
+        const data = await ask();
+        if (current) setState({ key, data, error: null });
+        later(everyMs);
+      } catch (error) {
+        if (current) setState((before) => ({ key, data: before.key === key ? before.data : null, error }));
+        later(waitAfter(error));
+      }
+    };
     void run();
     return () => {
       current = false;

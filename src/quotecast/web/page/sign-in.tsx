@@ -21,17 +21,22 @@ export function SignIn() {
     if (shown) dialog.current?.showModal();
     else dialog.current?.close();
   }, [shown]);
-  const enter = (event: SubmitEvent) => {
+  const enter = async (event: SubmitEvent) => {
     event.preventDefault();
     const given = Object.fromEntries(new FormData(event.currentTarget as HTMLFormElement)) as Record<
       "name" | "email" | "password",
       string
     >;
-    const asked =
-      way === "logIn"
+    try {
+      const entered = await (way === "logIn"
         ? rest.call("POST /api/auth/login", { body: given })
-        : rest.call("POST /api/auth/register", { body: given });
-    asked.then((entered) => (logIn(entered, way === "register"), setError(null), signInShown.set(false)), setError);
+        : rest.call("POST /api/auth/register", { body: given }));
+      logIn(entered, way === "register");
+      setError(null);
+      signInShown.set(false);
+    } catch (refusal) {
+      setError(refusal);
+    }
   };
   return (
     <dialog ref={dialog} aria-label={say("account")} onClose={() => signInShown.set(false)}>

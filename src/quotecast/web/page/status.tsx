@@ -1,5 +1,5 @@
-import { useEffect, useReducer, useRef } from "preact/hooks";
-
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { FeedName, MarketStatus } from "../client/index.ts";
 import { savedAt } from "./arrangement.ts";
 import { Banner } from "./banner.tsx";
 import { age, dayAndTime, milliseconds } from "./formats.ts";
@@ -8,7 +8,6 @@ import { marketStatus } from "./market-hours.ts";
 import { useValue } from "./observable.ts";
 import { feedStates, limit, live, rest, useAnswer } from "./service.ts";
 import { say, useWords, type Word } from "./words.ts";
-import type { FeedName, MarketStatus } from "../client/index.ts";
 
 const [EVERY_MS, STATUS_EVERY_MS, SAVED_FOR_MS] = [500, 30_000, 3000];
 const SERVICE_NAMES: Record<FeedName, string> = { market: "stocks", crypto: "crypto", doviz: "doviz" };
@@ -26,7 +25,9 @@ export function Status() {
   const say = useWords();
   useTicks();
   const asked = useAnswer(() => rest.call("GET /api/market/status"), "status", { everyMs: STATUS_EVERY_MS });
-  useEffect(() => void (asked.data && marketStatus.set(asked.data)), [asked.data]);
+  useEffect(() => {
+    if (asked.data) marketStatus.set(asked.data);
+  }, [asked.data]);
   const left = useValue(limit);
   const saved = Date.now() - savedAt.value < SAVED_FOR_MS;
   return (
@@ -50,11 +51,12 @@ function FeedStatus({ name, status }: { readonly name: FeedName; readonly status
   const silence = feed.lastFrameAt ? Date.now() - feed.lastFrameAt : null;
   const element = useRef<HTMLSpanElement>(null);
   // What the cells show and where they stand is written in the same frame.
-  useEffect(
-    () =>
-      live.onPaint(() => ((element.current as HTMLElement).dataset["cursor"] = `${feed.copy.epoch}-${feed.copy.seq}`)),
-    [name],
-  );
+  useEffect(() => {
+    const showCursor = () => {
+      (element.current as HTMLElement).dataset.cursor = `${feed.copy.epoch}-${feed.copy.seq}`;
+    };
+    return live.onPaint(showCursor);
+  }, [name]);
   const source = status?.feeds[SERVICE_NAMES[name]];
   return (
     <span class="feed" ref={element} data-feed={name} data-state={state}>
@@ -84,9 +86,9 @@ const capitalised = (name: string): string => name.charAt(0).toUpperCase() + nam
 
 /** Draws again twice a second: ages grow by themselves. */
 function useTicks(): void {
-  const [, redraw] = useReducer((count: number, _: void) => count + 1, 0);
+  const [, setTicks] = useState(0);
   useEffect(() => {
-    const timer = setInterval(() => live.join(redraw), EVERY_MS);
+    const timer = setInterval(() => live.join(() => setTicks((count) => count + 1)), EVERY_MS);
     return () => clearInterval(timer);
   }, []);
 }

@@ -1,29 +1,15 @@
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
-
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Column } from "./columns.ts";
+import { tone } from "./formats.ts";
 import type { Instrument } from "./instruments.ts";
 import { same } from "./instruments.ts";
-import type { AnyQuote } from "./live.ts";
 import { useValue } from "./observable.ts";
 import { useVisible } from "./pane.tsx";
 import { selected } from "./selection.ts";
 import { live } from "./service.ts";
-import { tone } from "./formats.ts";
 import { ACTION_WIDTH, type Fit, useFit } from "./widths.ts";
-import { language, type Word, useWords } from "./words.ts";
-
-export interface Column {
-  readonly title: Word;
-  readonly text: (quote: AnyQuote) => string;
-  /** What the column is sorted by, and by which a cell lights up when it grows or shrinks. */
-  readonly value?: (quote: AnyQuote) => number | string | null | undefined;
-  /** Whose sign colours the cell. */
-  readonly sign?: (quote: AnyQuote) => number | null | undefined;
-  readonly lights?: boolean;
-  readonly className?: string;
-  /** Where there is no room for all columns those of the highest rank go first; without a rank a column stays. */
-  readonly rank?: number;
-}
+import { language, useWords } from "./words.ts";
 
 interface Sorting {
   readonly column: number;
@@ -124,7 +110,13 @@ function Heading({ column, index, sorting, onSort }: HeadingProps) {
   const order = mine ? (mine.descending ? "descending" : "ascending") : undefined;
   return (
     <th class={column.className} scope="col" aria-sort={order}>
-      {column.value ? <button onClick={() => onSort(next)}>{say(column.title)}</button> : say(column.title)}
+      {column.value ? (
+        <button type="button" onClick={() => onSort(next)}>
+          {say(column.title)}
+        </button>
+      ) : (
+        say(column.title)
+      )}
     </th>
   );
 }
@@ -154,7 +146,9 @@ function Row({ row, fit: { columns, note }, number, heading, action }: RowProps)
       {columns.map((column, index) =>
         index === 0 ? (
           <th scope="row" key={column.title}>
-            <button class="symbol">{heading ? heading(row) : row.key}</button>
+            <button type="button" class="symbol">
+              {heading ? heading(row) : row.key}
+            </button>
           </th>
         ) : (
           <td key={column.title} class={column.className} />
@@ -181,13 +175,14 @@ function watchRow(
       const value = column.value?.(quote);
       if (cell.firstChild?.nodeValue !== text) {
         note(column, text);
-        cell.firstChild ? (cell.firstChild.nodeValue = text) : (cell.textContent = text);
+        if (cell.firstChild) cell.firstChild.nodeValue = text;
+        else cell.textContent = text;
         const old = before[index];
         if (column.lights && typeof old === "number" && typeof value === "number")
           live.light(cell, value > old ? "lit-rise" : "lit-fall");
       }
       before[index] = value;
-      if (column.sign) cell.dataset["tone"] = tone(column.sign(quote));
+      if (column.sign) cell.dataset.tone = tone(column.sign(quote));
     }
   });
 }
@@ -206,7 +201,10 @@ function useWindow(frame: { current: HTMLDivElement | null }, count: number): [n
     const observer = new ResizeObserver(look);
     observer.observe(element);
     element.addEventListener("scroll", look, { passive: true });
-    return () => (observer.disconnect(), element.removeEventListener("scroll", look));
+    return () => {
+      observer.disconnect();
+      element.removeEventListener("scroll", look);
+    };
   }, []);
   if (!visible) return [0, 0];
   const first = Math.min(view.first, Math.max(0, count - view.rows));

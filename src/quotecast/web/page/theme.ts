@@ -12,7 +12,7 @@ export const shade = new Observable<"dark" | "light">("dark");
 
 function apply(): void {
   const dark = theme.value === "dark" || (theme.value === "auto" && systemIsDark.matches);
-  document.documentElement.dataset["theme"] = dark ? "dark" : "light";
+  document.documentElement.dataset.theme = dark ? "dark" : "light";
   shade.set(dark ? "dark" : "light");
 }
 

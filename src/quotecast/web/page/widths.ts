@@ -1,7 +1,6 @@
 import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-
+import type { Column } from "./columns.ts";
 import type { AnyQuote } from "./live.ts";
-import type { Column } from "./table.tsx";
 import { language, say } from "./words.ts";
 
 /** Pixels to both sides of a text, in the first column and in the others. */
@@ -18,8 +17,10 @@ const measured = new Map<string, number>();
 /** How wide a cell makes a text, in multiples of the font's size: a digit is as wide as any other. */
 function widthOf(text: string): number {
   const shape = text.replace(/\d/g, "0");
-  let width = measured.get(shape);
-  if (width === undefined) measured.set(shape, (width = measure(shape)));
+  const known = measured.get(shape);
+  if (known !== undefined) return known;
+  const width = measure(shape);
+  measured.set(shape, width);
   return width;
 }
 

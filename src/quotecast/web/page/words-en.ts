@@ -138,3 +138,6 @@ export const english = {
   weekRange: "52-week range",
   workspace: "Workspace",
 };
+
+/** The name of a text. */
+export type Word = keyof typeof english;

@@ -1,4 +1,4 @@
-import type { Word } from "./words.ts";
+import type { Word } from "./words-en.ts";
 
 export const turkish: Record<Word, string> = {
   account: "Hesap",

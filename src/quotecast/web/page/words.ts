@@ -1,9 +1,9 @@
-import { english } from "./words-en.ts";
-import { turkish } from "./words-tr.ts";
 import { useValue } from "./observable.ts";
 import { isOneOf, stored } from "./stored.ts";
+import { english, type Word } from "./words-en.ts";
+import { turkish } from "./words-tr.ts";
 
-export type Word = keyof typeof english;
+export type { Word };
 export type Language = "en" | "tr";
 
 const WORDS: Record<Language, Record<Word, string>> = { en: english, tr: turkish };

@@ -3,9 +3,9 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { arrange, places, remember } from "./arrangement.ts";
 import { Boundary } from "./boundary.tsx";
-import { changed, COLUMNS, type Kind, type Place, ROWS, without } from "./layout.ts";
+import { COLUMNS, changed, type Kind, type Place, ROWS, without } from "./layout.ts";
 import { useValue } from "./observable.ts";
-import { InView } from "./pane.tsx";
+import { InView, type Memory } from "./pane.tsx";
 import { Chart } from "./panes/chart.tsx";
 import { Company } from "./panes/company.tsx";
 import { Crypto } from "./panes/crypto.tsx";
@@ -16,12 +16,6 @@ import { News } from "./panes/news.tsx";
 import { Portfolio } from "./panes/portfolio.tsx";
 import { Watchlist } from "./panes/watchlist.tsx";
 import { useWords } from "./words.ts";
-
-/** What a pane was told to remember, and how it is told. */
-export interface Memory {
-  readonly memory: Record<string, string>;
-  readonly remember: (memory: Record<string, string>) => void;
-}
 
 const CONTENTS: Record<Kind, ComponentType<Memory>> = {
   watchlist: Watchlist,
@@ -82,6 +76,7 @@ function Pane({ place, row }: { readonly place: Place; readonly row: number }) {
       <header {...handle("move")}>
         <h2>{title}</h2>
         <button
+          type="button"
           class="icon grip"
           aria-label={say("movePane", { pane: title })}
           title={say("movePane", { pane: title })}
@@ -89,6 +84,7 @@ function Pane({ place, row }: { readonly place: Place; readonly row: number }) {
           ⠿
         </button>
         <button
+          type="button"
           class="icon"
           aria-label={say("closePane", { pane: title })}
           onClick={() => arrange(without(places.value, place.id))}
@@ -129,7 +125,8 @@ function drag(event: PointerEvent, place: Place, row: number, how: How): void {
     places.set(changed(before, place.id, change));
   };
   target.onlostpointercapture = () => {
-    target.onpointermove = target.onlostpointercapture = null;
+    target.onpointermove = null;
+    target.onlostpointercapture = null;
     arrange(places.value);
   };
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Bars, type Bar, type Interval, type Tick } from "../index.ts";
+import { type Bar, Bars, type Interval, type Tick } from "../index.ts";
 
 const bar = (time: string, price = 10, volume = 100): Bar => ({
   time,

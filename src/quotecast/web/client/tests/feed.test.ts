@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test, type TestContext } from "node:test";
+import { type TestContext, test } from "node:test";
 
 import { DEFLATE, Feed, type FeedName, type FeedOptions, JSON_TEXT, Rest } from "../index.ts";
 import { MSGPACK } from "../msgpack.ts";

@@ -1,7 +1,7 @@
-import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 /** The service under test. */
-export const ADDRESS = process.env["QUOTECAST_URL"] ?? "http://127.0.0.1:8000";
+export const ADDRESS = process.env.QUOTECAST_URL ?? "http://127.0.0.1:8000";
 
 const DEADLINE_MS = 15_000;
 
@@ -44,7 +44,11 @@ export class Line {
     for (const socket of [client, server]) {
       this.#sockets.add(socket);
       socket.on("error", () => socket.destroy());
-      socket.on("close", () => (client.destroy(), server.destroy(), this.#sockets.delete(socket)));
+      socket.on("close", () => {
+        client.destroy();
+        server.destroy();
+        this.#sockets.delete(socket);
+      });
     }
   }
 }

@@ -2,14 +2,13 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 
 import { toggleWatched, watched } from "../account.ts";
 import { percent, price, signed, tone } from "../formats.ts";
-import { instrumentOf, type Instrument, same, typeOf, type EntryType } from "../instruments.ts";
+import { type EntryType, type Instrument, instrumentOf, same, typeOf } from "../instruments.ts";
 import { useValue } from "../observable.ts";
-import { Answered, Choice, useVisible } from "../pane.tsx";
+import { Answered, Choice, type Memory, useVisible } from "../pane.tsx";
 import { useQuotes } from "../quotes.ts";
 import { selected } from "../selection.ts";
 import { rest, useAnswer } from "../service.ts";
 import { useWords } from "../words.ts";
-import type { Memory } from "../workspace.tsx";
 import { Plot } from "./plot.tsx";
 
 const RANGES = ["1D", "5D", "1M", "3M", "6M", "YTD", "1Y", "5Y"] as const;
@@ -44,7 +43,7 @@ const FITTING: Record<Range, Interval> = {
 
 export function Chart({ memory, remember }: Memory) {
   const linked = useValue(selected);
-  const pinned = useMemo(() => unpinned(memory["pin"]), [memory["pin"]]);
+  const pinned = useMemo(() => unpinned(memory.pin), [memory.pin]);
   const shown = pinned ?? linked;
   const pin = () => remember({ pin: pinned ? "" : `${typeOf(shown)} ${shown.key}` });
   return (
@@ -84,6 +83,7 @@ function Heading({
       </span>
       <span class="grow" />
       <button
+        type="button"
         class="icon"
         aria-pressed={isWatched}
         aria-label={say("addToWatchlist")}
@@ -92,7 +92,14 @@ function Heading({
       >
         ★
       </button>
-      <button class="icon" aria-pressed={pinned} aria-label={say("pin")} title={say("pin")} onClick={onPin}>
+      <button
+        type="button"
+        class="icon"
+        aria-pressed={pinned}
+        aria-label={say("pin")}
+        title={say("pin")}
+        onClick={onPin}
+      >
         ⚲
       </button>
     </div>
@@ -101,8 +108,8 @@ function Heading({
 
 function Stock({ ticker, memory, remember }: Memory & { readonly ticker: string }) {
   const say = useWords();
-  const range = RANGES.find((each) => each === memory["range"]) ?? "1D";
-  const kept = INTERVALS.find((each) => each === memory["interval"]) ?? FITTING[range];
+  const range = RANGES.find((each) => each === memory.range) ?? "1D";
+  const kept = INTERVALS.find((each) => each === memory.interval) ?? FITTING[range];
   const tooFine = (each: Interval) => INTERVALS.indexOf(each) < INTERVALS.indexOf(FINEST[range]);
   const interval = tooFine(kept) ? FITTING[range] : kept;
   const asked = useAnswer(
@@ -137,7 +144,7 @@ function Stock({ ticker, memory, remember }: Memory & { readonly ticker: string 
 
 function Pair({ ticker, memory, remember }: Memory & { readonly ticker: string }) {
   const say = useWords();
-  const timeframe = TIMEFRAMES.find((each) => each === memory["timeframe"]) ?? "1h";
+  const timeframe = TIMEFRAMES.find((each) => each === memory.timeframe) ?? "1h";
   const asked = useAnswer(
     () => rest.call("GET /api/crypto/bars/{symbol}", { path: { symbol: ticker }, query: { timeframe, limit: 300 } }),
     `${ticker} ${timeframe}`,
@@ -164,13 +171,20 @@ function Pair({ ticker, memory, remember }: Memory & { readonly ticker: string }
 /** Asks again when the page is seen again; the function that it returns asks too, but not all the time. */
 function useReload(again: () => void): () => void {
   const askedAt = useRef(-Infinity);
-  const ask = () => ((askedAt.current = performance.now()), again());
+  const ask = () => {
+    askedAt.current = performance.now();
+    again();
+  };
   useEffect(() => {
-    const look = () => document.hidden || ask();
+    const look = () => {
+      if (!document.hidden) ask();
+    };
     document.addEventListener("visibilitychange", look);
     return () => document.removeEventListener("visibilitychange", look);
   }, []);
-  return () => performance.now() - askedAt.current > RELOAD_EVERY_MS && ask();
+  return () => {
+    if (performance.now() - askedAt.current > RELOAD_EVERY_MS) ask();
+  };
 }
 
 function NoHistory({ symbol }: { readonly symbol: string }) {

@@ -7,7 +7,7 @@ import { useQuotes } from "../quotes.ts";
 import { selected } from "../selection.ts";
 import { rest, useAnswer } from "../service.ts";
 import { isText, stored } from "../stored.ts";
-import { type Word, useWords } from "../words.ts";
+import { useWords, type Word } from "../words.ts";
 import { EarningsPlot, Recommendations } from "./plots.tsx";
 
 /** The upstream counts capital in millions. */

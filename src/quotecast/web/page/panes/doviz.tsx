@@ -3,15 +3,14 @@ import { useMemo } from "preact/hooks";
 import type { DovizQuote, DovizSymbol } from "../../client/index.ts";
 import { BUYING, PERCENT, SELLING, SYMBOL } from "../columns.ts";
 import { price } from "../formats.ts";
-import { instrumentOf, type Instrument } from "../instruments.ts";
+import { type Instrument, instrumentOf } from "../instruments.ts";
 import { useValue } from "../observable.ts";
-import { Answered, Choice, useVisible } from "../pane.tsx";
+import { Answered, Choice, type Memory, useVisible } from "../pane.tsx";
 import { useQuotes } from "../quotes.ts";
 import { selected } from "../selection.ts";
 import { rest, useAnswer } from "../service.ts";
 import { LiveTable } from "../table.tsx";
 import { useWords } from "../words.ts";
-import type { Memory } from "../workspace.tsx";
 import { type Offered, offered } from "./banks.ts";
 
 const CATEGORIES = ["currency", "gold", "silver", "precious_metals", "index"] as const;
@@ -21,7 +20,7 @@ const COLUMNS = [SYMBOL, BUYING, SELLING, PERCENT];
 
 export function Doviz({ memory, remember }: Memory) {
   const say = useWords();
-  const category = CATEGORIES.find((each) => each === memory["category"]) ?? "currency";
+  const category = CATEGORIES.find((each) => each === memory.category) ?? "currency";
   const asked = useAnswer(() => rest.call("GET /api/doviz/symbols"), "symbols", { active: useVisible() });
   const choose = (each: Category) => remember({ category: each });
   return (

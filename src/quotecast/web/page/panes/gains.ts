@@ -29,13 +29,15 @@ export interface Total {
 /** The sums of all holdings in the currency that the service converted them to. */
 export function total(holdings: readonly HoldingShown[], worths: readonly Worth[]): Total {
   const sum = { value: 0, gain: 0, missing: [] as HoldingShown[] };
-  holdings.forEach((holding, index) => {
+  for (const [index, holding] of holdings.entries()) {
     const { value, gain } = worths[index] as Worth;
-    if (value === null || gain === null || !holding.converted) return sum.missing.push(holding);
-    const factor = product(holding.converted.rates);
-    sum.value += value * factor;
-    sum.gain += gain * factor;
-  });
+    if (value === null || gain === null || !holding.converted) sum.missing.push(holding);
+    else {
+      const factor = product(holding.converted.rates);
+      sum.value += value * factor;
+      sum.gain += gain * factor;
+    }
+  }
   return sum;
 }
 

@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import type { Heatmap as Sectors, HeatmapSector, HeatmapStock } from "../../client/index.ts";
+import type { Heatmap as HeatmapAnswer, HeatmapSector, HeatmapStock } from "../../client/index.ts";
 import { percent, price } from "../formats.ts";
 import { instrumentOf } from "../instruments.ts";
 import type { AnyQuote } from "../live.ts";
@@ -26,10 +26,10 @@ export function Heatmap() {
     everyMs: EVERY_MS,
     active: useVisible(),
   });
-  return <Answered asked={asked}>{(map) => <Map map={map} />}</Answered>;
+  return <Answered asked={asked}>{(map) => <Sectors map={map} />}</Answered>;
 }
 
-function Map({ map }: { readonly map: Sectors }) {
+function Sectors({ map }: { readonly map: HeatmapAnswer }) {
   const say = useWords();
   const element = useRef<HTMLDivElement>(null);
   const frame = useSize(element);
@@ -58,10 +58,10 @@ function Map({ map }: { readonly map: Sectors }) {
 }
 
 /** Tiles whose quote moved since they were last coloured. */
-type Moved = globalThis.Map<HTMLButtonElement, AnyQuote>;
+type Moved = Map<HTMLButtonElement, AnyQuote>;
 
 function useMoved(): Moved {
-  const moved = useRef<Moved>(new globalThis.Map()).current;
+  const moved = useRef<Moved>(new Map()).current;
   useEffect(() => {
     const colour = () => {
       for (const [button, quote] of moved) show(button, quote.changePercent);
@@ -118,7 +118,10 @@ function Tile({ box, stock, moved, first }: Part & { readonly stock: HeatmapStoc
     show(button, stock.changePercent);
     if (!visible) return;
     const end = live.watch("market", stock.ticker, (quote: AnyQuote) => moved.set(button, quote));
-    return () => (end(), moved.delete(button));
+    return () => {
+      end();
+      moved.delete(button);
+    };
   }, [stock.ticker, visible, hasPercent]);
   const name = (event: Event) => {
     const quote = live.quote("market", stock.ticker) ?? stock;
@@ -129,6 +132,7 @@ function Tile({ box, stock, moved, first }: Part & { readonly stock: HeatmapStoc
   };
   return (
     <button
+      type="button"
       ref={element}
       style={placed(box)}
       tabIndex={first ? 0 : -1}
@@ -147,10 +151,10 @@ function Tile({ box, stock, moved, first }: Part & { readonly stock: HeatmapStoc
 /** Colours a tile, and writes its change where there is room; nothing is touched that stays the same. */
 function show(button: HTMLButtonElement, change: number | null): void {
   const heat = String(Math.max(-3, Math.min(3, Math.round((change ?? 0) / STEP_PERCENT))));
-  if (button.dataset["heat"] !== heat) button.dataset["heat"] = heat;
+  if (button.dataset.heat !== heat) button.dataset.heat = heat;
   const label = button.querySelector("i");
   if (!label) return;
-  const text = percent(change, button.dataset["size"] ? 2 : 1);
+  const text = percent(change, button.dataset.size ? 2 : 1);
   if (label.textContent !== text) label.textContent = text;
 }
 

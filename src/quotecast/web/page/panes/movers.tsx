@@ -3,8 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { Mover } from "../../client/index.ts";
 import { PERCENT, PRICE, SYMBOL, VOLUME } from "../columns.ts";
 import { instrumentOf } from "../instruments.ts";
-import { Answered, Choice, useVisible } from "../pane.tsx";
-import type { Memory } from "../workspace.tsx";
+import { Answered, Choice, type Memory, useVisible } from "../pane.tsx";
 import { rest, useAnswer } from "../service.ts";
 import { LiveTable } from "../table.tsx";
 import { useWords } from "../words.ts";
@@ -15,7 +14,7 @@ const EVERY_MS = 5000;
 
 export function Movers({ memory, remember }: Memory) {
   const say = useWords();
-  const side = memory["side"] === "losers" ? "losers" : "gainers";
+  const side = memory.side === "losers" ? "losers" : "gainers";
   const asked = useAnswer(() => rest.call("GET /api/market/movers"), "movers", {
     everyMs: EVERY_MS,
     active: useVisible(),

@@ -43,7 +43,7 @@ function Item({ article }: { readonly article: Article }) {
       <p>
         <time dateTime={article.created_at}>{time(article.created_at)}</time> <span>{article.source}</span>
         {article.symbols.slice(0, 4).map((symbol) => (
-          <button key={symbol} class="tag" onClick={() => selected.set(instrumentOf("stock", symbol))}>
+          <button type="button" key={symbol} class="tag" onClick={() => selected.set(instrumentOf("stock", symbol))}>
             {symbol}
           </button>
         ))}

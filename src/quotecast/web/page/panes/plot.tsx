@@ -34,7 +34,10 @@ export function Plot({ bars, instrument, interval, onGap }: Props) {
   const chart = useRef<Drawn | null>(null);
   const gap = useRef(onGap);
   gap.current = onGap;
-  useEffect(() => (held.load(bars), chart.current?.replace(held.all)), [held, bars]);
+  useEffect(() => {
+    held.load(bars);
+    chart.current?.replace(held.all);
+  }, [held, bars]);
   useEffect(() => {
     if (!visible || !bars.length) return;
     let end = () => {};
@@ -48,9 +51,16 @@ export function Plot({ bars, instrument, interval, onGap }: Props) {
       });
       chart.current = made;
       const unwatch = follow(held, instrument, made.update, () => gap.current());
-      end = () => (unwatch(), made.remove(), (chart.current = null));
+      end = () => {
+        unwatch();
+        made.remove();
+        chart.current = null;
+      };
     });
-    return () => ((wanted = false), end());
+    return () => {
+      wanted = false;
+      end();
+    };
   }, [held, bars.length > 0, shown, words, visible]);
   return (
     <div class="plot">

@@ -1,6 +1,6 @@
 import type { Earnings, Recommendation } from "../../client/index.ts";
 import { month, plain } from "../formats.ts";
-import { type Word, useWords } from "../words.ts";
+import { useWords, type Word } from "../words.ts";
 
 const [WIDTH, HEIGHT, FOOT] = [300, 120, 16];
 const GRADES = ["strongSell", "sell", "hold", "buy", "strongBuy"] as const satisfies readonly Word[];

@@ -1,18 +1,17 @@
 import { useMemo, useState } from "preact/hooks";
 
-import type { HoldingShown } from "../../client/index.ts";
+import type { HoldingShown, RateShown } from "../../client/index.ts";
 import { moment, percent, plain, price, signed, tone } from "../formats.ts";
-import { instrumentOf, type Instrument } from "../instruments.ts";
+import { type Instrument, instrumentOf } from "../instruments.ts";
 import { useValue } from "../observable.ts";
-import { Answered, useVisible } from "../pane.tsx";
+import { Answered, type Memory, useVisible } from "../pane.tsx";
 import { useQuotes } from "../quotes.ts";
 import { selected } from "../selection.ts";
 import { explained, rest, tell, useAnswer } from "../service.ts";
 import { session } from "../session.ts";
 import { signInShown } from "../sign-in.tsx";
 import { language, useWords } from "../words.ts";
-import type { Memory } from "../workspace.tsx";
-import { ratesUsed, total, type Total, type Worth, worth } from "./gains.ts";
+import { ratesUsed, type Total, total, type Worth, worth } from "./gains.ts";
 
 const CURRENCIES = ["USD", "TRY", "EUR"] as const;
 type Currency = (typeof CURRENCIES)[number];
@@ -25,7 +24,7 @@ export function Portfolio(memory: Memory) {
   return (
     <div class="invitation">
       <p>{say("signInForPortfolio")}</p>
-      <button class="main" onClick={() => signInShown.set(true)}>
+      <button type="button" class="main" onClick={() => signInShown.set(true)}>
         {say("logIn")}
       </button>
     </div>
@@ -35,7 +34,7 @@ export function Portfolio(memory: Memory) {
 function Holdings({ memory, remember }: Memory) {
   const say = useWords();
   const token = useValue(session)?.token ?? "";
-  const currency = CURRENCIES.find((each) => each === memory["currency"]) ?? (language.value === "tr" ? "TRY" : "USD");
+  const currency = CURRENCIES.find((each) => each === memory.currency) ?? (language.value === "tr" ? "TRY" : "USD");
   const asked = useAnswer(
     () => rest.call("GET /api/portfolio/holdings", { query: { include: "quote", currency } }),
     `${token} ${currency}`,
@@ -132,14 +131,16 @@ function Row({ holding, row, worth, onChange }: RowProps) {
     <tr onClick={row ? () => selected.set(row) : undefined}>
       <th scope="row">
         {row ? (
-          <button class="symbol">{holding.ticker}</button>
+          <button type="button" class="symbol">
+            {holding.ticker}
+          </button>
         ) : (
           <abbr title={say("unknownSymbol")}>{holding.ticker} ?</abbr>
         )}
       </th>
       <td>{plain(holding.shares)}</td>
-      <td class={LESS["averageCost"]}>{price(holding.avg_cost)}</td>
-      <td class={LESS["price"]}>{price(worth.price)}</td>
+      <td class={LESS.averageCost}>{price(holding.avg_cost)}</td>
+      <td class={LESS.price}>{price(worth.price)}</td>
       <td>
         {price(worth.value)} <small>{holding.currency}</small>
       </td>
@@ -147,7 +148,7 @@ function Row({ holding, row, worth, onChange }: RowProps) {
         {signed(worth.gain)} <small>{percent(worth.gainPercent)}</small>
       </td>
       <td class="action">
-        <button class="icon" aria-label={say("remove", { symbol: holding.ticker })} onClick={remove}>
+        <button type="button" class="icon" aria-label={say("remove", { symbol: holding.ticker })} onClick={remove}>
           ×
         </button>
       </td>
@@ -194,23 +195,23 @@ function Sum({ sum, currency, onCurrency, holdings }: SumProps) {
       )}
       {rates.length > 0 && (
         <p class="rates">
-          {say("ratesUsed")}:{" "}
-          {rates
-            .map(
-              (each) =>
-                `1 ${each.from} = ${price(each.rate)} ${each.to} (${each.symbol}${each.timestamp ? `, ${moment(each.timestamp)}` : ""})`,
-            )
-            .join(" · ")}
+          {say("ratesUsed")}: {rates.map(rateText).join(" · ")}
         </p>
       )}
     </div>
   );
 }
 
+/** A rate with its source: `1 USD = 40.00 TRY (USD, 12:05)`. */
+function rateText({ from, to, rate, symbol, timestamp }: RateShown): string {
+  const source = timestamp ? `${symbol}, ${moment(timestamp)}` : symbol;
+  return `1 ${from} = ${price(rate)} ${to} (${source})`;
+}
+
 function AddForm({ onAdded }: { readonly onAdded: () => void }) {
   const say = useWords();
   const [error, setError] = useState<unknown>(null);
-  const add = (event: SubmitEvent) => {
+  const add = async (event: SubmitEvent) => {
     event.preventDefault();
     const form = event.currentTarget as HTMLFormElement;
     const given = new FormData(form);
@@ -220,7 +221,14 @@ function AddForm({ onAdded }: { readonly onAdded: () => void }) {
       avg_cost: Number(given.get("cost")),
       currency: String(given.get("currency")),
     };
-    rest.call("POST /api/portfolio/holdings", { body }).then(() => (form.reset(), setError(null), onAdded()), setError);
+    try {
+      await rest.call("POST /api/portfolio/holdings", { body });
+      form.reset();
+      setError(null);
+      onAdded();
+    } catch (refusal) {
+      setError(refusal);
+    }
   };
   return (
     <form class="add" aria-label={say("addHolding")} onSubmit={add}>
@@ -248,7 +256,9 @@ function AddForm({ onAdded }: { readonly onAdded: () => void }) {
           <option key={each}>{each}</option>
         ))}
       </select>
-      <button class="main">{say("add")}</button>
+      <button type="submit" class="main">
+        {say("add")}
+      </button>
       {error !== null && (
         <p class="notice" role="alert">
           {explained(error)}

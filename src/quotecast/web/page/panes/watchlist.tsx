@@ -25,7 +25,7 @@ export function Watchlist() {
       columns={COLUMNS}
       heading={(row) => (isCode(row.key) ? row.key : <Name row={row} />)}
       action={(row) => (
-        <button class="icon" aria-label={say("remove", { symbol: row.key })} onClick={remove(row)}>
+        <button type="button" class="icon" aria-label={say("remove", { symbol: row.key })} onClick={remove(row)}>
           ×
         </button>
       )}

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { added, changed, COLUMNS, DEFAULT, KINDS, parsed, type Place, without } from "../layout.ts";
+import { added, COLUMNS, changed, DEFAULT, KINDS, type Place, parsed, without } from "../layout.ts";
 
 const overlaps = (places: readonly Place[]) =>
   places.flatMap((one, index) =>

@@ -11,7 +11,7 @@ const near = (one: number, other: number) => assert.ok(Math.abs(one - other) < 1
 test("a treemap's boxes are as large as their weights and fill the frame", () => {
   const weights = [50, 20, 10, 10, 5, 3, 2];
   const boxes = treemap(weights, { x: 10, y: 20, w: 200, h: 50 });
-  weights.forEach((weight, index) => near((boxes[index]?.w ?? 0) * (boxes[index]?.h ?? 0), weight * 100));
+  for (const [index, weight] of weights.entries()) near((boxes[index]?.w ?? 0) * (boxes[index]?.h ?? 0), weight * 100);
   for (const { x, y, w, h } of boxes) assert.ok(x >= 10 && y >= 20 && x + w <= 210 + 1e-6 && y + h <= 70 + 1e-6);
   assert.deepEqual(treemap([], { x: 0, y: 0, w: 1, h: 1 }), []);
 });
