@@ -1,6 +1,6 @@
+import { signal } from "@preact/signals";
 import type { Session } from "../client/index.ts";
 import { type Instrument, instrumentOf, isInstrument, same, typeOf } from "./instruments.ts";
-import { Observable } from "./observable.ts";
 import { rest, tell } from "./service.ts";
 import { session } from "./session.ts";
 import { stored } from "./stored.ts";
@@ -17,7 +17,7 @@ const own = stored("watchlist", FIRST_WATCHED, isList);
 /** The account's list as it was last seen, to begin with after a reload. */
 const ofAccount = stored<Instrument[]>("watchlistOfAccount", [], isList);
 /** What is watched: the account's list, or this browser's. */
-export const watched = new Observable<Instrument[]>(session.value ? ofAccount.value : own.value);
+export const watched = signal<Instrument[]>(session.value ? ofAccount.value : own.value);
 
 /** Watches an instrument, or no longer; the page shows it at once, and as it was, with the reason, if that fails. */
 export async function toggleWatched(instrument: Instrument): Promise<void> {
@@ -36,8 +36,8 @@ export async function toggleWatched(instrument: Instrument): Promise<void> {
 }
 
 function setWatched(instruments: Instrument[]): void {
-  watched.set(instruments);
-  (session.value ? ofAccount : own).set(instruments);
+  watched.value = instruments;
+  (session.value ? ofAccount : own).value = instruments;
 }
 
 const post = (instrument: Instrument) =>
@@ -55,20 +55,23 @@ let newcomer: string | null = null;
 /** Logs in, in every window of this browser. */
 export function enter(entered: Session, isNew: boolean): void {
   newcomer = isNew ? entered.user.id : null;
-  ofAccount.set([]);
-  session.set(entered);
+  ofAccount.value = [];
+  session.value = entered;
 }
 
 /** Logs out in every window of this browser, and has the service make the token void. */
 export function leave(): void {
   rest.call("PATCH /api/auth/profile", { body: { end_sessions: true } }).catch((error) => tell(error, "stillValid"));
-  session.set(null);
+  session.value = null;
 }
 
 /** Brings the account's list, which may be empty. */
 export async function loadWatched(): Promise<void> {
   const entered = session.value;
-  if (!entered) return watched.set(own.value);
+  if (!entered) {
+    watched.value = own.value;
+    return;
+  }
   if (newcomer === entered.user.id) await handOver();
   const entries = await rest.call("GET /api/watchlist");
   if (session.value === entered) setWatched(entries.map((entry) => instrumentOf(entry.type, entry.ticker)));

@@ -1,6 +1,6 @@
+import { signal } from "@preact/signals";
 import { ApiError } from "../client/index.ts";
 import { DEFAULT, type Place, parsed } from "./layout.ts";
-import { Observable } from "./observable.ts";
 import { rest } from "./service.ts";
 import { session } from "./session.ts";
 import { stored } from "./stored.ts";
@@ -10,9 +10,9 @@ const SAVE_AFTER_MS = 300;
 const isLayout = (value: unknown): value is { panes: readonly Place[] } => parsed(value) !== null;
 const own = stored("layout", { panes: DEFAULT }, isLayout);
 /** Where the panes are. */
-export const places = new Observable<readonly Place[]>(parsed(own.value) ?? DEFAULT);
+export const places = signal<readonly Place[]>(parsed(own.value) ?? DEFAULT);
 /** When the account last took the layout, by this machine's clock; 0 for never. */
-export const savedAt = new Observable(0);
+export const savedAt = signal(0);
 
 let version = 0;
 let timer: ReturnType<typeof setTimeout> | undefined;
@@ -21,10 +21,10 @@ let saving: Promise<unknown> = Promise.resolve();
 
 /** Arranges the panes and keeps the arrangement: in the account, or in this browser. */
 export function arrange(next: readonly Place[]): void {
-  places.set(next);
+  places.value = next;
   clearTimeout(timer);
   if (session.value) timer = setTimeout(() => void storeNext(), SAVE_AFTER_MS);
-  else own.set({ panes: next });
+  else own.value = { panes: next };
 }
 
 /** Changes what one pane remembers of itself. */
@@ -34,11 +34,14 @@ export function remember(id: string, memory: Record<string, string>): void {
 
 /** Brings the account's arrangement; an account that has none yet gets this browser's. */
 export async function loadArrangement(): Promise<void> {
-  if (!session.value) return places.set(parsed(own.value) ?? DEFAULT);
+  if (!session.value) {
+    places.value = parsed(own.value) ?? DEFAULT;
+    return;
+  }
   const kept = await rest.call("GET /api/terminal/layout");
   version = kept.version;
   const found = parsed(kept.layout);
-  if (found) places.set(found);
+  if (found) places.value = found;
   else await storeNext();
 }
 
@@ -63,5 +66,5 @@ async function store(): Promise<void> {
 async function put(): Promise<void> {
   const kept = await rest.call("PUT /api/terminal/layout", { body: { layout: { panes: places.value }, version } });
   version = kept.version;
-  savedAt.set(Date.now());
+  savedAt.value = Date.now();
 }

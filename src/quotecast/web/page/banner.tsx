@@ -1,22 +1,11 @@
 import { useEffect } from "preact/hooks";
 
 import { clock } from "./formats.ts";
-import { FEEDS } from "./live.ts";
-import { useValue } from "./observable.ts";
-import { outageOf } from "./outages.ts";
-import { feedStates, live } from "./service.ts";
-import { useWords } from "./words.ts";
+import type { Outage } from "./outages.ts";
+import { say } from "./words.ts";
 
 /** One line that says which values are old, and since when; they are dimmed meanwhile. */
-export function Banner() {
-  const say = useWords();
-  const states = useValue(feedStates);
-  const outage = outageOf(
-    FEEDS.map((name) => {
-      const { lastFrameAt, lastQuotesAt } = live.figures[name].feed;
-      return { name, state: states[name] ?? "connecting", lastFrameAt, lastQuotesAt };
-    }),
-  );
+export function Banner({ outage }: { readonly outage: Outage | null }) {
   const stale = outage?.feeds.join(" ") ?? "";
   useEffect(() => {
     document.documentElement.dataset.stale = stale;

@@ -1,7 +1,7 @@
 import { Component, type ComponentChildren } from "preact";
 
 import { forgetAll } from "./stored.ts";
-import { useWords } from "./words.ts";
+import { say } from "./words.ts";
 
 interface Props {
   readonly children: ComponentChildren;
@@ -20,7 +20,6 @@ export class Boundary extends Component<Props, { failed: boolean }> {
 }
 
 function Failed({ onRetry }: { readonly onRetry: () => void }) {
-  const say = useWords();
   const reset = () => {
     forgetAll();
     location.reload();

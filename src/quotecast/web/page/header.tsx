@@ -1,17 +1,15 @@
 import { leave } from "./account.ts";
 import { arrange, places } from "./arrangement.ts";
 import { added, DEFAULT, KINDS, type Kind } from "./layout.ts";
-import { useValue } from "./observable.ts";
 import { Search } from "./search.tsx";
 import { session } from "./session.ts";
-import { signInShown } from "./sign-in.tsx";
+import { openSignIn } from "./sign-in.tsx";
 import { type Theme, theme } from "./theme.ts";
-import { type Language, language, useWords, type Word } from "./words.ts";
+import { type Language, language, say, type Word } from "./words.ts";
 
 const THEMES: Record<Theme, Word> = { auto: "themeAuto", dark: "themeDark", light: "themeLight" };
 
 export function Header() {
-  const say = useWords();
   return (
     <header class="top">
       <h1>
@@ -31,7 +29,6 @@ export function Header() {
 }
 
 function AddPane() {
-  const say = useWords();
   const add = (event: Event) => {
     const select = event.currentTarget as HTMLSelectElement;
     arrange(select.value === "default" ? DEFAULT : added(places.value, select.value as Kind));
@@ -53,15 +50,15 @@ function AddPane() {
 }
 
 function Settings() {
-  const say = useWords();
-  const chosen = useValue(theme);
   return (
     <>
       <select
         class="button"
         aria-label={say("theme")}
-        value={chosen}
-        onChange={(event) => theme.set(event.currentTarget.value as Theme)}
+        value={theme.value}
+        onChange={(event) => {
+          theme.value = event.currentTarget.value as Theme;
+        }}
       >
         {Object.entries(THEMES).map(([each, word]) => (
           <option key={each} value={each}>
@@ -73,7 +70,9 @@ function Settings() {
         class="button"
         aria-label={say("language")}
         value={language.value}
-        onChange={(event) => language.set(event.currentTarget.value as Language)}
+        onChange={(event) => {
+          language.value = event.currentTarget.value as Language;
+        }}
       >
         <option value="en">EN</option>
         <option value="tr">TR</option>
@@ -83,11 +82,10 @@ function Settings() {
 }
 
 function Account() {
-  const say = useWords();
-  const entered = useValue(session);
+  const entered = session.value;
   if (!entered)
     return (
-      <button type="button" class="main" onClick={() => signInShown.set(true)}>
+      <button type="button" class="main" onClick={openSignIn}>
         {say("logIn")}
       </button>
     );

@@ -29,11 +29,9 @@ function loadOwn(): void {
   void Promise.allSettled([loadArrangement(), loadWatched()]);
 }
 
-const followLanguage = () => (document.documentElement.lang = language.value);
-
 followTheme();
-followLanguage();
-language.subscribe(followLanguage);
+language.subscribe((value) => {
+  document.documentElement.lang = value;
+});
 session.subscribe(loadOwn);
-loadOwn();
 render(<Terminal />, document.getElementById("terminal") as HTMLElement);

@@ -1,8 +1,8 @@
+import { signal } from "@preact/signals";
 import type { MarketStatus } from "../client/index.ts";
-import { Observable } from "./observable.ts";
 
 /** What the service last said of the feeds and of the exchange; null before its first answer. */
-export const marketStatus = new Observable<MarketStatus | null>(null);
+export const marketStatus = signal<MarketStatus | null>(null);
 
 /** Whether stocks trade at a moment (Unix milliseconds). */
 export const marketTrades = (at: number): boolean => trades(marketStatus.value, at);

@@ -2,7 +2,7 @@ import { type ComponentChildren, createContext } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
 
 import { type Asked, explained } from "./service.ts";
-import { useWords } from "./words.ts";
+import { say } from "./words.ts";
 
 /** The choices of one pane, which outlive the page. */
 export interface Memory {
@@ -40,7 +40,6 @@ export function Answered<T>({
   readonly asked: Asked<T>;
   readonly children: (data: T) => ComponentChildren;
 }) {
-  const say = useWords();
   return (
     <>
       {asked.error !== null && (

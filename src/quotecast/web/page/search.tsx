@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { type Instrument, instrumentOf } from "./instruments.ts";
-import { selected } from "./selection.ts";
+import { select } from "./selection.ts";
 import { rest } from "./service.ts";
-import { useWords } from "./words.ts";
+import { say } from "./words.ts";
 
 interface Found extends Instrument {
   readonly name: string;
@@ -12,7 +12,6 @@ interface Found extends Instrument {
 const [AFTER_MS, AT_MOST] = [180, 6];
 
 export function Search() {
-  const say = useWords();
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState("");
   const [found, setFound] = useState<readonly Found[] | null>(null);
@@ -37,7 +36,7 @@ export function Search() {
     };
   }, [text]);
   const choose = (each: Found | undefined) => {
-    if (each) selected.set({ feed: each.feed, key: each.key });
+    if (each) select({ feed: each.feed, key: each.key });
     setText("");
     setFound(null);
     input.current?.blur();

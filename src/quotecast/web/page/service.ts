@@ -1,29 +1,33 @@
+import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import type { FeedState } from "../client/index.ts";
 import { ApiError, type RateLimit, RateLimited, Rest } from "../client/index.ts";
 import { Live } from "./live.ts";
 import { notice } from "./notices.tsx";
-import { Observable } from "./observable.ts";
 import { session } from "./session.ts";
 import { say, type Word } from "./words.ts";
 
 /** What was left after the last limited answer. */
-export const limit = new Observable<RateLimit | null>(null);
+export const limit = signal<RateLimit | null>(null);
 /** Raised whenever a feed's state changed. */
-export const feedStates = new Observable<Record<string, FeedState>>({});
+export const feedStates = signal<Record<string, FeedState>>({});
 
 export const rest = new Rest({
   address: location.origin,
   token: () => session.value?.token ?? null,
-  onLimit: (told) => limit.set(told),
+  onLimit: (latest) => {
+    limit.value = latest;
+  },
   onVoidToken: (token) => {
     if (session.value?.token !== token) return;
-    session.set(null);
-    notice.set(say("sessionEnded"));
+    session.value = null;
+    notice.value = say("sessionEnded");
   },
 });
 
-export const live = new Live(location.origin, (feed, state) => feedStates.set({ ...feedStates.value, [feed]: state }));
+export const live = new Live(location.origin, (feed, state) => {
+  feedStates.value = { ...feedStates.value, [feed]: state };
+});
 
 /** What went wrong, in words for who looks at the page. */
 export function explained(error: unknown): string {
@@ -37,7 +41,7 @@ export function explained(error: unknown): string {
 
 /** Tells the reader what failed; a void token is told of elsewhere. */
 export function tell(error: unknown, word: Word = "failed"): void {
-  if (!(error instanceof ApiError && error.status === 401)) notice.set(say(word, { detail: explained(error) }));
+  if (!(error instanceof ApiError && error.status === 401)) notice.value = say(word, { detail: explained(error) });
 }
 
 export interface Asked<T> {

@@ -1,26 +1,31 @@
+import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-
 import { enter as logIn } from "./account.ts";
-import { Observable, useValue } from "./observable.ts";
 import { Choice } from "./pane.tsx";
 import { explained, rest } from "./service.ts";
-import { useWords } from "./words.ts";
+import { say } from "./words.ts";
 
 /** Whether the dialog of logging in is open. */
-export const signInShown = new Observable(false);
+const isOpen = signal(false);
+
+export function openSignIn(): void {
+  isOpen.value = true;
+}
+
+function closeSignIn(): void {
+  isOpen.value = false;
+}
 
 const WAYS = ["logIn", "register"] as const;
 
 export function SignIn() {
-  const say = useWords();
-  const shown = useValue(signInShown);
   const dialog = useRef<HTMLDialogElement>(null);
   const [way, setWay] = useState<(typeof WAYS)[number]>("logIn");
   const [error, setError] = useState<unknown>(null);
   useEffect(() => {
-    if (shown) dialog.current?.showModal();
+    if (isOpen.value) dialog.current?.showModal();
     else dialog.current?.close();
-  }, [shown]);
+  }, [isOpen.value]);
   const enter = async (event: SubmitEvent) => {
     event.preventDefault();
     const given = Object.fromEntries(new FormData(event.currentTarget as HTMLFormElement)) as Record<
@@ -33,13 +38,13 @@ export function SignIn() {
         : rest.call("POST /api/auth/register", { body: given }));
       logIn(entered, way === "register");
       setError(null);
-      signInShown.set(false);
+      closeSignIn();
     } catch (refusal) {
       setError(refusal);
     }
   };
   return (
-    <dialog ref={dialog} aria-label={say("account")} onClose={() => signInShown.set(false)}>
+    <dialog ref={dialog} aria-label={say("account")} onClose={closeSignIn}>
       <form onSubmit={enter}>
         <Choice label={say("account")} options={WAYS} value={way} text={(each) => say(each)} onChoose={setWay} />
         {way === "register" && (
@@ -68,7 +73,7 @@ export function SignIn() {
           </p>
         )}
         <div class="row">
-          <button type="button" onClick={() => signInShown.set(false)}>
+          <button type="button" onClick={closeSignIn}>
             {say("close")}
           </button>
           <button class="main" type="submit">

@@ -5,9 +5,9 @@ import { Banner } from "./banner.tsx";
 import { age, dayAndTime, milliseconds } from "./formats.ts";
 import { FEEDS } from "./live.ts";
 import { marketStatus } from "./market-hours.ts";
-import { useValue } from "./observable.ts";
+import { type FeedView, outageOf } from "./outages.ts";
 import { feedStates, limit, live, rest, useAnswer } from "./service.ts";
-import { say, useWords, type Word } from "./words.ts";
+import { say, type Word } from "./words.ts";
 
 const [EVERY_MS, STATUS_EVERY_MS, SAVED_FOR_MS] = [500, 30_000, 3000];
 const SERVICE_NAMES: Record<FeedName, string> = { market: "stocks", crypto: "crypto", doviz: "doviz" };
@@ -22,19 +22,18 @@ const PROVIDERS: Record<string, string> = { genelpara: "GenelPara", tcmb: "TCMB"
 
 /** What the page stands on: the feeds, how far behind the screen is, and what may still be asked. */
 export function Status() {
-  const say = useWords();
-  useTicks();
+  const now = useNow();
   const asked = useAnswer(() => rest.call("GET /api/market/status"), "status", { everyMs: STATUS_EVERY_MS });
   useEffect(() => {
-    if (asked.data) marketStatus.set(asked.data);
+    if (asked.data) marketStatus.value = asked.data;
   }, [asked.data]);
-  const left = useValue(limit);
-  const saved = Date.now() - savedAt.value < SAVED_FOR_MS;
+  const left = limit.value;
+  const saved = now - savedAt.value < SAVED_FOR_MS;
   return (
     <footer class="status" aria-label={say("feed", { feed: "" })}>
-      <Banner />
+      <Banner outage={outageOf(FEEDS.map(viewOf))} />
       {FEEDS.map((name) => (
-        <FeedStatus key={name} name={name} status={asked.data} />
+        <FeedStatus key={name} name={name} status={asked.data} now={now} />
       ))}
       <span class="grow" />
       {saved && <span role="status">{say("layoutSaved")}</span>}
@@ -43,12 +42,23 @@ export function Status() {
   );
 }
 
-function FeedStatus({ name, status }: { readonly name: FeedName; readonly status: MarketStatus | null }) {
-  const say = useWords();
-  const state = useValue(feedStates)[name] ?? "connecting";
+function viewOf(name: FeedName): FeedView {
+  const { lastFrameAt, lastQuotesAt } = live.figures[name].feed;
+  return { name, state: feedStates.value[name] ?? "connecting", lastFrameAt, lastQuotesAt };
+}
+
+interface FeedStatusProps {
+  readonly name: FeedName;
+  readonly status: MarketStatus | null;
+  /** The present, in Unix milliseconds. */
+  readonly now: number;
+}
+
+function FeedStatus({ name, status, now }: FeedStatusProps) {
+  const state = feedStates.value[name] ?? "connecting";
   const { feed, delay } = live.figures[name];
   const { epoch, seq } = feed.copy;
-  const silence = feed.lastFrameAt ? Date.now() - feed.lastFrameAt : null;
+  const silence = feed.lastFrameAt ? now - feed.lastFrameAt : null;
   const element = useRef<HTMLSpanElement>(null);
   // What the cells show and where they stand is written in the same frame.
   useEffect(() => {
@@ -84,11 +94,12 @@ function session(status: MarketStatus, nextOpen: string): string {
 
 const capitalised = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 
-/** Draws again twice a second: ages grow by themselves. */
-function useTicks(): void {
-  const [, setTicks] = useState(0);
+/** The present (Unix milliseconds), twice a second, in step with what else is painted. */
+function useNow(): number {
+  const [now, setNow] = useState(Date.now);
   useEffect(() => {
-    const timer = setInterval(() => live.join(() => setTicks((count) => count + 1)), EVERY_MS);
+    const timer = setInterval(() => live.join(() => setNow(Date.now())), EVERY_MS);
     return () => clearInterval(timer);
   }, []);
+  return now;
 }

@@ -1,4 +1,4 @@
-import { Observable } from "./observable.ts";
+import { type Signal, signal } from "@preact/signals";
 
 const PREFIX = "quotecast.";
 
@@ -41,18 +41,22 @@ export function forgetAll(): void {
   for (const name of Object.keys(localStorage)) if (name.startsWith(PREFIX)) localStorage.removeItem(name);
 }
 
-/** An observable whose value outlives the page. */
-export function stored<T>(name: string, fallback: T, isValid: Guard<T>): Observable<T> {
-  const observable = new Observable<T>(load(name, fallback, isValid));
-  observable.subscribe((value) => save(name, value));
-  return observable;
+/** A signal whose value outlives the page; the browser stores it from its first change on. */
+export function stored<T>(name: string, fallback: T, isValid: Guard<T>): Signal<T> {
+  let known = load(name, fallback, isValid);
+  const value = signal(known);
+  value.subscribe((next) => {
+    if (next !== known) save(name, next);
+    known = next;
+  });
+  return value;
 }
 
-/** The same, and changed here when another window of this browser changes it. */
-export function shared<T>(name: string, fallback: T, isValid: Guard<T>): Observable<T> {
-  const observable = stored(name, fallback, isValid);
+/** A stored signal that follows the changes of this browser's other windows. */
+export function shared<T>(name: string, fallback: T, isValid: Guard<T>): Signal<T> {
+  const value = stored(name, fallback, isValid);
   addEventListener("storage", ({ key }) => {
-    if (key === PREFIX + name || key === null) observable.set(load(name, fallback, isValid));
+    if (key === PREFIX + name || key === null) value.value = load(name, fallback, isValid);
   });
-  return observable;
+  return value;
 }

@@ -4,12 +4,11 @@ import type { Column } from "./columns.ts";
 import { tone } from "./formats.ts";
 import type { Instrument } from "./instruments.ts";
 import { same } from "./instruments.ts";
-import { useValue } from "./observable.ts";
 import { useVisible } from "./pane.tsx";
-import { selected } from "./selection.ts";
+import { select, selected } from "./selection.ts";
 import { live } from "./service.ts";
 import { ACTION_WIDTH, type Fit, useFit } from "./widths.ts";
-import { language, useWords } from "./words.ts";
+import { language, say } from "./words.ts";
 
 interface Sorting {
   readonly column: number;
@@ -31,7 +30,6 @@ const SORT_EVERY_MS = 2000;
 
 /** Quotes that move: only rows in view are drawn and painted. */
 export function LiveTable({ label, rows, columns, heading, action }: Props) {
-  const say = useWords();
   const frame = useRef<HTMLDivElement>(null);
   const [sorting, setSorting] = useState<Sorting | null>(null);
   const sorted = useSorted(rows, columns, sorting);
@@ -100,7 +98,6 @@ interface HeadingProps {
 }
 
 function Heading({ column, index, sorting, onSort }: HeadingProps) {
-  const say = useWords();
   const mine = sorting?.column === index ? sorting : null;
   const next = !mine
     ? { column: index, descending: index > 0 }
@@ -129,8 +126,8 @@ interface RowProps extends Pick<Props, "heading" | "action"> {
 
 function Row({ row, fit: { columns, note }, number, heading, action }: RowProps) {
   const element = useRef<HTMLTableRowElement>(null);
-  const words = useValue(language);
-  const current = same(useValue(selected), row);
+  const words = language.value;
+  const current = same(selected.value, row);
   useLayoutEffect(
     () => watchRow(element.current as HTMLTableRowElement, row, columns, note),
     [row.feed, row.key, columns, words],
@@ -141,7 +138,7 @@ function Row({ row, fit: { columns, note }, number, heading, action }: RowProps)
       data-feed={row.feed}
       aria-rowindex={number + 2}
       aria-current={current || undefined}
-      onClick={() => selected.set(row)}
+      onClick={() => select(row)}
     >
       {columns.map((column, index) =>
         index === 0 ? (

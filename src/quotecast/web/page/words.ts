@@ -1,4 +1,3 @@
-import { useValue } from "./observable.ts";
 import { isOneOf, stored } from "./stored.ts";
 import { english, type Word } from "./words-en.ts";
 import { turkish } from "./words-tr.ts";
@@ -19,13 +18,11 @@ export const language = stored<Language>(
 /** The locale of numbers and times. */
 export const locale = (): string => (language.value === "tr" ? "tr-TR" : regional);
 
-/** A text in the reader's language; `{name}` is replaced by the value of that name. */
+/**
+ * Returns a text in the reader's language; `{name}` becomes the value of that name.
+ *
+ * A component that calls this is drawn again when the language changes.
+ */
 export function say(word: Word, values: Record<string, string | number> = {}): string {
   return WORDS[language.value][word].replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ""));
-}
-
-/** `say`, for components: they are drawn again when the language changes. */
-export function useWords(): typeof say {
-  useValue(language);
-  return say;
 }

@@ -4,7 +4,6 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { arrange, places, remember } from "./arrangement.ts";
 import { Boundary } from "./boundary.tsx";
 import { COLUMNS, changed, type Kind, type Place, ROWS, without } from "./layout.ts";
-import { useValue } from "./observable.ts";
 import { InView, type Memory } from "./pane.tsx";
 import { Chart } from "./panes/chart.tsx";
 import { Company } from "./panes/company.tsx";
@@ -15,7 +14,7 @@ import { Movers } from "./panes/movers.tsx";
 import { News } from "./panes/news.tsx";
 import { Portfolio } from "./panes/portfolio.tsx";
 import { Watchlist } from "./panes/watchlist.tsx";
-import { useWords } from "./words.ts";
+import { say } from "./words.ts";
 
 const CONTENTS: Record<Kind, ComponentType<Memory>> = {
   watchlist: Watchlist,
@@ -33,10 +32,9 @@ const LEAST_ROW_HEIGHT = 26;
 const GAP = 4;
 
 export function Workspace() {
-  const say = useWords();
   const element = useRef<HTMLElement>(null);
   const row = useRowHeight(element);
-  const panes = useValue(places);
+  const panes = places.value;
   return (
     <main ref={element} class="workspace" aria-label={say("workspace")} style={{ gridAutoRows: `${row}px` }}>
       {[...panes]
@@ -64,7 +62,6 @@ function useRowHeight(element: { current: HTMLElement | null }): number {
 }
 
 function Pane({ place, row }: { readonly place: Place; readonly row: number }) {
-  const say = useWords();
   const Content = CONTENTS[place.kind];
   const title = say(place.kind);
   const handle = (how: How) => ({
@@ -122,7 +119,7 @@ function drag(event: PointerEvent, place: Place, row: number, how: How): void {
     const dx = Math.round((moved.clientX - event.clientX) / column);
     const dy = Math.round((moved.clientY - event.clientY) / (row + GAP));
     const change = how === "move" ? { x: place.x + dx, y: place.y + dy } : { w: place.w + dx, h: place.h + dy };
-    places.set(changed(before, place.id, change));
+    places.value = changed(before, place.id, change);
   };
   target.onlostpointercapture = () => {
     target.onpointermove = null;

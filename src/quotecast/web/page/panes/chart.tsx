@@ -3,12 +3,11 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { toggleWatched, watched } from "../account.ts";
 import { percent, price, signed, tone } from "../formats.ts";
 import { type EntryType, type Instrument, instrumentOf, same, typeOf } from "../instruments.ts";
-import { useValue } from "../observable.ts";
 import { Answered, Choice, type Memory, useVisible } from "../pane.tsx";
 import { useQuotes } from "../quotes.ts";
 import { selected } from "../selection.ts";
 import { rest, useAnswer } from "../service.ts";
-import { useWords } from "../words.ts";
+import { say } from "../words.ts";
 import { Plot } from "./plot.tsx";
 
 const RANGES = ["1D", "5D", "1M", "3M", "6M", "YTD", "1Y", "5Y"] as const;
@@ -42,7 +41,7 @@ const FITTING: Record<Range, Interval> = {
 };
 
 export function Chart({ memory, remember }: Memory) {
-  const linked = useValue(selected);
+  const linked = selected.value;
   const pinned = useMemo(() => unpinned(memory.pin), [memory.pin]);
   const shown = pinned ?? linked;
   const pin = () => remember({ pin: pinned ? "" : `${typeOf(shown)} ${shown.key}` });
@@ -70,9 +69,8 @@ function Heading({
   readonly pinned: boolean;
   readonly onPin: () => void;
 }) {
-  const say = useWords();
   const [quote] = useQuotes([shown], useVisible());
-  const isWatched = useValue(watched).some((each) => same(each, shown));
+  const isWatched = watched.value.some((each) => same(each, shown));
   return (
     <div class="headline" data-feed={shown.feed}>
       <h3>{shown.key}</h3>
@@ -107,7 +105,6 @@ function Heading({
 }
 
 function Stock({ ticker, memory, remember }: Memory & { readonly ticker: string }) {
-  const say = useWords();
   const range = RANGES.find((each) => each === memory.range) ?? "1D";
   const kept = INTERVALS.find((each) => each === memory.interval) ?? FITTING[range];
   const tooFine = (each: Interval) => INTERVALS.indexOf(each) < INTERVALS.indexOf(FINEST[range]);
@@ -143,7 +140,6 @@ function Stock({ ticker, memory, remember }: Memory & { readonly ticker: string 
 }
 
 function Pair({ ticker, memory, remember }: Memory & { readonly ticker: string }) {
-  const say = useWords();
   const timeframe = TIMEFRAMES.find((each) => each === memory.timeframe) ?? "1h";
   const asked = useAnswer(
     () => rest.call("GET /api/crypto/bars/{symbol}", { path: { symbol: ticker }, query: { timeframe, limit: 300 } }),
@@ -188,5 +184,5 @@ function useReload(again: () => void): () => void {
 }
 
 function NoHistory({ symbol }: { readonly symbol: string }) {
-  return <p class="quiet">{useWords()("noHistory", { symbol })}</p>;
+  return <p class="quiet">{say("noHistory", { symbol })}</p>;
 }

@@ -1,13 +1,12 @@
 import type { Overview } from "../../client/index.ts";
 import { compact, percent, plain, price, tone } from "../formats.ts";
 import { instrumentOf } from "../instruments.ts";
-import { useValue } from "../observable.ts";
 import { Answered, useVisible } from "../pane.tsx";
 import { useQuotes } from "../quotes.ts";
 import { selected } from "../selection.ts";
 import { rest, useAnswer } from "../service.ts";
 import { isText, stored } from "../stored.ts";
-import { useWords, type Word } from "../words.ts";
+import { say, type Word } from "../words.ts";
 import { EarningsPlot, Recommendations } from "./plots.tsx";
 
 /** The upstream counts capital in millions. */
@@ -15,10 +14,12 @@ const MILLION = 1e6;
 
 /** The company that was chosen last: pairs and currencies have none. */
 const company = stored("company", "AAPL", isText);
-selected.subscribe((instrument) => instrument.feed === "market" && company.set(instrument.key));
+selected.subscribe((instrument) => {
+  if (instrument.feed === "market") company.value = instrument.key;
+});
 
 export function Company() {
-  const ticker = useValue(company);
+  const ticker = company.value;
   const visible = useVisible();
   const [quote] = useQuotes([instrumentOf("stock", ticker)], visible);
   const asked = useAnswer(
@@ -57,7 +58,6 @@ function Parts({ overview }: { readonly overview: Overview }) {
 }
 
 function Metrics({ overview }: { readonly overview: Overview }) {
-  const say = useWords();
   const metric = overview.metrics?.metric ?? {};
   const number = (name: string) => (typeof metric[name] === "number" ? (metric[name] as number) : null);
   const share = (name: string) => (number(name) === null ? plain(null) : percent(number(name)).replace("+", ""));

@@ -6,7 +6,7 @@ import { instrumentOf } from "../instruments.ts";
 import { Answered, useVisible } from "../pane.tsx";
 import { rest, useAnswer } from "../service.ts";
 import { LiveTable } from "../table.tsx";
-import { useWords } from "../words.ts";
+import { say } from "../words.ts";
 
 const COLUMNS = [SYMBOL, PRICE, PERCENT, BID, ASK, HIGH, LOW, VOLUME];
 
@@ -16,7 +16,6 @@ export function Crypto() {
 }
 
 function Pairs({ symbols }: { readonly symbols: readonly CryptoSymbol[] }) {
-  const say = useWords();
   const rows = useMemo(() => symbols.map((each) => instrumentOf("crypto", each.ticker)), [symbols]);
   return <LiveTable label={say("crypto")} rows={rows} columns={COLUMNS} />;
 }

@@ -4,13 +4,12 @@ import type { DovizQuote, DovizSymbol } from "../../client/index.ts";
 import { BUYING, PERCENT, SELLING, SYMBOL } from "../columns.ts";
 import { price } from "../formats.ts";
 import { type Instrument, instrumentOf } from "../instruments.ts";
-import { useValue } from "../observable.ts";
 import { Answered, Choice, type Memory, useVisible } from "../pane.tsx";
 import { useQuotes } from "../quotes.ts";
 import { selected } from "../selection.ts";
 import { rest, useAnswer } from "../service.ts";
 import { LiveTable } from "../table.tsx";
-import { useWords } from "../words.ts";
+import { say } from "../words.ts";
 import { type Offered, offered } from "./banks.ts";
 
 const CATEGORIES = ["currency", "gold", "silver", "precious_metals", "index"] as const;
@@ -19,7 +18,6 @@ type Category = (typeof CATEGORIES)[number];
 const COLUMNS = [SYMBOL, BUYING, SELLING, PERCENT];
 
 export function Doviz({ memory, remember }: Memory) {
-  const say = useWords();
   const category = CATEGORIES.find((each) => each === memory.category) ?? "currency";
   const asked = useAnswer(() => rest.call("GET /api/doviz/symbols"), "symbols", { active: useVisible() });
   const choose = (each: Category) => remember({ category: each });
@@ -40,11 +38,10 @@ export function Doviz({ memory, remember }: Memory) {
 }
 
 function Board({ symbols }: { readonly symbols: readonly DovizSymbol[] }) {
-  const say = useWords();
   const offers = useMemo(() => offered(symbols).sort((one, other) => other.banks.length - one.banks.length), [symbols]);
   const rows = useMemo(() => offers.map((each) => instrumentOf("doviz", each.symbol)), [offers]);
   const names = useMemo(() => new Map(offers.map((each) => [each.symbol, each.name])), [offers]);
-  const chosen = useValue(selected);
+  const chosen = selected.value;
   const shown = offers.find((each) => chosen.feed === "doviz" && each.symbol === chosen.key) ?? offers[0];
   const heading = (row: Instrument) => names.get(row.key) ?? row.key;
   return (
@@ -57,7 +54,6 @@ function Board({ symbols }: { readonly symbols: readonly DovizSymbol[] }) {
 
 /** What each bank pays and asks; the best of each side is marked in words too. */
 function Banks({ offer }: { readonly offer: Offered }) {
-  const say = useWords();
   const rows = useMemo(() => offer.banks.map((each) => instrumentOf("doviz", each.symbol)), [offer]);
   const quotes = useQuotes(rows, useVisible()).filter((quote) => quote !== undefined) as DovizQuote[];
   const best = {

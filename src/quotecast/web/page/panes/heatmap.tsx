@@ -5,9 +5,9 @@ import { percent, price } from "../formats.ts";
 import { instrumentOf } from "../instruments.ts";
 import type { AnyQuote } from "../live.ts";
 import { Answered, useVisible } from "../pane.tsx";
-import { selected } from "../selection.ts";
+import { select } from "../selection.ts";
 import { live, rest, useAnswer } from "../service.ts";
-import { useWords } from "../words.ts";
+import { say } from "../words.ts";
 import { type Box, treemap } from "./treemap.ts";
 
 /** Weights hardly move: the shape is asked for once a minute, the colours follow the feed. */
@@ -30,7 +30,6 @@ export function Heatmap() {
 }
 
 function Sectors({ map }: { readonly map: HeatmapAnswer }) {
-  const say = useWords();
   const element = useRef<HTMLDivElement>(null);
   const frame = useSize(element);
   const moved = useMoved();
@@ -140,7 +139,7 @@ function Tile({ box, stock, moved, first }: Part & { readonly stock: HeatmapStoc
       aria-label={hasText ? undefined : `${stock.ticker}, ${stock.name}`}
       data-size={box.w > 90 && box.h > 60 ? "large" : undefined}
       onFocus={hasText ? undefined : name}
-      onClick={() => selected.set(instrumentOf("stock", stock.ticker))}
+      onClick={() => select(instrumentOf("stock", stock.ticker))}
     >
       {hasText && <b>{stock.ticker}</b>}
       {hasPercent && <i />}

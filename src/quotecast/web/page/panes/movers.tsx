@@ -6,14 +6,13 @@ import { instrumentOf } from "../instruments.ts";
 import { Answered, Choice, type Memory, useVisible } from "../pane.tsx";
 import { rest, useAnswer } from "../service.ts";
 import { LiveTable } from "../table.tsx";
-import { useWords } from "../words.ts";
+import { say } from "../words.ts";
 
 const COLUMNS = [SYMBOL, PRICE, PERCENT, VOLUME];
 const SIDES = ["gainers", "losers"] as const;
 const EVERY_MS = 5000;
 
 export function Movers({ memory, remember }: Memory) {
-  const say = useWords();
   const side = memory.side === "losers" ? "losers" : "gainers";
   const asked = useAnswer(() => rest.call("GET /api/market/movers"), "movers", {
     everyMs: EVERY_MS,
@@ -36,7 +35,6 @@ export function Movers({ memory, remember }: Memory) {
 }
 
 function Ranking({ movers }: { readonly movers: readonly Mover[] }) {
-  const say = useWords();
   const rows = useMemo(() => movers.map((each) => instrumentOf("stock", each.ticker)), [movers]);
   return <LiveTable label={say("movers")} rows={rows} columns={COLUMNS} />;
 }

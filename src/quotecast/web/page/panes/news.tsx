@@ -2,14 +2,13 @@ import type { Article } from "../../client/index.ts";
 import { time } from "../formats.ts";
 import { instrumentOf } from "../instruments.ts";
 import { Answered, useVisible } from "../pane.tsx";
-import { selected } from "../selection.ts";
+import { select } from "../selection.ts";
 import { rest, useAnswer } from "../service.ts";
-import { useWords } from "../words.ts";
+import { say } from "../words.ts";
 
 const EVERY_MS = 30_000;
 
 export function News() {
-  const say = useWords();
   const asked = useAnswer(() => rest.call("GET /api/market/news"), "news", { everyMs: EVERY_MS, active: useVisible() });
   return (
     <Answered asked={asked}>
@@ -43,7 +42,7 @@ function Item({ article }: { readonly article: Article }) {
       <p>
         <time dateTime={article.created_at}>{time(article.created_at)}</time> <span>{article.source}</span>
         {article.symbols.slice(0, 4).map((symbol) => (
-          <button type="button" key={symbol} class="tag" onClick={() => selected.set(instrumentOf("stock", symbol))}>
+          <button type="button" key={symbol} class="tag" onClick={() => select(instrumentOf("stock", symbol))}>
             {symbol}
           </button>
         ))}

@@ -4,11 +4,10 @@ import { type Bar, Bars, type Interval } from "../../client/index.ts";
 import { compact, price } from "../formats.ts";
 import type { Instrument } from "../instruments.ts";
 import { marketTrades } from "../market-hours.ts";
-import { useValue } from "../observable.ts";
 import { useVisible } from "../pane.tsx";
 import { live } from "../service.ts";
 import { shade } from "../theme.ts";
-import { language, useWords } from "../words.ts";
+import { language, say } from "../words.ts";
 
 const RETRY_MS = 2000;
 
@@ -24,11 +23,10 @@ type Drawn = ReturnType<typeof import("./candles.ts").drawn>;
 
 /** Candles with volume; the last one moves with the feed. */
 export function Plot({ bars, instrument, interval, onGap }: Props) {
-  const say = useWords();
   const element = useRef<HTMLDivElement>(null);
   const legend = useRef<HTMLParagraphElement>(null);
-  const shown = useValue(shade);
-  const words = useValue(language);
+  const shown = shade.value;
+  const words = language.value;
   const visible = useVisible();
   const held = useMemo(() => barsOf(instrument, interval), [instrument.feed, instrument.key, interval]);
   const chart = useRef<Drawn | null>(null);

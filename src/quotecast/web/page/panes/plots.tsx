@@ -1,6 +1,6 @@
 import type { Earnings, Recommendation } from "../../client/index.ts";
 import { month, plain } from "../formats.ts";
-import { useWords, type Word } from "../words.ts";
+import { say, type Word } from "../words.ts";
 
 const [WIDTH, HEIGHT, FOOT] = [300, 120, 16];
 const GRADES = ["strongSell", "sell", "hold", "buy", "strongBuy"] as const satisfies readonly Word[];
@@ -20,7 +20,6 @@ function Figure({
   readonly legend: [string, string][];
   readonly children: preact.ComponentChildren;
 }) {
-  const say = useWords();
   return (
     <figure>
       <figcaption>
@@ -42,7 +41,6 @@ function Figure({
 
 /** How many analysts said what, month by month. */
 export function Recommendations({ months }: { readonly months: readonly Recommendation[] }) {
-  const say = useWords();
   const shown = months.slice(0, 8).reverse();
   const most = Math.max(1, ...shown.map((each) => GRADES.reduce((sum, grade) => sum + (each[grade] ?? 0), 0)));
   const step = WIDTH / Math.max(1, shown.length);
@@ -82,7 +80,6 @@ export function Recommendations({ months }: { readonly months: readonly Recommen
 
 /** What was earned per share beside what was expected, quarter by quarter. */
 export function EarningsPlot({ quarters }: { readonly quarters: readonly Earnings[] }) {
-  const say = useWords();
   const shown = quarters.slice(0, 8).reverse();
   const values = shown.flatMap((each) => [each.actual, each.estimate]).filter((each) => each !== null);
   const [least, most] = [Math.min(...values), Math.max(...values)];

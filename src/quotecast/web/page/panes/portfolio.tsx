@@ -3,14 +3,13 @@ import { useMemo, useState } from "preact/hooks";
 import type { HoldingShown, RateShown } from "../../client/index.ts";
 import { moment, percent, plain, price, signed, tone } from "../formats.ts";
 import { type Instrument, instrumentOf } from "../instruments.ts";
-import { useValue } from "../observable.ts";
 import { Answered, type Memory, useVisible } from "../pane.tsx";
 import { useQuotes } from "../quotes.ts";
-import { selected } from "../selection.ts";
+import { select } from "../selection.ts";
 import { explained, rest, tell, useAnswer } from "../service.ts";
 import { session } from "../session.ts";
-import { signInShown } from "../sign-in.tsx";
-import { language, useWords } from "../words.ts";
+import { openSignIn } from "../sign-in.tsx";
+import { language, say } from "../words.ts";
 import { ratesUsed, type Total, total, type Worth, worth } from "./gains.ts";
 
 const CURRENCIES = ["USD", "TRY", "EUR"] as const;
@@ -19,12 +18,11 @@ type Currency = (typeof CURRENCIES)[number];
 const EVERY_MS = 15_000;
 
 export function Portfolio(memory: Memory) {
-  const say = useWords();
-  if (useValue(session)) return <Holdings {...memory} />;
+  if (session.value) return <Holdings {...memory} />;
   return (
     <div class="invitation">
       <p>{say("signInForPortfolio")}</p>
-      <button type="button" class="main" onClick={() => signInShown.set(true)}>
+      <button type="button" class="main" onClick={openSignIn}>
         {say("logIn")}
       </button>
     </div>
@@ -32,8 +30,7 @@ export function Portfolio(memory: Memory) {
 }
 
 function Holdings({ memory, remember }: Memory) {
-  const say = useWords();
-  const token = useValue(session)?.token ?? "";
+  const token = session.value?.token ?? "";
   const currency = CURRENCIES.find((each) => each === memory.currency) ?? (language.value === "tr" ? "TRY" : "USD");
   const asked = useAnswer(
     () => rest.call("GET /api/portfolio/holdings", { query: { include: "quote", currency } }),
@@ -65,7 +62,6 @@ interface TableProps {
 }
 
 function Table({ holdings, currency, onCurrency, onChange }: TableProps) {
-  const say = useWords();
   const rows = useMemo(
     () => holdings.map((each) => (each.type ? instrumentOf(each.type, each.ticker) : null)),
     [holdings],
@@ -119,7 +115,6 @@ interface RowProps {
 }
 
 function Row({ holding, row, worth, onChange }: RowProps) {
-  const say = useWords();
   const remove = (event: Event) => {
     event.stopPropagation();
     rest
@@ -128,7 +123,7 @@ function Row({ holding, row, worth, onChange }: RowProps) {
       .then(onChange);
   };
   return (
-    <tr onClick={row ? () => selected.set(row) : undefined}>
+    <tr onClick={row ? () => select(row) : undefined}>
       <th scope="row">
         {row ? (
           <button type="button" class="symbol">
@@ -162,7 +157,6 @@ interface SumProps extends Pick<TableProps, "holdings" | "currency" | "onCurrenc
 
 /** One total in one currency, with what it leaves out and the rates it rests on. */
 function Sum({ sum, currency, onCurrency, holdings }: SumProps) {
-  const say = useWords();
   const rates = ratesUsed(holdings);
   const why = (each: HoldingShown) =>
     !each.type
@@ -209,7 +203,6 @@ function rateText({ from, to, rate, symbol, timestamp }: RateShown): string {
 }
 
 function AddForm({ onAdded }: { readonly onAdded: () => void }) {
-  const say = useWords();
   const [error, setError] = useState<unknown>(null);
   const add = async (event: SubmitEvent) => {
     event.preventDefault();

@@ -3,16 +3,14 @@ import { useEffect, useState } from "preact/hooks";
 import { toggleWatched, watched } from "../account.ts";
 import { CHANGE, PERCENT, PRICE, SYMBOL, VOLUME } from "../columns.ts";
 import type { Instrument } from "../instruments.ts";
-import { useValue } from "../observable.ts";
 import { live } from "../service.ts";
 import { LiveTable } from "../table.tsx";
-import { useWords } from "../words.ts";
+import { say } from "../words.ts";
 
 const COLUMNS = [SYMBOL, PRICE, CHANGE, PERCENT, VOLUME];
 
 export function Watchlist() {
-  const say = useWords();
-  const rows = useValue(watched);
+  const rows = watched.value;
   if (!rows.length) return <p class="quiet">{say("emptyWatchlist")}</p>;
   const remove = (row: (typeof rows)[number]) => (event: Event) => {
     event.stopPropagation();
