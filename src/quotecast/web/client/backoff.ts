@@ -1,6 +1,6 @@
 const FIRST_MS = 500;
 const LONGEST_MS = 30_000;
-/** Waits are spread by this share either way, so that clients do not all come back at once. */
+/** Share by which a wait varies either way, so that clients do not all reconnect at once. */
 const JITTER = 0.2;
 
 /** Growing, jittered waits between attempts. */
@@ -9,20 +9,20 @@ export class Backoff {
 
   constructor(private readonly random: () => number = Math.random) {}
 
-  /** Milliseconds to wait before the next attempt; twice as long each time, up to half a minute. */
+  /** Returns the milliseconds to wait before the next attempt; each wait doubles, up to 30 seconds. */
   wait(): number {
     const wait = this.#next;
     this.#next = Math.min(2 * wait, LONGEST_MS);
     return this.#spread(wait);
   }
 
-  /** The wait that the server asked for, spread likewise. */
+  /** Returns the wait that the server asked for, with jitter; the next own wait is short again. */
   waitAsTold(milliseconds: number): number {
     this.reset();
     return this.#spread(milliseconds);
   }
 
-  /** An attempt succeeded: the next wait is short again. */
+  /** Makes the next wait short again, after a successful attempt. */
   reset(): void {
     this.#next = FIRST_MS;
   }

@@ -1,23 +1,23 @@
 import type { Bar } from "./rest-types.ts";
 
 export type Interval = "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M";
-/** Where the midnight is with which a market's days begin. */
+/** The time zone in whose midnight a market's days begin. */
 export type Zone = "America/New_York" | "UTC";
 
 export interface Tick {
   readonly price: number;
   /** Unix time in milliseconds. */
   readonly at: number;
-  /** Running total of what was traded; null where nobody counts. */
+  /** Running total of the traded volume; null where the feed has none. */
   readonly volume: number | null;
-  /** Whether the tick before is the one that the feed sent before: after a snapshot others may lie between. */
+  /** Whether no tick is missing between this one and the last; after a snapshot some may be. */
   readonly continues: boolean;
 }
 
 export interface BarsOptions {
   readonly interval: Interval;
   readonly zone: Zone;
-  /** Whether the market trades at a moment (Unix milliseconds): prices outside its hours make no bars. */
+  /** Returns whether the market trades at a moment (Unix milliseconds); prices outside its hours make no bars. */
   readonly trades?: (at: number) => boolean;
 }
 
@@ -33,14 +33,14 @@ const LENGTHS: Partial<Record<Interval, number>> = {
 /** 1970 began on a Thursday. */
 const DAYS_BEFORE_MONDAY = 3;
 
-/** Whether bars are days or longer, which have dates instead of times. */
+/** Returns whether bars last a day or longer: they have dates instead of times. */
 export const isDaily = (interval: Interval): boolean => LENGTHS[interval] === undefined;
 
 /**
- * Bars of one instrument: the service's history, and after it what ticks of the feed make.
+ * Bars of one instrument: the service's history, continued by the feed's ticks.
  *
- * A bar ends with its minutes, its day, week or month in the market's time zone. Where ticks may be missing
- * `isIncomplete` turns true, until the history is loaded again.
+ * Days, weeks and months end at midnight in the market's time zone. When ticks may be missing `isIncomplete`
+ * becomes true, until `load` replaces the history.
  */
 export class Bars {
   isIncomplete = false;
@@ -52,24 +52,24 @@ export class Bars {
     this.#clock = clockOf(options.zone);
   }
 
-  /** Ascending; the last one may be in progress. */
+  /** Bars in ascending order; the last one may be in progress. */
   get all(): readonly Bar[] {
     return this.#bars;
   }
 
-  /** Takes the service's bars. They may be seconds old: what ticks brought since then stays. */
+  /** Replaces the history with the service's bars; newer bars that ticks made stay. */
   load(history: readonly Bar[]): void {
     const last = history.at(-1);
     const end = last ? this.#numberOf(last) : -Infinity;
     const newer: Bar[] = [];
     for (let bar = this.#bars.pop(); bar && this.#numberOf(bar) >= end; bar = this.#bars.pop()) newer.unshift(bar);
-    const same = last && newer[0] && this.#numberOf(newer[0]) === end ? [joined(last, newer.shift() as Bar)] : [];
+    const same = last && newer[0] && this.#numberOf(newer[0]) === end ? [mergeTicked(last, newer.shift() as Bar)] : [];
     this.#bars = [...history.slice(0, same.length ? -1 : undefined), ...same, ...newer];
     this.isIncomplete = false;
     this.#tick = null;
   }
 
-  /** The bar that a tick changed or began; null if it belongs to none. */
+  /** Adds a tick and returns the bar that it changed or opened; null for a tick outside every bar. */
   take(tick: Tick): Bar | null {
     const last = this.#bars.at(-1);
     const { trades = () => true } = this.options;
@@ -78,13 +78,13 @@ export class Bars {
     if (step > 1 || (this.#tick && !tick.continues)) this.isIncomplete = true;
     const volume = this.#volumeOf(tick, step);
     this.#tick = tick;
-    const bar = step > 0 ? this.#begun(tick, volume) : grown(last, tick, volume);
+    const bar = step > 0 ? this.#openBar(tick, volume) : extendBar(last, tick, volume);
     if (step === 0) this.#bars.pop();
     this.#bars.push(bar);
     return bar;
   }
 
-  /** What was traded since the tick before, as far as it all belongs to one bar. */
+  /** Volume since the last tick; 0 where part of it may belong to another bar. */
   #volumeOf(tick: Tick, step: number): number {
     const before = this.#tick?.volume;
     if (!tick.continues || step > 1 || tick.volume === null || before === null || before === undefined) return 0;
@@ -92,7 +92,7 @@ export class Bars {
     return Math.max(0, tick.volume - before);
   }
 
-  #begun({ at, price }: Tick, volume: number): Bar {
+  #openBar({ at, price }: Tick, volume: number): Bar {
     const length = LENGTHS[this.options.interval];
     const midnight = this.#midnight(at);
     const opened = length === undefined ? midnight : at - ((at - midnight) % length);
@@ -104,7 +104,7 @@ export class Bars {
     return this.#number(Date.parse(bar.time));
   }
 
-  /** Which bar a moment falls into: bars that follow each other have numbers that do. */
+  /** The number of the bar that holds a moment; consecutive bars have consecutive numbers. */
   #number(at: number): number {
     const { interval } = this.options;
     const length = LENGTHS[interval];
@@ -118,11 +118,11 @@ export class Bars {
     return interval === "W" ? Math.floor((day + DAYS_BEFORE_MONDAY) / 7) : day;
   }
 
-  /** When the day began that a moment falls into. */
+  /** The midnight before a moment, in the market's time zone. */
   #midnight(at: number): number {
     const local = this.#local(at);
     const guess = at - (local % DAY);
-    // On the day on which clocks change the guess is an hour off.
+    // On the day of a clock change the guess is an hour off.
     const off = this.#local(guess) % DAY;
     return off === 0 ? guess : guess - (off > DAY / 2 ? off - DAY : off);
   }
@@ -150,7 +150,7 @@ function clockOf(timeZone: Zone): Intl.DateTimeFormat {
   });
 }
 
-const grown = (bar: Bar, { price }: Tick, volume: number): Bar => ({
+const extendBar = (bar: Bar, { price }: Tick, volume: number): Bar => ({
   ...bar,
   high: Math.max(bar.high, price),
   low: Math.min(bar.low, price),
@@ -158,8 +158,8 @@ const grown = (bar: Bar, { price }: Tick, volume: number): Bar => ({
   volume: bar.volume + volume,
 });
 
-/** The service's bar, as high and as low as ticks have brought it meanwhile. */
-const joined = (bar: Bar, ticked: Bar): Bar => ({
+/** The service's bar, with the high and the low of newer ticks. */
+const mergeTicked = (bar: Bar, ticked: Bar): Bar => ({
   ...bar,
   high: Math.max(bar.high, ticked.high),
   low: Math.min(bar.low, ticked.low),

@@ -1,4 +1,4 @@
-/** Client of a quotecast service: its routes and its live feeds. MessagePack is in `./msgpack.ts`. */
+/** Client of a quotecast service: its HTTP routes and live feeds. MessagePack is in `./msgpack.ts`. */
 export { Backoff } from "./backoff.ts";
 export { Bars, type Interval, isDaily, type Tick } from "./bars.ts";
 export { DEFLATE, type Encoding, JSON_TEXT } from "./encodings.ts";

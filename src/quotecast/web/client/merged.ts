@@ -16,17 +16,17 @@ type Snapshot = MarketSnapshot | CryptoSnapshot | DovizSnapshot;
 type Update = MarketUpdate | CryptoUpdate | DovizUpdate;
 export type StateFrame = Snapshot | Update | Heartbeat;
 
-/** Which quotes a frame changed, added or took away. */
+/** Quotes that a frame added, changed or removed. */
 export interface Change {
   readonly keys: readonly string[];
   readonly removed: readonly string[];
-  /** Whether they changed just now; a snapshot tells of quotes however old. */
+  /** Whether they changed just now; quotes of a snapshot may be of any age. */
   readonly isUpdate: boolean;
 }
 
 const NOTHING: Change = { keys: [], removed: [], isUpdate: false };
 
-/** A feed's copy: the last quote of every symbol, and the cursor up to which it is complete. */
+/** Copy of a feed: the last quote of every symbol, and the cursor up to which the copy is complete. */
 export class Merged<N extends FeedName> {
   readonly quotes = new Map<string, QuoteOf[N]>();
   epoch = "";
@@ -37,23 +37,23 @@ export class Merged<N extends FeedName> {
     this.#key = feed === "doviz" ? "symbol" : "ticker";
   }
 
-  /** What to give as `since`; before the first snapshot one that no server knows, which brings everything. */
+  /** The cursor for the parameter `since`; before the first snapshot `none`, for which the server sends everything. */
   get since(): string {
     return this.epoch ? `${this.epoch}-${this.seq}` : "none";
   }
 
-  /** Merges a frame that bears state. A heartbeat changes the cursor alone. */
+  /** Merges a frame into the copy and returns its changes; a heartbeat only moves the cursor. */
   take(frame: StateFrame): Change {
     this.epoch = frame.epoch;
     this.seq = frame.seq;
     if (frame.type === "heartbeat") return NOTHING;
-    const gone = frame.type === "snapshot" && frame.reason === "resync" ? this.#allBut(frame.data) : [];
+    const gone = frame.type === "snapshot" && frame.reason === "resync" ? this.#keysMissingFrom(frame.data) : [];
     const removed = [...gone, ...(("removed" in frame && frame.removed) || [])];
     for (const key of removed) this.quotes.delete(key);
     return { keys: frame.data.map((item) => this.#merge(item)), removed, isUpdate: frame.type === "update" };
   }
 
-  /** Forgets symbols that are followed no longer; the server does not list them as removed. */
+  /** Removes quotes after an unsubscribe; the server does not list them as removed. */
   drop(keys: Iterable<string>): void {
     for (const key of keys) this.quotes.delete(key);
   }
@@ -65,7 +65,7 @@ export class Merged<N extends FeedName> {
     return key;
   }
 
-  #allBut(data: readonly object[]): string[] {
+  #keysMissingFrom(data: readonly object[]): string[] {
     const kept = new Set(data.map((item) => (item as Record<string, string>)[this.#key]));
     return [...this.quotes.keys()].filter((key) => !kept.has(key));
   }

@@ -4,15 +4,15 @@ type Name = keyof Operations;
 type Parameters<N extends Name> = Omit<Operations[N], "answer">;
 type Given<N extends Name> = object extends Parameters<N> ? [Parameters<N>?] : [Parameters<N>];
 
-/** What the service said about the requests that are left on one path. */
+/** Rate limit of one path, from the headers of an answer. */
 export interface RateLimit {
   readonly limit: number;
   readonly remaining: number;
-  /** Seconds until a request is free again. */
+  /** Seconds until the next request is allowed. */
   readonly reset: number;
 }
 
-/** An answer that is no success; `message` is the service's `detail`. */
+/** An error answer of the service; `message` is its `detail`. */
 export class ApiError extends Error {
   override readonly name: string = "ApiError";
 
@@ -24,7 +24,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Too many requests on this path; it is free again after `retryAfter` seconds. */
+/** The service refused a path for too many requests; `retryAfter` is in seconds. */
 export class RateLimited extends ApiError {
   override readonly name = "RateLimited";
 
@@ -37,13 +37,13 @@ export class RateLimited extends ApiError {
 }
 
 export interface RestOptions {
-  /** Where the service is, such as `https://quotes.example.com`. */
+  /** Origin of the service, such as `https://quotes.example.com`. */
   readonly address: string;
-  /** The token of who is logged in, if anyone is. */
+  /** Returns the token of the session; null without one. */
   readonly token?: () => string | null;
-  /** Told after every answer that bears limits. */
+  /** Called after every answer with rate limit headers. */
   readonly onLimit?: (limit: RateLimit) => void;
-  /** Told of a token that the service refused: it is expired or void. */
+  /** Called with a token that the service refused as expired or void. */
   readonly onVoidToken?: (token: string) => void;
   readonly fetch?: typeof fetch;
 }
@@ -54,14 +54,14 @@ interface Sent {
   readonly body?: unknown;
 }
 
-/** The service's routes, by name as in its description: `rest.call("GET /api/market/movers")`. */
+/** The service's routes, named as in its OpenAPI document: `rest.call("GET /api/market/movers")`. */
 export class Rest {
-  /** Paths that refused, until when: asking again before would only be refused again. */
+  /** Paths over their limit and when (Unix milliseconds) they allow a request; earlier requests are not sent. */
   readonly #busy = new Map<string, number>();
 
   constructor(private readonly options: RestOptions) {}
 
-  /** The answer's body. Throws ApiError, RateLimited, or fetch's own TypeError if nobody answers. */
+  /** Returns the body of a route's answer. Throws ApiError, RateLimited, or without an answer fetch's TypeError. */
   async call<N extends Name>(name: N, ...[given]: Given<N>): Promise<Operations[N]["answer"]> {
     const [method, template] = name.split(" ") as [string, string];
     const { path = {}, query = {}, body } = (given ?? {}) as Sent;
@@ -72,9 +72,9 @@ export class Rest {
       this.options.address + filled + queryString(query),
       request(method, body, token),
     );
-    this.#tellLimit(response.headers);
+    this.#reportLimit(response.headers);
     if (response.status === 401 && token) this.options.onVoidToken?.(token);
-    if (!response.ok) throw await this.#error(filled, response);
+    if (!response.ok) throw await this.#toError(filled, response);
     return (response.status === 204 ? null : await response.json()) as Operations[N]["answer"];
   }
 
@@ -84,14 +84,14 @@ export class Rest {
     this.#busy.delete(path);
   }
 
-  #tellLimit(headers: Headers): void {
+  #reportLimit(headers: Headers): void {
     const remaining = headers.get("X-RateLimit-Remaining");
     if (remaining === null) return;
     const number = (name: string) => Number(headers.get(`X-RateLimit-${name}`) ?? 0);
     this.options.onLimit?.({ limit: number("Limit"), remaining: Number(remaining), reset: number("Reset") });
   }
 
-  async #error(path: string, response: Response): Promise<ApiError> {
+  async #toError(path: string, response: Response): Promise<ApiError> {
     const problem = await response.json().catch(() => ({ detail: response.statusText }));
     if (response.status !== 429) return new ApiError(response.status, problem);
     const seconds = Number(response.headers.get("Retry-After") ?? 1);

@@ -1,9 +1,9 @@
 import { signal } from "@preact/signals";
 import type { Session } from "../client/index.ts";
 import { type Instrument, instrumentOf, isInstrument, same, typeOf } from "./instruments.ts";
-import { rest, tell } from "./service.ts";
+import { rest, showError } from "./service.ts";
 import { session } from "./session.ts";
-import { stored } from "./stored.ts";
+import { storedSignal } from "./stored.ts";
 
 const FIRST_WATCHED: Instrument[] = [
   ...["AAPL", "MSFT", "NVDA", "AMZN", "GOOGL", "META", "TSLA", "JPM", "XOM"].map((key) => instrumentOf("stock", key)),
@@ -12,14 +12,14 @@ const FIRST_WATCHED: Instrument[] = [
 ];
 
 const isList = (value: unknown): value is Instrument[] => Array.isArray(value) && value.every(isInstrument);
-/** The list of who is not logged in. */
-const own = stored("watchlist", FIRST_WATCHED, isList);
-/** The account's list as it was last seen, to begin with after a reload. */
-const ofAccount = stored<Instrument[]>("watchlistOfAccount", [], isList);
-/** What is watched: the account's list, or this browser's. */
+/** This browser's list, which the page shows while nobody is logged in. */
+const own = storedSignal("watchlist", FIRST_WATCHED, isList);
+/** The account's list as of the last answer; the page starts with it after a reload. */
+const ofAccount = storedSignal<Instrument[]>("watchlistOfAccount", [], isList);
+/** The watchlist on the screen: the account's, or this browser's. */
 export const watched = signal<Instrument[]>(session.value ? ofAccount.value : own.value);
 
-/** Watches an instrument, or no longer; the page shows it at once, and as it was, with the reason, if that fails. */
+/** Adds an instrument to the watchlist or removes it. The page changes at once; a failure undoes that and says why. */
 export async function toggleWatched(instrument: Instrument): Promise<void> {
   const before = watched.value;
   const rid = before.filter((each) => !same(each, instrument));
@@ -29,9 +29,9 @@ export async function toggleWatched(instrument: Instrument): Promise<void> {
   try {
     await (adds ? post(instrument) : remove(instrument));
   } catch (error) {
-    // After a void token nobody is logged in, and the list is this browser's.
+    // A void token has ended the session: the page shows this browser's list then.
     if (session.value) setWatched(before);
-    tell(error);
+    showError(error);
   }
 }
 
@@ -49,23 +49,25 @@ const remove = (instrument: Instrument) =>
     query: { type: typeOf(instrument) },
   });
 
-/** The user who has just registered: their account takes over this browser's list. */
+/** Id of a user who has just registered: their account gets this browser's list. */
 let newcomer: string | null = null;
 
-/** Logs in, in every window of this browser. */
-export function enter(entered: Session, isNew: boolean): void {
+/** Stores a session: every window of this browser is logged in. */
+export function logIn(entered: Session, isNew: boolean): void {
   newcomer = isNew ? entered.user.id : null;
   ofAccount.value = [];
   session.value = entered;
 }
 
-/** Logs out in every window of this browser, and has the service make the token void. */
-export function leave(): void {
-  rest.call("PATCH /api/auth/profile", { body: { end_sessions: true } }).catch((error) => tell(error, "stillValid"));
+/** Logs out in every window of this browser; the service makes the token void. */
+export function logOut(): void {
+  rest
+    .call("PATCH /api/auth/profile", { body: { end_sessions: true } })
+    .catch((error) => showError(error, "stillValid"));
   session.value = null;
 }
 
-/** Brings the account's list, which may be empty. */
+/** Loads the account's list; without a session shows this browser's. */
 export async function loadWatched(): Promise<void> {
   const entered = session.value;
   if (!entered) {
@@ -77,7 +79,7 @@ export async function loadWatched(): Promise<void> {
   if (session.value === entered) setWatched(entries.map((entry) => instrumentOf(entry.type, entry.ticker)));
 }
 
-/** Gives the account this browser's list; what the service knows no more is left out. */
+/** Copies this browser's list to the account, without symbols that the service no longer knows. */
 async function handOver(): Promise<void> {
   newcomer = null;
   for (const instrument of own.value) await post(instrument).catch(() => null);

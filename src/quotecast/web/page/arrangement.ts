@@ -1,25 +1,25 @@
 import { signal } from "@preact/signals";
 import { ApiError } from "../client/index.ts";
-import { DEFAULT, type Place, parsed } from "./layout.ts";
+import { DEFAULT, type Place, parseLayout } from "./layout.ts";
 import { rest } from "./service.ts";
 import { session } from "./session.ts";
-import { stored } from "./stored.ts";
+import { storedSignal } from "./stored.ts";
 
 const SAVE_AFTER_MS = 300;
 
-const isLayout = (value: unknown): value is { panes: readonly Place[] } => parsed(value) !== null;
-const own = stored("layout", { panes: DEFAULT }, isLayout);
-/** Where the panes are. */
-export const places = signal<readonly Place[]>(parsed(own.value) ?? DEFAULT);
-/** When the account last took the layout, by this machine's clock; 0 for never. */
+const isLayout = (value: unknown): value is { panes: readonly Place[] } => parseLayout(value) !== null;
+const own = storedSignal("layout", { panes: DEFAULT }, isLayout);
+/** Places of the panes on the grid. */
+export const places = signal<readonly Place[]>(parseLayout(own.value) ?? DEFAULT);
+/** Time of the last save to the account (Unix milliseconds, this machine's clock); 0 for never. */
 export const savedAt = signal(0);
 
 let version = 0;
 let timer: ReturnType<typeof setTimeout> | undefined;
-/** Saves one after the other: two at once would both replace the same version, and one be refused. */
+/** Saves run one after the other: of two at once, the service refuses the second for its old version. */
 let saving: Promise<unknown> = Promise.resolve();
 
-/** Arranges the panes and keeps the arrangement: in the account, or in this browser. */
+/** Arranges the panes and saves the layout: to the account, or to this browser. */
 export function arrange(next: readonly Place[]): void {
   places.value = next;
   clearTimeout(timer);
@@ -27,25 +27,25 @@ export function arrange(next: readonly Place[]): void {
   else own.value = { panes: next };
 }
 
-/** Changes what one pane remembers of itself. */
+/** Changes the choices of one pane. */
 export function remember(id: string, memory: Record<string, string>): void {
   arrange(places.value.map((each) => (each.id === id ? { ...each, memory: { ...each.memory, ...memory } } : each)));
 }
 
-/** Brings the account's arrangement; an account that has none yet gets this browser's. */
+/** Loads the account's layout; an account without one gets this browser's. */
 export async function loadArrangement(): Promise<void> {
   if (!session.value) {
-    places.value = parsed(own.value) ?? DEFAULT;
+    places.value = parseLayout(own.value) ?? DEFAULT;
     return;
   }
   const kept = await rest.call("GET /api/terminal/layout");
   version = kept.version;
-  const found = parsed(kept.layout);
+  const found = parseLayout(kept.layout);
   if (found) places.value = found;
   else await storeNext();
 }
 
-/** Without an answer the arrangement stays on the screen, and goes with the next one. */
+/** Saves the layout after the running save; a failed save is repeated with the next change. */
 function storeNext(): Promise<unknown> {
   saving = saving.then(store).catch(() => null);
   return saving;
@@ -56,7 +56,7 @@ async function store(): Promise<void> {
     await put();
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 409) throw error;
-    // Another window saved meanwhile, before what was arranged here: the newest is what the account shows.
+    // Another window saved first; this layout is newer, so it replaces that one.
     const kept = await rest.call("GET /api/terminal/layout");
     version = kept.version;
     await put();

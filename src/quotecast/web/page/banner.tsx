@@ -4,7 +4,7 @@ import { clock } from "./formats.ts";
 import type { Outage } from "./outages.ts";
 import { say } from "./words.ts";
 
-/** One line that says which values are old, and since when; they are dimmed meanwhile. */
+/** A line that names the feeds with old values; the style sheet dims them meanwhile. */
 export function Banner({ outage }: { readonly outage: Outage | null }) {
   const stale = outage?.feeds.join(" ") ?? "";
   useEffect(() => {

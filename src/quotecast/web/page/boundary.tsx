@@ -7,7 +7,7 @@ interface Props {
   readonly children: ComponentChildren;
 }
 
-/** What fails inside is replaced by a way out; what is outside stays. */
+/** Replaces children that fail to render by a way to recover. */
 export class Boundary extends Component<Props, { failed: boolean }> {
   override state = { failed: false };
 
@@ -15,11 +15,11 @@ export class Boundary extends Component<Props, { failed: boolean }> {
 
   override render() {
     if (!this.state.failed) return this.props.children;
-    return <Failed onRetry={() => this.setState({ failed: false })} />;
+    return <Failure onRetry={() => this.setState({ failed: false })} />;
   }
 }
 
-function Failed({ onRetry }: { readonly onRetry: () => void }) {
+function Failure({ onRetry }: { readonly onRetry: () => void }) {
   const reset = () => {
     forgetAll();
     location.reload();

@@ -1,17 +1,17 @@
-import { compact, percent, price, signed } from "./formats.ts";
+import { compact, difference, percent, price } from "./formats.ts";
 import type { AnyQuote } from "./live.ts";
 import type { Word } from "./words.ts";
 
 export interface Column {
   readonly title: Word;
   readonly text: (quote: AnyQuote) => string;
-  /** What the column is sorted by, and by which a cell lights up when it grows or shrinks. */
+  /** The value to sort by; a cell lights up when it grows or shrinks. */
   readonly value?: (quote: AnyQuote) => number | string | null | undefined;
-  /** Whose sign colours the cell. */
+  /** The number whose sign colours the cell. */
   readonly sign?: (quote: AnyQuote) => number | null | undefined;
   readonly lights?: boolean;
   readonly className?: string;
-  /** Where there is no room for all columns those of the highest rank go first; without a rank a column stays. */
+  /** A narrow table drops the columns of the highest rank first; a column without a rank always stays. */
   readonly rank?: number;
 }
 
@@ -33,7 +33,7 @@ export const PRICE: Column = {
 };
 export const CHANGE: Column = {
   title: "change",
-  text: (quote) => signed(quote.change),
+  text: (quote) => difference(quote.change),
   value: number("change"),
   sign: isRise,
   rank: 3,
@@ -52,16 +52,19 @@ export const VOLUME: Column = {
   rank: 2,
 };
 
-const priced = (title: "bid" | "ask" | "buying" | "selling" | "high" | "low", rest: Partial<Column> = {}): Column => ({
+const priceColumn = (
+  title: "bid" | "ask" | "buying" | "selling" | "high" | "low",
+  rest: Partial<Column> = {},
+): Column => ({
   title,
   text: (quote) => price(number(title)(quote)),
   value: number(title),
   ...rest,
 });
 
-export const BID = priced("bid", { lights: true, rank: 4 });
-export const ASK = priced("ask", { lights: true, rank: 4 });
-export const HIGH = priced("high", { rank: 5 });
-export const LOW = priced("low", { rank: 5 });
-export const BUYING = priced("buying", { lights: true, className: "side" });
-export const SELLING = priced("selling", { lights: true, className: "side" });
+export const BID = priceColumn("bid", { lights: true, rank: 4 });
+export const ASK = priceColumn("ask", { lights: true, rank: 4 });
+export const HIGH = priceColumn("high", { rank: 5 });
+export const LOW = priceColumn("low", { rank: 5 });
+export const BUYING = priceColumn("buying", { lights: true, className: "side" });
+export const SELLING = priceColumn("selling", { lights: true, className: "side" });

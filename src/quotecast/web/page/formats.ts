@@ -4,7 +4,7 @@ const UNKNOWN = "–";
 
 const made = new Map<string, Intl.NumberFormat>();
 
-/** Formats are costly to make and cheap to use. */
+/** Returns a cached format: making one is slow, using it is fast. */
 function format(name: string, options: Intl.NumberFormatOptions): Intl.NumberFormat {
   const key = `${locale()} ${name}`;
   const known = made.get(key);
@@ -14,22 +14,22 @@ function format(name: string, options: Intl.NumberFormatOptions): Intl.NumberFor
   return format;
 }
 
-/** A price as precise as it was told: two decimals at least, more where it is small. */
+/** A price with at least two decimals, more where it is small. */
 export function price(value: number | null | undefined): string {
   if (value === null || value === undefined) return UNKNOWN;
   const most = Math.abs(value) >= 100 ? 2 : Math.abs(value) >= 1 ? 4 : 8;
   return format(`price ${most}`, { minimumFractionDigits: 2, maximumFractionDigits: most }).format(value);
 }
 
-/** A change of a price, with its sign. */
-export function signed(value: number | null | undefined): string {
+/** A change in price or value, with its sign. */
+export function difference(value: number | null | undefined): string {
   if (value === null || value === undefined) return UNKNOWN;
   const most = Math.abs(value) >= 1 || value === 0 ? 2 : 4;
   const options = { minimumFractionDigits: 2, maximumFractionDigits: most, signDisplay: "exceptZero" } as const;
-  return format(`signed ${most}`, options).format(value);
+  return format(`difference ${most}`, options).format(value);
 }
 
-/** Per cent of a value that is given in per cent, with its sign. */
+/** A percentage with its sign; 1.5 is 1.5 %. */
 export function percent(value: number | null | undefined, digits = 2): string {
   if (value === null || value === undefined) return UNKNOWN;
   const options = {
@@ -41,7 +41,7 @@ export function percent(value: number | null | undefined, digits = 2): string {
   return format(`percent ${digits}`, options).format(value / 100);
 }
 
-/** A count or an amount in few digits: 4.5M. */
+/** A large number in few digits: 4.5M. */
 export function compact(value: number | string | null | undefined): string {
   if (value === null || value === undefined) return UNKNOWN;
   return format("compact", { notation: "compact", maximumFractionDigits: 2 }).format(Number(value));
@@ -56,31 +56,31 @@ export function time(iso: string): string {
   return new Intl.DateTimeFormat(locale(), { hour: "2-digit", minute: "2-digit" }).format(new Date(iso));
 }
 
-/** A moment of today (Unix milliseconds), to the second. */
+/** A time of today (Unix milliseconds), to the second. */
 export function clock(at: number): string {
   return new Intl.DateTimeFormat(locale(), { timeStyle: "medium" }).format(at);
 }
 
-/** A moment of this week. */
+/** A time of this week, with its weekday. */
 export function dayAndTime(iso: string): string {
   const options = { weekday: "short", hour: "2-digit", minute: "2-digit" } as const;
   return new Intl.DateTimeFormat(locale(), options).format(new Date(iso));
 }
 
-/** A time, with its day unless that is today. */
+/** A time, with its date unless that is today. */
 export function moment(iso: string): string {
   const [then, now] = [new Date(iso), new Date()];
   if (then.toDateString() === now.toDateString()) return time(iso);
   return new Intl.DateTimeFormat(locale(), { dateStyle: "medium", timeStyle: "short" }).format(then);
 }
 
-/** The month and year of a day; of days alone the time zone is none. */
+/** The month and year of a date; dates have no time zone. */
 export function month(day: string): string {
   const options = { month: "short", year: "2-digit", timeZone: "UTC" } as const;
   return new Intl.DateTimeFormat(locale(), options).format(new Date(day));
 }
 
-/** A stretch of time in its largest unit. */
+/** A duration in its largest unit: seconds, minutes or hours. */
 export function age(milliseconds: number, unitDisplay: "narrow" | "short" = "narrow"): string {
   const seconds = Math.max(0, milliseconds / 1000);
   const [value, unit] =
@@ -97,7 +97,7 @@ export function milliseconds(value: number): string {
   return format("ms", { style: "unit", unit: "millisecond", maximumFractionDigits: 0 }).format(value);
 }
 
-/** Which way a value points: the name of its colour. */
+/** The name of a value's colour, by its sign. */
 export function tone(value: number | null | undefined): "rise" | "fall" | "flat" {
   return !value ? "flat" : value > 0 ? "rise" : "fall";
 }

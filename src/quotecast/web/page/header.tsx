@@ -1,6 +1,6 @@
-import { leave } from "./account.ts";
+import { logOut } from "./account.ts";
 import { arrange, places } from "./arrangement.ts";
-import { added, DEFAULT, KINDS, type Kind } from "./layout.ts";
+import { addPlace, DEFAULT, KINDS, type Kind } from "./layout.ts";
 import { Search } from "./search.tsx";
 import { session } from "./session.ts";
 import { openSignIn } from "./sign-in.tsx";
@@ -31,7 +31,7 @@ export function Header() {
 function AddPane() {
   const add = (event: Event) => {
     const select = event.currentTarget as HTMLSelectElement;
-    arrange(select.value === "default" ? DEFAULT : added(places.value, select.value as Kind));
+    arrange(select.value === "default" ? DEFAULT : addPlace(places.value, select.value as Kind));
     select.value = "";
   };
   return (
@@ -94,7 +94,7 @@ function Account() {
       <span class="who" title={entered.user.email}>
         {entered.user.name}
       </span>
-      <button type="button" onClick={leave}>
+      <button type="button" onClick={logOut}>
         {say("logOut")}
       </button>
     </>

@@ -1,7 +1,7 @@
 import type { FeedName } from "../client/index.ts";
 import { isOneOf, isRecord, isText } from "./stored.ts";
 
-/** What a row, a chart or a holding is about. */
+/** A stock, pair or currency: a feed and the key of a quote in it. */
 export interface Instrument {
   readonly feed: FeedName;
   readonly key: string;
@@ -14,7 +14,7 @@ const FEED_OF: Record<EntryType, FeedName> = { stock: "market", crypto: "crypto"
 
 const isFeed = isOneOf<FeedName>(["market", "crypto", "doviz"]);
 
-/** The type of an instrument as accounts know it. */
+/** Returns the type of an instrument in the routes of accounts. */
 export const typeOf = (instrument: Instrument): EntryType => TYPES[instrument.feed];
 export const instrumentOf = (type: EntryType, key: string): Instrument => ({ feed: FEED_OF[type], key });
 export const same = (one: Instrument, other: Instrument): boolean => one.feed === other.feed && one.key === other.key;

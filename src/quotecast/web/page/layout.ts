@@ -1,8 +1,8 @@
 export const COLUMNS = 12;
-/** Rows that fill the screen; a layout that is longer scrolls. */
+/** Rows that fill the screen; a longer layout scrolls. */
 export const ROWS = 24;
 const [LEAST_WIDTH, LEAST_HEIGHT] = [2, 4];
-/** More than any hand arranges; what was kept may hold any numbers. */
+/** Bounds of a stored layout, which may hold any numbers. */
 const [MOST_PANES, MOST_HEIGHT, MOST_Y] = [60, 100, 2000];
 
 export const KINDS = [
@@ -18,7 +18,7 @@ export const KINDS = [
 ] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** A pane's place on the grid, in columns and rows, and what it remembers of itself. */
+/** A pane's place on the grid, in columns and rows, and its choices. */
 export interface Place {
   readonly id: string;
   readonly kind: Kind;
@@ -49,15 +49,15 @@ const overlap = (one: Place, other: Place): boolean =>
 const inOrder = (places: readonly Place[]): Place[] =>
   [...places].sort((one, other) => one.y - other.y || one.x - other.x);
 
-/** The place within the grid's bounds. */
-function bounded(given: Place): Place {
+/** Returns the place within the grid's bounds. */
+function clampPlace(given: Place): Place {
   const w = Math.min(COLUMNS, Math.max(LEAST_WIDTH, given.w));
   const h = Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, given.h));
   return { ...given, w, h, x: Math.min(COLUMNS - w, Math.max(0, given.x)), y: Math.min(MOST_Y, Math.max(0, given.y)) };
 }
 
-/** The first of the rows from `y` down where a place overlaps none of the others. */
-function lowered(given: Place, others: readonly Place[]): Place {
+/** Moves a place down to the first row where it overlaps no other. */
+function lowerPlace(given: Place, others: readonly Place[]): Place {
   let settled = given;
   for (
     let hit = others.find((each) => overlap(each, settled));
@@ -68,8 +68,8 @@ function lowered(given: Place, others: readonly Place[]): Place {
   return settled;
 }
 
-/** Every place as high as it goes without passing another. */
-function raised(places: readonly Place[]): Place[] {
+/** Moves every place up as far as it goes without passing another. */
+function raisePlaces(places: readonly Place[]): Place[] {
   const settled: Place[] = [];
   for (const each of inOrder(places)) {
     let best = each;
@@ -80,34 +80,34 @@ function raised(places: readonly Place[]): Place[] {
   return settled;
 }
 
-/** The layout with one place changed; the others make way downwards, and gaps close. */
-export function changed(places: readonly Place[], id: string, change: Partial<Place>): Place[] {
-  const moved = places.filter((each) => each.id === id).map((each) => bounded({ ...each, ...change }));
+/** Returns the layout with one place changed; the others move down to make room, and gaps close. */
+export function changePlace(places: readonly Place[], id: string, change: Partial<Place>): Place[] {
+  const moved = places.filter((each) => each.id === id).map((each) => clampPlace({ ...each, ...change }));
   const settled = [...moved];
-  for (const each of inOrder(places.filter((other) => other.id !== id))) settled.push(lowered(each, settled));
-  return raised(settled);
+  for (const each of inOrder(places.filter((other) => other.id !== id))) settled.push(lowerPlace(each, settled));
+  return raisePlaces(settled);
 }
 
-/** The layout with another pane where there is room. */
-export function added(places: readonly Place[], kind: Kind): Place[] {
+/** Returns the layout with another pane in the first free place. */
+export function addPlace(places: readonly Place[], kind: Kind): Place[] {
   const same = places.filter((each) => each.kind === kind).length;
   const id = same ? `${kind}-${Math.max(...places.map(numberOf)) + 1}` : kind;
   const like = DEFAULT.find((each) => each.kind === kind) as Place;
-  return raised([...places, lowered({ ...like, id, y: 0 }, places)]);
+  return raisePlaces([...places, lowerPlace({ ...like, id, y: 0 }, places)]);
 }
 
 const numberOf = (each: Place): number => Number(/-(\d+)$/.exec(each.id)?.[1] ?? 1);
 
-/** The layout without a pane. */
-export function without(places: readonly Place[], id: string): Place[] {
-  return raised(places.filter((each) => each.id !== id));
+/** Returns the layout without a pane. */
+export function removePlace(places: readonly Place[], id: string): Place[] {
+  return raisePlaces(places.filter((each) => each.id !== id));
 }
 
-/** A layout from what was kept; null if it is none of ours. */
-export function parsed(kept: unknown): Place[] | null {
+/** Returns the valid places of a stored layout; null for anything else. */
+export function parseLayout(kept: unknown): Place[] | null {
   const panes = (kept as { panes?: unknown } | null)?.panes;
   if (!Array.isArray(panes)) return null;
-  const places = panes.filter(isPlace).map(bounded);
+  const places = panes.filter(isPlace).map(clampPlace);
   return places.filter((each, index) => places.findIndex(({ id }) => id === each.id) === index).slice(0, MOST_PANES);
 }
 

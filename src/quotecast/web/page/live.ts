@@ -1,49 +1,48 @@
 import { type Change, Feed, type FeedName, type FeedState, type QuoteOf } from "../client/index.ts";
 
 export type AnyQuote = QuoteOf[FeedName];
-/** Paints a quote; `continues` says that nothing is missing between it and the one painted before. */
+/** Paints a quote; `continues` says that no update is missing since the last call. */
 export type Painter = (quote: AnyQuote, continues: boolean) => void;
 
 export const FEEDS: readonly FeedName[] = ["market", "crypto", "doviz"];
 
-/** Beyond this many names the whole feed is the smaller request. */
+/** From this many symbols on, the page follows the whole feed: a smaller request. */
 const NAMES_AT_MOST = 300;
-/** Panes that open together ask once. */
+/** Wait in which panes that open together share one request. */
 const FOLLOW_AFTER_MS = 30;
 const LIT_FOR_MS = 350;
-/** Less than the interval of the feeds, so that flushes keep in step with one of them. */
+/** Less than the feeds' interval, so that flushes keep in step with one feed, the leader. */
 const FLUSH_EVERY_MS = 240;
-/** How long that one is waited for while others have news. */
+/** How long news of other feeds waits for the leader. */
 const LEADER_LATE_MS = 40;
-/** What comes at nearly the same moment is painted together. */
+/** Wait in which nearly simultaneous changes share a flush. */
 const GATHER_MS = 20;
 
-/** What one feed looks like on the status line. */
+/** Figures of one feed for the status line. */
 export interface FeedFigures {
   readonly feed: Feed<FeedName>;
-  /** Milliseconds from the tick to the screen, smoothed; null before the first. */
+  /** Milliseconds from tick to screen, smoothed; null before the first tick. */
   delay: number | null;
 }
 
 /**
  * Live quotes on the screen.
  *
- * Whoever shows a quote watches it; what nobody watches is not even subscribed. What came since the last
- * animation frame is painted in the next one, each quote once and in its newest form; a hidden page has no
- * frames, so it does no work.
+ * A component watches the quotes that it shows; the page subscribes to no others. A flush paints the changes
+ * since the last one: each quote once, in its newest form. A hidden page has no frames and does no work.
  */
 export class Live {
   readonly figures = {} as Record<FeedName, FeedFigures>;
   readonly #painters = {} as Record<FeedName, Map<string, Set<Painter>>>;
   readonly #dirty = {} as Record<FeedName, Set<string>>;
-  /** What came with a snapshot since the last flush: updates before it may be missing. */
+  /** Keys that came with a snapshot since the last flush: updates before it may be missing. */
   readonly #jumped = {} as Record<FeedName, Set<string>>;
-  /** The newest time of what is to be painted, if it changed just now. */
+  /** The newest timestamp among the updates of the next flush. */
   readonly #newest: Partial<Record<FeedName, string>> = {};
   readonly #lit = new Map<Element, number>();
   readonly #afterPaint = new Set<() => unknown>();
-  readonly #joined = new Set<() => unknown>();
-  /** The first of the feeds that had news for the last flush: the next one comes right after its news. */
+  readonly #onceFlushed = new Set<() => unknown>();
+  /** The first feed with news in the last flush; the next flush comes right after its news. */
   #leader: FeedName | undefined;
   #flushedAt = 0;
   #dueAt = 0;
@@ -56,7 +55,7 @@ export class Live {
       const feed = new Feed<FeedName>({
         address,
         feed: name,
-        onChange: (change) => this.#changed(name, change),
+        onChange: (change) => this.#noteChange(name, change),
         onState: (state) => onState(name, state),
       });
       this.figures[name] = { feed, delay: null };
@@ -71,12 +70,12 @@ export class Live {
     document.addEventListener("visibilitychange", () => document.hidden || check());
   }
 
-  /** The last quote, if this page follows the symbol. */
+  /** Returns the last quote; undefined for a symbol that the page does not follow. */
   quote(feed: FeedName, key: string): AnyQuote | undefined {
     return this.figures[feed].feed.copy.quotes.get(key);
   }
 
-  /** Paints a quote now and whenever it changes, until the returned function is called. */
+  /** Paints a quote now and at every change; the returned function ends that. */
   watch(feed: FeedName, key: string, painter: Painter): () => void {
     const painters = this.#painters[feed];
     const known = painters.get(key) ?? new Set();
@@ -91,26 +90,26 @@ export class Live {
     };
   }
 
-  /** Calls back after each flush, until the returned function is called. */
+  /** Calls back after each flush; the returned function ends that. */
   onPaint(callback: () => unknown): () => void {
     this.#afterPaint.add(callback);
     return () => this.#afterPaint.delete(callback);
   }
 
-  /** Calls back once, in the next flush: what changes by the clock needs no frame of its own. */
-  join(callback: () => unknown): void {
-    this.#joined.add(callback);
+  /** Calls back once, in the next flush: changes by the clock need no frame of their own. */
+  onNextFlush(callback: () => unknown): void {
+    this.#onceFlushed.add(callback);
     this.#flushIfQuiet();
   }
 
-  /** Lights a cell up for a moment: no animation, which would draw frames in which nothing is new. */
-  light(element: Element, name: "lit-rise" | "lit-fall"): void {
+  /** Lights a cell up for a moment, without an animation, which would draw frames without news. */
+  lightUp(element: Element, name: "lit-rise" | "lit-fall"): void {
     element.classList.remove("lit-rise", "lit-fall");
     element.classList.add(name);
     this.#lit.set(element, performance.now() + LIT_FOR_MS);
   }
 
-  #changed(feed: FeedName, change: Change): void {
+  #noteChange(feed: FeedName, change: Change): void {
     for (const key of change.keys) this.#dirty[feed].add(key);
     for (const key of change.keys)
       if (change.isUpdate) this.#noteTime(feed, this.quote(feed, key)?.timestamp ?? "");
@@ -119,8 +118,8 @@ export class Live {
   }
 
   /**
-   * All that moves shares a frame where it can: a frame costs more than what is new in it. Flushed before the
-   * frame, not in it, the chart draws in the same one; a hidden page has to wait for one.
+   * Changes share a flush where they can, for a frame costs more than the changes in it. The flush comes before
+   * the frame, so that the chart draws in the same one; a hidden page waits for its next frame.
    */
   #flushSoon(later = 0): void {
     const now = performance.now();
@@ -132,7 +131,7 @@ export class Live {
     this.#pending = setTimeout(() => (document.hidden ? requestAnimationFrame(flush) : flush()), dueAt - now);
   }
 
-  /** While quotes come, their own flushes do what else is due, and set the pace. */
+  /** Flushes only if no quotes do: while quotes come, their flushes set the pace. */
   #flushIfQuiet(): void {
     this.#quiet ??= setTimeout(() => this.#flushSoon(), LIT_FOR_MS);
   }
@@ -145,9 +144,9 @@ export class Live {
     this.#flushedAt = now;
     this.#leader = FEEDS.find((feed) => this.#dirty[feed].size) ?? this.#leader;
     this.#dim(now);
-    const joined = [...this.#joined];
-    this.#joined.clear();
-    for (const callback of joined) callback();
+    const callbacks = [...this.#onceFlushed];
+    this.#onceFlushed.clear();
+    for (const callback of callbacks) callback();
     for (const feed of FEEDS) this.#paint(feed);
     for (const callback of this.#afterPaint) callback();
     if (this.#lit.size) this.#flushIfQuiet();
@@ -193,7 +192,7 @@ export class Live {
 
   #follow(name: FeedName): void {
     const wanted = [...this.#painters[name].keys()];
-    // The two small feeds are followed whole, so that lists can be sorted and scrolled at once.
+    // The page follows the two small feeds whole, so that it can sort and scroll their lists at once.
     const whole = wanted.length > NAMES_AT_MOST || (name !== "market" && wanted.length > 0);
     this.figures[name].feed.follow(whole ? "all" : wanted);
   }

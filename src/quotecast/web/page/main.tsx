@@ -24,7 +24,7 @@ function Terminal() {
   );
 }
 
-/** Brings what the account keeps, or what this browser does; without an answer the page shows what it has. */
+/** Loads layout and watchlist of the account or this browser; without an answer the page stays as it is. */
 function loadOwn(): void {
   void Promise.allSettled([loadArrangement(), loadWatched()]);
 }

@@ -1,10 +1,10 @@
 import { signal } from "@preact/signals";
 import { say } from "./words.ts";
 
-/** What the reader has to know of something that failed; null when there is nothing, or it was read. */
+/** Text about a failure; null without one or after the reader closed it. */
 export const notice = signal<string | null>(null);
 
-/** Shown over the panes until it is closed or another takes its place. */
+/** Shows the notice over the panes until the reader closes it or another replaces it. */
 export function Notice() {
   const close = () => {
     notice.value = null;

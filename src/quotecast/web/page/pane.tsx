@@ -1,7 +1,7 @@
 import { type ComponentChildren, createContext } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
 
-import { type Asked, explained } from "./service.ts";
+import { type Answer, explain } from "./service.ts";
 import { say } from "./words.ts";
 
 /** The choices of one pane, which outlive the page. */
@@ -13,10 +13,10 @@ export interface Memory {
 
 const Visible = createContext(false);
 
-/** Whether the pane is in view: what is not costs no work. */
+/** Returns whether the pane is in view; panes out of view do no work. */
 export const useVisible = (): boolean => useContext(Visible);
 
-/** Tells its children whether they are in view. */
+/** Tells children whether they are in view. */
 export function InView({ children }: { readonly children: ComponentChildren }) {
   const element = useRef<HTMLDivElement>(null);
   const [visible, setVisible] = useState(false);
@@ -32,22 +32,22 @@ export function InView({ children }: { readonly children: ComponentChildren }) {
   );
 }
 
-/** What to show of an answer: itself, what went wrong, or that it is on its way. */
-export function Answered<T>({
-  asked,
+/** Shows an answer, its error, or that it is loading. */
+export function AnswerView<T>({
+  answer,
   children,
 }: {
-  readonly asked: Asked<T>;
+  readonly answer: Answer<T>;
   readonly children: (data: T) => ComponentChildren;
 }) {
   return (
     <>
-      {asked.error !== null && (
+      {answer.error !== null && (
         <p class="notice" role="status">
-          {explained(asked.error)}
+          {explain(answer.error)}
         </p>
       )}
-      {asked.data !== null ? children(asked.data) : asked.error === null && <p class="quiet">{say("loading")}</p>}
+      {answer.data !== null ? children(answer.data) : answer.error === null && <p class="quiet">{say("loading")}</p>}
     </>
   );
 }
@@ -61,7 +61,7 @@ interface ChoiceProps<T extends string> {
   readonly onChoose: (option: T) => void;
 }
 
-/** A row of options of which one is chosen. */
+/** A row of buttons of which one is pressed. */
 export function Choice<T extends string>({ label, options, value, text = String, disabled, onChoose }: ChoiceProps<T>) {
   return (
     <div class="choice" role="group" aria-label={label}>

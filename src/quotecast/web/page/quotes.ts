@@ -4,7 +4,7 @@ import type { Instrument } from "./instruments.ts";
 import type { AnyQuote } from "./live.ts";
 import { live } from "./service.ts";
 
-/** The last quotes of a few instruments; the component is drawn again in the frame in which any moved. */
+/** Returns the last quotes of a few instruments; the component renders again in the flush in which any changes. */
 export function useQuotes(instruments: readonly Instrument[], active: boolean): (AnyQuote | undefined)[] {
   const [, setMoves] = useState(0);
   const key = active ? instruments.map((each) => `${each.feed} ${each.key}`).join("\n") : "";

@@ -90,7 +90,7 @@ export function Search() {
   );
 }
 
-/** The slash goes to the search field, from wherever nothing is typed. */
+/** Focuses the search field at a slash, unless another field or dialog has the focus. */
 function hotkey(input: { current: HTMLInputElement | null }): () => void {
   const onKey = (event: KeyboardEvent) => {
     if (event.key !== "/" || (event.target as Element).closest("input, select, textarea, dialog[open]")) return;
@@ -102,7 +102,7 @@ function hotkey(input: { current: HTMLInputElement | null }): () => void {
 }
 
 async function searchAll(text: string): Promise<Found[]> {
-  const [stocks, others] = await Promise.all([stocksMatching(text), smallFeeds()]);
+  const [stocks, others] = await Promise.all([searchStocks(text), smallFeeds()]);
   const folded = text.toLocaleLowerCase();
   const begins = others.filter(
     (each) => each.key.toLowerCase().startsWith(folded) || each.name.toLocaleLowerCase().includes(folded),
@@ -110,14 +110,14 @@ async function searchAll(text: string): Promise<Found[]> {
   return [...stocks.slice(0, AT_MOST), ...begins.slice(0, AT_MOST)];
 }
 
-async function stocksMatching(search: string): Promise<Found[]> {
+async function searchStocks(search: string): Promise<Found[]> {
   const assets = await rest.call("GET /api/market/assets", { query: { search, limit: AT_MOST } }).catch(() => []);
   return assets.map((each) => ({ ...instrumentOf("stock", each.ticker), name: each.name }));
 }
 
 let kept: Promise<Found[]> | null = null;
 
-/** All pairs, currencies and metals: few enough to be searched here. */
+/** Returns all pairs, currencies and metals: few enough to search in the browser. */
 function smallFeeds(): Promise<Found[]> {
   kept ??= Promise.all([rest.call("GET /api/crypto/symbols"), rest.call("GET /api/doviz/symbols")]).then(
     ([pairs, doviz]) => [

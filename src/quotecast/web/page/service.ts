@@ -7,9 +7,9 @@ import { notice } from "./notices.tsx";
 import { session } from "./session.ts";
 import { say, type Word } from "./words.ts";
 
-/** What was left after the last limited answer. */
+/** Rate limit of the last answer with one. */
 export const limit = signal<RateLimit | null>(null);
-/** Raised whenever a feed's state changed. */
+/** State of each feed, by name. */
 export const feedStates = signal<Record<string, FeedState>>({});
 
 export const rest = new Rest({
@@ -29,8 +29,8 @@ export const live = new Live(location.origin, (feed, state) => {
   feedStates.value = { ...feedStates.value, [feed]: state };
 });
 
-/** What went wrong, in words for who looks at the page. */
-export function explained(error: unknown): string {
+/** Returns an error in the reader's words. */
+export function explain(error: unknown): string {
   if (error instanceof RateLimited) return say("busy", { seconds: Math.ceil(error.retryAfter) });
   if (error instanceof ApiError) {
     const fields = (error.problem.errors ?? []).map((each) => `${each.field}: ${each.message}`);
@@ -39,25 +39,26 @@ export function explained(error: unknown): string {
   return say("offline");
 }
 
-/** Tells the reader what failed; a void token is told of elsewhere. */
-export function tell(error: unknown, word: Word = "failed"): void {
-  if (!(error instanceof ApiError && error.status === 401)) notice.value = say(word, { detail: explained(error) });
+/** Shows an error as a notice, except for a void token, which has a notice of its own. */
+export function showError(error: unknown, word: Word = "failed"): void {
+  if (!(error instanceof ApiError && error.status === 401)) notice.value = say(word, { detail: explain(error) });
 }
 
-export interface Asked<T> {
+export interface Answer<T> {
   readonly data: T | null;
   readonly error: unknown;
-  /** Asks again now. */
+  /** Calls the route again now. */
   readonly again: () => void;
 }
 
 const RETRY_MS = 5000;
 
 /**
- * An answer of the service, asked for anew when `key` changes and every `everyMs` while `active`.
- * After a refusal it asks when the limit allows, after another failure in a moment; the last good answer stays.
+ * Returns an answer of the service: calls `ask` when `key` changes and every `everyMs` while `active`.
+ *
+ * After an error it retries: over the limit when the service allows, otherwise soon. The last good answer stays.
  */
-export function useAnswer<T>(ask: () => Promise<T>, key: string, { everyMs = 0, active = true } = {}): Asked<T> {
+export function useAnswer<T>(ask: () => Promise<T>, key: string, { everyMs = 0, active = true } = {}): Answer<T> {
   const [state, setState] = useState<{ key: string; data: T | null; error: unknown }>({ key, data: null, error: null });
   const [round, setRound] = useState(0);
   useEffect(() => {
@@ -88,7 +89,7 @@ export function useAnswer<T>(ask: () => Promise<T>, key: string, { everyMs = 0, 
   return { data: isCurrent ? state.data : null, error: isCurrent ? state.error : null, again };
 }
 
-/** Milliseconds until it is worth asking again; 0: never, the answer would be the same. */
+/** Milliseconds until a retry; 0 for an error that a retry would only repeat. */
 function waitAfter(error: unknown): number {
   if (error instanceof RateLimited) return error.retryAfter * 1000 + 100;
   return error instanceof ApiError && error.status < 500 ? 0 : RETRY_MS;

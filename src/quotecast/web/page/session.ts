@@ -1,5 +1,5 @@
 import type { Session } from "../client/index.ts";
-import { isRecord, isText, shared } from "./stored.ts";
+import { isRecord, isText, sharedSignal } from "./stored.ts";
 
 const isSession = (value: unknown): value is Session =>
   isRecord(value) &&
@@ -7,5 +7,7 @@ const isSession = (value: unknown): value is Session =>
   isRecord(value.user) &&
   ["id", "name", "email"].every((field) => isText((value.user as Session["user"])[field as "id"]));
 
-/** Who is logged in, in every window of this browser; null for nobody. */
-export const session = shared<Session | null>("session", null, (value): value is Session | null => isSession(value));
+/** The session of every window of this browser; null while nobody is logged in. */
+export const session = sharedSignal<Session | null>("session", null, (value): value is Session | null =>
+  isSession(value),
+);

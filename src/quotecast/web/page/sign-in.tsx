@@ -1,11 +1,11 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { enter as logIn } from "./account.ts";
+import { logIn } from "./account.ts";
 import { Choice } from "./pane.tsx";
-import { explained, rest } from "./service.ts";
+import { explain, rest } from "./service.ts";
 import { say } from "./words.ts";
 
-/** Whether the dialog of logging in is open. */
+/** Whether the sign-in dialog is open. */
 const isOpen = signal(false);
 
 export function openSignIn(): void {
@@ -26,7 +26,7 @@ export function SignIn() {
     if (isOpen.value) dialog.current?.showModal();
     else dialog.current?.close();
   }, [isOpen.value]);
-  const enter = async (event: SubmitEvent) => {
+  const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     const given = Object.fromEntries(new FormData(event.currentTarget as HTMLFormElement)) as Record<
       "name" | "email" | "password",
@@ -45,7 +45,7 @@ export function SignIn() {
   };
   return (
     <dialog ref={dialog} aria-label={say("account")} onClose={closeSignIn}>
-      <form onSubmit={enter}>
+      <form onSubmit={submit}>
         <Choice label={say("account")} options={WAYS} value={way} text={(each) => say(each)} onChoose={setWay} />
         {way === "register" && (
           <label>
@@ -69,7 +69,7 @@ export function SignIn() {
         </label>
         {error !== null && (
           <p class="notice" role="alert">
-            {explained(error)}
+            {explain(error)}
           </p>
         )}
         <div class="row">

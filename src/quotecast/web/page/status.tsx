@@ -17,23 +17,23 @@ const SESSIONS: Record<MarketStatus["session"], Word> = {
   post: "sessionPost",
   closed: "sessionClosed",
 };
-/** Providers that are not written as their names begin. */
+/** Display names that are not the capitalised identifier. */
 const PROVIDERS: Record<string, string> = { genelpara: "GenelPara", tcmb: "TCMB" };
 
-/** What the page stands on: the feeds, how far behind the screen is, and what may still be asked. */
+/** Status line: state and delay of the feeds, and the requests left. */
 export function Status() {
   const now = useNow();
-  const asked = useAnswer(() => rest.call("GET /api/market/status"), "status", { everyMs: STATUS_EVERY_MS });
+  const answer = useAnswer(() => rest.call("GET /api/market/status"), "status", { everyMs: STATUS_EVERY_MS });
   useEffect(() => {
-    if (asked.data) marketStatus.value = asked.data;
-  }, [asked.data]);
+    if (answer.data) marketStatus.value = answer.data;
+  }, [answer.data]);
   const left = limit.value;
   const saved = now - savedAt.value < SAVED_FOR_MS;
   return (
     <footer class="status" aria-label={say("feed", { feed: "" })}>
       <Banner outage={outageOf(FEEDS.map(viewOf))} />
       {FEEDS.map((name) => (
-        <FeedStatus key={name} name={name} status={asked.data} now={now} />
+        <FeedStatus key={name} name={name} status={answer.data} now={now} />
       ))}
       <span class="grow" />
       {saved && <span role="status">{say("layoutSaved")}</span>}
@@ -60,7 +60,7 @@ function FeedStatus({ name, status, now }: FeedStatusProps) {
   const { epoch, seq } = feed.copy;
   const silence = feed.lastFrameAt ? now - feed.lastFrameAt : null;
   const element = useRef<HTMLSpanElement>(null);
-  // What the cells show and where they stand is written in the same frame.
+  // The cursor changes in the same frame as the cells, so that both always match.
   useEffect(() => {
     const showCursor = () => {
       (element.current as HTMLElement).dataset.cursor = `${feed.copy.epoch}-${feed.copy.seq}`;
@@ -72,7 +72,7 @@ function FeedStatus({ name, status, now }: FeedStatusProps) {
     <span class="feed" ref={element} data-feed={name} data-state={state}>
       <b>{say(name)}</b> <em>{say(state)}</em>
       {name === "market" && status?.nextOpen && <span> {session(status, status.nextOpen)}</span>}
-      {source && !source.simulated && <span> {PROVIDERS[source.provider] ?? capitalised(source.provider)}</span>}
+      {source && !source.simulated && <span> {PROVIDERS[source.provider] ?? capitalise(source.provider)}</span>}
       {source?.delaySeconds ? <span> {say("lateBy", { delay: age(1000 * source.delaySeconds, "short") })}</span> : null}
       {silence !== null && <span class="age"> {say("age", { age: age(silence) })}</span>}
       {epoch && (
@@ -86,19 +86,19 @@ function FeedStatus({ name, status, now }: FeedStatusProps) {
   );
 }
 
-/** The exchange's session, and while it is closed when it opens. */
+/** Returns the exchange's session, with the next opening while it is closed. */
 function session(status: MarketStatus, nextOpen: string): string {
   const name = say(SESSIONS[status.session]);
   return status.marketOpen ? name : say("opensAt", { session: name, time: dayAndTime(nextOpen) });
 }
 
-const capitalised = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
+const capitalise = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 
-/** The present (Unix milliseconds), twice a second, in step with what else is painted. */
+/** Returns the present (Unix milliseconds), updated twice a second, in a flush. */
 function useNow(): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
-    const timer = setInterval(() => live.join(() => setNow(Date.now())), EVERY_MS);
+    const timer = setInterval(() => live.onNextFlush(() => setNow(Date.now())), EVERY_MS);
     return () => clearInterval(timer);
   }, []);
   return now;

@@ -2,7 +2,7 @@ import { type Signal, signal } from "@preact/signals";
 
 const PREFIX = "quotecast.";
 
-/** Whether a value is what is wanted; what a browser keeps may be of another version, or anyone's. */
+/** Checks a stored value: another version of the page, or anyone else, may have written it. */
 export type Guard<T> = (value: unknown) => value is T;
 
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
@@ -10,13 +10,13 @@ export const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 export const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
 
-/** A guard for one of some words. */
+/** Returns a guard that accepts the given words. */
 export const isOneOf =
   <T extends string>(words: readonly T[]): Guard<T> =>
   (value): value is T =>
     words.includes(value as T);
 
-/** What this browser keeps under a name; the fallback where it keeps nothing, or nothing of use. */
+/** Returns the value that this browser stores under a name; the fallback without a valid one. */
 function load<T>(name: string, fallback: T, isValid: Guard<T>): T {
   try {
     const value: unknown = JSON.parse(localStorage.getItem(PREFIX + name) ?? "");
@@ -26,7 +26,7 @@ function load<T>(name: string, fallback: T, isValid: Guard<T>): T {
   }
 }
 
-/** Keeps a value under a name; a browser that keeps nothing (private windows) goes on without. */
+/** Stores a value under a name, in browsers that store anything (private windows may not). */
 function save(name: string, value: unknown): void {
   try {
     if (value === null) localStorage.removeItem(PREFIX + name);
@@ -36,13 +36,13 @@ function save(name: string, value: unknown): void {
   }
 }
 
-/** Removes all that this page keeps in this browser. */
+/** Removes every value that this page stores in this browser. */
 export function forgetAll(): void {
   for (const name of Object.keys(localStorage)) if (name.startsWith(PREFIX)) localStorage.removeItem(name);
 }
 
-/** A signal whose value outlives the page; the browser stores it from its first change on. */
-export function stored<T>(name: string, fallback: T, isValid: Guard<T>): Signal<T> {
+/** Returns a signal whose value outlives the page; the browser stores it from its first change on. */
+export function storedSignal<T>(name: string, fallback: T, isValid: Guard<T>): Signal<T> {
   let known = load(name, fallback, isValid);
   const value = signal(known);
   value.subscribe((next) => {
@@ -52,9 +52,9 @@ export function stored<T>(name: string, fallback: T, isValid: Guard<T>): Signal<
   return value;
 }
 
-/** A stored signal that follows the changes of this browser's other windows. */
-export function shared<T>(name: string, fallback: T, isValid: Guard<T>): Signal<T> {
-  const value = stored(name, fallback, isValid);
+/** Returns a stored signal that follows the changes of this browser's other windows. */
+export function sharedSignal<T>(name: string, fallback: T, isValid: Guard<T>): Signal<T> {
+  const value = storedSignal(name, fallback, isValid);
   addEventListener("storage", ({ key }) => {
     if (key === PREFIX + name || key === null) value.value = load(name, fallback, isValid);
   });

@@ -24,11 +24,11 @@ interface Props {
 }
 
 const ROW_HEIGHT = 28;
-/** Rows drawn beyond those in view, so that scrolling shows no gaps. */
+/** Rows rendered beyond those in view, so that scrolling shows no gaps. */
 const MARGIN_ROWS = 4;
 const SORT_EVERY_MS = 2000;
 
-/** Quotes that move: only rows in view are drawn and painted. */
+/** A table of live quotes, which renders and paints only the rows in view. */
 export function LiveTable({ label, rows, columns, heading, action }: Props) {
   const frame = useRef<HTMLDivElement>(null);
   const [sorting, setSorting] = useState<Sorting | null>(null);
@@ -156,7 +156,7 @@ function Row({ row, fit: { columns, note }, number, heading, action }: RowProps)
   );
 }
 
-/** Writes into the cells directly: a tick costs the cells that it changes, and nothing else. */
+/** Writes quotes into the cells directly: a tick costs only the cells that it changes. */
 function watchRow(
   element: HTMLTableRowElement,
   row: Instrument,
@@ -176,7 +176,7 @@ function watchRow(
         else cell.textContent = text;
         const old = before[index];
         if (column.lights && typeof old === "number" && typeof value === "number")
-          live.light(cell, value > old ? "lit-rise" : "lit-fall");
+          live.lightUp(cell, value > old ? "lit-rise" : "lit-fall");
       }
       before[index] = value;
       if (column.sign) cell.dataset.tone = tone(column.sign(quote));
@@ -184,7 +184,7 @@ function watchRow(
   });
 }
 
-/** The rows in view, as a range; none while the pane is out of sight. */
+/** Returns the range of rows in view; an empty one while the pane is out of view. */
 function useWindow(frame: { current: HTMLDivElement | null }, count: number): [number, number] {
   const visible = useVisible();
   const [view, setView] = useState({ first: 0, rows: 0 });
@@ -208,7 +208,7 @@ function useWindow(frame: { current: HTMLDivElement | null }, count: number): [n
   return [Math.max(0, first - MARGIN_ROWS), Math.min(count, first + view.rows + MARGIN_ROWS)];
 }
 
-/** The rows in the order asked for; what moves is sorted anew every other second, not at each tick. */
+/** Returns the rows in order; sorts them again every two seconds, not at each tick. */
 function useSorted(
   rows: readonly Instrument[],
   columns: readonly Column[],
@@ -226,16 +226,16 @@ function useSorted(
     const quote = live.quote(row.feed, row.key);
     return { row, value: quote ? value(quote) : null };
   });
-  keyed.sort((one, other) => compared(one.value, other.value) * (sorting.descending ? -1 : 1));
+  keyed.sort((one, other) => compareValues(one.value, other.value) * (sorting.descending ? -1 : 1));
   return keyed.map((each) => each.row);
 }
 
-function compared(one: unknown, other: unknown): number {
+function compareValues(one: unknown, other: unknown): number {
   if (typeof one === "string" && typeof other === "string") return one.localeCompare(other);
   return Number(one ?? -Infinity) - Number(other ?? -Infinity) || 0;
 }
 
-/** Arrows walk from row to row. */
+/** Moves the focus from row to row with the arrow keys. */
 function walk(event: KeyboardEvent): void {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   const row = (event.target as Element).closest("tbody tr");

@@ -1,13 +1,13 @@
 import { signal } from "@preact/signals";
-import { isOneOf, stored } from "./stored.ts";
+import { isOneOf, storedSignal } from "./stored.ts";
 
 const THEMES = ["auto", "dark", "light"] as const;
 export type Theme = (typeof THEMES)[number];
 
 const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
 
-export const theme = stored<Theme>("theme", "auto", isOneOf(THEMES));
-/** What is shown: charts are told, for they paint by themselves. */
+export const theme = storedSignal<Theme>("theme", "auto", isOneOf(THEMES));
+/** The theme on the screen, for charts: they paint without the style sheet. */
 export const shade = signal<"dark" | "light">("dark");
 
 function apply(): void {
@@ -16,12 +16,12 @@ function apply(): void {
   shade.value = dark ? "dark" : "light";
 }
 
-/** Follows the reader's choice, and the system's where the reader made none. */
+/** Applies the reader's theme, or with "auto" the system's, now and at every change. */
 export function followTheme(): void {
   systemIsDark.addEventListener("change", apply);
   theme.subscribe(apply);
 }
 
-/** A colour of the style sheet. */
+/** Returns a colour of the style sheet. */
 export const colour = (name: string): string =>
   getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();

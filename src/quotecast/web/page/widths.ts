@@ -3,18 +3,18 @@ import type { Column } from "./columns.ts";
 import type { AnyQuote } from "./live.ts";
 import { language, say } from "./words.ts";
 
-/** Pixels to both sides of a text, in the first column and in the others. */
+/** Pixels beside a text, in the first column and in the others. */
 const [FIRST_PADDING, PADDING] = [15, 9];
 export const ACTION_WIDTH = 24;
-/** Symbols wider than the first are cut before a column of the first rank goes; than the second, before any. */
+/** Least room for symbols, in multiples of the font's size: beside columns of rank 1, and beside all others. */
 const [SHORT_SYMBOL, LONG_SYMBOL] = [4.6, 8];
-/** A heading's font beside that of the cells, and the arrow of a sorted column. */
+/** Size of a heading's font relative to the cells', and width of the arrow of a sorted column. */
 const [HEADING_SCALE, ARROW] = [0.9, 1];
 
 /** Widths of texts by shape, in multiples of the font's size. */
 const measured = new Map<string, number>();
 
-/** How wide a cell makes a text, in multiples of the font's size: a digit is as wide as any other. */
+/** Returns a text's width in multiples of the font's size; all digits are equally wide. */
 function widthOf(text: string): number {
   const shape = text.replace(/\d/g, "0");
   const known = measured.get(shape);
@@ -34,7 +34,7 @@ function measure(text: string): number {
   return width;
 }
 
-/** Columns have room for it before any value comes, so that they hardly move when one does. */
+/** Columns have room for these values from the start, so that they hardly move when real ones come. */
 const TYPICAL = {
   ...{ price: 1234.56, bid: 1234.56, ask: 1234.56, buying: 1234.56, selling: 1234.56, high: 1234.56, low: 1234.56 },
   ...{ change: -12.34, changePercent: -1.23, volume: 123_450_000 },
@@ -45,7 +45,7 @@ interface Room {
   readonly fontSize: number;
 }
 
-/** The inner width of a table's frame, and the size of its font. */
+/** Returns the inner width of a table's frame and the size of its font, in pixels. */
 function useRoom(frame: { current: HTMLElement | null }): Room {
   const [room, setRoom] = useState<Room>({ width: 0, fontSize: 0 });
   useLayoutEffect(() => {
@@ -63,17 +63,17 @@ function useRoom(frame: { current: HTMLElement | null }): Room {
 }
 
 export interface Fit {
-  /** The columns that there is room for. */
+  /** Columns for which there is room. */
   readonly columns: readonly Column[];
-  /** Their widths in pixels, but for the first, which has what the others leave. */
+  /** Their widths in pixels, without the first, which takes the rest. */
   readonly widths: readonly number[];
-  /** What the table needs; in a narrower pane it scrolls. */
+  /** Minimum width of the table in pixels; in a narrower pane it scrolls. */
   readonly least: number;
-  /** Makes room for a value in a column. */
+  /** Widens a column for a value. */
   readonly note: (column: Column, text: string) => void;
 }
 
-/** Columns as wide as the widest value that they have shown: no digit is cut, and none moves when another shrinks. */
+/** Fits columns to the widest value that they have shown: no digit is cut, and none moves when another shrinks. */
 export function useFit(
   frame: { current: HTMLElement | null },
   columns: readonly Column[],
@@ -96,13 +96,13 @@ export function useFit(
   const longest = useMemo(() => Math.max(0, ...keys.map(widthOf)), [keys]);
   const first = (most: number) =>
     Math.ceil(Math.min(longest, most) * fontSize) + FIRST_PADDING + (hasAction ? ACTION_WIDTH : 0);
-  const shown = fitting(columns, width, available - first(SHORT_SYMBOL), available - first(LONG_SYMBOL));
+  const shown = fitColumns(columns, width, available - first(SHORT_SYMBOL), available - first(LONG_SYMBOL));
   const stable = useMemo(() => shown, [shown.map((each) => each.title).join()]);
   const widths = shown.slice(1).map(width);
   return { columns: stable, widths, least: first(SHORT_SYMBOL) + sum(widths), note };
 }
 
-/** The widest text of each column so far, in this language. */
+/** Returns the widest text of each column so far, in this language. */
 function useWidest(): Map<Column, number> {
   const widest = useRef(new Map<Column, number>()).current;
   const known = useRef(language.value);
@@ -113,8 +113,8 @@ function useWidest(): Map<Column, number> {
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
 
-/** The columns without those of the highest ranks, until the rest fits; rank by rank, for some belong together. */
-export function fitting(
+/** Drops columns rank by rank, the highest first, until the rest fits; columns of one rank go together. */
+export function fitColumns(
   columns: readonly Column[],
   width: (column: Column) => number,
   withShort: number,

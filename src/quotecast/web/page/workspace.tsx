@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { arrange, places, remember } from "./arrangement.ts";
 import { Boundary } from "./boundary.tsx";
-import { COLUMNS, changed, type Kind, type Place, ROWS, without } from "./layout.ts";
+import { COLUMNS, changePlace, type Kind, type Place, ROWS, removePlace } from "./layout.ts";
 import { InView, type Memory } from "./pane.tsx";
 import { Chart } from "./panes/chart.tsx";
 import { Company } from "./panes/company.tsx";
@@ -46,10 +46,10 @@ export function Workspace() {
   );
 }
 
-/** Rows as high as it takes to fill the screen, on a phone as on a wall. */
+/** Returns the height in pixels at which the rows fill the screen. */
 function useRowHeight(element: { current: HTMLElement | null }): number {
   const [height, setHeight] = useState(LEAST_ROW_HEIGHT);
-  // Before the first paint: panes that change their height would push the others away.
+  // Before the first paint: a later change of height would shift the panes.
   useLayoutEffect(() => {
     const main = element.current as HTMLElement;
     const look = () => setHeight(Math.max(LEAST_ROW_HEIGHT, Math.floor((main.clientHeight - 2 * GAP) / ROWS) - GAP));
@@ -84,7 +84,7 @@ function Pane({ place, row }: { readonly place: Place; readonly row: number }) {
           type="button"
           class="icon"
           aria-label={say("closePane", { pane: title })}
-          onClick={() => arrange(without(places.value, place.id))}
+          onClick={() => arrange(removePlace(places.value, place.id))}
         >
           ×
         </button>
@@ -99,14 +99,14 @@ function Pane({ place, row }: { readonly place: Place; readonly row: number }) {
   );
 }
 
-/** Whether the panes are where they were arranged; a narrower page has them one after the other. */
+/** Returns whether the panes are on the grid; a narrower page stacks them. */
 const isArranged = (): boolean => matchMedia("(min-width: 1024px)").matches;
 
 const span = ({ x, y, w, h }: Place) => ({ gridColumn: `${x + 1} / span ${w}`, gridRow: `${y + 1} / span ${h}` });
 
 type How = "move" | "resize";
 
-/** Follows the pointer in steps of the grid, and keeps what it is at when the pointer lets go. */
+/** Moves or resizes a pane with the pointer, in steps of the grid; saves the layout on release. */
 function drag(event: PointerEvent, place: Place, row: number, how: How): void {
   const target = event.currentTarget as HTMLElement;
   if (event.button !== 0 || (event.target as Element).closest("button:not(.grip)")) return;
@@ -119,7 +119,7 @@ function drag(event: PointerEvent, place: Place, row: number, how: How): void {
     const dx = Math.round((moved.clientX - event.clientX) / column);
     const dy = Math.round((moved.clientY - event.clientY) / (row + GAP));
     const change = how === "move" ? { x: place.x + dx, y: place.y + dy } : { w: place.w + dx, h: place.h + dy };
-    places.value = changed(before, place.id, change);
+    places.value = changePlace(before, place.id, change);
   };
   target.onlostpointercapture = () => {
     target.onpointermove = null;
@@ -135,11 +135,11 @@ const ARROWS: Record<string, [number, number]> = {
   ArrowDown: [0, 1],
 };
 
-/** Arrows move a pane, with Shift they resize it. */
+/** Moves a pane with the arrow keys; with Shift resizes it. */
 function nudge(event: KeyboardEvent, { id, x, y, w, h }: Place): void {
   const arrow = ARROWS[event.key];
   if (!arrow || !(event.target as Element).matches(".grip")) return;
   event.preventDefault();
   const [dx, dy] = arrow;
-  arrange(changed(places.value, id, event.shiftKey ? { w: w + dx, h: h + dy } : { x: x + dx, y: y + dy }));
+  arrange(changePlace(places.value, id, event.shiftKey ? { w: w + dx, h: h + dy } : { x: x + dx, y: y + dy }));
 }

@@ -1,4 +1,4 @@
-// Builds the page into dist/: names with content hashes, and a compressed form of each beside it.
+// Builds the page into dist/: file names have content hashes, compressed forms are beside each file.
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,7 +7,7 @@ import { build } from "esbuild";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const dist = join(root, "dist");
-/** Below this a compressed form saves nothing worth the work. */
+/** Bytes below which compression is not worth it. */
 const COMPRESSED_FROM = 1024;
 
 const COMPRESSORS = {

@@ -1,13 +1,13 @@
-// Makes the client's types from the service's own descriptions:
+// Generates the client's types from the service's OpenAPI and AsyncAPI documents:
 //     node scripts/generate.js openapi.json asyncapi.json
-// writes client/rest-types.ts and client/feed-types.ts; with --check it only says whether they are current.
+// writes client/rest-types.ts and client/feed-types.ts; with --check it only reports whether they are current.
 import { readFileSync, writeFileSync } from "node:fs";
 
 const HEADING = "// Made by scripts/generate.js from the service's description; not to be edited.\n";
 const METHODS = ["get", "post", "put", "patch", "delete"];
 
 const isName = (text) => /^[A-Za-z_]\w*$/.test(text);
-const quoted = (text) => (isName(text) ? text : JSON.stringify(text));
+const quoteName = (text) => (isName(text) ? text : JSON.stringify(text));
 
 /** `Estimates_quotecast.market.financials.EpsEstimate_` is a generic type's name: EstimatesOfEpsEstimate. */
 function typeName(name) {
@@ -49,23 +49,23 @@ function basicType(schema) {
 function objectType(schema) {
   const required = new Set(schema.required);
   const fields = Object.entries(schema.properties ?? {}).map(
-    ([name, value]) => `${quoted(name)}${required.has(name) ? "" : "?"}: ${typeOf(value)};`,
+    ([name, value]) => `${quoteName(name)}${required.has(name) ? "" : "?"}: ${typeOf(value)};`,
   );
   if (fields.length) return `{ ${fields.join(" ")} }`;
   return `Record<string, ${typeOf(schema.additionalProperties || undefined)}>`;
 }
 
-const declared = (schemas) =>
+const declareTypes = (schemas) =>
   Object.entries(schemas).map(([name, schema]) => `export type ${typeName(name)} = ${pretty(typeOf(schema))};\n`);
 
-/** An object's fields each on a line of their own. */
+/** Returns an object type with one field per line. */
 const pretty = (type) =>
   /^\{ [^{}]* \}$/.test(type) ? `{\n  ${type.slice(2, -2).replaceAll("; ", ";\n  ")}\n}` : type;
 
 function operation(described) {
   const of = (place) => (described.parameters ?? []).filter((each) => each.in === place);
   const parameters = (place) =>
-    of(place).map((each) => `${quoted(each.name)}${each.required ? "" : "?"}: ${typeOf(each.schema)};`);
+    of(place).map((each) => `${quoteName(each.name)}${each.required ? "" : "?"}: ${typeOf(each.schema)};`);
   const success = Object.entries(described.responses).find(([status]) => status.startsWith("2"))?.[1];
   const body = described.requestBody?.content["application/json"]?.schema;
   const parts = [`answer: ${success?.content ? typeOf(success.content["application/json"]?.schema) : "null"};`];
@@ -81,17 +81,17 @@ function restTypes(document) {
   for (const [path, item] of Object.entries(document.paths))
     for (const method of METHODS.filter((each) => item[each]))
       lines.push(`  ${JSON.stringify(`${method.toUpperCase()} ${path}`)}: { ${operation(item[method])} };`);
-  return [...declared(document.components.schemas), `export interface Operations {\n${lines.join("\n")}\n}\n`];
+  return [...declareTypes(document.components.schemas), `export interface Operations {\n${lines.join("\n")}\n}\n`];
 }
 
-const written = (parts) => `${HEADING}\n${parts.join("\n")}`;
+const fileText = (parts) => `${HEADING}\n${parts.join("\n")}`;
 
 function main([...given]) {
   const check = given[0] === "--check" && Boolean(given.shift());
   const [openapi, asyncapi] = given.map((path) => JSON.parse(readFileSync(path, "utf8")));
   const files = {
-    "rest-types.ts": written(restTypes(openapi)),
-    "feed-types.ts": written(declared(asyncapi.components.schemas)),
+    "rest-types.ts": fileText(restTypes(openapi)),
+    "feed-types.ts": fileText(declareTypes(asyncapi.components.schemas)),
   };
   for (const [name, text] of Object.entries(files)) {
     const path = new URL(`../client/${name}`, import.meta.url);

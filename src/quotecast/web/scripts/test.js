@@ -1,4 +1,4 @@
-// Runs the tests of the client, against the service at QUOTECAST_URL, and of what the page computes.
+// Runs the tests of the client, against the service at QUOTECAST_URL, and of the page's computations.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -19,7 +19,7 @@ const tick = (time: string, price: number, more: Partial<Tick> = {}): Tick => ({
   ...more,
 });
 
-function held(
+function barsWith(
   interval: Interval,
   history: Bar[],
   options: { zone?: "America/New_York" | "UTC"; trades?: (at: number) => boolean } = {},
@@ -31,8 +31,8 @@ function held(
 
 const times = (bars: Bars) => bars.all.map((each) => each.time);
 
-test("a tick grows its own bar, and the volume since the tick before is its", () => {
-  const bars = held("1m", [bar("2026-11-20T15:00:00Z")]);
+test("a tick extends its bar, and the volume since the last tick counts for that bar", () => {
+  const bars = barsWith("1m", [bar("2026-11-20T15:00:00Z")]);
   bars.take(tick("2026-11-20T15:00:10Z", 12, { volume: 1000 }));
   bars.take(tick("2026-11-20T15:00:20Z", 9, { volume: 1005 }));
   assert.deepEqual(bars.all, [{ time: "2026-11-20T15:00:00Z", open: 10, high: 12, low: 9, close: 9, volume: 105 }]);
@@ -40,19 +40,19 @@ test("a tick grows its own bar, and the volume since the tick before is its", ()
 });
 
 test("a tick after its end begins the next bar", () => {
-  const bars = held("5m", [bar("2026-11-20T15:00:00Z")]);
+  const bars = barsWith("5m", [bar("2026-11-20T15:00:00Z")]);
   const begun = bars.take(tick("2026-11-20T15:05:00Z", 8));
   assert.deepEqual(begun, bar("2026-11-20T15:05:00Z", 8, 0));
   assert.deepEqual(times(bars), ["2026-11-20T15:00:00Z", "2026-11-20T15:05:00Z"]);
   assert.equal(bars.isIncomplete, false);
 });
 
-test("where ticks may be missing the history is wanted, and no bar gets what was traded meanwhile", () => {
+test("bars are incomplete where ticks may be missing, and no bar counts the volume of the gap", () => {
   for (const late of [
     tick("2026-11-20T15:03:30Z", 8, { volume: 9000 }),
     tick("2026-11-20T15:00:30Z", 8, { volume: 9000, continues: false }),
   ]) {
-    const bars = held("1m", [bar("2026-11-20T15:00:00Z")]);
+    const bars = barsWith("1m", [bar("2026-11-20T15:00:00Z")]);
     bars.take(tick("2026-11-20T15:00:10Z", 10, { volume: 1000 }));
     assert.equal(bars.isIncomplete, false);
     const changed = bars.take(late);
@@ -63,8 +63,8 @@ test("where ticks may be missing the history is wanted, and no bar gets what was
   }
 });
 
-test("the service's bars replace what is held, but for what is newer", () => {
-  const bars = held("1m", [bar("2026-11-20T15:00:00Z")]);
+test("the service's bars replace older ones and leave newer ones", () => {
+  const bars = barsWith("1m", [bar("2026-11-20T15:00:00Z")]);
   bars.take(tick("2026-11-20T15:03:10Z", 14));
   bars.take(tick("2026-11-20T15:04:10Z", 15));
   const history = [
@@ -77,7 +77,7 @@ test("the service's bars replace what is held, but for what is newer", () => {
 });
 
 test("a pair's day ends at midnight in UTC", () => {
-  const bars = held("D", [bar("2026-11-20T00:00:00Z")]);
+  const bars = barsWith("D", [bar("2026-11-20T00:00:00Z")]);
   bars.take(tick("2026-11-20T23:59:59.999Z", 11));
   bars.take(tick("2026-11-21T00:00:00Z", 12));
   assert.deepEqual(times(bars), ["2026-11-20T00:00:00Z", "2026-11-21T00:00:00Z"]);
@@ -93,7 +93,7 @@ test("a stock's day, week and month begin at midnight in New York, summer and wi
     ["4h", "2026-07-01T13:30:00Z", "2026-07-01T15:59:59Z", "2026-07-01T16:00:00Z"],
   ];
   for (const [interval, first, before, next] of cases) {
-    const bars = held(interval, [bar(first)], { zone: "America/New_York" });
+    const bars = barsWith(interval, [bar(first)], { zone: "America/New_York" });
     bars.take(tick(before, 11));
     assert.deepEqual(times(bars), [first], `${interval} ${before}`);
     bars.take(tick(next, 12));
@@ -103,7 +103,7 @@ test("a stock's day, week and month begin at midnight in New York, summer and wi
 });
 
 test("a session after days without one asks for the history", () => {
-  const bars = held("D", [bar("2026-11-20T05:00:00Z")], { zone: "America/New_York" });
+  const bars = barsWith("D", [bar("2026-11-20T05:00:00Z")], { zone: "America/New_York" });
   bars.take(tick("2026-11-23T14:30:00Z", 11));
   assert.deepEqual(times(bars), ["2026-11-20T05:00:00Z", "2026-11-23T05:00:00Z"]);
   assert.equal(bars.isIncomplete, true);
@@ -111,7 +111,7 @@ test("a session after days without one asks for the history", () => {
 
 test("a price outside the hours, or older than the last bar, changes nothing", () => {
   const close = Date.parse("2026-11-20T21:00:00Z");
-  const bars = held("5m", [bar("2026-11-20T20:55:00Z")], { trades: (at) => at < close });
+  const bars = barsWith("5m", [bar("2026-11-20T20:55:00Z")], { trades: (at) => at < close });
   assert.equal(bars.take(tick("2026-11-20T21:00:00Z", 99)), null);
   assert.equal(bars.take(tick("2026-11-20T20:54:59Z", 99)), null);
   assert.deepEqual(bars.all, [bar("2026-11-20T20:55:00Z")]);

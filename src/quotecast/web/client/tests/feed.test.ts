@@ -5,7 +5,7 @@ import { DEFLATE, Feed, type FeedName, type FeedOptions, JSON_TEXT, Rest } from 
 import { MSGPACK } from "../msgpack.ts";
 import { ADDRESS, Line, until } from "./service.ts";
 
-function opened<N extends FeedName>(
+function openFeed<N extends FeedName>(
   context: TestContext,
   options: Omit<FeedOptions<N>, "address">,
   address = ADDRESS,
@@ -17,7 +17,7 @@ function opened<N extends FeedName>(
 
 for (const encoding of [JSON_TEXT, DEFLATE, MSGPACK])
   test(`${encoding.subprotocol} brings a snapshot, then what moves`, async (context) => {
-    const feed = opened(context, { feed: "crypto", encoding });
+    const feed = openFeed(context, { feed: "crypto", encoding });
     feed.follow("all");
     await until(() => feed.copy.quotes.size > 50, "a snapshot");
     const first = feed.copy.seq;
@@ -29,7 +29,7 @@ for (const encoding of [JSON_TEXT, DEFLATE, MSGPACK])
 test("symbols are added and dropped on the open connection", async (context) => {
   const line = new Line();
   context.after(() => line.close());
-  const feed = opened(context, { feed: "market" }, await line.open());
+  const feed = openFeed(context, { feed: "market" }, await line.open());
   feed.follow(["AAPL"]);
   await until(() => feed.copy.quotes.has("AAPL"), "AAPL");
   feed.follow(["MSFT", "sector:Energy"]);
@@ -42,16 +42,16 @@ test("symbols are added and dropped on the open connection", async (context) => 
 });
 
 test("a stock that is called ALL is followed alone", async (context) => {
-  const feed = opened(context, { feed: "market" });
+  const feed = openFeed(context, { feed: "market" });
   feed.follow(["ALL"]);
   await until(() => feed.copy.quotes.has("ALL"), "ALL");
   assert.deepEqual([...feed.copy.quotes.keys()], ["ALL"]);
 });
 
-test("after the line was cut it resumes with its cursor", async (context) => {
+test("a feed resumes with its cursor after its connection breaks", async (context) => {
   const line = new Line();
   context.after(() => line.close());
-  const feed = opened(context, { feed: "doviz" }, await line.open());
+  const feed = openFeed(context, { feed: "doviz" }, await line.open());
   feed.follow("all");
   await until(() => feed.copy.quotes.size > 0 && feed.state === "live", "a snapshot");
   const held = feed.copy.quotes;
@@ -63,10 +63,10 @@ test("after the line was cut it resumes with its cursor", async (context) => {
   assert.equal(line.connections, 2);
 });
 
-test("a line that is silent for two heartbeats counts as lost", async (context) => {
+test("a connection that is silent for two heartbeats counts as lost", async (context) => {
   const line = new Line();
   context.after(() => line.close());
-  const feed = opened(context, { feed: "market" }, await line.open());
+  const feed = openFeed(context, { feed: "market" }, await line.open());
   feed.follow(["AAPL"]);
   await until(() => feed.state === "live", "a first connection");
   line.mute = true;
@@ -76,16 +76,16 @@ test("a line that is silent for two heartbeats counts as lost", async (context) 
 });
 
 test("the copy is what the routes answer at the same cursor", async (context) => {
-  const feed = opened(context, { feed: "market" });
+  const feed = openFeed(context, { feed: "market" });
   feed.follow(["AAPL", "MSFT", "NVDA"]);
   const rest = new Rest({ address: ADDRESS });
-  // A route may answer from a moment between two frames: it is asked until the two stand at the same point.
+  // A route may answer between two frames: repeat until both have the same cursor.
   for (let attempt = 0; attempt < 50; attempt += 1) {
     const response = await fetch(`${ADDRESS}/api/market/quotes?symbols=AAPL,MSFT,NVDA`);
     const [tag, quotes] = [response.headers.get("ETag"), await response.json()];
-    const stands = () => `W/"${feed.copy.since}"`;
+    const tagOfCopy = () => `W/"${feed.copy.since}"`;
     await new Promise((resolve) => setTimeout(resolve, 20));
-    if (tag === stands()) {
+    if (tag === tagOfCopy()) {
       assert.deepEqual(Object.fromEntries([...feed.copy.quotes].sort()), quotes);
       return;
     }

@@ -5,7 +5,7 @@ export const ADDRESS = process.env.QUOTECAST_URL ?? "http://127.0.0.1:8000";
 
 const DEADLINE_MS = 15_000;
 
-/** Polls until a condition holds; throws past a generous deadline. */
+/** Polls until a condition holds; throws after a generous deadline. */
 export async function until(holds: () => boolean, what: string): Promise<void> {
   const deadline = Date.now() + DEADLINE_MS;
   while (!holds()) {
@@ -14,7 +14,7 @@ export async function until(holds: () => boolean, what: string): Promise<void> {
   }
 }
 
-/** A line to the service that can be cut, and that can swallow what the service says. */
+/** A proxy to the service that can break its connections and swallow the service's messages. */
 export class Line {
   connections = 0;
   mute = false;

@@ -16,14 +16,14 @@ import { locale } from "../words.ts";
 interface Options {
   readonly interval: Interval;
   readonly feed: FeedName;
-  /** Told which bar the crosshair is on, and the last one when it is on none. */
+  /** Called with the bar under the crosshair, or with the last bar. */
   readonly onPoint: (bar: Bar | null) => void;
 }
 
 const at = (bar: Bar): UTCTimestamp => (Date.parse(bar.time) / 1000) as UTCTimestamp;
 
-/** Draws bars into an element; `update` replaces the last one or adds one after it, `replace` all of them. */
-export function drawn(element: HTMLElement, bars: readonly Bar[], { interval, feed, onPoint }: Options) {
+/** Draws bars into an element. `update` replaces the last bar or appends one; `replace` replaces all. */
+export function drawCandles(element: HTMLElement, bars: readonly Bar[], { interval, feed, onPoint }: Options) {
   const chart = createChart(element, { ...appearance(), ...times(interval, feed), autoSize: true });
   const candles = chart.addSeries(CandlestickSeries, candleColours());
   const volume = chart.addSeries(HistogramSeries, {
@@ -73,12 +73,12 @@ function appearance() {
       textColor: colour("quiet"),
       fontFamily: getComputedStyle(document.body).fontFamily,
       fontSize: 11,
-      // The page has its own line of attribution: this one's style sheet is not allowed here.
+      // The page has its own attribution: its content security policy blocks the logo's style sheet.
       attributionLogo: false,
     },
     grid: { vertLines: line, horzLines: line },
     crosshair: { mode: CrosshairMode.Normal },
-    // A finger that goes down the chart scrolls the page.
+    // A vertical swipe over the chart scrolls the page.
     handleScroll: { vertTouchDrag: false },
     rightPriceScale: { borderVisible: false, scaleMargins: { top: 0.08, bottom: 0.22 } },
   };
@@ -89,7 +89,7 @@ function candleColours() {
   return { upColor: up, downColor: down, wickUpColor: up, wickDownColor: down, borderVisible: false };
 }
 
-/** Times as the reader's clock shows them; days are those of the exchange. */
+/** Options of the time axis: times in the reader's zone, days in the exchange's. */
 function times(interval: Interval, feed: FeedName) {
   const isDay = isDaily(interval);
   const zone = isDay ? { timeZone: feed === "market" ? "America/New_York" : "UTC" } : {};

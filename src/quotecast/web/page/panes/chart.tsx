@@ -1,9 +1,9 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 
 import { toggleWatched, watched } from "../account.ts";
-import { percent, price, signed, tone } from "../formats.ts";
+import { difference, percent, price, tone } from "../formats.ts";
 import { type EntryType, type Instrument, instrumentOf, same, typeOf } from "../instruments.ts";
-import { Answered, Choice, type Memory, useVisible } from "../pane.tsx";
+import { AnswerView, Choice, type Memory, useVisible } from "../pane.tsx";
 import { useQuotes } from "../quotes.ts";
 import { selected } from "../selection.ts";
 import { rest, useAnswer } from "../service.ts";
@@ -13,12 +13,12 @@ import { Plot } from "./plot.tsx";
 const RANGES = ["1D", "5D", "1M", "3M", "6M", "YTD", "1Y", "5Y"] as const;
 const INTERVALS = ["1m", "5m", "15m", "1h", "4h", "D", "W", "M"] as const;
 const TIMEFRAMES = ["1m", "5m", "15m", "30m", "1h", "4h", "D", "W", "M"] as const;
-/** A stock that trades every few minutes misses bars with each trade. */
+/** Minimum milliseconds between reloads: a stock that rarely trades misses bars with each trade. */
 const RELOAD_EVERY_MS = 5000;
 type Range = (typeof RANGES)[number];
 type Interval = (typeof INTERVALS)[number];
 
-/** The finest interval that the service tells, and the one that fits, by range. */
+/** By range: the finest interval that the service has, and the default interval. */
 const FINEST: Record<Range, Interval> = {
   "1D": "1m",
   "5D": "1m",
@@ -42,7 +42,7 @@ const FITTING: Record<Range, Interval> = {
 
 export function Chart({ memory, remember }: Memory) {
   const linked = selected.value;
-  const pinned = useMemo(() => unpinned(memory.pin), [memory.pin]);
+  const pinned = useMemo(() => parsePin(memory.pin), [memory.pin]);
   const shown = pinned ?? linked;
   const pin = () => remember({ pin: pinned ? "" : `${typeOf(shown)} ${shown.key}` });
   return (
@@ -55,7 +55,7 @@ export function Chart({ memory, remember }: Memory) {
   );
 }
 
-function unpinned(text: string | undefined): Instrument | null {
+function parsePin(text: string | undefined): Instrument | null {
   const [type, ...key] = (text ?? "").split(" ");
   return key.length ? instrumentOf(type as EntryType, key.join(" ")) : null;
 }
@@ -77,7 +77,7 @@ function Heading({
       <span class="name">{quote?.name}</span>
       <strong>{price(quote?.price)}</strong>
       <span data-tone={tone(quote?.change)}>
-        {signed(quote?.change)} ({percent(quote?.changePercent)})
+        {difference(quote?.change)} ({percent(quote?.changePercent)})
       </span>
       <span class="grow" />
       <button
@@ -109,12 +109,12 @@ function Stock({ ticker, memory, remember }: Memory & { readonly ticker: string 
   const kept = INTERVALS.find((each) => each === memory.interval) ?? FITTING[range];
   const tooFine = (each: Interval) => INTERVALS.indexOf(each) < INTERVALS.indexOf(FINEST[range]);
   const interval = tooFine(kept) ? FITTING[range] : kept;
-  const asked = useAnswer(
+  const answer = useAnswer(
     () => rest.call("GET /api/market/bars/{symbol}", { path: { symbol: ticker }, query: { range, interval } }),
     `${ticker} ${range} ${interval}`,
     { active: useVisible() },
   );
-  const reload = useReload(asked.again);
+  const reload = useReload(answer.again);
   return (
     <>
       <div class="tools">
@@ -132,21 +132,21 @@ function Stock({ ticker, memory, remember }: Memory & { readonly ticker: string 
           onChoose={(each) => remember({ interval: each })}
         />
       </div>
-      <Answered asked={asked}>
+      <AnswerView answer={answer}>
         {(bars) => <Plot bars={bars} instrument={instrumentOf("stock", ticker)} interval={interval} onGap={reload} />}
-      </Answered>
+      </AnswerView>
     </>
   );
 }
 
 function Pair({ ticker, memory, remember }: Memory & { readonly ticker: string }) {
   const timeframe = TIMEFRAMES.find((each) => each === memory.timeframe) ?? "1h";
-  const asked = useAnswer(
+  const answer = useAnswer(
     () => rest.call("GET /api/crypto/bars/{symbol}", { path: { symbol: ticker }, query: { timeframe, limit: 300 } }),
     `${ticker} ${timeframe}`,
     { active: useVisible() },
   );
-  const reload = useReload(asked.again);
+  const reload = useReload(answer.again);
   return (
     <>
       <div class="tools">
@@ -157,14 +157,14 @@ function Pair({ ticker, memory, remember }: Memory & { readonly ticker: string }
           onChoose={(each) => remember({ timeframe: each })}
         />
       </div>
-      <Answered asked={asked}>
+      <AnswerView answer={answer}>
         {(bars) => <Plot bars={bars} instrument={instrumentOf("crypto", ticker)} interval={timeframe} onGap={reload} />}
-      </Answered>
+      </AnswerView>
     </>
   );
 }
 
-/** Asks again when the page is seen again; the function that it returns asks too, but not all the time. */
+/** Calls `again` when the page becomes visible; returns a throttled `again`. */
 function useReload(again: () => void): () => void {
   const askedAt = useRef(-Infinity);
   const ask = () => {

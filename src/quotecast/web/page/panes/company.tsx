@@ -1,19 +1,19 @@
 import type { Overview } from "../../client/index.ts";
 import { compact, percent, plain, price, tone } from "../formats.ts";
 import { instrumentOf } from "../instruments.ts";
-import { Answered, useVisible } from "../pane.tsx";
+import { AnswerView, useVisible } from "../pane.tsx";
 import { useQuotes } from "../quotes.ts";
 import { selected } from "../selection.ts";
 import { rest, useAnswer } from "../service.ts";
-import { isText, stored } from "../stored.ts";
+import { isText, storedSignal } from "../stored.ts";
 import { say, type Word } from "../words.ts";
 import { EarningsPlot, Recommendations } from "./plots.tsx";
 
-/** The upstream counts capital in millions. */
+/** The upstream states market capitalisation in millions. */
 const MILLION = 1e6;
 
-/** The company that was chosen last: pairs and currencies have none. */
-const company = stored("company", "AAPL", isText);
+/** Ticker of the company that the reader selected last; pairs and currencies have none. */
+const company = storedSignal("company", "AAPL", isText);
 selected.subscribe((instrument) => {
   if (instrument.feed === "market") company.value = instrument.key;
 });
@@ -22,7 +22,7 @@ export function Company() {
   const ticker = company.value;
   const visible = useVisible();
   const [quote] = useQuotes([instrumentOf("stock", ticker)], visible);
-  const asked = useAnswer(
+  const answer = useAnswer(
     () => rest.call("GET /api/financials/company/{symbol}/overview", { path: { symbol: ticker } }),
     ticker,
     { active: visible },
@@ -40,7 +40,7 @@ export function Company() {
           {quote.sector} · {quote.industry}
         </p>
       )}
-      <Answered asked={asked}>{(overview) => <Parts overview={overview} />}</Answered>
+      <AnswerView answer={answer}>{(overview) => <Parts overview={overview} />}</AnswerView>
     </div>
   );
 }

@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { CryptoSymbol } from "../../client/index.ts";
 import { ASK, BID, HIGH, LOW, PERCENT, PRICE, SYMBOL, VOLUME } from "../columns.ts";
 import { instrumentOf } from "../instruments.ts";
-import { Answered, useVisible } from "../pane.tsx";
+import { AnswerView, useVisible } from "../pane.tsx";
 import { rest, useAnswer } from "../service.ts";
 import { LiveTable } from "../table.tsx";
 import { say } from "../words.ts";
@@ -11,8 +11,8 @@ import { say } from "../words.ts";
 const COLUMNS = [SYMBOL, PRICE, PERCENT, BID, ASK, HIGH, LOW, VOLUME];
 
 export function Crypto() {
-  const asked = useAnswer(() => rest.call("GET /api/crypto/symbols"), "symbols", { active: useVisible() });
-  return <Answered asked={asked}>{(symbols) => <Pairs symbols={symbols} />}</Answered>;
+  const answer = useAnswer(() => rest.call("GET /api/crypto/symbols"), "symbols", { active: useVisible() });
+  return <AnswerView answer={answer}>{(symbols) => <Pairs symbols={symbols} />}</AnswerView>;
 }
 
 function Pairs({ symbols }: { readonly symbols: readonly CryptoSymbol[] }) {

@@ -4,13 +4,13 @@ import type { DovizQuote, DovizSymbol } from "../../client/index.ts";
 import { BUYING, PERCENT, SELLING, SYMBOL } from "../columns.ts";
 import { price } from "../formats.ts";
 import { type Instrument, instrumentOf } from "../instruments.ts";
-import { Answered, Choice, type Memory, useVisible } from "../pane.tsx";
+import { AnswerView, Choice, type Memory, useVisible } from "../pane.tsx";
 import { useQuotes } from "../quotes.ts";
 import { selected } from "../selection.ts";
 import { rest, useAnswer } from "../service.ts";
 import { LiveTable } from "../table.tsx";
 import { say } from "../words.ts";
-import { type Offered, offered } from "./banks.ts";
+import { groupOffers, type Offer } from "./banks.ts";
 
 const CATEGORIES = ["currency", "gold", "silver", "precious_metals", "index"] as const;
 type Category = (typeof CATEGORIES)[number];
@@ -19,7 +19,7 @@ const COLUMNS = [SYMBOL, BUYING, SELLING, PERCENT];
 
 export function Doviz({ memory, remember }: Memory) {
   const category = CATEGORIES.find((each) => each === memory.category) ?? "currency";
-  const asked = useAnswer(() => rest.call("GET /api/doviz/symbols"), "symbols", { active: useVisible() });
+  const answer = useAnswer(() => rest.call("GET /api/doviz/symbols"), "symbols", { active: useVisible() });
   const choose = (each: Category) => remember({ category: each });
   return (
     <>
@@ -32,13 +32,16 @@ export function Doviz({ memory, remember }: Memory) {
           onChoose={choose}
         />
       </div>
-      <Answered asked={asked}>{(symbols) => <Board symbols={symbols[category] ?? []} />}</Answered>
+      <AnswerView answer={answer}>{(symbols) => <Board symbols={symbols[category] ?? []} />}</AnswerView>
     </>
   );
 }
 
 function Board({ symbols }: { readonly symbols: readonly DovizSymbol[] }) {
-  const offers = useMemo(() => offered(symbols).sort((one, other) => other.banks.length - one.banks.length), [symbols]);
+  const offers = useMemo(
+    () => groupOffers(symbols).sort((one, other) => other.banks.length - one.banks.length),
+    [symbols],
+  );
   const rows = useMemo(() => offers.map((each) => instrumentOf("doviz", each.symbol)), [offers]);
   const names = useMemo(() => new Map(offers.map((each) => [each.symbol, each.name])), [offers]);
   const chosen = selected.value;
@@ -52,8 +55,8 @@ function Board({ symbols }: { readonly symbols: readonly DovizSymbol[] }) {
   );
 }
 
-/** What each bank pays and asks; the best of each side is marked in words too. */
-function Banks({ offer }: { readonly offer: Offered }) {
+/** Buying and selling price of each bank; marks the best of each side, in words too. */
+function Banks({ offer }: { readonly offer: Offer }) {
   const rows = useMemo(() => offer.banks.map((each) => instrumentOf("doviz", each.symbol)), [offer]);
   const quotes = useQuotes(rows, useVisible()).filter((quote) => quote !== undefined) as DovizQuote[];
   const best = {

@@ -4,13 +4,13 @@ export interface Worth {
   readonly price: number | null;
   readonly value: number | null;
   readonly gain: number | null;
-  /** The gain in per cent of the cost; null if it cost nothing. */
+  /** The gain as a percentage of the cost; null for a cost of 0. */
   readonly gainPercent: number | null;
 }
 
 const product = (rates: readonly RateShown[]): number => rates.reduce((factor, each) => factor * each.rate, 1);
 
-/** What a holding is worth in its currency: at the feed's price, or at the service's until the feed has one. */
+/** Returns a holding's worth in its currency, at the feed's price, or at the service's until the feed has one. */
 export function worth(holding: HoldingShown, quoted: number | null): Worth {
   const price = quoted === null || !holding.rates ? (holding.price ?? null) : quoted * product(holding.rates);
   if (price === null) return { price, value: null, gain: null, gainPercent: null };
@@ -22,11 +22,11 @@ export function worth(holding: HoldingShown, quoted: number | null): Worth {
 export interface Total {
   readonly value: number;
   readonly gain: number;
-  /** What the sums leave out: without a quote, or without a rate to the currency of the total. */
+  /** Holdings that the sums leave out: without a quote, or without a rate to the total's currency. */
   readonly missing: readonly HoldingShown[];
 }
 
-/** The sums of all holdings in the currency that the service converted them to. */
+/** Returns the sums of all holdings, in the currency to which the service converted them. */
 export function total(holdings: readonly HoldingShown[], worths: readonly Worth[]): Total {
   const sum = { value: 0, gain: 0, missing: [] as HoldingShown[] };
   for (const [index, holding] of holdings.entries()) {
@@ -41,7 +41,7 @@ export function total(holdings: readonly HoldingShown[], worths: readonly Worth[
   return sum;
 }
 
-/** Every rate that is used, once. */
+/** Returns every rate that the totals use, once. */
 export function ratesUsed(holdings: readonly HoldingShown[]): RateShown[] {
   const all = holdings.flatMap((each) => [...(each.rates ?? []), ...(each.converted?.rates ?? [])]);
   return [...new Map(all.map((each) => [`${each.from} ${each.to}`, each])).values()];

@@ -4,29 +4,29 @@ import type { Heatmap as HeatmapAnswer, HeatmapSector, HeatmapStock } from "../.
 import { percent, price } from "../formats.ts";
 import { instrumentOf } from "../instruments.ts";
 import type { AnyQuote } from "../live.ts";
-import { Answered, useVisible } from "../pane.tsx";
+import { AnswerView, useVisible } from "../pane.tsx";
 import { select } from "../selection.ts";
 import { live, rest, useAnswer } from "../service.ts";
 import { say } from "../words.ts";
 import { type Box, treemap } from "./treemap.ts";
 
-/** Weights hardly move: the shape is asked for once a minute, the colours follow the feed. */
+/** Weights hardly move: the page loads them once a minute, and the colours follow the feed. */
 const EVERY_MS = 60_000;
-/** Colours are steps: five hundred tiles need no new look at every tick. */
+/** Colours are coarse: five hundred tiles need no update at every tick. */
 const COLOURS_EVERY_MS = 1000;
 const HEADING_HEIGHT = 16;
-/** A step of colour per this many per cent, up to the third. */
+/** Per cent of change per step of colour; there are three steps either way. */
 const STEP_PERCENT = 0.75;
 const [LETTER_WIDTH, PERCENT_FROM] = [7.2, 38];
-/** From this width on a sector's heading has room for its change. */
+/** Width in pixels from which a sector's heading shows its change. */
 const CHANGE_FROM = 64;
 
 export function Heatmap() {
-  const asked = useAnswer(() => rest.call("GET /api/market/heatmap"), "heatmap", {
+  const answer = useAnswer(() => rest.call("GET /api/market/heatmap"), "heatmap", {
     everyMs: EVERY_MS,
     active: useVisible(),
   });
-  return <Answered asked={asked}>{(map) => <Sectors map={map} />}</Answered>;
+  return <AnswerView answer={answer}>{(map) => <Sectors map={map} />}</AnswerView>;
 }
 
 function Sectors({ map }: { readonly map: HeatmapAnswer }) {
@@ -56,7 +56,7 @@ function Sectors({ map }: { readonly map: HeatmapAnswer }) {
   );
 }
 
-/** Tiles whose quote moved since they were last coloured. */
+/** Tiles whose quote changed since the last colouring. */
 type Moved = Map<HTMLButtonElement, AnyQuote>;
 
 function useMoved(): Moved {
@@ -66,7 +66,7 @@ function useMoved(): Moved {
       for (const [button, quote] of moved) show(button, quote.changePercent);
       moved.clear();
     };
-    const timer = setInterval(() => live.join(colour), COLOURS_EVERY_MS);
+    const timer = setInterval(() => live.onNextFlush(colour), COLOURS_EVERY_MS);
     return () => clearInterval(timer);
   }, [moved]);
   return moved;
@@ -88,7 +88,7 @@ function Sector({ box, sector, moved, first }: Part & { readonly sector: Heatmap
     );
   }, [sector, box, heading]);
   return (
-    <section style={placed(box)} aria-label={sector.sector}>
+    <section style={boxStyle(box)} aria-label={sector.sector}>
       {heading > 0 && (
         <h3>
           <b>{sector.sector}</b> {box.w > CHANGE_FROM && <span>{percent(sector.changePercent)}</span>}
@@ -133,7 +133,7 @@ function Tile({ box, stock, moved, first }: Part & { readonly stock: HeatmapStoc
     <button
       type="button"
       ref={element}
-      style={placed(box)}
+      style={boxStyle(box)}
       tabIndex={first ? 0 : -1}
       title={`${stock.ticker} · ${stock.name}`}
       aria-label={hasText ? undefined : `${stock.ticker}, ${stock.name}`}
@@ -147,7 +147,7 @@ function Tile({ box, stock, moved, first }: Part & { readonly stock: HeatmapStoc
   );
 }
 
-/** Colours a tile, and writes its change where there is room; nothing is touched that stays the same. */
+/** Colours a tile and writes its change where there is room; touches only what differs. */
 function show(button: HTMLButtonElement, change: number | null): void {
   const heat = String(Math.max(-3, Math.min(3, Math.round((change ?? 0) / STEP_PERCENT))));
   if (button.dataset.heat !== heat) button.dataset.heat = heat;
@@ -157,7 +157,7 @@ function show(button: HTMLButtonElement, change: number | null): void {
   if (label.textContent !== text) label.textContent = text;
 }
 
-const placed = (box: Box) => ({ left: `${box.x}px`, top: `${box.y}px`, width: `${box.w}px`, height: `${box.h}px` });
+const boxStyle = (box: Box) => ({ left: `${box.x}px`, top: `${box.y}px`, width: `${box.w}px`, height: `${box.h}px` });
 
 function useSize(element: { current: HTMLElement | null }): Box {
   const [size, setSize] = useState<Box>({ x: 0, y: 0, w: 0, h: 0 });
@@ -172,7 +172,7 @@ function useSize(element: { current: HTMLElement | null }): Box {
   return size;
 }
 
-/** Arrows walk from tile to tile; only the one that has the focus is a stop of the Tab key. */
+/** Moves the focus from tile to tile with the arrow keys; the Tab key stops at the last focused one only. */
 function walk(event: KeyboardEvent): void {
   const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
   if (!step) return;

@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { Mover } from "../../client/index.ts";
 import { PERCENT, PRICE, SYMBOL, VOLUME } from "../columns.ts";
 import { instrumentOf } from "../instruments.ts";
-import { Answered, Choice, type Memory, useVisible } from "../pane.tsx";
+import { AnswerView, Choice, type Memory, useVisible } from "../pane.tsx";
 import { rest, useAnswer } from "../service.ts";
 import { LiveTable } from "../table.tsx";
 import { say } from "../words.ts";
@@ -14,7 +14,7 @@ const EVERY_MS = 5000;
 
 export function Movers({ memory, remember }: Memory) {
   const side = memory.side === "losers" ? "losers" : "gainers";
-  const asked = useAnswer(() => rest.call("GET /api/market/movers"), "movers", {
+  const answer = useAnswer(() => rest.call("GET /api/market/movers"), "movers", {
     everyMs: EVERY_MS,
     active: useVisible(),
   });
@@ -29,7 +29,7 @@ export function Movers({ memory, remember }: Memory) {
           onChoose={(each) => remember({ side: each })}
         />
       </div>
-      <Answered asked={asked}>{(movers) => <Ranking movers={movers[side]} />}</Answered>
+      <AnswerView answer={answer}>{(movers) => <Ranking movers={movers[side]} />}</AnswerView>
     </>
   );
 }

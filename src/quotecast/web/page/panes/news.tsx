@@ -1,7 +1,7 @@
 import type { Article } from "../../client/index.ts";
 import { time } from "../formats.ts";
 import { instrumentOf } from "../instruments.ts";
-import { Answered, useVisible } from "../pane.tsx";
+import { AnswerView, useVisible } from "../pane.tsx";
 import { select } from "../selection.ts";
 import { rest, useAnswer } from "../service.ts";
 import { say } from "../words.ts";
@@ -9,9 +9,12 @@ import { say } from "../words.ts";
 const EVERY_MS = 30_000;
 
 export function News() {
-  const asked = useAnswer(() => rest.call("GET /api/market/news"), "news", { everyMs: EVERY_MS, active: useVisible() });
+  const answer = useAnswer(() => rest.call("GET /api/market/news"), "news", {
+    everyMs: EVERY_MS,
+    active: useVisible(),
+  });
   return (
-    <Answered asked={asked}>
+    <AnswerView answer={answer}>
       {(articles) =>
         articles.length ? (
           <ul class="news" tabIndex={0} aria-label={say("news")}>
@@ -23,7 +26,7 @@ export function News() {
           <p class="quiet">{say("emptyNews")}</p>
         )
       }
-    </Answered>
+    </AnswerView>
   );
 }
 

@@ -15,11 +15,11 @@ interface Props {
   readonly bars: readonly Bar[];
   readonly instrument: Instrument;
   readonly interval: Interval;
-  /** Asks for the bars again: some were missed. */
+  /** Called when ticks are missing: the bars must be loaded again. */
   readonly onGap: () => void;
 }
 
-type Drawn = ReturnType<typeof import("./candles.ts").drawn>;
+type CandleChart = ReturnType<typeof import("./candles.ts").drawCandles>;
 
 /** Candles with volume; the last one moves with the feed. */
 export function Plot({ bars, instrument, interval, onGap }: Props) {
@@ -29,7 +29,7 @@ export function Plot({ bars, instrument, interval, onGap }: Props) {
   const words = language.value;
   const visible = useVisible();
   const held = useMemo(() => barsOf(instrument, interval), [instrument.feed, instrument.key, interval]);
-  const chart = useRef<Drawn | null>(null);
+  const chart = useRef<CandleChart | null>(null);
   const gap = useRef(onGap);
   gap.current = onGap;
   useEffect(() => {
@@ -40,9 +40,9 @@ export function Plot({ bars, instrument, interval, onGap }: Props) {
     if (!visible || !bars.length) return;
     let end = () => {};
     let wanted = true;
-    void library().then(({ drawn }) => {
+    void library().then(({ drawCandles }) => {
       if (!wanted || !element.current || !legend.current) return;
-      const made = drawn(element.current, held.all, {
+      const made = drawCandles(element.current, held.all, {
         interval,
         feed: instrument.feed,
         onPoint: (bar) => describe(legend.current, bar),
@@ -71,12 +71,12 @@ export function Plot({ bars, instrument, interval, onGap }: Props) {
   );
 }
 
-/** The chart library is half of all code: the first paint does not wait for it. Asked for until it comes. */
+/** Loads the chart library, with retries. It is half of all code, so the first paint does not wait for it. */
 function library(): Promise<typeof import("./candles.ts")> {
   return import("./candles.ts").catch(() => new Promise((wait) => setTimeout(wait, RETRY_MS)).then(library));
 }
 
-/** What a chart shows, for who does not see it. */
+/** Returns the chart's content as text, for screen readers. */
 function summary(symbol: string, bars: readonly Bar[]): string {
   const [first, last] = [bars[0], bars.at(-1)];
   if (!first || !last) return symbol;
@@ -97,7 +97,7 @@ function barsOf({ feed }: Instrument, interval: Interval): Bars {
     : new Bars({ interval, zone: "UTC" });
 }
 
-/** Takes each tick into the bars. */
+/** Adds each tick to the bars; the returned function ends that. */
 function follow(bars: Bars, { feed, key }: Instrument, update: (bar: Bar) => void, onGap: () => void): () => void {
   return live.watch(feed, key, (quote, continues) => {
     const volume = "volume" in quote && quote.volume !== null ? Number(quote.volume) : null;

@@ -9,7 +9,7 @@ interface Titled {
   readonly title: Word;
 }
 
-/** A drawing with its title and, for who does not see it, its content in words. */
+/** A drawing with its title and, for screen readers, its content as text. */
 function Figure({
   title,
   text,
@@ -39,7 +39,7 @@ function Figure({
   );
 }
 
-/** How many analysts said what, month by month. */
+/** Number of analysts per recommendation, month by month. */
 export function Recommendations({ months }: { readonly months: readonly Recommendation[] }) {
   const shown = months.slice(0, 8).reverse();
   const most = Math.max(1, ...shown.map((each) => GRADES.reduce((sum, grade) => sum + (each[grade] ?? 0), 0)));
@@ -78,7 +78,7 @@ export function Recommendations({ months }: { readonly months: readonly Recommen
   );
 }
 
-/** What was earned per share beside what was expected, quarter by quarter. */
+/** Earnings per share, actual and estimated, quarter by quarter. */
 export function EarningsPlot({ quarters }: { readonly quarters: readonly Earnings[] }) {
   const shown = quarters.slice(0, 8).reverse();
   const values = shown.flatMap((each) => [each.actual, each.estimate]).filter((each) => each !== null);

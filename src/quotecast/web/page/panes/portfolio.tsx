@@ -1,12 +1,12 @@
 import { useMemo, useState } from "preact/hooks";
 
 import type { HoldingShown, RateShown } from "../../client/index.ts";
-import { moment, percent, plain, price, signed, tone } from "../formats.ts";
+import { difference, moment, percent, plain, price, tone } from "../formats.ts";
 import { type Instrument, instrumentOf } from "../instruments.ts";
-import { Answered, type Memory, useVisible } from "../pane.tsx";
+import { AnswerView, type Memory, useVisible } from "../pane.tsx";
 import { useQuotes } from "../quotes.ts";
 import { select } from "../selection.ts";
-import { explained, rest, tell, useAnswer } from "../service.ts";
+import { explain, rest, showError, useAnswer } from "../service.ts";
 import { session } from "../session.ts";
 import { openSignIn } from "../sign-in.tsx";
 import { language, say } from "../words.ts";
@@ -14,7 +14,7 @@ import { ratesUsed, type Total, total, type Worth, worth } from "./gains.ts";
 
 const CURRENCIES = ["USD", "TRY", "EUR"] as const;
 type Currency = (typeof CURRENCIES)[number];
-/** Prices follow the feeds; the rates between currencies are asked for so often. */
+/** Interval of loading the rates between currencies; prices follow the feeds. */
 const EVERY_MS = 15_000;
 
 export function Portfolio(memory: Memory) {
@@ -32,7 +32,7 @@ export function Portfolio(memory: Memory) {
 function Holdings({ memory, remember }: Memory) {
   const token = session.value?.token ?? "";
   const currency = CURRENCIES.find((each) => each === memory.currency) ?? (language.value === "tr" ? "TRY" : "USD");
-  const asked = useAnswer(
+  const answer = useAnswer(
     () => rest.call("GET /api/portfolio/holdings", { query: { include: "quote", currency } }),
     `${token} ${currency}`,
     { everyMs: EVERY_MS, active: useVisible() },
@@ -40,16 +40,16 @@ function Holdings({ memory, remember }: Memory) {
   const choose = (each: Currency) => remember({ currency: each });
   return (
     <>
-      <Answered asked={asked}>
+      <AnswerView answer={answer}>
         {(holdings) =>
           holdings.length ? (
-            <Table holdings={holdings} currency={currency} onCurrency={choose} onChange={asked.again} />
+            <Table holdings={holdings} currency={currency} onCurrency={choose} onChange={answer.again} />
           ) : (
             <p class="quiet">{say("emptyPortfolio")}</p>
           )
         }
-      </Answered>
-      <AddForm onAdded={asked.again} />
+      </AnswerView>
+      <AddForm onAdded={answer.again} />
     </>
   );
 }
@@ -104,7 +104,7 @@ function Table({ holdings, currency, onCurrency, onChange }: TableProps) {
   );
 }
 
-/** What a narrow pane leaves out. */
+/** Classes of the columns that a narrow pane hides. */
 const LESS: Record<string, string> = { averageCost: "cost", price: "price" };
 
 interface RowProps {
@@ -119,7 +119,7 @@ function Row({ holding, row, worth, onChange }: RowProps) {
     event.stopPropagation();
     rest
       .call("DELETE /api/portfolio/holdings/{holding_id}", { path: { holding_id: holding.id } })
-      .catch(tell)
+      .catch(showError)
       .then(onChange);
   };
   return (
@@ -140,7 +140,7 @@ function Row({ holding, row, worth, onChange }: RowProps) {
         {price(worth.value)} <small>{holding.currency}</small>
       </td>
       <td data-tone={tone(worth.gain)}>
-        {signed(worth.gain)} <small>{percent(worth.gainPercent)}</small>
+        {difference(worth.gain)} <small>{percent(worth.gainPercent)}</small>
       </td>
       <td class="action">
         <button type="button" class="icon" aria-label={say("remove", { symbol: holding.ticker })} onClick={remove}>
@@ -155,7 +155,7 @@ interface SumProps extends Pick<TableProps, "holdings" | "currency" | "onCurrenc
   readonly sum: Total;
 }
 
-/** One total in one currency, with what it leaves out and the rates it rests on. */
+/** The total in one currency, the holdings that it leaves out, and its exchange rates. */
 function Sum({ sum, currency, onCurrency, holdings }: SumProps) {
   const rates = ratesUsed(holdings);
   const why = (each: HoldingShown) =>
@@ -181,7 +181,7 @@ function Sum({ sum, currency, onCurrency, holdings }: SumProps) {
       <strong>
         {price(sum.value)} {currency}
       </strong>
-      <span data-tone={tone(sum.gain)}>{signed(sum.gain)}</span>
+      <span data-tone={tone(sum.gain)}>{difference(sum.gain)}</span>
       {sum.missing.length > 0 && (
         <p class="notice">
           {say("notInTotal", { symbols: sum.missing.map((each) => `${each.ticker} (${why(each)})`).join(", ") })}
@@ -196,7 +196,7 @@ function Sum({ sum, currency, onCurrency, holdings }: SumProps) {
   );
 }
 
-/** A rate with its source: `1 USD = 40.00 TRY (USD, 12:05)`. */
+/** Returns a rate with its source: `1 USD = 40.00 TRY (USD, 12:05)`. */
 function rateText({ from, to, rate, symbol, timestamp }: RateShown): string {
   const source = timestamp ? `${symbol}, ${moment(timestamp)}` : symbol;
   return `1 ${from} = ${price(rate)} ${to} (${source})`;
@@ -254,7 +254,7 @@ function AddForm({ onAdded }: { readonly onAdded: () => void }) {
       </button>
       {error !== null && (
         <p class="notice" role="alert">
-          {explained(error)}
+          {explain(error)}
         </p>
       )}
     </form>

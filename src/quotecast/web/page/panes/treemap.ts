@@ -6,8 +6,8 @@ export interface Box {
 }
 
 /**
- * Boxes that fill `frame`, each as large as its weight, as square as they can be (Bruls, Huizing, van Wijk:
- * Squarified Treemaps, 2000). Weights are positive and descend.
+ * Returns boxes that fill `frame`, each in proportion to its weight and as square as possible (Bruls, Huizing,
+ * van Wijk: Squarified Treemaps, 2000). Weights are positive, in descending order.
  */
 export function treemap(weights: readonly number[], frame: Box): Box[] {
   const total = weights.reduce((sum, each) => sum + each, 0);
@@ -25,14 +25,14 @@ export function treemap(weights: readonly number[], frame: Box): Box[] {
   return boxes;
 }
 
-/** The least square ratio of a strip along a side. */
+/** Returns the worst aspect ratio of the boxes of a strip along a side. */
 function worst(areas: readonly number[], side: number): number {
   const sum = areas.reduce((total, each) => total + each, 0);
   const [least, most] = [Math.min(...areas), Math.max(...areas)];
   return Math.max((side * side * most) / (sum * sum), (sum * sum) / (side * side * least));
 }
 
-/** Lays a strip along the shorter side; what is left of the frame. */
+/** Lays a strip along the shorter side and returns the rest of the frame. */
 function fillStrip(areas: readonly number[], frame: Box, boxes: Box[]): Box {
   const sum = areas.reduce((total, each) => total + each, 0);
   const upright = frame.w >= frame.h;

@@ -33,7 +33,7 @@ export function Watchlist() {
 
 const isCode = (key: string) => key === key.toUpperCase();
 
-/** What an instrument is called that has no code, such as a gold coin. */
+/** The name of an instrument without a code, such as a gold coin. */
 function Name({ row }: { readonly row: Instrument }) {
   const [name, setName] = useState(row.key);
   useEffect(() => live.watch(row.feed, row.key, (quote) => setName(quote.name)), [row.feed, row.key]);

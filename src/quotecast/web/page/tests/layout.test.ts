@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { added, COLUMNS, changed, DEFAULT, KINDS, type Place, parsed, without } from "../layout.ts";
+import { addPlace, COLUMNS, changePlace, DEFAULT, KINDS, type Place, parseLayout, removePlace } from "../layout.ts";
 
 const overlaps = (places: readonly Place[]) =>
   places.flatMap((one, index) =>
@@ -23,7 +23,7 @@ test("every kind of pane has its place", () => {
   assert.deepEqual(DEFAULT.map((each) => each.kind).sort(), [...KINDS].sort());
 });
 
-test("wherever a pane is put, the others make way and nobody is lost", () => {
+test("the other panes make room wherever a pane is put, and none is lost", () => {
   for (const { id } of DEFAULT)
     for (const change of [
       { x: 0, y: 0 },
@@ -32,14 +32,14 @@ test("wherever a pane is put, the others make way and nobody is lost", () => {
       { w: 99, h: 99 },
       { w: 0, h: 0 },
     ]) {
-      const places = changed(DEFAULT, id, change);
+      const places = changePlace(DEFAULT, id, change);
       isWhole(places);
       assert.equal(places.length, DEFAULT.length);
     }
 });
 
 test("a pane that closes leaves no gap", () => {
-  const places = without(DEFAULT, "watchlist");
+  const places = removePlace(DEFAULT, "watchlist");
   isWhole(places);
   assert.ok(!places.some((each) => each.id === "watchlist"));
   const top = places.filter((each) => each.y === 0).map((each) => each.id);
@@ -47,17 +47,17 @@ test("a pane that closes leaves no gap", () => {
 });
 
 test("a second pane of a kind has an identity of its own", () => {
-  const places = added(added(DEFAULT, "chart"), "chart");
+  const places = addPlace(addPlace(DEFAULT, "chart"), "chart");
   isWhole(places);
   assert.equal(new Set(places.map((each) => each.id)).size, DEFAULT.length + 2);
 });
 
-test("what is no layout of ours is none, and what does not fit is made to", () => {
-  for (const nothing of [null, undefined, 3, "panes", {}, { panes: 3 }]) assert.equal(parsed(nothing), null);
+test("an invalid layout is refused, and places out of bounds are moved within", () => {
+  for (const nothing of [null, undefined, 3, "panes", {}, { panes: 3 }]) assert.equal(parseLayout(nothing), null);
   const kept = {
     panes: [{ id: "chart", kind: "chart", x: 30, y: -2, w: 40, h: 1 }, { id: "x", kind: "teapot" }, null],
   };
-  const places = parsed(kept) ?? [];
+  const places = parseLayout(kept) ?? [];
   assert.equal(places.length, 1);
   isWhole(places);
 });

@@ -11,7 +11,7 @@ const feed = (name: FeedView["name"], state: FeedView["state"], lastFrameAt = 20
   lastQuotesAt,
 });
 
-test("no outage is known while all feeds are live, or before they first came", () => {
+test("there is no outage while all feeds are live, or before their first quotes", () => {
   assert.equal(outageOf([feed("market", "live"), feed("crypto", "connecting", 0, 0)]), null);
 });
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import type { DovizSymbol, HoldingShown } from "../../client/index.ts";
-import { offered } from "../panes/banks.ts";
+import { groupOffers } from "../panes/banks.ts";
 import { ratesUsed, total, worth } from "../panes/gains.ts";
 import { treemap } from "../panes/treemap.ts";
 
@@ -20,7 +20,7 @@ const holding = (shares: number, avg_cost: number, more: Partial<HoldingShown> =
   ({ shares, avg_cost, currency: "USD", rates: [], ...more }) as HoldingShown;
 const rate = (from: string, to: string, rate: number) => ({ from, to, rate, symbol: from, timestamp: null });
 
-test("a gain is that over its cost, unknown without a price, and in per cent of nothing unknown too", () => {
+test("a gain is the value minus the cost; without a price it is unknown, without a cost its percentage is", () => {
   assert.deepEqual(worth(holding(10, 100), 110), { price: 110, value: 1100, gain: 100, gainPercent: 10 });
   assert.deepEqual(worth(holding(10, 100), null), { price: null, value: null, gain: null, gainPercent: null });
   assert.equal(worth(holding(10, 0), 5).gainPercent, null);
@@ -31,11 +31,11 @@ test("a price in another currency is converted by the rates, one after the other
   assert.equal(worth(tether, 100).price?.toFixed(6), "110.000000");
 });
 
-test("until the feed has a price the service's counts", () => {
+test("the service's price counts until the feed has one", () => {
   assert.equal(worth(holding(1, 10, { price: 11 }), null).value, 11);
 });
 
-test("all holdings have one total, which says what it leaves out", () => {
+test("the total of all holdings lists those that it leaves out", () => {
   const lira = { currency: "TRY", market_value: 0, gain: 0, rates: [rate("USD", "TRY", 40)] };
   const same = { ...lira, rates: [] };
   const unknown = holding(4, 10, { rates: null, converted: null });
@@ -56,14 +56,14 @@ test("all holdings have one total, which says what it leaves out", () => {
 
 const symbol = (name: string, code: string, source: string) => ({ symbol: code, name, source }) as DovizSymbol;
 
-test("a bank's offer stands beneath what it is an offer of", () => {
+test("a bank's offer is grouped with the currency that it offers", () => {
   const symbols = [
     symbol("ABD Doları", "USD", "market"),
     symbol("ABD Doları", "akbank-USD", "Akbank"),
     symbol("Euro", "EUR", "market"),
   ];
   assert.deepEqual(
-    offered(symbols).map((each) => [each.symbol, each.banks.map((bank) => bank.symbol)]),
+    groupOffers(symbols).map((each) => [each.symbol, each.banks.map((bank) => bank.symbol)]),
     [
       ["USD", ["akbank-USD"]],
       ["EUR", []],
