@@ -56,7 +56,9 @@ test *arguments: setup
     {{ bin }}/pytest -n 2 --dist loadfile "$@"
 
 # look at the terminal page in headless Chromium and Firefox
-browser *arguments: web
+browser *arguments: setup
+    PYTHON="$PWD/{{ bin }}/python" src/quotecast/web/install
+    PYTHON="$PWD/{{ bin }}/python" src/quotecast/web/build
     { command -v chromium && command -v firefox-esr; } >/dev/null || { apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends chromium firefox-esr; }
     {{ bin }}/pytest -m browser tests/browser tests/integration/test_pages.py "$@"
 
@@ -110,11 +112,14 @@ check: setup
     {{ bin }}/mypy
     {{ bin }}/lint-imports
     {{ bin }}/bandit --quiet --recursive --severity-level medium src
+    PYTHON="$PWD/{{ bin }}/python" src/quotecast/web/check
 
 # format the code and repair what lint can
 fmt: setup
     {{ bin }}/ruff format
     {{ bin }}/ruff check --fix
+    PYTHON="$PWD/{{ bin }}/python" src/quotecast/web/install
+    PYTHON="$PWD/{{ bin }}/python" src/quotecast/web/npm run --silent fmt
 
 # pin the newest dependencies that pyproject.toml allows
 lock: setup

@@ -1,4 +1,4 @@
-"""The page's build where there is no Node: a wheel brings it."""
+"""Build and checks of the page where there is no Node: a wheel brings it."""
 
 import os
 import shutil
@@ -25,19 +25,51 @@ def copy_of_sources(folder: Path) -> Path:
     return web
 
 
+def environment(folder: Path, installed: tuple[str, ...] = ()) -> dict[str, str]:
+    """Only basic tools, the named programs and a Python of its own are on the path."""
+    venv.create(folder / "venv", with_pip=True)
+    tools = folder / "tools"
+    tools.mkdir()
+    for name in (*TOOLS, *installed):
+        (tools / name).symlink_to(shutil.which(name) or name)
+    return {**os.environ, "PATH": str(tools), "PYTHON": str(folder / "venv/bin/python")}
+
+
+def run(command: Path, variables: dict[str, str]) -> str:
+    """Returns what a script prints; fails if the script does."""
+    done = subprocess.run([command], env=variables, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
 @pytest.mark.parametrize("installed", [(), ("node",)], ids=["nothing", "node without npm"])
 def test_the_page_is_built_where_node_or_npm_is_missing(tmp_path: Path, installed: tuple[str, ...]) -> None:
     """Debian's `nodejs` brings no npm. A second build finds nothing changed."""
     web = copy_of_sources(tmp_path)
-    venv.create(tmp_path / "venv", with_pip=True)
-    tools = tmp_path / "tools"
-    tools.mkdir()
-    for name in (*TOOLS, *installed):
-        (tools / name).symlink_to(shutil.which(name) or name)
-    environment = {**os.environ, "PATH": str(tools), "PYTHON": str(tmp_path / "venv/bin/python")}
-    built = subprocess.run([web / "build"], env=environment, capture_output=True, text=True, check=False)
-    assert built.returncode == 0, built.stdout + built.stderr
+    variables = environment(tmp_path, installed)
+    assert run(web / "build", variables).splitlines()[-1] == "The terminal is built."
     assert "<script" in (web / "dist/index.html").read_text("utf-8")
-    assert built.stdout.splitlines()[-1] == "The terminal is built."
-    again = subprocess.run([web / "build"], env=environment, capture_output=True, text=True, check=True)
-    assert again.stdout == ""
+    assert run(web / "build", variables) == ""
+
+
+def test_the_build_needs_no_packages_of_checks_and_the_checks_work_without_node(tmp_path: Path) -> None:
+    """The build does not remove the packages that the checks have installed."""
+    web = copy_of_sources(tmp_path)
+    variables = environment(tmp_path)
+    run(web / "build", variables)
+    linter = web / "node_modules/@biomejs"
+    assert not linter.exists()
+    run(web / "check", variables)
+    run(web / "build", variables)
+    assert linter.exists()
+
+
+def test_the_check_refuses_a_cycle_of_imports(tmp_path: Path) -> None:
+    """Of types too."""
+    web = copy_of_sources(tmp_path)
+    (web / "node_modules").symlink_to(WEB / "node_modules")
+    words = web / "page/words-en.ts"
+    words.write_text('import type { Language } from "./words.ts";\n\n' + words.read_text("utf-8"), "utf-8")
+    done = subprocess.run([web / "check"], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "noImportCycles" in done.stderr
