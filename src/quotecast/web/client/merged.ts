@@ -66,7 +66,7 @@ export class Merged<N extends FeedName> {
   }
 
   #keysMissingFrom(data: readonly object[]): string[] {
-    const kept = new Set(data.map((item) => (item as Record<string, string>)[this.#key]));
-    return [...this.quotes.keys()].filter((key) => !kept.has(key));
+    const present = new Set(data.map((item) => (item as Record<string, string>)[this.#key]));
+    return [...this.quotes.keys()].filter((key) => !present.has(key));
   }
 }

@@ -38,9 +38,9 @@ export async function loadArrangement(): Promise<void> {
     places.value = parseLayout(own.value) ?? DEFAULT;
     return;
   }
-  const kept = await rest.call("GET /api/terminal/layout");
-  version = kept.version;
-  const found = parseLayout(kept.layout);
+  const saved = await rest.call("GET /api/terminal/layout");
+  version = saved.version;
+  const found = parseLayout(saved.layout);
   if (found) places.value = found;
   else await storeNext();
 }
@@ -57,14 +57,14 @@ async function store(): Promise<void> {
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 409) throw error;
     // Another window saved first; this layout is newer, so it replaces that one.
-    const kept = await rest.call("GET /api/terminal/layout");
-    version = kept.version;
+    const saved = await rest.call("GET /api/terminal/layout");
+    version = saved.version;
     await put();
   }
 }
 
 async function put(): Promise<void> {
-  const kept = await rest.call("PUT /api/terminal/layout", { body: { layout: { panes: places.value }, version } });
-  version = kept.version;
+  const saved = await rest.call("PUT /api/terminal/layout", { body: { layout: { panes: places.value }, version } });
+  version = saved.version;
   savedAt.value = Date.now();
 }

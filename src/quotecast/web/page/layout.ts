@@ -104,8 +104,8 @@ export function removePlace(places: readonly Place[], id: string): Place[] {
 }
 
 /** Returns the valid places of a stored layout; null for anything else. */
-export function parseLayout(kept: unknown): Place[] | null {
-  const panes = (kept as { panes?: unknown } | null)?.panes;
+export function parseLayout(stored: unknown): Place[] | null {
+  const panes = (stored as { panes?: unknown } | null)?.panes;
   if (!Array.isArray(panes)) return null;
   const places = panes.filter(isPlace).map(clampPlace);
   return places.filter((each, index) => places.findIndex(({ id }) => id === each.id) === index).slice(0, MOST_PANES);

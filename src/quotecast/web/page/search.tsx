@@ -115,11 +115,11 @@ async function searchStocks(search: string): Promise<Found[]> {
   return assets.map((each) => ({ ...instrumentOf("stock", each.ticker), name: each.name }));
 }
 
-let kept: Promise<Found[]> | null = null;
+let symbols: Promise<Found[]> | null = null;
 
 /** Returns all pairs, currencies and metals: few enough to search in the browser. */
 function smallFeeds(): Promise<Found[]> {
-  kept ??= Promise.all([rest.call("GET /api/crypto/symbols"), rest.call("GET /api/doviz/symbols")]).then(
+  symbols ??= Promise.all([rest.call("GET /api/crypto/symbols"), rest.call("GET /api/doviz/symbols")]).then(
     ([pairs, doviz]) => [
       ...pairs.map((each) => ({ ...instrumentOf("crypto", each.ticker), name: each.name })),
       ...Object.values(doviz)
@@ -127,9 +127,9 @@ function smallFeeds(): Promise<Found[]> {
         .map((each) => ({ ...instrumentOf("doviz", each.symbol), name: `${each.name} · ${each.source}` })),
     ],
     () => {
-      kept = null;
+      symbols = null;
       return [];
     },
   );
-  return kept;
+  return symbols;
 }

@@ -40,10 +40,10 @@ async function bundle() {
 }
 
 function writePage(outputs) {
-  const named = (pattern) => outputs.find((path) => pattern.test(path));
+  const outputLike = (pattern) => outputs.find((path) => pattern.test(path));
   const page = readFileSync(join(root, "page/index.html"), "utf8")
-    .replace("{{style}}", named(/\/style-.*\.css$/))
-    .replace("{{script}}", named(/\/terminal-.*\.js$/));
+    .replace("{{style}}", outputLike(/\/style-.*\.css$/))
+    .replace("{{script}}", outputLike(/\/terminal-.*\.js$/));
   writeFileSync(join(dist, "index.html"), page);
   writeFileSync(join(dist, "favicon.svg"), readFileSync(join(root, "page/favicon.svg")));
 }

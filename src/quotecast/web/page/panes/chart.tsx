@@ -106,9 +106,9 @@ function Heading({
 
 function Stock({ ticker, memory, remember }: Memory & { readonly ticker: string }) {
   const range = RANGES.find((each) => each === memory.range) ?? "1D";
-  const kept = INTERVALS.find((each) => each === memory.interval) ?? FITTING[range];
+  const chosen = INTERVALS.find((each) => each === memory.interval) ?? FITTING[range];
   const tooFine = (each: Interval) => INTERVALS.indexOf(each) < INTERVALS.indexOf(FINEST[range]);
-  const interval = tooFine(kept) ? FITTING[range] : kept;
+  const interval = tooFine(chosen) ? FITTING[range] : chosen;
   const answer = useAnswer(
     () => rest.call("GET /api/market/bars/{symbol}", { path: { symbol: ticker }, query: { range, interval } }),
     `${ticker} ${range} ${interval}`,

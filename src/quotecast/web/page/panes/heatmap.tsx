@@ -32,7 +32,7 @@ export function Heatmap() {
 function Sectors({ map }: { readonly map: HeatmapAnswer }) {
   const element = useRef<HTMLDivElement>(null);
   const frame = useSize(element);
-  const moved = useMoved();
+  const moved = useMovedTiles();
   const boxes = useMemo(
     () =>
       treemap(
@@ -59,7 +59,7 @@ function Sectors({ map }: { readonly map: HeatmapAnswer }) {
 /** Tiles whose quote changed since the last colouring. */
 type Moved = Map<HTMLButtonElement, AnyQuote>;
 
-function useMoved(): Moved {
+function useMovedTiles(): Moved {
   const moved = useRef<Moved>(new Map()).current;
   useEffect(() => {
     const colour = () => {

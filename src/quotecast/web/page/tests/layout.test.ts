@@ -54,10 +54,10 @@ test("a second pane of a kind has an identity of its own", () => {
 
 test("an invalid layout is refused, and places out of bounds are moved within", () => {
   for (const nothing of [null, undefined, 3, "panes", {}, { panes: 3 }]) assert.equal(parseLayout(nothing), null);
-  const kept = {
+  const saved = {
     panes: [{ id: "chart", kind: "chart", x: 30, y: -2, w: 40, h: 1 }, { id: "x", kind: "teapot" }, null],
   };
-  const places = parseLayout(kept) ?? [];
+  const places = parseLayout(saved) ?? [];
   assert.equal(places.length, 1);
   isWhole(places);
 });
