@@ -143,7 +143,7 @@ class Run:
 def run(seed: int, minutes: float, tell: Callable[[str], None]) -> list[str]:
     """Runs so long; the promises that were broken, in words."""
     this = Run(seed, tell)
-    with whole_service() as whole, Writer(whole) as writer:
+    with whole_service(pooled=True) as whole, Writer(whole) as writer:
         try:
             with whole.loaded() as load:
                 end = time.monotonic() + minutes * 60

@@ -123,6 +123,14 @@ def postgres_freezes(whole: Whole) -> Iterator[None]:
     whole.postgres.thaw()
 
 
+@contextmanager
+def pgbouncer_restarts(whole: Whole) -> Iterator[None]:
+    assert whole.pgbouncer
+    whole.pgbouncer.kill()
+    yield
+    whole.pgbouncer.start()
+
+
 #: One of each group at a time; those that end first stand last, for the others cannot end without them.
 GROUPS: Final = (
     (
@@ -144,5 +152,6 @@ GROUPS: Final = (
     (
         Fault("PostgreSQL dies", postgres_dies),
         Fault("PostgreSQL freezes", postgres_freezes),
+        Fault("PgBouncer restarts", pgbouncer_restarts),
     ),
 )

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from pgbouncer import PgBouncer, running_pgbouncer
 from quotecast.accounts import migrations
 from servers import Postgres, Valkey, running_postgres, running_valkey
 from service import Service
@@ -36,6 +37,8 @@ class Whole:
     redis: Valkey
     postgres: Postgres
     service: Service
+    #: Between the workers and PostgreSQL, where there is one.
+    pgbouncer: PgBouncer | None = None
     ingests: list[subprocess.Popen[bytes]] = field(default_factory=list)
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
@@ -71,12 +74,18 @@ class Whole:
 
 
 @contextlib.contextmanager
-def whole_service(settings: Mapping[str, str] = {}) -> Iterator[Whole]:
-    """Runs the whole service, with more settings than the load's."""
-    with running_valkey() as redis, running_postgres() as postgres:
+def whole_service(settings: Mapping[str, str] = {}, *, pooled: bool = False) -> Iterator[Whole]:
+    """Runs the whole service, with more settings than the load's; `pooled`: through Debian's PgBouncer."""
+    with running_valkey() as redis, running_postgres() as postgres, contextlib.ExitStack() as stack:
         asyncio.run(migrations.apply(postgres.url))
-        database = {"QUOTECAST_DATABASE_URL": postgres.url}
-        with Service(redis, {**SETTINGS, **database, **settings}) as service:
+        pooler = stack.enter_context(running_pgbouncer(postgres)) if pooled else None
+        with Service(redis, {**SETTINGS, **_database(postgres, pooler), **settings}) as service:
             service.start("ingest", "api", "api")
             ingest, *workers = service.processes
-            yield Whole(redis, postgres, service, [ingest], workers)
+            yield Whole(redis, postgres, service, pooler, [ingest], workers)
+
+
+def _database(postgres: Postgres, pooler: PgBouncer | None) -> dict[str, str]:
+    if not pooler:
+        return {"QUOTECAST_DATABASE_URL": postgres.url}
+    return {"QUOTECAST_DATABASE_URL": pooler.url, "QUOTECAST_DATABASE_STATEMENT_CACHE": "0"}

@@ -107,6 +107,15 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
     database_connections: Annotated[
         int, Meta(ge=1, le=100, description="PostgreSQL connections that one worker makes at most")
     ] = 8
+    database_statement_cache: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=10_000,
+            description="Prepared statements that each connection keeps; 0: none, as poolers before "
+            "PgBouncer 1.21 need",
+        ),
+    ] = 100
 
     jwt_secret: Annotated[
         str, Meta(description="Signs the tokens of users: at least 32 random bytes; `up` makes one")

@@ -1,4 +1,7 @@
-"""PostgreSQL as the API uses it: a bounded pool, transactions that end in time, and Piccolo's queries."""
+"""PostgreSQL as the API uses it: a bounded pool, transactions that end in time, and Piccolo's queries.
+
+Nothing outlasts a transaction but prepared statements, so that PgBouncer may give each one another session.
+"""
 
 import asyncio
 import contextlib
@@ -6,32 +9,30 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Final, Self, TypeVar
 
 import asyncpg
-import structlog
 from piccolo.query.base import Query
 
-from quotecast.errors import DatabaseAway
+from quotecast.accounts.database_errors import counting_outages
+from quotecast.accounts.database_measurements import DatabaseMeasurements, timing
 
 #: From the question to the answer of a transaction; what is left of two seconds is for hanging up.
 DEADLINE_SECONDS: Final = 1.6
 #: For a rollback, and for giving a connection back; after that the connection is cut.
 FAREWELL_SECONDS: Final = 0.15
-#: What PostgreSQL itself ends, in milliseconds, should this worker be gone.
-_SERVER_LIMITS: Final = {
-    "statement_timeout": "2000",
-    "lock_timeout": "2000",
-    "idle_in_transaction_session_timeout": "5000",
-}
-
-#: What a broken, restarting, overloaded, read-only or migrating server answers, by class of SQLSTATE or as
-#: a whole.
-_AWAY_CODES: Final = ("08", "0A000", "25006", "28", "3D", "40", "42P01", "42501", "53", "55", "57", "58")
+#: From hanging up to giving up what else a transaction waits for.
+MOMENT_SECONDS: Final = 0.05
+#: Prepared statements that a connection keeps.
+STATEMENT_CACHE: Final = 100
+#: With the bounds that PostgreSQL keeps by itself, should this worker be gone. PgBouncer refuses them as
+#: startup parameters; set for a session, they would hold for another client's transaction.
+_BEGIN: Final = (
+    "BEGIN; SET LOCAL statement_timeout = '2s'; SET LOCAL lock_timeout = '2s';"
+    " SET LOCAL idle_in_transaction_session_timeout = '5s'"
+)
 
 T = TypeVar("T")
 
 #: Runs a query in the transaction at hand and gives its rows.
 Run = Callable[[Query[Any, Any]], Awaitable[list[Any]]]
-
-log = structlog.get_logger()
 
 
 class Database:
@@ -40,11 +41,20 @@ class Database:
     It opens and works whether the server is there or not: each transaction finds out for itself.
     """
 
-    def __init__(self, url: str, *, pool_size: int, deadline_seconds: float = DEADLINE_SECONDS) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        pool_size: int,
+        statement_cache: int = STATEMENT_CACHE,
+        deadline_seconds: float = DEADLINE_SECONDS,
+    ) -> None:
         self._url = url
         self._pool_size = pool_size
+        self._statement_cache = statement_cache
         self._deadline_seconds = deadline_seconds
         self._tasks: set[asyncio.Task[Any]] = set()
+        self.measured = DatabaseMeasurements()
 
     async def __aenter__(self) -> Self:
         self._pool = await asyncpg.create_pool(
@@ -52,7 +62,11 @@ class Database:
             min_size=0,
             max_size=self._pool_size,
             timeout=self._deadline_seconds,
-            server_settings={"application_name": "quotecast", **_SERVER_LIMITS},
+            connect=self._connect,
+            reset=_keep,
+            statement_cache_size=self._statement_cache,
+            # PgBouncer knows this startup parameter, and few others.
+            server_settings={"application_name": "quotecast"},
         )
         return self
 
@@ -90,34 +104,65 @@ class Database:
         # Whoever waited was told; if nobody waits any more, nobody needs to be.
         _ = task.cancelled() or task.exception()
 
+    async def _connect(self, *arguments: Any, **options: Any) -> Any:
+        with self.measured.connecting():
+            return await asyncpg.connect(*arguments, **options)
+
     async def _transaction(self, work: Callable[[Run], Awaitable[T]]) -> T:
         deadline = asyncio.get_running_loop().time() + self._deadline_seconds
-        with _outages():
-            async with asyncio.timeout_at(deadline):
-                connection = await self._pool.acquire()
+        with self.measured.transacting(), counting_outages(self.measured.errors):
+            with timing(self.measured.waits):
+                async with asyncio.timeout_at(deadline):
+                    connection = await self._pool.acquire()
             try:
-                return await _within(connection, deadline, work)
+                return await self._within(connection, deadline, work)
             finally:
                 with contextlib.suppress(Exception):
                     await self._pool.release(connection, timeout=FAREWELL_SECONDS)
 
+    async def _within(self, connection: Any, deadline: float, work: Callable[[Run], Awaitable[T]]) -> T:
+        async def run(query: Query[Any, Any]) -> list[Any]:
+            (querystring,) = query.querystrings
+            sql, values = querystring.compile_string()
+            with timing(self.measured.statements):
+                rows: list[Any] = await connection.fetch(sql, *values)
+            return rows
 
-async def _within(connection: Any, deadline: float, work: Callable[[Run], Awaitable[T]]) -> T:
-    async def run(query: Query[Any, Any]) -> list[Any]:
-        (querystring,) = query.querystrings
-        sql, values = querystring.compile_string()
-        rows: list[Any] = await connection.fetch(sql, *values)
-        return rows
+        with _hanging_up(connection, deadline):
+            try:
+                async with asyncio.timeout_at(deadline + MOMENT_SECONDS):
+                    await connection.execute(_BEGIN)
+                    result = await work(run)
+                    await _commit(connection)
+            except BaseException:
+                await _abandon(connection)
+                raise
+        return result
 
+
+@contextlib.contextmanager
+def _hanging_up(connection: Any, deadline: float) -> Iterator[None]:
+    """Hangs up at the deadline. Raises TimeoutError if it comes to that.
+
+    Hanging up comes before cancelling: asyncpg would send a cancel request on another connection, which
+    stays open while the server is frozen, and PgBouncer 1.18 crashes when it is cut.
+    """
+    expired = False
+
+    def hang_up() -> None:
+        nonlocal expired
+        expired = True
+        connection.terminate()
+
+    timer = asyncio.get_running_loop().call_at(deadline, hang_up)
     try:
-        async with asyncio.timeout_at(deadline):
-            await connection.execute("BEGIN")
-            result = await work(run)
-            await _commit(connection)
-    except BaseException:
-        await _abandon(connection)
+        yield
+    except BaseException as error:
+        if expired:
+            raise TimeoutError from error
         raise
-    return result
+    finally:
+        timer.cancel()
 
 
 async def _commit(connection: Any) -> None:
@@ -135,18 +180,5 @@ async def _abandon(connection: Any) -> None:
         connection.terminate()
 
 
-@contextlib.contextmanager
-def _outages() -> Iterator[None]:
-    """Tells what is the server's trouble from what is the query's."""
-    try:
-        yield
-    except (TimeoutError, OSError, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
-        log.warning("database away", error=type(error).__name__)
-        raise DatabaseAway from error
-    except asyncpg.PostgresError as error:
-        if not str(error.sqlstate).startswith(_AWAY_CODES):
-            # It quotes the row that was refused, and with it the hash of a password.
-            error.detail = None
-            raise
-        log.warning("database away", error=type(error).__name__, sqlstate=error.sqlstate)
-        raise DatabaseAway from error
+async def _keep(_: Any) -> None:
+    """Leaves a returned connection as it is: a transaction leaves no state of the session behind."""

@@ -84,7 +84,8 @@ def _lost(before: set[tuple[str, str]], after: set[tuple[str, str]]) -> list[str
 async def _exclusive(url: str) -> AsyncIterator[list[str]]:
     """Nobody else migrates meanwhile; gives the migrations that were applied before."""
     os.environ["PICCOLO_CONF"] = "quotecast.accounts.piccolo_conf"
-    DB.config = {"dsn": url, "timeout": 10}
+    # Through PgBouncer a session may hold another client's prepared statement of the same name.
+    DB.config = {"dsn": url, "timeout": 10, "statement_cache_size": 0}
     try:
         async with DB.transaction() as transaction:
             await transaction.connection.execute(f"SET LOCAL lock_timeout = '{_WAIT}'")

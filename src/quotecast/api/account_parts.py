@@ -27,7 +27,11 @@ async def opened(settings: Settings) -> AsyncIterator[Accounts]:
     """The database, the tokens, the hashing and the window of login attempts."""
     keys = [key for key in (settings.jwt_secret, settings.jwt_previous_secret) if key]
     attempts = window_of(settings, ":logins", seconds=logins.WINDOW_SECONDS, forgetful=True)
-    database = Database(settings.database_url, pool_size=settings.database_connections)
+    database = Database(
+        settings.database_url,
+        pool_size=settings.database_connections,
+        statement_cache=settings.database_statement_cache,
+    )
     async with attempts, database, Passwords() as passwords:
         yield Accounts(
             database=database,

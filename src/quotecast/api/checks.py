@@ -30,11 +30,14 @@ def remembered(check: Check, clock: Callable[[], float] = time.monotonic) -> Che
 
 
 def postgres(database_url: str) -> Check:
-    """Whether PostgreSQL lets us in."""
+    """Whether PostgreSQL answers: PgBouncer lets clients in also while it is away."""
 
     async def check() -> str:
         connection = await asyncpg.connect(database_url, timeout=CONNECT_SECONDS)
-        await connection.close(timeout=CONNECT_SECONDS)
+        try:
+            await connection.execute("SELECT 1", timeout=CONNECT_SECONDS)
+        finally:
+            await connection.close(timeout=CONNECT_SECONDS)
         return "ok"
 
     return check

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from typing import Final
 
 from quotecast.errors import QuotecastError, SettingsError
-from quotecast.local import folder, live, ports, postgres, probes, terminal, valkey
+from quotecast.local import folder, live, ports, postgres, probes, terminal, trial, valkey
 from quotecast.settings import Settings, load, names
 
 _SECRET: Final = re.compile(r"(SECRET|PASSWORD|TOKEN|KEY)$")
@@ -68,7 +68,9 @@ def _port(settings: Settings) -> str:
 
 def _postgres(settings: Settings) -> str:
     if settings.database_url:
-        return _given(settings.database_url, probes.postgres)
+        found = _given(settings.database_url, probes.postgres)
+        asyncio.run(trial.transactions(settings.database_url, settings.database_statement_cache))
+        return f"{found} and runs transactions"
     return f"embedded, PostgreSQL {_version(postgres.version_command())}"
 
 

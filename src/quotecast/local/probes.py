@@ -23,7 +23,9 @@ async def postgres(url: str) -> str:
     try:
         connection = await asyncpg.connect(url, timeout=_SECONDS)
         try:
-            version: str = await connection.fetchval("SHOW server_version", timeout=_SECONDS)
+            # Asked without a prepared statement, which PgBouncer might leave to another client.
+            await connection.execute("SELECT 1", timeout=_SECONDS)
+            version: str = connection.get_settings().server_version
         finally:
             connection.terminate()
     except (OSError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:

@@ -132,16 +132,21 @@ def _act(url: str, arguments: Namespace) -> None:
     terminal.say(f"{email} {_DONE[arguments.action]}")
 
 
+def _opened(url: str) -> Database:
+    """One connection; without prepared statements, so that any pooler may lie between."""
+    return Database(url, pool_size=1, statement_cache=0)
+
+
 def _in_transaction(url: str, work: Callable[[Run], Awaitable[T]]) -> T:
     async def once() -> T:
-        async with Database(url, pool_size=1) as database:
+        async with _opened(url) as database:
             return await database.transaction(work)
 
     return asyncio.run(once())
 
 
 async def _list(url: str, lines_of: Callable[[list[UserRow]], Iterator[str]]) -> None:
-    async with Database(url, pool_size=1) as database:
+    async with _opened(url) as database:
         async for page in _pages(database):
             sys.stdout.writelines(f"{line}\n" for line in lines_of(page))
     sys.stdout.flush()

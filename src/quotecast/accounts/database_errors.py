@@ -1,0 +1,78 @@
+"""Kinds of database errors, for metrics and logs, and which of them mean that the database is away."""
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+import asyncpg
+import structlog
+
+from quotecast.errors import DatabaseAway
+
+#: A statement that PostgreSQL refused for what it says; the only kind that is no outage.
+QUERY: Final = "query"
+#: The kind of a prepared statement that the session does not have, or has already.
+PREPARED: Final = "prepared_statement"
+
+#: What a broken, restarting, overloaded, read-only or migrating server answers, by SQLSTATE or its class.
+_KINDS: Final = {
+    "08": "connection",
+    "0A000": "schema",
+    "25006": "read_only",
+    "26000": PREPARED,
+    "28": "access",
+    "3D": "access",
+    "40": "conflict",
+    "42501": "access",
+    "42P01": "schema",
+    "42P05": PREPARED,
+    "53": "overload",
+    "55": "lock",
+    "57": "shutdown",
+    "57014": "timeout",
+    "58": "server",
+}
+_HINTS: Final = {
+    PREPARED: "a pooler changes sessions between transactions: set QUOTECAST_DATABASE_STATEMENT_CACHE=0"
+}
+
+log = structlog.get_logger()
+
+
+def kind_of(error: BaseException | None) -> str | None:
+    """The kind of a driver's or server's error; None for any other."""
+    match error:
+        case TimeoutError():
+            return "timeout"
+        case asyncpg.PostgresError():
+            state = str(error.sqlstate)
+            return _KINDS.get(state) or _KINDS.get(state[:2]) or QUERY
+        case OSError() | asyncpg.InterfaceError() | asyncpg.InternalClientError():
+            return "connection"
+    return None
+
+
+@contextlib.contextmanager
+def counting_outages(counts: Counter[str]) -> Iterator[None]:
+    """Counts errors by kind. Raises DatabaseAway for an outage, and the error itself for a refused query."""
+    try:
+        yield
+    except Exception as error:
+        kind = kind_of(error)
+        if kind is None:
+            raise
+        counts[kind] += 1
+        if isinstance(error, asyncpg.PostgresError) and kind == QUERY:
+            # The detail quotes the refused row, and with it the hash of a password.
+            error.detail = None
+            raise
+        hint = {"hint": _HINTS[kind]} if kind in _HINTS else {}
+        log.warning(
+            "database away",
+            kind=kind,
+            error=type(error).__name__,
+            sqlstate=getattr(error, "sqlstate", None),
+            **hint,
+        )
+        raise DatabaseAway from error

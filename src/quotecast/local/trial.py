@@ -1,0 +1,60 @@
+"""Trial transactions: whether what lies before PostgreSQL, such as PgBouncer, lets accounts work."""
+
+from typing import Final
+
+from quotecast.accounts.database import Database, Run
+from quotecast.accounts.database_errors import PREPARED, kind_of
+from quotecast.accounts.tables import User
+from quotecast.errors import DatabaseAway
+from quotecast.local import probes
+
+#: Each time the pooler may choose other sessions.
+ROUNDS: Final = 3
+_BOUND: Final = "current_setting('statement_timeout')"
+_ADVICE: Final = (
+    (
+        "startup parameter",
+        "remove it from QUOTECAST_DATABASE_URL, or name it in PgBouncer's ignore_startup_parameters",
+    ),
+    ("statement pooling mode", "PgBouncer needs pool_mode = transaction (or session)"),
+)
+_OF_KINDS: Final = {
+    PREPARED: "the pooler changes sessions between transactions: set QUOTECAST_DATABASE_STATEMENT_CACHE=0,"
+    " or max_prepared_statements in PgBouncer 1.21 or later",
+    "timeout": "no second connection came in time: raise PgBouncer's default_pool_size, or max_connections",
+    "overload": "no connection is left: raise PgBouncer's max_client_conn, or PostgreSQL's max_connections",
+}
+
+
+async def transactions(url: str, statement_cache: int) -> None:
+    """Runs transactions as API workers do. Raises NoAnswer with the setting that helps."""
+    # A connection each, so that a pooler has to choose whose transaction gets which session.
+    async with (
+        Database(url, pool_size=1, statement_cache=statement_cache) as one,
+        Database(url, pool_size=1, statement_cache=statement_cache) as other,
+    ):
+
+        async def overlap(run: Run) -> None:
+            await _check_bound(run)
+            await one.transaction(_check_bound)
+
+        try:
+            for _ in range(ROUNDS):
+                await one.transaction(_check_bound)
+                await other.transaction(overlap)
+        except DatabaseAway as error:
+            raise probes.NoAnswer(_trouble(url, error.__cause__)) from error
+
+
+async def _check_bound(run: Run) -> None:
+    """Runs a statement that is prepared, and asks for the bound that it runs under."""
+    [row] = await run(User.raw(f"SELECT {_BOUND} AS bound"))
+    if row["bound"] != "2s":
+        raise probes.NoAnswer(f"PostgreSQL does not keep statement_timeout in a transaction: {row['bound']}")
+
+
+def _trouble(url: str, cause: BaseException | None) -> str:
+    # The driver appends a lecture on poolers to some.
+    reason = (str(cause) or type(cause).__name__).splitlines()[0]
+    advice = [text for part, text in _ADVICE if part in reason] or [_OF_KINDS.get(kind_of(cause) or "", "")]
+    return f"{probes.place(url)} fails a transaction: {reason}; {advice[0]}".rstrip("; ")

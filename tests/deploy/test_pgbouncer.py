@@ -1,0 +1,198 @@
+"""Accounts, migrations and the doctor through PgBouncer in transaction mode, as docs/operating.md says."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import asyncpg
+import pytest
+
+from figures import SLACK
+from pgbouncer import DEBIAN, NEWER, PgBouncer, running_pgbouncer
+from quotecast.accounts import migrations, users
+from quotecast.accounts.database import Run
+from quotecast.accounts.tables import User
+from quotecast.errors import DatabaseAway
+from quotecast.local import doctor
+from quotecast.settings import Settings
+from reserved import port_number, reserved
+from servers import Postgres
+from transactions import adding, at, look, numbers, promised
+
+pytestmark = pytest.mark.deploy
+
+CACHE: Final = 100
+#: What a version needs: Debian's translates no prepared statements.
+VERSIONS: Final = [pytest.param((DEBIAN, 0), id="debian"), pytest.param((NEWER, CACHE), id="newer")]
+#: Two servers without what translates them.
+UNPREPARED: Final = [
+    pytest.param((DEBIAN, {}), id="debian"),
+    pytest.param((NEWER, {"max_prepared_statements": "0"}), id="newer"),
+]
+
+
+@pytest.fixture
+def pooled(request: pytest.FixtureRequest, own_postgres: Postgres) -> Iterator[tuple[PgBouncer, int]]:
+    """A version, and the size of the statement cache that it takes."""
+    program, cache = request.param
+    with running_pgbouncer(own_postgres, program) as pooler:
+        yield pooler, cache
+
+
+@pytest.fixture
+def unprepared(request: pytest.FixtureRequest, own_postgres: Postgres) -> Iterator[PgBouncer]:
+    program, settings = request.param
+    with running_pgbouncer(own_postgres, program, settings) as pooler:
+        yield pooler
+
+
+async def meet(databases: list[Any], query: str) -> None:
+    """A transaction of each at the same time, so that each has a connection to PostgreSQL of its own."""
+    meeting = asyncio.Barrier(len(databases))
+
+    async def work(run: Run) -> None:
+        await run(User.raw(query))
+        await meeting.wait()
+
+    async with asyncio.timeout(10):
+        await asyncio.gather(*(database.transaction(work) for database in databases))
+
+
+def migrate(url: str, *options: str) -> str:
+    """What `quotecast migrate` says. A process of its own names its statements as others name theirs."""
+    command = [sys.executable, "-m", "quotecast", "migrate", *options]
+    environment = {**os.environ, "QUOTECAST_DATABASE_URL": url}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+@pytest.mark.parametrize("pooled", VERSIONS, indirect=True)
+def test_migrations_go_through(pooled: tuple[PgBouncer, int]) -> None:
+    """Again and again, on sessions that others have used, and many at once as if one."""
+    pooler, _ = pooled
+    with ThreadPoolExecutor(3) as pool:
+        said = list(pool.map(migrate, [pooler.url] * 3))
+    assert sorted(each.split(":")[0] for each in said) == ["Nothing to be applied.\n"] * 2 + ["applied"]
+    assert migrate(pooler.url).startswith("Nothing")
+    assert migrate(pooler.url, "--undo").startswith("undone")
+    assert migrate(pooler.url).startswith("applied")
+
+
+@pytest.mark.parametrize("pooled", VERSIONS, indirect=True)
+async def test_transactions_go_through(pooled: tuple[PgBouncer, int]) -> None:
+    """Whichever session each gets: two workers, again and again, in turn and at once."""
+    pooler, cache = pooled
+    await migrations.apply(pooler.url)
+    async with (
+        at(pooler.url, statement_cache=cache) as one,
+        at(pooler.url, statement_cache=cache) as other,
+    ):
+        for number in range(0, 40, 2):
+            await one.transaction(adding(number))
+            await asyncio.gather(meet([one, other], "SELECT 1"), other.transaction(adding(number + 1)))
+            assert await one.transaction(partial(users.find, email=f"{number}@example.com"))
+    assert await numbers(pooler.url) == list(range(40))
+
+
+@pytest.mark.parametrize("pooled", VERSIONS, indirect=True)
+async def test_a_statement_ends_in_time(pooled: tuple[PgBouncer, int]) -> None:
+    """PostgreSQL ends it, however long the worker would wait; the bound is no other client's."""
+    pooler, cache = pooled
+    async with at(pooler.url, statement_cache=cache, deadline_seconds=30) as database:
+        began = time.monotonic()
+        with pytest.raises(DatabaseAway) as raised:
+            await database.transaction(running("SELECT pg_sleep(30)"))
+        assert isinstance(raised.value.__cause__, asyncpg.QueryCanceledError)
+        assert time.monotonic() - began < 2 * SLACK
+    [row] = await look(pooler.url, "SELECT current_setting('statement_timeout') AS bound")
+    assert row["bound"] == "0"
+
+
+@pytest.mark.parametrize("pooled", VERSIONS, indirect=True)
+async def test_a_statement_ends_in_time_though_its_worker_is_gone(
+    pooled: tuple[PgBouncer, int], own_postgres: Postgres
+) -> None:
+    """And leaves no session busy."""
+    pooler, cache = pooled
+    async with at(pooler.url, statement_cache=cache, deadline_seconds=30) as database:
+        working = asyncio.create_task(database.transaction(running("SELECT pg_sleep(30)")))
+        await sleeping(own_postgres.url, 1, within=5)
+        database._pool.terminate()
+        await asyncio.gather(working, return_exceptions=True)
+    await sleeping(own_postgres.url, 0, within=2)
+
+
+def running(query: str) -> Callable[[Run], Awaitable[Any]]:
+    """Work that is one statement."""
+    return lambda run: run(User.raw(query))
+
+
+async def sleeping(url: str, count: int, *, within: float) -> None:
+    """Fails unless so many sessions sleep in a statement soon."""
+    query = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+    async with asyncio.timeout(within * SLACK):
+        while True:
+            if len(await look(url, query)) == count:
+                return
+            # The server has no way to tell us.
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("unprepared", UNPREPARED, indirect=True)
+async def test_without_the_setting_accounts_are_away_and_the_log_names_it(
+    unprepared: PgBouncer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not a failure of ours: a route answers 503."""
+    await migrations.apply(unprepared.url)
+    async with at(unprepared.url) as one, at(unprepared.url) as other:
+        await one.transaction(running("SELECT 1"))
+
+        async def meanwhile(_: Run) -> None:
+            await one.transaction(running("SELECT 1"))
+
+        with promised():
+            await other.transaction(meanwhile)
+    assert "QUOTECAST_DATABASE_STATEMENT_CACHE=0" in capsys.readouterr().out
+
+
+def examined(pooler_url: str, folder: Path, cache: int) -> int:
+    with reserved() as held:
+        settings = Settings(
+            data_dir=folder,
+            port=port_number(held),
+            database_url=pooler_url,
+            database_statement_cache=cache,
+        )
+        return doctor.run(settings)
+
+
+@pytest.mark.parametrize("pooled", VERSIONS, indirect=True)
+def test_the_doctor_passes_what_works(
+    pooled: tuple[PgBouncer, int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every time."""
+    pooler, cache = pooled
+    for _ in range(3):
+        assert examined(pooler.url, tmp_path, cache) == 0, capsys.readouterr().out
+    assert "ok      postgres: PostgreSQL 18" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("unprepared", UNPREPARED, indirect=True)
+def test_the_doctor_names_the_setting_that_is_missing(
+    unprepared: PgBouncer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And is content with it."""
+    for _ in range(2):
+        assert examined(unprepared.url, tmp_path, CACHE) == 1
+        said = capsys.readouterr().out
+        assert "FAILS   postgres: " in said
+        assert "QUOTECAST_DATABASE_STATEMENT_CACHE=0" in said
+    assert examined(unprepared.url, tmp_path, 0) == 0

@@ -1,0 +1,34 @@
+"""PgBouncer restarts, and PostgreSQL behind it, with the whole service under load."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from account_outage import judge_outage
+from figures import Figures
+from whole_service import Whole, whole_service
+
+pytestmark = pytest.mark.deploy
+
+
+@pytest.fixture(scope="module")
+def pooled() -> Iterator[Whole]:
+    """Shared: each test leaves it as whole as it found it."""
+    with whole_service(pooled=True) as running:
+        yield running
+
+
+@pytest.mark.parametrize("seconds", [0.5, 5.0])
+def test_pgbouncer_restarts(pooled: Whole, figures: Figures, seconds: float) -> None:
+    """Markets do not notice; accounts are away until it is back, and no acknowledged write is lost."""
+    assert pooled.pgbouncer
+    judge_outage(pooled, figures, pooled.pgbouncer.kill, pooled.pgbouncer.start, seconds)
+
+
+@pytest.mark.parametrize("how", ["killed", "frozen"])
+def test_postgres_is_away_behind_pgbouncer(pooled: Whole, figures: Figures, how: str) -> None:
+    """As without it: PgBouncer tries again soon enough."""
+    if how == "killed":
+        judge_outage(pooled, figures, pooled.postgres.kill, pooled.postgres.start, 5.0)
+    else:
+        judge_outage(pooled, figures, pooled.postgres.freeze, pooled.postgres.thaw, 5.0)
