@@ -1,5 +1,6 @@
 """What running processes tell Prometheus, and whether dashboard and alerts ask for what is told."""
 
+import asyncio
 import json
 import re
 from collections.abc import Iterator
@@ -10,6 +11,8 @@ import httpx
 import pytest
 import yaml  # type: ignore[import-untyped]  # PyYAML ships no types
 
+from quotecast.accounts import migrations
+from quotecast.api.logins import OUTCOMES, PER_CLIENT
 from scraping import Scrape, scrape, scraped_until
 from servers import running_postgres, running_valkey
 from service import Service
@@ -19,6 +22,7 @@ PROMETHEUS = ROOT / "deploy" / "prometheus"
 SETTINGS = {
     "QUOTECAST_METRICS_PORT": "-1",
     "QUOTECAST_LIMIT_DOVIZ": "3",
+    "QUOTECAST_LIMIT_AUTH": "100",
     "QUOTECAST_ACCESS_LOG": "1",
     "QUOTECAST_HEARTBEAT_MS": "200",
 }
@@ -52,6 +56,7 @@ def measured() -> Iterator[Measured]:
         running_postgres() as postgres,
         Service(redis, {**SETTINGS, "QUOTECAST_DATABASE_URL": postgres.url}) as service,
     ):
+        asyncio.run(migrations.apply(postgres.url))
         yield Measured(service)
 
 
@@ -134,6 +139,51 @@ def test_cache_and_database_are_measured(measured: Measured) -> None:
     assert found.value("quotecast_cache_fetches_total") >= 1
     assert found.value("quotecast_database_connections") == 1
     assert found.value("quotecast_database_connections_limit") == 8
+
+
+def test_logins_are_counted_by_outcome(measured: Measured) -> None:
+    """The right password, a wrong one, and one attempt too many, which is not looked at."""
+    body = {"name": "Ece", "email": "ece@example.com", "password": "long enough a password"}
+    assert measured.service.post("/api/auth/register", json=body).status_code == 201
+    before = scrape(measured.api)
+    for password in (body["password"], *["wrong"] * (PER_CLIENT + 1)):
+        measured.service.post("/api/auth/login", json={"email": body["email"], "password": password})
+    after = scrape(measured.api)
+
+    def added(outcome: str) -> float:
+        name = "quotecast_logins_total"
+        return after.value(name, outcome=outcome) - before.value(name, outcome=outcome)
+
+    assert {outcome: added(outcome) for outcome in OUTCOMES} == {
+        "ok": 1,
+        "refused": PER_CLIENT,
+        "limited": 1,
+        "unavailable": 0,
+    }
+
+
+def test_transactions_are_measured(measured: Measured) -> None:
+    """Their time, that of their statements and of their wait, and the connections that were opened."""
+    measured.service.post("/api/auth/login", json={"email": "nobody@example.com", "password": "wrong"})
+    found = scrape(measured.api)
+    committed = found.value("quotecast_database_transaction_duration_seconds_count", outcome="committed")
+    assert committed >= 1
+    assert found.value("quotecast_database_statement_duration_seconds_count") >= committed
+    assert found.value("quotecast_database_wait_seconds_count") >= committed
+    assert found.value("quotecast_database_connects_total", outcome="opened") >= 1
+    assert found.value("quotecast_database_errors_total") == 0
+
+
+def test_an_outage_of_postgres_is_measured() -> None:
+    """Connections that fail, transactions that found it away, and the kind of error."""
+    with running_valkey() as redis, Service(redis, SETTINGS) as service:
+        own = Measured(service)
+        service.post("/api/auth/login", json={"email": "nobody@example.com", "password": "wrong"})
+        found = scrape(own.api)
+    assert found.value("quotecast_database_connects_total", outcome="failed") == 1
+    assert found.value("quotecast_database_transaction_duration_seconds_count", outcome="away") == 1
+    assert found.value("quotecast_database_errors_total", kind="connection") == 1
+    assert found.value("quotecast_logins_total", outcome="unavailable") == 1
 
 
 def test_the_process_is_measured(measured: Measured) -> None:

@@ -172,15 +172,22 @@ async def login(request: HttpRequest) -> Answer:
     """
     given = await body_of(request, Credentials)
     email, password = rules.lowered(given.email), rules.password(given.password, 1)
-    attempt = parts_of(request).accounts.logins.attempt(email)
+    logins = parts_of(request).accounts.logins
+    attempt = logins.attempt(email)
     try:
         user = await _entered(request, attempt, email, password)
+    except WrongCredentials:
+        logins.outcomes["refused"] += 1
+        raise
     except TooManyRequests as error:
+        logins.outcomes["limited"] += 1
         await overrule(request.scope, Decision(False, error.limit, 0, error.retry_after))
         raise
     except (Busy, DatabaseAway):
+        logins.outcomes["unavailable"] += 1
         await attempt.void()
         raise
+    logins.outcomes["ok"] += 1
     await attempt.succeed()
     return _session(request, user)
 

@@ -11,6 +11,8 @@ WINDOW_SECONDS: Final = 900
 PER_CLIENT: Final = 10
 #: Failed attempts on one account from all addresses together; known devices are not among them.
 PER_ACCOUNT: Final = 100
+#: Ends of a login: the password is right, is wrong, was not looked at, could not be looked at.
+OUTCOMES: Final = ("ok", "refused", "limited", "unavailable")
 
 
 class Limits(Protocol):
@@ -41,6 +43,8 @@ class LoginWindow:
     def __init__(self, limits: Limits, secret: str) -> None:
         self._limits = limits
         self._secret = hashlib.sha256(b"quotecast login keys " + secret.encode()).digest()
+        #: How many logins of this worker ended how, for metrics.
+        self.outcomes = dict.fromkeys(OUTCOMES, 0)
 
     def attempt(self, email: str) -> "Attempt":
         """An attempt on an account that is not counted yet."""

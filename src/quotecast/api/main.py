@@ -107,6 +107,7 @@ async def _serve(settings: Settings) -> None:
             relay=relay,
             cache=cache,
             database=accounts.database,
+            logins=accounts.logins,
             budgets=left,
             monotonic=time.monotonic,
         )

@@ -7,6 +7,8 @@ from msgspec import Struct
 from prometheus_client import Metric
 
 from quotecast.accounts.database import Database
+from quotecast.api import account_metrics
+from quotecast.api.logins import LoginWindow
 from quotecast.api.requests import Requests
 from quotecast.api.stream import Streams
 from quotecast.cache.redis import RedisCache
@@ -31,6 +33,7 @@ class Worker(Struct, frozen=True, kw_only=True):
     relay: Relay
     cache: RedisCache
     database: Database
+    logins: LoginWindow
     #: Calls that each upstream's plan had left.
     budgets: Mapping[str, int]
     #: The clock that the mirrors' `heard_at` is read from.
@@ -46,7 +49,7 @@ def families(worker: Worker) -> Iterator[Metric]:
     yield from _feeds(mirrors, worker.monotonic())
     yield from _bus(worker.relay)
     yield from _cache(worker.cache)
-    yield from _database(worker.database)
+    yield from account_metrics.families(worker.database, worker.logins)
     yield from outcomes.families(worker.budgets)
 
 
@@ -179,11 +182,3 @@ def _cache(cache: RedisCache) -> Iterator[Metric]:
     yield counter("cache_fetches", "Upstream calls, failed ones included.", counts.fetches)
     yield counter("cache_fetch_failures", "Upstream calls that failed.", counts.failures)
     yield counter("cache_absences", "Times that this worker did without Redis.", counts.absences)
-
-
-def _database(database: Database) -> Iterator[Metric]:
-    counts = database.statistics()
-    states = {("idle",): counts["idle"], ("used",): counts["connections"] - counts["idle"]}
-    yield gauge("database_connections", "Connections to PostgreSQL.", states, ["state"])
-    yield gauge("database_connections_limit", "As many as there may be.", counts["limit"])
-    yield gauge("database_transactions", "Under way, or waiting for a connection.", counts["transactions"])
