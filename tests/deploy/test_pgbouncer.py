@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import asyncpg
 import pytest
+import structlog
 
 from figures import SLACK
 from pgbouncer import DEBIAN, NEWER, PgBouncer, running_pgbouncer
@@ -164,6 +165,7 @@ async def test_without_the_setting_accounts_are_away_and_the_log_names_it(
 
 
 def examined(pooler_url: str, folder: Path, cache: int) -> int:
+    """The doctor's exit code."""
     with reserved() as held:
         settings = Settings(
             data_dir=folder,
@@ -171,7 +173,10 @@ def examined(pooler_url: str, folder: Path, cache: int) -> int:
             database_url=pooler_url,
             database_statement_cache=cache,
         )
-        return doctor.run(settings)
+        try:
+            return doctor.run(settings)
+        finally:
+            structlog.reset_defaults()
 
 
 @pytest.mark.parametrize("pooled", VERSIONS, indirect=True)
@@ -192,7 +197,39 @@ def test_the_doctor_names_the_setting_that_is_missing(
     """And is content with it."""
     for _ in range(2):
         assert examined(unprepared.url, tmp_path, CACHE) == 1
-        said = capsys.readouterr().out
+        said, logged = capsys.readouterr()
         assert "FAILS   postgres: " in said
         assert "QUOTECAST_DATABASE_STATEMENT_CACHE=0" in said
+        assert "database away" not in said + logged
     assert examined(unprepared.url, tmp_path, 0) == 0
+
+
+@pytest.mark.parametrize(
+    ("setting", "advice"),
+    [
+        (("pool_mode", "statement"), "pool_mode = transaction"),
+        (("default_pool_size", "1"), "default_pool_size"),
+        (("max_client_conn", "1"), "max_client_conn"),
+    ],
+    ids=lambda each: each[0] if isinstance(each, tuple) else None,
+)
+def test_the_doctor_names_what_pgbouncer_lacks(
+    own_postgres: Postgres,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    setting: tuple[str, str],
+    advice: str,
+) -> None:
+    """Each with what to change."""
+    with running_pgbouncer(own_postgres, DEBIAN, dict([setting])) as pooler:
+        assert examined(pooler.url, tmp_path, 0) == 1
+    assert advice in capsys.readouterr().out
+
+
+def test_the_doctor_names_an_option_that_pgbouncer_refuses(
+    own_postgres: Postgres, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Such as a bound in the URL."""
+    with running_pgbouncer(own_postgres) as pooler:
+        assert examined(f"{pooler.url}&statement_timeout=1000", tmp_path, 0) == 1
+    assert "ignore_startup_parameters" in capsys.readouterr().out

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 
 from quotecast.local import doctor, folder
 from quotecast.settings import Settings, names
@@ -12,9 +13,11 @@ from reserved import port_number, reserved
 
 
 @pytest.fixture(autouse=True)
-def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in names():
         monkeypatch.delenv(name, raising=False)
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture

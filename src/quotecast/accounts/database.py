@@ -152,7 +152,7 @@ def _hanging_up(connection: Any, deadline: float) -> Iterator[None]:
     def hang_up() -> None:
         nonlocal expired
         expired = True
-        connection.terminate()
+        _terminate(connection)
 
     timer = asyncio.get_running_loop().call_at(deadline, hang_up)
     try:
@@ -177,6 +177,12 @@ async def _abandon(connection: Any) -> None:
         async with asyncio.timeout(FAREWELL_SECONDS):
             await connection.execute("ROLLBACK")
     except Exception:  # noqa: BLE001 - the reason was raised already
+        _terminate(connection)
+
+
+def _terminate(connection: Any) -> None:
+    # A connection that broke has left the pool already, and refuses any call.
+    with contextlib.suppress(asyncpg.InterfaceError):
         connection.terminate()
 
 

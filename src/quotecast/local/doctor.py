@@ -12,6 +12,7 @@ from typing import Final
 from quotecast.errors import QuotecastError, SettingsError
 from quotecast.local import folder, live, ports, postgres, probes, terminal, trial, valkey
 from quotecast.settings import Settings, load, names
+from quotecast.telemetry import configure_logs
 
 _SECRET: Final = re.compile(r"(SECRET|PASSWORD|TOKEN|KEY)$")
 #: A URL's password, before the host or among the options.
@@ -20,6 +21,8 @@ _PASSWORD: Final = re.compile(r"(://[^:@/]*:).*(?=@)|(?<=password=)[^&]*")
 
 def run(settings: Settings) -> int:
     """Prints its findings; answers 0 if `up` would work, else 1."""
+    # A finding says what failed; the log would say it before.
+    configure_logs(level="error", as_json=False)
     terminal.say(f"quotecast {version('quotecast')}, Python {platform.python_version()}, {settings.mode}")
     for line in [*_set(os.environ), *live.introduction(settings)]:
         terminal.say(f"        {line}")

@@ -10,6 +10,12 @@ from quotecast.errors import QuotecastError
 from quotecast.redis_client import node_url
 
 _SECONDS = 3.0
+#: What helps against words of PgBouncer's.
+_ADVICE = {
+    "startup parameter": "remove it from QUOTECAST_DATABASE_URL, or name it in PgBouncer's"
+    " ignore_startup_parameters",
+    "statement pooling mode": "PgBouncer needs pool_mode = transaction",
+}
 
 
 class NoAnswer(QuotecastError):
@@ -29,7 +35,7 @@ async def postgres(url: str) -> str:
         finally:
             connection.terminate()
     except (OSError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        raise NoAnswer(f"PostgreSQL at {place(url)} does not answer: {_reason(error)}") from error
+        raise NoAnswer(f"PostgreSQL at {place(url)} does not answer: {explained(_reason(error))}") from error
     return f"PostgreSQL {version.split(maxsplit=1)[0]}"
 
 
@@ -54,6 +60,11 @@ def place(url: str) -> str:
     """Where a URL points, without user, password and options."""
     parts = urlsplit(url)
     return parts.netloc.rpartition("@")[2] or parts.path
+
+
+def explained(reason: str) -> str:
+    """An error's text, with the setting that helps where one does."""
+    return "; ".join([reason, *(advice for words, advice in _ADVICE.items() if words in reason)])
 
 
 def _reason(error: Exception) -> str:

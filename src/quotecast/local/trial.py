@@ -11,14 +11,7 @@ from quotecast.local import probes
 #: Each time the pooler may choose other sessions.
 ROUNDS: Final = 3
 _BOUND: Final = "current_setting('statement_timeout')"
-_ADVICE: Final = (
-    (
-        "startup parameter",
-        "remove it from QUOTECAST_DATABASE_URL, or name it in PgBouncer's ignore_startup_parameters",
-    ),
-    ("statement pooling mode", "PgBouncer needs pool_mode = transaction (or session)"),
-)
-_OF_KINDS: Final = {
+_ADVICE: Final = {
     PREPARED: "the pooler changes sessions between transactions: set QUOTECAST_DATABASE_STATEMENT_CACHE=0,"
     " or max_prepared_statements in PgBouncer 1.21 or later",
     "timeout": "no second connection came in time: raise PgBouncer's default_pool_size, or max_connections",
@@ -56,5 +49,6 @@ async def _check_bound(run: Run) -> None:
 def _trouble(url: str, cause: BaseException | None) -> str:
     # The driver appends a lecture on poolers to some.
     reason = (str(cause) or type(cause).__name__).splitlines()[0]
-    advice = [text for part, text in _ADVICE if part in reason] or [_OF_KINDS.get(kind_of(cause) or "", "")]
-    return f"{probes.place(url)} fails a transaction: {reason}; {advice[0]}".rstrip("; ")
+    advice = _ADVICE.get(kind_of(cause) or "")
+    told = f"{reason}; {advice}" if advice else probes.explained(reason)
+    return f"{probes.place(url)} fails a transaction: {told}"
