@@ -26,6 +26,7 @@ def problems(environment: dict[str, str]) -> list[str]:
         ("ALPACA_PLAN", "free", "must be one of iex, sip"),
         ("PORT", "many", "must be a whole number from 1 to 65535"),
         ("PORT", "0", "must be a whole number from 1 to 65535"),
+        ("DATABASE_STATEMENT_CACHE", "-1", "must be a whole number from 0 to 10000"),
         ("SOCKETS_PER_WORKER", "-1", "must be a whole number of 0 or more"),
         ("MOVERS_MIN_PRICE", "cheap", "must be a number of 0 or more"),
         ("SIMULATOR_RATE", "0", "must be a number above 0, at most 100000"),

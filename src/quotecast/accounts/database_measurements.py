@@ -1,4 +1,4 @@
-"""What transactions, statements and connections took and came to, counted for metrics."""
+"""Counts and times of transactions, statements and connections, for metrics."""
 
 import contextlib
 import time
@@ -13,17 +13,17 @@ OUTCOMES: Final = ("committed", "rolled_back", "away")
 
 
 class DatabaseMeasurements:
-    """Those of one pool since it was opened; times are seconds."""
+    """Counts of one pool since it opened; times are seconds."""
 
     def __init__(self) -> None:
-        #: By outcome, each with its wait for a connection.
+        #: Times by outcome; each includes the wait for a connection.
         self.transactions = {outcome: Histogram() for outcome in OUTCOMES}
         #: From each statement to its rows or its error, BEGIN and COMMIT aside.
         self.statements = Histogram()
         #: Each transaction's wait for a connection, a new one included.
         self.waits = Histogram()
         self.connects = {"opened": 0, "failed": 0}
-        #: By kind: see `quotecast.accounts.database_errors`.
+        #: By kind, which `quotecast.accounts.database_errors` names.
         self.errors = Counter[str]()
 
     @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""What an API worker tells Prometheus of PostgreSQL and of logins."""
+"""Metrics of PostgreSQL and of logins, as one API worker counts them."""
 
 from collections.abc import Iterator
 
@@ -10,13 +10,13 @@ from quotecast.metrics import counter, gauge, histogram
 
 
 def families(database: Database, logins: LoginWindow) -> Iterator[Metric]:
-    """Everything that is counted of accounts."""
+    """Yields the metrics of connections, transactions and logins."""
     yield from _connections(database)
     yield from _transactions(database)
     yield counter(
         "logins",
         "Logins by outcome; `limited`: an account or an address had too many attempts; `unavailable`: the "
-        "password could not be looked at.",
+        "accounts were away or busy.",
         {(outcome,): count for outcome, count in logins.outcomes.items()},
         ["outcome"],
     )

@@ -11,7 +11,7 @@ WINDOW_SECONDS: Final = 900
 PER_CLIENT: Final = 10
 #: Failed attempts on one account from all addresses together; known devices are not among them.
 PER_ACCOUNT: Final = 100
-#: Ends of a login: the password is right, is wrong, was not looked at, could not be looked at.
+#: Right password, wrong password, too many attempts, accounts away or busy.
 OUTCOMES: Final = ("ok", "refused", "limited", "unavailable")
 
 

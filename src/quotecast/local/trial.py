@@ -1,4 +1,4 @@
-"""Trial transactions: whether what lies before PostgreSQL, such as PgBouncer, lets accounts work."""
+"""Trial transactions: they show whether a pooler before PostgreSQL, such as PgBouncer, lets accounts work."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ from quotecast.accounts.tables import User
 from quotecast.errors import DatabaseAway
 from quotecast.local import probes
 
-#: Each time the pooler may choose other sessions.
+#: The pooler may choose other sessions in each round.
 ROUNDS: Final = 3
 _BOUND: Final = "current_setting('statement_timeout')"
 _ADVICE: Final = {
