@@ -18,9 +18,9 @@ from reserved import port_number, reserved
 
 
 class Up:
-    """A running `quotecast up`."""
+    """A running `quotecast up`; `starter` is the command that starts it, such as nohup."""
 
-    def __init__(self, data: Path, **settings: str) -> None:
+    def __init__(self, data: Path, *starter: str, **settings: str) -> None:
         self._reserved = reserved()
         self.port = port_number(self._reserved)
         environment = {
@@ -30,7 +30,7 @@ class Up:
             **{f"QUOTECAST_{name.upper()}": value for name, value in settings.items()},
         }
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "quotecast", "up"],
+            [*starter, sys.executable, "-m", "quotecast", "up"],
             env={**os.environ, **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -65,15 +65,21 @@ async def gone() -> None:
         await asyncio.get_running_loop().sock_recv(link, 1)
 
 
-async def told_to_stop() -> None:
-    """Returns at SIGTERM, SIGINT or SIGHUP, or when the parent is gone, whichever comes first.
+def stop_signals() -> list[signal.Signals]:
+    """Returns the signals that end this process in order: SIGTERM, SIGINT and SIGHUP.
 
-    A SIGHUP that was ignored when the process started, as under nohup, stays ignored.
+    A SIGHUP that was ignored when the process started, as under nohup, is left out. Call it before any
+    handler is set.
     """
+    hangup = [] if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else [signal.SIGHUP]
+    return [signal.SIGTERM, signal.SIGINT, *hangup]
+
+
+async def told_to_stop() -> None:
+    """Returns at one of `stop_signals`, or when the parent is gone, whichever comes first."""
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
-    hangup = [] if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else [signal.SIGHUP]
-    for number in (signal.SIGTERM, signal.SIGINT, *hangup):
+    for number in stop_signals():
         loop.add_signal_handler(number, stop.set)
     orphaned = asyncio.create_task(gone())
     orphaned.add_done_callback(lambda _: stop.set())

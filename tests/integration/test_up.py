@@ -25,8 +25,8 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Up]]:
     """Starts `up` on one data folder; whatever is left at the end is killed."""
     started: list[Up] = []
 
-    def new(**settings: str) -> Up:
-        started.append(Up(tmp_path / "data", **settings))
+    def new(*starter: str, **settings: str) -> Up:
+        started.append(Up(tmp_path / "data", *starter, **settings))
         return started[-1]
 
     yield new
@@ -67,6 +67,25 @@ def test_everything_starts_serves_and_stops(start: Callable[..., Up], tmp_path: 
     for pid in up.pids.values():
         wait_until_ended(pid, 0)
     assert not (tmp_path / "data" / "sockets").exists()
+
+
+def test_a_hangup_does_not_end_what_nohup_started(start: Callable[..., Up]) -> None:
+    """The closing of a terminal neither ends `up` nor its parts; SIGTERM still does."""
+    up = start("nohup")
+    up.wait_until_it_serves()
+    up.process.send_signal(signal.SIGHUP)
+    assert all(ignores(pid, signal.SIGHUP) for pid in (up.process.pid, up.pids["ingest"], up.pids["api 1"]))
+    assert up.get("/api/health") == {"status": "ok"}
+    up.process.send_signal(signal.SIGTERM)
+    out, err = up.process.communicate(timeout=20)
+    assert up.process.returncode == 0, err
+    assert out.endswith("Stopping.\nStopped.\n")
+
+
+def ignores(pid: int, number: signal.Signals) -> bool:
+    """Whether a process ignores a signal, as the kernel says (Linux's proc(5))."""
+    status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    return bool(int(status["SigIgn"], 16) >> (number - 1) & 1)
 
 
 def test_a_worker_that_dies_is_replaced(start: Callable[..., Up]) -> None:

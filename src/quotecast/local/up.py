@@ -9,12 +9,11 @@ they know has ended, and are ended by the next `up` on the same data folder (`qu
 import asyncio
 import contextlib
 import os
-import signal
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from quotecast import metrics
+from quotecast import metrics, parent
 from quotecast.local import children, folder, locks, ports, servers, signing, terminal
 from quotecast.local import live as live_providers
 from quotecast.local.child import Part
@@ -38,7 +37,7 @@ def live(settings: Settings) -> int:
 async def _until_stopped(settings: Settings) -> None:
     serving = asyncio.create_task(_serve(settings))
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in parent.stop_signals():
         loop.add_signal_handler(number, _stop, serving)
     with contextlib.suppress(asyncio.CancelledError):
         await serving
