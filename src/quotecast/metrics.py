@@ -1,4 +1,4 @@
-"""Metrics of this process, in Prometheus's text format, on a port that nobody else is served on.
+"""Metrics of this process, in Prometheus's text format, and its health, on a private port.
 
 Parts count with plain integers; whoever scrapes has them read and put into words. So counting costs what an
 addition costs, and a process that nobody scrapes pays nothing else.
@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import http
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
 from typing import Final, TypeVar
@@ -31,6 +31,10 @@ MAX_REQUEST_BYTES: Final = 8192
 #: The values of a metric's labels.
 Labels = TypeVar("Labels", bound=tuple[str, ...])
 Source = Callable[[], Iterable[Metric]]
+#: Says in JSON whether the process is ready.
+Readiness = Callable[[], Awaitable[tuple[http.HTTPStatus, bytes]]]
+#: Makes a whole answer.
+Page = Callable[[], Awaitable[bytes]]
 
 
 def counter(
@@ -63,22 +67,33 @@ def histogram(
     return family
 
 
+async def ready() -> tuple[http.HTTPStatus, bytes]:
+    """Ready from the start: for a process that depends on nothing."""
+    return http.HTTPStatus.OK, b'{"status":"ready"}'
+
+
 @contextlib.asynccontextmanager
-async def exposed(host: str, port: int, *sources: Source) -> AsyncIterator[str]:
+async def exposed(host: str, port: int, *sources: Source, readiness: Readiness = ready) -> AsyncIterator[str]:
     """Answers `GET /metrics` with what the sources tell and how the process fares.
 
-    Gives the end of a sentence that says where; nothing for port 0, which is none. Raises ServerFailedError
-    if it cannot listen there.
+    `GET /health` is 200 while the event loop turns; `GET /ready` says what `readiness` says. Gives the end
+    of a sentence that says where; nothing for port 0, which is none. Raises ServerFailedError if it cannot
+    listen there.
     """
     if not port:
         yield ""
         return
     lag = Histogram()
     collect = partial(_all, [ProcessCollector(registry=None).collect, partial(_own, lag), *sources])
+    pages: dict[bytes, Page] = {
+        b"/metrics": partial(_metrics, collect),
+        b"/health": _health,
+        b"/ready": partial(_ready, readiness),
+    }
     scrapes: set[asyncio.Task[None]] = set()
 
     def begin(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        scrape = asyncio.create_task(_answer(collect, reader, writer))
+        scrape = asyncio.create_task(_answer(pages, reader, writer))
         scrapes.add(scrape)
         scrape.add_done_callback(scrapes.discard)
 
@@ -137,7 +152,7 @@ class _Taken(CollectorRegistry):
 
 
 async def _answer(
-    collect: Callable[[], list[Metric]], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    pages: Mapping[bytes, Page], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> None:
     # Whoever breaks off is not answered.
     broken = (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
@@ -145,18 +160,34 @@ async def _answer(
         with contextlib.suppress(*broken):
             async with asyncio.timeout(SCRAPE_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
-                writer.write(await _response(collect, head))
+                writer.write(await _response(pages, head))
                 await writer.drain()
     finally:
         writer.close()
 
 
-async def _response(collect: Callable[[], list[Metric]], head: bytes) -> bytes:
-    if not head.startswith((b"GET /metrics ", b"GET /metrics?")):
-        return _written(http.HTTPStatus.NOT_FOUND, b"Metrics are at /metrics.\n", "text/plain")
+async def _response(pages: Mapping[bytes, Page], head: bytes) -> bytes:
+    method, _, rest = head.partition(b" ")
+    page = pages.get(rest.partition(b" ")[0].partition(b"?")[0])
+    if method != b"GET" or page is None:
+        text = b"Metrics are at /metrics, health at /health and /ready.\n"
+        return _written(http.HTTPStatus.NOT_FOUND, text, "text/plain")
+    return await page()
+
+
+async def _metrics(collect: Callable[[], list[Metric]]) -> bytes:
     # Read here, where nothing changes meanwhile; written elsewhere, so that clients need not wait for it.
     body = await asyncio.to_thread(generate_latest, _Taken(collect()))
     return _written(http.HTTPStatus.OK, body, CONTENT_TYPE_PLAIN_0_0_4)
+
+
+async def _health() -> bytes:
+    return _written(http.HTTPStatus.OK, b'{"status":"ok"}', "application/json")
+
+
+async def _ready(readiness: Readiness) -> bytes:
+    status, body = await readiness()
+    return _written(status, body, "application/json")
 
 
 def _written(status: http.HTTPStatus, body: bytes, kind: str) -> bytes:

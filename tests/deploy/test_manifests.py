@@ -133,14 +133,26 @@ def test_no_container_writes_or_gains_rights() -> None:
 
 
 def test_probes_ask_what_the_service_answers() -> None:
-    """One route says whether it lives, the other whether to send traffic, and takes its time."""
+    """One route says whether to send traffic, and takes its time; the image alone asks whether it lives."""
     routes = {f"/api{path}" for handler in (health.health, health.ready) for path in handler.paths}
     container = next(pod["containers"][0] for pod in pods() if "lifecycle" in pod["containers"][0])
-    assert container["livenessProbe"]["httpGet"]["path"] == "/api/health"
-    assert container["readinessProbe"]["httpGet"]["path"] == "/api/ready"
+    assert container["readinessProbe"]["httpGet"] == {"path": "/api/ready", "port": "http"}
     assert container["readinessProbe"]["timeoutSeconds"] > health.CHECK_SECONDS
     check = re.findall("option httpchk GET (.*)", POLICY)
     assert set(re.findall(r"/api/\w+", f"{container} {CONTAINERFILE} {check}")) == routes
+
+
+def test_life_is_asked_for_on_the_private_port() -> None:
+    """Of workers and ingests, everywhere; clients that fill the public port kill no worker."""
+    containers = [pod["containers"][0] for pod in pods() if pod["containers"][0]["args"] != ["migrate"]]
+    assert [each["args"] for each in containers] == [["api"], ["ingest"]]
+    for probe in (each[kind] for each in containers for kind in ("startupProbe", "livenessProbe")):
+        assert probe["httpGet"] == {"path": "/health", "port": "metrics"}
+    assert containers[1]["readinessProbe"]["httpGet"] == {"path": "/ready", "port": "metrics"}
+    services = documents(COMPOSE)[0]["services"]
+    port = services["ingest"]["environment"]["QUOTECAST_METRICS_PORT"]
+    for name in ("api", "ingest"):
+        assert f"http://127.0.0.1:{port}/health" in " ".join(services[name]["healthcheck"]["test"])
 
 
 def test_the_balancer_outlasts_the_silence_of_a_feed() -> None:

@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from http import HTTPStatus
 from typing import Final, Literal
 
 from litestar import Router, get
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from quotecast.api.answers import CACHE_NOTHING, JSON, Answer, content_tag
 from quotecast.api.openapi import Reading, answered, described
@@ -69,10 +71,23 @@ def health() -> Answer:
 )
 async def ready(request: HttpRequest) -> Answer:
     """Outages of Redis and PostgreSQL show in the body only: a worker serves from memory meanwhile."""
-    parts = parts_of(request)
+    found = await readiness(parts_of(request))
+    return _answer(encode_json(found), 200 if found.status == "ready" else 503)
+
+
+async def readiness(parts: Parts) -> Readiness:
+    """Runs the checks, and looks at the feeds."""
     outcomes = await asyncio.gather(*map(_outcome, parts.checks.values()))
-    readiness = _readiness(parts, dict(zip(parts.checks, outcomes, strict=True)))
-    return _answer(encode_json(readiness), 200 if readiness.status == "ready" else 503)
+    return _readiness(parts, dict(zip(parts.checks, outcomes, strict=True)))
+
+
+async def readiness_on_private_port(parts: Parts, serves: Callable[[], bool]) -> tuple[HTTPStatus, bytes]:
+    """Says the same, but `loading` until the public ports are open: the private one opens earlier."""
+    found = await readiness(parts)
+    if found.status == "ready" and not serves():
+        found = replace(found, status="loading", detail="Not serving yet", code="not_serving")
+    status = HTTPStatus.OK if found.status == "ready" else HTTPStatus.SERVICE_UNAVAILABLE
+    return status, encode_json(found)
 
 
 async def _outcome(check: Callable[[], Awaitable[str]]) -> str:

@@ -19,6 +19,7 @@ from quotecast.api.account_parts import opened, window_of
 from quotecast.api.addresses import identify_by_address
 from quotecast.api.app import build_app
 from quotecast.api.edge import App, Edge
+from quotecast.api.health import readiness_on_private_port
 from quotecast.api.hubs import hub_of
 from quotecast.api.identity import identify_by_user
 from quotecast.api.metrics import Worker, families
@@ -111,8 +112,14 @@ async def _serve(settings: Settings) -> None:
             budgets=left,
             monotonic=time.monotonic,
         )
+        serves = asyncio.Event()
         scraped = await stack.enter_async_context(
-            metrics.exposed(settings.metrics_host, settings.metrics_port, partial(families, counting))
+            metrics.exposed(
+                settings.metrics_host,
+                settings.metrics_port,
+                partial(families, counting),
+                readiness=partial(readiness_on_private_port, parts, serves.is_set),
+            )
         )
         stop = asyncio.create_task(parent.told_to_stop())
         first = asyncio.create_task(_first_data(parts, relay))
@@ -122,6 +129,7 @@ async def _serve(settings: Settings) -> None:
         if stop.done():
             return
         async with serving(Pages(edge, built_pages()), edge, settings) as ended:
+            serves.set()
             await _first_of(ended, stop, first)
             first.cancel()
             if not ended.done():

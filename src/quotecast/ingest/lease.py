@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Final, Literal
 
 import structlog
 
@@ -16,6 +16,9 @@ RENEW_SECONDS: Final = 1.0
 STANDBY_SECONDS: Final = 0.25
 
 Sleep = Callable[[float], Awaitable[None]]
+#: What this ingest is to a feed; unknown while the bus does not answer.
+Standing = Literal["unknown", "standby", "leading"]
+Tell = Callable[[Standing], None]
 
 log = structlog.get_logger()
 
@@ -24,18 +27,28 @@ class LeaseLostError(Exception):
     """Another ingest leads the feed now."""
 
 
-async def acquire(bus: Writer, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep) -> None:
-    """Waits until this ingest leads the feed."""
+def _untold(_: Standing) -> None:
+    """Does nothing."""
+
+
+async def acquire(
+    bus: Writer, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep, *, tell: Tell = _untold
+) -> None:
+    """Waits until this ingest leads the feed; calls `tell` after each try."""
     waiting = False
-    while not await _held(bus, feed, owner):
+    while (standing := await _tried(bus, feed, owner)) != "leading":
+        tell(standing)
         if not waiting:
             log.info("another ingest leads; standing by", feed=feed)
             waiting = True
         await sleep(STANDBY_SECONDS)
+    tell(standing)
     log.info("leading", feed=feed)
 
 
-async def keep(bus: Writer, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep) -> None:
+async def keep(
+    bus: Writer, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep, *, tell: Tell = _untold
+) -> None:
     """Renews the lease until it is lost, then raises LeaseLostError.
 
     While Redis is away nobody can take the lease, so nothing is lost; the bus checks the holder again
@@ -47,14 +60,16 @@ async def keep(bus: Writer, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep
             held = await bus.hold(feed, owner, LEASE_MILLISECONDS)
         except BusError as error:
             log.warning("lease not renewed", feed=feed, error=str(error))
+            tell("unknown")
             continue
         if not held:
             raise LeaseLostError
+        tell("leading")
 
 
-async def _held(bus: Writer, feed: Feed, owner: str) -> bool:
+async def _tried(bus: Writer, feed: Feed, owner: str) -> Standing:
     try:
-        return await bus.hold(feed, owner, LEASE_MILLISECONDS)
+        return "leading" if await bus.hold(feed, owner, LEASE_MILLISECONDS) else "standby"
     except BusError as error:
         log.warning("cannot ask for the lease", feed=feed, error=str(error))
-        return False
+        return "unknown"

@@ -6,6 +6,7 @@ import os
 import secrets
 from collections.abc import Mapping
 from functools import partial
+from http import HTTPStatus
 
 import uvloop
 
@@ -15,6 +16,7 @@ from quotecast.bus.redis import RedisBus
 from quotecast.errors import BusError, SettingsError
 from quotecast.ingest import lease, sources
 from quotecast.ingest.documents import Source, publishing
+from quotecast.ingest.health import readiness
 from quotecast.ingest.metrics import families
 from quotecast.ingest.publish import Leader, Statistics
 from quotecast.limits.budget import budget
@@ -36,22 +38,35 @@ def run(settings: Settings) -> int:
 
 
 async def _serve(settings: Settings) -> None:
-    async with Window(settings.redis_url, prefix=f"{settings.redis_prefix}:budgets") as budgets:
+    async with Window(settings.redis_url, prefix=f"{settings.redis_prefix}:budgets") as window:
         left: dict[str, int] = {}
+        budgets = partial(budget, window.check, left=left)
+        providers = sources.chosen(settings, budgets)
         statistics = {feed: Statistics() for feed in Feed}
+        own = {provider.feed: statistics[provider.feed] for provider in providers}
+
+        async def ready() -> tuple[HTTPStatus, bytes]:
+            return readiness(own)
+
         async with metrics.exposed(
-            settings.metrics_host, settings.metrics_port, partial(families, statistics, left)
+            settings.metrics_host,
+            settings.metrics_port,
+            partial(families, statistics, left),
+            readiness=ready,
         ) as scraped:
-            await _lead_all(settings, partial(budget, budgets.check, left=left), statistics, scraped)
+            documents = sources.documents(settings, budgets)
+            await _lead_all(settings, providers, documents, statistics, scraped)
 
 
 async def _lead_all(
-    settings: Settings, budgets: sources.Budgets, statistics: Mapping[Feed, Statistics], scraped: str
+    settings: Settings,
+    providers: list[QuoteProvider],
+    documents: list[Source],
+    statistics: Mapping[Feed, Statistics],
+    scraped: str,
 ) -> None:
     bus = RedisBus(settings.redis_url, settings.redis_prefix)
     owner = f"{os.getpid()}-{secrets.token_hex(8)}"
-    providers = sources.chosen(settings, budgets)
-    documents = sources.documents(settings, budgets)
     tasks = [
         asyncio.create_task(_lead(provider, documents, bus, owner, statistics[provider.feed]))
         for provider in providers
@@ -83,8 +98,9 @@ async def _lead(
 ) -> None:
     """Leads the feed, and keeps its documents, whenever no other ingest does."""
     own = [each for each in documents if each.feed is provider.feed]
+    statistics = statistics or Statistics()
     while True:
-        await lease.acquire(bus, provider.feed, owner)
+        await lease.acquire(bus, provider.feed, owner, tell=statistics.stand)
         async with publishing(own, bus, owner):
             # In a task of its own: a TaskGroup that is failing forgets a cancellation before Python 3.13.
             await asyncio.create_task(Leader(provider, bus, owner, statistics=statistics).run())

@@ -33,6 +33,7 @@ class Statistics:
     """One feed's, counted since the process began, whoever led it in between."""
 
     leading: bool = False
+    standing: lease.Standing = "unknown"
     batches: int = 0
     #: Changes in those batches, removals included.
     changes: int = 0
@@ -42,6 +43,10 @@ class Statistics:
     seq: int = 0
     #: When the upstream last said anything, in Unix time.
     told_at: float = 0.0
+
+    def stand(self, standing: lease.Standing) -> None:
+        """Notes what this ingest is to the feed."""
+        self.standing = standing
 
 
 class Leader:
@@ -73,7 +78,7 @@ class Leader:
         try:
             await self._inherit()
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(lease.keep(self._bus, self._feed, self._owner))
+                tasks.create_task(lease.keep(self._bus, self._feed, self._owner, tell=self._statistics.stand))
                 tasks.create_task(pump(self._provider, self._take))
                 tasks.create_task(self._write())
         except* LeaseLostError:
