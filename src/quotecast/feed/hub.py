@@ -5,6 +5,7 @@ merged into what it is sent later, because it is owed the newest form of whateve
 cursor. One that accepts nothing for ten seconds is expelled.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol
 
@@ -88,6 +89,8 @@ class Hub:
         self._expelled = 0
         #: Called when a connection joins.
         self.on_join: Callable[[], None] = lambda: None
+        #: Cursors that clients came back with, by what they got: `resume` or `resync`.
+        self.resumptions: Counter[str] = Counter()
         #: Seconds from the publication of the newest batch to the tick that sends it.
         self.ages = Histogram()
 

@@ -3,6 +3,7 @@
 A connection's whole state is what it wants and its cursor, the point up to which it has been told.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -43,6 +44,7 @@ class Session:
         "_limits",
         "_mirror",
         "_pace",
+        "_resumptions",
         "close_code",
         "encoding",
         "entries",
@@ -52,7 +54,13 @@ class Session:
         "wanted",
     )
 
-    def __init__(self, mirror: Mirror, limits: Limits, encoding: Encoding = JSON) -> None:
+    def __init__(
+        self,
+        mirror: Mirror,
+        limits: Limits,
+        encoding: Encoding = JSON,
+        resumptions: Counter[str] | None = None,
+    ) -> None:
         self.wanted: Wanted = frozenset()
         self.mark = mirror.mark
         self.interval = DEFAULT_INTERVAL
@@ -60,6 +68,8 @@ class Session:
         self.close_code: CloseCode | None = None
         self._mirror = mirror
         self._limits = limits
+        #: Cursors that clients came back with, by what they got: `resume` or `resync`.
+        self._resumptions = Counter[str]() if resumptions is None else resumptions
         #: The symbols that `wanted` stood for at `mark`.
         self.keys: frozenset[str] = frozenset()
         self.entries: list[Entry] = []
@@ -150,8 +160,8 @@ class Session:
         if command.since is not None:
             self.wanted = wanted
             # What is rejected now may have been known then: only starting over tells that it is gone.
-            since = "" if rejected else command.since
-            return [self._acknowledgement(command.id, rejected), self._resumed(since)]
+            resumed = self._resumed(command.since, known=not rejected)
+            return [self._acknowledgement(command.id, rejected), resumed]
         if wanted == self.wanted:
             return [self._acknowledgement(command.id, rejected)]
         return self._extended(wanted, command.id, rejected)
@@ -164,17 +174,24 @@ class Session:
         opening = [update] if update else []
         return [*opening, self._acknowledgement(request, rejected), self._snapshot("subscribe", held)]
 
-    def _resumed(self, since: str) -> Frame:
+    def _resumed(self, since: str, *, known: bool) -> Frame:
         """What changed past a point that the client vouches for, or everything if it is not known here."""
         self.mark = self._mirror.mark
         self._want(self.wanted)
         epoch, seq = parse_since(since)
-        if epoch == self.mark.epoch and seq <= self.mark.seq:
-            changed = [entry for entry in self._mirror.changed_past(seq) if self._wants(entry.key)]
-            # A snapshot cannot say that a symbol is gone; starting over can.
-            if all(entry.quote is not None for entry in changed) and not self._lost_members(seq):
-                return self._written_snapshot("resume", changed)
-        return self._snapshot("resync")
+        changed = self._changed_past(seq) if known and epoch == self.mark.epoch else None
+        if epoch:  # anything else asks to start over
+            self._resumptions["resync" if changed is None else "resume"] += 1
+        return self._snapshot("resync") if changed is None else self._written_snapshot("resume", changed)
+
+    def _changed_past(self, seq: int) -> list[Entry] | None:
+        """What is wanted and changed past a point; None if only starting over tells what is gone since."""
+        if seq > self.mark.seq:
+            return None
+        changed = [entry for entry in self._mirror.changed_past(seq) if self._wants(entry.key)]
+        # A snapshot cannot say that a symbol is gone; starting over can.
+        whole = all(entry.quote is not None for entry in changed) and not self._lost_members(seq)
+        return changed if whole else None
 
     def _snapshot(self, reason: str, held: frozenset[str] = frozenset()) -> Frame:
         """All that is wanted and not yet held; the whole feed is encoded once for all who want it."""
