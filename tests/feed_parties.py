@@ -33,7 +33,6 @@ class Worker:
             _nothing,
             stream.paths({Feed.STOCKS: self.hub}),
             heartbeat_ms=15_000,
-            sockets_per_worker=0,
             sockets_per_address=0,
             address_of=lambda _: "",
         )

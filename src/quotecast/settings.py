@@ -155,7 +155,11 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
     limit_terminal: Annotated[PerMinute, Meta(description="Requests per minute and path: terminal")] = 60
 
     sockets_per_worker: Annotated[
-        int, Meta(ge=0, description="WebSockets one worker accepts; 0 is no cap")
+        int,
+        Meta(
+            ge=0,
+            description="WebSockets one worker accepts; 0: as many as its memory and open files allow",
+        ),
     ] = 0
     sockets_per_address: Annotated[
         int, Meta(ge=0, description="WebSockets one client address may hold per worker; 0 is no cap")

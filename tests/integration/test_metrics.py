@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 import yaml  # type: ignore[import-untyped]  # PyYAML ships no types
+from websockets.exceptions import InvalidStatus
 
 from quotecast.accounts import migrations
 from quotecast.api.logins import OUTCOMES, PER_CLIENT
@@ -25,6 +26,7 @@ SETTINGS = {
     "QUOTECAST_LIMIT_AUTH": "100",
     "QUOTECAST_ACCESS_LOG": "1",
     "QUOTECAST_HEARTBEAT_MS": "200",
+    "QUOTECAST_WEBSOCKET_ORIGINS": "https://quotes.example",
 }
 #: Told by Prometheus itself of every target.
 OWN = {"up"}
@@ -101,6 +103,43 @@ def test_a_feed_is_measured_to_its_sockets(measured: Measured) -> None:
     assert found.value(f"{ages}_count", feed="crypto") >= 3
     assert 0 < found.value(f"{ages}_sum", feed="crypto") < found.value(f"{ages}_count", feed="crypto") * 20
     assert found.value(f"{lags}_count", feed="crypto") >= 3
+
+
+def test_refused_handshakes_are_counted_by_reason(measured: Measured) -> None:
+    """What was no handshake, and what the service does not open to this client."""
+    handshake = {"Connection": "Upgrade", "Upgrade": "websocket"}
+    assert measured.service.get("/api/ws/market", headers=handshake).status_code == 400
+    with pytest.raises(InvalidStatus), measured.service.feed("/api/ws/nothing"):
+        pass
+    with pytest.raises(InvalidStatus), measured.service.feed("/api/ws/crypto", origin="https://else.example"):
+        pass
+    found = scrape(measured.api)
+    name = "quotecast_feed_handshakes_refused_total"
+    refused = {each["reason"]: found.value(name, reason=each["reason"]) for each in found.labels(name)}
+    assert refused == {"malformed": 1, "unknown_feed": 1, "origin": 1, "worker_full": 0, "address_full": 0}
+
+
+def test_clients_that_come_back_are_counted(measured: Measured) -> None:
+    """Whether they resume at their cursor or start over; without one they did not come back."""
+    path = "/api/ws/doviz?symbols=all"
+    before = scrape(measured.api)
+    with measured.service.feed(path) as client:
+        client.next_of("snapshot")
+        since = client.state.since
+    with measured.service.feed(f"{path}&since={since}") as client:
+        assert client.next_of("snapshot")["reason"] == "resume"
+        for since in ("none", f"{'0' * 20}-7"):
+            client.send(json.dumps({"action": "subscribe", "since": since}))
+            assert client.next_of("snapshot")["reason"] == "resync"
+    found = scrape(measured.api)
+
+    def added(name: str, **labels: str) -> float:
+        return found.value(name, feed="doviz", **labels) - before.value(name, feed="doviz", **labels)
+
+    assert added("quotecast_feed_connects_total") == 2
+    assert added("quotecast_feed_resumptions_total", outcome="resume") == 1
+    assert added("quotecast_feed_resumptions_total", outcome="resync") == 1
+    assert added("quotecast_feed_resumptions_total") == 2
 
 
 def test_the_state_of_feeds_is_told(measured: Measured) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from market_made import EPOCH, state_of, stock
 from quotecast.api.listeners import serving_feeds
@@ -42,7 +42,7 @@ class Running:
 
 
 @contextlib.asynccontextmanager
-async def running(**caps: int) -> AsyncIterator[Running]:
+async def running(*, sockets_per_address: int = 0) -> AsyncIterator[Running]:
     mirror = Mirror(Feed.STOCKS)
     mirror.load(state_of(stock(ticker) for ticker in TICKERS))
     mirror.heard_at = time.monotonic()
@@ -58,8 +58,7 @@ async def running(**caps: int) -> AsyncIterator[Running]:
         _nothing,
         {"/api/ws/market": hub},
         heartbeat_ms=15_000,
-        sockets_per_worker=caps.get("worker", 0),
-        sockets_per_address=caps.get("address", 0),
+        sockets_per_address=sockets_per_address,
         address_of=lambda scope: scope["client"][0],
     )
     async with serving_feeds(streams, "127.0.0.1", 0) as port:
@@ -156,12 +155,15 @@ async def test_a_drain_says_goodbye_to_everyone() -> None:
             assert await close_code(late) == 1012
 
 
-@pytest.mark.parametrize("cap", ["worker", "address"])
-async def test_sockets_beyond_a_cap_are_told_to_come_back(cap: str) -> None:
-    """A place that is given up is free again."""
-    async with running(**{cap: 1}) as service:
-        async with service.connect() as first, service.connect() as second:
-            assert await close_code(second) == 4450
+async def test_feeds_of_one_address_beyond_its_cap_are_refused() -> None:
+    """With 503 and a time to come back; a place that is given up is free again."""
+    async with running(sockets_per_address=1) as service:
+        async with service.connect() as first:
+            with pytest.raises(InvalidStatus) as refused:
+                await service.connect()
+            assert refused.value.response.status_code == 503
+            assert int(refused.value.response.headers["Retry-After"]) > 0
+            assert "Your address" in json.loads(refused.value.response.body)["detail"]
             await snapshot(first)
         await until_served(service, 0)
         async with service.connect() as third:

@@ -45,7 +45,6 @@ def feeds() -> Streams:
         _nothing,
         {PATH: hub_of(mirror, 15_000)},
         heartbeat_ms=15_000,
-        sockets_per_worker=0,
         sockets_per_address=0,
         address_of=lambda _: "",
     )

@@ -67,7 +67,6 @@ def served(*quotes: StockQuote) -> tuple[Streams, Hub]:
         nothing,
         {"/api/ws/market": hub},
         heartbeat_ms=15_000,
-        sockets_per_worker=0,
         sockets_per_address=0,
         address_of=lambda _: "client",
     )

@@ -171,7 +171,7 @@ class Edge:
             return
         await receive()
         # Closing what was never accepted is how ASGI refuses a handshake: the server answers 403.
-        await send({"type": "websocket.close", "code": 1008})
+        await send({"type": "websocket.close", "code": 1008, "reason": "origin"})
 
 
 def _look_through(headers: Iterable[tuple[bytes, bytes]]) -> tuple[bytes | None, bytes | None, bool]:

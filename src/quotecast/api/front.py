@@ -11,7 +11,9 @@ import re
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Final
 
+from quotecast.api.handshakes import no_room
 from quotecast.api.listeners import listening_socket
+from quotecast.api.room import Room
 from quotecast.api.sockets import App
 
 Peer = tuple[str, int]
@@ -26,15 +28,22 @@ LAST_ANSWERS_SECONDS: Final = 1.0
 
 _FEED: Final = b"GET /api/ws/"
 _END_OF_HEAD: Final = b"\r\n\r\n"
+_HEALTH: Final = (b"GET /api/health ", b"GET /api/ready ")
 _UPGRADE: Final = re.compile(rb"\r\nupgrade:[ \t]*websocket", re.IGNORECASE)
 
 
 class Front:
-    """Sends connections on; `peers` names the client behind each of granian's connections, by port."""
+    """Sends connections on; `peers` names the client behind each of granian's connections, by port.
 
-    def __init__(self, feeds: Callable[[], asyncio.Protocol], http_port: int) -> None:
+    Beyond the room's capacity HTTP is answered 503, but for health checks.
+    """
+
+    def __init__(
+        self, feeds: Callable[[], asyncio.Protocol], http_port: int, room: Room | None = None
+    ) -> None:
         self._feeds = feeds
         self._http_port = http_port
+        self.room = room or Room()
         self._opening: set[asyncio.Task[None]] = set()
         self._clients: set[_End] = set()
         self._empty = asyncio.Event()
@@ -65,6 +74,10 @@ class Front:
             feed.connection_made(transport)
             feed.data_received(head)
             return
+        if not self.room.take_http(health=head.startswith(_HEALTH)):
+            transport.write(no_room())
+            transport.close()
+            return
         transport.pause_reading()
         client = _End(transport, self._leave)
         transport.set_protocol(client)
@@ -79,7 +92,8 @@ class Front:
         try:
             transport, _ = await loop.create_connection(asyncio.Protocol, LOOPBACK, self._http_port)
         except OSError:
-            client.transport.abort()
+            client.transport.write(no_room())
+            client.transport.close()
             return
         peer = client.transport.get_extra_info("peername")
         if peer is None or client.transport.is_closing() or transport.is_closing():  # one left meanwhile
@@ -95,6 +109,7 @@ class Front:
 
     def _leave(self, client: "_End") -> None:
         self._clients.discard(client)
+        self.room.http -= 1
         if not self._clients:
             self._empty.set()
 
@@ -125,17 +140,20 @@ class _Arrival(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # TCP's
         self._transport = transport
+        self._front.room.wait(transport)
         self._deadline = asyncio.get_running_loop().call_later(FIRST_BYTES_SECONDS, transport.abort)
 
     def data_received(self, data: bytes) -> None:
         self._head += data
         if not self._is_undecided():
             self._deadline.cancel()
+            self._front.room.leave(self._transport)
             self._front.take(self._transport, self._head)
 
     def connection_lost(self, exc: Exception | None) -> None:
         del exc
         self._deadline.cancel()
+        self._front.room.leave(self._transport)
 
     def _is_undecided(self) -> bool:
         if not self._head.startswith(_FEED):

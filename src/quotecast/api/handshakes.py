@@ -10,6 +10,7 @@ from websockets.http11 import Request, Response
 from websockets.server import ServerProtocol
 
 from quotecast.api.problems import Problem
+from quotecast.api.room import RETRY_SECONDS
 from quotecast.market.codec import encode_json
 
 _DETAILS: Final = {
@@ -19,6 +20,14 @@ _DETAILS: Final = {
     426: "This path is a WebSocket feed: connect with a WebSocket client",
     505: "A feed is opened with HTTP/1.1",
 }
+#: Why an application refuses a handshake, which it gives as the reason of its close, with what clients see.
+#: A reason that is not among them is 403.
+FULL: Final = {
+    "worker_full": "This worker holds as many feeds as it can; connect again later",
+    "address_full": "Your address holds as many feeds as it may; close one, or connect again later",
+}
+#: Of all refusals, as they are counted.
+REASONS: Final = ("malformed", "origin", "unknown_feed", *FULL)
 
 
 def answer_handshake(protocol: ServerProtocol, request: Request) -> Response:
@@ -35,16 +44,38 @@ def answer_handshake(protocol: ServerProtocol, request: Request) -> Response:
     return refused
 
 
-def refusal(protocol: ServerProtocol, status: int) -> Response:
+def refusal(protocol: ServerProtocol, status: int, detail: str = "") -> Response:
     """A refusal as the rest of the API writes errors: JSON with a sentence, a code and a request id."""
-    phrase = HTTPStatus(status).phrase
-    request_id = os.urandom(8).hex()
-    body = Problem(_DETAILS.get(status, phrase), phrase.lower().replace(" ", "_"), request_id)
-    response = protocol.reject(status, encode_json(body).decode())
+    body, request_id = _problem(status, detail or _DETAILS.get(status, HTTPStatus(status).phrase))
+    response = protocol.reject(status, body.decode())
     del response.headers["Content-Type"]
     response.headers["Content-Type"] = "application/json"
     response.headers["X-Request-ID"] = request_id
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+        response.headers["Retry-After"] = str(RETRY_SECONDS)
     return response
+
+
+def refusal_for(protocol: ServerProtocol, reason: str) -> Response:
+    """The refusal of an application that gives a reason."""
+    return refusal(protocol, 503, FULL[reason]) if reason in FULL else refusal(protocol, 403)
+
+
+def no_room() -> bytes:
+    """A whole answer to a request for which there is no connection left."""
+    body, request_id = _problem(503, "This worker holds as many connections as it can; try again later")
+    head = (
+        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n"
+        f"content-length: {len(body)}\r\nretry-after: {RETRY_SECONDS}\r\n"
+        f"x-request-id: {request_id}\r\naccess-control-allow-origin: *\r\nconnection: close\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+def _problem(status: int, detail: str) -> tuple[bytes, str]:
+    """Returns the body, and the request id in it."""
+    code, request_id = HTTPStatus(status).phrase.lower().replace(" ", "_"), os.urandom(8).hex()
+    return encode_json(Problem(detail, code, request_id)), request_id
 
 
 def scope_of(request: Request, transport: asyncio.Transport) -> dict[str, Any]:

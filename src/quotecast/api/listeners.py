@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from quotecast.api.framing import shared
+from quotecast.api.room import Room
 from quotecast.api.sockets import App, Socket
 from quotecast.errors import ServerFailedError
 
@@ -61,16 +62,16 @@ def listeners_of(port: int) -> Iterator[socket.socket]:
                 yield found
 
 
-def connections_to(app: App) -> Callable[[], Socket]:
-    """Makes the WebSocket connections of an application; they share the bytes of the last frame."""
-    return partial(Socket, app, shared())
+def connections_to(app: App, room: Room | None = None) -> Callable[[], Socket]:
+    """Makes the WebSocket connections of an application; they share a room, and the last frame's bytes."""
+    return partial(Socket, app, shared(), room or Room())
 
 
 @contextlib.asynccontextmanager
-async def serving_feeds(app: App, host: str, port: int) -> AsyncIterator[int]:
+async def serving_feeds(app: App, host: str, port: int, room: Room | None = None) -> AsyncIterator[int]:
     """Serves WebSockets alone; yields the port. Raises ServerFailedError."""
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(connections_to(app), sock=listening_socket(host, port))
+    server = await loop.create_server(connections_to(app, room), sock=listening_socket(host, port))
     try:
         yield server.sockets[0].getsockname()[1]
     finally:

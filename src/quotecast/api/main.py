@@ -18,6 +18,7 @@ from quotecast.api.access_log import access_log
 from quotecast.api.account_parts import opened, window_of
 from quotecast.api.addresses import identify_by_address
 from quotecast.api.app import build_app
+from quotecast.api.capacity import OWN_FILES, Capacity, capacity, memory, open_files
 from quotecast.api.edge import App, Edge
 from quotecast.api.health import readiness_on_private_port
 from quotecast.api.hubs import hub_of
@@ -28,6 +29,7 @@ from quotecast.api.pages import Pages, built_pages
 from quotecast.api.parts import Accounts, Parts
 from quotecast.api.repeats import Repeats
 from quotecast.api.requests import Requests, described
+from quotecast.api.room import Room
 from quotecast.api.serving import serving
 from quotecast.api.stream import Streams
 from quotecast.api.throttle import throttle
@@ -94,6 +96,7 @@ async def _serve(settings: Settings) -> None:
             draining=draining,
         )
         hubs = {feed: hub_of(parts.mirrors[feed], settings.heartbeat_ms) for feed in parts.configured()}
+        room = Room(_capacity(settings))
         streams = _streams(_http(parts, window, settings), hubs, settings)
         requests = Requests()
         edge = traced(_edge(streams, requests, settings), described)
@@ -105,6 +108,7 @@ async def _serve(settings: Settings) -> None:
             window=window,
             hubs=hubs,
             streams=streams,
+            room=room,
             relay=relay,
             cache=cache,
             database=accounts.database,
@@ -128,12 +132,12 @@ async def _serve(settings: Settings) -> None:
             await _first_of(stop, first)
         if stop.done():
             return
-        async with serving(Pages(edge, built_pages()), edge, settings) as ended:
+        async with serving(Pages(edge, built_pages()), edge, settings, room) as ended:
             serves.set()
             await _first_of(ended, stop, first)
             first.cancel()
             if not ended.done():
-                await _announced(_introduction(parts, settings) + scraped, ended, stop)
+                await _announced(_introduction(parts, settings, room.capacity) + scraped, ended, stop)
             stop.cancel()
             if ended.done():
                 raise ServerFailedError(f"the HTTP server ended; is port {settings.port} taken?")
@@ -231,7 +235,6 @@ def _streams(http: App, hubs: Mapping[Feed, Hub], settings: Settings) -> Streams
         http,
         stream.paths(hubs),
         heartbeat_ms=settings.heartbeat_ms,
-        sockets_per_worker=settings.sockets_per_worker,
         sockets_per_address=settings.sockets_per_address,
         address_of=identify_by_address(settings.trusted_proxies),
     )
@@ -265,10 +268,22 @@ def _limits(settings: Settings) -> dict[str, int]:
     return {name.removeprefix("limit_"): getattr(settings, name) for name in names}
 
 
-def _introduction(parts: Parts, settings: Settings) -> str:
+def _capacity(settings: Settings) -> Capacity:
+    """Workers of one `up` share its memory."""
+    return capacity(
+        files=open_files(),
+        own=OWN_FILES + settings.database_connections,
+        memory=memory() // (settings.workers if parent.is_there() else 1),
+        asked=settings.sockets_per_worker,
+        split=settings.feed_port != 0,
+    )
+
+
+def _introduction(parts: Parts, settings: Settings, most: Capacity) -> str:
     served = ", ".join(parts.configured()) or "no feed"
     infos = {feed: parts.mirrors[feed].info for feed in parts.configured()}
     simulated = ", ".join(feed for feed, info in infos.items() if info and info.simulated)
     note = f"; simulated data: {simulated}" if simulated else ""
     feeds = f", feeds on ws://{settings.host}:{settings.feed_port}" if settings.feed_port else ""
-    return f"API worker on http://{settings.host}:{settings.port}{feeds}: {served}{note}"
+    room = f"; at most {most.feeds:,} feeds ({most.reason})"
+    return f"API worker on http://{settings.host}:{settings.port}{feeds}: {served}{note}{room}"

@@ -9,7 +9,9 @@ from prometheus_client import Metric
 from quotecast.accounts.database import Database
 from quotecast.api import account_metrics
 from quotecast.api.logins import LoginWindow
+from quotecast.api.handshakes import REASONS
 from quotecast.api.requests import Requests
+from quotecast.api.room import Room
 from quotecast.api.stream import Streams
 from quotecast.cache.redis import RedisCache
 from quotecast.feed.hub import Hub
@@ -30,6 +32,7 @@ class Worker(Struct, frozen=True, kw_only=True):
     window: Window
     hubs: Mapping[Feed, Hub]
     streams: Streams
+    room: Room
     relay: Relay
     cache: RedisCache
     database: Database
@@ -45,6 +48,8 @@ def families(worker: Worker) -> Iterator[Metric]:
     mirrors = {feed: hub.mirror for feed, hub in worker.hubs.items()}
     yield from _http(worker.requests)
     yield from _limits(worker.window)
+    yield from _connections(worker.room)
+    yield from _handshakes(worker.hubs, worker.streams, worker.room)
     yield from _fan_out(worker.hubs, worker.streams)
     yield from _feeds(mirrors, worker.monotonic())
     yield from _bus(worker.relay)
@@ -76,6 +81,46 @@ def _limits(window: Window) -> Iterator[Metric]:
     yield counter("limit_fallback_decisions", "Decisions made alone.", counts.fallbacks)
     yield counter("limit_calls", "Calls of the limiter's script, failed ones included.", counts.calls)
     yield counter("limit_failures", "Calls of the limiter's script that failed.", counts.failures)
+
+
+def _connections(room: Room) -> Iterator[Metric]:
+    open_now = {("feed",): room.feeds, ("http",): room.http, ("silent",): room.silent}
+    yield gauge(
+        "connections",
+        "Public connections, by what they carry; HTTP on a port of its own is not counted.",
+        open_now,
+        ["kind"],
+    )
+    yield gauge(
+        "connections_limit",
+        "Connections at once that memory and open files allow.",
+        {("feed",): room.capacity.feeds, ("http",): room.capacity.http},
+        ["kind"],
+    )
+    yield counter(
+        "connections_refused",
+        "Connections for which there was no room: HTTP answered 503, and silent ones closed.",
+        {(kind,): room.turned_away[kind] for kind in ("http", "silent")},
+        ["kind"],
+    )
+
+
+def _handshakes(hubs: Mapping[Feed, Hub], streams: Streams, room: Room) -> Iterator[Metric]:
+    yield counter(
+        "feed_connects", "Handshakes accepted.", {(feed,): streams.connects[feed] for feed in hubs}, ["feed"]
+    )
+    yield counter(
+        "feed_handshakes_refused",
+        "Handshakes refused; `worker_full` and `address_full`: for want of room.",
+        {(reason,): room.refused[reason] for reason in REASONS},
+        ["reason"],
+    )
+    yield counter(
+        "feed_resumptions",
+        "Cursors that clients came back with; `resume`: what changed since, `resync`: everything.",
+        {(feed, each): hub.resumptions[each] for feed, hub in hubs.items() for each in ("resume", "resync")},
+        ["feed", "outcome"],
+    )
 
 
 def _fan_out(hubs: Mapping[Feed, Hub], streams: Streams) -> Iterator[Metric]:

@@ -11,13 +11,13 @@ from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.server.embed import Server
 
+from quotecast.api.capacity import SPARE_CONNECTIONS
 from quotecast.api.front import LOOPBACK, Front
 from quotecast.api.listeners import BACKLOG, bound_what_waits, connections_to, listeners_of, serving_feeds
+from quotecast.api.room import Room
 from quotecast.api.sockets import App
 from quotecast.settings import Settings
 
-#: Requests under way and idle connections at once; beyond it granian would let clients wait unheard.
-MAX_CONNECTIONS: Final = 65_536
 #: Bytes of a request's head; granian answers 431 to more.
 MAX_HEAD_BYTES: Final = 32 * 1024
 #: Seconds between looks at whether granian listens yet.
@@ -27,7 +27,7 @@ _BOUNDED_SECONDS: Final = 1.0
 
 
 @contextlib.asynccontextmanager
-async def serving(http: App, feeds: App, settings: Settings) -> AsyncIterator[asyncio.Task[None]]:
+async def serving(http: App, feeds: App, settings: Settings, room: Room) -> AsyncIterator[asyncio.Task[None]]:
     """Serves until left; the task ends early only when granian fails. Raises ServerFailedError.
 
     Without a port for feeds one port has both: its connections are feeds, or are passed on to granian, on
@@ -35,15 +35,17 @@ async def serving(http: App, feeds: App, settings: Settings) -> AsyncIterator[as
     """
     if settings.feed_port:
         async with (
-            serving_feeds(feeds, settings.host, settings.feed_port),
-            _granian(http, settings.host, settings.port) as ended,
+            serving_feeds(feeds, settings.host, settings.feed_port, room),
+            _granian(http, settings.host, settings.port, room.capacity.http) as ended,
         ):
             await _bounded(settings.port, ended)
             yield ended
         return
     with _reserved_port() as port:
-        front = Front(connections_to(feeds), port)
-        async with _granian(front.naming_clients(http), LOOPBACK, port) as ended:
+        front = Front(connections_to(feeds, room), port, room)
+        # The front refuses before granian would let clients wait.
+        most = room.capacity.http + 2 * SPARE_CONNECTIONS
+        async with _granian(front.naming_clients(http), LOOPBACK, port, most) as ended:
             await _listens(port, ended)
             async with front.listening(settings.host, settings.port):
                 yield ended
@@ -51,7 +53,8 @@ async def serving(http: App, feeds: App, settings: Settings) -> AsyncIterator[as
 
 
 @contextlib.asynccontextmanager
-async def _granian(app: App, host: str, port: int) -> AsyncIterator[asyncio.Task[None]]:
+async def _granian(app: App, host: str, port: int, most: int) -> AsyncIterator[asyncio.Task[None]]:
+    """Serves HTTP; beyond `most` connections at once clients wait in the kernel's queue."""
     # Granian says that embedding is experimental; docs/adr/0001 says why we do it all the same.
     logging.getLogger("_granian").setLevel(logging.ERROR)
     server: Any = Server(
@@ -64,7 +67,7 @@ async def _granian(app: App, host: str, port: int) -> AsyncIterator[asyncio.Task
         websockets=False,
         http1_settings=HTTP1Settings(max_buffer_size=MAX_HEAD_BYTES),
         backlog=BACKLOG,
-        backpressure=MAX_CONNECTIONS,
+        backpressure=most,
         log_enabled=False,
     )
     ended: asyncio.Task[None] = asyncio.create_task(server.serve())

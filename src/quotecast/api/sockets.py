@@ -16,8 +16,9 @@ from websockets.protocol import OPEN
 from websockets.server import ServerProtocol
 
 from quotecast.api.framing import Written
-from quotecast.api.handshakes import answer_handshake, refusal, scope_of
+from quotecast.api.handshakes import answer_handshake, refusal_for, scope_of
 from quotecast.api.messages import Assembly, BadMessageError, is_whole
+from quotecast.api.room import Room
 from quotecast.feed.pace import Pace
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
@@ -59,6 +60,7 @@ class Socket(asyncio.Protocol):
         "_protocol",
         "_received",
         "_response",
+        "_room",
         "_taken",
         "_task",
         "_transport",
@@ -66,9 +68,10 @@ class Socket(asyncio.Protocol):
         "_written",
     )
 
-    def __init__(self, app: App, written: Written) -> None:
+    def __init__(self, app: App, written: Written, room: Room) -> None:
         self._app = app
         self._written = written
+        self._room = room
         self._protocol = ServerProtocol(max_size=MAX_MESSAGE_BYTES)
         #: To the handshake, until the application accepts or refuses.
         self._response: Response | None = None
@@ -91,6 +94,7 @@ class Socket(asyncio.Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # TCP's
         """The client has to ask for a feed soon."""
         self._transport = transport
+        self._room.wait(transport)
         # So that we are told whenever a write leaves something in the buffer, and when that is gone.
         transport.set_write_buffer_limits(0)
         self._deadline = asyncio.get_running_loop().call_later(HANDSHAKE_SECONDS, transport.abort)
@@ -121,6 +125,7 @@ class Socket(asyncio.Protocol):
         """Tells whoever waits."""
         del exc
         self._open = False
+        self._room.leave(self._transport)
         self._deadline.cancel()
         self._unparsed.clear()
         if self._pausing is not None:
@@ -186,10 +191,14 @@ class Socket(asyncio.Protocol):
     def _begin(self, request: Request) -> None:
         response = answer_handshake(self._protocol, request)
         if response.status_code != 101:
+            self._room.refused["malformed"] += 1
             self._answer(response)
             return
         if self._transport.get_extra_info("peername") is None:  # reset before its request was read
             self._transport.abort()
+            return
+        if not self._room.take_feed(self._transport):
+            self._refuse("worker_full")
             return
         self._response = response
         scope = scope_of(request, self._transport) | {"extensions": {WRITE: self.write}}
@@ -247,11 +256,15 @@ class Socket(asyncio.Protocol):
         """Begins the farewell; one who was not accepted yet is refused."""
         if self._response is not None:
             self._response = None
-            self._answer(refusal(self._protocol, 403))
+            self._refuse(reason)
         elif self._protocol.state is OPEN and not self._transport.is_closing():
             self._open = False
             self._protocol.send_close(code, reason)
             self._flush()
+
+    def _refuse(self, reason: str) -> None:
+        self._room.refused[reason] += 1
+        self._answer(refusal_for(self._protocol, reason))
 
     def _answer(self, response: Response) -> None:
         self._protocol.send_response(response)

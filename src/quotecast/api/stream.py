@@ -49,7 +49,7 @@ class _Ended(Exception):
 class Streams:
     """Serves every feed's path; anything that is no WebSocket goes on to `http`.
 
-    `sockets_per_worker` and `sockets_per_address` of 0 are no caps.
+    `sockets_per_address` of 0 is no cap.
     """
 
     def __init__(
@@ -58,18 +58,18 @@ class Streams:
         hubs: Mapping[str, Hub],
         *,
         heartbeat_ms: int,
-        sockets_per_worker: int,
         sockets_per_address: int,
         address_of: Callable[[Any], str],
     ) -> None:
         self._http = http
         self._hubs = hubs
         self._heartbeat_ms = heartbeat_ms
-        self._per_worker = sockets_per_worker
         self._per_address = sockets_per_address
         self._address_of = address_of
         self._streams: set[_Stream] = set()
         self._by_address: Counter[str] = Counter()
+        #: Handshakes that were accepted.
+        self.connects: Counter[Feed] = Counter()
         #: Connections that were closed from here, by feed and code.
         self.closes: Counter[tuple[Feed, CloseCode]] = Counter()
         self._draining = False
@@ -84,25 +84,34 @@ class Streams:
         if hub is None:
             await _turn_away(scope["path"], send)
             return
+        address = self._address_of(scope)
+        if self._per_address and self._by_address[address] >= self._per_address:
+            await send({"type": "websocket.close", "code": 1013, "reason": "address_full"})
+            return
+        self._by_address[address] += 1
+        try:
+            await self._greet(hub, scope, receive, send)
+        finally:
+            self._by_address[address] -= 1
+            if not self._by_address[address]:
+                del self._by_address[address]
+
+    async def _greet(self, hub: Hub, scope: Any, receive: Any, send: Any) -> None:
         encoding = chosen(scope.get("subprotocols", ()))
         subprotocol = encoding.subprotocol if encoding else None
         await send({"type": "websocket.accept", "subprotocol": subprotocol, "headers": []})
-        address = self._address_of(scope)
-        session = Session(hub.mirror, Limits(), encoding or JSON)
+        self.connects[hub.mirror.feed] += 1
+        session = Session(hub.mirror, Limits(), encoding or JSON, hub.resumptions)
         stream = _Stream(session, send, _running_task(), scope["extensions"][WRITE])
-        if code := self._refusal(address):
-            await self._close(hub, stream, code)
+        if self._draining:
+            await self._close(hub, stream, CloseCode.SERVICE_RESTART)
             return
         self._streams.add(stream)
-        self._by_address[address] += 1
         try:
             await self._serve(hub, stream, _query(scope), receive)
         finally:
             hub.leave(stream.connection)
             self._streams.remove(stream)
-            self._by_address[address] -= 1
-            if not self._by_address[address]:
-                del self._by_address[address]
 
     async def drain(self) -> None:
         """Tells every client that the server restarts and when to come back, then closes."""
@@ -115,13 +124,6 @@ class Streams:
             stream.expel(CloseCode.SERVICE_RESTART)
         if streams:
             await asyncio.wait([stream.task for stream in streams], timeout=CLOSE_SECONDS)
-
-    def _refusal(self, address: str) -> CloseCode | None:
-        if self._draining:
-            return CloseCode.SERVICE_RESTART
-        full = self._per_worker and len(self._streams) >= self._per_worker
-        greedy = self._per_address and self._by_address[address] >= self._per_address
-        return CloseCode.TOO_MANY_SOCKETS if full or greedy else None
 
     async def _serve(self, hub: Hub, stream: "_Stream", query: Query, receive: Any) -> None:
         session = stream.connection.session
@@ -206,7 +208,7 @@ async def _turn_away(path: str, send: Any) -> None:
         code = CloseCode.NO_PROVIDER
         await send({"type": "websocket.close", "code": int(code), "reason": code.name.lower()})
     else:
-        await send({"type": "websocket.close", "code": 1008})
+        await send({"type": "websocket.close", "code": 1008, "reason": "unknown_feed"})
 
 
 def _event(frame: Frame) -> dict[str, Any]:

@@ -1,0 +1,94 @@
+"""How many connections a worker takes: what its open files and its memory allow, read at the start."""
+
+import os
+import resource
+import sys
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from quotecast.errors import ServerFailedError
+
+#: Open files beside clients' and PostgreSQL's: Redis, upstreams, logs, and health checks at the limit.
+OWN_FILES: Final = 120
+#: HTTP connections beyond the limit, for health checks alone.
+SPARE_CONNECTIONS: Final = 8
+#: A feed's own memory is some 14 KB; the rest is for what waits in the kernel's and our buffers.
+FEED_BYTES: Final = 32 * 1024
+#: Feeds get half of the memory, and three quarters of the files.
+FEED_SHARE_OF_MEMORY: Final = 2
+#: Files of an HTTP connection that is passed on to granian: the client's, and both ends of the way there.
+FILES_PASSED_ON: Final = 3
+MIN_FILES: Final = 64
+#: As many as Linux allows by default; "unlimited" is counted as this.
+MAX_FILES: Final = 1 << 20
+#: HTTP connections: beyond it they cost more than they are worth.
+MAX_CONNECTIONS: Final = 65_536
+
+
+class Capacity(Struct, frozen=True, kw_only=True):
+    """Feeds and HTTP connections at once, and open files of these and of silent ones.
+
+    `reason` says in words what bounds the feeds.
+    """
+
+    feeds: int = sys.maxsize
+    http: int = sys.maxsize
+    files: int = sys.maxsize
+    reason: str = "no limit"
+
+
+def capacity(*, files: int, memory: int, own: int = OWN_FILES, asked: int = 0, split: bool) -> Capacity:
+    """Divides open files and bytes of memory; `asked` feeds of 0 are as many as these allow.
+
+    `split`: feeds and HTTP have a port each. Raises ServerFailedError if there are too few files to work.
+    """
+    left = files - own
+    if left < MIN_FILES:
+        raise ServerFailedError(f"this process may open {files} files; a worker needs {own + MIN_FILES}")
+    bounds = [(left * 3 // 4, f"{files:,} open files")]
+    if asked:
+        bounds.append((asked, "as set"))
+    else:
+        bounds.append((memory // FEED_SHARE_OF_MEMORY // FEED_BYTES, f"{memory >> 20:,} MB of memory"))
+    feeds, reason = min(bounds)
+    # With each HTTP connection goes one that is still silent.
+    http = min(MAX_CONNECTIONS, (left - feeds) // (1 + (1 if split else FILES_PASSED_ON)))
+    return Capacity(feeds=feeds, http=http, files=left - http if split else left, reason=reason)
+
+
+def open_files() -> int:
+    """Raises the soft limit of open files to the hard one, as far as allowed; returns what it is then."""
+    soft, hard = (MAX_FILES if each == resource.RLIM_INFINITY else each for each in _limits())
+    if soft < hard:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, MAX_FILES), _limits()[1]))
+        except (OSError, ValueError):
+            return soft
+    return min(hard, MAX_FILES)
+
+
+def memory(own: Path = Path("/proc/self/cgroup"), groups: Path = Path("/sys/fs/cgroup")) -> int:
+    """Returns the bytes that this process may use.
+
+    It is the least `memory.max` of its cgroup (v2) and of those above, or the machine's memory.
+    """
+    found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    group = groups / _group(own)
+    for each in (group, *group.parents):
+        limit = each / "memory.max"
+        if each.is_relative_to(groups) and limit.is_file():
+            text = limit.read_text().strip()
+            found += [int(text)] if text.isdigit() else []  # "max" is no limit
+    return min(found)
+
+
+def _limits() -> tuple[int, int]:
+    return resource.getrlimit(resource.RLIMIT_NOFILE)
+
+
+def _group(own: Path) -> str:
+    """The path of the process's cgroup (v2), as Linux's cgroups(7) describes the file."""
+    lines = own.read_text().splitlines() if own.is_file() else []
+    return next((line.removeprefix("0::/") for line in lines if line.startswith("0::/")), "")
