@@ -59,8 +59,19 @@ class AccountOperation(Operation):
             # The framework announces its own for bad parameters; here they are 422.
             responses.pop("400", None)
         for status, response in responses.items():
-            names = ["X-Request-ID", "Cache-Control", *LIMITED, *_HEADERS.get(status, ())]
+            names = ["X-Request-ID", "Cache-Control", *LIMITED, *self._headers_of(status)]
             response.headers = {name: Reference(f"#/components/headers/{name}") for name in names}
+
+    def _headers_of(self, status: str) -> Sequence[str]:
+        return _HEADERS.get(status, ())
+
+
+@dataclass
+class QuotedOperation(AccountOperation):
+    """An operation whose answer may join quotes, and then says whether their feeds are live."""
+
+    def _headers_of(self, status: str) -> Sequence[str]:
+        return ["X-Feed-State"] if status == "200" else super()._headers_of(status)
 
 
 _HEADERS: Final = {
@@ -128,12 +139,13 @@ def replayable() -> list[Parameter]:
     ]
 
 
-def answer(value: Any, status: int = 200) -> Answer:
-    """An answer for one client only; the edge forbids to keep it.
+def answer(value: Any, status: int = 200, *more: Header) -> Answer:
+    """An answer for one client only, perhaps with more headers; the edge forbids to keep it.
 
     It may be compressed: it holds no secret whose length an attacker could try out (BREACH).
     """
-    return Answer(Document(codec.encode_json(value)), [(b"content-type", JSON)], tag=None, status=status)
+    headers = [(b"content-type", JSON), *more]
+    return Answer(Document(codec.encode_json(value)), headers, tag=None, status=status)
 
 
 def secret_answer(value: Any, status: int = 200, *more: Header) -> Answer:

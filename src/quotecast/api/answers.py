@@ -10,7 +10,7 @@ import zstandard
 from litestar.response.base import ASGIResponse
 from litestar.types import Receive, Scope, Send
 
-from quotecast.feed.mirror import Entry, Mirror
+from quotecast.feed.mirror import Entry, FeedState, Mirror
 from quotecast.market import codec
 
 Header = tuple[bytes, bytes]
@@ -18,6 +18,9 @@ Header = tuple[bytes, bytes]
 JSON: Final = b"application/json"
 CACHE_QUOTES: Final = b"public, max-age=1"
 CACHE_LISTS: Final = b"public, max-age=3600"
+#: A second is the least that headers can say: at 0 a shared cache would send all its clients to the workers,
+#: in the middle of an outage.
+CACHE_STALE: Final = b"public, max-age=1"
 CACHE_NOTHING: Final = b"no-store"
 
 #: Below this a compressed body saves nothing worth the work.
@@ -113,16 +116,46 @@ def of_document(document: Document, cache: bytes, *, tag: bytes | None = None) -
     return Answer(document, headers, tag=tag)
 
 
-def of_quotes(mirror: Mirror, body: bytes | Document, *extra: Header) -> Answer:
-    """An answer that stays the same until the feed's next batch."""
-    headers = mirror.once("headers", lambda: _quote_headers(_feed_tag(mirror, mirror.mark.seq)))
+def of_quotes(mirror: Mirror, now: float, body: bytes | Document, *extra: Header) -> Answer:
+    """An answer that stays the same until the feed's next batch, or until the feed becomes stale or live.
+
+    `now` is the clock of the mirror's `heard_at`.
+    """
+    state = mirror.state(now)
+
+    def made() -> list[Header]:
+        return feed_headers(_feed_tag(mirror, mirror.mark.seq), state, CACHE_QUOTES)
+
+    headers = mirror.once(f"headers {state}", made)
     return Answer(body, (*headers, *extra), tag=headers[0][1])
 
 
-def of_quote(mirror: Mirror, entry: Entry) -> Answer:
-    """An answer that stays the same until the quote changes, or another epoch begins."""
-    tag = _feed_tag(mirror, entry.seq)
-    return Answer(entry.full_json(), _quote_headers(tag), tag=tag)
+def of_quote(mirror: Mirror, now: float, entry: Entry) -> Answer:
+    """An answer that stays the same until the quote or the feed's state changes, or another epoch begins."""
+    headers = feed_headers(_feed_tag(mirror, entry.seq), mirror.state(now), CACHE_QUOTES)
+    return Answer(entry.full_json(), headers, tag=headers[0][1])
+
+
+def of_names(mirror: Mirror, now: float, names: Document) -> Answer:
+    """An answer that stays the same until the feed's symbols or its state change."""
+    headers = feed_headers(names.tag, mirror.state(now), CACHE_LISTS)
+    return Answer(names, headers, tag=headers[0][1])
+
+
+def feed_headers(tag: bytes, state: FeedState, cache: bytes) -> list[Header]:
+    """The headers of JSON that is made from a feed, the tag first.
+
+    The state is a part of the tag: some caches take no headers from a 304, and would go on saying the old
+    one.
+    """
+    if state != "live":
+        tag, cache = b'%b-%b"' % (tag[:-1], state.encode()), CACHE_STALE
+    return [(b"etag", tag), (b"content-type", JSON), (b"cache-control", cache), state_header(state)]
+
+
+def state_header(state: FeedState) -> Header:
+    """Whether the feeds that an answer is made from are live."""
+    return b"x-feed-state", state.encode()
 
 
 def everything(mirror: Mirror) -> Document:
@@ -157,10 +190,6 @@ def best_coding(header: bytes) -> bytes | None:
 
 def _feed_tag(mirror: Mirror, seq: int) -> bytes:
     return b'W/"%b-%d"' % (mirror.mark.epoch.encode(), seq)
-
-
-def _quote_headers(tag: bytes) -> tuple[Header, ...]:
-    return (b"etag", tag), (b"content-type", JSON), (b"cache-control", CACHE_QUOTES)
 
 
 def _negotiation(headers: Iterable[Header]) -> tuple[bytes, bytes]:

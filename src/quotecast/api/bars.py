@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from quotecast.api import series
-from quotecast.api.answers import JSON, Answer
+from quotecast.api.answers import Answer, feed_headers
 from quotecast.api.bar_parameters import MAX_BARS, count_of, range_and_interval, timeframe_of
 from quotecast.api.parts import Parts, loaded
 from quotecast.cache.base import Cached, Policy
@@ -115,22 +115,23 @@ async def _answer(parts: Parts, feed: Feed, market: Market, stretch: Stretch) ->
     cached = await _read(parts, feed, market, stretch)
     kept = series.decode(cached.body)
     document = series.document(kept, _tail(kept.last, market, stretch), stretch.limit)
+    mirror = parts.mirrors[feed]
+    state = mirror.state(parts.monotonic())
+    cache = b"public, max-age=%d" % (RESTING_SECONDS if market.resting else MAX_AGE)
     headers = [
-        (b"content-type", JSON),
-        (b"etag", document.tag),
-        (b"cache-control", b"public, max-age=%d" % (RESTING_SECONDS if market.resting else MAX_AGE)),
+        *feed_headers(document.tag, state, cache),
         (b"x-cache", cached.status.encode()),
         # The answer is made now, with the price of now, however long the history was kept.
         (b"age", b"0"),
     ]
     until = parts.monotonic() + HELD_SECONDS
-    revision, mirror = market.revision, parts.mirrors[feed]
 
     def is_current() -> bool:
-        entry = mirror.find(market.symbol)
-        return entry is not None and entry.revision == revision and parts.monotonic() < until
+        now, entry = parts.monotonic(), mirror.find(market.symbol)
+        same_price = entry is not None and entry.revision == market.revision
+        return same_price and now < until and mirror.state(now) == state
 
-    return Answer(document, headers, tag=document.tag, is_current=is_current)
+    return Answer(document, headers, tag=headers[0][1], is_current=is_current)
 
 
 async def _read(parts: Parts, feed: Feed, market: Market, stretch: Stretch) -> Cached:

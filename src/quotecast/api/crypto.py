@@ -7,10 +7,10 @@ from litestar.params import PathParameter
 from msgspec import Struct
 
 from quotecast.api import examples
-from quotecast.api.answers import CACHE_LISTS, Answer, everything, of_document, of_quotes, shared
+from quotecast.api.answers import Answer, everything, of_names, of_quotes, shared
 from quotecast.api.bar_parameters import DEFAULT_BARS, Count, Timeframe
 from quotecast.api.bars import crypto_bars
-from quotecast.api.openapi import CachedReading, Reading, answered
+from quotecast.api.openapi import BarsReading, FeedReading, answered
 from quotecast.api.parts import HttpRequest, Parts, loaded
 from quotecast.api.quotes import one_quote
 from quotecast.api.repeats import repeatable, repeatable_read
@@ -47,7 +47,7 @@ class CryptoSymbol(Struct, frozen=True):
     "/quotes",
     sync_to_thread=False,
     summary="Quotes of all pairs",
-    operation_class=Reading,
+    operation_class=FeedReading,
     responses=answered(dict[str, CryptoQuote], examples.by_key(examples.CRYPTO), "Quotes by pair", 429, 503),
 )
 def quotes(request: HttpRequest) -> Answer:
@@ -57,14 +57,14 @@ def quotes(request: HttpRequest) -> Answer:
 
 def _quotes(parts: Parts) -> Answer:
     mirror = loaded(parts, Feed.CRYPTO)
-    return of_quotes(mirror, everything(mirror))
+    return of_quotes(mirror, parts.monotonic(), everything(mirror))
 
 
 @get(
     "/quotes/{symbol:path}",
     sync_to_thread=False,
     summary="Quote of one pair",
-    operation_class=Reading,
+    operation_class=FeedReading,
     responses=answered(CryptoQuote, examples.CRYPTO, "The quote", 404, 429, 503),
 )
 def quote(request: HttpRequest, symbol: Pair) -> Answer:
@@ -76,7 +76,7 @@ def quote(request: HttpRequest, symbol: Pair) -> Answer:
     "/symbols",
     sync_to_thread=False,
     summary="All pairs",
-    operation_class=Reading,
+    operation_class=FeedReading,
     responses=answered(
         list[CryptoSymbol],
         [CryptoSymbol.of(examples.CRYPTO)],
@@ -92,13 +92,13 @@ def symbols(request: HttpRequest) -> Answer:
 
 def _listing(parts: Parts) -> Answer:
     mirror = loaded(parts, Feed.CRYPTO)
-    return of_document(shared(mirror, "symbols", lambda: _symbols(mirror)), CACHE_LISTS)
+    return of_names(mirror, parts.monotonic(), shared(mirror, "symbols", lambda: _symbols(mirror)))
 
 
 @get(
     "/bars/{symbol:path}",
     summary="Bars of one pair",
-    operation_class=CachedReading,
+    operation_class=BarsReading,
     responses=answered(list[Bar], examples.BARS, "Bars in ascending order", 404, 422, 429, 503),
 )
 async def bars(

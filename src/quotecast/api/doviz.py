@@ -7,16 +7,8 @@ from litestar.params import PathParameter, QueryParameter
 from msgspec import Struct
 
 from quotecast.api import examples
-from quotecast.api.answers import (
-    CACHE_LISTS,
-    Answer,
-    everything,
-    of_document,
-    of_quotes,
-    quotes_json,
-    shared,
-)
-from quotecast.api.openapi import Reading, answered
+from quotecast.api.answers import Answer, everything, of_names, of_quotes, quotes_json, shared
+from quotecast.api.openapi import FeedReading, answered
 from quotecast.api.parts import HttpRequest, Parts, loaded
 from quotecast.api.quotes import one_quote
 from quotecast.api.repeats import repeatable
@@ -53,7 +45,7 @@ class DovizSymbol(Struct, frozen=True):
     "/quotes",
     sync_to_thread=False,
     summary="Quotes of everything, or of one category",
-    operation_class=Reading,
+    operation_class=FeedReading,
     responses=answered(
         dict[str, DovizQuote], examples.by_key(examples.DOVIZ), "Quotes by symbol", 422, 429, 503
     ),
@@ -64,19 +56,19 @@ def quotes(request: HttpRequest, category: Category = None) -> Answer:
 
 
 def _quotes(parts: Parts, wanted: str | None) -> Answer:
-    mirror = loaded(parts, Feed.DOVIZ)
+    mirror, now = loaded(parts, Feed.DOVIZ), parts.monotonic()
     if wanted is None:
-        return of_quotes(mirror, everything(mirror))
+        return of_quotes(mirror, now, everything(mirror))
     if wanted not in CATEGORIES:
         raise InvalidValue("category", f"One of {', '.join(CATEGORIES)}")
-    return of_quotes(mirror, shared(mirror, wanted, lambda: _quotes_of(mirror, wanted)))
+    return of_quotes(mirror, now, shared(mirror, wanted, lambda: _quotes_of(mirror, wanted)))
 
 
 @get(
     "/quotes/{symbol:path}",
     sync_to_thread=False,
     summary="Quote of one symbol",
-    operation_class=Reading,
+    operation_class=FeedReading,
     responses=answered(DovizQuote, examples.DOVIZ, "The quote", 404, 429, 503),
 )
 def quote(request: HttpRequest, symbol: Symbol) -> Answer:
@@ -88,7 +80,7 @@ def quote(request: HttpRequest, symbol: Symbol) -> Answer:
     "/symbols",
     sync_to_thread=False,
     summary="All symbols by category",
-    operation_class=Reading,
+    operation_class=FeedReading,
     responses=answered(
         dict[str, list[DovizSymbol]],
         {category: [] for category in CATEGORIES} | {"gold": [DovizSymbol.of(examples.DOVIZ)]},
@@ -104,7 +96,7 @@ def symbols(request: HttpRequest) -> Answer:
 
 def _listing(parts: Parts) -> Answer:
     mirror = loaded(parts, Feed.DOVIZ)
-    return of_document(shared(mirror, "symbols", lambda: _symbols(mirror)), CACHE_LISTS)
+    return of_names(mirror, parts.monotonic(), shared(mirror, "symbols", lambda: _symbols(mirror)))
 
 
 def _quotes_of(mirror: Mirror, category: str) -> bytes:

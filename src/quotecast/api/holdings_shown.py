@@ -12,7 +12,7 @@ from msgspec.structs import asdict, replace
 
 from quotecast.accounts.portfolio import Holding
 from quotecast.accounts.watchlist import Kind
-from quotecast.api.lookup import Mirrors, currency_of, first_known
+from quotecast.api.lookup import FEEDS, Mirrors, currency_of, first_known
 from quotecast.market import codec, money
 from quotecast.market.conversion import Rate, factor, rates_between, rates_of, rounded
 from quotecast.market.feeds import Feed
@@ -87,6 +87,9 @@ class Encoded(Struct, frozen=True, kw_only=True):
     converted: ConvertedShown | UnsetType | None = UNSET
 
 
+#: Currencies are converted by their quotes, the first of these that knows one.
+_RATE_FEEDS: Final = (Feed.DOVIZ, Feed.CRYPTO)
+
 SHOWN: Final = HoldingShown(
     id="01a1fc87e0c47a905dd5d085",
     ticker="AAPL",
@@ -129,7 +132,7 @@ def shown(holding: Holding, mirrors: Mirrors) -> Encoded:
 
 def exchange(mirrors: Mirrors) -> Exchange:
     """A function that finds the rates between two currencies, each way once."""
-    feeds = (mirrors[feed].quotes().values() for feed in (Feed.DOVIZ, Feed.CRYPTO))
+    feeds = (mirrors[feed].quotes().values() for feed in _RATE_FEEDS)
     given = rates_of(chain.from_iterable(feeds))
 
     @cache
@@ -157,6 +160,13 @@ def valued(holding: Holding, mirrors: Mirrors, exchange: Exchange, currency: str
         converted=_in(currency, worth, exchange(holding.currency, currency)) if currency else UNSET,
         **{name: money.written(amount) for name, amount in asdict(worth).items()},
     )
+
+
+def feeds_of(holding: Encoded) -> set[Feed]:
+    """The feeds that gave the holding's quote and the rates."""
+    own = {FEEDS[holding.type]} if holding.type else set()
+    rates = [holding.rates, holding.converted.rates if holding.converted else None]
+    return own.union(_RATE_FEEDS) if any(rates) else own
 
 
 def _converted(amount: float | None, rates: Sequence[Rate]) -> float | None:

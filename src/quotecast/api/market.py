@@ -19,7 +19,7 @@ from quotecast.api.assets import assets
 from quotecast.api.bar_parameters import Span, StockInterval
 from quotecast.api.bars import stock_bars
 from quotecast.api.news import news
-from quotecast.api.openapi import BatchReading, CachedReading, Reading, answered
+from quotecast.api.openapi import BarsReading, BatchReading, FeedReading, Reading, answered
 from quotecast.api.overviews import heatmap, movers
 from quotecast.api.parts import HttpRequest, Parts, loaded
 from quotecast.api.quotes import one_quote
@@ -68,20 +68,20 @@ def quotes(request: HttpRequest, symbols: Symbols) -> Answer:
 
 
 def _quotes(parts: Parts, wanted: Selection) -> Answer:
-    mirror = loaded(parts, Feed.STOCKS)
+    mirror, now = loaded(parts, Feed.STOCKS), parts.monotonic()
     if wanted == "all":
-        return of_quotes(mirror, everything(mirror), *missing_headers([]))
+        return of_quotes(mirror, now, everything(mirror), *missing_headers([]))
     found = [(name, mirror.find(name)) for name in wanted]
     body = codec.object_json([(entry.key, entry.full_json()) for _, entry in found if entry])
     missing = [name for name, entry in found if not entry]
-    return of_quotes(mirror, Document(body), *missing_headers(missing))
+    return of_quotes(mirror, now, Document(body), *missing_headers(missing))
 
 
 @get(
     "/quotes/{symbol:path}",
     sync_to_thread=False,
     summary="Quote of one stock",
-    operation_class=Reading,
+    operation_class=FeedReading,
     responses=answered(StockQuote, examples.STOCK, "The quote", 404, 429, 503),
 )
 def quote(request: HttpRequest, symbol: Symbol) -> Answer:
@@ -92,7 +92,7 @@ def quote(request: HttpRequest, symbol: Symbol) -> Answer:
 @get(
     "/bars/{symbol:path}",
     summary="Bars of one stock",
-    operation_class=CachedReading,
+    operation_class=BarsReading,
     responses=answered(list[Bar], examples.BARS, "Bars in ascending order", 404, 422, 429, 503),
 )
 async def bars(

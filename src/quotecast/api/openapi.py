@@ -56,9 +56,18 @@ _HEADERS: Final[dict[str, OpenAPIHeader | Reference]] = {
     "Retry-After": _header("Seconds to wait before trying again.", OpenAPIType.INTEGER),
     "ETag": _header(
         "Weak tag; send it as If-None-Match. For lists of quotes it names the feed's epoch and seq, for one "
-        "quote the epoch and the seq of its last change."
+        "quote the epoch and the seq of its last change. While the feed is stale it ends in `-stale`."
     ),
-    "Cache-Control": _header("How long the answer may be kept, less its `Age`."),
+    "Cache-Control": _header(
+        "How long the answer may be kept, less its `Age`; one second while its feed is stale."
+    ),
+    "X-Feed-State": OpenAPIHeader(
+        schema=Schema(type=OpenAPIType.STRING, enum=["live", "stale"]),
+        description=(
+            "Of the feed that the answer is made from: `stale` prices are the last that are known. With "
+            "`include=quote`, whether all the feeds are live that gave a quote or a rate."
+        ),
+    ),
     "WWW-Authenticate": _header("How to authenticate: `Bearer`."),
     "X-Missing-Count": _header("How many of the symbols asked for no feed knows.", OpenAPIType.INTEGER),
     "X-Missing-Symbols": _header(
@@ -100,7 +109,16 @@ class Reading(Operation):
 
 
 @dataclass
-class BatchReading(Reading):
+class FeedReading(Reading):
+    """A reading of what is made from a feed, which says whether that is live."""
+
+    def _headers_of(self, status: str) -> list[str]:
+        names = super()._headers_of(status)
+        return [*names, "X-Feed-State"] if status in {"200", "304"} else names
+
+
+@dataclass
+class BatchReading(FeedReading):
     """A reading that names the symbols which no feed knows."""
 
     def _headers_of(self, status: str) -> list[str]:
@@ -115,6 +133,11 @@ class CachedReading(Reading):
     def _headers_of(self, status: str) -> list[str]:
         names = super()._headers_of(status)
         return [*names, "X-Cache", "Age"] if status in ("200", "304") else names
+
+
+@dataclass
+class BarsReading(FeedReading, CachedReading):
+    """A reading of bars: a kept history, and the price of a feed."""
 
 
 @dataclass

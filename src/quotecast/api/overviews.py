@@ -4,7 +4,7 @@ from litestar import get
 
 from quotecast.api import examples
 from quotecast.api.answers import Answer, of_quotes, shared
-from quotecast.api.openapi import Reading, answered
+from quotecast.api.openapi import FeedReading, answered
 from quotecast.api.parts import HttpRequest, Parts, loaded
 from quotecast.api.repeats import repeatable
 from quotecast.feed.mirror import Mirror
@@ -19,7 +19,7 @@ from quotecast.market.quotes import StockQuote
     "/heatmap",
     sync_to_thread=False,
     summary="All stocks by sector",
-    operation_class=Reading,
+    operation_class=FeedReading,
     responses=answered(Heatmap, examples.HEATMAP, "Sectors and stocks, the heaviest first", 429, 503),
 )
 def heatmap(request: HttpRequest) -> Answer:
@@ -33,14 +33,14 @@ def heatmap(request: HttpRequest) -> Answer:
 def _heatmap(parts: Parts) -> Answer:
     mirror = loaded(parts, Feed.STOCKS)
     body = shared(mirror, "heatmap", lambda: encode_json(heatmap_of(_stocks(mirror), parts.shares)))
-    return of_quotes(mirror, body)
+    return of_quotes(mirror, parts.monotonic(), body)
 
 
 @get(
     "/movers",
     sync_to_thread=False,
     summary="The 20 stocks that rose, and the 20 that fell the most",
-    operation_class=Reading,
+    operation_class=FeedReading,
     responses=answered(Movers, examples.MOVERS, "Both lists, the greatest move first", 429, 503),
 )
 def movers(request: HttpRequest) -> Answer:
@@ -51,7 +51,7 @@ def movers(request: HttpRequest) -> Answer:
 def _movers(parts: Parts) -> Answer:
     mirror = loaded(parts, Feed.STOCKS)
     body = shared(mirror, "movers", lambda: encode_json(movers_of(_stocks(mirror), parts.floors)))
-    return of_quotes(mirror, body)
+    return of_quotes(mirror, parts.monotonic(), body)
 
 
 def _stocks(mirror: Mirror) -> list[StockQuote]:

@@ -1,6 +1,6 @@
 """What the routes need, given to the application as one value when it is built."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from litestar import Request
@@ -15,7 +15,7 @@ from quotecast.api.names import Names
 from quotecast.cache.base import Cache
 from quotecast.errors import NoData, ProviderMissing
 from quotecast.feed.documents import Copy, Documents
-from quotecast.feed.mirror import Mirror
+from quotecast.feed.mirror import FeedState, Mirror
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Floors
 from quotecast.providers.base import Admission, FinancialsProvider, HistoryProvider
@@ -90,6 +90,12 @@ def loaded(parts: Parts, feed: Feed) -> Mirror:
     if not mirror.loaded:
         raise NoData(feed)
     return mirror
+
+
+def state_of(parts: Parts, feeds: Iterable[Feed]) -> FeedState:
+    """`live` while each of the feeds is, else `stale`."""
+    now = parts.monotonic()
+    return "live" if all(parts.mirrors[feed].state(now) == "live" for feed in feeds) else "stale"
 
 
 def items_of(parts: Parts, copy: Copy[T]) -> Sequence[T]:

@@ -14,6 +14,7 @@ from quotecast.accounts.ids import ID_PATTERN, new_id
 from quotecast.api.account_operations import (
     SECURED,
     AccountOperation,
+    QuotedOperation,
     answer,
     none_left,
     not_found,
@@ -21,13 +22,13 @@ from quotecast.api.account_operations import (
     replayable,
     taking,
 )
-from quotecast.api.answers import JSON, Answer
+from quotecast.api.answers import JSON, Answer, state_header
 from quotecast.api.bodies import body_of
-from quotecast.api.holdings_shown import SHOWN, VALUED, HoldingShown, exchange, shown, valued
+from quotecast.api.holdings_shown import SHOWN, VALUED, HoldingShown, exchange, feeds_of, shown, valued
 from quotecast.api.identity import require_token, with_account
 from quotecast.api.new_holding import NewHolding, checked, currency_code, fingerprint
 from quotecast.api.openapi import ID, refused
-from quotecast.api.parts import HttpRequest, parts_of
+from quotecast.api.parts import HttpRequest, parts_of, state_of
 from quotecast.api.problems import Problem
 from quotecast.errors import InvalidValue, NotFound
 from quotecast.market import codec
@@ -49,7 +50,7 @@ _FULL: Final = refused("There are as many as there may be", Problem("At most 100
 @get(
     "/holdings",
     summary="Your holdings",
-    operation_class=AccountOperation,
+    operation_class=QuotedOperation,
     security=SECURED,
     responses=outcomes(200, list[HoldingShown], [VALUED, SHOWN], "The newest first", 422),
 )
@@ -61,11 +62,14 @@ async def holdings(request: HttpRequest, include: Include = None, currency: Curr
     """
     wanted = currency_code("currency", currency) if currency is not None else None
     owned = await with_account(request, portfolio.holdings)
-    mirrors = parts_of(request).mirrors
+    parts = parts_of(request)
+    mirrors = parts.mirrors
     if include is None:
         return answer([shown(each, mirrors) for each in owned])
     rates = exchange(mirrors)
-    return answer([valued(each, mirrors, rates, wanted) for each in owned])
+    worth = [valued(each, mirrors, rates, wanted) for each in owned]
+    state = state_of(parts, set().union(*map(feeds_of, worth)))
+    return answer(worth, 200, state_header(state))
 
 
 @post(

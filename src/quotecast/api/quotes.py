@@ -12,4 +12,4 @@ def one_quote(parts: Parts, feed: Feed, symbol: str) -> Answer:
     entry = mirror.find(symbol)
     if entry is None:
         raise SymbolNotFound
-    return of_quote(mirror, entry)
+    return of_quote(mirror, parts.monotonic(), entry)

@@ -14,18 +14,19 @@ from quotecast.api import examples
 from quotecast.api.account_operations import (
     SECURED,
     AccountOperation,
+    QuotedOperation,
     answer,
     none_left,
     not_found,
     outcomes,
     taking,
 )
-from quotecast.api.answers import Answer
+from quotecast.api.answers import Answer, state_header
 from quotecast.api.bodies import body_of
 from quotecast.api.identity import require_token, with_account
 from quotecast.api.lookup import FEEDS, known
 from quotecast.api.openapi import ID, described, refused
-from quotecast.api.parts import NO_PROVIDER, HttpRequest, Parts, parts_of
+from quotecast.api.parts import NO_PROVIDER, HttpRequest, Parts, parts_of, state_of
 from quotecast.api.problems import Problem
 from quotecast.api.selection import symbol_of_path
 from quotecast.errors import InvalidValue, NotFound, ProviderMissing, SymbolNotFound
@@ -83,15 +84,18 @@ _UNKNOWN: Final = refused("Nobody knows the symbol", Problem("Symbol not found",
 @get(
     "/",
     summary="Your watchlist",
-    operation_class=AccountOperation,
+    operation_class=QuotedOperation,
     security=SECURED,
     responses=outcomes(200, list[Entry], [_QUOTED, _ENTRY], "In the order in which it was made", 422),
 )
 async def entries(request: HttpRequest, include: Include = None) -> Answer:
     """Positions count from 0, without gaps."""
     listed = await with_account(request, watchlist.entries)
+    if include is None:
+        return answer([_shown(entry) for entry in listed])
     parts = parts_of(request)
-    return answer([_shown(entry, _quote(parts, entry) if include else UNSET) for entry in listed])
+    state = state_of(parts, {FEEDS[entry.kind] for entry in listed})
+    return answer([_shown(entry, _quote(parts, entry)) for entry in listed], 200, state_header(state))
 
 
 @post(
