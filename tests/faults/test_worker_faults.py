@@ -4,18 +4,23 @@ import os
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
+from websockets.exceptions import ConnectionClosed
 
 from figures import Figures
 from running_up import running_up
+from servers import Valkey
+from service import FeedClient, Service
 from standard_load import Listener, StandardLoad
 from whole_service import Whole, whole_service
 
 PATIENCE_SECONDS = 30.0
 #: How much is still to be done when the word to stop comes.
 UNDER_WAY = 10
+FEW = 18
 
 
 def test_clients_of_a_killed_worker_are_back_soon(tmp_path: Path, figures: Figures) -> None:
@@ -59,6 +64,41 @@ def test_everyone_is_told_when_the_workers_stop(figures: Figures) -> None:
         assert load.closes == {1012: len(load.listeners)}
         assert load.broken == []
         assert [each.result() for each in answers] == [201] * UNDER_WAY
+
+
+def test_the_few_clients_of_a_stopped_worker_are_back_at_once(own_valkey: Valkey, figures: Figures) -> None:
+    """They wait no longer than the other worker needs to let them in, and resume where they were."""
+    with (
+        Service(own_valkey, {"QUOTECAST_LIMITS": "off"}) as service,
+        ThreadPoolExecutor(FEW) as pool,
+        ExitStack() as stack,
+    ):
+        worker = service.start("ingest", "api")
+        clients = [stack.enter_context(service.feed("/api/ws/market?symbols=AAPL")) for _ in range(FEW)]
+        for client in clients:
+            client.next_of("snapshot")
+        service.start("api")
+        worker.terminate()
+        returned = [pool.submit(come_back, service, client) for client in clients]
+        seconds = [each.result(PATIENCE_SECONDS) for each in returned]
+        figures.at_most("the last is back", max(seconds), 1)
+        assert worker.wait(PATIENCE_SECONDS) == 0
+
+
+def come_back(service: Service, client: FeedClient) -> float:
+    """Does as the farewell says; the seconds until the client is served again."""
+    told = client.next_of("shutdown")
+    began = time.monotonic()
+    assert told["retryAfterMs"] < 500
+    assert client.closed() == 1012
+    deadline = began + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        time.sleep(told["retryAfterMs"] / 1000)
+        path = f"/api/ws/market?symbols=AAPL&since={client.state.since}"
+        with suppress(ConnectionClosed, OSError), service.feed(path) as again:
+            assert again.next_of("snapshot")["reason"] == "resume"
+            return time.monotonic() - began
+    pytest.fail("no worker took the client")
 
 
 def register(whole: Whole, number: int) -> int:

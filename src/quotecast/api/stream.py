@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, Final
 from urllib.parse import parse_qs
 
+from quotecast.api.restarts import retry_ms
 from quotecast.api.sockets import WRITE
 from quotecast.errors import CloseCode
 from quotecast.feed.commands import Query, names_of
@@ -29,8 +30,6 @@ FAREWELL_SECONDS: Final = 1.0
 CLOSE_SECONDS: Final = 3.0
 CATCH_UP_SECONDS: Final = 2.0
 CATCH_UP_STEP_SECONDS: Final = 0.01
-#: Clients that come back after a restart are spread over this time.
-RETRY_MS: Final = (500, 5000)
 
 _PATHS: Final = {feed: f"/api/ws/{name}" for feed, name in FEED_NAMES.items()}
 
@@ -72,7 +71,8 @@ class Streams:
         self.connects: Counter[Feed] = Counter()
         #: Connections that were closed from here, by feed and code.
         self.closes: Counter[tuple[Feed, CloseCode]] = Counter()
-        self._draining = False
+        #: The bounds of the delays that clients are told; None until the worker stops.
+        self._retry_ms: tuple[int, int] | None = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serves one connection."""
@@ -103,8 +103,8 @@ class Streams:
         self.connects[hub.mirror.feed] += 1
         session = Session(hub.mirror, Limits(), encoding or JSON, hub.resumptions)
         stream = _Stream(session, send, _running_task(), scope["extensions"][WRITE])
-        if self._draining:
-            await self._close(hub, stream, CloseCode.SERVICE_RESTART)
+        if self._retry_ms:
+            await self._turn_back(hub, stream, self._retry_ms)
             return
         self._streams.add(stream)
         try:
@@ -115,15 +115,21 @@ class Streams:
 
     async def drain(self) -> None:
         """Tells every client that the server restarts and when to come back, then closes."""
-        self._draining = True
         streams = list(self._streams)
+        delays = self._retry_ms = retry_ms(len(streams))
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FAREWELL_SECONDS):
-                await asyncio.gather(*(stream.farewell() for stream in streams), return_exceptions=True)
+                await asyncio.gather(*(stream.farewell(delays) for stream in streams), return_exceptions=True)
         for stream in streams:
             stream.expel(CloseCode.SERVICE_RESTART)
         if streams:
             await asyncio.wait([stream.task for stream in streams], timeout=CLOSE_SECONDS)
+
+    async def _turn_back(self, hub: Hub, stream: "_Stream", retry_ms: tuple[int, int]) -> None:
+        """Tells a client of a stopping worker when to come back, and closes its connection."""
+        with contextlib.suppress(_Ended):
+            await stream.farewell(retry_ms)
+        await self._close(hub, stream, CloseCode.SERVICE_RESTART)
 
     async def _serve(self, hub: Hub, stream: "_Stream", query: Query, receive: Any) -> None:
         session = stream.connection.session
@@ -165,11 +171,11 @@ class _Stream:
         self.code = code
         self.task.cancel()
 
-    async def farewell(self) -> None:
-        """Says that the server restarts and when to come back."""
+    async def farewell(self, delays: tuple[int, int]) -> None:
+        """Says that the server restarts and when to come back, within the bounds in milliseconds."""
         await self.settle()
         # Only spreads load over time: nothing depends on its being unpredictable.
-        await self.answer([self.connection.session.shutdown(random.randint(*RETRY_MS))])  # noqa: S311
+        await self.answer([self.connection.session.shutdown(random.randint(*delays))])  # noqa: S311
 
     async def close(self, code: CloseCode) -> None:
         """Sends a close frame; a client that does not even take that is dropped."""
