@@ -4,10 +4,15 @@ from collections.abc import Iterable
 
 from quotecast.bus.base import FeedInfo, Snapshot, Stored
 from quotecast.market.feeds import Feed
-from quotecast.market.quotes import CryptoQuote, Quote, StockQuote
+from quotecast.market.quotes import CryptoQuote, Quote, StockQuote, shape_of
 
 INFO = FeedInfo(provider="test")
 EPOCH = "0000000000aa00000001"
+
+
+def named(epoch: str = EPOCH, feed: Feed = Feed.STOCKS) -> str:
+    """An epoch of the bus as clients see it."""
+    return f"{epoch}.{shape_of(feed)}"
 
 
 def stock(ticker: str = "AAPL", price: float = 100.0, name: str = "", sector: str = "Energy") -> StockQuote:

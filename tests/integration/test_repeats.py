@@ -103,7 +103,7 @@ class World:
         mirror = self.mirrors[Feed.STOCKS]
         changes = [Change(quote) for quote in quotes]
         assert mirror.apply(
-            Batch(feed=Feed.STOCKS, epoch=mirror.mark.epoch, seq=mirror.mark.seq + 1, changes=changes)
+            Batch(feed=Feed.STOCKS, epoch=mirror.epoch, seq=mirror.mark.seq + 1, changes=changes)
         )
 
 
@@ -195,7 +195,7 @@ async def test_failure_is_told_by_the_route_and_counted_once(world: World, clien
     path = "/api/market/quotes/AAPL"
     await client.get(path)
     mirror = world.mirrors[Feed.STOCKS]
-    mirror.apply(Batch(feed=Feed.STOCKS, epoch=mirror.mark.epoch, seq=mirror.mark.seq + 1, removed=["AAPL"]))
+    mirror.apply(Batch(feed=Feed.STOCKS, epoch=mirror.epoch, seq=mirror.mark.seq + 1, removed=["AAPL"]))
     gone = await client.get(path)
     assert (gone.status_code, gone.json()["code"]) == (404, "symbol_not_found")
     assert world.keys == [f"everybody /api/market/quotes/{{symbol}} {name}" for name in ("AAPL", "?")]

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from factories import (
-    EPOCH,
     MONOTONIC,
     NOW,
     PAIRS,
@@ -17,6 +16,7 @@ from factories import (
     mirror_of,
     parts,
 )
+from market_made import named
 from quotecast.api import health
 from quotecast.api.parts import Parts
 from quotecast.bus.base import FeedInfo
@@ -55,7 +55,7 @@ async def test_status_tells_of_every_feed() -> None:
         "provider": "coinbase",
         "simulated": True,
         "delaySeconds": 900.0,
-        "epoch": EPOCH,
+        "epoch": named(feed=Feed.CRYPTO),
         "seq": 7,
     }
 

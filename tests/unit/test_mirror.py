@@ -33,7 +33,7 @@ def test_a_takeover_counts_as_changes_only_what_differs() -> None:
     before = mirror.mark.revision
     mirror.load(state_of([stock("AAPL"), stock("MSFT", 5.0)], epoch="0000000000bb00000001"))
     assert {entry.key for entry in mirror.changed_since(before)} == {"MSFT", "OLD"}
-    assert mirror.mark.epoch == "0000000000bb00000001"
+    assert mirror.epoch == "0000000000bb00000001"
     assert len(mirror) == 2
 
 

@@ -64,7 +64,7 @@ def test_symbol_that_is_gone_is_unknown() -> None:
     known = Names(mirrors, Documents())
     mirror = mirrors[Feed.STOCKS]
     assert known.find("market", "AAPL") == "AAPL"
-    mirror.apply(Batch(feed=Feed.STOCKS, epoch=mirror.mark.epoch, seq=mirror.mark.seq + 1, removed=["AAPL"]))
+    mirror.apply(Batch(feed=Feed.STOCKS, epoch=mirror.epoch, seq=mirror.mark.seq + 1, removed=["AAPL"]))
     assert known.find("market", "AAPL") is None
 
 

@@ -3,6 +3,9 @@
 Two numberings meet here. The bus numbers batches (epoch, seq); an epoch ends when another ingest takes
 over. The mirror numbers changes by its own revision, which only grows, so what a connection has been
 told is one integer, a cursor, and a takeover costs a client only what really changed.
+
+To clients an epoch is named with the shape of the quotes: a point that a worker of another version named
+says nothing of the fields that only this version sends.
 """
 
 from collections import OrderedDict
@@ -17,7 +20,7 @@ from quotecast.market.codec import Notation
 from quotecast.market.feeds import Feed
 from quotecast.market.groups import groups
 from quotecast.market.instruments import canonical
-from quotecast.market.quotes import Quote, moving_part, only_moved
+from quotecast.market.quotes import Quote, moving_part, only_moved, shape_of
 
 STALE_AFTER_SECONDS: Final = 3.0
 
@@ -27,9 +30,10 @@ FeedState = Literal["live", "stale", "down"]
 
 
 class Mark(NamedTuple):
-    """A point in the mirror's history, and its name on the wire."""
+    """A point in the mirror's history, and its name to clients."""
 
     revision: int
+    #: The bus's epoch, a dot, and the shape of the feed's quotes.
     epoch: str
     seq: int
 
@@ -88,6 +92,9 @@ class Mirror:
         self.feed = feed
         self.info: FeedInfo | None = None
         self.mark = Mark(0, "", 0)
+        #: The bus's name of the present epoch.
+        self.epoch = ""
+        self._shape = shape_of(feed)
         #: Whether the state on the bus could be read when it was last loaded.
         self.readable = True
         #: When the bus last said anything of this feed, by the worker's monotonic clock.
@@ -202,7 +209,7 @@ class Mirror:
 
         A batch that was already seen counts as taken.
         """
-        if batch.epoch != self.mark.epoch:
+        if batch.epoch != self.epoch:
             return False
         if batch.seq <= self.mark.seq:
             return True
@@ -215,14 +222,14 @@ class Mirror:
         for key in batch.removed:
             revision += 1
             self._put(key, None, revision, batch.seq, full=True)
-        self.mark = Mark(revision, batch.epoch, batch.seq)
+        self.mark = Mark(revision, self.mark.epoch, batch.seq)
         self.published_at = batch.sent_at
         return True
 
     def load(self, snapshot: Snapshot) -> None:
         """Goes over to a whole state, counting as changes only what differs."""
         self.info = snapshot.info
-        same_epoch = snapshot.epoch == self.mark.epoch
+        same_epoch = snapshot.epoch == self.epoch
         if same_epoch and snapshot.seq <= self.mark.seq:
             return
         revision = self.mark.revision
@@ -230,7 +237,8 @@ class Mirror:
             revision += self._forget(key, revision + 1)
         for key, stored in sorted(snapshot.entries.items(), key=lambda item: item[1].seq):
             revision += self._take(key, stored, revision + 1)
-        self.mark = Mark(revision, snapshot.epoch, snapshot.seq)
+        self.epoch = snapshot.epoch
+        self.mark = Mark(revision, f"{snapshot.epoch}.{self._shape}", snapshot.seq)
         self.published_at = 0.0
 
     def _forget(self, key: str, revision: int) -> int:

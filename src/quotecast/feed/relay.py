@@ -100,7 +100,7 @@ class Relay:
                     await self._reload(mirror)
             case Beat():
                 mirror.info = message.info
-                behind = message.epoch != mirror.mark.epoch or message.seq > mirror.mark.seq
+                behind = message.epoch != mirror.epoch or message.seq > mirror.mark.seq
                 if behind or not mirror.readable:
                     await self._reload(mirror)
             case DocumentChanged():

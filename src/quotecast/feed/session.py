@@ -281,6 +281,9 @@ def parse_since(text: str) -> tuple[str, int]:
 
 
 def is_ahead(mirror: Mirror, since: str | None) -> bool:
-    """Whether a client comes with more than this worker knows yet, from one that was a moment faster."""
+    """Whether a client comes with more than this worker knows yet, from one that was a moment faster.
+
+    That one may be of another version: then its epoch has another shape, or none.
+    """
     epoch, seq = parse_since(since or "")
-    return epoch == mirror.mark.epoch and seq > mirror.mark.seq
+    return epoch.partition(".")[0] == mirror.epoch and seq > mirror.mark.seq

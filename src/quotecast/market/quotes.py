@@ -5,6 +5,7 @@ never unknown. Timestamps are ISO 8601 in UTC and end with Z.
 """
 
 from collections.abc import Callable
+from hashlib import blake2b
 from operator import attrgetter
 from typing import Any
 
@@ -172,6 +173,12 @@ _MOVING: dict[type[Any], Callable[[Any], tuple[Any, ...]]] = {
 _STILL: dict[type[Any], Callable[[Any], tuple[Any, ...]]] = {
     quote: attrgetter(*_still_names(quote, move)) for quote, move in _MOVE_TYPES.items()
 }
+
+
+def shape_of(feed: Feed) -> str:
+    """Returns four hexadecimal digits that stand for the names of the fields of a feed's quotes."""
+    names = ",".join(field.encode_name for field in fields(QUOTE_TYPES[feed]))
+    return blake2b(names.encode(), digest_size=2).hexdigest()
 
 
 def moving_part(quote: Quote) -> Move:

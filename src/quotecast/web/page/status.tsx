@@ -58,6 +58,8 @@ function FeedStatus({ name, status, now }: FeedStatusProps) {
   const state = feedStates.value[name] ?? "connecting";
   const { feed, delay } = live.figures[name];
   const { epoch, seq } = feed.copy;
+  // Behind the dot is the shape of the quotes, which stays the same.
+  const [run = ""] = epoch.split(".");
   const silence = feed.lastFrameAt ? now - feed.lastFrameAt : null;
   const element = useRef<HTMLSpanElement>(null);
   // The cursor changes in the same frame as the cells, so that both always match.
@@ -77,7 +79,7 @@ function FeedStatus({ name, status, now }: FeedStatusProps) {
       {silence !== null && <span class="age"> {say("age", { age: age(silence) })}</span>}
       {epoch && (
         <code title={`${epoch}-${seq}`}>
-          …{epoch.slice(-4)}-{seq}
+          …{run.slice(-4)}-{seq}
         </code>
       )}
       {delay !== null && <span class="delay"> {say("delay", { delay: milliseconds(delay) })}</span>}
