@@ -50,6 +50,8 @@ class Server(Struct, frozen=True):
     pids: list[int]
     #: Of feeds, where they have a port of their own.
     feed_port: int = 0
+    #: Of the bus, where it can be asked.
+    redis_url: str = ""
 
 
 #: Starts a contender.
@@ -111,7 +113,8 @@ def quotecast(settings: Mapping[str, str] = {}, workers: int = 1) -> Iterator[Se
             for _ in range(workers)
         ]
         wait_until(lambda: _is_running(port), started[0], "quotecast")
-        yield Server(port, [pid for process in started for pid in family(process.pid)], feed_port)
+        pids = [pid for process in started for pid in family(process.pid)]
+        yield Server(port, pids, feed_port, environment["QUOTECAST_REDIS_URL"])
 
 
 def _is_running(port: int) -> bool:

@@ -38,6 +38,8 @@ class Heard(Struct):
     age_p99: float
     age_max: float
     server_cpu_seconds: float = 0.0
+    #: Of the server, to let everybody in and while the listeners warmed up.
+    opening_cpu_seconds: float = 0.0
     server_bytes: int = 0
 
     @property
@@ -80,6 +82,7 @@ def listen(
 ) -> Heard:
     """What so many listeners hear, who take the paths in turn."""
     command = [*PINNED, str(compiled()), str(port), str(count), f"{warm:g}", f"{seconds:g}"]
+    began = cpu_seconds(pids)
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as listeners:
         assert listeners.stdin
         assert listeners.stdout
@@ -90,6 +93,7 @@ def listen(
         before = cpu_seconds(pids)
         heard = convert(json.loads(listeners.stdout.readline()), Heard)
         heard.server_cpu_seconds = cpu_seconds(pids) - before
+        heard.opening_cpu_seconds = before - began
         heard.server_bytes = resident_bytes(pids)
     return heard
 

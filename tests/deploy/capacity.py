@@ -1,6 +1,7 @@
-"""The table of docs/capacity.md, computed from what the benchmarks measured.
+"""The table of docs/capacity.md, computed from the figures that stand before it.
 
-`python -m deploy.capacity`, with tests/ on the path, prints it.
+`python -m benchmarks.capacity` measures those; `python -m deploy.capacity`, with tests/ on the path, prints
+the table that follows from them.
 """
 
 import math
@@ -13,58 +14,101 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 #: Share of a core that is used: beyond it ticks come late and a worker's clients do not fit on the others.
 UTILIZATION = 0.6
-#: Bytes of a frame with one quote that moved, and what WebSocket, TCP and IP put around it.
-FRAME_BYTES = 200
+#: What TCP and IP put around a frame, acknowledgements included.
 OVERHEAD_BYTES = 60
-#: What a feed's socket costs.
-SOCKET_BYTES = 14_000
 #: What each client asks of HTTP besides its feed: a page now and then.
 REQUESTS_PER_CLIENT = 1 / 30
+COLUMNS = (
+    "market",
+    "clients",
+    "workers",
+    "clients on each",
+    "memory of its sockets",
+    "its network out",
+    "its bus in",
+    "network out of all",
+    "bus out of Redis",
+)
+
+
+class Market(NamedTuple):
+    """What workers take in and send: per second, in bytes, in microseconds of a core."""
+
+    updates: float
+    update_bytes: float
+    update_us: float
+    frame_bytes: float
+    frame_us: float
 
 
 class Measured(NamedTuple):
-    """Medians, per second of one core."""
+    """Of two markets, and of what is alike in both."""
 
+    calm: Market
+    busy: Market
+    socket_bytes: float
+    #: HTTP's, per second of one core.
     requests: float
-    frames: float
 
 
-def measured() -> Measured:
-    """What benchmarks/README.md says of this service."""
-    text = (ROOT / "benchmarks" / "README.md").read_text("utf-8")
+def measured(guide: str, benchmarks: str) -> Measured:
+    """The figures that docs/capacity.md and benchmarks/README.md name. Raises LookupError."""
+    names = (
+        "updates a second on the bus",
+        "bytes of an update on the bus",
+        "µs of a core to take in an update",
+        "bytes of a frame",
+        "µs of a core to build and send a frame",
+    )
+    found = [_numbers(rf"^\| {name} \| ([\d,.]+) \| ([\d,.]+) \|$", guide) for name in names]
+    calm, busy = zip(*found, strict=True)
+    (socket_bytes,) = _numbers(r"^A socket takes ([\d,]+) bytes", guide)
+    (requests,) = _numbers(r"^\| P1 \| quotecast \| [\d,]+ \| ([\d,]+) \|", benchmarks)
+    return Measured(Market(*calm), Market(*busy), socket_bytes, requests)
 
-    def median(scenario: str) -> float:
-        row = re.search(rf"^\| {scenario} \| quotecast \| [\d,]+ \| ([\d,]+) \|", text, re.MULTILINE)
-        if row is None:
-            raise LookupError(scenario)
-        return float(row[1].replace(",", ""))
 
-    return Measured(requests=median("P1"), frames=median("P3"))
+def _numbers(pattern: str, text: str) -> list[float]:
+    found = re.search(pattern, text, re.MULTILINE)
+    if found is None:
+        raise LookupError(pattern)
+    return [float(each.replace(",", "")) for each in found.groups()]
 
 
 def rows(found: Measured) -> Iterator[str]:
-    """The figures and the table, in Markdown."""
-    yield f"Measured, per second of one core: {found.requests:,.0f} requests, {found.frames:,.0f} frames."
-    yield ""
-    yield (
-        "| clients | frames each per second | cores for feeds | cores for HTTP | workers "
-        "| memory of sockets | bandwidth |"
+    """The table, in Markdown."""
+    yield f"| {' | '.join(COLUMNS)} |"
+    yield "|---" * len(COLUMNS) + "|"
+    for name, market in (("calm", found.calm), ("busy", found.busy)):
+        for clients in (10_000, 100_000, 1_000_000):
+            yield _row(name, clients, market, found)
+
+
+def workers_for(clients: int, market: Market, found: Measured) -> int:
+    """Each takes in the whole market first; what is left of its share of a core is for its clients."""
+    taking_in = market.updates * market.update_us / 1e6
+    clients_us = market.frame_us + REQUESTS_PER_CLIENT * 1e6 / found.requests
+    return math.ceil(clients * clients_us / 1e6 / (UTILIZATION - taking_in))
+
+
+def _row(name: str, clients: int, market: Market, found: Measured) -> str:
+    workers = workers_for(clients, market, found)
+    on_each = math.ceil(clients / workers)
+    frame = market.frame_bytes + OVERHEAD_BYTES
+    taken_in = market.updates * market.update_bytes
+    cells = (
+        name,
+        f"{clients:,}",
+        f"{workers}",
+        f"{on_each:,}",
+        f"{on_each * found.socket_bytes / 1e6:,.0f} MB",
+        f"{on_each * frame / 1e6:,.1f} MB/s",
+        f"{taken_in / 1e6:,.2f} MB/s",
+        f"{clients * frame * 8 / 1e9:,.2f} Gbit/s",
+        f"{workers * taken_in / 1e6:,.1f} MB/s",
     )
-    yield "|---|---|---|---|---|---|---|"
-    for clients in (10**5, 10**6):
-        for rate in (4, 1):
-            yield _row(clients, rate, found)
-
-
-def _row(clients: int, rate: int, found: Measured) -> str:
-    feeds = clients * rate / found.frames
-    http = clients * REQUESTS_PER_CLIENT / found.requests
-    workers = math.ceil((feeds + http) / UTILIZATION)
-    bits = clients * rate * (FRAME_BYTES + OVERHEAD_BYTES) * 8
-    cells = [f"{clients:,}", f"{rate}", f"{feeds:.1f}", f"{http:.1f}", f"{workers}"]
-    memory = f"{clients * SOCKET_BYTES / 1e9:,.1f} GB"
-    return f"| {' | '.join([*cells, memory, f'{bits / 1e9:.1f} Gbit/s'])} |"
+    return f"| {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":
-    sys.stdout.write("\n".join(rows(measured())) + "\n")
+    texts = [(ROOT / name).read_text("utf-8") for name in ("docs/capacity.md", "benchmarks/README.md")]
+    sys.stdout.write("\n".join(rows(measured(*texts))) + "\n")
