@@ -26,7 +26,9 @@ START_SECONDS = 30.0
 class Redis(Protocol):
     """Whatever answers as one at a URL."""
 
-    url: str
+    @property
+    def url(self) -> str:
+        """As the setting takes it."""
 
 
 class Service:

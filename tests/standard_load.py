@@ -61,7 +61,7 @@ class Read(NamedTuple):
 class Listener:
     """A client of one feed that comes back whenever it is disconnected."""
 
-    def __init__(self, url: str, feed: str) -> None:
+    def __init__(self, url: str, feed: str, interval: int | None = None) -> None:
         self.feed = feed
         self.state = MergingClient("symbol" if feed == "doviz" else "ticker", PROTOCOL)
         #: Broken promises, in words.
@@ -78,7 +78,7 @@ class Listener:
         self.latencies: list[float] = []
         self._times: dict[str, str] = {}
         self._key = "symbol" if feed == "doviz" else "ticker"
-        self._url = f"{url}/api/ws/{feed}"
+        self._url = f"{url}/api/ws/{feed}?symbols=all{f'&interval={interval}' if interval else ''}"
         self._connection: ClientConnection | None = None
 
     async def run(self) -> None:
@@ -95,9 +95,8 @@ class Listener:
 
     async def _listen(self) -> None:
         since = f"&since={self.state.since}" if self.state.epoch else ""
-        address = f"{self._url}?symbols=all{since}"
         async with connect(
-            address, subprotocols=[PROTOCOL], compression=None, max_size=None, ping_interval=None
+            self._url + since, subprotocols=[PROTOCOL], compression=None, max_size=None, ping_interval=None
         ) as connection:
             self._connection, self.connected_at = connection, time.time()
             try:
@@ -143,13 +142,17 @@ class Listener:
 
 
 class StandardLoad:
-    """Loads the service at a port inside `with`; entered once every client has its state."""
+    """Loads the service at a port inside `with`; entered once every client has its state.
 
-    def __init__(self, port: int, *, clients: int = CLIENTS, readers: int = 4) -> None:
+    Clients get an update each `interval` milliseconds, or as the service does by itself.
+    """
+
+    def __init__(
+        self, port: int, *, clients: int = CLIENTS, readers: int = 4, interval: int | None = None
+    ) -> None:
         self.url = f"http://127.0.0.1:{port}"
-        self.listeners = [
-            Listener(f"ws://127.0.0.1:{port}", FEEDS[number % len(FEEDS)]) for number in range(clients)
-        ]
+        feeds = [FEEDS[number % len(FEEDS)] for number in range(clients)]
+        self.listeners = [Listener(f"ws://127.0.0.1:{port}", feed, interval) for feed in feeds]
         self.reads: list[Read] = []
         self._readers = readers
         self._loop = uvloop.new_event_loop()

@@ -67,11 +67,12 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
     redis_url: Annotated[
         str,
         Meta(
-            pattern=r"^(|(rediss?|rediss?\+cluster|unix)://[^\s]+)$",
-            description="Redis or Valkey to use, `redis+cluster://` for a cluster; empty: an embedded one",
+            pattern=r"^(|(rediss?|rediss?\+cluster|unix)://[^\s]+|rediss?\+sentinel://[^\s/]+/[^\s/?]\S*)$",
+            description="Redis or Valkey to use, `redis+cluster://` for a cluster, "
+            "`redis+sentinel://host:26379,host:26379/service` for Sentinels; empty: an embedded one",
             extra={
-                DEMAND: "begin with redis://, rediss://, redis+cluster://, rediss+cluster:// or unix://"
-                " and hold no spaces"
+                DEMAND: "begin with redis://, redis+cluster://, redis+sentinel:// (rediss for TLS) or unix://"
+                " and hold no spaces; Sentinels name a service: redis+sentinel://host:26379/service"
             },
         ),
     ] = ""

@@ -252,6 +252,16 @@ def test_a_whole_service_runs_on_a_cluster(cluster_url: str) -> None:
                 client.next_of("update")
 
 
+async def test_any_node_that_is_named_leads_to_the_cluster(cluster_url: str) -> None:
+    """Those that are away are passed over."""
+    with reserved() as held:
+        seeds = cluster_url.replace("//", f"//127.0.0.1:{port_number(held)},")
+        bus = RedisBus(seeds, "test")
+        assert await bus.check() == "ok"
+        assert (await probes.cache(seeds)).startswith("Valkey ")
+        await bus.close()
+
+
 async def test_a_cluster_is_found_before_anything_is_started(cluster_url: str) -> None:
-    """`up` and `doctor` ask the node that the URL names."""
+    """`up` and `doctor` ask a node of it."""
     assert (await probes.cache(cluster_url)).startswith("Valkey ")

@@ -9,7 +9,7 @@ import redis.asyncio
 
 from fault_proxy import FaultProxy
 from quotecast.limits.window import Window
-from quotecast.redis_client import Line, connect
+from quotecast.redis.client import Line, connect
 from servers import Valkey
 
 ECHO = "return ARGV[1]"
@@ -17,7 +17,7 @@ ECHO = "return ARGV[1]"
 
 @pytest.fixture
 async def client(own_valkey: Valkey) -> AsyncIterator[redis.asyncio.Redis]:
-    connected = connect(own_valkey.url)
+    connected = connect(own_valkey.url, "limits")
     assert isinstance(connected, redis.asyncio.Redis)
     yield connected
     await connected.aclose()

@@ -37,8 +37,8 @@ def problems(environment: dict[str, str]) -> list[str]:
             "REDIS_URL",
             "redis.example:6379",
             (
-                "must begin with redis://, rediss://, redis+cluster://, rediss+cluster:// or unix://"
-                " and hold no spaces"
+                "must begin with redis://, redis+cluster://, redis+sentinel:// (rediss for TLS) or unix://"
+                " and hold no spaces; Sentinels name a service: redis+sentinel://host:26379/service"
             ),
         ),
         ("REDIS_PREFIX", "My Prefix", "must be 1 to 32 of a-z, 0-9, - and _"),

@@ -46,6 +46,7 @@ from quotecast.limits.window import Window
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Floors
 from quotecast.providers import reference
+from quotecast.redis import counts
 from quotecast.settings import PREFIX, Settings
 from quotecast.telemetry import configure_logs
 
@@ -122,6 +123,7 @@ async def _serve(settings: Settings) -> None:
                 settings.metrics_host,
                 settings.metrics_port,
                 partial(families, counting),
+                counts.families,
                 readiness=partial(readiness_on_private_port, parts, serves.is_set),
             )
         )
@@ -254,7 +256,7 @@ def _edge(app: App, requests: Requests, settings: Settings) -> Edge:
 
 def _checks(bus: RedisBus, settings: Settings) -> dict[str, checks.Check]:
     return {
-        "redis": checks.remembered(bus.ping),
+        "redis": checks.remembered(bus.check),
         "postgres": checks.remembered(checks.postgres(settings.database_url)),
     }
 

@@ -26,10 +26,15 @@ from quotecast.bus.base import (
 from quotecast.bus.subscription import PUBLISH, SHARDED_PUBLISH, Told, subscribed
 from quotecast.errors import BusError, UnreadableState
 from quotecast.market.feeds import Feed
-from quotecast.redis_client import connect, is_cluster, look_again, script
+from quotecast.redis.client import check_writable, connect, drop_connections, script
+from quotecast.redis.commands import Command
+from quotecast.redis.counts import CODES, Part, kind_of
+from quotecast.redis.urls import is_cluster
 
 #: No call waits longer for Redis; a script that may have run is not repeated.
 DEADLINE_SECONDS: Final = 2.0
+#: Between two looks whether the server that is listened to still takes writes.
+CHECK_SECONDS: Final = 1.0
 
 T = TypeVar("T")
 
@@ -38,9 +43,10 @@ class RedisBus:
     """Reader and writer of feeds on one Redis; see the protocols for what each call guarantees."""
 
     def __init__(self, url: str, prefix: str) -> None:
-        self._redis = connect(url)
+        self._redis = connect(url, "bus")
         self._prefix = prefix
-        self._verb = SHARDED_PUBLISH if is_cluster(url) else PUBLISH
+        self._clustered = is_cluster(url)
+        self._verb = SHARDED_PUBLISH if self._clustered else PUBLISH
         self._hold = self._script("hold")
         self._release = self._script("release")
         self._begin = self._script("begin")
@@ -53,20 +59,28 @@ class RedisBus:
         """Closes every connection."""
         await self._redis.aclose()
 
-    async def ping(self) -> str:
-        """Says `ok`, or raises BusError."""
-        await self._deadline(self._redis.ping())
+    async def check(self) -> str:
+        """Returns `ok` while every feed can be written, else the error code of Redis. Raises BusError."""
+        try:
+            for feed in Feed:
+                await self._deadline(check_writable(self._redis, self._key(feed, "state")))
+        except BusError as error:
+            if (kind := kind_of(error.__cause__ or error)) in CODES:
+                return kind
+            raise
         return "ok"
 
     async def hold(self, feed: Feed, owner: str, milliseconds: int) -> bool:
         """See Writer."""
         return bool(
-            await self._deadline(self._hold(keys=[self._key(feed, "lease")], args=[owner, milliseconds]))
+            await self._deadline(
+                self._hold(keys=[self._key(feed, "lease")], args=[owner, milliseconds]), "lease"
+            )
         )
 
     async def release(self, feed: Feed, owner: str) -> None:
         """See Writer."""
-        await self._deadline(self._release(keys=[self._key(feed, "lease")], args=[owner]))
+        await self._deadline(self._release(keys=[self._key(feed, "lease")], args=[owner]), "lease")
 
     async def load(self, feed: Feed) -> Snapshot | None:
         """See Reader."""
@@ -148,15 +162,29 @@ class RedisBus:
         async with contextlib.AsyncExitStack() as stack:
             channels = [self._channel(feed) for feed in feeds]
             told = await self._deadline(stack.enter_async_context(subscribed(self._redis, channels)))
+            if not self._clustered:
+                watch = asyncio.create_task(self._watch())
+                stack.callback(watch.cancel)
             yield _messages(told)
 
-    async def _deadline(self, call: Awaitable[T]) -> T:
+    async def _watch(self) -> None:
+        """Ends the subscription, by closing its connection, when its server is not the master any more.
+
+        A demoted server keeps its subscribers, and what it tells them ends when it loses the new master. In a
+        cluster the other nodes' subscriptions must not end with one node's.
+        """
+        while True:
+            await asyncio.sleep(CHECK_SECONDS)
+            with contextlib.suppress(BusError):
+                await self.check()
+
+    async def _deadline(self, call: Awaitable[T], part: Part = "bus") -> T:
         with _told_as_bus_error():
             try:
-                async with asyncio.timeout(DEADLINE_SECONDS):
+                async with Command(self._redis, part), asyncio.timeout(DEADLINE_SECONDS):
                     return await call
             except TimeoutError:
-                await look_again(self._redis)
+                await drop_connections(self._redis, part)
                 raise
 
     def _script(self, name: str) -> AsyncScript:

@@ -14,7 +14,7 @@ from redis.asyncio.cluster import ClusterNode, RedisCluster
 from redis.exceptions import RedisError
 
 from quotecast.merging import merged
-from quotecast.redis_client import Client
+from quotecast.redis.client import Client
 
 SILENCE_SECONDS: Final = 1.0
 #: How messages are published, on one server and in a cluster.

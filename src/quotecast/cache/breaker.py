@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Final, TypeVar
 
 from quotecast.outages import OutageLog
@@ -23,10 +24,19 @@ class Breaker:
     """Lets commands pass, each for at most `budget` seconds.
 
     After three failures in a row none passes until `probe`, repeated every `pause` seconds, was answered.
+    `measure` is entered around each command.
     """
 
-    def __init__(self, probe: Callable[[], Awaitable[object]], *, budget: float, pause: float) -> None:
+    def __init__(
+        self,
+        probe: Callable[[], Awaitable[object]],
+        measure: Callable[[], AbstractAsyncContextManager[None]],
+        *,
+        budget: float,
+        pause: float,
+    ) -> None:
         self._probe = probe
+        self._measure = measure
         self._budget = budget
         self._pause = pause
         self._failures_in_a_row = 0
@@ -40,7 +50,7 @@ class Breaker:
         if self._recovering:
             raise Away
         try:
-            async with asyncio.timeout(self._budget):
+            async with self._measure(), asyncio.timeout(self._budget):
                 answer = await command()
         except Exception as error:
             # Whatever a broken connection raises: the reader is answered without Redis.

@@ -5,19 +5,18 @@ A key's three names share a hash tag, so that they live on one node of a cluster
 
 import hashlib
 import re
+from functools import partial
 from importlib import resources
 from typing import Any, Final, NamedTuple
 
-from redis.asyncio import BlockingConnectionPool, Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
 from redis.commands.core import AsyncScript
 
 from quotecast.cache.base import Policy
 from quotecast.cache.breaker import Away, Breaker
 from quotecast.cache.known import Entry, Failure, Known, decode, encode, newest
 from quotecast.cache.recent import Recent
-from quotecast.redis_client import connect, is_cluster, look_again
+from quotecast.redis.client import check_writable, connect, drop_connections
+from quotecast.redis.commands import Command
 
 MAX_KEY_LENGTH: Final = 96
 MAX_CONNECTIONS: Final = 16
@@ -40,12 +39,14 @@ class Shelf:
 
     def __init__(self, url: str, prefix: str, *, budget: float, pause: float, memory_bytes: int) -> None:
         # The budget bounds waiting for a connection, connecting, writing and reading together.
-        self._client = connect(url) if is_cluster(url) else Redis.from_pool(_pool(url))
+        self._client = connect(url, "cache", connections=MAX_CONNECTIONS)
         self._prefix = prefix
         self._claim = self._script("claim")
         self._settle = self._script("settle")
         self._recent = Recent(memory_bytes)
-        self._redis = Breaker(self._probe, budget=budget, pause=pause)
+        self._redis = Breaker(
+            self._probe, partial(Command, self._client, "cache"), budget=budget, pause=pause
+        )
         #: Times that Redis was not asked, or did not answer.
         self.absences = 0
 
@@ -124,23 +125,12 @@ class Shelf:
         return _Names(f"{tagged}:lock", f"{tagged}:entry", f"{tagged}:failure")
 
     async def _probe(self) -> None:
-        await look_again(self._client)
-        await self._client.ping()
+        await drop_connections(self._client, "cache")
+        await check_writable(self._client)
 
     def _script(self, name: str) -> AsyncScript:
         text = resources.files("quotecast.cache").joinpath(f"{name}.lua").read_text("utf-8")
         return self._client.register_script(text)
-
-
-def _pool(url: str) -> BlockingConnectionPool:
-    return BlockingConnectionPool.from_url(
-        url,
-        max_connections=MAX_CONNECTIONS,
-        timeout=None,
-        retry=Retry(NoBackoff(), 0),
-        socket_timeout=None,
-        socket_connect_timeout=None,
-    )
 
 
 def _lasting(stored: Entry | Failure | None, seconds: float) -> tuple[bytes, int]:

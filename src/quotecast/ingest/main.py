@@ -23,6 +23,7 @@ from quotecast.limits.budget import budget
 from quotecast.limits.window import Window
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import QuoteProvider
+from quotecast.redis import counts
 from quotecast.settings import Settings
 from quotecast.telemetry import configure_logs
 
@@ -52,6 +53,7 @@ async def _serve(settings: Settings) -> None:
             settings.metrics_host,
             settings.metrics_port,
             partial(families, statistics, left),
+            counts.families,
             readiness=ready,
         ) as scraped:
             documents = sources.documents(settings, budgets)

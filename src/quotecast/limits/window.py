@@ -17,7 +17,9 @@ from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import SECOND, LocalWindow, whole_seconds
 from quotecast.limits.refusals import Refusals
 from quotecast.outages import OutageLog
-from quotecast.redis_client import Script, connect, is_cluster, look_again, script
+from quotecast.redis.client import Script, check_writable, connect, drop_connections, script
+from quotecast.redis.commands import Command
+from quotecast.redis.urls import is_cluster
 
 #: A script call blocks Redis for some 10 µs per check, so a call has a bound.
 MAX_BATCH: Final = 256
@@ -94,7 +96,7 @@ class Window:
     ) -> None:
         # The budget bounds connecting, writing and reading together; the client's own time-outs
         # would cost a third of a call, and a retry could count a request twice.
-        self._client = connect(url)
+        self._client = connect(url, "limits")
         self._clustered = is_cluster(url)
         self._source = resources.files("quotecast.limits").joinpath("window.lua").read_text("utf-8")
         # Traces follow the client's own calls alone.
@@ -183,7 +185,8 @@ class Window:
             asked = self._clock()
             self._statistics.calls += 1
             try:
-                answers = await self._ask_in_time(batch)
+                async with Command(self._client, "limits"):
+                    answers = await self._ask_in_time(batch)
             except Exception as error:  # noqa: BLE001 - whatever a broken connection raises, requests must not hang
                 self._failed(batch, error)
             else:
@@ -278,11 +281,12 @@ class Window:
         self._recovering = None
 
     async def _probe(self) -> Exception | None:
-        """Returns the failure, or None when Redis answers."""
+        """Returns the failure, or None when Redis takes writes."""
         try:
             async with asyncio.timeout(_RECONNECT_BUDGET):
-                await look_again(self._client)
+                await drop_connections(self._client, "limits")
                 await self._client.script_load(self._source)
+                await check_writable(self._client)
         except Exception as error:  # noqa: BLE001 - as in _serve
             return error
         return None

@@ -1,13 +1,13 @@
 """Whether a PostgreSQL or a Redis answers, and which version it is."""
 
+import asyncio
 from urllib.parse import urlsplit
 
 import asyncpg
-import redis.asyncio
-from redis.exceptions import RedisError
+from redis.exceptions import RedisClusterException, RedisError
 
 from quotecast.errors import QuotecastError
-from quotecast.redis_client import node_url
+from quotecast.redis.client import check_writable, connect
 
 _SECONDS = 3.0
 #: What helps against words of PgBouncer's.
@@ -40,17 +40,19 @@ async def postgres(url: str) -> str:
 
 
 async def cache(url: str) -> str:
-    """The name and version of the Redis or Valkey at `url`, of a cluster the named node's.
+    """The name and version of the Redis or Valkey at `url`, of a cluster those of one node.
 
-    Raises NoAnswer within a few seconds.
+    Raises NoAnswer within a few seconds, also if it takes no writes.
     """
     try:
-        client = redis.asyncio.Redis.from_url(
-            node_url(url), socket_timeout=_SECONDS, socket_connect_timeout=_SECONDS, retry=None
-        )
-        async with client:
-            about = await client.info("server")
-    except (OSError, ValueError, RedisError) as error:
+        client = connect(url, "bus")
+        try:
+            async with asyncio.timeout(_SECONDS):
+                await check_writable(client)
+                about = await client.info("server")
+        finally:
+            await client.aclose()
+    except (OSError, ValueError, RedisError, RedisClusterException) as error:
         raise NoAnswer(f"Redis at {place(url)} does not answer: {_reason(error)}") from error
     valkey = about.get("valkey_version")
     return f"Valkey {valkey}" if valkey else f"Redis {about['redis_version']}"

@@ -1,19 +1,25 @@
-"""Clients of one Redis, or of a Redis Cluster where the URL says so: `redis+cluster://any-node:6379`."""
+"""Clients of Redis: of one server, of a cluster, or of the master that Sentinels name; see `urls`."""
 
 import asyncio
 import contextlib
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
+from functools import cache
+from importlib import resources
 from typing import Any, Final
 
 from hiredis import pack_command
-from redis.asyncio import Connection, Redis
-from redis.asyncio.cluster import RedisCluster
+from redis.asyncio import BlockingConnectionPool, Connection, Redis
+from redis.asyncio.cluster import ClusterNode, RedisCluster
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import NoScriptError, ResponseError
 
-_CLUSTER: Final = "+cluster://"
+from quotecast.redis import counts
+from quotecast.redis.counts import Part
+from quotecast.redis.sentinel import master_options
+from quotecast.redis.urls import cluster_nodes, is_cluster, is_sentinel
+
 _CLOSING_SECONDS: Final = 0.5
 
 Client = Redis | RedisCluster
@@ -22,7 +28,7 @@ Word = str | bytes | int
 Script = Callable[..., Awaitable[Any]]
 
 
-def connect(url: str) -> Client:
+def connect(url: str, part: Part, *, connections: int = 100) -> Client:
     """A client that gives up after one try: the callers know when to repeat, and have deadlines of their own.
 
     With a time-out of its own the client sends through `asyncio.wait_for`, which before Python 3.12 forgets a
@@ -30,26 +36,45 @@ def connect(url: str) -> Client:
     By the third protocol it would write every published message, in full, to a log that nobody reads.
     """
     if is_cluster(url):
-        return RedisCluster.from_url(
-            node_url(url),
-            retry=Retry(NoBackoff(), 1),
-            socket_timeout=None,
-            socket_connect_timeout=None,
-            protocol=2,
-        )
-    return Redis.from_url(
-        url, retry=Retry(NoBackoff(), 0), socket_timeout=None, socket_connect_timeout=None, protocol=2
+        return _cluster(url, part)
+    options: dict[str, Any] = {
+        "max_connections": connections,
+        "timeout": None,
+        "retry": Retry(NoBackoff(), 0),
+        "socket_timeout": None,
+        "socket_connect_timeout": None,
+        "protocol": 2,
+        "redis_connect_func": _counted(part),
+    }
+    if is_sentinel(url):
+        return Redis.from_pool(BlockingConnectionPool(**options | master_options(url)))
+    return Redis.from_pool(BlockingConnectionPool.from_url(url, **options))
+
+
+def _cluster(url: str, part: Part) -> RedisCluster:
+    nodes = cluster_nodes(url)
+    options = {name: value for name, value in nodes[0].items() if name not in {"host", "port"}}
+    options["ssl"] = options.pop("connection_class", None) is not None
+    cluster = RedisCluster(
+        startup_nodes=[ClusterNode(each.get("host", "localhost"), each.get("port", 6379)) for each in nodes],
+        retry=Retry(NoBackoff(), 1),
+        socket_timeout=None,
+        socket_connect_timeout=None,
+        protocol=2,
+        **options,
     )
+    # The cluster's client takes no function of ours, and hands these to the connections of every node.
+    for kwargs in (cluster.connection_kwargs, *(each.connection_kwargs for each in cluster.startup_nodes)):
+        kwargs["redis_connect_func"] = _counted(part)
+    return cluster
 
 
-def is_cluster(url: str) -> bool:
-    """Whether keys of different hash tags may lie on different nodes."""
-    return _CLUSTER in url
+def _counted(part: Part) -> Callable[[Connection], Awaitable[None]]:
+    async def connected(connection: Connection) -> None:
+        await connection.on_connect()
+        counts.connects[part,] += 1
 
-
-def node_url(url: str) -> str:
-    """The URL of the server itself: of a cluster, the node that is named."""
-    return url.replace(_CLUSTER, "://", 1)
+    return connected
 
 
 class Line:
@@ -100,13 +125,25 @@ def script(client: Client, source: str) -> Script:
     return Line(client, source) if isinstance(client, Redis) else client.register_script(source)
 
 
-async def look_again(client: Client) -> None:
-    """Has the client of a cluster ask anew which node holds what; calls under way to its nodes fail.
+async def drop_connections(client: Client, part: Part) -> None:
+    """Closes every connection, so that the next ones go to the master of then; calls under way fail.
 
-    It does so by itself when a connection fails, but not when a deadline of ours ended the call: the host of
-    a node that vanished would be asked for ever.
+    A cluster is asked who holds what as well: its client does so by itself when a connection fails, but not
+    when a deadline of ours ended the call: the host of a node that vanished would be asked for ever.
     """
-    if isinstance(client, RedisCluster):
-        with contextlib.suppress(Exception):
-            async with asyncio.timeout(_CLOSING_SECONDS):
-                await client.aclose()
+    counts.reconnects[part,] += 1
+    with contextlib.suppress(Exception):
+        async with asyncio.timeout(_CLOSING_SECONDS):
+            await (
+                client.aclose() if isinstance(client, RedisCluster) else client.connection_pool.disconnect()
+            )
+
+
+async def check_writable(client: Client, *keys: str | bytes) -> None:
+    """Raises what Redis answers to a write of the keys, of one hash tag, without writing."""
+    await client.eval(_writable(), len(keys), *keys)
+
+
+@cache
+def _writable() -> str:
+    return resources.files("quotecast.redis").joinpath("writable.lua").read_text("utf-8")

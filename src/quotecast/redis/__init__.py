@@ -1,0 +1,1 @@
+"""One way to Redis: a server, a cluster or the master that Sentinels name; measured by part."""

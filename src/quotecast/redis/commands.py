@@ -1,0 +1,40 @@
+"""What every command has in common: it is measured, and an answer of a former master has consequences."""
+
+import time
+from types import TracebackType
+from typing import Final
+
+from quotecast.redis import counts
+from quotecast.redis.client import Client, drop_connections
+from quotecast.redis.counts import Part
+
+#: Answers after which another server may be the master.
+ELSEWHERE: Final = {"readonly", "loading", "masterdown", "noreplicas"}
+
+
+class Command:
+    """Measures one command inside `async with`; by some answers the client loses all its connections.
+
+    A replica that was the master keeps its clients' connections open and refuses their writes: only new
+    connections reach the new master.
+    """
+
+    __slots__ = ("_began", "_client", "_part")
+
+    def __init__(self, client: Client, part: Part) -> None:
+        self._client = client
+        self._part = part
+        self._began = 0.0
+
+    async def __aenter__(self) -> None:
+        self._began = time.perf_counter()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        counts.latencies[self._part,].observe(time.perf_counter() - self._began)
+        if isinstance(error, Exception):
+            problem = counts.kind_of(error)
+            counts.errors[self._part, problem] += 1
+            if problem in ELSEWHERE:
+                await drop_connections(self._client, self._part)

@@ -1,0 +1,66 @@
+"""Latency and errors of commands, and connections made, counted since the process began.
+
+Process-wide, as logs are: a part needs not know who reads them.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from typing import Final, Literal
+
+from prometheus_client import Metric
+from redis.exceptions import ConnectionError as NoConnectionError
+from redis.exceptions import TimeoutError as LateError
+
+from quotecast.histograms import Histogram
+from quotecast.metrics import counter, histogram
+
+#: What asks Redis.
+Part = Literal["bus", "cache", "lease", "limits"]
+
+#: Seconds by part, failures included.
+latencies: Final[defaultdict[tuple[str], Histogram]] = defaultdict(Histogram)
+#: By part and kind.
+errors: Final[Counter[tuple[str, str]]] = Counter()
+#: Connections made, by part.
+connects: Final[Counter[tuple[str]]] = Counter()
+#: Times that a part closed all its connections to look for the master, by part.
+reconnects: Final[Counter[tuple[str]]] = Counter()
+
+#: Error codes of Redis, in small letters, that are kinds of their own.
+CODES: Final = {
+    *("readonly", "loading", "masterdown", "noreplicas", "clusterdown"),
+    *("oom", "misconf", "busy", "noauth", "wrongpass", "noperm", "wrongtype"),
+}
+
+
+def kind_of(error: BaseException) -> str:
+    """Returns one of CODES, else `timeout`, `connection` or `other`."""
+    code = (getattr(error, "status_code", None) or str(error).partition(" ")[0]).lower()
+    if code in CODES:
+        return code
+    if isinstance(error, TimeoutError | LateError):
+        return "timeout"
+    return "connection" if isinstance(error, OSError | NoConnectionError) else "other"
+
+
+def families() -> Iterator[Metric]:
+    """The counts as metrics."""
+    yield histogram(
+        "redis_command_duration_seconds",
+        "Time from a command to its answer or its end, a wait for a connection included.",
+        dict(latencies),
+        ["part"],
+    )
+    yield counter(
+        "redis_errors",
+        "Commands that failed; `kind` is the server's error code, or timeout, connection, other.",
+        errors,
+        ["part", "kind"],
+    )
+    yield counter("redis_connects", "Connections made.", connects, ["part"])
+    yield counter(
+        "redis_reconnects",
+        "Times that all connections were closed, so that the next ones find the master.",
+        reconnects,
+        ["part"],
+    )

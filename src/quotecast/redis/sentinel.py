@@ -1,0 +1,96 @@
+"""Connections to whichever server the Sentinels call the master, asked at every connection.
+
+redis-py's own Sentinel client asks one Sentinel after the other, so that a frozen one uses up our deadlines,
+and takes the first answer: a Sentinel that was cut off would send us back to the old master for ever.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from redis.asyncio import Connection, SSLConnection
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as NoConnectionError
+from redis.exceptions import RedisError
+
+from quotecast.redis import urls
+
+#: A Sentinel that takes longer is not waited for.
+ANSWER_SECONDS: Final = 0.5
+
+
+class _Answer(NamedTuple):
+    #: Grows with each failover: the largest is the newest.
+    config_epoch: int
+    host: str
+    port: int
+
+
+class Sentinels:
+    """Those that watch one service."""
+
+    def __init__(self, service: str, sentinels: Sequence[dict[str, Any]]) -> None:
+        self._service = service
+        self._sentinels = sentinels
+
+    async def master(self) -> tuple[str, int]:
+        """Returns the master's host and port, as the Sentinel with the newest view knows it.
+
+        Raises redis-py's ConnectionError if no Sentinel names one.
+        """
+        told = await asyncio.gather(*map(self._ask, self._sentinels))
+        answers = [each for each in told if isinstance(each, _Answer)]
+        if not answers:
+            raise NoConnectionError(
+                f"no Sentinel names the master of {self._service}: {'; '.join(map(str, told))}"
+            )
+        newest = max(answers)
+        return newest.host, newest.port
+
+    async def _ask(self, sentinel: dict[str, Any]) -> _Answer | str:
+        """Returns why not, if it does not answer."""
+        options: dict[str, Any] = {"connection_class": Connection, **sentinel}
+        connection = options.pop("connection_class")(
+            **options,
+            protocol=2,
+            retry=Retry(NoBackoff(), 0),
+            socket_timeout=None,
+            socket_connect_timeout=None,
+        )
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                await connection.connect()
+                await connection.send_command("SENTINEL", "MASTER", self._service)
+                flat = await connection.read_response()
+        except TimeoutError:
+            return f"{sentinel['host']}:{sentinel['port']} does not answer"
+        except (OSError, RedisError) as error:
+            return str(error)
+        finally:
+            await connection.disconnect(nowait=True)
+        about = dict(zip(flat[::2], flat[1::2], strict=True))
+        return _Answer(int(about[b"config-epoch"]), about[b"ip"].decode(), int(about[b"port"]))
+
+
+class MasterConnection(Connection):
+    """A connection to the master of the moment at which it connects."""
+
+    def __init__(self, *, sentinels: Sentinels, **options: Any) -> None:
+        super().__init__(**options)
+        self._sentinels = sentinels
+
+    async def _connect(self) -> None:
+        self.host, self.port = await self._sentinels.master()
+        await super()._connect()  # type: ignore[no-untyped-call]
+
+
+class TlsMasterConnection(MasterConnection, SSLConnection):
+    """The same over TLS."""
+
+
+def master_options(url: str) -> dict[str, Any]:
+    """Returns what a connection pool takes for the URL. Raises ValueError."""
+    service, options, sentinels = urls.master_of_sentinels(url)
+    kind = TlsMasterConnection if options.pop("connection_class", None) else MasterConnection
+    return {**options, "connection_class": kind, "sentinels": Sentinels(service, sentinels)}

@@ -1,0 +1,70 @@
+"""URLs of Redis: of one server, of a cluster by some of its nodes, of a master by its Sentinels.
+
+    redis://[user:password@]host:6379[/db]
+    redis+cluster://[user:password@]host1:6379,host2:6379
+    redis+sentinel://[user:password@]host1:26379,host2:26379/service[/db]
+
+`rediss` instead of `redis` asks every host over TLS.
+"""
+
+import re
+from typing import Any, Final
+
+from redis.asyncio.connection import ConnectKwargs, parse_url
+
+_CLUSTER: Final = "+cluster://"
+_SENTINEL: Final = "+sentinel://"
+_SENTINEL_PORT: Final = 26379
+#: Options of redis-py that Sentinels are asked with as well.
+_SHARED: Final = ("connection_class", "ssl_")
+_URL: Final = re.compile(
+    r"(?P<scheme>[a-z]+)\+[a-z]+://(?P<user>[^/?]*@)?(?P<hosts>[^/?]*)(/(?P<path>[^?]*))?(?P<query>\?.*)?"
+)
+
+
+def is_cluster(url: str) -> bool:
+    """Whether keys of different hash tags may lie on different nodes."""
+    return _CLUSTER in url
+
+
+def is_sentinel(url: str) -> bool:
+    """Whether the hosts are Sentinels, which name the server."""
+    return _SENTINEL in url
+
+
+def cluster_nodes(url: str) -> list[dict[str, Any]]:
+    """Returns redis-py's options for each node that the URL names. Raises ValueError."""
+    parts = _parts(url)
+    return [dict(_options(parts, parts["user"], host, parts["path"])) for host in parts["hosts"].split(",")]
+
+
+def master_of_sentinels(url: str) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
+    """Returns the service, redis-py's options for its master, and those for each Sentinel. Raises ValueError.
+
+    `sentinel_username` and `sentinel_password` are options for Sentinels that want them.
+    """
+    parts = _parts(url)
+    service, _, database = parts["path"].partition("/")
+    master: dict[str, Any] = dict(_options(parts, parts["user"], "", database))
+    own = {
+        name: master.pop(f"sentinel_{name}")
+        for name in ("username", "password")
+        if f"sentinel_{name}" in master
+    }
+    own |= {name: value for name, value in master.items() if name.startswith(_SHARED)}
+    sentinels = []
+    for host in parts["hosts"].split(","):
+        address = _options(parts, "", host, "")
+        sentinels.append(own | {"host": address["host"], "port": address.get("port", _SENTINEL_PORT)})
+    return service, master, sentinels
+
+
+def _parts(url: str) -> dict[str, str]:
+    found = _URL.fullmatch(url)
+    if found is None:
+        raise ValueError("not a URL of Redis")
+    return found.groupdict(default="")
+
+
+def _options(parts: dict[str, str], user: str, host: str, path: str) -> ConnectKwargs:
+    return parse_url(f"{parts['scheme']}://{user}{host}/{path}{parts['query']}")

@@ -1,0 +1,141 @@
+"""Another Redis becomes the master while connections to the old one stay open, or break."""
+
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+import redis
+
+from fault_proxy import FaultProxy
+from figures import Figures
+from sentinel_set import Pair, SentinelSet, Server, running_pair, running_sentinels, until
+from servers import Valkey
+from service import Service
+from standard_load import StandardLoad
+from whole_service import SETTINGS
+
+#: Whoever listens gets one update a second: what is judged is that each is reached again.
+INTERVAL_MILLISECONDS = 1000
+CLIENTS = [pytest.param(1000, marks=[pytest.mark.slow, pytest.mark.timeout(300)]), 50]
+STALE_SECONDS = 5.0
+PATIENCE_SECONDS = 60.0
+
+
+@pytest.fixture(scope="module")
+def _sentinels() -> Iterator[SentinelSet]:
+    with running_sentinels() as running:
+        yield running
+
+
+@pytest.fixture
+def sentinels(_sentinels: SentinelSet) -> SentinelSet:
+    """A set that is whole."""
+    _sentinels.until_whole()
+    return _sentinels
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    """A master and its replica that nobody watches."""
+    with running_pair() as running:
+        yield running
+
+
+@contextmanager
+def loaded(service: Service, clients: int) -> Iterator[StandardLoad]:
+    """An ingest and two workers under load; at its end no client has lost anything."""
+    service.start("ingest", "api", "api")
+    with StandardLoad(service.port, clients=clients, interval=INTERVAL_MILLISECONDS) as load:
+        yield load
+        # With the upstreams at rest every client has to hold what REST answers.
+        service.processes[0].send_signal(signal.SIGSTOP)
+        load.until_equal(PATIENCE_SECONDS)
+        assert (load.broken, load.closes, load.errors) == ([], {}, [])
+        assert set(load.statuses()) == {200}
+
+
+def judge(load: StandardLoad, promoted: float, figures: Figures) -> None:
+    healed = load.until_newer(promoted, PATIENCE_SECONDS)
+    figures.at_most(f"stale for {len(load.listeners)} clients", healed, STALE_SECONDS)
+
+
+@pytest.mark.parametrize("clients", CLIENTS)
+def test_a_sentinel_swaps_master_and_replica(sentinels: SentinelSet, figures: Figures, clients: int) -> None:
+    """Connections to the old master stay open: it answers READONLY, and is left."""
+    with Service(sentinels, SETTINGS) as service, loaded(service, clients) as load:
+        judge(load, sentinels.failover(), figures)
+
+
+@pytest.mark.parametrize("clients", CLIENTS)
+def test_the_master_dies(sentinels: SentinelSet, figures: Figures, clients: int) -> None:
+    """Its replica is promoted by the Sentinels."""
+    with Service(sentinels, SETTINGS) as service, loaded(service, clients) as load:
+        judge(load, sentinels.kill_master(), figures)
+    sentinels.restart()
+
+
+def test_the_master_freezes(sentinels: SentinelSet, figures: Figures) -> None:
+    """Connections stay open and nothing answers on them."""
+    with Service(sentinels, SETTINGS) as service, loaded(service, 50) as load:
+        frozen = sentinels.master
+        frozen.freeze()
+        try:
+            judge(load, sentinels.promoted(), figures)
+        finally:
+            frozen.thaw()
+
+
+def test_a_demotion_behind_one_address(pair: Pair, figures: Figures) -> None:
+    """The address moves to the new master; connections to the old one stay open, which is a replica now."""
+    with (
+        FaultProxy(lambda: connected(pair.master)) as proxy,
+        Service(pair, {**SETTINGS, "QUOTECAST_REDIS_URL": f"redis://127.0.0.1:{proxy.port}"}) as service,
+        loaded(service, 50) as load,
+    ):
+        judge(load, pair.swap(), figures)
+        # Workers follow too, whose subscriptions a replica would serve as well.
+        until(lambda: listeners_at(pair.master) == 2, "a worker listens elsewhere")
+        assert listeners_at(pair.replica) == 0
+        assert says(service, "ok")
+
+
+def connected(server: Server) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", server.port))
+
+
+def listeners_at(server: Server) -> int:
+    """How many workers are subscribed there."""
+    counts = server.ask("PUBSUB", "NUMSUB", "quotecast:{stocks}:batches")
+    return int(counts[0][1] if isinstance(counts[0], tuple) else counts[1])
+
+
+@pytest.mark.parametrize(
+    ("refusal", "end", "kind"),
+    [
+        ("CONFIG SET min-replicas-to-write 9", "CONFIG SET min-replicas-to-write 0", "noreplicas"),
+        ("REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE", "readonly"),
+    ],
+)
+def test_readiness_says_why_feeds_stand_still(
+    own_valkey: Valkey, figures: Figures, refusal: str, end: str, kind: str
+) -> None:
+    """A Redis that refuses writes: reads go on, and all is right once it takes them."""
+    with (
+        redis.Redis.from_url(own_valkey.url) as client,
+        Service(own_valkey, SETTINGS) as service,
+        loaded(service, 10) as load,
+    ):
+        client.execute_command(*refusal.split())
+        until(lambda: says(service, kind), "readiness does not say so")
+        client.execute_command(*end.split())
+        figures.at_most("healed", load.until_newer(time.time(), PATIENCE_SECONDS), STALE_SECONDS)
+        until(lambda: says(service, "ok"), "readiness does not say so")
+
+
+def says(service: Service, word: str) -> bool:
+    answer = service.get("/api/ready")
+    assert answer.status_code == 200
+    return bool(answer.json()["checks"]["redis"] == word)

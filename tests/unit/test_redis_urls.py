@@ -1,0 +1,65 @@
+"""What a URL of Redis means to its client."""
+
+from typing import Any
+
+import pytest
+from redis.asyncio import SSLConnection
+
+from quotecast.errors import SettingsError
+from quotecast.redis import urls
+from quotecast.settings import load
+
+
+def test_a_cluster_is_named_by_some_of_its_nodes() -> None:
+    """User and options are those of every node."""
+    found = urls.cluster_nodes("rediss+cluster://me:p%40ss@one:7000,[::1]:7001,two?ssl_ca_certs=/ca.pem")
+    common: dict[str, Any] = {
+        "username": "me",
+        "password": "p@ss",
+        "ssl_ca_certs": "/ca.pem",
+        "connection_class": SSLConnection,
+    }
+    hosts: list[dict[str, Any]] = [
+        {"host": "one", "port": 7000},
+        {"host": "::1", "port": 7001},
+        {"host": "two"},
+    ]
+    assert found == [common | each for each in hosts]
+
+
+def test_sentinels_name_the_master_of_a_service() -> None:
+    """The user is the master's; each Sentinel has a port of its own."""
+    service, master, sentinels = urls.master_of_sentinels("redis+sentinel://me:pass@one,two:5000/quotes/3")
+    assert service == "quotes"
+    assert master == {"username": "me", "password": "pass", "db": 3}
+    assert sentinels == [{"host": "one", "port": 26379}, {"host": "two", "port": 5000}]
+
+
+def test_sentinels_may_want_a_password_of_their_own_and_tls() -> None:
+    """Options of TLS are theirs and the master's."""
+    url = "rediss+sentinel://one/quotes?sentinel_username=watch&sentinel_password=word&ssl_ca_certs=/ca.pem"
+    _, master, [sentinel] = urls.master_of_sentinels(url)
+    tls = {"ssl_ca_certs": "/ca.pem", "connection_class": SSLConnection}
+    assert master == tls
+    assert sentinel == tls | {"username": "watch", "password": "word", "host": "one", "port": 26379}
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis+sentinel://user:word@a:26379,b:26379,c:26379/quotes",
+        "rediss+sentinel://a/quotes/1?sentinel_password=x",
+        "redis+cluster://a:7000,b:7000",
+        "rediss+cluster://a:7000,b:7000?ssl_ca_certs=/ca.pem",
+        "redis://a",
+    ],
+)
+def test_a_setting_takes_every_form(url: str) -> None:
+    """As the documents spell them."""
+    assert load({"QUOTECAST_REDIS_URL": url}).redis_url == url
+
+
+def test_sentinels_without_a_service_are_refused() -> None:
+    """They watch many."""
+    with pytest.raises(SettingsError, match="Sentinels name a service"):
+        load({"QUOTECAST_REDIS_URL": "redis+sentinel://a:26379"})
