@@ -69,6 +69,15 @@ def test_a_sentinel_swaps_master_and_replica(sentinels: SentinelSet, figures: Fi
         judge(load, sentinels.failover(), figures)
 
 
+def test_two_masters_for_a_while(sentinels: SentinelSet, figures: Figures) -> None:
+    """A Sentinel that is told to swap them demotes the old master only seconds after it promoted the new."""
+    with Service(sentinels, SETTINGS) as service, loaded(service, 50) as load:
+        judge(load, sentinels.failover(how=""), figures)
+        sentinels.until_whole()
+        judge(load, time.time(), figures)
+        until(lambda: listeners_at(sentinels.master) == 2, "a worker listens elsewhere")
+
+
 @pytest.mark.parametrize("clients", CLIENTS)
 def test_the_master_dies(sentinels: SentinelSet, figures: Figures, clients: int) -> None:
     """Its replica is promoted by the Sentinels."""

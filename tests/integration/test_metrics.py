@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
+import redis
 import yaml  # type: ignore[import-untyped]  # PyYAML ships no types
 from websockets.exceptions import InvalidStatus
 
@@ -54,9 +55,9 @@ class Measured:
 def measured() -> Iterator[Measured]:
     """Shared by tests that look at what their own requests add."""
     with (
-        running_valkey() as redis,
+        running_valkey() as valkey,
         running_postgres() as postgres,
-        Service(redis, {**SETTINGS, "QUOTECAST_DATABASE_URL": postgres.url}) as service,
+        Service(valkey, {**SETTINGS, "QUOTECAST_DATABASE_URL": postgres.url}) as service,
     ):
         asyncio.run(migrations.apply(postgres.url))
         yield Measured(service)
@@ -294,11 +295,48 @@ def test_panels_do_not_overlap() -> None:
     assert len({panel["id"] for panel in panels}) == len(panels)
 
 
+def test_commands_of_redis_are_measured(measured: Measured) -> None:
+    """By part: how long they take, and how many connections there were for them."""
+    measured.service.get("/api/market/quotes/AAPL")
+    measured.service.get("/api/market/bars/AAPL")
+    for url, parts in ((measured.api, ("bus", "cache", "limits")), (measured.ingest, ("bus", "lease"))):
+        found = scrape(url)
+        for part in parts:
+            name = "quotecast_redis_command_duration_seconds"
+            assert found.value(f"{name}_count", part=part) > 0
+            assert 0 < found.value(f"{name}_sum", part=part) < 60
+        for part in {*parts} - {"lease"}:
+            assert found.value("quotecast_redis_connects_total", part=part) >= 1
+
+
+def test_errors_of_redis_are_counted_by_kind() -> None:
+    """By the code it answers with; connections are made anew, in search of the master."""
+    with (
+        running_valkey() as valkey,
+        redis.Redis.from_url(valkey.url) as client,
+        Service(valkey, SETTINGS) as service,
+    ):
+        own = Measured(service)
+        client.execute_command("REPLICAOF", "127.0.0.1", 1)
+        for url, part in ((own.ingest, "bus"), (own.ingest, "lease"), (own.api, "limits")):
+
+            def refused(found: Scrape, part: str = part) -> bool:
+                service.get("/api/market/quotes/AAPL")
+                return found.value("quotecast_redis_errors_total", part=part, kind="readonly") > 0
+
+            found = scraped_until(url, refused)
+            assert found.value("quotecast_redis_reconnects_total", part=part) > 0
+        valkey.kill()
+        scraped_until(
+            own.ingest, lambda one: one.value("quotecast_redis_errors_total", kind="connection") > 0
+        )
+
+
 def test_limits_kept_alone_are_seen() -> None:
     """While Redis is away the gauge stands at one."""
-    with running_valkey() as redis, Service(redis, SETTINGS) as service:
+    with running_valkey() as valkey, Service(valkey, SETTINGS) as service:
         own = Measured(service)
-        redis.kill()
+        valkey.kill()
 
         def alone(found: Scrape) -> bool:
             service.get("/api/market/quotes/AAPL")
