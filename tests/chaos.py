@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Final, Self
 
-from drawn_faults import GROUPS, Fault
+from drawn_faults import Fault, groups
 from figures import SLACK
 from standard_load import Read, StandardLoad
 from whole_service import Whole, whole_service
@@ -26,6 +26,8 @@ PATIENCE_SECONDS: Final = 45.0
 #: A user has at most 1,000 holdings, which have to last.
 WRITE_PAUSE_SECONDS: Final = 1.0
 CLOSES: Final = {1006, 1012}
+#: The share of seeds under which Sentinels watch Redis.
+SENTINELS: Final = 0.5
 
 
 class Writer:
@@ -86,6 +88,8 @@ class Run:
 
     def __init__(self, seed: int, tell: Callable[[str], None]) -> None:
         self._random = random.Random(seed)
+        #: Whether Redis is one server or a master with its replica and Sentinels.
+        self.sentinels = self._random.random() < SENTINELS
         self._tell = tell
         self._began = time.monotonic()
         self._began_at = time.time()
@@ -98,8 +102,9 @@ class Run:
 
     def step(self, whole: Whole, load: StandardLoad) -> None:
         """One draw: up to two faults at a time, for a while; then everybody has to be right again."""
-        groups = sorted(self._random.sample(GROUPS, self._random.choice((1, 1, 2))), key=GROUPS.index)
-        faults = [self._random.choice(group) for group in groups]
+        known = groups(sentinels=self.sentinels)
+        drawn = sorted(self._random.sample(known, self._random.choice((1, 1, 2))), key=known.index)
+        faults = [self._random.choice(group) for group in drawn]
         seconds = self._random.uniform(0.2, min(each.at_most_seconds for each in faults))
         name = " and ".join(each.name for each in faults)
         began = time.time()
@@ -143,7 +148,7 @@ class Run:
 def run(seed: int, minutes: float, tell: Callable[[str], None]) -> list[str]:
     """Runs so long; the promises that were broken, in words."""
     this = Run(seed, tell)
-    with whole_service(pooled=True) as whole, Writer(whole) as writer:
+    with whole_service(sentinels=this.sentinels, pooled=True) as whole, Writer(whole) as writer:
         try:
             with whole.loaded() as load:
                 end = time.monotonic() + minutes * 60

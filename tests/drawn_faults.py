@@ -64,6 +64,47 @@ def redis_is_told(command: str) -> Callable[[Whole], AbstractContextManager[None
 
 
 @contextmanager
+def master_dies(whole: Whole) -> Iterator[None]:
+    """Its replica is promoted; it comes back as a replica."""
+    whole.redis.kill_master()
+    yield
+    whole.redis.restart()
+
+
+@contextmanager
+def master_freezes(whole: Whole) -> Iterator[None]:
+    """Its replica is promoted; it thaws and becomes one."""
+    frozen = whole.redis.master
+    frozen.freeze()
+    whole.redis.promoted()
+    yield
+    frozen.thaw()
+    whole.redis.until_whole()
+
+
+def master_is_demoted(how: str) -> Callable[[Whole], AbstractContextManager[None]]:
+    """By a Sentinel; every server lives on."""
+
+    @contextmanager
+    def inflict(whole: Whole) -> Iterator[None]:
+        whole.redis.failover(how)
+        yield
+        whole.redis.until_whole()
+
+    return inflict
+
+
+@contextmanager
+def value_is_poisoned(whole: Whole) -> Iterator[None]:
+    """A quote that nobody can read, which the workers meet when they load the feed again."""
+    with redis.Redis.from_url(whole.redis.url) as client:
+        (key,) = client.scan_iter("*:{crypto}:quotes")
+        client.hset(key, "BTC/USDT", b"\xc1 no MessagePack")
+        client.execute_command("CLIENT", "KILL", "TYPE", "pubsub")
+    yield
+
+
+@contextmanager
 def ingest_dies(whole: Whole) -> Iterator[None]:
     """And is started again."""
     _killed(whole.ingests.pop())
@@ -131,27 +172,43 @@ def pgbouncer_restarts(whole: Whole) -> Iterator[None]:
     whole.pgbouncer.start()
 
 
-#: One of each group at a time; those that end first stand last, for the others cannot end without them.
-GROUPS: Final = (
-    (
-        Fault("a worker dies", worker_dies, healed_within=5.0, reads="lost"),
-        Fault("a worker is replaced", worker_is_replaced, healed_within=10.0, reads="repeated"),
-        Fault("a worker freezes", worker_freezes, at_most_seconds=FROZEN_WORKER_SECONDS),
-    ),
-    (
-        Fault("ingest dies", ingest_dies, healed_within=5.0),
-        Fault("ingest freezes", ingest_freezes, healed_within=5.0),
-    ),
-    (
-        Fault("Redis dies", redis_dies),
-        Fault("Redis freezes", redis_freezes),
-        Fault("subscriptions are killed", redis_is_told("CLIENT KILL TYPE pubsub")),
-        Fault("scripts are flushed", redis_is_told("SCRIPT FLUSH")),
-        Fault("everything is flushed", redis_is_told("FLUSHALL")),
-    ),
-    (
-        Fault("PostgreSQL dies", postgres_dies),
-        Fault("PostgreSQL freezes", postgres_freezes),
-        Fault("PgBouncer restarts", pgbouncer_restarts),
-    ),
+Group = tuple[Fault, ...]
+
+_WORKERS: Final = (
+    Fault("a worker dies", worker_dies, healed_within=5.0, reads="lost"),
+    Fault("a worker is replaced", worker_is_replaced, healed_within=10.0, reads="repeated"),
+    Fault("a worker freezes", worker_freezes, at_most_seconds=FROZEN_WORKER_SECONDS),
 )
+_INGESTS: Final = (
+    Fault("ingest dies", ingest_dies, healed_within=5.0),
+    Fault("ingest freezes", ingest_freezes, healed_within=5.0),
+)
+_REDIS: Final = (
+    Fault("Redis dies", redis_dies),
+    Fault("Redis freezes", redis_freezes),
+    Fault("subscriptions are killed", redis_is_told("CLIENT KILL TYPE pubsub")),
+    Fault("scripts are flushed", redis_is_told("SCRIPT FLUSH")),
+    Fault("everything is flushed", redis_is_told("FLUSHALL")),
+    Fault("a value is poisoned", value_is_poisoned, healed_within=5.0),
+)
+_SENTINELS: Final = (
+    Fault("the master of Redis dies", master_dies, healed_within=5.0),
+    Fault("the master of Redis freezes", master_freezes, healed_within=5.0),
+    Fault("Redis fails over", master_is_demoted("COORDINATED"), healed_within=5.0),
+    Fault("Redis has two masters", master_is_demoted(""), healed_within=5.0),
+)
+_POSTGRES: Final = (
+    Fault("PostgreSQL dies", postgres_dies),
+    Fault("PostgreSQL freezes", postgres_freezes),
+    Fault("PgBouncer restarts", pgbouncer_restarts),
+)
+
+
+def groups(*, sentinels: bool) -> tuple[Group, ...]:
+    """One fault of each at a time. What others need in order to end comes last, and so ends first.
+
+    Failovers come first: they begin with a master that works, and the old one takes long to come back.
+    """
+    if sentinels:
+        return (_SENTINELS, _WORKERS, _INGESTS, _POSTGRES)
+    return (_WORKERS, _INGESTS, _REDIS, _POSTGRES)

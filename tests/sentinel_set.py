@@ -28,6 +28,7 @@ class Server:
     def __init__(self, folder: Path, port: int) -> None:
         self.folder = folder
         self.port = port
+        self.password: str | None = None
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, *arguments: str) -> None:
@@ -36,21 +37,21 @@ class Server:
         # A replica that joins gets the data at once, not after five seconds.
         self._run([*ours, "--repl-diskless-sync-delay", "0", *arguments])
 
-    def start_sentinel(self, master: int) -> None:
-        """Begins with the master at that port."""
+    def start_sentinel(self, master: int, *lines: str) -> None:
+        """Begins with the master at that port; `lines` are more of its configuration."""
         file = self.folder / "sentinel.conf"
         file.write_text(
             f"port {self.port}\nbind 127.0.0.1\ndir {self.folder}\n"
             f"sentinel monitor {SERVICE} 127.0.0.1 {master} {SENTINELS // 2 + 1}\n"
             f"sentinel down-after-milliseconds {SERVICE} {DOWN_MILLISECONDS}\n"
-            f"sentinel failover-timeout {SERVICE} {FAILOVER_MILLISECONDS}\n"
+            f"sentinel failover-timeout {SERVICE} {FAILOVER_MILLISECONDS}\n" + "\n".join(lines)
         )
         [binary, *_] = valkey.version_command()
         self._run([binary, str(file), "--sentinel"])
 
     def ask(self, *words: str | int) -> Any:
         """One command on a connection of its own."""
-        with redis.Redis(port=self.port, socket_timeout=5, protocol=2) as client:
+        with redis.Redis(port=self.port, socket_timeout=5, protocol=2, password=self.password) as client:
             return client.execute_command(*words)
 
     def is_master(self) -> bool:
@@ -98,10 +99,6 @@ class Pair:
         self.replica.start("--replicaof", f"127.0.0.1 {self.master.port}")
         self.until_whole()
 
-    def stop(self) -> None:
-        self.master.kill()
-        self.replica.kill()
-
     def swap(self) -> float:
         """Swaps master and replica by hand: every connection stays open. Returns the Unix time of that."""
         self.replica.ask("REPLICAOF", "NO", "ONE")
@@ -146,11 +143,6 @@ class SentinelSet(Pair):
             sentinel.start_sentinel(self.master.port)
         self.until_whole()
 
-    def stop(self) -> None:
-        for sentinel in self.sentinels:
-            sentinel.kill()
-        super().stop()
-
     def failover(self, how: str = "COORDINATED", *, by: Server | None = None) -> float:
         """Has a Sentinel swap master and replica, both of which live on. Returns the Unix time of that.
 
@@ -179,37 +171,37 @@ class SentinelSet(Pair):
 
 
 @contextlib.contextmanager
-def _servers(count: int) -> Iterator[list[Server]]:
+def own_servers(count: int) -> Iterator[list[Server]]:
+    """Servers with folders and ports of their own, to be started; they end here."""
     with contextlib.ExitStack() as stack:
-        yield [
+        servers = [
             Server(
                 Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="qc"))),
                 port_number(stack.enter_context(reserved())),
             )
             for _ in range(count)
         ]
+        for server in servers:
+            stack.callback(server.kill)
+        yield servers
 
 
 @contextlib.contextmanager
 def running_pair() -> Iterator[Pair]:
     """A master and its replica that nobody watches."""
-    with _servers(2) as (master, replica):
+    with own_servers(2) as (master, replica):
         pair = Pair(master, replica)
-        with contextlib.ExitStack() as stack:
-            stack.callback(pair.stop)
-            pair.start()
-            yield pair
+        pair.start()
+        yield pair
 
 
 @contextlib.contextmanager
 def running_sentinels() -> Iterator[SentinelSet]:
     """A master with its replica, and Sentinels that know each other."""
-    with _servers(2 + SENTINELS) as (master, replica, *sentinels):
+    with own_servers(2 + SENTINELS) as (master, replica, *sentinels):
         whole = SentinelSet(master, replica, sentinels)
-        with contextlib.ExitStack() as stack:
-            stack.callback(whole.stop)
-            whole.start()
-            yield whole
+        whole.start()
+        yield whole
 
 
 def until(holds: Callable[[], bool], trouble: str) -> None:

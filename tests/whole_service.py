@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from pgbouncer import PgBouncer, running_pgbouncer
 from quotecast.accounts import migrations
-from servers import Postgres, Valkey, running_postgres, running_valkey
+from sentinel_set import running_sentinels
+from servers import Postgres, running_postgres, running_valkey
 from service import Service
 from standard_load import StandardLoad
 
@@ -34,7 +35,8 @@ POST_SECONDS: Final = 60.0
 class Whole:
     """What runs; `ingests` in the order in which they were started."""
 
-    redis: Valkey
+    #: A Valkey, or a SentinelSet.
+    redis: Any
     postgres: Postgres
     service: Service
     #: Between the workers and PostgreSQL, where there is one.
@@ -74,9 +76,15 @@ class Whole:
 
 
 @contextlib.contextmanager
-def whole_service(settings: Mapping[str, str] = {}, *, pooled: bool = False) -> Iterator[Whole]:
-    """Runs the whole service, with more settings than the load's; `pooled`: through Debian's PgBouncer."""
-    with running_valkey() as redis, running_postgres() as postgres, contextlib.ExitStack() as stack:
+def whole_service(
+    settings: Mapping[str, str] = {}, *, sentinels: bool = False, pooled: bool = False
+) -> Iterator[Whole]:
+    """Runs the whole service, with more settings than the load's.
+
+    It uses one Valkey or a SentinelSet, and with `pooled` Debian's PgBouncer before PostgreSQL.
+    """
+    chosen: Any = running_sentinels() if sentinels else running_valkey()
+    with chosen as redis, running_postgres() as postgres, contextlib.ExitStack() as stack:
         asyncio.run(migrations.apply(postgres.url))
         pooler = stack.enter_context(running_pgbouncer(postgres)) if pooled else None
         with Service(redis, {**SETTINGS, **_database(postgres, pooler), **settings}) as service:

@@ -17,7 +17,7 @@ from service import Service
 from standard_load import StandardLoad
 from whole_service import SETTINGS
 
-#: Whoever listens gets one update a second: what is judged is that each is reached again.
+#: Milliseconds between two updates of a client: the test judges that each is reached again, not how often.
 INTERVAL_MILLISECONDS = 1000
 CLIENTS = [pytest.param(1000, marks=[pytest.mark.slow, pytest.mark.timeout(300)]), 50]
 STALE_SECONDS = 5.0
@@ -70,7 +70,7 @@ def test_a_sentinel_swaps_master_and_replica(sentinels: SentinelSet, figures: Fi
 
 
 def test_two_masters_for_a_while(sentinels: SentinelSet, figures: Figures) -> None:
-    """A Sentinel that is told to swap them demotes the old master only seconds after it promoted the new."""
+    """By command, a Sentinel demotes the old master only seconds after it promoted the new one."""
     with Service(sentinels, SETTINGS) as service, loaded(service, 50) as load:
         judge(load, sentinels.failover(how=""), figures)
         sentinels.until_whole()

@@ -310,7 +310,7 @@ def test_commands_of_redis_are_measured(measured: Measured) -> None:
 
 
 def test_errors_of_redis_are_counted_by_kind() -> None:
-    """By the code it answers with; connections are made anew, in search of the master."""
+    """By its error code; the client connects again, in search of the master."""
     with (
         running_valkey() as valkey,
         redis.Redis.from_url(valkey.url) as client,

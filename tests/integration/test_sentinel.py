@@ -18,7 +18,7 @@ from quotecast.market.feeds import Feed
 from quotecast.redis import counts
 from quotecast.redis.sentinel import ANSWER_SECONDS
 from reserved import port_number, reserved
-from sentinel_set import SentinelSet, running_sentinels
+from sentinel_set import SERVICE, SentinelSet, own_servers, running_sentinels
 
 PATIENCE_SECONDS = 30.0
 
@@ -130,6 +130,24 @@ async def test_the_newest_view_counts(sentinels: SentinelSet) -> None:
     await until_held(bus)
     assert await bus.check() == "ok"
     await bus.close()
+
+
+async def test_sentinels_and_their_master_have_passwords_of_their_own() -> None:
+    """The master's user may touch the installation's keys alone."""
+    with own_servers(2) as (master, sentinel):
+        master.start()
+        master.ask("ACL", "SETUSER", "me", "on", ">p@ss", "~test:*", "&test:*", "+@all")
+        sentinel.password = "word"
+        sentinel.start_sentinel(master.port, "requirepass word")
+        address = f"redis+sentinel://me:p%40ss@127.0.0.1:{sentinel.port}/{SERVICE}"
+        bus, stranger = RedisBus(f"{address}?sentinel_password=word", "test"), RedisBus(address, "test")
+        assert await bus.hold(Feed.STOCKS, "me", 60_000)
+        assert await bus.check() == "ok"
+        assert (await probes.cache(f"{address}?sentinel_password=word")).startswith("Valkey ")
+        with pytest.raises(BusError, match="no Sentinel names the master"):
+            await stranger.check()
+        await bus.close()
+        await stranger.close()
 
 
 async def test_doctor_names_the_reason(sentinels: SentinelSet) -> None:

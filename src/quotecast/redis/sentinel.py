@@ -28,7 +28,7 @@ class _Answer(NamedTuple):
 
 
 class Sentinels:
-    """Those that watch one service."""
+    """The Sentinels of one service."""
 
     def __init__(self, service: str, sentinels: Sequence[dict[str, Any]]) -> None:
         self._service = service
@@ -39,17 +39,17 @@ class Sentinels:
 
         Raises redis-py's ConnectionError if no Sentinel names one.
         """
-        told = await asyncio.gather(*map(self._ask, self._sentinels))
-        answers = [each for each in told if isinstance(each, _Answer)]
-        if not answers:
+        answers = await asyncio.gather(*map(self._ask, self._sentinels))
+        views = [each for each in answers if isinstance(each, _Answer)]
+        if not views:
             raise NoConnectionError(
-                f"no Sentinel names the master of {self._service}: {'; '.join(map(str, told))}"
+                f"no Sentinel names the master of {self._service}: {'; '.join(map(str, answers))}"
             )
-        newest = max(answers)
+        newest = max(views)
         return newest.host, newest.port
 
     async def _ask(self, sentinel: dict[str, Any]) -> _Answer | str:
-        """Returns why not, if it does not answer."""
+        """Returns one Sentinel's view, or the reason why it has none."""
         options: dict[str, Any] = {"connection_class": Connection, **sentinel}
         connection = options.pop("connection_class")(
             **options,
