@@ -118,8 +118,18 @@ class Pair:
         self.until_whole()
 
     def until_whole(self) -> None:
-        """Waits until the replica follows the master."""
-        until(lambda: self.replica.follows(self.master.port), "the old master does not follow")
+        """Waits until one server follows the other, and notes which.
+
+        Sentinels may swap them once more on a machine that stalls.
+        """
+        until(self._is_whole, "no server follows the other")
+
+    def _is_whole(self) -> bool:
+        for master, replica in ((self.master, self.replica), (self.replica, self.master)):
+            if master.is_master() and replica.follows(master.port):
+                self.master, self.replica = master, replica
+                return True
+        return False
 
 
 class SentinelSet(Pair):
@@ -138,7 +148,7 @@ class SentinelSet(Pair):
     def start(self) -> None:
         self.master.start()
         self.replica.start("--replicaof", f"127.0.0.1 {self.master.port}")
-        super().until_whole()
+        until(self._is_whole, "the replica does not follow")
         for sentinel in self.sentinels:
             sentinel.start_sentinel(self.master.port)
         self.until_whole()
@@ -158,9 +168,10 @@ class SentinelSet(Pair):
         return self.promoted()
 
     def until_whole(self) -> None:
-        """Waits until the replica follows, and all Sentinels know it and the master."""
-        super().until_whole()
-        until(lambda: all(map(self._knows, self.sentinels)), "the Sentinels do not agree")
+        """Waits until one server follows the other, and all Sentinels know which."""
+        until(
+            lambda: self._is_whole() and all(map(self._knows, self.sentinels)), "the Sentinels do not agree"
+        )
 
     def _knows(self, sentinel: Server) -> bool:
         flat = sentinel.ask("SENTINEL", "MASTER", SERVICE)
