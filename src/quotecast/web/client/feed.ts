@@ -48,6 +48,8 @@ export class Feed<N extends FeedName> {
   #subscribed: ReadonlySet<string> | "all" = new Set();
   /** Snapshots that commands asked for and that are still to come: the cursor does not cover them yet. */
   #pendingSnapshots = 0;
+  /** Whether the next snapshot answers the address's cursor, be it by a resync: no command asked for that one. */
+  #resuming = false;
   #socket: WebSocket | null = null;
   #heartbeatMs = DEFAULT_HEARTBEAT_MS;
   #watchdog: ReturnType<typeof setTimeout> | undefined;
@@ -147,7 +149,8 @@ export class Feed<N extends FeedName> {
     };
     socket.onmessage = ({ data }) => this.#read(socket, data);
     socket.onclose = ({ code }) => this.#handleLoss(socket, code);
-    this.#pendingSnapshots = since === "none" ? 1 : 0;
+    this.#resuming = since !== "none";
+    this.#pendingSnapshots = this.#resuming ? 0 : 1;
     this.#subscribed = this.#symbols;
     this.#socket = socket;
     this.#retry = undefined;
@@ -172,7 +175,8 @@ export class Feed<N extends FeedName> {
         this.#heartbeatMs = frame.heartbeatMs;
         break;
       case "snapshot":
-        if (frame.reason !== "resume") this.#pendingSnapshots = Math.max(0, this.#pendingSnapshots - 1);
+        if (this.#resuming) this.#resuming = false;
+        else this.#pendingSnapshots = Math.max(0, this.#pendingSnapshots - 1);
         this.#merge(frame);
         break;
       case "update":
