@@ -61,8 +61,6 @@ class Client:
     def __init__(self, subprotocol: str) -> None:
         self.subprotocol = subprotocol
         self.state = MergingClient(subprotocol=subprotocol)
-        #: As the feed acknowledged it: symbols and groups, or all.
-        self.wanted: set[str] | str = set()
         self.reads = asyncio.Event()
         #: Set whenever a frame was merged, or the connection ended.
         self.told = asyncio.Event()
@@ -89,13 +87,13 @@ class Client:
         await asyncio.gather(self.reading, return_exceptions=True)
 
     async def come_back(self, port: int) -> None:
-        """It vouches for what it holds, if it wants anything."""
-        if self.wanted:
-            listed = self.wanted if isinstance(self.wanted, str) else ",".join(sorted(self.wanted))
-            await self.open(port, f"&symbols={listed}&since={self.state.since}")
-            await self.until_acknowledged()
-        else:
-            await self.open(port, "")
+        """Vouches for the names that its cursor covers, and subscribes the others again."""
+        wanted = self.state.wanted
+        listed = self.state.listed
+        await self.open(port, f"&symbols={listed}&since={self.state.since}" if listed else "")
+        await self.until_acknowledged()
+        if missing := self.state.missing_from(wanted):
+            await self.tell("subscribe", missing)
 
     async def tell(self, action: str, given: list[str] | str) -> None:
         """Sends a command and waits until it is answered."""
@@ -117,9 +115,6 @@ class Client:
             while not self.acknowledged:
                 await self.moment()
 
-    def wants(self, key: str, sector: str) -> bool:
-        return self.wanted == "all" or key in self.wanted or f"sector:{sector}" in self.wanted
-
     async def _read(self, connection: ClientConnection) -> None:
         try:
             while True:
@@ -131,11 +126,6 @@ class Client:
 
     def _take(self, frame: dict[str, Any]) -> None:
         if frame["type"] == "subscribed":
-            symbols = frame["symbols"]
-            self.wanted = symbols if symbols == "all" else set(symbols)
-            # Of what a client gave up it is told no more; it forgets it by itself.
-            held = self.state.quotes
-            for key in [key for key, quote in held.items() if not self.wants(key, quote["sector"])]:
-                del held[key]
+            self.state.drop_unwanted()
         if frame["type"] in {"subscribed", "error"}:
             self.acknowledged = True

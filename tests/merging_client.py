@@ -3,7 +3,7 @@
 import json
 import zlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -14,6 +14,8 @@ READERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "quotecast.v1.json.deflate": lambda data: json.loads(zlib.decompress(data, -zlib.MAX_WBITS)),
 }
 
+Names = frozenset[str] | Literal["all"]
+
 
 class MergingClient:
     """Applies frames; `quotes` is what it would show."""
@@ -22,6 +24,10 @@ class MergingClient:
         self.quotes: dict[str, dict[str, Any]] = {}
         self.epoch = ""
         self.seq = 0
+        #: The subscription by the feed's last answer: symbols and groups, or all.
+        self.wanted: Names = frozenset()
+        #: The part of it that the cursor covers: a name counts once its snapshot has come.
+        self.covered: Names = frozenset()
         self.frames: list[dict[str, Any]] = []
         self._key = key
         self._read = READERS[subprotocol]
@@ -30,6 +36,17 @@ class MergingClient:
     def since(self) -> str:
         return f"{self.epoch}-{self.seq}"
 
+    @property
+    def listed(self) -> str:
+        """The list to come back with, beside `since`."""
+        return "all" if self.covered == "all" else ",".join(sorted(self.covered))
+
+    def missing_from(self, wanted: Names) -> list[str] | Literal["all"]:
+        """The names to subscribe again after coming back."""
+        if wanted == "all":
+            return [] if self.wanted == "all" else "all"
+        return [] if self.wanted == "all" else sorted(wanted - self.wanted)
+
     def take(self, message: str | bytes) -> dict[str, Any]:
         frame = self._read(message)
         self.frames.append(frame)
@@ -37,13 +54,31 @@ class MergingClient:
             if frame["epoch"] == self.epoch and frame.get("reason") != "resync":
                 assert frame["seq"] >= self.seq, "a cursor never goes back within an epoch"
             self.epoch, self.seq = frame["epoch"], frame["seq"]
-        if frame["type"] == "snapshot":
+        if frame["type"] == "subscribed":
+            self._acknowledge(frame["symbols"])
+        elif frame["type"] == "snapshot":
             self._snapshot(frame)
         elif frame["type"] == "update":
             self._update(frame)
         return frame
 
+    def wants(self, key: str, sector: str) -> bool:
+        return self.wanted == "all" or key in self.wanted or f"sector:{sector}" in self.wanted
+
+    def drop_unwanted(self) -> None:
+        """The feed does not list unsubscribed symbols as removed: a client drops them itself."""
+        for key in [key for key, quote in self.quotes.items() if not self.wants(key, quote["sector"])]:
+            del self.quotes[key]
+
+    def _acknowledge(self, symbols: list[str] | Literal["all"]) -> None:
+        if symbols == "all":
+            self.wanted = "all"
+        else:
+            self.wanted = frozenset(symbols)
+            self.covered = frozenset() if self.covered == "all" else self.covered & self.wanted
+
     def _snapshot(self, frame: dict[str, Any]) -> None:
+        self.covered = self.wanted
         if frame["reason"] == "resync":
             self.quotes.clear()
         self.quotes.update({item[self._key]: item for item in frame["data"]})

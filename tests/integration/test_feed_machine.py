@@ -123,7 +123,7 @@ class Feeds(RuleBasedStateMachine):
         """Before the client is told of what changed."""
         self.run(self._publish(changes))
         # Names cannot be taken from all: an error, of which a client has only ten.
-        if not (action == "unsubscribe" and self.client.wanted == "all" and given != "all"):
+        if not (action == "unsubscribe" and self.client.state.wanted == "all" and given != "all"):
             self.run(self.client.tell(action, given))
 
     @rule()
@@ -176,7 +176,7 @@ class Feeds(RuleBasedStateMachine):
         return self.client.state.quotes == {
             key: json.loads(encode_json(quote))
             for key, quote in self.published.items()
-            if self.client.wants(key, quote.sector)
+            if self.client.state.wants(key, quote.sector)
         }
 
     async def _start(self, wanted: str, subprotocol: str) -> None:

@@ -115,15 +115,19 @@ class Feeds(RuleBasedStateMachine):
 
     @rule(worker=st.integers(0, 1))
     def resume_elsewhere(self, worker: int) -> None:
-        """The client comes back, perhaps to another worker, vouching for what it holds."""
-        wanted = self.session.wanted
+        """The client comes back, perhaps to another worker, with the names that its cursor covers."""
+        client = self.socket.client
+        wanted = client.wanted
         self.at.hub.leave(self.connection)
         self.at = self.workers[worker]
         self.socket.stuck = False
-        if is_ahead(self.at.mirror, self.socket.client.since):
+        if is_ahead(self.at.mirror, client.since):
             self.heal()  # the stream waits for this before it answers
-        names = "all" if wanted is None else ",".join(sorted(wanted))
-        self.open(Query(symbols=names, since=self.socket.client.since))
+        self.open(Query(symbols=client.listed, since=client.since))
+        client.drop_unwanted()
+        if missing := client.missing_from(wanted):
+            for frame in self.session.receive(json.dumps({"action": "subscribe", "symbols": missing}), 0.0):
+                self.socket.send(frame)
 
     def open(self, query: Query) -> None:
         self.session = Session(self.at.mirror, Limits(), self.socket.encoding)
@@ -137,11 +141,22 @@ class Feeds(RuleBasedStateMachine):
         if not self.socket.stuck:
             for frame in self.session.receive(json.dumps({"action": action, "symbols": names}), 0.0):
                 self.socket.send(frame)
-            if action == "unsubscribe":
-                # Of what a client gave up it is told no more; it forgets it by itself.
-                quotes = self.socket.client.quotes
-                for key in [key for key in quotes if not self.wants(key)]:
-                    del quotes[key]
+            self.socket.client.drop_unwanted()
+
+    @rule(
+        action=st.sampled_from(["subscribe", "unsubscribe"]),
+        names=name_lists | st.just("all"),
+        received=st.integers(0, 3),
+        worker=st.integers(0, 1),
+    )
+    def break_off(self, action: str, names: list[str] | str, received: int, worker: int) -> None:
+        """The connection ends while a command is answered; the client comes back."""
+        if not self.socket.stuck:
+            frames = self.session.receive(json.dumps({"action": action, "symbols": names}), 0.0)
+            for frame in frames[:received]:
+                self.socket.send(frame)
+            self.socket.client.drop_unwanted()
+            self.resume_elsewhere(worker)
 
     @rule(stuck=st.booleans())
     def stall(self, stuck: bool) -> None:  # noqa: FBT001 - drawn by hypothesis
