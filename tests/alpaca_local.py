@@ -4,19 +4,23 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from datetime import datetime, time
 from typing import Any, Final
 
 import pytest
 
-from alpaca_made import AAPL, NOON, SNAPSHOT, snapshot
+from alpaca_made import AAPL, CLOSES, NOON, SNAPSHOT, snapshot
+from fakes.alpaca_rows import row_of
 from fakes.alpaca_stream import FakeAlpacaStream
 from fakes.http import Answer, Asked, FakeHttp, Row
 from quotecast.errors import UpstreamError
+from quotecast.market.sessions import NEW_YORK, trading_days_between
 from quotecast.providers.alpaca.client import AlpacaProvider
 from quotecast.providers.base import Update
 from quotecast.providers.reference import Stock
 
 PATH: Final = "/v2/stocks/snapshots"
+BARS: Final = "/v2/stocks/bars"
 MICROSOFT: Final = Stock("MSFT", "Microsoft", "NASDAQ", "Technology", "Software", 7_000_000_000, 500.0)
 STOCKS: Final = [AAPL, MICROSOFT]
 
@@ -24,7 +28,7 @@ _WELL_FORMED: Final = re.compile(r"[A-Z]+(\.[A-Z]+)?")
 
 
 class FakeSnapshots(FakeHttp):
-    """Alpaca's snapshots, as REST answers them."""
+    """Alpaca's snapshots, and the daily bars before them, as REST answers them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,8 +42,8 @@ class FakeSnapshots(FakeHttp):
 
     @property
     def asked(self) -> list[list[str]]:
-        """The tickers of each question."""
-        return [request.query["symbols"].split(",") for request in self.requests]
+        """The tickers of each question for snapshots."""
+        return [request.query["symbols"].split(",") for request in self.requests if request.path == PATH]
 
     def respond(self, asked: Asked) -> Answer:
         self.was_asked.set()
@@ -47,6 +51,8 @@ class FakeSnapshots(FakeHttp):
         tickers = asked.query.get("symbols", "").split(",")
         if given != self.keys:
             return Answer.of({"message": "forbidden."}, 403)
+        if asked.path == BARS:
+            return Answer.of({"bars": {each: self._days(asked) for each in tickers}, "next_page_token": None})
         if asked.path != PATH or asked.query.get("feed") not in {"iex", "sip"}:
             return Answer.of({"message": "not found"}, 404)
         for ticker in tickers:
@@ -56,6 +62,18 @@ class FakeSnapshots(FakeHttp):
                 named = f": {ticker}" if self.names_bad_symbol else "s are invalid"
                 return Answer.of({"message": f"invalid symbol{named}"}, 400)
         return Answer.of({ticker: self.rows[ticker] for ticker in tickers if ticker in self.rows})
+
+    def _days(self, asked: Asked) -> list[Row]:
+        """Daily bars from `start` to `end`, the same of every stock."""
+        first, last = (datetime.fromisoformat(asked.query[name]) for name in ("start", "end"))
+        days = trading_days_between(first.date(), last.date())
+        midnights = [(day, datetime.combine(day.date, time(), NEW_YORK)) for day in days]
+        return [
+            row_of(midnight, (close, close, close, close), 812_345)
+            for day, midnight in midnights
+            if first <= midnight <= last
+            for close in [CLOSES.get(f"{day.date}", 229.1)]
+        ]
 
 
 class Naps:

@@ -1,12 +1,18 @@
 """Snapshots and messages of Alpaca, and boards that took them."""
 
-from datetime import datetime
+from collections.abc import Mapping
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import msgspec
 
 from quotecast.market.quotes import StockQuote
+from quotecast.market.sessions import trading_days_between
 from quotecast.providers.alpaca.board import Board
+from quotecast.providers.alpaca.day import Day
+from quotecast.providers.alpaca.known import aware, session_of
+from quotecast.providers.alpaca.tape import Tape
 from quotecast.providers.reference import Stock
 
 AAPL = Stock("AAPL", "Apple Inc.", "NASDAQ", "Information Technology", "Hardware", 14_840_000_000, 270.0)
@@ -47,9 +53,26 @@ def frame(*messages: Any) -> bytes:
     return msgspec.json.encode(messages)
 
 
+#: Closes of the whole tape; of the days that are not named: 229.1.
+CLOSES: Mapping[str, float] = {"2026-11-17": 220, "2026-11-20": 231.4}
+
+
+def tape(received: float) -> Tape:
+    """The days before the session that a Unix time falls into, in which nothing was split."""
+    session = session_of(aware(received)).day.date
+    days = trading_days_between(session - timedelta(days=7), session - timedelta(days=1))
+    return Tape(session, [tape_day(day.date, CLOSES.get(f"{day.date}", 229.1)) for day in days])
+
+
+def tape_day(day: date, close: float, volume: int = 812_345) -> Day:
+    price = Decimal(str(close))
+    return Day(day, price, price, price, price, Decimal(volume), None, None)
+
+
 def played(*messages: bytes, received: float = NOON) -> StockQuote:
     """The quote of AAPL after the messages."""
     board = Board([AAPL])
+    board.take_tapes({"AAPL": tape(received)}, received)
     board.read(messages, received)
     [quote] = board.quotes()
     return quote
@@ -57,6 +80,7 @@ def played(*messages: bytes, received: float = NOON) -> StockQuote:
 
 def board_with(row: Any = SNAPSHOT, received: float = NOON) -> Board:
     board = Board([AAPL, BRK])
+    board.take_tapes({"AAPL": tape(received)}, received)
     board.read([answer(row)], received)
     return board
 

@@ -11,13 +11,21 @@ import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 from fakes import alpaca_rows as made
 from fakes.alpaca_rows import Trade
 from fakes.http import Answer, Asked, FakeHttp, Row
-from quotecast.market.sessions import TradingDay, next_close, next_open, session_at, trading_days_between
+from quotecast.market.sessions import (
+    NEW_YORK,
+    TradingDay,
+    next_close,
+    next_open,
+    session_at,
+    trading_days_between,
+)
 from quotecast.providers.reference import stocks
 
 FORBIDDEN: Final = Answer.of({"message": "forbidden."}, 403)
@@ -32,6 +40,22 @@ FREE_DELAY: Final = timedelta(minutes=15)
 _WELL_FORMED: Final = re.compile(r"[A-Z]+(\.[A-Z]+)?")
 
 
+@dataclass(frozen=True)
+class Split:
+    """So many new shares for an old one from a day on; below one in a reverse split.
+
+    Adjusted bars know of it from midnight of that day on, or from `known_from`.
+    """
+
+    day: date
+    ratio: float
+    known_from: datetime | None = None
+
+    @property
+    def midnight(self) -> datetime:
+        return datetime.combine(self.day, datetime.min.time(), NEW_YORK)
+
+
 class _Bad(Exception):
     """A parameter the upstream refuses."""
 
@@ -40,7 +64,8 @@ class FakeAlpaca(FakeHttp):
     """Serves inside `async with`; every attribute may be changed while it serves.
 
     Bars and snapshots are made of `trades`, ascending; what they are of no stock in `trades` is absent.
-    `free` is the plan without the consolidated tape of the last 15 minutes.
+    Trades are as they were made; bars that are asked for with `adjustment` know of the `splits` since,
+    snapshots never do. `free` is the plan without the consolidated tape of the last 15 minutes.
     """
 
     def __init__(self, port: int = 0) -> None:
@@ -50,6 +75,7 @@ class FakeAlpaca(FakeHttp):
         self.clock: Callable[[], float] = time.time
         self.trades_of: Callable[[str, datetime, datetime], Sequence[Trade]] = self._listed
         self.trades: Mapping[str, Sequence[Trade]] = {}
+        self.splits: Mapping[str, Sequence[Split]] = {}
         self.stories: Sequence[Row] = ()
         self.assets: Sequence[Row] = ()
         self.closed_days: set[date] = set()
@@ -102,7 +128,8 @@ class FakeAlpaca(FakeHttp):
         tickers, feed, timeframe = _tickers(query), _feed(query, "sip"), query.get("timeframe", "")
         if timeframe not in made.TIMEFRAMES:
             raise _Bad(f"invalid timeframe: {timeframe}")
-        if query.get("adjustment", "raw") not in {"raw", "split", "dividend", "all"}:
+        adjustment = query.get("adjustment", "raw")
+        if adjustment not in {"raw", "split", "dividend", "all"}:
             raise _Bad("invalid adjustment")
         now = self._now()
         start, end = _moment(query, "start", now.replace(hour=0)), _moment(query, "end", now)
@@ -111,15 +138,28 @@ class FakeAlpaca(FakeHttp):
         found = [
             (ticker, row)
             for ticker in sorted(tickers)
-            for row in self._rows(ticker, feed, timeframe, start, end)
+            for row in self._rows(
+                ticker, feed, timeframe, (start, end), adjusted=adjustment in {"split", "all"}
+            )
         ]
         return self._page(found, query)
 
-    def _rows(self, ticker: str, feed: str, timeframe: str, start: datetime, end: datetime) -> list[Row]:
-        """Those whose time is from `start` to `end`, both included."""
-        trades = self._seen(ticker, feed, made.begun(start, timeframe), self._now())
-        bounds = made.text(start), made.text(end)
-        return [row for row in made.rows(trades, timeframe) if bounds[0] <= row["t"] <= bounds[1]]
+    def _rows(
+        self, ticker: str, feed: str, timeframe: str, limits: tuple[datetime, datetime], *, adjusted: bool
+    ) -> list[Row]:
+        """Those whose time is within the limits, both included."""
+        trades = self._seen(ticker, feed, made.begun(limits[0], timeframe), self._now())
+        if adjusted:
+            trades = self._adjusted(ticker, trades)
+        first, last = map(made.text, limits)
+        return [row for row in made.rows(trades, timeframe) if first <= row["t"] <= last]
+
+    def _adjusted(self, ticker: str, trades: list[Trade]) -> list[Trade]:
+        """The trades in shares of now."""
+        for split in self.splits.get(ticker, ()):
+            if self._now() >= (split.known_from or split.midnight):
+                trades = [_split(trade, split) if trade.time < split.midnight else trade for trade in trades]
+        return trades
 
     def _page(self, found: Sequence[tuple[str, Row]], query: Mapping[str, str]) -> Answer:
         """By symbol, then time, so that the first page may hold the first symbol alone."""
@@ -178,6 +218,10 @@ class FakeAlpaca(FakeHttp):
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self.clock(), UTC)
+
+
+def _split(trade: Trade, split: Split) -> Trade:
+    return replace(trade, price=round(trade.price / split.ratio, 4), size=round(trade.size * split.ratio))
 
 
 def _tickers(query: Mapping[str, str]) -> list[str]:

@@ -40,7 +40,7 @@ def many(count: int) -> list[Stock]:
 async def test_first_update_is_all_there_is(alpaca: LocalAlpaca) -> None:
     """Field by field from the upstream's numbers; what it does not know is not there."""
     alpaca.rest.rows["MSFT"] = None
-    async with aclosing(alpaca.provider().updates()) as updates:
+    async with aclosing(alpaca.provider(plan_feed="sip").updates()) as updates:
         first = await anext(updates)
     assert first.complete
     assert list(first.quotes) == [
@@ -79,6 +79,29 @@ async def test_many_stocks_are_asked_for_in_batches(alpaca: LocalAlpaca) -> None
         first = await anext(updates)
     assert sorted(len(batch) for batch in alpaca.rest.asked) == [50, 100, 100]
     assert len(prices(first)) == 250
+
+
+async def test_free_plan_has_no_figures_of_the_day_in_progress(alpaca: LocalAlpaca) -> None:
+    """Its own are those of one exchange: a few percent of the volume, and not the market's extremes."""
+    async with aclosing(alpaca.provider(plan_feed="iex").updates()) as updates:
+        quote = (await anext(updates)).quotes[0]
+    assert isinstance(quote, StockQuote)
+    assert (quote.price, quote.previous_close, quote.change) == (231.4, 229.1, 2.3)
+    assert (quote.open, quote.high, quote.low, quote.volume) == (None, None, None, None)
+
+
+async def test_free_plan_has_a_days_figures_once_they_have_settled(alpaca: LocalAlpaca) -> None:
+    """They are the whole tape's, 16 minutes after the close."""
+    alpaca.now = datetime.fromisoformat("2026-11-19T16:15:00-05:00").timestamp()
+    async with aclosing(alpaca.provider(plan_feed="iex").updates()) as updates:
+        await anext(updates)
+        await alpaca.polls.begun()
+        alpaca.now += 60
+        alpaca.polls.end_begun()
+        quote = (await anext(updates)).quotes[0]
+    assert isinstance(quote, StockQuote)
+    assert (quote.open, quote.high, quote.low, quote.volume) == (229.1, 229.1, 229.1, "812345")
+    assert (quote.price, quote.previous_close) == (231.4, 229.1)
 
 
 async def test_polls_go_on_and_bring_what_changed(alpaca: LocalAlpaca) -> None:
@@ -180,7 +203,7 @@ async def test_nobody_listening_is_an_error() -> None:
 
 async def test_last_good_quotes_outlive_a_connection(alpaca: LocalAlpaca) -> None:
     """What a bad answer says is counted; nothing of it gets out, and the next connection starts whole."""
-    provider = alpaca.provider()
+    provider = alpaca.provider(plan_feed="sip")
     async with aclosing(provider.updates()) as updates:
         await anext(updates)
         alpaca.rest.rows["AAPL"] = snapshot(latestTrade={"p": 0}, dailyBar={"h": 99999, "v": 812400})

@@ -31,7 +31,8 @@ def problems(logs: list[Any]) -> str:
 
 async def test_trades_and_minute_bars_move_the_quotes(alpaca: LocalAlpaca) -> None:
     """Between polls; several messages in a frame are one update, and foreign ones are passed over."""
-    async with aclosing(alpaca.provider().updates()) as updates:
+    alpaca.stream.feeds.add("sip")
+    async with aclosing(alpaca.provider(plan_feed="sip").updates()) as updates:
         await anext(updates)
         await alpaca.stream.until_subscribed()
         await alpaca.stream.say(

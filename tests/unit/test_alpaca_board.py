@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alpaca_made import AAPL, BRK, DAY, NOON, SNAPSHOT, answer, at, board_with, frame, snapshot, told
+from alpaca_made import AAPL, BRK, NOON, SNAPSHOT, answer, at, board_with, frame, snapshot, tape, told
 from fakes.alpaca_stream import bar, trade
 from quotecast.providers.alpaca.board import Board
 
@@ -106,7 +106,6 @@ def test_stock_without_a_snapshot_has_no_quote() -> None:
         ("dailyBar", "o", "open"),
         ("dailyBar", "h", "high"),
         ("dailyBar", "l", "low"),
-        ("prevDailyBar", "c", "previous_close"),
         ("latestTrade", "p", "price"),
     ],
 )
@@ -153,10 +152,17 @@ def test_new_day_replaces_the_old_one_wholly() -> None:
     board = board_with()
     friday = {"t": "2026-11-20T05:00:00Z", "o": 230, "h": None, "l": 229, "c": 230, "v": 5}
     trade_of_friday = {"t": "2026-11-20T15:00:00Z", "p": 230}
-    row = snapshot(dailyBar=friday, prevDailyBar={"c": 231.4, "t": DAY}, latestTrade=trade_of_friday)
-    board.read([answer(row)], at("2026-11-20T10:00:01-05:00"))
+    now = at("2026-11-20T10:00:01-05:00")
+    board.take_tapes({"AAPL": tape(now)}, now)
+    board.read([answer(snapshot(dailyBar=friday, latestTrade=trade_of_friday))], now)
     quote = told(board)
-    assert (quote.open, quote.high, quote.previous_close, quote.volume) == (230.0, None, 231.4, "5")
+    assert (quote.open, quote.high, quote.previous_close, quote.volume) == (230.0, None, 229.1, "5")
+
+
+def test_close_before_of_another_source_is_no_close_before() -> None:
+    """The snapshot's previous day is raw, and of the plan's own tape."""
+    quote = told(board_with(snapshot(prevDailyBar={"c": 916.4})))
+    assert (quote.previous_close, quote.change) == (229.1, 2.3)
 
 
 def test_only_what_changed_is_given_out() -> None:

@@ -7,7 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alpaca_made import AAPL, BRK, DAY_BEFORE, NOON, SNAPSHOT, answer, at, board_with, played, snapshot, told
+from alpaca_made import (
+    AAPL,
+    BRK,
+    DAY_BEFORE,
+    NOON,
+    SNAPSHOT,
+    answer,
+    at,
+    board_with,
+    played,
+    snapshot,
+    tape,
+    told,
+)
 from quotecast.market.quotes import StockQuote
 from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.board import Board
@@ -67,7 +80,9 @@ def test_canceled_trade_is_not_the_price() -> None:
 
 def test_without_a_close_before_there_is_no_change() -> None:
     """A number that nobody knows is no zero."""
-    quote = played(answer(snapshot(prevDailyBar=None)))
+    board = Board([AAPL])
+    board.read([answer(SNAPSHOT)], NOON)
+    quote = told(board)
     assert (quote.previous_close, quote.change, quote.change_percent) == (None, None, None)
 
 
@@ -141,6 +156,7 @@ def test_daily_bar_is_dated_in_new_york_in_summer_too() -> None:
 def test_opening_that_did_not_take_place_begins_no_day() -> None:
     board = Board([AAPL])
     board.shut = True
+    board.take_tapes({"AAPL": tape(NOON)}, NOON)
     board.read([answer(snapshot(**YESTERDAYS, **TRADED_YESTERDAY))], NOON)
     assert told(board).previous_close == 220.0
 

@@ -44,6 +44,15 @@ def test_leap_that_stays_is_believed_in_the_end() -> None:
     assert judge.accepts("A", 0.01, NOON + JUDGING_SECONDS)
 
 
+def test_reference_judges_instead_of_the_last_price() -> None:
+    """After a split the last price is in other shares."""
+    judge = Judge()
+    assert judge.accepts("GOOGL", 2235.55, 0)
+    judge.refer("GOOGL", 111.78, 60)
+    assert judge.accepts("GOOGL", 113.4, 61)
+    assert not judge.accepts("GOOGL", 2235.55, 62)
+
+
 def test_instruments_are_judged_apart() -> None:
     """A price says nothing about another instrument."""
     judge = Judge()

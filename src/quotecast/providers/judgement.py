@@ -47,6 +47,12 @@ class Judge:
             self._good[key] = _Good(price, received, before.order, before.ordered)
         return True
 
+    def refer(self, key: str, price: float, received: float) -> None:
+        """Judges the next prices of an instrument by another source's, such as the close before."""
+        before = self._good.get(key)
+        order, ordered = (before.order, before.ordered) if before else (0.0, float("-inf"))
+        self._good[key] = _Good(price, received, order, ordered)
+
     def refuse(self, reason: str) -> None:
         """Counts what was refused elsewhere."""
         self.refused[reason] += 1

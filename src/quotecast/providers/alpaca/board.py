@@ -1,7 +1,7 @@
 """From snapshots and stream messages to quotes that can be believed."""
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
 from typing import Final
@@ -14,6 +14,7 @@ from quotecast.market.sessions import NEW_YORK
 from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.day import Day
 from quotecast.providers.alpaca.known import Known, Last, aware, session_of
+from quotecast.providers.alpaca.tape import Tape
 from quotecast.providers.judgement import ABSURD_FACTOR, Judge
 from quotecast.providers.reference import Stock
 from quotecast.providers.values import MAX_SKEW, Number, positive
@@ -29,14 +30,20 @@ class Board:
     that cannot be read (`unreadable`), a streamed trade older than the price (`outdated`), and a price
     more than ten times or less than a tenth of the last good one of the past hour, or a day's price that
     far from the last one (`absurd`). The last good value stands. A stock has no quote before its snapshot.
+    The close before judges a session's first price.
+
+    `whole_tape` is false where snapshots and minutes are those of one exchange: a day's prices and volume are
+    then the tape's alone.
     """
 
-    def __init__(self, stocks: Iterable[Stock]) -> None:
+    def __init__(self, stocks: Iterable[Stock], *, whole_tape: bool = True) -> None:
         #: The exchange did not open today, though the calendar says so.
         self.shut = False
         self._stocks = {stock.ticker: stock for stock in stocks}
         self._judge = Judge()
+        self._whole_tape = whole_tape
         self._known: dict[str, Known] = {}
+        self._tapes: dict[str, Tape] = {}
         #: When the price came over the stream, if it did, in Unix time.
         self._streamed: dict[str, float] = {}
         self._told: dict[str, StockQuote] = {}
@@ -87,6 +94,15 @@ class Board:
                 self._take_minute(message, received)
         return self._changed(dict.fromkeys(message.symbol for message in ours), received)
 
+    def take_tapes(self, tapes: Mapping[str, Tape], received: float) -> list[StockQuote]:
+        """The quotes that change with the last days on the whole tape."""
+        for ticker, tape in tapes.items():
+            close, before = tape.close_before(tape.session), self._tapes.get(ticker)
+            if close and (before is None or before.close_before(tape.session) != close):
+                self._judge.refer(ticker, float(close), received)
+            self._tapes[ticker] = tape
+        return self._changed((ticker for ticker in tapes if ticker in self._known), received)
+
     def take_snapshots(
         self, rows: Mapping[str, Raw], received: float, asked: float | None = None
     ) -> list[StockQuote]:
@@ -104,7 +120,9 @@ class Board:
         session = session_of(aware(received), shut=self.shut)
         changed = []
         for ticker in tickers:
-            quote = self._known[ticker].to_quote(self._stocks[ticker], session, received)
+            quote = self._known[ticker].to_quote(
+                self._stocks[ticker], session, received, self._tapes.get(ticker)
+            )
             if quote != self._told.get(ticker):
                 self._told[ticker] = quote
                 changed.append(quote)
@@ -139,7 +157,7 @@ class Board:
             self._judge.refuse("unreadable")
         elif last.time < known.last.time:
             self._judge.refuse("outdated")
-        elif self._judge.accepts(trade.symbol, float(last.price), received):
+        elif self._accepts(trade.symbol, last, received):
             self._known[trade.symbol] = replace(known, last=_timely(last, received))
             self._streamed[trade.symbol] = received
 
@@ -147,7 +165,7 @@ class Board:
         known, last = self._known[bar.symbol], bar.minute_close()
         if last is None or _is_ahead(last.time, received):
             self._judge.refuse("unreadable")
-        elif self._judge.accepts(bar.symbol, float(last.price), received):
+        elif self._accepts(bar.symbol, last, received):
             if minute := bar.to_minute(partial(self._price, near=last.price)):
                 self._known[bar.symbol] = known.with_minute(minute)
             self._streamed[bar.symbol] = received
@@ -157,9 +175,7 @@ class Board:
         last = self._last(ticker, snapshot, received, settled)
         if last is None:
             return
-        before = snapshot.prev_daily_bar
-        close_before = self._price(before.close, near=last.price) if before else None
-        new = Known(last, self._day(snapshot, last, received), close_before)
+        new = Known(last, self._day(snapshot, last, received))
         self._known[ticker] = known.followed_by(new) if known else new
 
     def _last(self, ticker: str, snapshot: wire.Snapshot, received: float, settled: float) -> Last | None:
@@ -173,10 +189,18 @@ class Board:
         lags = snapshot.hides_trade or self._streamed.get(ticker, settled) > settled
         if before and told.time < before.time and lags:
             return before
-        return _timely(told, received) if self._judge.accepts(ticker, float(told.price), received) else before
+        return _timely(told, received) if self._accepts(ticker, told, received) else before
+
+    def _accepts(self, ticker: str, last: Last, received: float) -> bool:
+        """Whether to believe a price, which is judged in prices of the session."""
+        price = Known(last).price(self._tapes.get(ticker))
+        return self._judge.accepts(ticker, float(price), received)
 
     def _day(self, snapshot: wire.Snapshot, last: Last, received: float) -> Day | None:
-        if snapshot.daily_bar is None:
+        if snapshot.daily_bar is None or not self._whole_tape:
+            return None
+        # The bar of a day before the price's is the tape's, and a split may lie between the two.
+        if (snapshot.daily_bar.trading_date or date.max) < last.time.astimezone(NEW_YORK).date():
             return None
         read = partial(self._price, near=last.price)
         day = snapshot.daily_bar.to_day(read, snapshot.minute_bar)

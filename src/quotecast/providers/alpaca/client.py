@@ -3,6 +3,7 @@
 import asyncio
 import random
 import time
+from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Final, Literal
@@ -15,6 +16,8 @@ from quotecast.market.feeds import Feed
 from quotecast.merging import merged
 from quotecast.providers.alpaca import schedule
 from quotecast.providers.alpaca.board import Board
+from quotecast.providers.alpaca.closes import Closes
+from quotecast.providers.alpaca.rest import Rest
 from quotecast.providers.alpaca.snapshots import Snapshots
 from quotecast.providers.alpaca.stream import Stream
 from quotecast.providers.base import Admission, Update, unlimited
@@ -32,7 +35,7 @@ log = structlog.get_logger()
 
 
 class AlpacaProvider:
-    """Quotes of `stocks`; `change` is against the last session's close.
+    """Quotes of `stocks`; `change` is against the last session's close on the whole tape, split-adjusted.
 
     Snapshots of all are asked for every 15 seconds while US stocks trade, before and after hours too, and
     every five minutes else. Between them, trades of the `streamed` tickers, the 30 largest companies when
@@ -72,7 +75,8 @@ class AlpacaProvider:
         self._is_open = is_open
         self._clock = clock
         self._sleep = sleep
-        self._board = Board(stocks)
+        self._board = Board(stocks, whole_tape=plan_feed == "sip")
+        self._closes = Closes(Rest(url, key, secret, admitted, clock), plan_feed, clock=clock, chance=chance)
         self._stream = Stream(
             f"{websocket_url}/v2/{plan_feed}",
             self._headers,
@@ -90,7 +94,7 @@ class AlpacaProvider:
 
     def statistics(self) -> Mapping[str, int]:
         """How many messages, rows and values were refused since the start, by reason."""
-        return self._board.statistics()
+        return Counter(self._board.statistics()) + self._closes.refused
 
     async def updates(self) -> AsyncGenerator[Update, None]:
         """The quotes, as QuoteProvider promises, until REST fails while nothing is streamed."""
@@ -118,7 +122,8 @@ class AlpacaProvider:
                 log.warning("alpaca answers REST badly", problem=str(failure))
             if not poll.answered and not self._stream.live:
                 raise poll.worst_failure
-            changed = self._board.take_snapshots(poll.rows, self._clock(), asked)
+            changed = self._board.take_tapes(await self._closes.refresh(poll.rows), self._clock())
+            changed += self._board.take_snapshots(poll.rows, self._clock(), asked)
             if began or poll.failures:
                 yield Update(changed)
             else:

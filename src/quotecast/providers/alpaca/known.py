@@ -1,6 +1,6 @@
 """What is known of a stock, and the quote that it makes."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 
 from msgspec import Struct
@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from quotecast.market.quotes import StockQuote
 from quotecast.market.sessions import NEW_YORK, TradingDay, trading_days_until
 from quotecast.providers.alpaca.day import MINUTE, Day, Minute
+from quotecast.providers.alpaca.tape import Tape
 from quotecast.providers.reference import Stock
 from quotecast.providers.values import percent_change, stamped, to_float
 
@@ -36,11 +37,10 @@ class Last(Struct, frozen=True, gc=False):
 
 
 class Known(Struct, frozen=True, gc=False):
-    """One stock's last price, its latest day that has a bar, and the close before that day."""
+    """One stock's last price, and its latest day that has a bar, both as they were made."""
 
     last: Last
     day: Day | None = None
-    close_before: Decimal | None = None
 
     def with_minute(self, minute: Minute) -> "Known":
         """The same with a minute bar, whose close is the price unless a later one is known."""
@@ -53,26 +53,27 @@ class Known(Struct, frozen=True, gc=False):
     def followed_by(self, new: "Known") -> "Known":
         """The state after a newer snapshot, which may lack parts, or lag behind what was streamed."""
         if self.day is None:
-            return replace(new, close_before=new.close_before or self.close_before)
+            return new
         if new.day is None or self.day.is_ahead_of(new.day):
             return replace(self, last=new.last)
         if new.day.date > self.day.date:
             return new
-        return Known(new.last, new.day.filled(self.day), new.close_before or self.close_before)
+        return Known(new.last, new.day.filled(self.day))
 
-    def to_quote(self, stock: Stock, session: Session, received: float) -> StockQuote:
-        """The quote at `received`, a Unix time that falls into `session`.
+    def price(self, tape: Tape | None) -> Decimal:
+        """The last price, in prices of the tape's session."""
+        return tape.in_its_prices(self.last.price, self.last.time) if tape else self.last.price
 
-        Before the first bar of a day that has begun for the stock, the latest bar is another day's: its
-        close is the previous close, and its other prices and its volume are not the day's.
-        """
-        day, previous = self._as_of(session)
+    def to_quote(self, stock: Stock, session: Session, received: float, tape: Tape | None) -> StockQuote:
+        """The quote at `received`, a Unix time that falls into `session`; the close before is the tape's."""
+        price = self.price(tape)
+        day, previous = self._as_of(session, tape)
         return StockQuote(
             ticker=stock.ticker,
             name=stock.name,
-            price=float(self.last.price),
-            change=None if previous is None else float(self.last.price - previous),
-            change_percent=None if previous is None else percent_change(self.last.price, previous),
+            price=float(price),
+            change=None if previous is None else float(price - previous),
+            change_percent=None if previous is None else percent_change(price, previous),
             open=to_float(day.open) if day else None,
             high=to_float(day.high) if day else None,
             low=to_float(day.low) if day else None,
@@ -83,12 +84,24 @@ class Known(Struct, frozen=True, gc=False):
             timestamp=stamped(self.last.time, received),
         )
 
-    def _as_of(self, session: Session) -> tuple[Day | None, Decimal | None]:
-        """The day that the session has a bar of, and the close before it."""
-        if self.day is None or self.day.date >= session.day.date:
-            return self.day, self.close_before
-        begun = session.opened or self.last.time >= session.day.pre_open
-        return (None, self.day.close) if begun else (self.day, self.close_before)
+    def _as_of(self, session: Session, tape: Tape | None) -> tuple[Day | None, Decimal | None]:
+        """The day that the quote is about, if it has a bar, and the close before it.
+
+        A day begins for a stock with the opening, or with its first trade before hours. Until then the quote
+        is about the day before. A tape of an earlier session knows no close before today's.
+        """
+        today = session.day.date
+        if session.opened or self.last.time >= session.day.pre_open:
+            shown: date | None = today
+        elif tape is None or tape.session < today:
+            shown = tape.session if tape else None
+        else:
+            shown = tape.last_date_before(today)
+        day = self.day if self.day and self.day.date == shown else None
+        if tape is None or shown is None or shown > tape.session:
+            return day, None
+        # Days before the session's are the tape's: a split since then counts in them.
+        return (day if day and shown == tape.session else tape.day(shown)), tape.close_before(shown)
 
 
 def aware(unix_time: float) -> datetime:

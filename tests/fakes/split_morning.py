@@ -1,0 +1,69 @@
+"""A local Alpaca whose next trading day opens with a stock split."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Final
+
+from fakes.alpaca import FakeAlpaca, Split
+from fakes.alpaca_rows import Trade
+from quotecast.market.sessions import NEW_YORK, TradingDay, trading_days_from, trading_days_until
+
+#: Days with trades before the split.
+DAYS_BEFORE: Final = 3
+
+
+@dataclass(frozen=True)
+class SplitMorning:
+    """What the fake has of the stock, in raw prices, and what a quote must say."""
+
+    ticker: str
+    #: New shares for an old one.
+    ratio: float
+    #: The last price before the split, and the first one after it.
+    close: float
+    first_price: float
+    day: TradingDay
+
+    @property
+    def first_trade(self) -> datetime:
+        """When the first price is made, before the opening."""
+        return self.day.pre_open + timedelta(seconds=5)
+
+    @property
+    def previous_close(self) -> float:
+        return round(self.close / self.ratio, 4)
+
+    @property
+    def change_percent(self) -> float:
+        return (self.first_price / self.previous_close - 1) * 100
+
+
+def split_morning(
+    fake: FakeAlpaca,
+    now: datetime,
+    *,
+    ticker: str = "AAPL",
+    ratio: float = 4.0,
+    close: float = 499.23,
+    first_price: float = 127.58,
+    known_from: datetime | None = None,
+) -> SplitMorning:
+    """Splits a stock on the first trading day that begins after `now`, an aware moment.
+
+    The stock trades on the days before, five seconds into the hours before that day's opening, and at the
+    opening; the fake tells of a price once its clock has come to it. Adjusted bars know of the split from
+    midnight of that day on, or from `known_from`; snapshots never do.
+    """
+    day = next(day for day in trading_days_from(now.astimezone(NEW_YORK).date()) if day.pre_open > now)
+    before = islice(trading_days_until(day.date - timedelta(days=1)), DAYS_BEFORE)
+    old = [
+        Trade(moment, close, 100)
+        for each in sorted(before, key=lambda each: each.date)
+        for moment in (each.open, each.close - timedelta(seconds=1))
+    ]
+    morning = SplitMorning(ticker, ratio, close, first_price, day)
+    new = [Trade(moment, first_price, 400) for moment in (morning.first_trade, day.open)]
+    fake.trades = {**fake.trades, ticker: [*old, *new]}
+    fake.splits = {**fake.splits, ticker: [Split(day.date, ratio, known_from)]}
+    return morning
