@@ -33,37 +33,33 @@ def asked(interval: Interval, now: str) -> list[tuple[str, str, str, str]]:
     return told(delayed(interval, at("09:30", day=18), at(now), at(now) - DELAY))
 
 
-def test_last_minutes_come_from_one_exchange() -> None:
-    """The row in between is made of minutes of both tapes."""
+def test_last_minutes_are_left_out() -> None:
+    """The plan has them of one exchange alone. The row that they are part of is made of minutes."""
     assert asked("1h", "11:03:20") == [
         ("sip", "30Min", "18 09:30", "19 10:30"),
         ("sip", "1Min", "19 10:30", "19 10:47"),
-        ("iex", "1Min", "19 10:47", "19 11:03"),
     ]
 
 
-def test_minutes_need_no_row_in_between() -> None:
+def test_minutes_need_no_other_rows() -> None:
     assert asked("1m", "11:03:20") == [
         ("sip", "1Min", "18 09:30", "19 10:47"),
-        ("iex", "1Min", "19 10:47", "19 11:03"),
     ]
 
 
 @pytest.mark.parametrize("interval", ["D", "W", "M"])
 def test_day_in_progress_is_made_of_minutes(interval: Interval) -> None:
-    """Its own row would be of one tape alone."""
+    """Its own row would be too young for the plan."""
     assert asked(interval, "11:03:20") == [
         ("sip", "1Day", "18 09:30", "19 00:00"),
         ("sip", "1Min", "19 09:30", "19 10:47"),
-        ("iex", "1Min", "19 10:47", "19 11:03"),
     ]
 
 
 def test_nothing_is_asked_of_the_hours_before_a_session() -> None:
-    """The first minutes of a session are those of one exchange alone."""
+    """Nor of the first minutes of a session."""
     assert asked("5m", "09:35") == [
         ("sip", "5Min", "18 09:30", "19 09:15"),
-        ("iex", "1Min", "19 09:30", "19 09:35"),
     ]
 
 
@@ -80,17 +76,17 @@ moments = st.integers(1_767_243_600, 1_798_606_800).map(lambda time: datetime.fr
 
 
 @given(st.sampled_from(INTERVALS), moments, st.timedeltas(timedelta(seconds=1), timedelta(days=90)))
-def test_stretches_hold_each_moment_that_counts_once(
+def test_stretches_hold_each_settled_moment_that_counts_once(
     interval: Interval, now: datetime, back: timedelta
 ) -> None:
-    """And none of the whole tape is too young for the plan."""
+    """And none that is too young for the plan."""
     first, settled = opening(NEW_YORK_DAYS, interval, now - back), now - DELAY
     assert first
     parts = delayed(interval, first, now, settled)
-    assert all(part.end <= settled for part in parts if part.tape == "sip")
+    assert all(part.end <= settled and part.tape == "sip" for part in parts)
     minutes = {now - back * (number / 50) for number in range(51)}
     for minute in minutes:
-        if opening(EXCHANGE, interval, minute) and first <= minute < now:
+        if opening(EXCHANGE, interval, minute) and first <= minute < settled.replace(second=0):
             assert sum(_holds(part, minute) for part in parts) == 1
 
 

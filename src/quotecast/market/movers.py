@@ -14,7 +14,7 @@ TOP: Final = 20
 class Floors(Struct, frozen=True):
     """What a stock has to reach to be ranked: one for cents, or that hardly trades, moves by accident.
 
-    `price` is in US dollars, `volume` in shares of the day; a volume that nobody knows counts as 0.
+    `price` is in US dollars, `volume` in shares of the day; one that nobody knows fails no floor.
     """
 
     price: float = 0.0
@@ -57,7 +57,7 @@ def movers_of(quotes: Sequence[StockQuote], floors: Floors) -> Movers:
 
 
 def _reaches(quote: StockQuote, floors: Floors) -> bool:
-    return quote.price >= floors.price and int(quote.volume or 0) >= floors.volume
+    return quote.price >= floors.price and (quote.volume is None or int(quote.volume) >= floors.volume)
 
 
 def _mover(quote: StockQuote, change_percent: float) -> Mover:

@@ -39,8 +39,9 @@ log = structlog.get_logger()
 class AlpacaHistory:
     """Bars of US stocks in regular sessions, split-adjusted.
 
-    Days are the upstream's own. On the free plan, `iex`, the last 16 minutes are those of one exchange,
-    whose volume is a few percent of the whole; so are all where the upstream refuses the whole tape.
+    Days are the upstream's own. On the free plan, `iex`, the last 16 minutes are missing: it has those of one
+    exchange alone, whose volume is a few percent of the whole. Where the upstream refuses the whole tape for
+    any time, all bars are that exchange's.
     """
 
     name = "alpaca"

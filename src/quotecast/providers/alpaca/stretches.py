@@ -69,10 +69,7 @@ def whole(tape: Tape, interval: Interval, first: datetime, end: datetime) -> lis
 
 
 def delayed(interval: Interval, first: datetime, end: datetime, settled: datetime) -> list[Stretch]:
-    """The whole tape up to `settled`, and from there to `end` that of one exchange.
-
-    The row that holds `settled` is made of minutes.
-    """
+    """The whole tape up to `settled`; the row that holds it is made of minutes."""
     day = next(EXCHANGE.until(end))
     if day.close <= settled:
         return whole("sip", interval, first, min(end, settled))
@@ -83,6 +80,5 @@ def delayed(interval: Interval, first: datetime, end: datetime, settled: datetim
     parts = [
         *whole("sip", interval, first, min(cut, end)),
         Stretch("sip", MINUTE, max(first, cut, day.open), min(minute, end)),
-        Stretch("iex", MINUTE, max(first, minute, day.open), end),
     ]
     return [part for part in parts if part.first < part.end]
