@@ -1,14 +1,14 @@
 """Snapshots and messages of Alpaca, and boards that took them."""
 
 from collections.abc import Mapping
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 import msgspec
 
 from quotecast.market.quotes import StockQuote
-from quotecast.market.sessions import trading_days_between
+from quotecast.market.sessions import Unscheduled, trading_days_between
 from quotecast.providers.alpaca.board import Board
 from quotecast.providers.alpaca.day import Day
 from quotecast.providers.alpaca.known import aware, session_of
@@ -55,6 +55,16 @@ def frame(*messages: Any) -> bytes:
 
 #: Closes of the whole tape; of the days that are not named: 229.1.
 CLOSES: Mapping[str, float] = {"2026-11-17": 220, "2026-11-20": 231.4}
+
+
+def closing() -> Unscheduled:
+    """Thursday the 19th without a session."""
+    return Unscheduled(
+        date=date(2026, 11, 19),
+        is_open=False,
+        next_open=datetime(2026, 11, 20, 14, 30, tzinfo=UTC),
+        next_close=datetime(2026, 11, 20, 21, tzinfo=UTC),
+    )
 
 
 def tape(received: float) -> Tape:

@@ -18,14 +18,7 @@ from typing import Final
 from fakes import alpaca_rows as made
 from fakes.alpaca_rows import Trade
 from fakes.http import Answer, Asked, FakeHttp, Row
-from quotecast.market.sessions import (
-    NEW_YORK,
-    TradingDay,
-    next_close,
-    next_open,
-    session_at,
-    trading_days_between,
-)
+from quotecast.market.sessions import NEW_YORK, TradingDay, trading_days_between
 from quotecast.providers.reference import stocks
 
 FORBIDDEN: Final = Answer.of({"message": "forbidden."}, 403)
@@ -78,7 +71,11 @@ class FakeAlpaca(FakeHttp):
         self.splits: Mapping[str, Sequence[Split]] = {}
         self.stories: Sequence[Row] = ()
         self.assets: Sequence[Row] = ()
+        #: Days without a session, and days with other hours than the calendar's, that nobody foresaw.
         self.closed_days: set[date] = set()
+        self.special_days: list[TradingDay] = []
+        #: The whole market is halted for the rest of the day.
+        self.halted = False
         #: A page has no more rows than that, whatever limit was asked for.
         self.rows_per_page = 10_000
         self.calls_per_minute = 200
@@ -190,13 +187,16 @@ class FakeAlpaca(FakeHttp):
 
     def _clock(self, _query: Mapping[str, str]) -> Answer:
         now = self._now()
-        closed = now.date() in self.closed_days or session_at(now) != "regular"
+        today = now.astimezone(NEW_YORK).date()
+        days = self._days(today, today + timedelta(days=14))
+        if self.halted:
+            days = [day for day in days if day.date != today]
         return Answer.of(
             {
                 "timestamp": made.text(now, digits=9).replace("Z", "+00:00"),
-                "is_open": not closed,
-                "next_open": next_open(now).isoformat(),
-                "next_close": next_close(now).isoformat(),
+                "is_open": any(day.open <= now < day.close for day in days),
+                "next_open": _local(next(day.open for day in days if day.open > now)),
+                "next_close": _local(next(day.close for day in days if day.close > now)),
             }
         )
 
@@ -208,7 +208,10 @@ class FakeAlpaca(FakeHttp):
         return Answer.of([made.calendar_row(day) for day in self._days(first, last)])
 
     def _days(self, first: date, last: date) -> list[TradingDay]:
-        return [day for day in trading_days_between(first, last) if day.date not in self.closed_days]
+        special = {day.date for day in self.special_days} | self.closed_days
+        scheduled = [day for day in trading_days_between(first, last) if day.date not in special]
+        own = [day for day in self.special_days if first <= day.date <= last]
+        return sorted([*scheduled, *own], key=lambda day: day.date)
 
     def _seen(self, ticker: str, feed: str, first: datetime, last: datetime) -> list[Trade]:
         return [trade for trade in self.trades_of(ticker, first, last) if feed == "sip" or trade.on_iex]
@@ -245,6 +248,10 @@ def _moment(query: Mapping[str, str], name: str, default: datetime) -> datetime:
     except ValueError as error:
         raise _Bad(f"invalid {name}") from error
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _local(moment: datetime) -> str:
+    return moment.astimezone(NEW_YORK).isoformat()
 
 
 def _limit(query: Mapping[str, str], default: int, most: int) -> int:

@@ -10,9 +10,11 @@ from fakes.alpaca import FakeAlpaca, Split
 from fakes.alpaca_rows import Trade
 from fakes.http import Answer, Asked
 from quotecast.providers.alpaca.closes import Closes
+from quotecast.providers.alpaca.known import session_of
 from quotecast.providers.alpaca.rest import Rest
 from quotecast.providers.base import unlimited
 
+TODAY = session_of(NOW).day
 #: Three days before the session of the 19th, all of them off IEX but the last.
 TRADES = [
     Trade(new_york("16 15:59"), 440, on_iex=False),
@@ -38,7 +40,7 @@ def closes(fake: FakeAlpaca) -> Closes:
 async def test_free_plan_has_the_closes_of_the_whole_tape(fake: FakeAlpaca) -> None:
     """The daily bars of days that are over; the split of the session is in them, and its factor is known."""
     fake.trades = {"AAPL": TRADES}
-    tape = (await closes(fake).refresh(["AAPL"]))["AAPL"]
+    tape = (await closes(fake).refresh(["AAPL"], TODAY))["AAPL"]
     assert [day.close for day in tape.days] == [110, 112, 113]
     assert (tape.factor, tape.close_before(tape.session)) == (Decimal(4), Decimal(113))
     [asked, _] = fake.requests
@@ -59,7 +61,7 @@ async def test_many_stocks_are_asked_for_together_page_by_page(fake: FakeAlpaca)
     letters = [f"{chr(65 + number // 26)}{chr(65 + number % 26)}" for number in range(150)]
     fake.trades = dict.fromkeys(letters, TRADES)
     fake.rows_per_page = 200
-    tapes = await closes(fake).refresh(letters)
+    tapes = await closes(fake).refresh(letters, TODAY)
     assert {len(tape.days) for tape in tapes.values()} == {3}
     assert len(tapes) == 150
     sizes = [request.query["symbols"].count(",") + 1 for request in fake.requests]
@@ -68,8 +70,8 @@ async def test_many_stocks_are_asked_for_together_page_by_page(fake: FakeAlpaca)
 
 async def test_stock_without_days_is_not_asked_for_again(fake: FakeAlpaca) -> None:
     asker = closes(fake)
-    assert (await asker.refresh(["NEW"]))["NEW"].close_before(NOW.date()) is None
-    assert await asker.refresh(["NEW"]) == {}
+    assert (await asker.refresh(["NEW"], TODAY))["NEW"].close_before(NOW.date()) is None
+    assert await asker.refresh(["NEW"], TODAY) == {}
     assert len(fake.requests) == 2
 
 
@@ -83,7 +85,7 @@ async def test_plan_without_a_whole_tape_has_its_own(fake: FakeAlpaca) -> None:
         return refusal if asked.query.get("feed") == "sip" else served(asked)
 
     fake.respond = respond  # type: ignore[method-assign] # a plan that the fake does not know
-    tape = (await closes(fake).refresh(["AAPL"]))["AAPL"]
+    tape = (await closes(fake).refresh(["AAPL"], TODAY))["AAPL"]
     assert [day.close for day in tape.days] == [Decimal("112.5")]
 
 
@@ -96,6 +98,6 @@ async def test_day_is_added_when_it_has_settled(fake: FakeAlpaca) -> None:
     asker = Closes(
         Rest(fake.url, *fake.keys, unlimited, fake.clock), "iex", clock=lambda: next(passing).timestamp()
     )
-    found = [await asker.refresh(["AAPL"]) for _ in moments]
+    found = [await asker.refresh(["AAPL"], TODAY) for _ in moments]
     days = [[day.date.day for day in tapes["AAPL"].days] if tapes else None for tapes in found]
     assert days == [[16, 17, 18], None, [16, 17, 18, 19], None, [16, 17, 18, 19]]

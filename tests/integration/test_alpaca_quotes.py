@@ -3,12 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from datetime import datetime
+from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 
 from alpaca_local import PATH, STOCKS, LocalAlpaca, failure, local_alpaca, prices
-from alpaca_made import NOON, SNAPSHOT, snapshot
+from alpaca_made import AAPL, DAY_BEFORE, NOON, SNAPSHOT, closing, snapshot
 from fakes.http import (
     ENDLESS,
     HANGING,
@@ -23,6 +24,7 @@ from fakes.http import (
 from quotecast.errors import UpstreamError
 from quotecast.market.quotes import StockQuote
 from quotecast.providers.alpaca import snapshots
+from quotecast.providers.alpaca.rest_wire import Clock
 from quotecast.providers.reference import Stock
 
 
@@ -262,26 +264,68 @@ async def test_each_question_is_asked_when_admitted(alpaca: LocalAlpaca) -> None
     assert (admitted, len(alpaca.rest.requests)) == (4, 2)
 
 
-async def test_exchange_that_stays_shut_is_asked_about_seldom(alpaca: LocalAlpaca) -> None:
-    """Its own clock knows of closings that no calendar does."""
+#: A stock that last traded on the day before.
+YESTERDAYS = snapshot(
+    latestTrade={"t": "2026-11-18T20:59:59Z", "p": 229.1},
+    minuteBar=None,
+    dailyBar={"t": DAY_BEFORE, "c": 229.1},
+)
+#: Alpaca's clock at noon, of an exchange that next opens on the morning after.
+NEXT_MORNING = Clock(
+    is_open=False, next_open="2026-11-20T09:30:00-05:00", next_close="2026-11-20T16:00:00-05:00"
+)
 
-    async def closed() -> bool:
-        return False
 
-    provider = alpaca.provider(is_open=closed)
+async def closed_now() -> Clock:
+    return NEXT_MORNING
+
+
+@pytest.mark.parametrize("plan", ["iex", "sip"])
+async def test_day_without_a_session_is_told_with_the_first_update(alpaca: LocalAlpaca, plan: str) -> None:
+    """The exchange's own clock knows of closings that no calendar does; the day before stays the newest."""
+    alpaca.rest.rows = {"AAPL": YESTERDAYS}
+    alpaca.stream.feeds.add("sip")
+    provider = alpaca.provider([AAPL], exchange_clock=closed_now, plan_feed=plan)
     async with aclosing(provider.updates()) as updates:
-        await anext(updates)
+        update = await anext(updates)
         assert await alpaca.polls.end() == 300
     assert provider.silence_seconds > 300
+    assert update.unscheduled == closing()
+    [quote] = update.quotes
+    assert isinstance(quote, StockQuote)
+    assert (quote.price, quote.previous_close, quote.volume) == (229.1, 220.0, "812345")
 
 
-async def test_clock_that_does_not_answer_is_not_needed(alpaca: LocalAlpaca) -> None:
-    async def away() -> bool:
+async def test_halt_of_the_whole_market_is_told_until_it_is_over(alpaca: LocalAlpaca) -> None:
+    """The day has a session, which ends now. The clock is asked with each poll."""
+    answers = iter([NEXT_MORNING, Clock(is_open=True)])
+
+    async def told() -> Clock:
+        return next(answers)
+
+    async with aclosing(alpaca.provider(exchange_clock=told).updates()) as updates:
+        halted = (await anext(updates)).unscheduled
+        assert await alpaca.polls.end() == 15
+        assert (await anext(updates)).unscheduled is None
+    assert halted == replace(
+        closing(), open=datetime(2026, 11, 19, 14, 30, tzinfo=UTC), close=datetime.fromtimestamp(NOON, UTC)
+    )
+
+
+async def test_clock_that_does_not_answer_changes_nothing(alpaca: LocalAlpaca) -> None:
+    """What it last said stands."""
+    answers = iter([NEXT_MORNING])
+
+    async def told() -> Clock:
+        if answer := next(answers, None):
+            return answer
         raise UpstreamError("away")
 
-    async with aclosing(alpaca.provider(is_open=away).updates()) as updates:
-        await anext(updates)
-        assert await alpaca.polls.end() == 15
+    alpaca.rest.rows = {"AAPL": YESTERDAYS}
+    async with aclosing(alpaca.provider([AAPL], exchange_clock=told).updates()) as updates:
+        first = await anext(updates)
+        await alpaca.polls.end()
+        assert (await anext(updates)).unscheduled == first.unscheduled == closing()
 
 
 async def test_closing_does_not_wait_for_an_answer(alpaca: LocalAlpaca) -> None:

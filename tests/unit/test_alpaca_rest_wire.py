@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from fakes.alpaca_rows import asset, calendar_row, story
 from quotecast.market.assets import Asset
 from quotecast.market.bars import Bar, stamp
+from quotecast.market.calendars import EXCHANGE
 from quotecast.market.news import Article, NewsImage
 from quotecast.market.sessions import TradingDay, trading_day, trading_days_between
 from quotecast.providers.alpaca import wire
@@ -86,7 +87,7 @@ def test_bars_do_not_depend_on_the_order_of_rows(order: list[int], repeated: set
     stretch = Stretch("sip", "1Min", NOON, NOON.replace(hour=18))
     times = [stamp(NOON.replace(minute=number)) for number in range(30)]
     raws = [Raw(msgspec.json.encode(ROW | {"t": times[number]})) for number in [*order, *repeated]]
-    found, refused = bars([(stretch, raws)], "1m", NOON.replace(hour=18))
+    found, refused = bars([(stretch, raws)], EXCHANGE, "1m", NOON.replace(hour=18))
     assert [each.time for each in found] == times
     assert not +refused
 
@@ -100,7 +101,7 @@ def test_lone_leap_is_not_believed_and_a_lasting_one_is(closes: list[float]) -> 
         for number, close in enumerate(closes)
     ]
     raws = [Raw(msgspec.json.encode(row)) for row in rows]
-    found, refused = bars([(stretch, raws)], "1m", NOON.replace(hour=18))
+    found, refused = bars([(stretch, raws)], EXCHANGE, "1m", NOON.replace(hour=18))
     assert len(found) + refused["absurd"] == len(closes)
     if closes.count(10_000.0) == 1:
         assert 10_000.0 not in {each.close for each in found}

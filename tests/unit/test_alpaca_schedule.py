@@ -1,14 +1,16 @@
 """When Alpaca is asked."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from alpaca_made import (
     NOON,
     at,
+    closing,
 )
 from quotecast.providers.alpaca.schedule import poll_seconds, should_be_open, silence_seconds
 
@@ -48,9 +50,17 @@ def test_silence_is_a_poll_and_a_half(now: str, seconds: float) -> None:
     assert silence_seconds(at(now)) == seconds
 
 
-def test_exchange_that_is_shut_is_polled_as_if_closed() -> None:
-    assert poll_seconds(NOON, shut=True) == 300
-    assert silence_seconds(NOON, shut=True) == 450
+def test_exchange_that_did_not_open_is_polled_as_if_closed() -> None:
+    """In a halt, which may be over in a minute, polls go on."""
+    halted = replace(closing(), open=datetime(2026, 11, 19, 14, 30, tzinfo=UTC))
+    assert (poll_seconds(NOON, closing()), silence_seconds(NOON, closing())) == (300, 450)
+    assert (poll_seconds(NOON, halted), silence_seconds(NOON, halted)) == (15, 22.5)
+
+
+def test_session_that_no_calendar_has_is_polled_as_any() -> None:
+    sunday = at("2026-11-22T12:00:00-05:00")
+    opened = replace(closing(), date=date(2026, 11, 22), is_open=True)
+    assert (poll_seconds(sunday), poll_seconds(sunday, opened)) == (300, 15)
 
 
 @given(st.datetimes(datetime(2000, 1, 1), datetime(2035, 1, 1), timezones=st.just(UTC)))  # noqa: DTZ001 - hypothesis wants its bounds naive

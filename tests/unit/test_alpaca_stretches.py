@@ -30,7 +30,7 @@ def _local(moment: datetime) -> str:
 
 
 def asked(interval: Interval, now: str) -> list[tuple[str, str, str, str]]:
-    return told(delayed(interval, at("09:30", day=18), at(now), at(now) - DELAY))
+    return told(delayed(EXCHANGE, interval, at("09:30", day=18), at(now), at(now) - DELAY))
 
 
 def test_last_minutes_are_left_out() -> None:
@@ -82,7 +82,7 @@ def test_stretches_hold_each_settled_moment_that_counts_once(
     """And none that is too young for the plan."""
     first, settled = opening(NEW_YORK_DAYS, interval, now - back), now - DELAY
     assert first
-    parts = delayed(interval, first, now, settled)
+    parts = delayed(EXCHANGE, interval, first, now, settled)
     assert all(part.end <= settled and part.tape == "sip" for part in parts)
     minutes = {now - back * (number / 50) for number in range(51)}
     for minute in minutes:

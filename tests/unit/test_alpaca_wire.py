@@ -16,6 +16,7 @@ from alpaca_made import (
     answer,
     at,
     board_with,
+    closing,
     played,
     snapshot,
     tape,
@@ -155,7 +156,7 @@ def test_daily_bar_is_dated_in_new_york_in_summer_too() -> None:
 
 def test_opening_that_did_not_take_place_begins_no_day() -> None:
     board = Board([AAPL])
-    board.shut = True
+    board.take_unscheduled(closing(), NOON)
     board.take_tapes({"AAPL": tape(NOON)}, NOON)
     board.read([answer(snapshot(**YESTERDAYS, **TRADED_YESTERDAY))], NOON)
     assert told(board).previous_close == 220.0

@@ -31,6 +31,7 @@ from quotecast.feed.frames import FEED_NAMES, Limits
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.session import COMMANDS_PER_SECOND, Session
 from quotecast.ingest.ledger import Ledger
+from quotecast.market.calendars import EXCHANGE
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import moving_part
 from quotecast.providers.base import Admission, Update, unlimited
@@ -135,7 +136,7 @@ def everything() -> Parts:
     return parts(
         full_mirrors(),
         documents=documents,
-        history=sources.history(Settings(), no_budget),
+        history=sources.history(Settings(), no_budget, lambda: EXCHANGE),
         financials=sources.financials(Settings(), no_budget),
     )
 

@@ -10,10 +10,11 @@ from quotecast.api import series
 from quotecast.api.answers import Answer, feed_headers
 from quotecast.api.bar_parameters import MAX_BARS, count_of, range_and_interval, timeframe_of
 from quotecast.api.parts import Parts, loaded
+from quotecast.bus.base import FeedInfo
 from quotecast.cache.base import Cached, Policy
 from quotecast.errors import ProviderMissing, SymbolNotFound
 from quotecast.market.bars import Bar, Interval, continued, opening
-from quotecast.market.calendars import EXCHANGE, NEW_YORK_DAYS, UTC_DAYS, Calendar, is_open
+from quotecast.market.calendars import EXCHANGE, NEW_YORK_DAYS, UTC_DAYS, Calendar, Exchange, is_open
 from quotecast.market.feeds import Feed
 from quotecast.market.ranges import start_of, start_of_newest
 
@@ -89,7 +90,7 @@ def _market(parts: Parts, feed: Feed, symbol: str) -> Market:
     if entry is None or entry.quote is None:
         raise SymbolNotFound
     info, quote = mirror.info, entry.quote
-    calendar = _calendar(feed, always_open=info is not None and info.always_open)
+    calendar = _calendar(feed, info)
     now = datetime.fromtimestamp(parts.clock(), UTC)
     traded = datetime.fromisoformat(quote.timestamp) if quote.timestamp else now
     pause = timedelta(seconds=RESTING_SECONDS)
@@ -105,10 +106,17 @@ def _market(parts: Parts, feed: Feed, symbol: str) -> Market:
     )
 
 
-def _calendar(feed: Feed, *, always_open: bool) -> Calendar:
+def exchange_of(info: FeedInfo | None) -> Exchange:
+    """The exchange's calendar, with what its own clock says against it."""
+    return Exchange(info.unscheduled) if info and info.unscheduled else EXCHANGE
+
+
+def _calendar(feed: Feed, info: FeedInfo | None) -> Calendar:
     if feed is Feed.CRYPTO:
         return UTC_DAYS
-    return NEW_YORK_DAYS if always_open else EXCHANGE
+    if info is not None and info.always_open:
+        return NEW_YORK_DAYS
+    return exchange_of(info)
 
 
 async def _answer(parts: Parts, feed: Feed, market: Market, stretch: Stretch) -> Answer:

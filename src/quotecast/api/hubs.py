@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
-from quotecast.market.sessions import session_at
+from quotecast.market.sessions import told_session_at
 
 
 def hub_of(mirror: Mirror, heartbeat_ms: int) -> Hub:
@@ -17,16 +17,18 @@ def hub_of(mirror: Mirror, heartbeat_ms: int) -> Hub:
         heartbeat_seconds=heartbeat_ms / 1000,
         clock=time.monotonic,
         wall_clock=time.time,
-        market=_market_of(mirror),
+        market=market_of(mirror, time.time),
     )
 
 
-def _market_of(mirror: Mirror) -> Callable[[], str]:
+def market_of(mirror: Mirror, clock: Callable[[], float]) -> Callable[[], str]:
     """Whether the venue of a feed is open: only stocks keep hours, and only where the provider does."""
 
     def market() -> str:
-        keeps_hours = mirror.feed is Feed.STOCKS and not (mirror.info and mirror.info.always_open)
-        closed = keeps_hours and session_at(datetime.now(UTC)) != "regular"
-        return "closed" if closed else "open"
+        info = mirror.info
+        if mirror.feed is not Feed.STOCKS or (info and info.always_open):
+            return "open"
+        session = told_session_at(datetime.fromtimestamp(clock(), UTC), info.unscheduled if info else None)
+        return "open" if session == "regular" else "closed"
 
     return market

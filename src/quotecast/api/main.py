@@ -19,6 +19,7 @@ from quotecast.api.account_parts import opened, window_of
 from quotecast.api.addresses import identify_by_address
 from quotecast.api.app import build_app
 from quotecast.api.capacity import OWN_FILES, Capacity, capacity, memory, open_files
+from quotecast.api.bars import exchange_of
 from quotecast.api.edge import App, Edge
 from quotecast.api.health import readiness_on_private_port
 from quotecast.api.hubs import hub_of
@@ -161,7 +162,7 @@ def _parts(
         mirrors=mirrors,
         documents=documents,
         names=Names(mirrors, documents),
-        history=sources.history(settings, budgets),
+        history=sources.history(settings, budgets, lambda: exchange_of(mirrors[Feed.STOCKS].info)),
         financials=sources.financials(settings, budgets),
         unlisted=sources.unlisted(settings, budgets),
         cache=cache,

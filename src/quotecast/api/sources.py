@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 from quotecast.api.histories import FirstHistory
+from quotecast.market.calendars import Exchange
 from quotecast.market.feeds import Feed
 from quotecast.providers import plugins
 from quotecast.providers.alpaca.history import AlpacaHistory
@@ -24,9 +25,11 @@ UNLISTED_SHARE: Final = 5
 Budgets = Callable[[str, int], Admission]
 
 
-def history(settings: Settings, budgets: Budgets) -> dict[Feed, HistoryProvider]:
-    """Bars for each feed that has a provider of them."""
-    stocks = _stock_bars(settings, budgets)
+def history(
+    settings: Settings, budgets: Budgets, calendar: Callable[[], Exchange]
+) -> dict[Feed, HistoryProvider]:
+    """Bars for each feed that has a provider of them; `calendar` is the exchange's as it is now."""
+    stocks = _stock_bars(settings, budgets, calendar)
     crypto = [bars for name in settings.crypto if (bars := _crypto_bars(name, settings))]
     found: dict[Feed, HistoryProvider] = {}
     if stocks:
@@ -63,7 +66,9 @@ def unlisted(settings: Settings, budgets: Budgets) -> Admission:
     return budgets("finnhub unlisted", max(1, settings.finnhub_calls // UNLISTED_SHARE))
 
 
-def _stock_bars(settings: Settings, budgets: Budgets) -> HistoryProvider | None:
+def _stock_bars(
+    settings: Settings, budgets: Budgets, calendar: Callable[[], Exchange]
+) -> HistoryProvider | None:
     match settings.stocks:
         case "none":
             return None
@@ -76,6 +81,7 @@ def _stock_bars(settings: Settings, budgets: Budgets) -> HistoryProvider | None:
                 settings.alpaca_secret,
                 plan_feed=settings.alpaca_plan,
                 admitted=budgets("alpaca", settings.alpaca_calls),
+                calendar=calendar,
             )
         case name:
             return _added(name, Feed.STOCKS)

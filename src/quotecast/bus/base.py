@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
+from quotecast.market.sessions import Unscheduled
 
 VERSION: Final = 1
 #: Within this time a feed begins one new epoch at most because readers ask for it: a worker of a version
@@ -35,6 +36,8 @@ class FeedInfo(Struct, frozen=True, kw_only=True):
     overdue: bool = False
     #: The venue never closes, or the simulation is told to run around the clock.
     always_open: bool = False
+    #: What the exchange does today against its calendar.
+    unscheduled: Unscheduled | None = None
 
 
 class Change(Struct, frozen=True, omit_defaults=True):

@@ -17,6 +17,7 @@ from quotecast.ingest.ledger import Ledger, new_epoch
 from quotecast.ingest.supervise import pump
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
+from quotecast.market.sessions import Unscheduled
 from quotecast.outages import OutageLog
 from quotecast.providers.base import QuoteProvider, Update
 
@@ -70,6 +71,7 @@ class Leader:
         self._told_at = clock()
         self._statistics = statistics or Statistics()
         self._last_update: str | None = None
+        self._unscheduled: Unscheduled | None = None
         self._outage = OutageLog()
 
     async def run(self) -> None:
@@ -105,6 +107,7 @@ class Leader:
 
     def _take(self, update: Update) -> None:
         self._told_at = self._statistics.told_at = self._clock()
+        self._unscheduled = update.unscheduled
         self._ledger.take(update)
         if self._ledger.waiting:
             self._last_update = iso_utc(self._told_at)
@@ -176,4 +179,5 @@ class Leader:
             last_update=self._last_update,
             overdue=self._clock() - self._told_at > provider.silence_seconds,
             always_open=provider.always_open,
+            unscheduled=self._unscheduled,
         )

@@ -114,9 +114,9 @@ def _stocks(settings: Settings, budgets: Budgets) -> QuoteProvider:
                 plan_feed=settings.alpaca_plan,
                 streamed=settings.alpaca_streamed,
                 admitted=admitted,
-                is_open=AlpacaClock(
+                exchange_clock=AlpacaClock(
                     settings.alpaca_trading_url, *keys, admitted=budgets("alpaca trading", _TRADING_CALLS)
-                ).is_open,
+                ).told,
             )
         case name:
             return _added(name, Feed.STOCKS)

@@ -2,11 +2,20 @@
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from heapq import merge
+from operator import attrgetter
 from typing import Final, Protocol
 
 from msgspec import Struct
 
-from quotecast.market.sessions import NEW_YORK, TradingDay, trading_days_from, trading_days_until
+from quotecast.market.sessions import (
+    NEW_YORK,
+    TradingDay,
+    Unscheduled,
+    trading_day,
+    trading_days_from,
+    trading_days_until,
+)
 
 
 class Day(Struct, frozen=True):
@@ -50,17 +59,34 @@ class AroundTheClock:
 
 
 class Exchange:
-    """The regular sessions of the New York Stock Exchange."""
+    """The regular sessions of the New York Stock Exchange, with a day that no calendar foresees."""
+
+    def __init__(self, unscheduled: Unscheduled | None = None) -> None:
+        self._date = unscheduled.date if unscheduled else None
+        self._own: Day | None = None
+        if unscheduled and unscheduled.open and unscheduled.close:
+            midnight = _midnight(unscheduled.date, NEW_YORK)
+            self._own = Day(unscheduled.date, midnight, unscheduled.open, unscheduled.close)
 
     def until(self, moment: datetime) -> Iterator[Day]:
         """See Calendar."""
-        days = trading_days_until(moment.astimezone(NEW_YORK).date())
-        return (_session(day) for day in days if day.open <= moment)
+        days = (_session(day) for day in trading_days_until(moment.astimezone(NEW_YORK).date()))
+        own = [self._own] if self._own else []
+        scheduled = (day for day in days if day.date != self._date)
+        return (day for day in merge(scheduled, own, key=_date, reverse=True) if day.open <= moment)
 
     def first_from(self, day: date) -> Day:
         """See Calendar."""
-        return _session(next(trading_days_from(day)))
+        days = (_session(each) for each in trading_days_from(day))
+        own = [self._own] if self._own and self._own.date >= day else []
+        return next(merge((each for each in days if each.date != self._date), own, key=_date))
 
+    def hours(self, day: date) -> TradingDay | Day | None:
+        """The session of a New York date, with its open and close; None for a date without one."""
+        return self._own if day == self._date else trading_day(day)
+
+
+_date: Final = attrgetter("date")
 
 EXCHANGE: Final = Exchange()
 NEW_YORK_DAYS: Final = AroundTheClock(NEW_YORK)

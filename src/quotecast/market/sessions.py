@@ -37,6 +37,24 @@ class TradingDay(Struct, frozen=True):
     post_close: datetime
 
 
+class Unscheduled(Struct, frozen=True, kw_only=True):
+    """What the exchange does on one New York date against its calendar, as its own clock says.
+
+    Without `open` and `close` it stays closed on that date; a halt of the whole market moves the close ahead.
+    """
+
+    date: date
+    open: datetime | None = None
+    close: datetime | None = None
+    is_open: bool
+    next_open: datetime
+    next_close: datetime
+
+    def holds_at(self, moment: datetime) -> bool:
+        """Returns whether it is still true at an aware moment: it ends with the next opening or close."""
+        return moment < (self.next_close if self.is_open else self.next_open)
+
+
 def trading_day(day: date) -> TradingDay | None:
     """The sessions of a New York date; None on weekends, holidays and special closures."""
     return _trading_days_of(day.year).get(day)
@@ -67,6 +85,15 @@ def session_at(moment: datetime) -> Session:
     if moment < day.open:
         return "pre"
     return "regular" if moment < day.close else "post"
+
+
+def told_session_at(moment: datetime, unscheduled: Unscheduled | None) -> Session:
+    """Returns the session an aware moment falls into, by the exchange's own clock where it differs."""
+    if unscheduled is None or not unscheduled.holds_at(moment):
+        return session_at(moment)
+    if unscheduled.is_open:
+        return "regular"
+    return "closed" if _local_date(moment) == unscheduled.date else session_at(moment)
 
 
 def next_open(moment: datetime) -> datetime:

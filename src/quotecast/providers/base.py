@@ -21,6 +21,7 @@ from quotecast.market.financials import (
 )
 from quotecast.market.news import Article
 from quotecast.market.quotes import Quote
+from quotecast.market.sessions import Unscheduled
 
 #: Waits for nothing: raises UpstreamError, with `retry_after`, when an upstream's plan allows no more calls.
 Admission = Callable[[], Awaitable[None]]
@@ -37,6 +38,8 @@ class Update(Struct, frozen=True):
     removed: Sequence[str] = ()
     #: `quotes` is all there is: whatever is not among them is gone.
     complete: bool = False
+    #: What the exchange does today against its calendar, as far as the upstream says.
+    unscheduled: Unscheduled | None = None
 
 
 class QuoteProvider(Protocol):

@@ -9,8 +9,8 @@ from typing import Final
 from msgspec import Raw, Struct
 
 from quotecast.market.bars import Bar, Interval
-from quotecast.market.calendars import EXCHANGE
-from quotecast.market.sessions import NEW_YORK, trading_day
+from quotecast.market.calendars import Exchange
+from quotecast.market.sessions import NEW_YORK
 from quotecast.providers.aggregate import aggregated
 from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.stretches import DAY, TIMEFRAMES, Stretch
@@ -31,7 +31,26 @@ class _Row(Struct, frozen=True):
     timeframe: str
 
 
-def bars(answers: Answers, interval: Interval, end: datetime) -> tuple[list[Bar], Counter[str]]:
+class _Hours(Struct, frozen=True):
+    """The regular sessions that open before `end`."""
+
+    calendar: Exchange
+    end: datetime
+
+    def hold(self, begun: datetime, timeframe: str) -> bool:
+        """Whether a row is of one of them."""
+        local = begun.astimezone(NEW_YORK)
+        day = self.calendar.hours(local.date())
+        if day is None:
+            return False
+        if timeframe == DAY:
+            return local.time() == _MIDNIGHT and day.open < self.end
+        return day.open <= begun < day.close
+
+
+def bars(
+    answers: Answers, calendar: Exchange, interval: Interval, end: datetime
+) -> tuple[list[Bar], Counter[str]]:
     """The bars of regular sessions that open before `end`, ascending; and how many rows were refused.
 
     `malformed` is no row, `unreadable` lacks prices or time, `misplaced` was not asked for, and `absurd` is a
@@ -39,14 +58,15 @@ def bars(answers: Answers, interval: Interval, end: datetime) -> tuple[list[Bar]
     session, or on a day on which the exchange is closed, counts nowhere; nor does a row of volume 0.
     """
     refused: Counter[str] = Counter()
-    rows = {row.begun: row for stretch, raws in answers for row in _regular(stretch, raws, end, refused)}
+    hours = _Hours(calendar, end)
+    rows = {row.begun: row for stretch, raws in answers for row in _regular(stretch, raws, hours, refused)}
     ascending = [rows[begun] for begun in sorted(rows) if rows[begun].bar.volume]
     believed = list(compress(ascending, believable([row.bar.close for row in ascending])))
     refused["absurd"] += len(ascending) - len(believed)
-    return _joined(believed, interval, end), refused
+    return _joined(believed, calendar, interval, end), refused
 
 
-def _regular(stretch: Stretch, raws: Iterable[Raw], end: datetime, refused: Counter[str]) -> Iterator[_Row]:
+def _regular(stretch: Stretch, raws: Iterable[Raw], hours: _Hours, refused: Counter[str]) -> Iterator[_Row]:
     for row in readable(raws, wire.Bar, refused):
         begun = instant(row.time)
         if begun is None:
@@ -54,28 +74,17 @@ def _regular(stretch: Stretch, raws: Iterable[Raw], end: datetime, refused: Coun
         elif not stretch.first <= begun < stretch.end:
             refused["misplaced"] += 1
         # Before its prices are read: most rows are of the hours before and after.
-        elif _is_regular(begun, stretch.timeframe, end):
+        elif hours.hold(begun, stretch.timeframe):
             if bar := to_bar(row, begun):
                 yield _Row(begun, bar, stretch.timeframe)
             else:
                 refused["unreadable"] += 1
 
 
-def _is_regular(begun: datetime, timeframe: str, end: datetime) -> bool:
-    """Whether a row is of a regular session that had opened before `end`."""
-    local = begun.astimezone(NEW_YORK)
-    day = trading_day(local.date())
-    if day is None:
-        return False
-    if timeframe == DAY:
-        return local.time() == _MIDNIGHT and day.open < end
-    return day.open <= begun < day.close
-
-
-def _joined(rows: Sequence[_Row], interval: Interval, end: datetime) -> list[Bar]:
+def _joined(rows: Sequence[_Row], calendar: Exchange, interval: Interval, end: datetime) -> list[Bar]:
     """The rows that are bars as they stand, then those that are made of the others."""
     timeframe = TIMEFRAMES.get(interval)
     as_they_stand = [row.bar for row in rows if row.timeframe == timeframe]
     finer = [row.bar for row in rows if row.timeframe != timeframe]
-    found = [*as_they_stand, *aggregated(finer, interval, EXCHANGE)]
+    found = [*as_they_stand, *aggregated(finer, interval, calendar)]
     return [bar for bar in found if datetime.fromisoformat(bar.time) < end]

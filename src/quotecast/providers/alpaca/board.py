@@ -9,8 +9,9 @@ from typing import Final
 from msgspec import Raw
 from msgspec.structs import replace
 
+from quotecast.market.calendars import EXCHANGE
 from quotecast.market.quotes import Quote, StockQuote
-from quotecast.market.sessions import NEW_YORK
+from quotecast.market.sessions import NEW_YORK, Unscheduled
 from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.day import Day
 from quotecast.providers.alpaca.known import Known, Last, aware, session_of
@@ -37,8 +38,8 @@ class Board:
     """
 
     def __init__(self, stocks: Iterable[Stock], *, whole_tape: bool = True) -> None:
-        #: The exchange did not open today, though the calendar says so.
-        self.shut = False
+        #: What the exchange does against its calendar.
+        self.unscheduled: Unscheduled | None = None
         self._stocks = {stock.ticker: stock for stock in stocks}
         self._judge = Judge()
         self._whole_tape = whole_tape
@@ -103,6 +104,19 @@ class Board:
             self._tapes[ticker] = tape
         return self._changed((ticker for ticker in tapes if ticker in self._known), received)
 
+    def take_unscheduled(self, unscheduled: Unscheduled | None, received: float) -> list[StockQuote]:
+        """The quotes that change with what the exchange does against its calendar."""
+        if unscheduled == self.unscheduled:
+            return []
+        self.unscheduled = unscheduled
+        return self._changed(self._known, received)
+
+    def has_traded(self, now: float) -> bool:
+        """Whether most stocks have traded since the calendar's last opening; true before any snapshot."""
+        opening = next(EXCHANGE.until(aware(now))).open
+        traded = sum(known.last.time >= opening for known in self._known.values())
+        return 2 * traded > len(self._known) or not self._known
+
     def take_snapshots(
         self, rows: Mapping[str, Raw], received: float, asked: float | None = None
     ) -> list[StockQuote]:
@@ -117,7 +131,7 @@ class Board:
         return self._changed((ticker for ticker in rows if ticker in self._known), received)
 
     def _changed(self, tickers: Iterable[str], received: float) -> list[StockQuote]:
-        session = session_of(aware(received), shut=self.shut)
+        session = session_of(aware(received), self.unscheduled)
         changed = []
         for ticker in tickers:
             quote = self._known[ticker].to_quote(

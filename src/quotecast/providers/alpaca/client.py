@@ -13,13 +13,17 @@ import structlog
 
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
+from quotecast.market.quotes import StockQuote
 from quotecast.merging import merged
 from quotecast.providers.alpaca import schedule
 from quotecast.providers.alpaca.board import Board
 from quotecast.providers.alpaca.closes import Closes
+from quotecast.providers.alpaca.known import aware, session_of
 from quotecast.providers.alpaca.rest import Rest
-from quotecast.providers.alpaca.snapshots import Snapshots
+from quotecast.providers.alpaca.rest_wire import Clock
+from quotecast.providers.alpaca.snapshots import Rows, Snapshots
 from quotecast.providers.alpaca.stream import Stream
+from quotecast.providers.alpaca.unscheduled import unscheduled
 from quotecast.providers.base import Admission, Update, unlimited
 from quotecast.providers.fetch import open_client
 from quotecast.providers.reference import Stock
@@ -41,8 +45,8 @@ class AlpacaProvider:
     every five minutes else. Between them, trades of the `streamed` tickers, the 30 largest companies when
     none are named, and the minute bars of all move the quotes. When the stream fails, polling goes on.
 
-    `plan_feed` is what the plan includes; `admitted` is asked before each call, `is_open` (the exchange's
-    own clock) only whether an opening that the calendar knows took place.
+    `plan_feed` is what the plan includes; `admitted` is asked before each call, `exchange_clock` for closings
+    and sessions that the calendar does not have.
     """
 
     name = "alpaca"
@@ -62,7 +66,7 @@ class AlpacaProvider:
         plan_feed: Literal["iex", "sip"] = "iex",
         streamed: Sequence[str] = (),
         admitted: Admission = unlimited,
-        is_open: Callable[[], Awaitable[bool]] | None = None,
+        exchange_clock: Callable[[], Awaitable[Clock]] | None = None,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         chance: Callable[[], float] = random.random,
@@ -72,7 +76,7 @@ class AlpacaProvider:
         self._tickers = [stock.ticker for stock in stocks]
         self._plan_feed = plan_feed
         self._admitted = admitted
-        self._is_open = is_open
+        self._exchange_clock = exchange_clock
         self._clock = clock
         self._sleep = sleep
         self._board = Board(stocks, whole_tape=plan_feed == "sip")
@@ -90,7 +94,7 @@ class AlpacaProvider:
     @property
     def silence_seconds(self) -> float:
         """A poll and a half, as often as polls are now."""
-        return schedule.silence_seconds(self._clock(), shut=self._board.shut)
+        return schedule.silence_seconds(self._clock(), self._board.unscheduled)
 
     def statistics(self) -> Mapping[str, int]:
         """How many messages, rows and values were refused since the start, by reason."""
@@ -109,7 +113,7 @@ class AlpacaProvider:
         async with aclosing(self._stream.follow()) as batches:
             async for messages in batches:
                 if quotes := self._board.take_messages(messages, self._clock()):
-                    yield Update(quotes)
+                    yield Update(quotes, unscheduled=self._board.unscheduled)
 
     async def _polled(self, client: httpx.AsyncClient) -> AsyncGenerator[Update, None]:
         """What changed, poll by poll; the first whose batches are all answered brings all there is."""
@@ -117,37 +121,50 @@ class AlpacaProvider:
         began = False
         while True:
             asked = self._clock()
-            poll = await snapshots.poll(self._tickers)
+            poll, told = await asyncio.gather(snapshots.poll(self._tickers), self._ask_clock())
             for failure in poll.failures:
                 log.warning("alpaca answers REST badly", problem=str(failure))
             if not poll.answered and not self._stream.live:
                 raise poll.worst_failure
-            changed = self._board.take_tapes(await self._closes.refresh(poll.rows), self._clock())
-            changed += self._board.take_snapshots(poll.rows, self._clock(), asked)
+            changed = await self._take(poll.rows, asked, told)
             if began or poll.failures:
-                yield Update(changed)
+                yield Update(changed, unscheduled=self._board.unscheduled)
             else:
                 self._board.keep_only(poll.rows)
-                yield Update(self._board.quotes(), complete=True)
+                yield Update(self._board.quotes(), complete=True, unscheduled=self._board.unscheduled)
                 began = True
             await self._pause(asked, poll.retry_after)
 
+    async def _take(self, rows: Rows, asked: float, told: Clock | None) -> list[StockQuote]:
+        """The quotes that change with a poll that began at `asked`, and what the exchange's clock says."""
+        board = self._board
+        # A session that no calendar has comes before its tapes, a closing behind the prices that show it.
+        changed = self._heed(told) if told and told.is_open else []
+        day = session_of(aware(self._clock()), board.unscheduled).day
+        changed += board.take_tapes(await self._closes.refresh(rows, day), self._clock())
+        changed += board.take_snapshots(rows, self._clock(), asked)
+        return [*changed, *self._heed(told)] if told else changed
+
+    def _heed(self, told: Clock) -> list[StockQuote]:
+        board, now = self._board, self._clock()
+        day = unscheduled(told, aware(now), traded=board.has_traded(now), before=board.unscheduled)
+        return board.take_unscheduled(day, now)
+
     async def _pause(self, asked: float, wanted: float) -> None:
         """Waits for the next poll after the one that began at `asked`, or as long as the upstream wants."""
-        self._board.shut = await self._is_shut()
-        due = asked + schedule.poll_seconds(asked, shut=self._board.shut) - self._clock()
+        due = asked + schedule.poll_seconds(asked, self._board.unscheduled) - self._clock()
         await self._sleep(max(due, wanted, LEAST_PAUSE_SECONDS))
 
-    async def _is_shut(self) -> bool:
-        """Whether the exchange did not open though the calendar says so."""
-        if self._is_open is None or not schedule.should_be_open(self._clock()):
-            return False
+    async def _ask_clock(self) -> Clock | None:
+        """What the exchange's own clock says; None when nobody knows."""
+        if self._exchange_clock is None:
+            return None
         try:
             async with asyncio.timeout(CLOCK_SECONDS):
-                return not await self._is_open()
+                return await self._exchange_clock()
         except (UpstreamError, TimeoutError) as error:
             log.warning("alpaca's clock does not answer", problem=str(error))
-            return False
+            return None
 
 
 def _largest(stocks: Sequence[Stock]) -> list[str]:

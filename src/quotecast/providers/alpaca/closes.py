@@ -19,7 +19,7 @@ from quotecast.market.bars import stamp
 from quotecast.market.sessions import NEW_YORK, TradingDay
 from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.day import Day
-from quotecast.providers.alpaca.known import aware, session_of
+from quotecast.providers.alpaca.known import aware
 from quotecast.providers.alpaca.rest import PLAN_REFUSES, Rest
 from quotecast.providers.alpaca.rest_wire import BarPage
 from quotecast.providers.alpaca.stretches import DAY
@@ -71,10 +71,9 @@ class Closes:
         self._stage: datetime | None = None
         self._answered: set[str] = set()
 
-    async def refresh(self, tickers: Iterable[str]) -> Mapping[str, Tape]:
-        """Returns the tapes that are due; none while they are fresh, or soon after a failure."""
+    async def refresh(self, tickers: Iterable[str], day: TradingDay) -> Mapping[str, Tape]:
+        """Returns the tapes that are due on `day`; none while they are fresh, or soon after a failure."""
         now = self._clock()
-        day = session_of(aware(now)).day
         stage = _stage(day, aware(now), free=self._free)
         if stage != self._stage:
             self._stage, self._answered, self._again_at = stage, set(), float("-inf")

@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from quotecast.errors import SymbolNotFound, UpstreamError, UpstreamRefused
 from quotecast.market.bars import LENGTHS, Bar, Interval, opening
-from quotecast.market.calendars import NEW_YORK_DAYS
+from quotecast.market.calendars import EXCHANGE, NEW_YORK_DAYS, Exchange
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical
 from quotecast.providers.alpaca import bar_rows, wire
@@ -54,8 +54,10 @@ class AlpacaHistory:
         *,
         plan_feed: Tape,
         admitted: Admission = unlimited,
+        calendar: Callable[[], Exchange] = lambda: EXCHANGE,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        self._calendar = calendar
         self._rest = Rest(url, key, secret, admitted, clock)
         self._plan_feed = plan_feed
         self._clock = clock
@@ -79,7 +81,7 @@ class AlpacaHistory:
         reach = min(end + LENGTHS.get(interval, _LONGEST), now + _TICK)
         answers = await self._answers(ticker, interval, first, reach)
         # In a thread: of the longest histories, the event loop would wait for half a second and more.
-        bars, refused = await asyncio.to_thread(bar_rows.bars, answers, interval, end)
+        bars, refused = await asyncio.to_thread(bar_rows.bars, answers, self._calendar(), interval, end)
         self._refused += refused
         return bars
 
@@ -104,8 +106,10 @@ class AlpacaHistory:
     ) -> bar_rows.Answers:
         """The rows of the whole tape as far as the plan has it."""
         settled = datetime.fromtimestamp(self._clock(), UTC) - SETTLED_AFTER
-        free = self._plan_feed == "iex"
-        parts = delayed(interval, first, end, settled) if free else whole("sip", interval, first, end)
+        if self._plan_feed == "iex":
+            parts = delayed(self._calendar(), interval, first, end, settled)
+        else:
+            parts = whole("sip", interval, first, end)
         try:
             return await self._stretches(client, ticker, parts)
         except UpstreamRefused as error:

@@ -40,13 +40,13 @@ class AlpacaClock:
         """How many days of the calendar were refused since the start, by reason."""
         return dict(+self._refused)
 
-    async def is_open(self) -> bool:
-        """Whether the regular session is on, asked for at most once a minute. Raises UpstreamError."""
+    async def told(self) -> Clock:
+        """Returns whether the exchange is open, asked for at most once a minute. Raises UpstreamError."""
         now = self._clock()
         if self._told is None or not 0 <= now - self._told_at < BELIEVED_SECONDS:
             self._told = await self._rest.get_once("/v2/clock", Clock)
             self._told_at = now
-        return self._told.is_open
+        return self._told
 
     async def calendar(self, first: date, last: date) -> Sequence[TradingDay]:
         """The trading days from `first` to `last`, both included, ascending. Raises UpstreamError."""

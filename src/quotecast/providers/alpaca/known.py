@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from quotecast.market.quotes import StockQuote
-from quotecast.market.sessions import NEW_YORK, TradingDay, trading_days_until
+from quotecast.market.sessions import NEW_YORK, TradingDay, Unscheduled, trading_days_until
 from quotecast.providers.alpaca.day import MINUTE, Day, Minute
 from quotecast.providers.alpaca.tape import Tape
 from quotecast.providers.reference import Stock
@@ -22,11 +22,18 @@ class Session(Struct, frozen=True):
     opened: bool
 
 
-def session_of(moment: datetime, *, shut: bool = False) -> Session:
-    """The session an aware moment belongs to; `shut` when the exchange did not open though it should."""
+def session_of(moment: datetime, unscheduled: Unscheduled | None = None) -> Session:
+    """The session an aware moment belongs to, with what the exchange does against its calendar."""
     days = trading_days_until(moment.astimezone(NEW_YORK).date())
     day = next(day for day in days if day.pre_open <= moment)
-    return Session(day, day.open <= moment and not shut)
+    if unscheduled is None or unscheduled.date < day.date:
+        return Session(day, day.open <= moment)
+    opening, close = unscheduled.open, unscheduled.close
+    if opening is None or close is None:
+        return Session(day, opened=False)
+    if unscheduled.date > day.date:
+        day = TradingDay(unscheduled.date, opening, opening, close, close)
+    return Session(day, day.open <= moment)
 
 
 class Last(Struct, frozen=True, gc=False):

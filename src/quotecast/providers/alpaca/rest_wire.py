@@ -115,6 +115,8 @@ class Clock(Struct, frozen=True):
     """The answer of `GET /v2/clock`."""
 
     is_open: bool
+    next_open: str | None = None
+    next_close: str | None = None
 
 
 class CalendarRow(Struct, frozen=True):

@@ -3,23 +3,23 @@
 from datetime import timedelta
 from typing import Final
 
-from quotecast.market.sessions import NEW_YORK, session_at, trading_day, trading_days_from
+from quotecast.market.sessions import NEW_YORK, Unscheduled, session_at, trading_day, trading_days_from
 from quotecast.providers.alpaca.known import aware
 
 IN_SESSION_SECONDS: Final = 15.0
 CLOSED_SECONDS: Final = 300.0
 #: After so many polls without an answer the upstream is silent.
 SILENT_POLLS: Final = 1.5
-#: So long after the opening, a clock that says the exchange is closed is believed.
+#: So long after an opening or a close, the calendar is believed rather than the exchange's clock.
 DOUBT: Final = timedelta(minutes=3)
 
 
-def poll_seconds(now: float, *, shut: bool = False) -> float:
+def poll_seconds(now: float, unscheduled: Unscheduled | None = None) -> float:
     """Seconds from one poll to the next: 15 before, in and after hours; else 300, or up to the next session.
 
-    `shut` is true when the exchange did not open though the calendar says so.
+    `unscheduled` is what the exchange does against its calendar.
     """
-    if _in_session(now, shut=shut):
+    if _in_session(now, unscheduled):
         return IN_SESSION_SECONDS
     moment = aware(now)
     days = trading_days_from(moment.astimezone(NEW_YORK).date())
@@ -27,13 +27,13 @@ def poll_seconds(now: float, *, shut: bool = False) -> float:
     return min(CLOSED_SECONDS, (start - moment).total_seconds())
 
 
-def silence_seconds(now: float, *, shut: bool = False) -> float:
+def silence_seconds(now: float, unscheduled: Unscheduled | None = None) -> float:
     """How long no answer is no reason to worry: a poll and a half.
 
     A session that has just begun is given the time to be asked about.
     """
     settled = now - SILENT_POLLS * IN_SESSION_SECONDS
-    trading = _in_session(now, shut=shut) and _in_session(settled, shut=shut)
+    trading = _in_session(now, unscheduled) and _in_session(settled, unscheduled)
     return SILENT_POLLS * (IN_SESSION_SECONDS if trading else CLOSED_SECONDS)
 
 
@@ -44,5 +44,9 @@ def should_be_open(now: float) -> bool:
     return day is not None and day.open + DOUBT <= moment < day.close
 
 
-def _in_session(now: float, *, shut: bool) -> bool:
-    return not shut and session_at(aware(now)) != "closed"
+def _in_session(now: float, unscheduled: Unscheduled | None) -> bool:
+    moment = aware(now)
+    trading = session_at(moment) != "closed"
+    if unscheduled is None or unscheduled.date != moment.astimezone(NEW_YORK).date():
+        return trading
+    return unscheduled.is_open or (trading and unscheduled.open is not None)

@@ -12,7 +12,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from quotecast.market.bars import Interval, opening, stamp
-from quotecast.market.calendars import EXCHANGE, NEW_YORK_DAYS
+from quotecast.market.calendars import NEW_YORK_DAYS, Calendar
 
 #: The whole tape, or that of one exchange.
 Tape = Literal["iex", "sip"]
@@ -68,9 +68,11 @@ def whole(tape: Tape, interval: Interval, first: datetime, end: datetime) -> lis
     return [Stretch(tape, TIMEFRAMES[ROWS[interval]], first, end)]
 
 
-def delayed(interval: Interval, first: datetime, end: datetime, settled: datetime) -> list[Stretch]:
+def delayed(
+    calendar: Calendar, interval: Interval, first: datetime, end: datetime, settled: datetime
+) -> list[Stretch]:
     """The whole tape up to `settled`; the row that holds it is made of minutes."""
-    day = next(EXCHANGE.until(end))
+    day = next(calendar.until(end))
     if day.close <= settled:
         return whole("sip", interval, first, min(end, settled))
     cut = (

@@ -1,0 +1,61 @@
+"""Where the exchange's own clock differs from its calendar: closings, halts and sessions nobody foresaw."""
+
+from datetime import UTC, date, datetime, time
+from typing import Final
+
+from msgspec.structs import replace
+
+from quotecast.market.sessions import (
+    NEW_YORK,
+    Unscheduled,
+    next_close,
+    next_open,
+    trading_day,
+    trading_days_until,
+)
+from quotecast.providers.alpaca.rest_wire import Clock
+from quotecast.providers.alpaca.schedule import DOUBT
+from quotecast.providers.values import instant
+
+#: When sessions open in New York, also those that no calendar has.
+OPENING: Final = time(9, 30)
+
+
+def unscheduled(
+    clock: Clock, now: datetime, *, traded: bool, before: Unscheduled | None
+) -> Unscheduled | None:
+    """Returns what the exchange does against its calendar on the newest day; None when it keeps to it.
+
+    `traded` says whether stocks have traded since the last opening of the calendar, which tells a halt from a
+    day without a session. `before` is the last result: such a day stays one until the next opening.
+    """
+    opening = instant(clock.next_open) or next_open(now)
+    if clock.is_open:
+        return _opened(now, opening, instant(clock.next_close) or next_close(now))
+    upcoming = opening, instant(clock.next_close) or next_close(opening)
+    day = next(day for day in trading_days_until(_local_date(now)) if day.open <= now)
+    if before and before.date >= day.date and (before.open or not traded):
+        close = now if before.is_open else before.close
+        return replace(before, close=close, is_open=False, next_open=upcoming[0], next_close=upcoming[1])
+    closed = Unscheduled(date=day.date, is_open=False, next_open=upcoming[0], next_close=upcoming[1])
+    if now < day.open + DOUBT:
+        return None
+    if not traded:
+        return closed
+    return replace(closed, open=day.open, close=now) if now < day.close - DOUBT else None
+
+
+def _opened(now: datetime, opening: datetime, close: datetime) -> Unscheduled | None:
+    """Returns the session that takes place now; None for one that the calendar has."""
+    today = _local_date(now)
+    day = trading_day(today)
+    if day and day.open - DOUBT <= now < day.close + DOUBT:
+        return None
+    opened = day.open if day else datetime.combine(today, OPENING, NEW_YORK).astimezone(UTC)
+    return Unscheduled(
+        date=today, open=min(opened, now), close=close, is_open=True, next_open=opening, next_close=close
+    )
+
+
+def _local_date(moment: datetime) -> date:
+    return moment.astimezone(NEW_YORK).date()
