@@ -92,7 +92,9 @@ def test_half_day_that_is_a_whole_one_goes_on() -> None:
     assert (day.open, day.close) == (at("09:30", 27), at("16:00", 27))
 
 
-def test_clock_without_readable_times_has_the_calendars() -> None:
-    [day] = through(("12:00", 19, Clock(False, "soon", None)), traded=False)
+@pytest.mark.parametrize("close", [None, "later", "2026-11-19T16:00:00-05:00"])
+def test_clock_without_usable_times_has_the_calendars(close: str | None) -> None:
+    """A session that does not take place has no close."""
+    [day] = through(("12:00", 19, Clock(False, "soon", close)), traded=False)
     assert day
     assert (day.next_open, day.next_close) == (at("09:30", 20), at("16:00", 20))

@@ -32,7 +32,9 @@ def unscheduled(
     opening = instant(clock.next_open) or next_open(now)
     if clock.is_open:
         return _opened(now, opening, instant(clock.next_close) or next_close(now))
-    upcoming = opening, instant(clock.next_close) or next_close(opening)
+    closing = instant(clock.next_close)
+    # A halted session has no close to come, whatever the clock says.
+    upcoming = opening, closing if closing and closing > opening else next_close(opening)
     day = next(day for day in trading_days_until(_local_date(now)) if day.open <= now)
     if before and before.date >= day.date and (before.open or not traded):
         close = now if before.is_open else before.close
