@@ -52,7 +52,7 @@ def split_morning(
     """Splits a stock on the first trading day that begins after `now`, an aware moment.
 
     The stock trades on the days before, five seconds into the hours before that day's opening, and at the
-    opening; the fake tells of a price once its clock has come to it. Adjusted bars know of the split from
+    opening; the fake shows a price once its clock has come to it. Adjusted bars know of the split from
     midnight of that day on, or from `known_from`; snapshots never do.
     """
     day = next(day for day in trading_days_from(now.astimezone(NEW_YORK).date()) if day.pre_open > now)

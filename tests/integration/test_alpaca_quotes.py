@@ -281,7 +281,7 @@ async def closed_now() -> Clock:
 
 
 @pytest.mark.parametrize("plan", ["iex", "sip"])
-async def test_day_without_a_session_is_told_with_the_first_update(alpaca: LocalAlpaca, plan: str) -> None:
+async def test_day_without_a_session_comes_with_the_first_update(alpaca: LocalAlpaca, plan: str) -> None:
     """The exchange's own clock knows of closings that no calendar does; the day before stays the newest."""
     alpaca.rest.rows = {"AAPL": YESTERDAYS}
     alpaca.stream.feeds.add("sip")
@@ -296,14 +296,14 @@ async def test_day_without_a_session_is_told_with_the_first_update(alpaca: Local
     assert (quote.price, quote.previous_close, quote.volume) == (229.1, 220.0, "812345")
 
 
-async def test_halt_of_the_whole_market_is_told_until_it_is_over(alpaca: LocalAlpaca) -> None:
+async def test_halt_of_the_whole_market_lasts_until_the_clock_says_open(alpaca: LocalAlpaca) -> None:
     """The day has a session, which ends now. The clock is asked with each poll."""
     answers = iter([NEXT_MORNING, Clock(is_open=True)])
 
-    async def told() -> Clock:
+    async def answer() -> Clock:
         return next(answers)
 
-    async with aclosing(alpaca.provider(exchange_clock=told).updates()) as updates:
+    async with aclosing(alpaca.provider(exchange_clock=answer).updates()) as updates:
         halted = (await anext(updates)).unscheduled
         assert await alpaca.polls.end() == 15
         assert (await anext(updates)).unscheduled is None
@@ -313,16 +313,16 @@ async def test_halt_of_the_whole_market_is_told_until_it_is_over(alpaca: LocalAl
 
 
 async def test_clock_that_does_not_answer_changes_nothing(alpaca: LocalAlpaca) -> None:
-    """What it last said stands."""
+    """Its last answer remains."""
     answers = iter([NEXT_MORNING])
 
-    async def told() -> Clock:
+    async def answer() -> Clock:
         if answer := next(answers, None):
             return answer
         raise UpstreamError("away")
 
     alpaca.rest.rows = {"AAPL": YESTERDAYS}
-    async with aclosing(alpaca.provider([AAPL], exchange_clock=told).updates()) as updates:
+    async with aclosing(alpaca.provider([AAPL], exchange_clock=answer).updates()) as updates:
         first = await anext(updates)
         await alpaca.polls.end()
         assert (await anext(updates)).unscheduled == first.unscheduled == closing()

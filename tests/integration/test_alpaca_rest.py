@@ -124,14 +124,14 @@ async def test_clock_is_asked_once_a_minute(fake: FakeAlpaca) -> None:
     """An exchange that closes at once is closed here a minute later."""
     now = NOW.timestamp()
     clock = Upstreams(fake, clock=lambda: now).clock
-    assert (await clock.told()).is_open
+    assert (await clock.answer()).is_open
     fake.closed_days.add(NOW.date())
     now += 59.9
-    assert (await clock.told()).is_open
+    assert (await clock.answer()).is_open
     now += 0.1
-    assert not (await clock.told()).is_open
+    assert not (await clock.answer()).is_open
     now -= 3600
-    assert not (await clock.told()).is_open
+    assert not (await clock.answer()).is_open
     assert [asked.path for asked in fake.requests] == ["/v2/clock"] * 3
 
 

@@ -150,8 +150,8 @@ async def test_split_that_daily_bars_learn_late_is_mended_at_the_opening() -> No
     assert quote.previous_close == pytest.approx(split.previous_close)
 
 
-async def test_without_daily_bars_no_change_is_told_until_they_are_back() -> None:
-    """A raw close before would tell a crash. The bars are asked for again with back-off."""
+async def test_without_daily_bars_no_change_is_known_until_they_are_back() -> None:
+    """A raw close before would look like a crash. The bars are asked for again with back-off."""
     async with morning_of(SPLITS[0]) as morning:
         split = morning.split
         async with aclosing(morning.provider("iex").updates()) as updates:

@@ -57,7 +57,7 @@ class World:
             *rest.keys,
             stocks=[APPLE],
             plan_feed="sip",
-            exchange_clock=AlpacaClock(rest.url, *rest.keys, clock=rest.clock).told,
+            exchange_clock=AlpacaClock(rest.url, *rest.keys, clock=rest.clock).answer,
             clock=rest.clock,
         )
         self.parts = parts(
@@ -95,7 +95,7 @@ async def world(moment: str, **changes: Any) -> AsyncIterator[World]:
             yield made
 
 
-async def test_day_without_a_session_is_told_everywhere() -> None:
+async def test_day_without_a_session_reaches_every_answer() -> None:
     """Status, heartbeats, bars of the day: the session before is the latest, and the next is tomorrow."""
     trades = {"AAPL": [*hourly(17, NOW), *hourly(18, NOW)]}
     async with world("19 12:00", trades=trades, closed_days={new_york("19 12:00").date()}) as made:
@@ -109,7 +109,7 @@ async def test_day_without_a_session_is_told_everywhere() -> None:
     assert {bar["time"][:10] for bar in bars} == {"2026-11-18"}
 
 
-async def test_halt_of_the_whole_market_is_told_everywhere() -> None:
+async def test_halt_of_the_whole_market_reaches_every_answer() -> None:
     """The day's bars end with it."""
     halt = new_york("19 13:00")
     trades = {"AAPL": [*hourly(18, NOW), *hourly(19, halt)]}
@@ -121,7 +121,7 @@ async def test_halt_of_the_whole_market_is_told_everywhere() -> None:
     assert (bars[0]["time"], bars[-1]["time"]) == ("2026-11-19T14:30:00Z", "2026-11-19T17:00:00Z")
 
 
-async def test_session_that_no_calendar_has_is_told_everywhere() -> None:
+async def test_session_that_no_calendar_has_reaches_every_answer() -> None:
     """On a Saturday, with its bars."""
     day = TradingDay(
         new_york("21 12:00").date(),
@@ -140,7 +140,7 @@ async def test_session_that_no_calendar_has_is_told_everywhere() -> None:
 
 
 @pytest.mark.parametrize("moment", ["19 12:00", "20 19:00"])
-async def test_exchange_that_keeps_its_calendar_is_told_by_it(moment: str) -> None:
+async def test_exchange_that_keeps_its_calendar_is_open_by_it(moment: str) -> None:
     trades = [*hourly(18, new_york("18 16:00")), *hourly(int(moment[:2]), new_york(moment))]
     async with world(moment, trades={"AAPL": trades}) as made:
         status = await made.get(STATUS)

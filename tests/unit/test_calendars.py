@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from alpaca_made import closing
 from quotecast.market.bars import opening
 from quotecast.market.calendars import EXCHANGE, Exchange
-from quotecast.market.sessions import NEW_YORK, told_session_at
+from quotecast.market.sessions import NEW_YORK, actual_session_at
 
 
 def at(text: str) -> datetime:
@@ -52,9 +52,9 @@ def test_session_that_no_calendar_has_is_one_of_the_days() -> None:
     assert opening(calendar, "5m", at("22 11:59")) == at("22 11:55")
 
 
-def test_closing_is_told_until_the_next_day() -> None:
+def test_closing_lasts_until_the_next_day() -> None:
     moments = ("19 12:00", "19 17:00", "20 08:00", "20 10:00")
-    assert [told_session_at(at(moment), closing()) for moment in moments] == [
+    assert [actual_session_at(at(moment), closing()) for moment in moments] == [
         "closed",
         "closed",
         "pre",

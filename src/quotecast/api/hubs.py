@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
-from quotecast.market.sessions import told_session_at
+from quotecast.market.sessions import actual_session_at
 
 
 def hub_of(mirror: Mirror, heartbeat_ms: int) -> Hub:
@@ -28,7 +28,7 @@ def market_of(mirror: Mirror, clock: Callable[[], float]) -> Callable[[], str]:
         info = mirror.info
         if mirror.feed is not Feed.STOCKS or (info and info.always_open):
             return "open"
-        session = told_session_at(datetime.fromtimestamp(clock(), UTC), info.unscheduled if info else None)
+        session = actual_session_at(datetime.fromtimestamp(clock(), UTC), info.unscheduled if info else None)
         return "open" if session == "regular" else "closed"
 
     return market

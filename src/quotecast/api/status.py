@@ -11,7 +11,7 @@ from quotecast.api.parts import Parts
 from quotecast.feed.mirror import FeedState, Mirror
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
-from quotecast.market.sessions import Session, next_close, next_open, session_at, told_session_at
+from quotecast.market.sessions import Session, actual_session_at, next_close, next_open, session_at
 
 
 class FeedStatus(Struct, frozen=True, rename="camel"):
@@ -86,10 +86,10 @@ def _exchange(stocks: Mirror, now: float) -> tuple[Session, str | None, str | No
     """The session and the next opening and close; a market that never closes has neither."""
     if stocks.info is not None and stocks.info.always_open:
         return "regular", None, None
-    told, moment = stocks.info and stocks.info.unscheduled, datetime.fromtimestamp(now, UTC)
-    if told and told.holds_at(moment):
-        opening, closing = told.next_open.timestamp(), told.next_close.timestamp()
-        return told_session_at(moment, told), iso_utc(opening), iso_utc(closing)
+    special, moment = stocks.info and stocks.info.unscheduled, datetime.fromtimestamp(now, UTC)
+    if special and special.holds_at(moment):
+        opening, closing = special.next_open.timestamp(), special.next_close.timestamp()
+        return actual_session_at(moment, special), iso_utc(opening), iso_utc(closing)
     return _calendar(int(now // 60))
 
 

@@ -116,7 +116,7 @@ def _stocks(settings: Settings, budgets: Budgets) -> QuoteProvider:
                 admitted=admitted,
                 exchange_clock=AlpacaClock(
                     settings.alpaca_trading_url, *keys, admitted=budgets("alpaca trading", _TRADING_CALLS)
-                ).told,
+                ).answer,
             )
         case name:
             return _added(name, Feed.STOCKS)

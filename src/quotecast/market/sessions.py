@@ -87,7 +87,7 @@ def session_at(moment: datetime) -> Session:
     return "regular" if moment < day.close else "post"
 
 
-def told_session_at(moment: datetime, unscheduled: Unscheduled | None) -> Session:
+def actual_session_at(moment: datetime, unscheduled: Unscheduled | None) -> Session:
     """Returns the session an aware moment falls into, by the exchange's own clock where it differs."""
     if unscheduled is None or not unscheduled.holds_at(moment):
         return session_at(moment)

@@ -121,12 +121,12 @@ class AlpacaProvider:
         began = False
         while True:
             asked = self._clock()
-            poll, told = await asyncio.gather(snapshots.poll(self._tickers), self._ask_clock())
+            poll, hours = await asyncio.gather(snapshots.poll(self._tickers), self._ask_clock())
             for failure in poll.failures:
                 log.warning("alpaca answers REST badly", problem=str(failure))
             if not poll.answered and not self._stream.live:
                 raise poll.worst_failure
-            changed = await self._take(poll.rows, asked, told)
+            changed = await self._take(poll.rows, asked, hours)
             if began or poll.failures:
                 yield Update(changed, unscheduled=self._board.unscheduled)
             else:
@@ -135,19 +135,19 @@ class AlpacaProvider:
                 began = True
             await self._pause(asked, poll.retry_after)
 
-    async def _take(self, rows: Rows, asked: float, told: Clock | None) -> list[StockQuote]:
+    async def _take(self, rows: Rows, asked: float, hours: Clock | None) -> list[StockQuote]:
         """The quotes that change with a poll that began at `asked`, and what the exchange's clock says."""
         board = self._board
         # A session that no calendar has comes before its tapes, a closing behind the prices that show it.
-        changed = self._heed(told) if told and told.is_open else []
+        changed = self._heed(hours) if hours and hours.is_open else []
         day = session_of(aware(self._clock()), board.unscheduled).day
         changed += board.take_tapes(await self._closes.refresh(rows, day), self._clock())
         changed += board.take_snapshots(rows, self._clock(), asked)
-        return [*changed, *self._heed(told)] if told else changed
+        return [*changed, *self._heed(hours)] if hours else changed
 
-    def _heed(self, told: Clock) -> list[StockQuote]:
+    def _heed(self, hours: Clock) -> list[StockQuote]:
         board, now = self._board, self._clock()
-        day = unscheduled(told, aware(now), traded=board.has_traded(now), before=board.unscheduled)
+        day = unscheduled(hours, aware(now), traded=board.has_traded(now), before=board.unscheduled)
         return board.take_unscheduled(day, now)
 
     async def _pause(self, asked: float, wanted: float) -> None:

@@ -40,7 +40,7 @@ class AlpacaClock:
         """How many days of the calendar were refused since the start, by reason."""
         return dict(+self._refused)
 
-    async def told(self) -> Clock:
+    async def answer(self) -> Clock:
         """Returns whether the exchange is open, asked for at most once a minute. Raises UpstreamError."""
         now = self._clock()
         if self._told is None or not 0 <= now - self._told_at < BELIEVED_SECONDS:

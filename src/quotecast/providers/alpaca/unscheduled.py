@@ -26,8 +26,8 @@ def unscheduled(
 ) -> Unscheduled | None:
     """Returns what the exchange does against its calendar on the newest day; None when it keeps to it.
 
-    `traded` says whether stocks have traded since the last opening of the calendar, which tells a halt from a
-    day without a session. `before` is the last result: such a day stays one until the next opening.
+    `traded` says whether stocks have traded since the calendar's last opening, as in a halt; a day without
+    a session has no trades. `before` is the last result: such a day stays one until the next opening.
     """
     opening = instant(clock.next_open) or next_open(now)
     if clock.is_open:
