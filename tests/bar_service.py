@@ -49,7 +49,7 @@ class Service:
 
     def __init__(self) -> None:
         self.mirrors = empty_mirrors()
-        self.histories: dict[Feed, HistoryProvider] = {}
+        self.histories: dict[Feed, dict[str, HistoryProvider]] = {}
         self.edge = edge_of(parts(self.mirrors, history=self.histories, cache=self, clock=lambda: self.now))
         self.reset(History())
 
@@ -57,7 +57,7 @@ class Service:
         self.now = NOW
         self.info = FeedInfo(provider="test")
         self.history = history
-        self.histories.update({Feed.STOCKS: history, Feed.CRYPTO: history})
+        self.histories.update({feed: {"test": history} for feed in (Feed.STOCKS, Feed.CRYPTO)})
         self.cache = MemoryCache(lambda: self.now)
         self.quote("AAPL", 100.0, FRIDAY)
         self.quote("BTC/USDT", 100.0, FRIDAY)

@@ -29,7 +29,7 @@ async def simulate(
     service.now = now
     service.info = FeedInfo(provider="simulator", simulated=True, always_open=provider.always_open)
     service.quotes(feed, (await anext(updates)).quotes)
-    service.histories[feed] = SimulatorHistory(feed, seed=3, always_open=always_open)
+    service.histories[feed] = {"simulator": SimulatorHistory(feed, seed=3, always_open=always_open)}
     await updates.aclose()
 
 

@@ -61,7 +61,7 @@ class World:
         self.routed = 0
         self.keys: list[str] = []
         self._window = LocalWindow(60)
-        histories = {Feed.STOCKS: self.history, Feed.CRYPTO: self.history}
+        histories = {feed: {"test": self.history} for feed in (Feed.STOCKS, Feed.CRYPTO)}
         documents = Documents()
         documents.news.take(news_of(article(1), article(2), article(3)))
         documents.assets.take(assets_of(asset(), asset("MSFT", "Microsoft Corporation")))

@@ -16,6 +16,7 @@ from quotecast.errors import ProviderMissing, SymbolNotFound
 from quotecast.market.bars import Bar, Interval, continued, opening
 from quotecast.market.calendars import EXCHANGE, NEW_YORK_DAYS, UTC_DAYS, Calendar, Exchange, is_open
 from quotecast.market.feeds import Feed
+from quotecast.market.quotes import Quote, StockQuote
 from quotecast.market.ranges import start_of, start_of_newest
 
 #: Seconds for which clients may keep bars while there is trading, and while there is none.
@@ -47,6 +48,8 @@ class Market(Struct, frozen=True):
     """Where an instrument stands: its price, since when, and what time it is on its market."""
 
     symbol: str
+    #: The provider that the price is of; its bars alone fit the price.
+    provider: str
     price: float
     traded: datetime
     moment: datetime
@@ -96,6 +99,7 @@ def _market(parts: Parts, feed: Feed, symbol: str) -> Market:
     pause = timedelta(seconds=RESTING_SECONDS)
     return Market(
         symbol=quote.key,
+        provider=_provider(quote, info),
         price=quote.price,
         traded=traded,
         # Simulated and recorded time is what the quotes say: it need not be ours.
@@ -104,6 +108,13 @@ def _market(parts: Parts, feed: Feed, symbol: str) -> Market:
         revision=entry.revision,
         resting=not is_open(calendar, now - pause) and not is_open(calendar, now + pause),
     )
+
+
+def _provider(quote: Quote, info: FeedInfo | None) -> str:
+    """The provider of a quote: after a failover pairs name the next one before the feed's state does."""
+    if isinstance(quote, StockQuote):
+        return info.provider if info is not None else ""
+    return quote.provider
 
 
 def exchange_of(info: FeedInfo | None) -> Exchange:
@@ -143,10 +154,16 @@ async def _answer(parts: Parts, feed: Feed, market: Market, stretch: Stretch) ->
 
 
 async def _read(parts: Parts, feed: Feed, market: Market, stretch: Stretch) -> Cached:
-    """Raises ProviderMissing, SymbolNotFound, NotOffered or UpstreamError."""
-    history = parts.history.get(feed)
-    if history is None:
+    """Raises ProviderMissing, SymbolNotFound, NotOffered or UpstreamError.
+
+    Only the provider that quotes the price is asked, and the cache's key names it: a candle is of one venue.
+    """
+    offered = parts.history.get(feed)
+    if not offered:
         raise ProviderMissing(f"bars of {feed}")
+    history = offered.get(market.provider)
+    if history is None:
+        raise ProviderMissing(f"bars of {market.provider}")
 
     async def fetch() -> bytes:
         end = market.moment + _TICK

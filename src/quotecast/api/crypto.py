@@ -106,7 +106,8 @@ async def bars(
 ) -> Answer:
     """The newest `limit` bars; fewer if there are not so many. Days, weeks and months are those of UTC.
 
-    There is no bar where nothing traded. The last bar closes with the price of now.
+    There is no bar where nothing traded. All bars are of the exchange that the pair's quote names; the last
+    one closes with its price of now.
     """
     return await repeatable_read(request, crypto_bars, symbol_of_path(symbol), timeframe, limit)
 

@@ -56,8 +56,8 @@ class Parts(Struct, frozen=True, kw_only=True):
     financials: FinancialsProvider | None
     #: Awaited before that upstream is asked about a company that nobody lists.
     unlisted: Admission
-    #: Who tells of the bars of each feed; a feed without is not among them.
-    history: Mapping[Feed, HistoryProvider]
+    #: Upstreams of bars by feed, and there by the provider whose quotes the bars end with.
+    history: Mapping[Feed, Mapping[str, HistoryProvider]]
     #: What is kept of upstreams' answers to requests.
     cache: Cache
     accounts: Accounts

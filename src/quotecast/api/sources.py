@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable
 from typing import Final
 
-from quotecast.api.histories import FirstHistory
 from quotecast.market.calendars import Exchange
 from quotecast.market.feeds import Feed
 from quotecast.providers import plugins
@@ -27,16 +26,14 @@ Budgets = Callable[[str, int], Admission]
 
 def history(
     settings: Settings, budgets: Budgets, calendar: Callable[[], Exchange]
-) -> dict[Feed, HistoryProvider]:
-    """Bars for each feed that has a provider of them; `calendar` is the exchange's as it is now."""
+) -> dict[Feed, dict[str, HistoryProvider]]:
+    """Bars for each feed, by the name of their provider; `calendar` is the exchange's as it is now."""
     stocks = _stock_bars(settings, budgets, calendar)
-    crypto = [bars for name in settings.crypto if (bars := _crypto_bars(name, settings))]
-    found: dict[Feed, HistoryProvider] = {}
-    if stocks:
-        found[Feed.STOCKS] = stocks
-    if crypto:
-        found[Feed.CRYPTO] = crypto[0] if len(crypto) == 1 else FirstHistory(crypto)
-    return found
+    crypto = [_crypto_bars(name, settings) for name in settings.crypto]
+    return {
+        Feed.STOCKS: {stocks.name: stocks} if stocks else {},
+        Feed.CRYPTO: {bars.name: bars for bars in crypto if bars},
+    }
 
 
 def financials(settings: Settings, budgets: Budgets) -> FinancialsProvider | None:

@@ -91,6 +91,7 @@ class QuoteProvider(Protocol):
 class HistoryProvider(Protocol):
     """Bars of one feed's instruments."""
 
+    #: The `name` of the quotes that the bars end with.
     name: str
 
     async def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:

@@ -12,6 +12,8 @@ export interface Tick {
   readonly volume: number | null;
   /** Whether no tick is missing between this one and the last; after a snapshot some may be. */
   readonly continues: boolean;
+  /** The venue that the price is of, where the feed names one. */
+  readonly venue?: string | undefined;
 }
 
 export interface BarsOptions {
@@ -40,12 +42,14 @@ export const isDaily = (interval: Interval): boolean => LENGTHS[interval] === un
  * Bars of one instrument: the service's history, continued by the feed's ticks.
  *
  * Days, weeks and months end at midnight in the market's time zone. When ticks may be missing `isIncomplete`
- * becomes true, until `load` replaces the history.
+ * becomes true, until `load` replaces the history. It becomes true too when another venue takes over the feed:
+ * a bar is of one venue, so the new one's ticks make no bars before `load`.
  */
 export class Bars {
   isIncomplete = false;
   #bars: Bar[] = [];
   #tick: Tick | null = null;
+  #venue: string | undefined;
   readonly #clock: Intl.DateTimeFormat;
 
   constructor(private readonly options: BarsOptions) {
@@ -71,6 +75,8 @@ export class Bars {
 
   /** Adds a tick and returns the bar that it changed or opened; null for a tick outside every bar. */
   take(tick: Tick): Bar | null {
+    if (this.#venue !== undefined && tick.venue !== this.#venue) [this.#bars, this.isIncomplete] = [[], true];
+    this.#venue = tick.venue;
     const last = this.#bars.at(-1);
     const { trades = () => true } = this.options;
     if (!last || !trades(tick.at) || tick.at < Date.parse(last.time)) return null;

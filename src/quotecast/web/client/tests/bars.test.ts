@@ -63,6 +63,18 @@ test("bars are incomplete where ticks may be missing, and no bar counts the volu
   }
 });
 
+test("a tick of another venue makes no bar, and the history of that venue replaces all bars", () => {
+  const bars = barsWith("1m", [bar("2026-11-20T15:00:00Z")]);
+  bars.take(tick("2026-11-20T15:00:10Z", 14, { venue: "Binance" }));
+  assert.equal(bars.isIncomplete, false);
+  assert.equal(bars.take(tick("2026-11-20T15:00:20Z", 90, { venue: "Kraken" })), null);
+  assert.equal(bars.isIncomplete, true);
+  bars.load([bar("2026-11-20T15:00:00Z", 88)]);
+  assert.equal(bars.isIncomplete, false);
+  bars.take(tick("2026-11-20T15:00:30Z", 91, { venue: "Kraken" }));
+  assert.deepEqual(bars.all, [{ ...bar("2026-11-20T15:00:00Z", 88), high: 91, close: 91 }]);
+});
+
 test("the service's bars replace older ones and leave newer ones", () => {
   const bars = barsWith("1m", [bar("2026-11-20T15:00:00Z")]);
   bars.take(tick("2026-11-20T15:03:10Z", 14));

@@ -102,7 +102,8 @@ function follow(bars: Bars, { feed, key }: Instrument, update: (bar: Bar) => voi
   return live.watch(feed, key, (quote, continues) => {
     const volume = "volume" in quote && quote.volume !== null ? Number(quote.volume) : null;
     const at = quote.timestamp ? Date.parse(quote.timestamp) : Date.now() + live.figures[feed].feed.clockOffset;
-    const bar = bars.take({ price: quote.price, at, volume, continues });
+    const venue = "exchange" in quote ? quote.exchange : undefined;
+    const bar = bars.take({ price: quote.price, at, volume, continues, venue });
     if (bar) update(bar);
     if (bars.isIncomplete) onGap();
   });
