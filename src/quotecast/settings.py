@@ -19,6 +19,7 @@ from quotecast.environment import DEMAND, FILE_SUFFIX, text_of, value_of
 from quotecast.errors import SettingsError
 from quotecast.provider_settings import CHOICES, PROVIDER_SECRETS, ProviderSettings
 from quotecast.providers import plugins
+from quotecast.providers.binance.venues import venue_of
 
 PREFIX: Final = "QUOTECAST_"
 MIN_SECRET_BYTES: Final = 32
@@ -262,6 +263,8 @@ def _unworkable(settings: Settings) -> Iterator[str]:
             yield f"{PREFIX}{name.upper()}: {problem}"
     for group, choices in CHOICES.items():
         yield from _unknown_providers(group, _listed(getattr(settings, group)), [*choices, *plugins.names()])
+    if venue_of(settings.binance_url) is not venue_of(settings.binance_websocket_url):
+        yield f"{PREFIX}BINANCE_WEBSOCKET_URL: name hosts of one venue, as in {PREFIX}BINANCE_URL"
     if "replay" in settings.crypto and not settings.replay_file.is_file():
         yield f"{PREFIX}REPLAY_FILE: {str(settings.replay_file)!r} is not a file"
 

@@ -55,8 +55,10 @@ class FakeBinance(FakeHttp):
         self.beat_seconds = 0.02
         self.messages_per_second = 5
         self.streams_per_connection = 1024
-        #: What follows when a client has subscribed, and whether that is answered.
-        self.ending: Literal["beats", "silence", "abort"] = "beats"
+        #: What `exchangeInfo` may be asked with; Binance.US knows fewer.
+        self.listing_parameters = {"symbol", "symbols", "permissions", "showPermissionSets", "symbolStatus"}
+        #: What follows when a client has subscribed, and whether that is answered; frozen answers no ping.
+        self.ending: Literal["beats", "silence", "frozen", "abort"] = "beats"
         self.acknowledges = True
         #: What the address used in this minute.
         self.weight = 0
@@ -137,6 +139,10 @@ class FakeBinance(FakeHttp):
         with contextlib.suppress(ConnectionClosed):
             while self.ending != "silence":
                 await asyncio.sleep(self.beat_seconds)
+                if self.ending == "frozen":
+                    if streams:
+                        connection.transport.pause_reading()
+                    continue
                 if self.ending == "abort" and streams:
                     connection.transport.abort()
                 for symbol in [name.removesuffix("@ticker").upper() for name in sorted(streams)]:
@@ -152,6 +158,13 @@ class FakeBinance(FakeHttp):
 
     def _exchange_info(self, asked: Asked) -> Answer:
         self.weight += 20
+        if unread := asked.query.keys() - self.listing_parameters:
+            known = len(asked.query) - len(unread)
+            return _problem(
+                -1104,
+                f"Not all sent parameters were read; read '{known}' parameter(s) "
+                f"but was sent '{len(asked.query)}'.",
+            )
         status = asked.query.get("symbolStatus")
         rows = [row for row in self.listing if status in (None, row["status"])]
         return Answer.of({"timezone": "UTC", "serverTime": self._now(), "symbols": rows})

@@ -14,6 +14,7 @@ from quotecast.errors import UpstreamError
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.binance import client
 from quotecast.providers.binance.client import BinanceProvider
+from quotecast.providers.binance.history import BinanceHistory
 
 
 @pytest.fixture
@@ -36,20 +37,27 @@ async def failure_while_streaming(
 
 
 @pytest.mark.parametrize(
-    ("domain", "exchange"),
-    [("binance.us", "Binance.US"), ("binance.vision", "Binance"), ("notbinance.us", "Binance")],
+    ("domain", "name", "exchange"),
+    [
+        ("binance.us", "binance.us", "Binance.US"),
+        ("binance.vision", "binance", "Binance"),
+        ("notbinance.us", "binance", "Binance"),
+    ],
 )
-async def test_exchange_is_named_by_its_hosts(
-    fake: FakeBinance, monkeypatch: pytest.MonkeyPatch, domain: str, exchange: str
+async def test_venue_is_named_by_its_hosts(
+    fake: FakeBinance, monkeypatch: pytest.MonkeyPatch, domain: str, name: str, exchange: str
 ) -> None:
-    """Binance.US is another venue, with prices of its own."""
+    """Binance.US is another venue, with prices and bars of its own."""
     resolve = socket.getaddrinfo
     monkeypatch.setattr(socket, "getaddrinfo", lambda _, *more, **named: resolve("127.0.0.1", *more, **named))
     port = fake.url.rpartition(":")[2]
-    adapter = BinanceProvider(f"http://api.{domain}:{port}", f"ws://stream.{domain}:{port}", ["BTC/USDT"])
+    adapter = BinanceProvider(
+        f"http://api.{domain}:{port}", f"ws://stream.{domain}:{port}", ["BTC/USDT"], clock=lambda: NOW
+    )
     [quote] = (await first(adapter)).quotes
     assert isinstance(quote, CryptoQuote)
-    assert (quote.provider, quote.exchange) == ("binance", exchange)
+    assert (quote.provider, quote.exchange) == (name, exchange)
+    assert adapter.name == BinanceHistory(f"http://api.{domain}:{port}").name == name
 
 
 async def test_connection_begins_with_all_there_is(fake: FakeBinance) -> None:

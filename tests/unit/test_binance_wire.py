@@ -14,6 +14,7 @@ from fakes.binance_rows import event, statistics
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.binance import wire
 from quotecast.providers.binance.tickers import Tickers
+from quotecast.providers.binance.venues import GLOBAL
 from quotecast.providers.judgement import ABSURD_FACTOR, JUDGING_SECONDS
 
 NOW = 1_795_118_400.0
@@ -128,8 +129,9 @@ def test_computed_change_is_exact() -> None:
 )
 def test_no_text_makes_a_number_that_is_not_finite(text: str) -> None:
     """Whatever the upstream writes, a client gets finite numbers or none."""
+    pair = "BTC/USDT", "Bitcoin"
     for field in "cpPbaohlv":
-        told = wire.event(msgspec.json.encode(EVENT | {field: text})).to_quote("BTC/USDT", "Bitcoin", NOW)
+        told = wire.event(msgspec.json.encode(EVENT | {field: text})).to_quote(*pair, NOW, GLOBAL)
         values = msgspec.structs.astuple(told) if told else ()
         assert all(math.isfinite(value) for value in values if isinstance(value, float))
 

@@ -130,13 +130,15 @@ def no_budget(_upstream: str, _limit: int) -> Admission:
 
 def everything() -> Parts:
     """An application that has something to answer on every route."""
+    offered = sources.history(Settings(), no_budget, lambda: EXCHANGE)
     documents = Documents()
     documents.news.take(news_of(article()))
     documents.assets.take(assets_of(asset()))
     return parts(
         full_mirrors(),
         documents=documents,
-        history=sources.history(Settings(), no_budget, lambda: EXCHANGE),
+        # The provider of the mirrors' quotes.
+        history={feed: dict.fromkeys(["test"], each["simulator"]) for feed, each in offered.items()},
         financials=sources.financials(Settings(), no_budget),
     )
 

@@ -17,6 +17,10 @@ MAX_MESSAGE_BYTES: Final = 1024 * 1024
 MAX_WAITING: Final = 1024
 
 
+class FellSilent(UpstreamError):
+    """No message came for too long."""
+
+
 class _Direct(connect):
     """Follows no redirect: the library would take headers that hold keys along to another host."""
 
@@ -40,12 +44,12 @@ def dial(url: str, *, headers: Mapping[str, str] | None = None) -> connect:
 
 
 async def receive(connection: ClientConnection, seconds: float, name: str) -> list[bytes]:
-    """The next message, and those that already wait behind it. Raises UpstreamError after `seconds`."""
+    """The next message, and those that already wait behind it. Raises FellSilent after `seconds`."""
     try:
         async with asyncio.timeout(seconds):
             messages = [await connection.recv(decode=False)]
     except TimeoutError as error:
-        raise UpstreamError(f"{name} fell silent: nothing for {seconds:g} s") from error
+        raise FellSilent(f"{name} fell silent: nothing for {seconds:g} s") from error
     # A recv that finds a message returns without giving way: a timeout of 0 ends the first that would wait.
     with suppress(TimeoutError, ConnectionClosed):
         async with asyncio.timeout(0):
@@ -53,6 +57,19 @@ async def receive(connection: ClientConnection, seconds: float, name: str) -> li
                 messages.append(await connection.recv(decode=False))
     keep(messages)
     return messages
+
+
+async def receive_or_ping(connection: ClientConnection, seconds: float, name: str) -> list[bytes]:
+    """Like `receive`, but returns no message when the upstream answers a ping after `seconds` of silence."""
+    try:
+        return await receive(connection, seconds, name)
+    except FellSilent as silence:
+        try:
+            async with asyncio.timeout(seconds):
+                await (await connection.ping())
+        except TimeoutError:
+            raise UpstreamError(f"{name} fell silent: no answer to a ping") from silence
+    return []
 
 
 @contextmanager

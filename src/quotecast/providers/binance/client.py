@@ -5,7 +5,6 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from itertools import islice
 from typing import Final
-from urllib.parse import urlsplit
 
 import structlog
 from msgspec import Raw
@@ -18,11 +17,9 @@ from quotecast.providers.binance import messages, wire
 from quotecast.providers.binance.listing import best_known, listed, symbol_of, wished
 from quotecast.providers.binance.rest import Rest, served
 from quotecast.providers.binance.tickers import Tickers, heed
-from quotecast.providers.sockets import dial, receive, speaking
+from quotecast.providers.binance.venues import Venue, venue_of
+from quotecast.providers.sockets import dial, receive, receive_or_ping, speaking
 
-NAME: Final = "Binance"
-#: A symbol that has something to tell every second: it shows that the connection lives.
-HEARTBEAT: Final = "BTCUSDT"
 #: What one connection may carry; one of the streams is the heartbeat.
 MAX_STREAMS: Final = 1024
 STREAMS_PER_SUBSCRIBE: Final = 100
@@ -32,9 +29,8 @@ ANSWER_SECONDS: Final = 10.0
 #: The upstream ends a connection after 24 hours; each new one is to find a new listing.
 LIFE_SECONDS: Final = 23.5 * 3600
 LISTING_SECONDS: Final = 23.0 * 3600
-
-#: Without these limits the answer is several times as long.
-_LISTING: Final = {"permissions": "SPOT", "showPermissionSets": "false", "symbolStatus": "TRADING"}
+#: How often to look for pairs that stopped trading.
+HALTS_SECONDS: Final = 60.0
 
 log = structlog.get_logger()
 
@@ -42,11 +38,12 @@ log = structlog.get_logger()
 class BinanceProvider:
     """Live quotes of Binance spot; `change` is over the last 24 hours.
 
-    It follows `pairs`, in any spelling, or, when none are named, those quoted in USDT of well-known assets
-    and of the greatest turnover, and USDT/TRY. `silence_seconds` rests on a ticker that comes every second.
+    It follows `pairs`, in any spelling, or, when none are named, those quoted in USDT or US dollars of
+    well-known assets and of the greatest turnover, and USDT/TRY. A pair that stopped trading is removed a day
+    later. `silence_seconds` rests on a ticker that comes every second, or on pings where the venue has none.
+    `venue` is that of `url` unless given.
     """
 
-    name = "binance"
     feed = Feed.CRYPTO
     simulated = False
     delay_seconds = 0.0
@@ -58,11 +55,14 @@ class BinanceProvider:
         websocket_url: str,
         pairs: Sequence[str] = (),
         *,
+        venue: Venue | None = None,
         admitted: Admission = unlimited,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.silence_seconds = 10.0
+        self._venue = venue or venue_of(url)
+        self.name = self._venue.name
         self._rest = Rest(url, admitted, clock)
         self._websocket_url = websocket_url
         self._wanted = tuple(dict.fromkeys(map(symbol_of, pairs)))
@@ -70,7 +70,8 @@ class BinanceProvider:
         self._sleep = sleep
         self._followed: Mapping[str, str] = {}
         self._chosen_at = 0.0
-        self._tickers = Tickers(_exchange(url))
+        self._looked_at = 0.0
+        self._tickers = Tickers(self._venue)
 
     def statistics(self) -> Mapping[str, int]:
         """How many messages, rows and fields were refused since the start, by reason."""
@@ -80,16 +81,32 @@ class BinanceProvider:
         """One connection's life, as QuoteProvider promises; it ends before the upstream would end it."""
         await self._look_around()
         removed = self._tickers.follow(self._followed)
-        with speaking(NAME), served():
+        with speaking(self._venue.exchange), served():
             async with dial(f"{self._websocket_url}/stream") as connection:
                 ends = self._clock() + LIFE_SECONDS
                 await self._subscribe(connection)
                 # Only now, so that no change falls between the two.
                 yield await self._whole(removed)
                 while self._clock() < ends:
-                    frames = await receive(connection, self.silence_seconds, NAME)
-                    yield Update(self._tickers.read(frames, self._clock()))
+                    frames = await self._receive(connection)
+                    yield Update(self._tickers.read(frames, self._clock()), self._halted())
         raise UpstreamError("Binance's connection is old, and made anew", retry_after=0.0)
+
+    async def _receive(self, connection: ClientConnection) -> list[bytes]:
+        """The next messages; none when the venue rests and the upstream answers a ping."""
+        name = self._venue.exchange
+        if self._venue.heartbeat is None:
+            # Twice within the time after which the feed counts as stale.
+            return await receive_or_ping(connection, self.silence_seconds / 2, name)
+        return await receive(connection, self.silence_seconds, name)
+
+    def _halted(self) -> list[str]:
+        """The pairs to remove because they stopped trading a day ago; looks for them once a minute."""
+        now = self._clock()
+        if now - self._looked_at < HALTS_SECONDS:
+            return []
+        self._looked_at = now
+        return self._tickers.drop_halted(now)
 
     async def _look_around(self) -> None:
         """Chooses what to follow, once a day; what was chosen before serves when that fails."""
@@ -105,7 +122,7 @@ class BinanceProvider:
 
     async def _choose(self) -> Mapping[str, str]:
         """Pairs by symbol. Raises UpstreamError when none of those wanted trade."""
-        answer = await self._rest.get("/api/v3/exchangeInfo", wire.ExchangeInfo, _LISTING)
+        answer = await self._rest.get("/api/v3/exchangeInfo", wire.ExchangeInfo, self._venue.listing)
         listing = listed(answer.symbols)
         if self._wanted:
             chosen = wished(listing, self._wanted)
@@ -124,19 +141,22 @@ class BinanceProvider:
 
     async def _whole(self, removed: Sequence[str]) -> Update:
         """All there is; what was known before serves when REST fails."""
+        answered = True
         try:
             self._tickers.take(await self._rows(), self._clock())
         except UpstreamError as error:
             if not self._tickers.quotes():
                 raise
             _bear(error)
-            return Update(removed=removed)
-        quotes = self._tickers.quotes()
-        return Update(quotes, removed, complete=bool(quotes))
+            answered = False
+        gone = [*removed, *self._tickers.drop_halted(self._clock())]
+        quotes = self._tickers.quotes() if answered else ()
+        return Update(quotes, gone, complete=bool(quotes))
 
     async def _subscribe(self, connection: ClientConnection) -> None:
         """Asks for all streams, a part at a time. What comes meanwhile is older than what REST will tell."""
-        symbols = list(dict.fromkeys([*self._followed, HEARTBEAT]))
+        heartbeat = [self._venue.heartbeat] if self._venue.heartbeat else []
+        symbols = list(dict.fromkeys([*self._followed, *heartbeat]))
         for number, start in enumerate(range(0, len(symbols), STREAMS_PER_SUBSCRIBE), 1):
             if number > 1:
                 await self._sleep(SUBSCRIBE_PAUSE_SECONDS)
@@ -162,12 +182,6 @@ def _answers(frame: bytes) -> bool:
         return False
     heed(message)
     return isinstance(message, messages.Acknowledged)
-
-
-def _exchange(url: str) -> str:
-    """The venue of a host: Binance.US has the same interface, and prices of its own."""
-    host = urlsplit(url).hostname or ""
-    return "Binance.US" if f".{host}".endswith(".binance.us") else "Binance"
 
 
 def _bear(error: UpstreamError) -> None:

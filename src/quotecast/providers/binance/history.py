@@ -18,6 +18,7 @@ from quotecast.providers.binance import wire
 from quotecast.providers.binance.klines import INTERVALS, Kline
 from quotecast.providers.binance.listing import symbol_of
 from quotecast.providers.binance.rest import Rest
+from quotecast.providers.binance.venues import venue_of
 from quotecast.providers.candles import believed
 from quotecast.providers.rows import readable
 
@@ -34,11 +35,10 @@ class BinanceHistory:
     The upstream's own weeks begin on Monday, its days at 00:00 UTC.
     """
 
-    name = "binance"
-
     def __init__(
         self, url: str, *, admitted: Admission = unlimited, clock: Callable[[], float] = time.time
     ) -> None:
+        self.name = venue_of(url).name
         self._rest = Rest(url, admitted, clock)
         self._clock = clock
         self._refused: Counter[str] = Counter()

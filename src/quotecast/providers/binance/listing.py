@@ -11,8 +11,8 @@ from quotecast.providers.binance import wire
 from quotecast.providers.reference import pairs
 from quotecast.providers.values import number
 
-#: What pairs are quoted in unless somebody wishes otherwise; volumes compare in one currency only.
-QUOTE: Final = "USDT"
+#: What pairs are quoted in unless somebody wishes otherwise; both are worth the same, so turnovers compare.
+QUOTES: Final = ("USDT", "USD")
 #: Followed too: by way of it, what is priced in USDT has a value in the currencies of the doviz feed.
 BRIDGE: Final = "USDT/TRY"
 #: How many pairs are followed for their turnover, beside those of well-known assets.
@@ -41,12 +41,12 @@ def wished(listing: Mapping[str, str], symbols: Sequence[str]) -> dict[str, str]
 
 
 def best_known(listing: Mapping[str, str], rows: Iterable[Raw]) -> dict[str, str]:
-    """The pairs of well-known assets and those of the greatest turnover, all quoted in USDT, by symbol.
+    """The pairs of well-known assets and those of the greatest turnover, quoted in USDT or USD, by symbol.
 
     Beside them the one that tells what USDT itself costs.
     """
-    offered = {symbol: pair for symbol, pair in listing.items() if pair.endswith(f"/{QUOTE}")}
-    known = {f"{pair.base}/{QUOTE}" for pair in pairs()}
+    offered = {symbol: pair for symbol, pair in listing.items() if pair.partition("/")[2] in QUOTES}
+    known = {f"{pair.base}/{quote}" for pair in pairs() for quote in QUOTES}
     turnover = _turnover(rows)
     by_turnover = sorted(offered, key=lambda symbol: turnover.get(symbol, Decimal()), reverse=True)
     busiest = {symbol for symbol in by_turnover[:BUSIEST] if symbol in turnover}

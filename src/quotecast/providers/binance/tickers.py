@@ -10,10 +10,13 @@ from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.binance import messages, wire
+from quotecast.providers.binance.venues import GLOBAL, Venue
 from quotecast.providers.pairs import Pairs, newest
 from quotecast.providers.reference import asset_name
 from quotecast.providers.values import MAX_SKEW
 
+#: How long the last statistics of a pair that stopped trading are shown: the time that they are about.
+DAY_SECONDS: Final = 86_400.0
 #: How long to stay away when the upstream announces that it ends the connection.
 SHUTDOWN_SECONDS: Final = 1.0
 
@@ -24,13 +27,15 @@ _QUOTES: Final = ("FDUSD", "USDT", "USDC", "TUSD", "TRY", "EUR", "BRL", "BTC", "
 class Tickers:
     """Turns statistics of the upstream into quotes, over all its connections.
 
-    What is no JSON or no message is refused, and counted as `malformed`; the rest is left to `Pairs`.
-    `exchange` is the venue that the quotes name.
+    What is no JSON or no message is refused, and counted as `malformed`. So are statistics of 24 hours that
+    ended a day ago, as `halted`: the pair does not trade. The rest is left to `Pairs`. Quotes name `venue`.
     """
 
-    def __init__(self, exchange: str = "Binance") -> None:
-        self._exchange = exchange
+    def __init__(self, venue: Venue = GLOBAL) -> None:
+        self._venue = venue
         self._pairs = Pairs()
+        #: When the 24 hours of each pair's statistics ended, in Unix time.
+        self._ended: dict[str, float] = {}
         self._followed: Mapping[str, str] = {}
 
     def statistics(self) -> Mapping[str, int]:
@@ -44,6 +49,11 @@ class Tickers:
         """
         self._followed = pairs
         return self._pairs.keep_only(pairs.values())
+
+    def drop_halted(self, now: float) -> list[str]:
+        """Forgets pairs whose newest statistics ended a day before that Unix time; returns them, sorted."""
+        self._ended = {pair: ended for pair, ended in self._ended.items() if now - ended < DAY_SECONDS}
+        return self._pairs.keep_only(self._ended)
 
     def quotes(self) -> list[CryptoQuote]:
         """The last good quote of every pair."""
@@ -84,9 +94,17 @@ class Tickers:
         pair = self._followed.get(told.symbol) if self._followed else _divided(told.symbol)
         if pair is None:
             return None
+        order = _order(told, received)
+        ended = order / 1000 or received
+        if received - ended >= DAY_SECONDS:
+            self._pairs.refuse("halted")
+            return None
         base = pair.partition("/")[0]
-        quote = told.to_quote(pair, asset_name(base) or base, received, self._exchange)
-        return self._pairs.take(quote, told.unreadable(), received, _order(told, received))
+        quote = told.to_quote(pair, asset_name(base) or base, received, self._venue)
+        taken = self._pairs.take(quote, told.unreadable(), received, order)
+        if taken is not None:
+            self._ended[pair] = ended
+        return taken
 
 
 def heed(message: messages.Message | None) -> None:

@@ -14,6 +14,7 @@ from msgspec import Meta, Raw, Struct
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical
 from quotecast.market.quotes import CryptoQuote
+from quotecast.providers.binance.venues import Venue
 from quotecast.providers.values import (
     Number,
     from_milliseconds,
@@ -85,10 +86,8 @@ class Statistics(Struct, frozen=True, kw_only=True):
         fields = ("bid", "ask", "open", "high", "low", "volume")
         return [name for name in fields if number(getattr(self, name)) is None]
 
-    def to_quote(
-        self, pair: str, name: str, received: float, exchange: str = "Binance"
-    ) -> CryptoQuote | None:
-        """The quote of `pair`, received at that Unix time; None without a price above zero.
+    def to_quote(self, pair: str, name: str, received: float, venue: Venue) -> CryptoQuote | None:
+        """The quote of `pair` at a venue, received at that Unix time; None without a price above zero.
 
         A field that is no finite number above zero (of the volume: not below) is None: where nobody bids,
         the upstream writes zero. A time that is missing or in the future is replaced by `received`.
@@ -99,8 +98,8 @@ class Statistics(Struct, frozen=True, kw_only=True):
         change, percent = self._change(price)
         moment = self.close_time if self.event_time is None else self.event_time
         return CryptoQuote(
-            provider="binance",
-            exchange=exchange,
+            provider=venue.name,
+            exchange=venue.exchange,
             ticker=pair,
             name=name,
             symbol=pair.partition("/")[0],
