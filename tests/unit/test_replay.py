@@ -132,12 +132,26 @@ async def test_malformed_line_is_named(tmp_path: Path, bad: str) -> None:
         await play(path, 2)
 
 
+def binance_line(offset: float, symbol: str = "BATUSD") -> str:
+    moment = START + offset
+    told = f'{{"e":"24hrTicker","E":{moment * 1000:.0f},"s":"{symbol}","c":"100"}}'
+    return f'{moment} {{"stream":"{symbol.lower()}@ticker","data":{told}}}'
+
+
+def listing(*instruments: tuple[str, str, str, str]) -> str:
+    rows = ",".join(
+        f'{{"symbol":"{symbol}","base":"{base}","quote":"{quote}","name":"{name}"}}'
+        for symbol, base, quote, name in instruments
+    )
+    return f"# listing [{rows}]"
+
+
+BAT = listing(("BATUSD", "BAT", "USD", "Basic Attention Token"))
 SAID = {
-    "binance": (
-        '{"stream":"btcusdt@ticker","data":{"e":"24hrTicker","E":1795118400000,"s":"BTCUSDT","c":"100"}}',
-        "BTC/USDT",
-    ),
-    "kraken": ('{"channel":"ticker","data":[{"symbol":"BTC/USD","last":100.0}]}', "BTC/USD"),
+    "binance": (binance_line(0), "BAT/USD"),
+    "binance.us": (binance_line(0), "BAT/USD"),
+    "coinbase": (line(0, "100", "BAT-USD"), "BAT/USD"),
+    "kraken": (f'{START} {{"channel":"ticker","data":[{{"symbol":"BAT/USD","last":100.0}}]}}', "BAT/USD"),
 }
 
 
@@ -146,10 +160,52 @@ async def test_heading_says_whose_messages_follow(
     tmp_path: Path, upstream: str, said: str, pair: str
 ) -> None:
     """Each upstream's own decoding."""
-    [(_, update)] = await play(recording(tmp_path, f"# {upstream}", f"{START} {said}"), 1)
+    [(_, update)] = await play(recording(tmp_path, f"# {upstream}", BAT, said), 1)
     assert [(quote.key, quote.provider) for quote in update.quotes if isinstance(quote, CryptoQuote)] == [
         (pair, upstream)
     ]
+
+
+@pytest.mark.parametrize(("upstream", "said"), [(name, said) for name, (said, _) in SAID.items()])
+async def test_names_are_those_of_the_listing(tmp_path: Path, upstream: str, said: str) -> None:
+    """As they were when it was recorded."""
+    bat = BAT.replace("BATUSD", {"coinbase": "BAT-USD", "kraken": "BAT/USD"}.get(upstream, "BATUSD"))
+    [(_, update)] = await play(recording(tmp_path, f"# {upstream}", bat, said), 1)
+    assert [quote.name for quote in update.quotes] == ["Basic Attention Token"]
+
+
+async def test_later_listing_holds_for_what_follows(tmp_path: Path) -> None:
+    """A new connection may find new pairs."""
+    later = listing(("BATUSD", "BAT", "USD", "BAT"), ("BTCIDRT", "BTC", "IDRT", "Bitcoin"))
+    lines = [binance_line(0), binance_line(0, "BTCIDRT"), later, binance_line(1, "BTCIDRT")]
+    updates = await play(recording(tmp_path, "# binance", BAT, *lines), 2)
+    assert [[quote.key for quote in update.quotes] for _, update in updates] == [["BAT/USD"], ["BTC/IDRT"]]
+
+
+async def test_old_recording_of_binance_has_no_listing(tmp_path: Path) -> None:
+    """Its symbols do not say where the base ends: an error is better than BA/TUSD."""
+    path = recording(tmp_path, "# binance", binance_line(0))
+    problem = (
+        r"recording\.ndjson:2 follows no listing, without which symbols of binance name no pair; record again"
+    )
+    with pytest.raises(UpstreamError, match=problem):
+        await play(path, 1)
+
+
+@pytest.mark.parametrize("upstream", ["coinbase", "kraken"])
+async def test_old_recordings_of_others_name_their_pairs_themselves(tmp_path: Path, upstream: str) -> None:
+    """Their assets have the names of our own table."""
+    said = SAID[upstream][0].replace("BAT", "BTC")
+    [(_, update)] = await play(recording(tmp_path, f"# {upstream}", said), 1)
+    assert [(quote.key, quote.name) for quote in update.quotes] == [("BTC/USD", "Bitcoin")]
+
+
+@pytest.mark.parametrize(
+    "bad", ["# listing", "# listing {", '# listing [{"symbol":"BATUSD"}]', "# listing [7]"]
+)
+async def test_listing_that_cannot_be_read_is_named(tmp_path: Path, bad: str) -> None:
+    with pytest.raises(UpstreamError, match=r"recording\.ndjson:2 is no listing"):
+        await play(recording(tmp_path, "# binance", bad, binance_line(0)), 1)
 
 
 async def test_recording_that_nobody_here_can_read_is_refused(tmp_path: Path) -> None:

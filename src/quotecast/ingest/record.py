@@ -5,7 +5,7 @@ import contextlib
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -15,11 +15,12 @@ from quotecast.errors import QuotecastError, SettingsError
 from quotecast.ingest import sources
 from quotecast.ingest.supervise import pump
 from quotecast.providers.base import QuoteProvider, Update
-from quotecast.providers.recording import recording
-from quotecast.providers.replay import HEADING, READERS
+from quotecast.providers.recording import Instrument, recording
+from quotecast.providers.replay import HEADING, LISTING
 from quotecast.settings import Settings
 from quotecast.telemetry import configure_logs
 
+RECORDABLE: Final = ("binance", "coinbase", "kraken")
 PROGRESS_SECONDS: Final = 5.0
 LONGEST_SECONDS: Final = 7 * 86_400.0
 
@@ -35,47 +36,59 @@ def run(settings: Settings, arguments: Namespace) -> int:
 
     Raises SettingsError if that cannot be done, NothingRecorded, and leaves no file, if no message came.
     """
-    if arguments.provider not in READERS:
+    if arguments.provider not in RECORDABLE:
         raise SettingsError(
-            f"There is nothing to record of {arguments.provider!r}: one of {', '.join(READERS)}"
+            f"There is nothing to record of {arguments.provider!r}: one of {', '.join(RECORDABLE)}"
         )
     if not 0 < arguments.seconds <= LONGEST_SECONDS:
         raise SettingsError(f"--seconds: above 0, and at most {LONGEST_SECONDS:.0f}, which is a week")
     configure_logs(level=settings.log_level, as_json=False)
     provider = sources.crypto_provider(arguments.provider, settings)
     path = Path(arguments.file)
-    heading = HEADING + arguments.provider.encode() + b"\n"
     try:
         with path.open("xb") as file, contextlib.suppress(KeyboardInterrupt):
-            file.write(heading)
-            asyncio.run(record(provider, file, arguments.seconds, say=_say))
+            file.write(HEADING + provider.name.encode() + b"\n")
+            writer = Writer(file, time.time)
+            asyncio.run(record(provider, writer, arguments.seconds, say=_say))
     except FileExistsError as error:
         raise SettingsError(f"{path} is there already; recordings are not overwritten") from error
     except OSError as error:
         raise SettingsError(f"{path} cannot be written: {error.strerror}") from error
-    if path.stat().st_size == len(heading):
+    if not writer.messages:
         path.unlink()
         raise NothingRecorded(f"{arguments.provider} sent no message; {path} was not kept")
     return 0
 
 
-async def record(
-    provider: QuoteProvider,
-    file: BinaryIO,
-    seconds: float,
-    *,
-    say: Callable[[str], None],
-    clock: Callable[[], float] = time.time,
-) -> None:
-    """Follows the upstream and writes each message after the Unix time at which it came."""
-    written = quotes = 0
+class Writer:
+    """Writes a recording to a file: a line for each message, and one for each listing that is new."""
 
-    def sink(message: bytes) -> None:
-        nonlocal written
-        # One line each, however the upstream breaks its lines; what is no JSON could not be played.
+    def __init__(self, file: BinaryIO, clock: Callable[[], float]) -> None:
+        #: How many messages are written.
+        self.messages = 0
+        self._file = file
+        self._clock = clock
+        self._listed: Sequence[Instrument] | None = None
+
+    def write_message(self, message: bytes) -> None:
+        """Writes the message after the Unix time at which it came; skips what is no JSON."""
         with contextlib.suppress(msgspec.DecodeError):
-            file.write(b"%.6f %b\n" % (clock(), msgspec.json.format(message, indent=-1)))
-            written += 1
+            # One line each, however the upstream breaks its lines.
+            self._file.write(b"%.6f %b\n" % (self._clock(), msgspec.json.format(message, indent=-1)))
+            self.messages += 1
+
+    def write_listing(self, instruments: Sequence[Instrument]) -> None:
+        """Writes the pairs that the messages after it are about."""
+        if instruments != self._listed:
+            self._listed = instruments
+            self._file.write(LISTING + msgspec.json.encode(instruments) + b"\n")
+
+
+async def record(
+    provider: QuoteProvider, writer: Writer, seconds: float, *, say: Callable[[str], None]
+) -> None:
+    """Follows the upstream and writes what it sends."""
+    quotes = 0
 
     def take(update: Update) -> None:
         nonlocal quotes
@@ -84,13 +97,13 @@ async def record(
     async def progress() -> None:
         while True:
             await asyncio.sleep(PROGRESS_SECONDS)
-            say(f"{written} messages, {quotes} quotes")
+            say(f"{writer.messages} messages, {quotes} quotes")
 
-    with contextlib.suppress(TimeoutError), recording(sink):
+    with contextlib.suppress(TimeoutError), recording(writer):
         async with asyncio.timeout(seconds), asyncio.TaskGroup() as tasks:
             tasks.create_task(pump(provider, take))
             tasks.create_task(progress())
-    say(f"{written} messages, {quotes} quotes in all")
+    say(f"{writer.messages} messages, {quotes} quotes in all")
 
 
 def _say(line: str) -> None:

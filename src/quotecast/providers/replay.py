@@ -12,11 +12,14 @@ from msgspec import Struct
 
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
+from quotecast.market.instruments import canonical
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.base import Update
 from quotecast.providers.binance.tickers import Tickers as BinanceTickers
+from quotecast.providers.binance.venues import US
 from quotecast.providers.coinbase.tickers import Tickers as CoinbaseTickers
 from quotecast.providers.kraken.tickers import Tickers as KrakenTickers
+from quotecast.providers.recording import Instrument
 
 #: Messages played within the same such step make one update.
 STEP_SECONDS: Final = 0.01
@@ -26,6 +29,12 @@ BEAT_SECONDS: Final = 1.0
 LATEST: Final = 253_402_300_799.0
 #: A line that says whose messages follow, such as `# binance`.
 HEADING: Final = b"# "
+#: A line with the pairs that the messages after it are about, as JSON.
+LISTING: Final = b"# listing "
+#: Upstreams whose symbols do not say where the base ends: their recordings need a listing.
+UNDIVIDED: Final = frozenset({"binance", "binance.us"})
+
+_listing: Final = msgspec.json.Decoder(list[Instrument])
 
 
 class Reader(Protocol):
@@ -33,6 +42,10 @@ class Reader(Protocol):
 
     def read(self, messages: Iterable[bytes], received: float, /) -> Sequence[CryptoQuote]:
         """The newest quote of each pair that changes with messages received at that Unix time."""
+        ...
+
+    def learn(self, instruments: Sequence[Instrument], /) -> None:
+        """Takes over the pairs and names of a listing."""
         ...
 
     def statistics(self) -> Mapping[str, int]:
@@ -44,6 +57,7 @@ class Reader(Protocol):
 READERS: Final[Mapping[str, Callable[[], Reader]]] = {
     "coinbase": CoinbaseTickers,
     "binance": BinanceTickers,
+    "binance.us": lambda: BinanceTickers(US),
     "kraken": KrakenTickers,
 }
 
@@ -51,11 +65,12 @@ READERS: Final[Mapping[str, Callable[[], Reader]]] = {
 class ReplayProvider:
     """Plays a recording of an upstream's feed through the decoding that the live feed takes.
 
-    Each line of the file is `<unix receive time> <JSON>`, after a heading that names the upstream; the gaps
-    between the times, divided by `speed`, are kept. Quotes name the upstream as their provider and bear the
-    times of then; those jump back when a `loop` starts over. `simulated` is true because it tells clients
-    that the quotes are not of the market as it is now, and that holds for real quotes of another day as for
-    invented ones.
+    A heading names the upstream, the next line lists its pairs, and each line after it is
+    `<unix receive time> <JSON>`. The gaps between the times, divided by `speed`, are kept. Without a listing
+    assets have the names of our own table, and Binance's symbols cannot be played. Quotes name the upstream
+    as their provider and bear the times of then; those jump back when a `loop` starts over. `simulated` is
+    true because it tells clients that the quotes are not of the market as it is now, and that holds for real
+    quotes of another day as for invented ones.
     """
 
     name = "replay"
@@ -108,8 +123,9 @@ class ReplayProvider:
 
     def _steps(self) -> Iterator[tuple[float, Update]]:
         """The updates of one round, each with the seconds after its start at which it is due."""
-        self._reader = _reader(self._path)
-        lines = _lines(self._path)
+        name = _upstream(self._path)
+        self._reader = READERS[name]()
+        lines = _lines(self._path, name, self._reader)
         first = next(lines, None)
         if first is None:
             raise UpstreamError(f"{self._path.name} holds no message")
@@ -129,8 +145,8 @@ class _Line(Struct, frozen=True):
     message: bytes
 
 
-def _reader(path: Path) -> Reader:
-    """The decoding of whoever the recording is of. Raises UpstreamError for one that nobody here can read."""
+def _upstream(path: Path) -> str:
+    """The upstream that the recording is of. Raises UpstreamError for one that cannot be played."""
     try:
         with path.open("rb") as file:
             first = file.readline()
@@ -141,18 +157,36 @@ def _reader(path: Path) -> Reader:
         name = "coinbase"
     if name not in READERS:
         raise UpstreamError(f"{path.name} is a recording of {name!r}, which cannot be played")
-    return READERS[name]()
+    return name
 
 
-def _lines(path: Path) -> Iterator[_Line]:
-    """The recording's messages, read as they are wanted; blank lines are nothing."""
+def _lines(path: Path, upstream: str, reader: Reader) -> Iterator[_Line]:
+    """The recording's messages, read as they are wanted; the reader learns each listing between them."""
+    needs_listing = upstream in UNDIVIDED
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
-                if line.strip() and not line.startswith(HEADING):
-                    yield _line(f"{path.name}:{number}", line)
+                place = f"{path.name}:{number}"
+                if line.startswith(LISTING.strip()):
+                    reader.learn(_instruments(place, line))
+                    needs_listing = False
+                elif line.strip() and not line.startswith(HEADING):
+                    if needs_listing:
+                        raise UpstreamError(
+                            f"{place} follows no listing, without which symbols of {upstream} name no pair; "
+                            "record again"
+                        )
+                    yield _line(place, line)
     except OSError as error:
         raise UpstreamError(f"{path.name} cannot be read: {error.strerror}") from error
+
+
+def _instruments(place: str, line: bytes) -> list[Instrument]:
+    try:
+        found = _listing.decode(line.removeprefix(LISTING))
+    except (ValueError, RecursionError) as error:
+        raise UpstreamError(f"{place} is no listing: {error}") from error
+    return [each for each in found if canonical(Feed.CRYPTO, each.pair) == each.pair]
 
 
 def _line(place: str, line: bytes) -> _Line:

@@ -18,6 +18,7 @@ from quotecast.providers.binance.listing import best_known, listed, symbol_of, w
 from quotecast.providers.binance.rest import Rest, served
 from quotecast.providers.binance.tickers import Tickers, heed
 from quotecast.providers.binance.venues import Venue, venue_of
+from quotecast.providers.recording import keep_listing
 from quotecast.providers.sockets import dial, receive, receive_or_ping, speaking
 
 #: What one connection may carry; one of the streams is the heartbeat.
@@ -81,6 +82,7 @@ class BinanceProvider:
         """One connection's life, as QuoteProvider promises; it ends before the upstream would end it."""
         await self._look_around()
         removed = self._tickers.follow(self._followed)
+        keep_listing(self._tickers.instruments())
         with speaking(self._venue.exchange), served():
             async with dial(f"{self._websocket_url}/stream") as connection:
                 ends = self._clock() + LIFE_SECONDS

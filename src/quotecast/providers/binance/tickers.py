@@ -1,17 +1,16 @@
 """From Binance's statistics to quotes that can be believed."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Raw
 
 from quotecast.errors import UpstreamError
-from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.binance import messages, wire
 from quotecast.providers.binance.venues import GLOBAL, Venue
 from quotecast.providers.pairs import Pairs, newest
+from quotecast.providers.recording import Instrument
 from quotecast.providers.reference import asset_name
 from quotecast.providers.values import MAX_SKEW
 
@@ -19,9 +18,6 @@ from quotecast.providers.values import MAX_SKEW
 DAY_SECONDS: Final = 86_400.0
 #: How long to stay away when the upstream announces that it ends the connection.
 SHUTDOWN_SECONDS: Final = 1.0
-
-#: What symbols end with, the longest first; for recordings, which hold no listing.
-_QUOTES: Final = ("FDUSD", "USDT", "USDC", "TUSD", "TRY", "EUR", "BRL", "BTC", "ETH", "BNB")
 
 
 class Tickers:
@@ -37,18 +33,26 @@ class Tickers:
         #: When the 24 hours of each pair's statistics ended, in Unix time.
         self._ended: dict[str, float] = {}
         self._followed: Mapping[str, str] = {}
+        self._names: Mapping[str, str] = {}
 
     def statistics(self) -> Mapping[str, int]:
         """How many messages, rows and fields were refused since the start, by reason."""
         return self._pairs.statistics()
 
     def follow(self, pairs: Mapping[str, str]) -> list[str]:
-        """Passes over all but these pairs, which are by symbol; those that were known and are gone, sorted.
-
-        Until told, every pair that a symbol can be divided into is followed.
-        """
+        """Passes over all but these pairs, by symbol; those that were known and are gone, sorted."""
         self._followed = pairs
         return self._pairs.keep_only(pairs.values())
+
+    def instruments(self) -> list[Instrument]:
+        """The pairs that are followed, for a recording."""
+        divided = [(symbol, *pair.split("/")) for symbol, pair in self._followed.items()]
+        return [Instrument(symbol, base, quote, self._name(base)) for symbol, base, quote in divided]
+
+    def learn(self, instruments: Sequence[Instrument]) -> None:
+        """Follows the pairs of a recording's listing, and takes over its names."""
+        self._names = {each.base: each.name for each in instruments}
+        self.follow({each.symbol: each.pair for each in instruments})
 
     def drop_halted(self, now: float) -> list[str]:
         """Forgets pairs whose newest statistics ended a day before that Unix time; returns them, sorted."""
@@ -91,7 +95,7 @@ class Tickers:
 
     def _quote(self, told: wire.Statistics, received: float) -> CryptoQuote | None:
         """None when the statistics are refused, or of a pair that is not followed."""
-        pair = self._followed.get(told.symbol) if self._followed else _divided(told.symbol)
+        pair = self._followed.get(told.symbol)
         if pair is None:
             return None
         order = _order(told, received)
@@ -99,12 +103,14 @@ class Tickers:
         if received - ended >= DAY_SECONDS:
             self._pairs.refuse("halted")
             return None
-        base = pair.partition("/")[0]
-        quote = told.to_quote(pair, asset_name(base) or base, received, self._venue)
+        quote = told.to_quote(pair, self._name(pair.partition("/")[0]), received, self._venue)
         taken = self._pairs.take(quote, told.unreadable(), received, order)
         if taken is not None:
             self._ended[pair] = ended
         return taken
+
+    def _name(self, base: str) -> str:
+        return self._names.get(base) or asset_name(base) or base
 
 
 def heed(message: messages.Message | None) -> None:
@@ -119,8 +125,3 @@ def _order(told: wire.Statistics, received: float) -> float:
     """Where the statistics stand among others of the pair; 0 for a time in the future."""
     latest = (received + MAX_SKEW.total_seconds()) * 1000
     return told.close_time if told.close_time is not None and told.close_time <= latest else 0
-
-
-def _divided(symbol: str) -> str | None:
-    quote = next((quote for quote in _QUOTES if symbol.endswith(quote)), None)
-    return canonical(Feed.CRYPTO, f"{symbol.removesuffix(quote)}/{quote}") if quote else None

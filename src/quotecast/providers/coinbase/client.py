@@ -15,7 +15,7 @@ from quotecast.providers.base import Update
 from quotecast.providers.coinbase import wire
 from quotecast.providers.coinbase.tickers import Tickers, complaint
 from quotecast.providers.fetch import get_json, open_client
-from quotecast.providers.recording import keep
+from quotecast.providers.recording import keep, keep_listing
 from quotecast.providers.sockets import dial, receive, speaking
 
 #: The upstream hangs up on a client that has not subscribed by then; it gets as long for its answer.
@@ -67,6 +67,7 @@ class CoinbaseProvider:
         with speaking("Coinbase"):
             async with dial(self._websocket_url) as connection:
                 messages = await _subscribe(connection, products)
+                keep_listing(self._tickers.instruments(products))
                 keep(messages)
                 yield Update(self._tickers.read(messages, self._clock()), removed)
                 while True:

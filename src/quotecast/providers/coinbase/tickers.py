@@ -1,6 +1,6 @@
 """From tickers to quotes that can be believed."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
@@ -8,6 +8,7 @@ from quotecast.market.instruments import canonical
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.coinbase import wire
 from quotecast.providers.pairs import Pairs, newest
+from quotecast.providers.recording import Instrument
 from quotecast.providers.reference import asset_name
 
 
@@ -28,6 +29,15 @@ class Tickers:
     def learn_names(self, names: Mapping[str, str]) -> None:
         """Names of assets by symbol, as the upstream spells them; they win over our own."""
         self._names = names
+
+    def instruments(self, products: Iterable[str]) -> list[Instrument]:
+        """Products as a recording lists them."""
+        divided = [(product, *product.split("-", 1)) for product in products]
+        return [Instrument(product, base, quote, self._name(base)) for product, base, quote in divided]
+
+    def learn(self, instruments: Sequence[Instrument]) -> None:
+        """Takes over the names of a recording's listing."""
+        self.learn_names({each.base: each.name for each in instruments})
 
     def keep_only(self, pairs: Collection[str]) -> list[str]:
         """Forgets every pair not among `pairs`; the pairs that were known and are gone, sorted."""

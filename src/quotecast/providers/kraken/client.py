@@ -15,7 +15,7 @@ from quotecast.providers import reference
 from quotecast.providers.base import Update
 from quotecast.providers.kraken import wire
 from quotecast.providers.kraken.tickers import Tickers, heed
-from quotecast.providers.recording import keep
+from quotecast.providers.recording import keep, keep_listing
 from quotecast.providers.sockets import dial, receive, speaking
 
 NAME: Final = "Kraken"
@@ -56,6 +56,7 @@ class KrakenProvider:
         with speaking(NAME):
             async with dial(self._websocket_url) as connection:
                 followed, messages = await self._subscribe(connection)
+                keep_listing(self._tickers.instruments(sorted(followed)))
                 keep(messages)
                 removed = self._tickers.keep_only(followed)
                 yield Update(self._tickers.read(messages, self._clock()), removed)

@@ -1,6 +1,6 @@
 """From Kraken's tickers to quotes that can be believed."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Raw
 
@@ -10,6 +10,7 @@ from quotecast.market.instruments import canonical
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.kraken import wire
 from quotecast.providers.pairs import Pairs, newest
+from quotecast.providers.recording import Instrument
 from quotecast.providers.reference import asset_name
 from quotecast.providers.values import MAX_SKEW, instant
 
@@ -22,10 +23,20 @@ class Tickers:
 
     def __init__(self) -> None:
         self._pairs = Pairs()
+        self._names: Mapping[str, str] = {}
 
     def statistics(self) -> Mapping[str, int]:
         """How many messages, rows and fields were refused since the start, by reason."""
         return self._pairs.statistics()
+
+    def instruments(self, pairs: Iterable[str]) -> list[Instrument]:
+        """Pairs as a recording lists them."""
+        divided = [(pair, *pair.split("/")) for pair in pairs]
+        return [Instrument(pair, base, quote, self._name(base)) for pair, base, quote in divided]
+
+    def learn(self, instruments: Sequence[Instrument]) -> None:
+        """Takes over the names of a recording's listing."""
+        self._names = {each.base: each.name for each in instruments}
 
     def keep_only(self, pairs: Collection[str]) -> list[str]:
         """Forgets every pair not among `pairs`; the pairs that were known and are gone, sorted."""
@@ -56,9 +67,11 @@ class Tickers:
             self._pairs.refuse("malformed")
             return None
         pair = canonical(Feed.CRYPTO, ticker.symbol)
-        name = asset_name(ticker.symbol.partition("/")[0])
-        quote = ticker.to_quote(pair, name or pair.partition("/")[0], received) if pair else None
+        quote = ticker.to_quote(pair, self._name(pair.partition("/")[0]), received) if pair else None
         return self._pairs.take(quote, ticker.unreadable(), received, _order(ticker, received))
+
+    def _name(self, base: str) -> str:
+        return self._names.get(base) or asset_name(base) or base
 
 
 def _order(ticker: wire.Ticker, received: float) -> float:
