@@ -18,6 +18,8 @@ PATHS: Final = {
     "eps_estimates": "/stock/eps-estimate",
     "earnings_quality": "/stock/earnings-quality-score",
 }
+#: Questions about amounts of money, for whose currency the company's profile is asked.
+PRICED: Final = ("metrics", "earnings", "revenue_estimates", "eps_estimates")
 #: What `ask` knows.
 EVERYTHING: Final = (*PATHS, "calendar")
 #: Of the calendar that `ask` asks for.

@@ -36,6 +36,7 @@ NEEDED: Final[Mapping[str, Mapping[str, set[str]]]] = {
     "/stock/revenue-estimate": {},
     "/stock/eps-estimate": {},
     "/stock/earnings-quality-score": {"freq": {"annual", "quarterly"}},
+    "/stock/profile2": {},
     "/quote": {},
 }
 PREMIUM: Final = {"/stock/revenue-estimate", "/stock/eps-estimate", "/stock/earnings-quality-score"}
@@ -47,6 +48,7 @@ NOTHING: Final[Mapping[str, Any]] = {
     "/stock/revenue-estimate": {"data": [], "freq": "quarterly"},
     "/stock/eps-estimate": {"data": [], "freq": "quarterly"},
     "/stock/earnings-quality-score": {"data": [], "freq": "quarterly"},
+    "/stock/profile2": {},
     "/quote": {"c": 0, "d": None, "dp": None, "h": 0, "l": 0, "o": 0, "pc": 0, "t": 0},
 }
 #: Of a stock abroad, such as `SAP.DE`: its exchange has two letters.
@@ -68,6 +70,9 @@ class FakeFinnhub(FakeHttp):
         self.companies: dict[str, dict[str, Any]] = {}
         self.company_of: Callable[[str], Mapping[str, Any]] = lambda symbol: self.companies.get(symbol, {})
         self.events: Sequence[Row] = ()
+        #: How many reports a calendar holds at most, the latest of them, and from which day on.
+        self.most_events = 1500
+        self.events_from = date.min
         self.calls_per_minute = 60
         self.calls_per_second = 30
         self._used: list[float] = []
@@ -109,7 +114,7 @@ class FakeFinnhub(FakeHttp):
         if _ABROAD.fullmatch(symbol) or (path in PREMIUM and not self.premium):
             return NO_ACCESS
         nothing = NOTHING[path]
-        named = nothing | {"symbol": symbol} if isinstance(nothing, dict) and path != "/quote" else nothing
+        named = nothing | {"symbol": symbol} if {"freq", "metricType"} & {*nothing} else nothing
         return Answer.of(self.company_of(symbol).get(path, named))
 
     def _calendar(self, query: Mapping[str, str]) -> Answer:
@@ -117,7 +122,10 @@ class FakeFinnhub(FakeHttp):
             first, last = date.fromisoformat(query["from"]), date.fromisoformat(query["to"])
         except (KeyError, ValueError):
             return UNPROCESSABLE
-        found = [row for row in self.events if first <= date.fromisoformat(row["date"]) <= last]
+        begin = max(first, self.events_from)
+        found = [row for row in self.events if begin <= date.fromisoformat(row["date"]) <= last]
+        if len(found) > self.most_events:
+            found = sorted(found, key=lambda row: str(row["date"]), reverse=True)[: self.most_events]
         return Answer.of({"earningsCalendar": found})
 
 
@@ -158,6 +166,7 @@ def company(symbol: str, now: float = 0.0) -> dict[str, Any]:
             "freq": "quarterly",
             "data": [_quality(each) for each in quarters],
         },
+        "/stock/profile2": profile(symbol),
         "/quote": {
             "c": price,
             "d": 2.3,
@@ -169,6 +178,27 @@ def company(symbol: str, now: float = 0.0) -> dict[str, Any]:
             "t": int(now),
         },
     }
+
+
+def profile(symbol: str, currency: str = "USD") -> Row:
+    """What the upstream says of a company; `symbol` is that of its listing at home."""
+    return {
+        "country": currency[:2],
+        "currency": currency,
+        "estimateCurrency": currency,
+        "exchange": "NASDAQ NMS - GLOBAL MARKET",
+        "finnhubIndustry": "Technology",
+        "ipo": "1980-12-12",
+        "marketCapitalization": 3_287_742.6,
+        "name": f"{symbol} Inc",
+        "shareOutstanding": 15_037.87,
+        "ticker": symbol,
+    }
+
+
+def company_abroad(home: str, currency: str) -> dict[str, Any]:
+    """Like `company`, told as of its listing at home: that symbol is in every row, the currency in none."""
+    return company(home) | {"/stock/profile2": profile(home, currency)}
 
 
 def event(symbol: str, day: date, hour: str = "amc") -> Row:

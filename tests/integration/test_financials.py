@@ -24,12 +24,13 @@ HOURS = {
     "eps-estimates": 12,
     "earnings-quality": 24,
 }
+UNMARKED = {"currency": None, "homeSymbol": None}
 EMPTY = {
-    "metrics": {"metricType": "all", "metric": {}, "series": {"annual": {}, "quarterly": {}}},
+    "metrics": {"metricType": "all", "metric": {}, "series": {"annual": {}, "quarterly": {}}, **UNMARKED},
     "earnings": [],
     "recommendations": [],
-    "revenue-estimates": {"freq": "quarterly", "data": []},
-    "eps-estimates": {"freq": "quarterly", "data": []},
+    "revenue-estimates": {"freq": "quarterly", "data": [], **UNMARKED},
+    "eps-estimates": {"freq": "quarterly", "data": [], **UNMARKED},
     "earnings-quality": {"freq": "quarterly", "data": []},
 }
 
@@ -62,18 +63,22 @@ async def test_an_overview_is_its_parts(client: httpx.AsyncClient) -> None:
 async def test_records_have_the_upstreams_fields(client: httpx.AsyncClient) -> None:
     """Finnhub's names, as its clients know them."""
     told = (await client.get(f"{COMPANY}/AAPL/overview")).json()
-    assert list(told["metrics"]) == ["symbol", "metricType", "metric", "series"]
+    assert list(told["metrics"]) == [
+        *("symbol", "metricType", "metric", "series"),
+        *("currency", "homeSymbol"),
+    ]
     assert {"52WeekHigh", "peTTM", "marketCapitalization"} <= set(told["metrics"]["metric"])
     assert list(told["metrics"]["series"]["annual"]["eps"][0]) == ["period", "v"]
     assert set(told["earnings"][0]) == {
         *("symbol", "period", "quarter", "year"),
         *("actual", "estimate", "surprise", "surprisePercent"),
+        *("currency", "homeSymbol"),
     }
     assert set(told["recommendations"][0]) == {
-        *("symbol", "period", "strongBuy", "buy", "hold", "sell", "strongSell")
+        *("symbol", "period", "strongBuy", "buy", "hold", "sell", "strongSell", "homeSymbol")
     }
     for member, name in (("revenueEstimates", "revenue"), ("epsEstimates", "eps")):
-        assert list(told[member]) == ["symbol", "freq", "data"]
+        assert list(told[member]) == ["symbol", "freq", "data", "currency", "homeSymbol"]
         assert set(told[member]["data"][0]) == {
             *(f"{name}Avg", f"{name}High", f"{name}Low"),
             *("numberAnalysts", "period", "quarter", "year"),
@@ -85,7 +90,7 @@ async def test_records_have_the_upstreams_fields(client: httpx.AsyncClient) -> N
     (event, *_) = (await client.get(CALENDAR)).json()["earningsCalendar"]
     assert set(event) == {
         *("symbol", "date", "hour", "year", "quarter"),
-        *("epsEstimate", "epsActual", "revenueEstimate", "revenueActual"),
+        *("epsEstimate", "epsActual", "revenueEstimate", "revenueActual", "abroad"),
     }
 
 

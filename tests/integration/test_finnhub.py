@@ -9,7 +9,7 @@ import pytest
 from caching import Clock
 from fakes.finnhub import VERSION, FakeFinnhub, event
 from fakes.http import Answer
-from finnhub_local import FIRST, LAST, PATHS, ask, local_finnhub, provider
+from finnhub_local import FIRST, LAST, PATHS, PRICED, ask, local_finnhub, provider
 from quotecast.errors import SymbolNotFound
 from quotecast.market.financials import (
     Earnings,
@@ -53,6 +53,7 @@ async def test_metrics_are_told(fake: FakeFinnhub) -> None:
             annual={"eps": [SeriesPoint("2026-09-30", 6.9)]},
             quarterly={"eps": [SeriesPoint(each, 1.6) for each in QUARTERS]},
         ),
+        currency="USD",
     )
     assert told.metric["52WeekHighDate"] == "2026-10-28"
     assert told.metric["dividendYieldIndicatedAnnual"] is None
@@ -61,7 +62,8 @@ async def test_metrics_are_told(fake: FakeFinnhub) -> None:
 async def test_earnings_are_told(fake: FakeFinnhub) -> None:
     expected = [(each, int(each[5:7]) // 3, int(each[:4])) for each in QUARTERS]
     assert await provider(fake).earnings("AAPL") == [
-        Earnings("AAPL", period, quarter, year, 1.5, 1.45, 0.05, 3.45) for period, quarter, year in expected
+        Earnings("AAPL", period, quarter, year, 1.5, 1.45, 0.05, 3.45, "USD")
+        for period, quarter, year in expected
     ]
 
 
@@ -78,9 +80,10 @@ async def test_estimates_are_told(fake: FakeFinnhub) -> None:
         "AAPL",
         "quarterly",
         [RevenueEstimate(*each, 117_840_000_000.0, 121.5e9, 110.2e9, 28) for each in expected],
+        "USD",
     )
     assert await upstream.eps_estimates("AAPL") == Estimates(
-        "AAPL", "quarterly", [EpsEstimate(*each, 2.11, 2.4, 1.9, 28) for each in expected]
+        "AAPL", "quarterly", [EpsEstimate(*each, 2.11, 2.4, 1.9, 28) for each in expected], "USD"
     )
 
 
@@ -115,20 +118,23 @@ async def test_calendar_is_of_the_days_asked_for(fake: FakeFinnhub) -> None:
 async def test_days_without_reports_are_an_empty_calendar(fake: FakeFinnhub, answer: Any) -> None:
     fake.fail(Answer.of(answer), "/calendar/earnings")
     day = date(2026, 11, 22)
-    assert await provider(fake).earnings_calendar(day, day) == EarningsCalendar([])
+    assert await provider(fake).earnings_calendar(day, day) == EarningsCalendar(
+        [], "2026-11-22", "2026-11-22"
+    )
     assert len(fake.requests) == 1
 
 
 @pytest.mark.parametrize("question", PATHS)
 async def test_key_travels_in_its_header_alone(fake: FakeFinnhub, question: str) -> None:
-    """And each question is one call."""
+    """Each question is one call, and where amounts need a currency another one for the profile."""
     await ask(provider(fake), question)
-    [asked] = fake.requests
-    assert asked.headers["X-Finnhub-Token"] == fake.key
-    assert asked.path == VERSION + PATHS[question]
-    assert "token" not in asked.query
-    assert asked.query["symbol"] == "AAPL"
-    assert asked.headers["User-Agent"].startswith("quotecast/")
+    profile = [VERSION + "/stock/profile2"] * (question in PRICED)
+    assert [asked.path for asked in fake.requests] == [VERSION + PATHS[question], *profile]
+    for asked in fake.requests:
+        assert asked.headers["X-Finnhub-Token"] == fake.key
+        assert "token" not in asked.query
+        assert asked.query["symbol"] == "AAPL"
+        assert asked.headers["User-Agent"].startswith("quotecast/")
 
 
 @pytest.mark.parametrize("question", PATHS)

@@ -170,9 +170,9 @@ async def test_calls_beyond_the_plan_are_refused_by_the_upstream(fake: FakeFinnh
     """And ours say when to come again."""
     setattr(fake, limit, 2)
     upstream = provider(fake)
-    await upstream.earnings("AAPL")
-    await upstream.earnings("AAPL")
-    error = await failure(upstream, "earnings")
+    await upstream.recommendations("AAPL")
+    await upstream.recommendations("AAPL")
+    error = await failure(upstream, "recommendations")
     assert "status 429" in str(error)
     assert error.retry_after == 60
 

@@ -85,7 +85,7 @@ async def test_overview_of_the_free_plan(redis_url: str, clock: Clock, fake: Fak
     lacking = {"revenueEstimates", "epsEstimates", "earningsQuality"}
     assert {member for member in MEMBERS.values() if first[member] is None} == lacking
     assert first["errors"] == dict.fromkeys(lacking, "Not in the upstream's plan")
-    assert len(fake.requests) == 6
+    assert len(fake.requests) == 7
 
 
 @pytest.mark.parametrize("premium", [True, False], ids=["paid", "free"])
@@ -103,7 +103,10 @@ async def test_unknown_company_is_404(
 
 
 async def test_plan_is_not_exceeded(redis_url: str, fake: FakeFinnhub) -> None:
-    """Nine overviews at once are within it, over all workers; of the tenth we refuse the rest ourselves."""
+    """Seven overviews at once are within it, over all workers: each is six calls and one for the profile.
+
+    The eighth lacks its currency, and we refuse the ninth ourselves.
+    """
     fake.companies = {f"S{number}": company(f"S{number}") for number in range(10)}
     fake.calls_per_second = 60
     async with Window(redis_url, prefix="t") as window:
@@ -114,11 +117,13 @@ async def test_plan_is_not_exceeded(redis_url: str, fake: FakeFinnhub) -> None:
             questions = [ask(workers[number % 2], each, f"S{number}") for each in PATHS]
             return await asyncio.gather(*questions, return_exceptions=True)
 
-        nine = await asyncio.gather(*map(overview, range(9)))
-        tenth = await overview(9)
-    assert [each for told in nine for each in told if isinstance(each, Exception)] == []
-    refused = [each for each in tenth if isinstance(each, UpstreamError)]
-    assert len(refused) == 5
+        seven = await asyncio.gather(*map(overview, range(7)))
+        eighth = await overview(7)
+        ninth = await overview(8)
+    assert [each for told in (*seven, eighth) for each in told if isinstance(each, Exception)] == []
+    assert [told[0].currency for told in (*seven, eighth)] == ["USD"] * 7 + [None]
+    refused = [each for each in ninth if isinstance(each, UpstreamError)]
+    assert len(refused) == 6
     assert all(0 < (each.retry_after or 0) <= 60 for each in refused)
     assert len(fake.requests) == CALLS
 
@@ -141,7 +146,7 @@ async def test_calls_take_turns(fake: FakeFinnhub) -> None:
 
 
 async def test_overview_waits_for_no_turn(fake: FakeFinnhub) -> None:
-    """Six calls are within what may be called in a second."""
+    """Seven calls are within what may be called in a second."""
     turns: list[float] = []
 
     async def sleep(seconds: float) -> None:
@@ -149,11 +154,11 @@ async def test_overview_waits_for_no_turn(fake: FakeFinnhub) -> None:
 
     upstream = provider(fake, pace=Pace(lambda: 5.0, sleep))
     await asyncio.gather(*(ask(upstream, each) for each in PATHS))
-    assert turns == [0.0] * 6
+    assert turns == [0.0] * 7
 
 
 async def test_every_call_is_counted(fake: FakeFinnhub) -> None:
-    """The question whether a symbol is known, too."""
+    """The question whether a symbol is known, and the one for a profile, too."""
     count = 0
 
     async def admitted() -> None:
@@ -164,4 +169,4 @@ async def test_every_call_is_counted(fake: FakeFinnhub) -> None:
     for question in EVERYTHING:
         await ask(upstream, question)
     assert await upstream.recommendations("SPY") == []
-    assert count == len(fake.requests) == len(EVERYTHING) + 2
+    assert count == len(fake.requests) == len(EVERYTHING) + 3

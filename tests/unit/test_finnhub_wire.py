@@ -25,8 +25,10 @@ from quotecast.market.financials import (
     SeriesPoint,
 )
 from quotecast.providers.finnhub import wire
-from quotecast.providers.finnhub.answers import decoded, events, is_priced, member, rows
+from quotecast.providers.finnhub.answers import calendar as calendar_of
+from quotecast.providers.finnhub.answers import decoded, is_priced, member, rows
 from quotecast.providers.finnhub.metrics import MOST_POINTS, to_metrics
+from quotecast.providers.finnhub.profiles import UNKNOWN
 
 MONDAY = date(2026, 11, 16)
 FRIDAY = date(2026, 11, 20)
@@ -59,9 +61,13 @@ def record(kind: Any, changes: Mapping[str, Any] = {}, refused: Counter[str] | N
     return read.to_record(*named(kind), Counter() if refused is None else refused)
 
 
-def named(kind: Any) -> tuple[str, ...]:
-    """The symbol, where records bear it."""
-    return ("AAPL",) if kind in {wire.EarningsRow, wire.RecommendationRow} else ()
+def named(kind: Any) -> tuple[Any, ...]:
+    """The symbol, where records name it, and the profile, where they name a currency."""
+    named_by: dict[Any, tuple[Any, ...]] = {
+        wire.EarningsRow: ("AAPL", UNKNOWN),
+        wire.RecommendationRow: ("AAPL",),
+    }
+    return named_by.get(kind, ())
 
 
 def metrics(told: Any, refused: Counter[str] | None = None) -> Metrics | None:
@@ -71,7 +77,8 @@ def metrics(told: Any, refused: Counter[str] | None = None) -> Metrics | None:
 
 def calendar(*found: dict[str, Any], refused: Counter[str] | None = None) -> list[EarningsEvent]:
     answer = decoded(msgspec.json.encode({"earningsCalendar": found}))
-    return events(answer, MONDAY, FRIDAY, Counter() if refused is None else refused)
+    told = calendar_of(answer, MONDAY, FRIDAY, Counter() if refused is None else refused)
+    return [*told.earnings_calendar]
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ METRICS: Final = Metrics(
         annual={"eps": [SeriesPoint("2025-12-31", 8.68)]},
         quarterly={"eps": [SeriesPoint("2026-09-30", 2.12)]},
     ),
+    currency="USD",
 )
 EARNINGS: Final = [
     Earnings(
@@ -48,6 +49,7 @@ EARNINGS: Final = [
         estimate=2.1004,
         surprise=0.0196,
         surprise_percent=0.9332,
+        currency="USD",
     )
 ]
 RECOMMENDATIONS: Final = [
@@ -67,6 +69,7 @@ REVENUE_ESTIMATES: Final = Estimates(
             number_analysts=41,
         )
     ],
+    currency="USD",
 )
 EPS_ESTIMATES: Final = Estimates(
     "AAPL",
@@ -82,6 +85,7 @@ EPS_ESTIMATES: Final = Estimates(
             number_analysts=41,
         )
     ],
+    currency="USD",
 )
 EARNINGS_QUALITY: Final = EarningsQuality(
     "AAPL",
@@ -111,5 +115,7 @@ EARNINGS_CALENDAR: Final = EarningsCalendar(
             revenue_estimate=152508762851.0,
             revenue_actual=152694100213.0,
         )
-    ]
+    ],
+    covered_from="2026-11-02",
+    covered_to="2026-11-09",
 )

@@ -72,7 +72,10 @@ To = Annotated[str | None, _day_parameter("to", f"Last day; {DEFAULT_DAYS} days 
     | _errors(422, 503),
 )
 async def earnings_calendar(request: HttpRequest, first: From = None, last: To = None) -> Answer:
-    """Reports that are due or done, from one day to another, at most 92 days later; both are included."""
+    """Reports that are due or done, from one day to another, at most 92 days later; both are included.
+
+    `coveredFrom` and `coveredTo` are the days that the upstream has: fewer where its plan or its limit ends.
+    """
     return await repeatable_read(request, _calendar, _day("from", first), _day("to", last))
 
 

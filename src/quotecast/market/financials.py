@@ -25,19 +25,25 @@ class Series(Struct, frozen=True):
     quarterly: Mapping[str, Sequence[SeriesPoint]]
 
 
-class Metrics(Struct, frozen=True, rename={"metric_type": "metricType"}):
-    """An open map of figures: numbers, or dates as YYYY-MM-DD; market capitalisation in millions."""
+class Metrics(Struct, frozen=True, rename="camel"):
+    """An open map of figures: numbers, or dates as YYYY-MM-DD; market capitalisation in millions.
+
+    `currency` is that of the company's filings, `homeSymbol` the listing abroad that the figures are of.
+    """
 
     symbol: str
     metric_type: str
     metric: Mapping[str, float | str | None]
     series: Series
+    currency: str | None = None
+    home_symbol: str | None = None
 
 
 class Earnings(Struct, frozen=True, rename="camel"):
-    """A reported fiscal quarter: earnings per share in dollars; the surprise is what was not estimated.
+    """A reported fiscal quarter: earnings per share in `currency`; the surprise is what was not estimated.
 
-    `surprisePercent` is in percent of the estimate, without its sign.
+    `surprisePercent` is in percent of the estimate, without its sign. `homeSymbol` is the listing abroad that
+    the figures are of.
     """
 
     symbol: str
@@ -48,10 +54,15 @@ class Earnings(Struct, frozen=True, rename="camel"):
     estimate: float | None
     surprise: float | None
     surprise_percent: float | None
+    currency: str | None = None
+    home_symbol: str | None = None
 
 
 class Recommendation(Struct, frozen=True, rename="camel"):
-    """How many analysts said what in the month that begins at `period`."""
+    """How many analysts said what in the month that begins at `period`.
+
+    `homeSymbol` is the listing abroad that they judge.
+    """
 
     symbol: str
     period: str
@@ -60,10 +71,11 @@ class Recommendation(Struct, frozen=True, rename="camel"):
     hold: int | None
     sell: int | None
     strong_sell: int | None
+    home_symbol: str | None = None
 
 
 class RevenueEstimate(Struct, frozen=True, rename="camel"):
-    """Expected revenue of a fiscal quarter, in dollars."""
+    """Expected revenue of a fiscal quarter."""
 
     period: str
     quarter: int | None
@@ -75,7 +87,7 @@ class RevenueEstimate(Struct, frozen=True, rename="camel"):
 
 
 class EpsEstimate(Struct, frozen=True, rename="camel"):
-    """Expected earnings per share of a fiscal quarter, in dollars."""
+    """Expected earnings per share of a fiscal quarter."""
 
     period: str
     quarter: int | None
@@ -86,12 +98,17 @@ class EpsEstimate(Struct, frozen=True, rename="camel"):
     number_analysts: int | None
 
 
-class Estimates(Struct, Generic[E], frozen=True):
-    """Expectations, the nearest period last."""
+class Estimates(Struct, Generic[E], frozen=True, rename="camel"):
+    """Expectations in `currency`, the nearest period last.
+
+    `homeSymbol` is the listing abroad that they are of.
+    """
 
     symbol: str
     freq: str
     data: Sequence[E]
+    currency: str | None = None
+    home_symbol: str | None = None
 
 
 class QualityScore(Struct, frozen=True, rename="camel"):
@@ -115,7 +132,10 @@ class EarningsQuality(Struct, frozen=True):
 
 
 class EarningsEvent(Struct, frozen=True, rename="camel"):
-    """A report that is due or done; `hour` is bmo (before open), amc (after close), dmh (during) or empty."""
+    """A report that is due or done; `hour` is bmo (before open), amc (after close), dmh (during) or empty.
+
+    Of a listing `abroad` the figures are in the company's own currency.
+    """
 
     symbol: str
     date: str
@@ -126,9 +146,15 @@ class EarningsEvent(Struct, frozen=True, rename="camel"):
     eps_actual: float | None
     revenue_estimate: float | None
     revenue_actual: float | None
+    abroad: bool = False
 
 
 class EarningsCalendar(Struct, frozen=True, rename="camel"):
-    """Reports by date."""
+    """Reports by date, whole from `coveredFrom` to `coveredTo`.
+
+    Those are fewer days than asked for where the upstream has no more, and null where it has none.
+    """
 
     earnings_calendar: Sequence[EarningsEvent]
+    covered_from: str | None = None
+    covered_to: str | None = None

@@ -123,11 +123,11 @@ class FinancialsProvider(Protocol):
         ...
 
     async def revenue_estimates(self, symbol: str) -> Estimates[RevenueEstimate]:
-        """Coming quarters in US dollars."""
+        """Expected revenue of coming quarters, in the currency that they name."""
         ...
 
     async def eps_estimates(self, symbol: str) -> Estimates[EpsEstimate]:
-        """Coming quarters in US dollars per share."""
+        """Expected earnings per share of coming quarters, in the currency that they name."""
         ...
 
     async def earnings_quality(self, symbol: str) -> EarningsQuality:
@@ -135,7 +135,7 @@ class FinancialsProvider(Protocol):
         ...
 
     async def earnings_calendar(self, first: date, last: date) -> EarningsCalendar:
-        """Reports due from `first` to `last`, both included, by date."""
+        """Reports due from `first` to `last`, both included, by date; says so when it covers fewer days."""
         ...
 
 

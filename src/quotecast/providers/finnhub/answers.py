@@ -1,19 +1,26 @@
 """Finnhub's answers one level deep: rows, an object of them, or nothing, which is written in several ways."""
 
 from collections import Counter
-from datetime import date
-from typing import TypeVar
+from collections.abc import Iterable, Sequence
+from datetime import date, timedelta
+from typing import Final, TypeVar
 
 import msgspec
 from msgspec import Raw
 
 from quotecast.errors import UpstreamError
-from quotecast.market.financials import EarningsEvent
+from quotecast.market.financials import EarningsCalendar, EarningsEvent
 from quotecast.providers.finnhub.wire import EventRow
 from quotecast.providers.rows import readable
 from quotecast.providers.values import Number, positive
 
 Answer = dict[str, Raw] | list[Raw] | None
+
+#: Upstream cuts a longer calendar off.
+MOST_ROWS: Final = 1500
+#: No week of the US market is without a report.
+LONGEST_PAUSE: Final = timedelta(days=7)
+DAY: Final = timedelta(days=1)
 
 T = TypeVar("T")
 
@@ -50,10 +57,45 @@ def rows(answer: Answer, kind: type[T], refused: Counter[str]) -> list[T]:
     return found
 
 
-def events(answer: Answer, first: date, last: date, refused: Counter[str]) -> list[EarningsEvent]:
-    """What `/calendar/earnings` answers, by date; rows of other days are counted as `out of range`."""
+def symbol_of(answer: Answer) -> str | None:
+    """The symbol that an object says it is of."""
+    try:
+        return msgspec.json.decode(answer["symbol"], type=str) if isinstance(answer, dict) else None
+    except (KeyError, ValueError):
+        return None
+
+
+def calendar(answer: Answer, first: date, last: date, refused: Counter[str]) -> EarningsCalendar:
+    """What `/calendar/earnings` answers from one day to another, by date, and the days that it covers."""
+    told = rows(member(answer, "earningsCalendar"), EventRow, refused)
+    found = _events(told, first, last, refused)
+    days = [date.fromisoformat(event.date) for event in found]
+    begin, end = _covered(days, first, last)
+    if len(told) >= MOST_ROWS and days:
+        # Of the day at which upstream cut its list off some reports may be missing.
+        if told[0].date >= told[-1].date:
+            begin = days[0] + DAY
+        else:
+            end = days[-1] - DAY
+    covered = (begin.isoformat(), end.isoformat()) if begin <= end else ()
+    return EarningsCalendar(found, *covered)
+
+
+def _covered(days: Sequence[date], first: date, last: date) -> tuple[date, date]:
+    """From the first to the last day asked for, unless more than a week there is without a report.
+
+    Where nothing is covered the last day is before the first.
+    """
+    if not days:
+        return (last, first) if last - first > LONGEST_PAUSE else (first, last)
+    begin = days[0] if days[0] - first > LONGEST_PAUSE else first
+    return begin, days[-1] if last - days[-1] > LONGEST_PAUSE else last
+
+
+def _events(told: Iterable[EventRow], first: date, last: date, refused: Counter[str]) -> list[EarningsEvent]:
+    """By date; rows of other days are counted as `out of range`."""
     found = []
-    for row in rows(member(answer, "earningsCalendar"), EventRow, refused):
+    for row in told:
         event = row.to_record(refused)
         if event is None:
             refused["unreadable"] += 1

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Final, Protocol, TypeVar
 
+from msgspec.structs import replace
+
 from quotecast.errors import SymbolNotFound
 from quotecast.market.financials import (
     Earnings,
@@ -22,13 +24,13 @@ from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.finnhub import answers, wire
 from quotecast.providers.finnhub.answers import Answer, decoded, member
 from quotecast.providers.finnhub.metrics import to_metrics
+from quotecast.providers.finnhub.profiles import UNKNOWN, Profiles, home_symbol
 from quotecast.providers.finnhub.rest import Rest
 from quotecast.providers.pace import Pace
 
 QUARTERLY: Final = "quarterly"
-#: A century of quarters; and more reports than there are in a quarter of a year.
+#: A century of quarters.
 MOST_PERIODS: Final = 400
-MOST_EVENTS: Final = 20_000
 #: Less than whoever caches the answers waits for one.
 DEADLINE_SECONDS: Final = 8.0
 
@@ -48,7 +50,8 @@ class FinnhubFinancials:
     Each call is made after `admitted`, in the turn that `pace` gives it: besides the limit of a minute, which
     is the plan's, there is one of 30 calls a second. Everything takes one call, but an empty list a second,
     which asks whether the symbol is known: upstream tells the same of a fund, which has no earnings, and of
-    nothing at all, and only the latter is not found. `clock` is Unix time.
+    nothing at all, and only the latter is not found. Once a day a company's amounts take one more call, for
+    its profile, which says their currency. `clock` is Unix time.
     """
 
     name = "finnhub"
@@ -71,6 +74,7 @@ class FinnhubFinancials:
             clock=clock,
             deadline_seconds=deadline_seconds,
         )
+        self._profiles = Profiles(lambda symbol: self._rest.get("/stock/profile2", {"symbol": symbol}), clock)
         self._refused: Counter[str] = Counter()
 
     def statistics(self) -> Mapping[str, int]:
@@ -83,13 +87,16 @@ class FinnhubFinancials:
         metrics = await self._read(lambda refused: to_metrics(answer, symbol, refused))
         if metrics is None:
             raise SymbolNotFound
-        return metrics
+        profile = await self._profiles.find(symbol)
+        home = home_symbol(symbol, answers.symbol_of(answer), profile.ticker)
+        return replace(metrics, currency=profile.currency, home_symbol=home)
 
     async def earnings(self, symbol: str) -> Sequence[Earnings]:
         """See FinancialsProvider; as many quarters as the plan has."""
         answer = await self._ask("/stock/earnings", symbol)
         rows = await self._periods(answer, symbol, wire.EarningsRow)
-        return [row.to_record(symbol, self._refused) for row in rows]
+        profile = await self._profiles.find(symbol) if rows else UNKNOWN
+        return [row.to_record(symbol, profile, self._refused) for row in rows]
 
     async def recommendations(self, symbol: str) -> Sequence[Recommendation]:
         """See FinancialsProvider."""
@@ -99,28 +106,34 @@ class FinnhubFinancials:
 
     async def revenue_estimates(self, symbol: str) -> Estimates[RevenueEstimate]:
         """See FinancialsProvider."""
-        rows = await self._quarters("/stock/revenue-estimate", symbol, wire.RevenueRow)
-        return Estimates(symbol, QUARTERLY, [row.to_record(self._refused) for row in rows])
+        rows, told = await self._quarters("/stock/revenue-estimate", symbol, wire.RevenueRow)
+        return await self._estimates(symbol, told, [row.to_record(self._refused) for row in rows])
 
     async def eps_estimates(self, symbol: str) -> Estimates[EpsEstimate]:
         """See FinancialsProvider."""
-        rows = await self._quarters("/stock/eps-estimate", symbol, wire.EpsRow)
-        return Estimates(symbol, QUARTERLY, [row.to_record(self._refused) for row in rows])
+        rows, told = await self._quarters("/stock/eps-estimate", symbol, wire.EpsRow)
+        return await self._estimates(symbol, told, [row.to_record(self._refused) for row in rows])
 
     async def earnings_quality(self, symbol: str) -> EarningsQuality:
         """See FinancialsProvider."""
-        rows = await self._quarters("/stock/earnings-quality-score", symbol, wire.QualityRow)
+        rows, _ = await self._quarters("/stock/earnings-quality-score", symbol, wire.QualityRow)
         return EarningsQuality(symbol, QUARTERLY, [row.to_record(self._refused) for row in rows])
 
     async def earnings_calendar(self, first: date, last: date) -> EarningsCalendar:
         """See FinancialsProvider; of US companies, as far as the plan reaches."""
         body = await self._rest.get("/calendar/earnings", {"from": first.isoformat(), "to": last.isoformat()})
-        events = await self._read(lambda refused: answers.events(decoded(body), first, last, refused))
-        return EarningsCalendar(events[:MOST_EVENTS])
+        return await self._read(lambda refused: answers.calendar(decoded(body), first, last, refused))
 
-    async def _quarters(self, path: str, symbol: str, kind: type[R]) -> list[R]:
+    async def _estimates(self, symbol: str, told: str | None, records: list[T]) -> Estimates[T]:
+        """Records that the upstream says are of the symbol `told`, with their currency."""
+        profile = await self._profiles.find(symbol) if records else UNKNOWN
+        home = home_symbol(symbol, told, profile.ticker)
+        return Estimates(symbol, QUARTERLY, records, profile.estimate_currency, home)
+
+    async def _quarters(self, path: str, symbol: str, kind: type[R]) -> tuple[list[R], str | None]:
+        """The rows, and the symbol that they are said to be of."""
         answer = await self._ask(path, symbol, freq=QUARTERLY)
-        return await self._periods(member(answer, "data"), symbol, kind)
+        return await self._periods(member(answer, "data"), symbol, kind), answers.symbol_of(answer)
 
     async def _periods(self, answer: Answer, symbol: str, kind: type[R]) -> list[R]:
         """The newest first. Raises SymbolNotFound when there are none because the symbol is not known."""

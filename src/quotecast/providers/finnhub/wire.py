@@ -23,12 +23,15 @@ from quotecast.market.financials import (
     RevenueEstimate,
 )
 from quotecast.market.instruments import canonical
+from quotecast.providers.finnhub.profiles import Profile, home_symbol
 from quotecast.providers.values import Number, signed
 
 HOURS: Final = frozenset({"bmo", "amc", "dmh"})
 
 #: A field of this name hides the type.
 Day = date
+#: The suffix of an exchange abroad; other single letters are classes of US shares, as in `BRK.B`.
+_ABROAD: Final = re.compile(r"\.(?!WS$)([A-Z]{2,}|[FLTV])$")
 _LETTER: Final = re.compile(r"[A-F][+-]?")
 
 
@@ -42,8 +45,9 @@ class EarningsRow(Struct, frozen=True, rename="camel"):
     estimate: Number = None
     surprise: Number = None
     surprise_percent: Number = None
+    symbol: str | None = None
 
-    def to_record(self, symbol: str, refused: Counter[str]) -> Earnings:
+    def to_record(self, symbol: str, profile: Profile, refused: Counter[str]) -> Earnings:
         """The record."""
         return Earnings(
             symbol=symbol,
@@ -54,6 +58,8 @@ class EarningsRow(Struct, frozen=True, rename="camel"):
             estimate=figure(self.estimate, refused),
             surprise=figure(self.surprise, refused),
             surprise_percent=figure(self.surprise_percent, refused),
+            currency=profile.estimate_currency,
+            home_symbol=home_symbol(symbol, self.symbol, profile.ticker),
         )
 
 
@@ -66,6 +72,7 @@ class RecommendationRow(Struct, frozen=True, rename="camel"):
     hold: Number = None
     sell: Number = None
     strong_sell: Number = None
+    symbol: str | None = None
 
     def to_record(self, symbol: str, refused: Counter[str]) -> Recommendation:
         """The record."""
@@ -77,6 +84,7 @@ class RecommendationRow(Struct, frozen=True, rename="camel"):
             hold=whole(self.hold, refused),
             sell=whole(self.sell, refused),
             strong_sell=whole(self.strong_sell, refused),
+            home_symbol=home_symbol(symbol, self.symbol),
         )
 
 
@@ -184,6 +192,7 @@ class EventRow(Struct, frozen=True, rename="camel"):
             eps_actual=figure(self.eps_actual, refused),
             revenue_estimate=figure(self.revenue_estimate, refused),
             revenue_actual=figure(self.revenue_actual, refused),
+            abroad=_ABROAD.search(symbol) is not None,
         )
 
 

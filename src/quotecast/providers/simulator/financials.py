@@ -84,7 +84,9 @@ class SimulatorFinancials:
     async def earnings_calendar(self, first: date, last: date) -> EarningsCalendar:
         """See FinancialsProvider; there are reports from 1995 to 2099."""
         reach = max(first, _FIRST_DAY), min(last, _LAST_DAY)
-        return EarningsCalendar(await asyncio.to_thread(self._events, *reach))
+        if reach[0] > reach[1]:
+            return EarningsCalendar([])
+        return EarningsCalendar(await asyncio.to_thread(self._events, *reach), *map(date.isoformat, reach))
 
     async def _told(self, symbol: str, tell: Callable[[Company, int], Told]) -> Told:
         """In a thread: a year of trading, or of the exchange's calendar, is not had in a moment."""
@@ -97,8 +99,6 @@ class SimulatorFinancials:
         return ratios.metrics(company, last, tape.listing.volatility, year)
 
     def _events(self, first: date, last: date) -> list[EarningsEvent]:
-        if first > last:
-            return []
         told = partial(records.events, first=first, last=last, moment=self._now())
         found = [event for company in self._companies.values() for event in told(company)]
         return sorted(found, key=lambda event: (event.date, event.symbol))

@@ -43,7 +43,7 @@ def metrics(company: Company, last: int, volatility: float, year: Year) -> Metri
         annual=_series([(past[end], _year_to(past, end)) for end in ends], shares),
         quarterly=_series([(each, together([each])) for each in newest], shares),
     )
-    return Metrics(company.stock.ticker, "all", figures, series)
+    return Metrics(company.stock.ticker, "all", figures, series, "USD")
 
 
 def _trading(volatility: float, year: Year) -> Figures:

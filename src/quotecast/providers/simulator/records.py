@@ -41,13 +41,13 @@ def earnings(company: Company, last: int) -> list[Earnings]:
 def revenue_estimates(company: Company, last: int) -> Estimates[RevenueEstimate]:
     """The next eight quarters, the nearest last."""
     data = [_revenue_expected(company, each, ahead) for ahead, each in _coming(company, last)]
-    return Estimates(company.stock.ticker, "quarterly", data)
+    return Estimates(company.stock.ticker, "quarterly", data, "USD")
 
 
 def eps_estimates(company: Company, last: int) -> Estimates[EpsEstimate]:
     """The next eight quarters, the nearest last."""
     data = [_eps_expected(company, each, ahead) for ahead, each in _coming(company, last)]
-    return Estimates(company.stock.ticker, "quarterly", data)
+    return Estimates(company.stock.ticker, "quarterly", data, "USD")
 
 
 def recommendations(company: Company, today: date) -> list[Recommendation]:
@@ -83,6 +83,7 @@ def _earned(company: Company, told: Report) -> Earnings:
         estimate=told.eps_estimate,
         surprise=surprise,
         surprise_percent=round(100 * surprise / base, 4) if base else None,
+        currency="USD",
     )
 
 

@@ -104,10 +104,14 @@ export type Earnings = {
   estimate: number | null;
   surprise: number | null;
   surprisePercent: number | null;
+  currency?: string | null;
+  homeSymbol?: string | null;
 };
 
 export type EarningsCalendar = {
   earningsCalendar: EarningsEvent[];
+  coveredFrom?: string | null;
+  coveredTo?: string | null;
 };
 
 export type EarningsEvent = {
@@ -120,6 +124,7 @@ export type EarningsEvent = {
   epsActual: number | null;
   revenueEstimate: number | null;
   revenueActual: number | null;
+  abroad?: boolean;
 };
 
 export type EarningsQuality = {
@@ -150,12 +155,16 @@ export type EstimatesOfEpsEstimate = {
   symbol: string;
   freq: string;
   data: EpsEstimate[];
+  currency?: string | null;
+  homeSymbol?: string | null;
 };
 
 export type EstimatesOfRevenueEstimate = {
   symbol: string;
   freq: string;
   data: RevenueEstimate[];
+  currency?: string | null;
+  homeSymbol?: string | null;
 };
 
 export type FeedAge = {
@@ -250,6 +259,8 @@ export type Metrics = {
   metricType: string;
   metric: Record<string, number | string | null>;
   series: Series;
+  currency?: string | null;
+  homeSymbol?: string | null;
 };
 
 export type Mover = {
@@ -331,6 +342,7 @@ export type Recommendation = {
   hold: number | null;
   sell: number | null;
   strongSell: number | null;
+  homeSymbol?: string | null;
 };
 
 export type RevenueEstimate = {

@@ -1,0 +1,84 @@
+"""Which listing Finnhub's figures of a company are of, and in which currency.
+
+Source of the format: Finnhub's OpenAPI document, `/stock/profile2`: `currency` is that of filings and
+financials, `estimateCurrency` that of estimates, `ticker` the symbol on the listed exchange.
+"""
+
+import asyncio
+import re
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from quotecast.errors import NotOffered, UpstreamError
+from quotecast.market.feeds import Feed
+from quotecast.market.instruments import canonical
+
+#: How long a profile is remembered, and how long none is.
+DAY_SECONDS: Final = 86_400.0
+FAILURE_SECONDS: Final = 600.0
+#: How long figures wait for it.
+PATIENCE_SECONDS: Final = 2.0
+MOST_PROFILES: Final = 10_000
+
+_CURRENCY: Final = re.compile(r"[A-Z]{3}")
+
+
+class Profile(Struct, frozen=True, rename="camel"):
+    """A company's listing at home and its currencies; None where that is not known."""
+
+    ticker: str | None = None
+    currency: str | None = None
+    estimate_currency: str | None = None
+
+
+UNKNOWN: Final = Profile()
+_profile: Final = msgspec.json.Decoder(Profile)
+
+
+class Profiles:
+    """Companies' profiles, each asked for once a day; `ask` returns what the upstream answers."""
+
+    def __init__(self, ask: Callable[[str], Awaitable[bytes]], clock: Callable[[], float]) -> None:
+        self._ask = ask
+        self._clock = clock
+        #: When each was asked for, and the call that brings it.
+        self._known: OrderedDict[str, tuple[float, asyncio.Task[Profile]]] = OrderedDict()
+
+    async def find(self, symbol: str) -> Profile:
+        """Returns the profile of a company, UNKNOWN when it cannot be had."""
+        asked_at, task = self._known.get(symbol, (0.0, None))
+        if task is None or self._clock() - asked_at >= _lifetime(task):
+            task = asyncio.create_task(self._read(symbol))
+            self._known[symbol] = self._clock(), task
+            self._known.move_to_end(symbol)
+            if len(self._known) > MOST_PROFILES:
+                self._known.popitem(last=False)
+        # Waiting so, a reader that is cancelled does not cancel the call that others wait for.
+        await asyncio.wait([task])
+        return task.result()
+
+    async def _read(self, symbol: str) -> Profile:
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                told = _profile.decode(await self._ask(symbol))
+        except (TimeoutError, UpstreamError, NotOffered, ValueError, RecursionError):
+            return UNKNOWN
+        return Profile(told.ticker, _currency(told.currency), _currency(told.estimate_currency))
+
+
+def _lifetime(task: asyncio.Task[Profile]) -> float:
+    return FAILURE_SECONDS if task.done() and task.result() == UNKNOWN else DAY_SECONDS
+
+
+def home_symbol(asked: str, *told: str | None) -> str | None:
+    """Returns the first symbol that is another than the one asked about: that of the listing at home."""
+    found = (canonical(Feed.STOCKS, symbol) for symbol in told if symbol)
+    return next((symbol for symbol in found if symbol and symbol != asked), None)
+
+
+def _currency(text: str | None) -> str | None:
+    return text if _CURRENCY.fullmatch(text or "") else None
