@@ -38,6 +38,7 @@ export const english = {
   down: "no data yet",
   doviz: "Currency & gold",
   earningsQuality: "Quality of earnings",
+  figuresIn: "Figures in {currency}",
   email: "Email",
   emptyNews: "No news yet.",
   emptyPortfolio: "No holdings yet. Add the first one below.",

@@ -40,6 +40,7 @@ export const turkish: Record<Word, string> = {
   down: "henüz veri yok",
   doviz: "Döviz ve altın",
   earningsQuality: "Kâr kalitesi",
+  figuresIn: "Rakamlar {currency} cinsinden",
   email: "E-posta",
   emptyNews: "Henüz haber yok.",
   emptyPortfolio: "Henüz varlık yok. İlkini aşağıdan ekleyin.",

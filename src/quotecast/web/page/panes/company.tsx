@@ -49,12 +49,22 @@ function Parts({ overview }: { readonly overview: Overview }) {
   return (
     <>
       <Metrics overview={overview} />
+      <Abroad overview={overview} />
       <div class="figures">
         {overview.recommendations && <Recommendations months={overview.recommendations} />}
         {overview.earnings && <EarningsPlot quarters={overview.earnings} />}
       </div>
     </>
   );
+}
+
+/** In which currency a company from abroad is told of, and as what listing. */
+function Abroad({ overview }: { readonly overview: Overview }) {
+  const say = useWords();
+  const { currency = null, homeSymbol = null } = overview.metrics ?? {};
+  const isForeign = currency !== null && currency !== "USD";
+  const told = [isForeign ? say("figuresIn", { currency }) : null, homeSymbol].filter(Boolean);
+  return told.length ? <p class="quiet">{told.join(" · ")}</p> : null;
 }
 
 function Metrics({ overview }: { readonly overview: Overview }) {
