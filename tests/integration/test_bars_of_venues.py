@@ -15,6 +15,7 @@ from fakes.http import HTML_503
 from fakes.kraken import FakeKraken, ticker
 from quotecast.api import sources
 from quotecast.ingest.failover import Failover
+from quotecast.market.calendars import EXCHANGE
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import unlimited
 from quotecast.providers.binance.client import BinanceProvider
@@ -50,7 +51,9 @@ class World:
         self.service: Service = new_service()
         self.service.now = time.time()
         self.service.histories.clear()
-        self.service.histories.update(sources.history(self.settings(), lambda *_: unlimited))
+        self.service.histories.update(
+            sources.history(self.settings(), lambda *_: unlimited, lambda: EXCHANGE)
+        )
 
     def settings(self) -> Settings:
         return Settings(

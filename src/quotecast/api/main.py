@@ -18,8 +18,8 @@ from quotecast.api.access_log import access_log
 from quotecast.api.account_parts import opened, window_of
 from quotecast.api.addresses import identify_by_address
 from quotecast.api.app import build_app
-from quotecast.api.capacity import OWN_FILES, Capacity, capacity, memory, open_files
 from quotecast.api.bars import exchange_of
+from quotecast.api.capacity import OWN_FILES, Capacity, capacity, memory, open_files
 from quotecast.api.edge import App, Edge
 from quotecast.api.health import readiness_on_private_port
 from quotecast.api.hubs import hub_of

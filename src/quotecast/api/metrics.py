@@ -8,8 +8,8 @@ from prometheus_client import Metric
 
 from quotecast.accounts.database import Database
 from quotecast.api import account_metrics
-from quotecast.api.logins import LoginWindow
 from quotecast.api.handshakes import REASONS
+from quotecast.api.logins import LoginWindow
 from quotecast.api.requests import Requests
 from quotecast.api.room import Room
 from quotecast.api.stream import Streams
