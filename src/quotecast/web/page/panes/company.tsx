@@ -60,7 +60,6 @@ function Parts({ overview }: { readonly overview: Overview }) {
 
 /** In which currency a company from abroad is told of, and as what listing. */
 function Abroad({ overview }: { readonly overview: Overview }) {
-  const say = useWords();
   const { currency = null, homeSymbol = null } = overview.metrics ?? {};
   const isForeign = currency !== null && currency !== "USD";
   const told = [isForeign ? say("figuresIn", { currency }) : null, homeSymbol].filter(Boolean);
