@@ -50,7 +50,7 @@ class Worker:
         self.client = client_of(
             parts(
                 self.mirrors,
-                history={Feed.STOCKS: history, Feed.CRYPTO: history},
+                history={feed: {"test": history} for feed in (Feed.STOCKS, Feed.CRYPTO)},
                 clock=lambda: NOW,
                 monotonic=lambda: self.now,
             )

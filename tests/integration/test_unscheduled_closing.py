@@ -64,13 +64,15 @@ class World:
             self.mirrors,
             clock=rest.clock,
             history={
-                Feed.STOCKS: AlpacaHistory(
-                    rest.url,
-                    *rest.keys,
-                    plan_feed="sip",
-                    calendar=lambda: exchange_of(self.mirrors[Feed.STOCKS].info),
-                    clock=rest.clock,
-                )
+                Feed.STOCKS: {
+                    "alpaca": AlpacaHistory(
+                        rest.url,
+                        *rest.keys,
+                        plan_feed="sip",
+                        calendar=lambda: exchange_of(self.mirrors[Feed.STOCKS].info),
+                        clock=rest.clock,
+                    )
+                }
             },
         )
 
