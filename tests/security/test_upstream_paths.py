@@ -48,7 +48,8 @@ async def ask(fake: FakeFinnhub, written: str) -> list[httpx.Response]:
 def is_within_its_template(target: str) -> bool:
     """One of the adapter's own paths, with one symbol, where the symbol belongs."""
     parts_of_it = urlsplit(target)
-    paths = {f"/api/v1{path}" for path in (*PATHS.values(), "/quote")} | {*PATHS.values(), "/quote"}
+    asked = (*PATHS.values(), "/quote", "/stock/profile2")
+    paths = {f"/api/v1{path}" for path in asked} | {*asked}
     symbols = [each for each in parts_of_it.query.split("&") if each.startswith("symbol=")]
     return parts_of_it.path in paths and len(symbols) == 1 and WRITTEN.fullmatch(symbols[0]) is not None
 
