@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from quotecast.bus.base import FeedInfo, Snapshot, Stored
 from quotecast.market.feeds import Feed
-from quotecast.market.quotes import CryptoQuote, Quote, StockQuote, shape_of
+from quotecast.market.moves import shape_of
+from quotecast.market.quotes import CryptoQuote, Quote, StockQuote
 
 INFO = FeedInfo(provider="test")
 EPOCH = "0000000000aa00000001"

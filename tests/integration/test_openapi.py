@@ -12,7 +12,6 @@ from litestar.routes import HTTPRoute
 from factories import client_to, edge_of, full_mirrors, parts
 from quotecast.api.app import build_app
 from quotecast.api.edge import Edge
-from quotecast.feed.frames import FEED_NAMES
 from quotecast.market.feeds import Feed
 
 PATHS = {
@@ -63,7 +62,7 @@ OPERATIONS = {("get", path): group for path, group in PATHS.items()} | ACCOUNT_O
 HIDDEN = {
     "/api/docs",
     "/api/docs/{name}",
-    *(f"/api/ws/{name}" for name in FEED_NAMES.values()),
+    *(f"/api/ws/{feed.spec.name}" for feed in Feed),
     # Symbols with a slash, which no company has.
     "/api/financials/company/{symbol}/{rest}/{part}",
 }

@@ -14,7 +14,7 @@ from quotecast.feed.commands import Command, Query
 from quotecast.market.feeds import Feed
 
 DOCUMENT = asyncapi_document()
-CHANNELS = [frames.FEED_NAMES[feed] for feed in Feed]
+CHANNELS = [feed.spec.name for feed in Feed]
 
 #: What makes frames: the public functions of the module that return a frame.
 MAKERS = sorted(

@@ -27,13 +27,13 @@ from quotecast.errors import CloseCode
 from quotecast.feed.commands import DEFAULT_INTERVAL, INTERVALS, MAX_MESSAGE_BYTES, Command, Query
 from quotecast.feed.documents import Documents
 from quotecast.feed.encoding import ENCODINGS, Frame
-from quotecast.feed.frames import FEED_NAMES, Limits
+from quotecast.feed.frames import Limits
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.session import COMMANDS_PER_SECOND, Session
 from quotecast.ingest.ledger import Ledger
 from quotecast.market.calendars import EXCHANGE
 from quotecast.market.feeds import Feed
-from quotecast.market.quotes import moving_part
+from quotecast.market.moves import moving_part
 from quotecast.providers.base import Admission, Update, unlimited
 from quotecast.settings import PREFIX, Settings, described
 
@@ -116,7 +116,7 @@ async def test_the_routes_answer() -> None:
     """Every path that the README names."""
     paths = {path.rstrip(".") for path in re.findall(r"(?<!\.io)/api/[\w/%?=,.-]+", README)}
     feeds = {path.partition("?")[0] for path in paths if path.startswith("/api/ws/")}
-    assert feeds == {f"/api/ws/{name}" for name in FEED_NAMES.values()}
+    assert feeds == {f"/api/ws/{feed.spec.name}" for feed in Feed}
     routes = sorted(path for path in paths if not path.startswith(("/api/ws/", *ACCOUNT_PATHS)))
     async with client_of(everything()) as client:
         answers = {path: (await client.get(path)).status_code for path in routes}

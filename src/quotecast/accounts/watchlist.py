@@ -1,18 +1,16 @@
 """What a user keeps an eye on."""
 
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from msgspec import Struct
 
 from quotecast.accounts.account import Account
 from quotecast.accounts.tables import WatchlistEntry as Table
 from quotecast.errors import Full
+from quotecast.market.feeds import Kind
 
 MAX_ENTRIES: Final = 500
-
-#: What a ticker is one of.
-Kind = Literal["stock", "crypto", "doviz"]
 
 
 class Watched(Struct, frozen=True):

@@ -11,10 +11,10 @@ from quotecast.api.examples import QUOTES
 from quotecast.errors import CloseCode
 from quotecast.feed import frames
 from quotecast.feed.commands import DEFAULT_INTERVAL, INTERVALS, Command
-from quotecast.feed.frames import FEED_NAMES, Limits, Rejected
+from quotecast.feed.frames import Limits, Rejected
 from quotecast.feed.mirror import Entry, Mark
 from quotecast.market.feeds import Feed
-from quotecast.market.quotes import QUOTE_TYPES, Quote, moving_part
+from quotecast.market.quotes import Quote
 
 _EPOCH: Final = "06a1f3c2b7"
 _TIME: Final = "2026-11-20T15:30:00.000Z"
@@ -58,7 +58,7 @@ def asyncapi_document() -> dict[str, Any]:
         "asyncapi": "3.0.0",
         "info": {"title": "quotecast feeds", "version": version("quotecast"), "description": _DESCRIPTION},
         "defaultContentType": "application/json",
-        "channels": {FEED_NAMES[feed]: _channel(feed) for feed in Feed},
+        "channels": {feed.spec.name: _channel(feed) for feed in Feed},
         "operations": {name: each for feed in Feed for name, each in _operations(feed).items()},
         "components": {"schemas": _schemas()},
     }
@@ -69,8 +69,8 @@ def _channel(feed: Feed) -> dict[str, Any]:
     messages = {tag: _message(tag, what, _schema_name(tag, feed), [sent[tag]]) for tag, what in _WHAT.items()}
     commands = _message("command", "What a client sends.", "Command", _commands(QUOTES[feed].key))
     return {
-        "address": f"/api/ws/{FEED_NAMES[feed]}",
-        "title": f"The {FEED_NAMES[feed]} feed",
+        "address": f"/api/ws/{feed.spec.name}",
+        "title": f"The {feed.spec.name} feed",
         "messages": messages | {"command": commands},
         "bindings": {"ws": {"method": "GET", "query": _query()}},
     }
@@ -78,7 +78,7 @@ def _channel(feed: Feed) -> dict[str, Any]:
 
 def _operations(feed: Feed) -> dict[str, Any]:
     """Seen from the service, as AsyncAPI wants it: it sends frames and receives commands."""
-    name = FEED_NAMES[feed]
+    name = feed.spec.name
     channel = f"#/channels/{name}"
     sent = [{"$ref": f"{channel}/messages/{tag}"} for tag in _WHAT]
     received = [{"$ref": f"{channel}/messages/command"}]
@@ -118,9 +118,9 @@ def _query() -> dict[str, Any]:
 
 
 def _schemas() -> dict[str, Any]:
-    moves = [type(moving_part(quote)) for quote in QUOTES.values()]
+    specs = [feed.spec for feed in Feed]
     _, components = msgspec.json.schema_components(
-        [Command, *frame_structs().values(), *QUOTE_TYPES.values(), *moves],
+        [Command, *frame_structs().values(), *(spec.quote for spec in specs), *(spec.move for spec in specs)],
         ref_template="#/components/schemas/{name}",
     )
     carrying = {_schema_name(tag, feed): _carrying(tag, feed) for feed in Feed for tag in _CARRYING}
@@ -137,8 +137,8 @@ def frame_structs() -> dict[str, type[Struct]]:
 
 def _carrying(tag: str, feed: Feed) -> dict[str, Any]:
     """The schema of a frame that carries quotes."""
-    full = _reference(QUOTE_TYPES[feed].__name__)
-    move = _reference(type(moving_part(QUOTES[feed])).__name__)
+    full = _reference(feed.spec.quote.__name__)
+    move = _reference(feed.spec.move.__name__)
     properties: dict[str, Any] = {
         "type": {"const": tag},
         "epoch": {"type": "string"},
@@ -162,7 +162,7 @@ def _carrying(tag: str, feed: Feed) -> dict[str, Any]:
 
 def _schema_name(tag: str, feed: Feed) -> str:
     carries = tag in _CARRYING
-    return f"{FEED_NAMES[feed].capitalize() if carries else ''}{tag.capitalize()}"
+    return f"{feed.spec.name.capitalize() if carries else ''}{tag.capitalize()}"
 
 
 def _reference(name: str) -> dict[str, str]:

@@ -14,7 +14,7 @@ from quotecast.bus.base import FeedInfo
 from quotecast.cache.base import Cached, Policy
 from quotecast.errors import ProviderMissing, SymbolNotFound
 from quotecast.market.bars import Bar, Interval, continued, opening
-from quotecast.market.calendars import EXCHANGE, NEW_YORK_DAYS, UTC_DAYS, Calendar, Exchange, is_open
+from quotecast.market.calendars import EXCHANGE, Calendar, Exchange, is_open
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote, StockQuote
 from quotecast.market.ranges import start_of, start_of_newest
@@ -123,11 +123,9 @@ def exchange_of(info: FeedInfo | None) -> Exchange:
 
 
 def _calendar(feed: Feed, info: FeedInfo | None) -> Calendar:
-    if feed is Feed.CRYPTO:
-        return UTC_DAYS
     if info is not None and info.always_open:
-        return NEW_YORK_DAYS
-    return exchange_of(info)
+        return feed.spec.always_open
+    return exchange_of(info) if feed.spec.keeps_hours else feed.spec.calendar
 
 
 async def _answer(parts: Parts, feed: Feed, market: Market, stretch: Stretch) -> Answer:

@@ -11,11 +11,11 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from msgspec.structs import asdict, replace
 
 from quotecast.accounts.portfolio import Holding
-from quotecast.accounts.watchlist import Kind
-from quotecast.api.lookup import FEEDS, Mirrors, currency_of, first_known
+from quotecast.api.lookup import FEEDS, Mirrors, first_known
+from quotecast.feed.mirror import Entry
 from quotecast.market import codec, money
 from quotecast.market.conversion import Rate, factor, rates_between, rates_of, rounded
-from quotecast.market.feeds import Feed
+from quotecast.market.feeds import Feed, Kind
 
 #: Described as the JSON number that it is sent as; to the framework a Decimal would be a string.
 Amount = Annotated[float, Meta(description="An exact decimal, with all its digits and no exponent")]
@@ -147,7 +147,7 @@ def valued(holding: Holding, mirrors: Mirrors, exchange: Exchange, currency: str
     alone = shown(holding, mirrors)
     found = first_known(mirrors, holding.ticker)
     quote = found[1].quote if found else None
-    rates = exchange(currency_of(quote), holding.currency) if quote else None
+    rates = exchange(_currency_of(*found), holding.currency) if found and quote else None
     if quote is None or rates is None:
         nothing = dict.fromkeys(money.Worth.__struct_fields__, money.written(None))
         return replace(alone, price=None, rates=None, converted=None if currency else UNSET, **nothing)
@@ -167,6 +167,10 @@ def feeds_of(holding: Encoded) -> set[Feed]:
     own = {FEEDS[holding.type]} if holding.type else set()
     rates = [holding.rates, holding.converted.rates if holding.converted else None]
     return own.union(_RATE_FEEDS) if any(rates) else own
+
+
+def _currency_of(kind: Kind, entry: Entry) -> str:
+    return FEEDS[kind].spec.currency(entry.quote)
 
 
 def _converted(amount: float | None, rates: Sequence[Rate]) -> float | None:

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
-from quotecast.market.feeds import Feed
 from quotecast.market.sessions import actual_session_at
 
 
@@ -22,11 +21,11 @@ def hub_of(mirror: Mirror, heartbeat_ms: int) -> Hub:
 
 
 def market_of(mirror: Mirror, clock: Callable[[], float]) -> Callable[[], str]:
-    """Whether the venue of a feed is open: only stocks keep hours, and only where the provider does."""
+    """Whether the venue of a feed is open: around the clock unless both feed and provider keep hours."""
 
     def market() -> str:
         info = mirror.info
-        if mirror.feed is not Feed.STOCKS or (info and info.always_open):
+        if not mirror.feed.spec.keeps_hours or (info and info.always_open):
             return "open"
         session = actual_session_at(datetime.fromtimestamp(clock(), UTC), info.unscheduled if info else None)
         return "open" if session == "regular" else "closed"

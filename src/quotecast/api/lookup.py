@@ -3,15 +3,13 @@
 from collections.abc import Mapping
 from typing import Final
 
-from quotecast.accounts.watchlist import Kind
 from quotecast.errors import NoData
 from quotecast.feed.mirror import Entry, Mirror
-from quotecast.market.feeds import Feed
+from quotecast.market.feeds import Feed, Kind
 from quotecast.market.instruments import canonical
-from quotecast.market.quotes import CryptoQuote, DovizQuote, Quote
 
 #: In the order in which a ticker without a kind is looked up.
-FEEDS: Final[dict[Kind, Feed]] = {"stock": Feed.STOCKS, "crypto": Feed.CRYPTO, "doviz": Feed.DOVIZ}
+FEEDS: Final[dict[Kind, Feed]] = {feed.spec.kind: feed for feed in Feed}
 
 Mirrors = Mapping[Feed, Mirror]
 
@@ -44,14 +42,3 @@ def spelled(mirrors: Mirrors, ticker: str) -> str | None:
     spellings = (canonical(feed, ticker) for feed in FEEDS.values())
     spelling = next((spelling for spelling in spellings if spelling), None)
     return spelling.upper() if spelling else None
-
-
-def currency_of(quote: Quote) -> str:
-    """What the quote's price is in."""
-    match quote:
-        case CryptoQuote():
-            return quote.ticker.partition("/")[2]
-        case DovizQuote():
-            return quote.currency
-        case _:
-            return "USD"

@@ -12,7 +12,7 @@ from quotecast.market.instruments import canonical
 #: Companies outside the assets document that a worker remembers.
 MAX_ANSWERED: Final = 10_000
 
-_FEEDS: Final = {"market": Feed.STOCKS, "crypto": Feed.CRYPTO, "doviz": Feed.DOVIZ}
+_FEEDS: Final = {feed.spec.name: feed for feed in Feed}
 _COMPANIES: Final = "financials"
 
 

@@ -28,7 +28,7 @@ from msgspec import Struct
 from quotecast.api.examples import plain
 from quotecast.api.problems import FieldProblem, Problem
 from quotecast.api.selection import MAX_HEADER_BYTES
-from quotecast.market.quotes import QUOTE_TYPES
+from quotecast.market.feeds import Feed
 
 _TAGS: Final = [
     Tag("Market", "US stocks: quotes, bars, overviews, news, and the state of the feeds."),
@@ -180,7 +180,7 @@ _SCHEMES: Final[dict[str, SecurityScheme | Reference]] = {
         type="http", scheme="bearer", bearer_format="JWT", description="The `token` of register or login."
     )
 }
-_QUOTE_SCHEMAS: Final = [kind.__name__ for kind in QUOTE_TYPES.values()]
+_QUOTE_SCHEMAS: Final = [feed.spec.quote.__name__ for feed in Feed]
 
 _NOT_MODIFIED: Final = ResponseSpec(data_container=None, description="Nothing changed since the tag given")
 ID: Final = "1f0c9b3aa2d84e57"

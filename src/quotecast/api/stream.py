@@ -19,7 +19,7 @@ from quotecast.api.sockets import WRITE
 from quotecast.errors import CloseCode
 from quotecast.feed.commands import Query, names_of
 from quotecast.feed.encoding import JSON, Frame, chosen
-from quotecast.feed.frames import FEED_NAMES, Limits
+from quotecast.feed.frames import Limits
 from quotecast.feed.hub import SLOW_AFTER_SECONDS, Connection, Hub, Sending
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.session import Session, is_ahead
@@ -31,7 +31,7 @@ CLOSE_SECONDS: Final = 3.0
 CATCH_UP_SECONDS: Final = 2.0
 CATCH_UP_STEP_SECONDS: Final = 0.01
 
-_PATHS: Final = {feed: f"/api/ws/{name}" for feed, name in FEED_NAMES.items()}
+_PATHS: Final = {feed: f"/api/ws/{feed.spec.name}" for feed in Feed}
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
 #: Starts sending a frame.

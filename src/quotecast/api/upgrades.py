@@ -5,10 +5,10 @@ from typing import Final
 from litestar import Router, get
 
 from quotecast.errors import UpgradeRequired
-from quotecast.feed.frames import FEED_NAMES
+from quotecast.market.feeds import Feed
 
 
-@get([f"/{name}" for name in FEED_NAMES.values()], sync_to_thread=False, include_in_schema=False)
+@get([f"/{feed.spec.name}" for feed in Feed], sync_to_thread=False, include_in_schema=False)
 def ask_for_upgrade() -> None:
     """Raises UpgradeRequired."""
     raise UpgradeRequired

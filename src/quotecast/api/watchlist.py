@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from quotecast.accounts import watchlist
 from quotecast.accounts.account import Account
-from quotecast.accounts.watchlist import Kind, Watched
+from quotecast.accounts.watchlist import Watched
 from quotecast.api import examples
 from quotecast.api.account_operations import (
     SECURED,
@@ -31,6 +31,7 @@ from quotecast.api.problems import Problem
 from quotecast.api.selection import symbol_of_path
 from quotecast.errors import InvalidValue, NotFound, ProviderMissing, SymbolNotFound
 from quotecast.market import codec
+from quotecast.market.feeds import Kind
 from quotecast.market.instruments import canonical
 from quotecast.market.quotes import CryptoQuote, DovizQuote, StockQuote
 

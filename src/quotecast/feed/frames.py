@@ -8,9 +8,6 @@ from quotecast.feed.mirror import Entry, FeedState, Mark
 from quotecast.market.codec import Notation
 from quotecast.market.feeds import Feed
 
-#: What a feed is called on the wire.
-FEED_NAMES = {Feed.STOCKS: "market", Feed.CRYPTO: "crypto", Feed.DOVIZ: "doviz"}
-
 Id = int | str | None
 
 
@@ -81,7 +78,7 @@ class _Shutdown(Struct, frozen=True, rename="camel", tag_field="type", tag="shut
 
 def welcome(feed: Feed, mark: Mark, heartbeat_ms: int, limits: Limits) -> Struct:
     """The first frame of every connection."""
-    return _Welcome(FEED_NAMES[feed], mark.epoch, mark.seq, heartbeat_ms, limits)
+    return _Welcome(feed.spec.name, mark.epoch, mark.seq, heartbeat_ms, limits)
 
 
 def subscribed(

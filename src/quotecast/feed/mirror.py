@@ -20,7 +20,8 @@ from quotecast.market.codec import Notation
 from quotecast.market.feeds import Feed
 from quotecast.market.groups import groups
 from quotecast.market.instruments import canonical
-from quotecast.market.quotes import Quote, moving_part, only_moved, shape_of
+from quotecast.market.moves import moving_part, only_moved, shape_of
+from quotecast.market.quotes import Quote
 
 STALE_AFTER_SECONDS: Final = 3.0
 
@@ -158,7 +159,7 @@ class Mirror:
 
     def _members(self) -> dict[str, frozenset[str]]:
         if self._groups is None:
-            self._groups = groups(self.quotes())
+            self._groups = groups(self.quotes(), self.feed.spec.groups)
         return self._groups
 
     def live(self) -> Iterator[Entry]:

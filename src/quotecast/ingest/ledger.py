@@ -5,7 +5,8 @@ from collections.abc import Mapping
 
 from quotecast.bus.base import Batch, Change, FeedInfo, Snapshot, Stored
 from quotecast.market.feeds import Feed
-from quotecast.market.quotes import Quote, only_moved
+from quotecast.market.moves import only_moved
+from quotecast.market.quotes import Quote
 from quotecast.providers.base import Update
 
 

@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from heapq import merge
 from operator import attrgetter
 from typing import Final, Protocol
+from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
@@ -91,6 +92,7 @@ _date: Final = attrgetter("date")
 EXCHANGE: Final = Exchange()
 NEW_YORK_DAYS: Final = AroundTheClock(NEW_YORK)
 UTC_DAYS: Final = AroundTheClock(UTC)
+ISTANBUL_DAYS: Final = AroundTheClock(ZoneInfo("Europe/Istanbul"))
 
 
 def is_open(calendar: Calendar, moment: datetime) -> bool:

@@ -1,11 +1,123 @@
-"""The three feeds."""
+"""The feeds and what sets each apart: its name, its structs, its hours and the spelling of its symbols."""
 
+import re
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
+from typing import Any, Final, Literal
+
+from msgspec import Struct
+
+from quotecast.market.calendars import EXCHANGE, ISTANBUL_DAYS, NEW_YORK_DAYS, UTC_DAYS, Calendar
+from quotecast.market.groups import groups_of_currency, groups_of_stock, no_groups
+from quotecast.market.quotes import (
+    CryptoMove,
+    CryptoQuote,
+    DovizMove,
+    DovizQuote,
+    Move,
+    Quote,
+    StockMove,
+    StockQuote,
+)
+
+Kind = Literal["stock", "crypto", "doviz"]
 
 
 class Feed(StrEnum):
-    """A stream of quotes of one kind, with an epoch and a sequence of its own."""
+    """A stream of quotes of one kind, with an epoch and a sequence of its own.
+
+    The value names the feed in settings, in metrics and on the bus.
+    """
 
     STOCKS = "stocks"
     CRYPTO = "crypto"
     DOVIZ = "doviz"
+
+    @property
+    def spec(self) -> "FeedSpec":
+        """What sets this feed apart."""
+        return _SPECS[self]
+
+
+class FeedSpec(Struct, frozen=True):
+    """One feed: the only description of it outside its routes and its providers."""
+
+    #: Its name for clients: in paths, in the `welcome` frame and in the settings of rate limits.
+    name: str
+    #: What a watchlist calls one of its instruments.
+    kind: Kind
+    quote: type[Quote]
+    #: The fields of a quote that change from tick to tick.
+    move: type[Move]
+    #: Trading days of its venues, and those of a simulated or recorded venue that never closes.
+    calendar: Calendar
+    always_open: Calendar
+    #: Brings a symbol into its one spelling, which then has to match `pattern`.
+    spell: Callable[[str], str]
+    pattern: re.Pattern[str]
+    #: The currency that a quote's price is in.
+    currency: Callable[[Any], str]
+    #: The names of the groups that a quote is in, given all quotes of the feed by key.
+    groups: Callable[[Any, Mapping[str, Any]], Iterator[str]]
+
+    @property
+    def keeps_hours(self) -> bool:
+        """Whether its venues close."""
+        return self.calendar is not self.always_open
+
+
+def _spell_pair(text: str) -> str:
+    text = text.upper()
+    return text if "/" in text else text.replace("-", "/", 1)
+
+
+def _quote_asset(quote: CryptoQuote) -> str:
+    return quote.ticker.partition("/")[2]
+
+
+def _currency(quote: DovizQuote) -> str:
+    return quote.currency
+
+
+def _dollars(_: StockQuote) -> str:
+    return "USD"
+
+
+_SPECS: Final = {
+    Feed.STOCKS: FeedSpec(
+        name="market",
+        kind="stock",
+        quote=StockQuote,
+        move=StockMove,
+        calendar=EXCHANGE,
+        always_open=NEW_YORK_DAYS,
+        spell=str.upper,
+        pattern=re.compile(r"[A-Z0-9][A-Z0-9.\-]{0,11}"),
+        currency=_dollars,
+        groups=groups_of_stock,
+    ),
+    Feed.CRYPTO: FeedSpec(
+        name="crypto",
+        kind="crypto",
+        quote=CryptoQuote,
+        move=CryptoMove,
+        calendar=UTC_DAYS,
+        always_open=UTC_DAYS,
+        spell=_spell_pair,
+        pattern=re.compile(r"[A-Z0-9]{1,20}/[A-Z0-9]{1,20}"),
+        currency=_quote_asset,
+        groups=no_groups,
+    ),
+    Feed.DOVIZ: FeedSpec(
+        name="doviz",
+        kind="doviz",
+        quote=DovizQuote,
+        move=DovizMove,
+        calendar=ISTANBUL_DAYS,
+        always_open=ISTANBUL_DAYS,
+        spell=str.lower,
+        pattern=re.compile(r"[a-z0-9]+(-[a-z0-9]+)*"),
+        currency=_currency,
+        groups=groups_of_currency,
+    ),
+}

@@ -1,6 +1,5 @@
 """How instruments are named, and the forms in which a client may write them."""
 
-import re
 from typing import Final
 
 from quotecast.market.feeds import Feed
@@ -8,12 +7,6 @@ from quotecast.market.feeds import Feed
 MAX_SYMBOL_LENGTH: Final = 40
 
 CATEGORIES: Final = ("gold", "silver", "precious_metals", "currency", "index")
-
-_SHAPES: Final = {
-    Feed.STOCKS: re.compile(r"[A-Z0-9][A-Z0-9.\-]{0,11}"),
-    Feed.CRYPTO: re.compile(r"[A-Z0-9]{1,20}/[A-Z0-9]{1,20}"),
-    Feed.DOVIZ: re.compile(r"[a-z0-9]+(-[a-z0-9]+)*"),
-}
 
 
 def canonical(feed: Feed, text: str) -> str | None:
@@ -25,13 +18,5 @@ def canonical(feed: Feed, text: str) -> str | None:
     text = text.strip()
     if not 0 < len(text) <= MAX_SYMBOL_LENGTH:
         return None
-    spelled = _SPELLINGS[feed](text)
-    return spelled if _SHAPES[feed].fullmatch(spelled) else None
-
-
-def _pair(text: str) -> str:
-    text = text.upper()
-    return text if "/" in text else text.replace("-", "/", 1)
-
-
-_SPELLINGS: Final = {Feed.STOCKS: str.upper, Feed.CRYPTO: _pair, Feed.DOVIZ: str.lower}
+    spelled = feed.spec.spell(text)
+    return spelled if feed.spec.pattern.fullmatch(spelled) else None

@@ -4,15 +4,7 @@ Field names, types and order are the public contract. Numbers that nobody knows 
 never unknown. Timestamps are ISO 8601 in UTC and end with Z.
 """
 
-from collections.abc import Callable
-from hashlib import blake2b
-from operator import attrgetter
-from typing import Any
-
 from msgspec import Struct
-from msgspec.structs import fields
-
-from quotecast.market.feeds import Feed
 
 
 class StockQuote(
@@ -145,50 +137,3 @@ class DovizMove(Struct, frozen=True, gc=False, rename="camel"):
 
 
 Move = StockMove | CryptoMove | DovizMove
-
-QUOTE_TYPES: dict[Feed, type[StockQuote] | type[CryptoQuote] | type[DovizQuote]] = {
-    Feed.STOCKS: StockQuote,
-    Feed.CRYPTO: CryptoQuote,
-    Feed.DOVIZ: DovizQuote,
-}
-_MOVE_TYPES: dict[type[Any], type[Any]] = {
-    StockQuote: StockMove,
-    CryptoQuote: CryptoMove,
-    DovizQuote: DovizMove,
-}
-
-
-def _names(struct: type[Any]) -> list[str]:
-    return [field.name for field in fields(struct)]
-
-
-def _still_names(quote: type[Any], move: type[Any]) -> list[str]:
-    moving = set(_names(move))
-    return [name for name in _names(quote) if name not in moving]
-
-
-_MOVING: dict[type[Any], Callable[[Any], tuple[Any, ...]]] = {
-    quote: attrgetter(*_names(move)) for quote, move in _MOVE_TYPES.items()
-}
-_STILL: dict[type[Any], Callable[[Any], tuple[Any, ...]]] = {
-    quote: attrgetter(*_still_names(quote, move)) for quote, move in _MOVE_TYPES.items()
-}
-
-
-def shape_of(feed: Feed) -> str:
-    """Returns four hexadecimal digits that stand for the names of the fields of a feed's quotes."""
-    names = ",".join(field.encode_name for field in fields(QUOTE_TYPES[feed]))
-    return blake2b(names.encode(), digest_size=2).hexdigest()
-
-
-def moving_part(quote: Quote) -> Move:
-    """The fields that change from tick to tick, all of them, as absolute values."""
-    kind = type(quote)
-    move: Move = _MOVE_TYPES[kind](*_MOVING[kind](quote))
-    return move
-
-
-def only_moved(before: Quote, after: Quote) -> bool:
-    """Whether the two differ in moving fields alone, so that a client needs no full quote."""
-    still = _STILL[type(after)]
-    return type(before) is type(after) and bool(still(before) == still(after))

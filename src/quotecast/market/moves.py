@@ -1,0 +1,48 @@
+"""The part of a quote that changes from tick to tick, and whether a change is confined to it."""
+
+from collections.abc import Callable
+from hashlib import blake2b
+from operator import attrgetter
+from typing import Any, Final
+
+from msgspec.structs import fields
+
+from quotecast.market.feeds import Feed
+from quotecast.market.quotes import Move, Quote
+
+
+def moving_part(quote: Quote) -> Move:
+    """Returns the moving fields of a quote, all of them, as absolute values."""
+    kind = type(quote)
+    move: Move = _MOVES[kind](*_MOVING[kind](quote))
+    return move
+
+
+def only_moved(before: Quote, after: Quote) -> bool:
+    """Returns whether the two differ in moving fields alone, so that a client needs no full quote."""
+    still = _STILL[type(after)]
+    return type(before) is type(after) and bool(still(before) == still(after))
+
+
+def shape_of(feed: Feed) -> str:
+    """Returns four hexadecimal digits that stand for the names of the fields of a feed's quotes."""
+    names = ",".join(field.encode_name for field in fields(feed.spec.quote))
+    return blake2b(names.encode(), digest_size=2).hexdigest()
+
+
+def _names(struct: type[Any]) -> list[str]:
+    return [field.name for field in fields(struct)]
+
+
+def _still_names(quote: type[Any], move: type[Any]) -> list[str]:
+    moving = set(_names(move))
+    return [name for name in _names(quote) if name not in moving]
+
+
+Getter = Callable[[Any], tuple[Any, ...]]
+
+_MOVES: Final[dict[type[Any], type[Any]]] = {feed.spec.quote: feed.spec.move for feed in Feed}
+_MOVING: Final[dict[type[Any], Getter]] = {quote: attrgetter(*_names(move)) for quote, move in _MOVES.items()}
+_STILL: Final[dict[type[Any], Getter]] = {
+    quote: attrgetter(*_still_names(quote, move)) for quote, move in _MOVES.items()
+}
