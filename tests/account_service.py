@@ -17,6 +17,7 @@ from quotecast.api.edge import Edge
 from quotecast.api.identity import identify_by_user
 from quotecast.api.logins import LoginWindow
 from quotecast.api.parts import Accounts
+from quotecast.api.private import private_prefixes
 from quotecast.api.throttle import throttle
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow
@@ -126,6 +127,12 @@ async def account_service(
             by_address=accounts.address_of,
         )
         app = build_app(made, middleware=[limits] if limited else [])
-        edge = Edge(app, cors_origins=["*"], account_origins=[], websocket_origins=["*"])
+        edge = Edge(
+            app,
+            cors_origins=["*"],
+            account_origins=[],
+            websocket_origins=["*"],
+            private=private_prefixes(app),
+        )
         async with client_to(edge) as client:
             yield AccountService(client, accounts)

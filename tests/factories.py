@@ -12,6 +12,7 @@ from quotecast.api.app import build_app
 from quotecast.api.edge import Edge, Observer
 from quotecast.api.names import Names
 from quotecast.api.parts import Parts
+from quotecast.api.private import private_prefixes
 from quotecast.bus.base import FeedInfo, Snapshot, Stored
 from quotecast.cache.base import Cached, Policy
 from quotecast.feed.documents import Documents
@@ -122,8 +123,10 @@ def parts(mirrors: dict[Feed, Mirror], **other: Any) -> Parts:
 
 def edge_of(parts: Parts, *, observers: Sequence[Observer] = (), **app: Any) -> Edge:
     """The application behind its edge, as it is served; to its observers each request takes half a second."""
+    routed = build_app(parts, **app)
     return Edge(
-        build_app(parts, **app),
+        routed,
+        private=private_prefixes(routed),
         cors_origins=["*"],
         account_origins=[],
         websocket_origins=["*"],

@@ -50,6 +50,7 @@ def edge(app: App | None = None, cors_origins: Sequence[str] = ("*",)) -> Edge:
         cors_origins=cors_origins,
         account_origins=[ACCOUNT_ORIGIN],
         websocket_origins=["*"],
+        private=("/api/auth/profile", "/api/watchlist"),
         make_id=lambda: b"made",
     )
 

@@ -19,10 +19,11 @@ from factories import client_of, full_mirrors, parts
 from market_made import INFO, stock
 from quotecast.__main__ import _COMMANDS
 from quotecast.api import sources
+from quotecast.api.app import build_app
 from quotecast.api.asyncapi import frame_structs
-from quotecast.api.edge import ACCOUNT_PATHS
 from quotecast.api.examples import QUOTES
 from quotecast.api.parts import Parts
+from quotecast.api.private import private_prefixes
 from quotecast.errors import CloseCode
 from quotecast.feed.commands import DEFAULT_INTERVAL, INTERVALS, MAX_MESSAGE_BYTES, Command, Query
 from quotecast.feed.documents import Documents
@@ -117,7 +118,8 @@ async def test_the_routes_answer() -> None:
     paths = {path.rstrip(".") for path in re.findall(r"(?<!\.io)/api/[\w/%?=,.-]+", README)}
     feeds = {path.partition("?")[0] for path in paths if path.startswith("/api/ws/")}
     assert feeds == {f"/api/ws/{feed.spec.name}" for feed in Feed}
-    routes = sorted(path for path in paths if not path.startswith(("/api/ws/", *ACCOUNT_PATHS)))
+    private = private_prefixes(build_app(everything()))
+    routes = sorted(path for path in paths if not path.startswith(("/api/ws/", *private)))
     async with client_of(everything()) as client:
         answers = {path: (await client.get(path)).status_code for path in routes}
     assert len(answers) > 8

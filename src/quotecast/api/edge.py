@@ -24,7 +24,6 @@ Observer = Callable[[Scope, int, float], None]
 #: Where routes find the request's id.
 REQUEST_ID: Final = "quotecast.request_id"
 
-ACCOUNT_PATHS: Final = ("/api/auth", "/api/portfolio", "/api/watchlist", "/api/terminal")
 DOCS_PATH: Final = "/api/docs"
 MAX_PATH_LENGTH: Final = 1024
 
@@ -52,8 +51,9 @@ class Edge:
     """ASGI application around the routed one; every HTTP answer leaves through it.
 
     - `X-Request-ID` is echoed if it is short and harmless, else made; routes find it in the scope.
-    - Public answers may be read from `cors_origins`, those of account routes from `account_origins`, and
-      with `local_accounts` from pages of the browser's own machine.
+    - Public answers may be read from `cors_origins`. Those of paths that begin with one of `private` may be
+      read from `account_origins`, with `local_accounts` from pages of the browser's own machine too, and no
+      cache stores them.
     - `observers` are told of every request; `clock` counts seconds from anywhere.
     - A preflight is answered here, on every path, and reaches neither routes nor limits.
     - HEAD is routed as GET and answered without the body; `Allow` names HEAD wherever it names GET.
@@ -74,6 +74,7 @@ class Edge:
         account_origins: Iterable[str],
         local_accounts: bool = False,
         websocket_origins: Iterable[str],
+        private: tuple[str, ...] = (),
         observers: Sequence[Observer] = (),
         clock: Callable[[], float] = time.perf_counter,
         body_seconds: float = 10,
@@ -82,6 +83,7 @@ class Edge:
         cors_origins = tuple(cors_origins)
         account_methods = "GET, HEAD, POST, PUT, PATCH, DELETE"
         self._app = app
+        self._private = private
         self._make_id = make_id
         self._observers = observers
         self._clock = clock
@@ -160,7 +162,7 @@ class Edge:
         return answer
 
     def _policy(self, path: str) -> CorsPolicy:
-        if path.startswith(ACCOUNT_PATHS):
+        if path.startswith(self._private):
             return self._account
         return self._docs if path.startswith(DOCS_PATH) else self._public
 

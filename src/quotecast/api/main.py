@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 import uvloop
+from litestar import Litestar
 
 from quotecast import metrics, parent, tracing
 from quotecast.api import checks, sources, stream, ticker
@@ -28,6 +29,7 @@ from quotecast.api.metrics import Worker, families
 from quotecast.api.names import Names
 from quotecast.api.pages import Pages, built_pages
 from quotecast.api.parts import Accounts, Parts
+from quotecast.api.private import private_prefixes
 from quotecast.api.repeats import Repeats
 from quotecast.api.requests import Requests, described
 from quotecast.api.room import Room
@@ -99,9 +101,10 @@ async def _serve(settings: Settings) -> None:
         )
         hubs = {feed: hub_of(parts.mirrors[feed], settings.heartbeat_ms) for feed in parts.configured()}
         room = Room(_capacity(settings))
-        streams = _streams(_http(parts, window, settings), hubs, settings)
+        routed = _routed(parts, window, settings)
+        streams = _streams(_http(routed, parts, window), hubs, settings)
         requests = Requests()
-        edge = traced(_edge(streams, requests, settings), described)
+        edge = traced(_edge(streams, private_prefixes(routed), requests, settings), described)
         # What an earlier provider left on the bus of a feed that has none now stays there.
         relay = Relay(bus, {feed: parts.mirrors[feed] for feed in parts.configured()}, parts.documents)
         await stack.enter_async_context(_running(relay.run(), ticker.run(hubs.values())))
@@ -217,20 +220,22 @@ async def _first_data(parts: Parts, relay: Relay) -> None:
         await asyncio.sleep(0.01)
 
 
-def _http(parts: Parts, window: Window, settings: Settings) -> App:
-    address_of = parts.accounts.address_of
-    identify = identify_by_user(parts.accounts.tokens, address_of)
+def _routed(parts: Parts, window: Window, settings: Settings) -> Litestar:
     limited = throttle(
         window.check,
         window.give_back,
         limits=_limits(settings),
         find=parts.names.find,
-        identify=identify,
-        by_address=address_of,
+        identify=identify_by_user(parts.accounts.tokens, parts.accounts.address_of),
+        by_address=parts.accounts.address_of,
     )
-    app = build_app(parts, middleware=[limited] if settings.limits == "on" else [])
-    parameters = app.state.documents.parameters
-    return Repeats(app, check=window.check, identify=identify, parameters=parameters)
+    return build_app(parts, middleware=[limited] if settings.limits == "on" else [])
+
+
+def _http(routed: Litestar, parts: Parts, window: Window) -> App:
+    identify = identify_by_user(parts.accounts.tokens, parts.accounts.address_of)
+    parameters = routed.state.documents.parameters
+    return Repeats(routed, check=window.check, identify=identify, parameters=parameters)
 
 
 def _streams(http: App, hubs: Mapping[Feed, Hub], settings: Settings) -> Streams:
@@ -243,7 +248,7 @@ def _streams(http: App, hubs: Mapping[Feed, Hub], settings: Settings) -> Streams
     )
 
 
-def _edge(app: App, requests: Requests, settings: Settings) -> Edge:
+def _edge(app: App, private: tuple[str, ...], requests: Requests, settings: Settings) -> Edge:
     logged = [] if settings.access_log == "off" else [access_log(settings.access_log)]
     return Edge(
         app,
@@ -251,6 +256,7 @@ def _edge(app: App, requests: Requests, settings: Settings) -> Edge:
         account_origins=settings.account_origins,
         local_accounts=settings.mode == "development",
         websocket_origins=settings.websocket_origins,
+        private=private,
         observers=[requests.observe, *logged],
     )
 
