@@ -8,6 +8,7 @@ from importlib.metadata import version
 from typing import Final
 
 from quotecast import settings
+from quotecast.environment import PREFIX
 from quotecast.errors import QuotecastError, SettingsError
 
 # Functions are named, not imported, as in an entry point of a package: a command loads what it runs and
@@ -54,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="quotecast",
         description="Live market data over HTTP and WebSocket.",
-        epilog=f"Settings are environment variables named {settings.PREFIX}*; `quotecast doctor` shows them.",
+        epilog=f"Settings are environment variables named {PREFIX}*; `quotecast doctor` shows them.",
     )
     parser.add_argument("--version", action="version", version=f"quotecast {version('quotecast')}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)

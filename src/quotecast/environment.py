@@ -9,6 +9,8 @@ from msgspec import inspect
 
 from quotecast.errors import SettingsError
 
+#: The beginning of every variable.
+PREFIX: Final = "QUOTECAST_"
 FILE_SUFFIX: Final = "_FILE"
 #: The key in `Meta(extra=...)` of what a pattern demands, to follow "must".
 DEMAND: Final = "demand"

@@ -1,38 +1,65 @@
-"""The settings of providers: which feeds what, where they are, and the operator's keys.
+"""The settings of providers: which feeds what, and the variables that each provider has of its own.
 
 They are part of `quotecast.settings`, and read from the environment there.
 """
 
-from pathlib import Path
-from typing import Annotated, Final, Literal
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final
 
-from msgspec import Meta, Struct
+import msgspec
+from msgspec import Meta, Struct, inspect
+from msgspec.structs import FieldInfo, fields
 
-from quotecast.environment import DEMAND
+from quotecast.environment import PREFIX
+from quotecast.market.feeds import Feed
+from quotecast.providers.offer import VARIABLE, Offer
+from quotecast.providers.offers import BUILT_IN, NONE, built_in, offer_of
 
-#: The providers of each group that come with the service; packages may add others.
-CHOICES: Final = {
-    "stocks": ("simulator", "alpaca", "none"),
-    "crypto": ("simulator", "binance", "coinbase", "kraken", "replay", "none"),
-    "doviz": ("simulator", "truncgil", "tcmb", "none"),
-    "financials": ("simulator", "finnhub", "none"),
-}
 
-#: Settings that an operator keeps to himself.
-PROVIDER_SECRETS: Final = ("alpaca_key", "alpaca_secret", "finnhub_key")
+class Variable(Struct, frozen=True):
+    """An environment variable, and the field of a struct that it sets."""
 
-_HTTP: Final = "begin with http:// or https:// and hold no spaces"
-_WEBSOCKET: Final = "begin with ws:// or wss:// and hold no spaces"
-HttpUrl = Annotated[str, Meta(pattern=r"^https?://[^\s]+$", extra={DEMAND: _HTTP})]
-WebSocketUrl = Annotated[str, Meta(pattern=r"^wss?://[^\s]+$", extra={DEMAND: _WEBSOCKET})]
+    name: str
+    field: FieldInfo
+    #: Whether a file may hold it.
+    secret: bool = False
+
+
+def variables_of(provider: str, offer: Offer) -> Iterator[Variable]:
+    """Yields the variables of a provider's own settings."""
+    for field in fields(offer.settings):
+        kind = inspect.type_info(field.type)
+        extra = (kind.extra or {}) if isinstance(kind, inspect.Metadata) else {}
+        name = extra.get(VARIABLE, f"{provider.upper()}_{field.name.upper()}")
+        yield Variable(PREFIX + name, field, secret=field.name in offer.keys)
+
+
+def own_variables() -> list[Variable]:
+    """Returns the variables of all providers that come with the service; some have one in common."""
+    every = (each for name, offer in BUILT_IN.items() for each in variables_of(name, offer))
+    return list({variable.name: variable for variable in every}.values())
+
+
+def key_variables(provider: str) -> list[str]:
+    """Returns the names of the variables that hold a provider's keys."""
+    return [each.name for each in variables_of(provider, offer_of(provider)) if each.secret]
+
+
+def names_of(value: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Returns the providers that a setting names, one or several."""
+    return (value,) if isinstance(value, str) else value
 
 
 def _meaning(text: str, group: str) -> str:
-    return f"{text} ({', '.join(f'`{name}`' for name in CHOICES[group])})"
+    return f"{text} ({', '.join(f'`{name}`' for name in built_in(group))})"
+
+
+def _defaults() -> dict[str, Struct]:
+    return {name: offer.settings() for name, offer in BUILT_IN.items()}
 
 
 class ProviderSettings(Struct, frozen=True, kw_only=True):
-    """One process's settings of providers; each field is the variable `QUOTECAST_<FIELD>`."""
+    """One process's settings of providers."""
 
     stocks: Annotated[
         str, Meta(description=_meaning("Provider of stock quotes, bars, news and assets", "stocks"))
@@ -51,78 +78,17 @@ class ProviderSettings(Struct, frozen=True, kw_only=True):
     financials: Annotated[str, Meta(description=_meaning("Provider of company data", "financials"))] = (
         "simulator"
     )
+    #: Each provider's own settings, by its name.
+    own: Mapping[str, Any] = msgspec.field(default_factory=_defaults)
 
-    stocks_file: Annotated[
-        str,
-        Meta(description="CSV with ticker, name, sector and industry, which adds to the known stocks"),
-    ] = ""
-    alpaca_key: Annotated[str, Meta(description="Alpaca: the key's id")] = ""
-    alpaca_secret: Annotated[str, Meta(description="Alpaca: the key's secret")] = ""
-    alpaca_plan: Annotated[
-        Literal["iex", "sip"], Meta(description="Alpaca: `iex` is the free plan, `sip` the paid one")
-    ] = "iex"
-    alpaca_streamed: Annotated[
-        tuple[str, ...],
-        Meta(description="Alpaca: stocks whose every trade is followed; the free plan has 30"),
-    ] = ()
-    alpaca_calls: Annotated[
-        int, Meta(ge=1, le=10_000, description="Alpaca: REST calls per minute, over all processes")
-    ] = 180
-    alpaca_url: Annotated[HttpUrl, Meta(description="Alpaca: market data, REST")] = (
-        "https://data.alpaca.markets"
-    )
-    alpaca_trading_url: Annotated[HttpUrl, Meta(description="Alpaca: assets, clock and calendar, REST")] = (
-        "https://paper-api.alpaca.markets"
-    )
-    alpaca_websocket_url: Annotated[WebSocketUrl, Meta(description="Alpaca: market data, WebSocket")] = (
-        "wss://stream.data.alpaca.markets"
-    )
+    def providers_of(self, group: str) -> tuple[str, ...]:
+        """Returns the providers that were chosen for a feed or for `financials`."""
+        return tuple(name for name in names_of(getattr(self, group)) if name != NONE)
 
-    binance_url: Annotated[HttpUrl, Meta(description="Binance, REST")] = "https://data-api.binance.vision"
-    binance_websocket_url: Annotated[WebSocketUrl, Meta(description="Binance, WebSocket")] = (
-        "wss://data-stream.binance.vision"
-    )
-    binance_pairs: Annotated[
-        tuple[str, ...], Meta(description="Pairs to follow, such as `BTC/USDT`; the best known by default")
-    ] = ()
-    coinbase_url: Annotated[HttpUrl, Meta(description="Coinbase Exchange, REST")] = (
-        "https://api.exchange.coinbase.com"
-    )
-    coinbase_websocket_url: Annotated[WebSocketUrl, Meta(description="Coinbase Exchange, WebSocket")] = (
-        "wss://ws-feed.exchange.coinbase.com"
-    )
-    coinbase_products: Annotated[
-        tuple[str, ...],
-        Meta(description="Products to follow, such as `BTC-USD`; all that are online by default"),
-    ] = ()
+    def configured(self) -> list[Feed]:
+        """Returns the feeds that have a provider."""
+        return [feed for feed in Feed if self.providers_of(feed)]
 
-    replay_file: Annotated[Path, Meta(description="Recording that `replay` plays")] = Path("recording.ndjson")
-    replay_speed: Annotated[
-        float, Meta(gt=0, le=100_000, description="How many times faster than recorded")
-    ] = 1.0
-    replay_loop: Annotated[
-        Literal["on", "off"], Meta(description="Whether a replay starts over at its end")
-    ] = "off"
 
-    kraken_url: Annotated[HttpUrl, Meta(description="Kraken, REST")] = "https://api.kraken.com"
-    kraken_websocket_url: Annotated[WebSocketUrl, Meta(description="Kraken, WebSocket")] = (
-        "wss://ws.kraken.com/v2"
-    )
-    kraken_pairs: Annotated[
-        tuple[str, ...], Meta(description="Pairs to follow, such as `BTC/USD`; the best known by default")
-    ] = ()
-
-    tcmb_url: Annotated[HttpUrl, Meta(description="Central Bank of Türkiye")] = "https://www.tcmb.gov.tr"
-    truncgil_url: Annotated[HttpUrl, Meta(description="Truncgil, versions 3 and 4")] = (
-        "https://finans.truncgil.com"
-    )
-    truncgil_v5_url: Annotated[HttpUrl, Meta(description="Truncgil, version 5")] = (
-        "https://finance.truncgil.com"
-    )
-    genelpara_url: Annotated[HttpUrl, Meta(description="GenelPara")] = "https://api.genelpara.com"
-
-    finnhub_url: Annotated[HttpUrl, Meta(description="Finnhub")] = "https://finnhub.io/api/v1"
-    finnhub_key: Annotated[str, Meta(description="Finnhub: the key")] = ""
-    finnhub_calls: Annotated[
-        int, Meta(ge=1, le=10_000, description="Finnhub: calls per minute, over all workers")
-    ] = 55
+#: The field that no variable sets.
+OWN: Final = "own"

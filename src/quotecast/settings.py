@@ -7,7 +7,7 @@ with this module by a test. Only the commands and composition roots read setting
 import difflib
 import ipaddress
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -15,16 +15,23 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import FieldInfo, fields
 
-from quotecast.environment import DEMAND, FILE_SUFFIX, text_of, value_of
+from quotecast.environment import DEMAND, FILE_SUFFIX, PREFIX, text_of, value_of
 from quotecast.errors import SettingsError
-from quotecast.provider_settings import CHOICES, PROVIDER_SECRETS, ProviderSettings
+from quotecast.provider_settings import (
+    OWN,
+    ProviderSettings,
+    Variable,
+    names_of,
+    own_variables,
+    variables_of,
+)
 from quotecast.providers import plugins
-from quotecast.providers.binance.venues import venue_of
+from quotecast.providers.offer import GROUPS, Offer
+from quotecast.providers.offers import BUILT_IN, NONE, built_in, offer_of
 
-PREFIX: Final = "QUOTECAST_"
 MIN_SECRET_BYTES: Final = 32
-#: Settings that a file may hold, which `QUOTECAST_<FIELD>_FILE` names.
-SECRETS: Final = ("database_url", "redis_url", "jwt_secret", "jwt_previous_secret", *PROVIDER_SECRETS)
+#: Settings that a file may hold, which `QUOTECAST_<FIELD>_FILE` names; so are the keys of providers.
+SECRETS: Final = ("database_url", "redis_url", "jwt_secret", "jwt_previous_secret")
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
 PerMinute = Annotated[int, Meta(ge=1, le=1_000_000)]
@@ -177,31 +184,18 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
         int, Meta(ge=0, description="Shares of the day below which a stock is no mover")
     ] = 1000
 
-    simulator_seed: Annotated[
-        int, Meta(ge=0, le=2**63 - 1, description="Same seed, same invented market")
-    ] = 1
-    simulator_hours: Annotated[
-        Literal["always", "exchange"],
-        Meta(description="Whether the simulated exchange never closes or keeps the New York calendar"),
-    ] = "always"
-    simulator_rate: Annotated[
-        float, Meta(gt=0, le=100_000, description="Updates per second that the simulator sends on each feed")
-    ] = 50.0
-    simulator_speed: Annotated[
-        float, Meta(gt=0, le=10_000, description="Simulated seconds per real second")
-    ] = 1.0
 
-
-def described() -> list[FieldInfo]:
-    """The settings there are: the service's own, then those of providers."""
+def described() -> list[Variable]:
+    """Returns the variables there are: the service's own, then those of providers."""
     inherited = {field.name for field in fields(ProviderSettings)}
-    return sorted(fields(Settings), key=lambda field: field.name in inherited)
+    every = sorted(fields(Settings), key=lambda field: field.name in inherited)
+    return [*(_variable(field) for field in every if field.name != OWN), *own_variables()]
 
 
 def names() -> list[str]:
-    """The environment variables there are."""
-    variables = [_variable(field) for field in described()]
-    return variables + [PREFIX + name.upper() + FILE_SUFFIX for name in SECRETS]
+    """Returns the names of the variables there are, those of files that hold secrets among them."""
+    variables = described()
+    return [each.name for each in variables] + [each.name + FILE_SUFFIX for each in variables if each.secret]
 
 
 def handed_on(secrets: Mapping[str, str]) -> dict[str, str]:
@@ -212,28 +206,54 @@ def handed_on(secrets: Mapping[str, str]) -> dict[str, str]:
 
 def load(environment: Mapping[str, str] = os.environ) -> Settings:
     """Reads and checks the settings. Raises SettingsError with a line for every problem."""
-    values: dict[str, Any] = {}
     problems = list(_unknown(environment))
-    for field in fields(Settings):
-        variable = _variable(field)
-        try:
-            text = text_of(variable, environment, secret=field.name in SECRETS)
-            if text is not None:
-                values[field.name] = value_of(variable, text, field.type)
-        except SettingsError as problem:
-            problems.append(str(problem))
+    service = [_variable(field) for field in fields(Settings) if field.name != OWN]
+    values = _read(service, environment, problems)
+    chosen = Settings(**values)
+    values[OWN] = {
+        name: offer.settings(**_read(variables_of(name, offer), environment, problems))
+        for name, offer in _offers(chosen, problems).items()
+    }
     if not problems:
         settings = Settings(**values)
         problems.extend(_unworkable(settings))
         if settings.mode == "production":
             problems.extend(_unsafe(settings))
     if problems:
-        raise SettingsError("\n".join(problems))
+        # Providers may have a variable in common.
+        raise SettingsError("\n".join(dict.fromkeys(problems)))
     return settings
 
 
-def _variable(field: FieldInfo) -> str:
-    return PREFIX + field.name.upper()
+def _read(
+    variables: Iterable[Variable], environment: Mapping[str, str], problems: list[str]
+) -> dict[str, Any]:
+    """Returns the values of the variables that are set, by field, and adds what is wrong to `problems`."""
+    values = {}
+    for variable in variables:
+        try:
+            text = text_of(variable.name, environment, secret=variable.secret)
+            if text is not None:
+                values[variable.field.name] = value_of(variable.name, text, variable.field.type)
+        except SettingsError as problem:
+            problems.append(str(problem))
+    return values
+
+
+def _offers(settings: Settings, problems: list[str]) -> dict[str, Offer]:
+    """Returns the offers that come with the service, and those of the packages that were chosen."""
+    chosen = {name for group in GROUPS for name in settings.providers_of(group)}
+    found = dict(BUILT_IN)
+    for name in sorted(chosen & {*plugins.names()}):
+        try:
+            found[name] = offer_of(name)
+        except plugins.PluginBroken as problem:
+            problems.append(str(problem))
+    return found
+
+
+def _variable(field: FieldInfo) -> Variable:
+    return Variable(PREFIX + field.name.upper(), field, secret=field.name in SECRETS)
 
 
 def _unknown(environment: Mapping[str, str]) -> Iterator[str]:
@@ -261,29 +281,29 @@ def _unworkable(settings: Settings) -> Iterator[str]:
         if 0 < len(getattr(settings, name).encode()) < MIN_SECRET_BYTES:
             problem = f"at least {MIN_SECRET_BYTES} bytes, such as `openssl rand -hex 32` prints"
             yield f"{PREFIX}{name.upper()}: {problem}"
-    for group, choices in CHOICES.items():
-        yield from _unknown_providers(group, _listed(getattr(settings, group)), [*choices, *plugins.names()])
-    if venue_of(settings.binance_url) is not venue_of(settings.binance_websocket_url):
-        yield f"{PREFIX}BINANCE_WEBSOCKET_URL: name hosts of one venue, as in {PREFIX}BINANCE_URL"
-    if "replay" in settings.crypto and not settings.replay_file.is_file():
-        yield f"{PREFIX}REPLAY_FILE: {str(settings.replay_file)!r} is not a file"
+    for group in GROUPS:
+        yield from _wrong_providers(group, settings)
+    for name in sorted({name for group in GROUPS for name in settings.providers_of(group)} & {*settings.own}):
+        for problem in offer_of(name).problems(settings.own[name]):
+            yield f"{PREFIX}{name.upper()}_{problem}"
 
 
-def _listed(value: str | tuple[str, ...]) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else value
-
-
-def _unknown_providers(group: str, given: tuple[str, ...], known: list[str]) -> Iterator[str]:
+def _wrong_providers(group: str, settings: Settings) -> Iterator[str]:
     variable = PREFIX + group.upper()
+    known = [*built_in(group), *plugins.names()]
+    given = names_of(getattr(settings, group))
     for name in given:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"; did you mean {near[0]}?" if near else f": one of {', '.join(known)}"
             yield f"{variable}: there is no provider {name!r}{hint}"
+        elif name != NONE and not offer_of(name).serves(group):
+            yield f"{variable}: the provider {name} has nothing for {group}"
     if not given:
         yield f"{variable}: name a provider, or none"
-    if len(given) > 1 and (alone := {"simulator", "replay", "none"} & {*given}):
-        yield f"{variable}: {', '.join(sorted(alone))} cannot share a feed with others"
+    alone = sorted(name for name in given if name == NONE or (name in BUILT_IN and BUILT_IN[name].simulated))
+    if len(given) > 1 and alone:
+        yield f"{variable}: {', '.join(alone)} cannot share a feed with others"
 
 
 def _unsafe(settings: Settings) -> Iterator[str]:

@@ -20,7 +20,7 @@ from quotecast.market.feeds import Feed
 from quotecast.providers.base import unlimited
 from quotecast.providers.binance.client import BinanceProvider
 from quotecast.providers.kraken.client import KrakenProvider
-from quotecast.settings import Settings
+from quotecast.settings import Settings, load
 
 PATIENCE = 0.5
 KLINES = "/api/v3/klines"
@@ -52,12 +52,16 @@ class World:
         self.service.now = time.time()
         self.service.histories.clear()
         self.service.histories.update(
-            sources.history(self.settings(), lambda *_: unlimited, lambda: EXCHANGE)
+            sources.histories(self.settings(), lambda *_: unlimited, lambda: EXCHANGE)
         )
 
     def settings(self) -> Settings:
-        return Settings(
-            crypto=("binance", "kraken"), binance_url=self.binance.url, kraken_url=self.kraken.url
+        return load(
+            {
+                "QUOTECAST_CRYPTO": "binance,kraken",
+                "QUOTECAST_BINANCE_URL": self.binance.url,
+                "QUOTECAST_KRAKEN_URL": self.kraken.url,
+            }
         )
 
     async def follow(self, provider: str) -> None:

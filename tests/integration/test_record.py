@@ -16,7 +16,7 @@ from quotecast.ingest.record import Writer, record
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.base import QuoteProvider
 from quotecast.providers.coinbase.client import CoinbaseProvider
-from quotecast.providers.replay import ReplayProvider
+from quotecast.providers.replay.client import ReplayProvider
 
 RECORDING = Path(__file__).parent / "recordings" / "coinbase.ndjson"
 PRODUCTS = [{"id": product} for product in ("BTC-USD", "ETH-EUR", "NEW-GBP")]

@@ -4,7 +4,6 @@ import pytest
 
 from quotecast.errors import SettingsError
 from quotecast.local import live
-from quotecast.providers import plugins
 from quotecast.settings import Settings, load
 
 
@@ -69,11 +68,3 @@ def test_an_unknown_provider_is_named(variable: str, value: str, said: str) -> N
     with pytest.raises(SettingsError, match=f"QUOTECAST_{variable}: .*") as caught:
         load({f"QUOTECAST_{variable}": value})
     assert said in str(caught.value)
-
-
-def test_a_package_may_add_a_provider(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Then its name is known, and settings that begin with it are its own."""
-    monkeypatch.setattr(plugins, "names", lambda: ["acme"])
-    assert load({"QUOTECAST_STOCKS": "acme", "QUOTECAST_ACME_KEY": "x"}).stocks == "acme"
-    with pytest.raises(SettingsError, match="QUOTECAST_ACNE_KEY: there is no such setting"):
-        load({"QUOTECAST_ACNE_KEY": "x"})

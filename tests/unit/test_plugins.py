@@ -1,23 +1,35 @@
 """Providers that other packages add."""
 
 from importlib.metadata import EntryPoint
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import pytest
+from msgspec import Meta, Struct
 
+from quotecast.errors import SettingsError
 from quotecast.market.feeds import Feed
 from quotecast.providers import plugins
-from quotecast.providers.plugins import Offer, PluginBroken
+from quotecast.providers.base import unlimited
+from quotecast.providers.offer import Budgets, Offer
+from quotecast.providers.offers import offer_of
 from quotecast.providers.simulator.client import SimulatorProvider
+from quotecast.settings import load
+
+
+class AcmeSettings(Struct, frozen=True, kw_only=True):
+    """The variables `QUOTECAST_ACME_*`."""
+
+    seed: Annotated[int, Meta(ge=1, description="Seed")] = 1
+    key: str = ""
+
+
+def quotes(settings: AcmeSettings, _budgets: Budgets) -> SimulatorProvider:
+    return SimulatorProvider(Feed.DOVIZ, seed=settings.seed, rate=1.0, speed=1.0, always_open=True)
+
 
 #: What an entry point of the test names.
-OFFER = Offer(
-    quotes={
-        Feed.DOVIZ: lambda values: SimulatorProvider(
-            Feed.DOVIZ, seed=int(values["seed"]), rate=1.0, speed=1.0, always_open=True
-        )
-    }
-)
+OFFER = Offer(settings=AcmeSettings, keys=("key",), quotes={Feed.DOVIZ: quotes})
 NONSENSE = object()
 
 
@@ -46,17 +58,36 @@ def test_installed_providers_are_named_without_loading_them() -> None:
     assert plugins.names() == ["acme", "gone", "odd"]
 
 
-def test_an_offer_makes_providers_from_its_own_settings() -> None:
-    """By what follows its name, in lower case."""
-    values = plugins.values(
-        "acme", {"QUOTECAST_ACME_SEED": "7", "QUOTECAST_PORT": "1", "QUOTECAST_ACMEX_A": "2"}
+def test_an_offer_makes_providers_from_its_own_settings(tmp_path: Path) -> None:
+    """They are read and checked with the service's own; a file may hold a key."""
+    (tmp_path / "key").write_text("secret\n")
+    settings = load(
+        {
+            "QUOTECAST_DOVIZ": "acme",
+            "QUOTECAST_ACME_SEED": "7",
+            "QUOTECAST_ACME_KEY_FILE": str(tmp_path / "key"),
+        }
     )
-    assert values == {"seed": "7"}
-    provider = plugins.offer("acme").quotes[Feed.DOVIZ](values)
+    assert settings.own["acme"] == AcmeSettings(seed=7, key="secret")
+    provider = offer_of("acme").quotes[Feed.DOVIZ](settings.own["acme"], lambda *_: unlimited)
     assert (provider.name, provider.feed) == ("simulator", Feed.DOVIZ)
 
 
-@pytest.mark.parametrize("name", ["gone", "odd"])
-def test_a_broken_package_is_named(name: str) -> None:
-    with pytest.raises(PluginBroken, match=f"The provider {name} "):
-        plugins.offer(name)
+@pytest.mark.parametrize(
+    ("environment", "problem"),
+    [
+        ({"DOVIZ": "acme", "ACME_SEED": "0"}, "QUOTECAST_ACME_SEED: must be a whole number of 1 or more"),
+        ({"STOCKS": "acme"}, "QUOTECAST_STOCKS: the provider acme has nothing for stocks"),
+        ({"DOVIZ": "gone"}, "The provider gone cannot be loaded: .*no_such_package"),
+        ({"DOVIZ": "odd"}, "The provider odd is no quotecast.providers.offer.Offer"),
+    ],
+)
+def test_a_chosen_package_that_cannot_serve_is_named(environment: dict[str, str], problem: str) -> None:
+    with pytest.raises(SettingsError, match=problem):
+        load({f"QUOTECAST_{name}": value for name, value in environment.items()})
+
+
+def test_a_misspelled_setting_of_a_package_is_named() -> None:
+    """Only variables that begin with a package's name may be the package's."""
+    with pytest.raises(SettingsError, match="QUOTECAST_ACNE_KEY: there is no such setting"):
+        load({"QUOTECAST_ACNE_KEY": "x"})

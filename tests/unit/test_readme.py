@@ -35,8 +35,9 @@ from quotecast.ingest.ledger import Ledger
 from quotecast.market.calendars import EXCHANGE
 from quotecast.market.feeds import Feed
 from quotecast.market.moves import moving_part
+from quotecast.provider_settings import Variable
 from quotecast.providers.base import Admission, Update, unlimited
-from quotecast.settings import PREFIX, Settings, described
+from quotecast.settings import Settings, described
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -54,12 +55,13 @@ def commands_table() -> str:
     return "\n".join([*head, *(f"| `quotecast {name}` | {what} |" for name, (_, what) in _COMMANDS.items())])
 
 
-def _setting(field: FieldInfo) -> str:
+def _setting(variable: Variable) -> str:
+    field = variable.field
     kind, *metas = get_args(field.type)
     meaning = next(meta.description for meta in metas if isinstance(meta, Meta) and meta.description)
     if get_origin(kind) is Literal:
         meaning = f"{meaning} ({', '.join(f'`{choice}`' for choice in get_args(kind))})"
-    return f"| `{PREFIX}{field.name.upper()}` | {_default(field)} | {meaning} |"
+    return f"| `{variable.name}` | {_default(field)} | {meaning} |"
 
 
 def _default(field: FieldInfo) -> str:
@@ -132,7 +134,7 @@ def no_budget(_upstream: str, _limit: int) -> Admission:
 
 def everything() -> Parts:
     """An application that has something to answer on every route."""
-    offered = sources.history(Settings(), no_budget, lambda: EXCHANGE)
+    offered = sources.histories(Settings(), no_budget, lambda: EXCHANGE)
     documents = Documents()
     documents.news.take(news_of(article()))
     documents.assets.take(assets_of(asset()))
@@ -140,7 +142,7 @@ def everything() -> Parts:
         full_mirrors(),
         documents=documents,
         # The provider of the mirrors' quotes.
-        history={feed: dict.fromkeys(["test"], each["simulator"]) for feed, each in offered.items()},
+        history={feed: dict.fromkeys(["test"], each["simulator"]) for feed, each in offered.items() if each},
         financials=sources.financials(Settings(), no_budget),
     )
 

@@ -9,7 +9,7 @@ import pytest
 from quotecast.errors import UpstreamError
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.base import Update
-from quotecast.providers.replay import ReplayProvider
+from quotecast.providers.replay.client import ReplayProvider
 
 START = 1_795_118_400.0
 

@@ -39,6 +39,7 @@ from quotecast.api.throttle import throttle
 from quotecast.bus.redis import RedisBus
 from quotecast.cache.base import Cache
 from quotecast.cache.redis import RedisCache
+from quotecast.environment import PREFIX
 from quotecast.errors import ServerFailedError, SettingsError
 from quotecast.feed.documents import Documents
 from quotecast.feed.hub import Hub
@@ -49,8 +50,10 @@ from quotecast.limits.window import Window
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Floors
 from quotecast.providers import reference
+from quotecast.providers.offer import Budgets
+from quotecast.providers.offers import NONE
 from quotecast.redis import counts
-from quotecast.settings import PREFIX, Settings
+from quotecast.settings import Settings
 from quotecast.telemetry import configure_logs
 
 FIRST_DATA_SECONDS: Final = 5.0
@@ -157,7 +160,7 @@ def _parts(
     bus: RedisBus,
     cache: Cache,
     accounts: Accounts,
-    budgets: sources.Budgets,
+    budgets: Budgets,
     draining: asyncio.Event,
 ) -> Parts:
     mirrors, documents = {feed: Mirror(feed) for feed in Feed}, Documents()
@@ -165,14 +168,14 @@ def _parts(
         mirrors=mirrors,
         documents=documents,
         names=Names(mirrors, documents),
-        history=sources.history(settings, budgets, lambda: exchange_of(mirrors[Feed.STOCKS].info)),
+        history=sources.histories(settings, budgets, lambda: exchange_of(mirrors[Feed.STOCKS].info)),
         financials=sources.financials(settings, budgets),
         unlisted=sources.unlisted(settings, budgets),
         cache=cache,
         accounts=accounts,
         shares={stock.ticker: stock.shares for stock in reference.stocks()},
         floors=Floors(settings.movers_min_price, settings.movers_min_volume),
-        providers=_providers(settings),
+        providers={feed: ",".join(settings.providers_of(feed)) or NONE for feed in Feed},
         clock=time.time,
         monotonic=time.monotonic,
         checks=_checks(bus, settings),
@@ -266,10 +269,6 @@ def _checks(bus: RedisBus, settings: Settings) -> dict[str, checks.Check]:
         "redis": checks.remembered(bus.check),
         "postgres": checks.remembered(checks.postgres(settings.database_url)),
     }
-
-
-def _providers(settings: Settings) -> dict[Feed, str]:
-    return {Feed.STOCKS: settings.stocks, Feed.CRYPTO: ",".join(settings.crypto), Feed.DOVIZ: settings.doviz}
 
 
 def _limits(settings: Settings) -> dict[str, int]:

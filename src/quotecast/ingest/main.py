@@ -42,7 +42,7 @@ async def _serve(settings: Settings) -> None:
     async with Window(settings.redis_url, prefix=f"{settings.redis_prefix}:budgets") as window:
         left: dict[str, int] = {}
         budgets = partial(budget, window.check, left=left)
-        providers = sources.chosen(settings, budgets)
+        providers = sources.quote_providers(settings, budgets)
         statistics = {feed: Statistics() for feed in Feed}
         own = {provider.feed: statistics[provider.feed] for provider in providers}
 
@@ -56,7 +56,7 @@ async def _serve(settings: Settings) -> None:
             counts.families,
             readiness=ready,
         ) as scraped:
-            documents = sources.documents(settings, budgets)
+            documents = sources.document_sources(settings, budgets)
             await _lead_all(settings, providers, documents, statistics, scraped)
 
 

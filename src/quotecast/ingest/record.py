@@ -11,12 +11,15 @@ from typing import BinaryIO, Final
 
 import msgspec
 
+from quotecast.environment import PREFIX
 from quotecast.errors import QuotecastError, SettingsError
 from quotecast.ingest import sources
 from quotecast.ingest.supervise import pump
-from quotecast.providers.base import QuoteProvider, Update
+from quotecast.market.feeds import Feed
+from quotecast.providers.base import QuoteProvider, Update, unlimited
+from quotecast.providers.offers import offer_of
 from quotecast.providers.recording import Instrument, recording
-from quotecast.providers.replay import HEADING, LISTING
+from quotecast.providers.replay.client import HEADING, LISTING
 from quotecast.settings import Settings
 from quotecast.telemetry import configure_logs
 
@@ -43,7 +46,7 @@ def run(settings: Settings, arguments: Namespace) -> int:
     if not 0 < arguments.seconds <= LONGEST_SECONDS:
         raise SettingsError(f"--seconds: above 0, and at most {LONGEST_SECONDS:.0f}, which is a week")
     configure_logs(level=settings.log_level, as_json=False)
-    provider = sources.crypto_provider(arguments.provider, settings)
+    provider = _provider(arguments.provider, settings)
     path = Path(arguments.file)
     try:
         with path.open("xb") as file, contextlib.suppress(KeyboardInterrupt):
@@ -58,6 +61,12 @@ def run(settings: Settings, arguments: Namespace) -> int:
         path.unlink()
         raise NothingRecorded(f"{arguments.provider} sent no message; {path} was not kept")
     return 0
+
+
+def _provider(name: str, settings: Settings) -> QuoteProvider:
+    for problem in offer_of(name).problems(settings.own[name]):
+        raise SettingsError(f"{PREFIX}{name.upper()}_{problem}")
+    return sources.quote_provider(name, Feed.CRYPTO, settings, lambda *_: unlimited)
 
 
 class Writer:

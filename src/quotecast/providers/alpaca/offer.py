@@ -1,0 +1,116 @@
+"""What Alpaca offers: stock quotes, bars, news and the list of assets."""
+
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from msgspec import Meta, Struct
+
+from quotecast.market.feeds import Feed
+from quotecast.providers import reference
+from quotecast.providers.alpaca.assets import AlpacaAssets
+from quotecast.providers.alpaca.client import AlpacaProvider
+from quotecast.providers.alpaca.history import AlpacaHistory
+from quotecast.providers.alpaca.hours import AlpacaClock
+from quotecast.providers.alpaca.news import AlpacaNews
+from quotecast.providers.alpaca.universe import stocks_from
+from quotecast.providers.base import Admission
+from quotecast.providers.offer import VARIABLE, Budgets, ExchangeNow, HttpUrl, Offer, WebSocketUrl
+
+#: Calls per minute of Alpaca's other host, which every plan has and counts by itself.
+_TRADING_CALLS: Final = 150
+
+
+class AlpacaSettings(Struct, frozen=True, kw_only=True):
+    """The variables `QUOTECAST_ALPACA_*`, and `QUOTECAST_STOCKS_FILE`."""
+
+    stocks_file: Annotated[
+        str,
+        Meta(
+            description="CSV with ticker, name, sector and industry, which adds to the known stocks",
+            extra={VARIABLE: "STOCKS_FILE"},
+        ),
+    ] = ""
+    key: Annotated[str, Meta(description="Alpaca: the key's id")] = ""
+    secret: Annotated[str, Meta(description="Alpaca: the key's secret")] = ""
+    plan: Annotated[
+        Literal["iex", "sip"], Meta(description="Alpaca: `iex` is the free plan, `sip` the paid one")
+    ] = "iex"
+    streamed: Annotated[
+        tuple[str, ...],
+        Meta(description="Alpaca: stocks whose every trade is followed; the free plan has 30"),
+    ] = ()
+    calls: Annotated[
+        int, Meta(ge=1, le=10_000, description="Alpaca: REST calls per minute, over all processes")
+    ] = 180
+    url: Annotated[HttpUrl, Meta(description="Alpaca: market data, REST")] = "https://data.alpaca.markets"
+    trading_url: Annotated[HttpUrl, Meta(description="Alpaca: assets, clock and calendar, REST")] = (
+        "https://paper-api.alpaca.markets"
+    )
+    websocket_url: Annotated[WebSocketUrl, Meta(description="Alpaca: market data, WebSocket")] = (
+        "wss://stream.data.alpaca.markets"
+    )
+
+
+def _quotes(settings: AlpacaSettings, budgets: Budgets) -> AlpacaProvider:
+    clock = AlpacaClock(
+        settings.trading_url, settings.key, settings.secret, admitted=_trading_calls(settings, budgets)
+    )
+    return AlpacaProvider(
+        settings.url,
+        settings.websocket_url,
+        settings.key,
+        settings.secret,
+        stocks=_stocks(settings),
+        plan_feed=settings.plan,
+        streamed=settings.streamed,
+        admitted=_data_calls(settings, budgets),
+        exchange_clock=clock.answer,
+    )
+
+
+def _history(settings: AlpacaSettings, budgets: Budgets, exchange: ExchangeNow) -> AlpacaHistory:
+    return AlpacaHistory(
+        settings.url,
+        settings.key,
+        settings.secret,
+        plan_feed=settings.plan,
+        admitted=_data_calls(settings, budgets),
+        calendar=exchange,
+    )
+
+
+def _news(settings: AlpacaSettings, budgets: Budgets) -> AlpacaNews:
+    return AlpacaNews(settings.url, settings.key, settings.secret, admitted=_data_calls(settings, budgets))
+
+
+def _assets(settings: AlpacaSettings, budgets: Budgets) -> AlpacaAssets:
+    return AlpacaAssets(
+        settings.trading_url,
+        settings.key,
+        settings.secret,
+        stocks=_stocks(settings),
+        admitted=_trading_calls(settings, budgets),
+    )
+
+
+def _data_calls(settings: AlpacaSettings, budgets: Budgets) -> Admission:
+    return budgets("alpaca", settings.calls)
+
+
+def _trading_calls(_settings: AlpacaSettings, budgets: Budgets) -> Admission:
+    return budgets("alpaca trading", _TRADING_CALLS)
+
+
+def _stocks(settings: AlpacaSettings) -> list[reference.Stock]:
+    return stocks_from(reference.stocks(), Path(settings.stocks_file) if settings.stocks_file else None)
+
+
+OFFER: Final = Offer(
+    settings=AlpacaSettings,
+    keys=("key", "secret"),
+    live=True,
+    quotes={Feed.STOCKS: _quotes},
+    history={Feed.STOCKS: _history},
+    news=_news,
+    assets=_assets,
+)

@@ -1,0 +1,46 @@
+"""What Binance offers: quotes and bars of pairs."""
+
+from collections.abc import Iterator
+from typing import Annotated, Final
+
+from msgspec import Meta, Struct
+
+from quotecast.market.feeds import Feed
+from quotecast.providers.binance.client import BinanceProvider
+from quotecast.providers.binance.history import BinanceHistory
+from quotecast.providers.binance.venues import venue_of
+from quotecast.providers.offer import Budgets, ExchangeNow, HttpUrl, Offer, WebSocketUrl
+
+
+class BinanceSettings(Struct, frozen=True, kw_only=True):
+    """The variables `QUOTECAST_BINANCE_*`."""
+
+    url: Annotated[HttpUrl, Meta(description="Binance, REST")] = "https://data-api.binance.vision"
+    websocket_url: Annotated[WebSocketUrl, Meta(description="Binance, WebSocket")] = (
+        "wss://data-stream.binance.vision"
+    )
+    pairs: Annotated[
+        tuple[str, ...], Meta(description="Pairs to follow, such as `BTC/USDT`; the best known by default")
+    ] = ()
+
+
+def _quotes(settings: BinanceSettings, _budgets: Budgets) -> BinanceProvider:
+    return BinanceProvider(settings.url, settings.websocket_url, settings.pairs)
+
+
+def _history(settings: BinanceSettings, _budgets: Budgets, _exchange: ExchangeNow) -> BinanceHistory:
+    return BinanceHistory(settings.url)
+
+
+def _problems(settings: BinanceSettings) -> Iterator[str]:
+    if venue_of(settings.url) is not venue_of(settings.websocket_url):
+        yield "WEBSOCKET_URL: name hosts of one venue, as in QUOTECAST_BINANCE_URL"
+
+
+OFFER: Final = Offer(
+    settings=BinanceSettings,
+    problems=_problems,
+    live=True,
+    quotes={Feed.CRYPTO: _quotes},
+    history={Feed.CRYPTO: _history},
+)

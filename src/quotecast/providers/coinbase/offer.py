@@ -1,0 +1,36 @@
+"""What Coinbase Exchange offers: quotes and bars of pairs."""
+
+from typing import Annotated, Final
+
+from msgspec import Meta, Struct
+
+from quotecast.market.feeds import Feed
+from quotecast.providers.coinbase.client import CoinbaseProvider
+from quotecast.providers.coinbase.history import CoinbaseHistory
+from quotecast.providers.offer import Budgets, ExchangeNow, HttpUrl, Offer, WebSocketUrl
+
+
+class CoinbaseSettings(Struct, frozen=True, kw_only=True):
+    """The variables `QUOTECAST_COINBASE_*`."""
+
+    url: Annotated[HttpUrl, Meta(description="Coinbase Exchange, REST")] = "https://api.exchange.coinbase.com"
+    websocket_url: Annotated[WebSocketUrl, Meta(description="Coinbase Exchange, WebSocket")] = (
+        "wss://ws-feed.exchange.coinbase.com"
+    )
+    products: Annotated[
+        tuple[str, ...],
+        Meta(description="Products to follow, such as `BTC-USD`; all that are online by default"),
+    ] = ()
+
+
+def _quotes(settings: CoinbaseSettings, _budgets: Budgets) -> CoinbaseProvider:
+    return CoinbaseProvider(settings.url, settings.websocket_url, settings.products)
+
+
+def _history(settings: CoinbaseSettings, _budgets: Budgets, _exchange: ExchangeNow) -> CoinbaseHistory:
+    return CoinbaseHistory(settings.url)
+
+
+OFFER: Final = Offer(
+    settings=CoinbaseSettings, live=True, quotes={Feed.CRYPTO: _quotes}, history={Feed.CRYPTO: _history}
+)

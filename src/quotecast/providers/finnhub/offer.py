@@ -1,0 +1,36 @@
+"""What Finnhub offers: company data."""
+
+from typing import Annotated, Final
+
+from msgspec import Meta, Struct
+
+from quotecast.providers.base import Admission
+from quotecast.providers.finnhub.client import FinnhubFinancials
+from quotecast.providers.offer import Budgets, HttpUrl, Offer
+
+#: One in so many calls of a plan may be about a company that nobody lists.
+UNLISTED_SHARE: Final = 5
+
+
+class FinnhubSettings(Struct, frozen=True, kw_only=True):
+    """The variables `QUOTECAST_FINNHUB_*`."""
+
+    url: Annotated[HttpUrl, Meta(description="Finnhub")] = "https://finnhub.io/api/v1"
+    key: Annotated[str, Meta(description="Finnhub: the key")] = ""
+    calls: Annotated[
+        int, Meta(ge=1, le=10_000, description="Finnhub: calls per minute, over all workers")
+    ] = 55
+
+
+def _financials(settings: FinnhubSettings, budgets: Budgets) -> FinnhubFinancials:
+    return FinnhubFinancials(settings.url, settings.key, admitted=budgets("finnhub", settings.calls))
+
+
+def _unlisted(settings: FinnhubSettings, budgets: Budgets) -> Admission:
+    """A share of the plan, so that invented symbols leave the rest of it to real ones."""
+    return budgets("finnhub unlisted", max(1, settings.calls // UNLISTED_SHARE))
+
+
+OFFER: Final = Offer(
+    settings=FinnhubSettings, keys=("key",), live=True, financials=_financials, unlisted=_unlisted
+)

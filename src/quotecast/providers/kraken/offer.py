@@ -1,0 +1,33 @@
+"""What Kraken offers: quotes and bars of pairs."""
+
+from typing import Annotated, Final
+
+from msgspec import Meta, Struct
+
+from quotecast.market.feeds import Feed
+from quotecast.providers.kraken.client import KrakenProvider
+from quotecast.providers.kraken.history import KrakenHistory
+from quotecast.providers.offer import Budgets, ExchangeNow, HttpUrl, Offer, WebSocketUrl
+
+
+class KrakenSettings(Struct, frozen=True, kw_only=True):
+    """The variables `QUOTECAST_KRAKEN_*`."""
+
+    url: Annotated[HttpUrl, Meta(description="Kraken, REST")] = "https://api.kraken.com"
+    websocket_url: Annotated[WebSocketUrl, Meta(description="Kraken, WebSocket")] = "wss://ws.kraken.com/v2"
+    pairs: Annotated[
+        tuple[str, ...], Meta(description="Pairs to follow, such as `BTC/USD`; the best known by default")
+    ] = ()
+
+
+def _quotes(settings: KrakenSettings, _budgets: Budgets) -> KrakenProvider:
+    return KrakenProvider(settings.websocket_url, settings.pairs)
+
+
+def _history(settings: KrakenSettings, _budgets: Budgets, _exchange: ExchangeNow) -> KrakenHistory:
+    return KrakenHistory(settings.url)
+
+
+OFFER: Final = Offer(
+    settings=KrakenSettings, live=True, quotes={Feed.CRYPTO: _quotes}, history={Feed.CRYPTO: _history}
+)

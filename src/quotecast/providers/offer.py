@@ -1,0 +1,74 @@
+"""What an upstream offers to the service, and the settings that it takes."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any, Final
+
+from msgspec import Meta, Struct
+
+from quotecast.environment import DEMAND
+from quotecast.market.calendars import Exchange
+from quotecast.market.feeds import Feed
+from quotecast.providers.base import (
+    Admission,
+    AssetsProvider,
+    FinancialsProvider,
+    HistoryProvider,
+    NewsProvider,
+    QuoteProvider,
+)
+
+#: The key in `Meta(extra=...)` of a setting whose variable does not begin with its provider's name.
+VARIABLE: Final = "variable"
+
+FINANCIALS: Final = "financials"
+#: What an operator chooses providers for.
+GROUPS: Final = (*Feed, FINANCIALS)
+
+_HTTP: Final = "begin with http:// or https:// and hold no spaces"
+_WEBSOCKET: Final = "begin with ws:// or wss:// and hold no spaces"
+HttpUrl = Annotated[str, Meta(pattern=r"^https?://[^\s]+$", extra={DEMAND: _HTTP})]
+WebSocketUrl = Annotated[str, Meta(pattern=r"^wss?://[^\s]+$", extra={DEMAND: _WEBSOCKET})]
+
+#: Makes, from an upstream's name and its calls per minute, what is awaited before each call.
+Budgets = Callable[[str, int], Admission]
+#: Returns the US exchanges' calendar with what they do against it today.
+ExchangeNow = Callable[[], Exchange]
+
+
+class NoSettings(Struct, frozen=True):
+    """The settings of a provider that takes none."""
+
+
+def _no_problems(_settings: Any) -> Iterator[str]:
+    return iter(())
+
+
+class Offer(Struct, frozen=True, kw_only=True):
+    """What one upstream offers.
+
+    Each function makes a provider from the upstream's own settings and the budgets of calls, when a process
+    starts.
+    """
+
+    #: The settings' struct: its fields are the variables `QUOTECAST_<PROVIDER>_<FIELD>`.
+    settings: type[Struct] = NoSettings
+    #: Fields of the settings that hold secrets; without them the upstream answers nothing.
+    keys: tuple[str, ...] = ()
+    #: Yields what is wrong with settings beyond their types: `FIELD: problem`.
+    problems: Callable[[Any], Iterator[str]] = _no_problems
+    #: Whether `quotecast up --live` chooses it.
+    live: bool = False
+    #: Whether its quotes are not those of the market now, so that it cannot stand in for another provider.
+    simulated: bool = False
+
+    quotes: Mapping[Feed, Callable[[Any, Budgets], QuoteProvider]] = {}
+    history: Mapping[Feed, Callable[[Any, Budgets, ExchangeNow], HistoryProvider]] = {}
+    news: Callable[[Any, Budgets], NewsProvider] | None = None
+    assets: Callable[[Any, Budgets], AssetsProvider] | None = None
+    financials: Callable[[Any, Budgets], FinancialsProvider] | None = None
+    #: Makes what is awaited before a call about a company that nobody lists.
+    unlisted: Callable[[Any, Budgets], Admission] | None = None
+
+    def serves(self, group: str) -> bool:
+        """Returns whether the upstream can be chosen for `financials` or for a feed."""
+        return bool(self.financials) if group == FINANCIALS else Feed(group) in self.quotes

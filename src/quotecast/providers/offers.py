@@ -1,0 +1,46 @@
+"""The table of upstreams: those that come with the service, and those that packages add."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from quotecast.providers import plugins
+from quotecast.providers.alpaca import offer as alpaca
+from quotecast.providers.binance import offer as binance
+from quotecast.providers.coinbase import offer as coinbase
+from quotecast.providers.finnhub import offer as finnhub
+from quotecast.providers.kraken import offer as kraken
+from quotecast.providers.offer import Offer
+from quotecast.providers.replay import offer as replay
+from quotecast.providers.simulator import offer as simulator
+from quotecast.providers.tcmb import offer as tcmb
+from quotecast.providers.truncgil import offer as truncgil
+
+BUILT_IN: Final[Mapping[str, Offer]] = {
+    "simulator": simulator.OFFER,
+    "alpaca": alpaca.OFFER,
+    "binance": binance.OFFER,
+    "coinbase": coinbase.OFFER,
+    "kraken": kraken.OFFER,
+    "replay": replay.OFFER,
+    "truncgil": truncgil.OFFER,
+    "tcmb": tcmb.OFFER,
+    "finnhub": finnhub.OFFER,
+}
+
+#: Says instead of a provider that a group has none.
+NONE: Final = "none"
+
+
+def offer_of(name: str) -> Offer:
+    """Returns what a provider offers. Raises PluginBroken for a package that cannot be loaded."""
+    return BUILT_IN[name] if name in BUILT_IN else plugins.load(name)
+
+
+def built_in(group: str) -> list[str]:
+    """Returns the names of the providers of a group that come with the service, and `none`."""
+    return [*(name for name, offer in BUILT_IN.items() if offer.serves(group)), NONE]
+
+
+def live_names(group: str) -> list[str]:
+    """Returns the providers of a group that `up --live` chooses; each stands in for the one before."""
+    return [name for name, offer in BUILT_IN.items() if offer.live and offer.serves(group)]

@@ -1,0 +1,1 @@
+"""Replays a recorded session of an upstream."""

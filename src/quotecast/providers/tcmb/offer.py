@@ -1,0 +1,23 @@
+"""What the Central Bank of Türkiye offers: its rates of the day."""
+
+from typing import Annotated, Final
+
+from msgspec import Meta, Struct
+
+from quotecast.market.feeds import Feed
+from quotecast.providers import turkey
+from quotecast.providers.base import QuoteProvider
+from quotecast.providers.offer import Budgets, HttpUrl, Offer
+
+
+class TcmbSettings(Struct, frozen=True, kw_only=True):
+    """The variables `QUOTECAST_TCMB_*`."""
+
+    url: Annotated[HttpUrl, Meta(description="Central Bank of Türkiye")] = "https://www.tcmb.gov.tr"
+
+
+def _quotes(settings: TcmbSettings, _budgets: Budgets) -> QuoteProvider:
+    return turkey.central_bank(settings.url)
+
+
+OFFER: Final = Offer(settings=TcmbSettings, quotes={Feed.DOVIZ: _quotes})

@@ -1,0 +1,30 @@
+"""What Truncgil offers, with GenelPara and the central bank beside it: the Turkish market."""
+
+from typing import Annotated, Final
+
+from msgspec import Meta, Struct
+
+from quotecast.market.feeds import Feed
+from quotecast.providers import turkey
+from quotecast.providers.base import QuoteProvider
+from quotecast.providers.offer import VARIABLE, Budgets, HttpUrl, Offer
+
+
+class TruncgilSettings(Struct, frozen=True, kw_only=True):
+    """The variables `QUOTECAST_TRUNCGIL_*`, and the addresses of the sources that stand beside it."""
+
+    tcmb_url: Annotated[
+        HttpUrl, Meta(description="Central Bank of Türkiye", extra={VARIABLE: "TCMB_URL"})
+    ] = "https://www.tcmb.gov.tr"
+    url: Annotated[HttpUrl, Meta(description="Truncgil, versions 3 and 4")] = "https://finans.truncgil.com"
+    v5_url: Annotated[HttpUrl, Meta(description="Truncgil, version 5")] = "https://finance.truncgil.com"
+    genelpara_url: Annotated[HttpUrl, Meta(description="GenelPara", extra={VARIABLE: "GENELPARA_URL"})] = (
+        "https://api.genelpara.com"
+    )
+
+
+def _quotes(settings: TruncgilSettings, _budgets: Budgets) -> QuoteProvider:
+    return turkey.market(settings.url, settings.v5_url, settings.genelpara_url, settings.tcmb_url)
+
+
+OFFER: Final = Offer(settings=TruncgilSettings, live=True, quotes={Feed.DOVIZ: _quotes})
