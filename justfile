@@ -104,7 +104,7 @@ load *arguments: setup
     exec .venv-load/bin/locust -f loadtests/locustfile.py --headless --users 50 --spawn-rate 10 --run-time 60s \
         --host http://127.0.0.1:8000 --html loadtests/report.html --only-summary "$@"
 
-# measure against peers in one run; `--quick` in two minutes, `--write` into benchmarks/README.md
+# measure against peers in one run; `--quick` in two minutes, `--write` into docs/benchmarks.md
 bench *arguments: setup
     benchmarks/install
     {{ bin }}/python -m benchmarks "$@"

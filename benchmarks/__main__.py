@@ -95,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", default="", help="figures by name, such as P1,P3")
     parser.add_argument("--rounds", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=0.0, help="of each measurement")
-    parser.add_argument("--write", action="store_true", help="into benchmarks/README.md, with the plot")
+    parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md and its plot")
     return parser
 
 

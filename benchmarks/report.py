@@ -16,13 +16,13 @@ from msgspec import Struct
 from benchmarks.figures import OURS, Figure, listeners_of
 
 HERE: Final = Path(__file__).parent
-README: Final = HERE / "README.md"
+PAGE: Final = HERE.parent / "docs" / "benchmarks.md"
 RESULTS: Final = HERE / "results.json"
-PLOT: Final = HERE / "results.png"
-#: What stands between these in the README is made here.
+PLOT: Final = PAGE.with_suffix(".png")
+#: `write` replaces the part of the page between these two lines.
 BEGIN: Final = "<!-- results -->\n"
 END: Final = "<!-- end of results -->"
-IMAGE: Final = "![The figures as bars](results.png)\n"
+IMAGE: Final = "![The figures as bars](benchmarks.png)\n"
 
 
 class Measured(Struct, frozen=True):
@@ -89,12 +89,12 @@ def machine() -> str:
 
 
 def write(results: Sequence[Measured], rounds: int, seconds: float) -> None:
-    """Puts the table into the README, the values into a file, and the plot beside them."""
-    text = README.read_text()
+    """Writes the table and the plot into docs/, the values into results.json."""
+    text = PAGE.read_text()
     head, _, rest = text.partition(BEGIN)
     _, _, tail = rest.partition(END)
     facts = f"{machine()}{rounds} rounds of {seconds:g} s each; every cell is min / median / max.\n\n"
-    README.write_text(f"{head}{BEGIN}{facts}{table(results)}\n{IMAGE}{END}{tail}")
+    PAGE.write_text(f"{head}{BEGIN}{facts}{table(results)}\n{IMAGE}{END}{tail}")
     values = {measured.figure.name: measured.values for measured in results}
     RESULTS.write_text(json.dumps(values, indent=1) + "\n")
     python = HERE.parent / ".venv-bench" / "bin" / "python"

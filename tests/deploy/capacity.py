@@ -52,7 +52,7 @@ class Measured(NamedTuple):
 
 
 def measured(guide: str, benchmarks: str) -> Measured:
-    """The figures that docs/capacity.md and benchmarks/README.md name. Raises LookupError."""
+    """The figures that docs/capacity.md and docs/benchmarks.md name. Raises LookupError."""
     names = (
         "updates a second on the bus",
         "bytes of an update on the bus",
@@ -110,5 +110,5 @@ def _row(name: str, clients: int, market: Market, found: Measured) -> str:
 
 
 if __name__ == "__main__":
-    texts = [(ROOT / name).read_text("utf-8") for name in ("docs/capacity.md", "benchmarks/README.md")]
+    texts = [(ROOT / name).read_text("utf-8") for name in ("docs/capacity.md", "docs/benchmarks.md")]
     sys.stdout.write("\n".join(rows(measured(*texts))) + "\n")

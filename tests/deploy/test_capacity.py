@@ -3,7 +3,7 @@
 from deploy.capacity import ROOT, UTILIZATION, Market, Measured, measured, rows, workers_for
 
 GUIDE = (ROOT / "docs" / "capacity.md").read_text("utf-8")
-BENCHMARKS = (ROOT / "benchmarks" / "README.md").read_text("utf-8")
+BENCHMARKS = (ROOT / "docs" / "benchmarks.md").read_text("utf-8")
 #: An update takes some tenth of a millisecond, a frame a whole one, and HTTP next to nothing.
 CALM = Market(updates=1_000, update_bytes=300, update_us=99, frame_bytes=1_000, frame_us=1_000)
 MADE = Measured(CALM, CALM, socket_bytes=25_000, requests=1e12)
