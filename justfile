@@ -117,6 +117,10 @@ docs: setup
     fi
     .venv-docs/bin/zensical build --strict --clean
 
+# write the tables of docs/configuration.md from the settings
+docs-settings: setup
+    PYTHONPATH=tests {{ bin }}/python -m docs.settings_page
+
 # measure against peers in one run; `--quick` in two minutes, `--write` into docs/benchmarks.md
 bench *arguments: setup
     benchmarks/install

@@ -1,7 +1,8 @@
 """All settings, from environment variables named `QUOTECAST_*`.
 
-A setting's name, type, bounds, default and meaning stand here once; the README's table is compared
-with this module by a test. Only the commands and composition roots read settings.
+Each field is the only definition of a setting's name, type, bounds, default and meaning;
+`just docs-settings` writes docs/configuration.md from them. Only commands and composition roots
+read settings.
 """
 
 import difflib

@@ -1,4 +1,4 @@
-"""Makes the README's screenshots of a running service: `python take_screenshots.py URL FOLDER`."""
+"""Takes the screenshots of docs/ from a running service: `python take_screenshots.py URL FOLDER`."""
 
 import sys
 from pathlib import Path

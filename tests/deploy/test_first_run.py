@@ -1,6 +1,7 @@
-"""The README's first line in a fresh clone, where there is Python and nothing else."""
+"""The commands of README.md in a fresh clone, where there is Python and nothing else."""
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -13,13 +14,25 @@ from pathlib import Path
 
 import pytest
 
+from docs.pages import blocks, curls
 from reserved import port_number, reserved
 
 ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text("utf-8")
 #: What every system has; `just`, pip and Node are out of reach.
 TOOLS = ("bash", "cat", "cksum", "dirname", "env", "mkdir", "rm", "sh", "uname")
 PARTS = ("src", "migrations", "justfile", "pyproject.toml", "README.md", "LICENSE")
 REQUIREMENTS = ("requirements-dev.txt", "requirements-web.txt")
+#: Where upstreams would be; nobody listens there.
+UPSTREAMS = ("BINANCE", "COINBASE", "KRAKEN")
+OUT_OF_REACH = {
+    **{
+        f"QUOTECAST_{name}_URL": "http://127.0.0.1:9"
+        for name in (*UPSTREAMS, "TCMB", "TRUNCGIL", "TRUNCGIL_V5")
+    },
+    **{f"QUOTECAST_{name}_WEBSOCKET_URL": "ws://127.0.0.1:9" for name in UPSTREAMS},
+    "QUOTECAST_GENELPARA_URL": "http://127.0.0.1:9",
+}
 
 pytestmark = [pytest.mark.deploy, pytest.mark.timeout(900)]
 
@@ -54,12 +67,10 @@ def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
 
 
 @contextlib.contextmanager
-def first_line(clone: Path, environment: dict[str, str]) -> Iterator["subprocess.Popen[str]"]:
-    """Runs what the README says to type first."""
-    found = re.search(r"^    (.*just up)$", (clone / "README.md").read_text("utf-8"), re.MULTILINE)
-    assert found
+def running(command: str, clone: Path, environment: dict[str, str]) -> Iterator["subprocess.Popen[str]"]:
+    """Runs a command of README.md, as a user types it."""
     process = subprocess.Popen(
-        ["bash", "-c", found[1]],  # noqa: S607 - as a user types it
+        ["bash", "-e", "-c", command],  # noqa: S607 - as a user types it
         cwd=clone,
         env=environment,
         stdout=subprocess.PIPE,
@@ -75,28 +86,67 @@ def first_line(clone: Path, environment: dict[str, str]) -> Iterator["subprocess
         process.communicate()
 
 
-def test_it_serves_the_terminal_and_says_one_line_for_each_step(
+def printed_by(process: "subprocess.Popen[str]") -> list[str]:
+    """Waits until `up` serves; returns the lines that it has printed."""
+    assert process.stdout
+    lines: list[str] = []
+    for line in process.stdout:
+        lines.append(line)
+        if line.startswith("Ctrl-C"):
+            return lines
+    pytest.fail("".join(lines))
+
+
+def here(text: str, environment: dict[str, str]) -> str:
+    """Returns the text with the address of this `up`."""
+    return text.replace("127.0.0.1:8000", f"127.0.0.1:{environment['QUOTECAST_PORT']}")
+
+
+def follow_a_feed(clone: Path, environment: dict[str, str]) -> None:
+    """Runs the program of README.md until it prints an update."""
+    [program] = blocks(README, "python")
+    (clone / "first.py").write_text(here(program, environment), "utf-8")
+    unbuffered = {**environment, "PYTHONUNBUFFERED": "1"}
+    with running(".venv/bin/python first.py", clone, unbuffered) as process:
+        assert process.stdout
+        assert any(line.startswith("update {'AAPL': ") for line in process.stdout)
+
+
+def test_the_first_commands_bring_the_terminal_quotes_and_a_feed(
     clone: Path, environment: dict[str, str]
 ) -> None:
-    """Steps, parts, addresses and what ingest logs; nothing of what pip and npm would like to say."""
-    with first_line(clone, environment) as process:
-        assert process.stdout
-        said: list[str] = []
-        for line in process.stdout:
-            said.append(line)
-            if line.startswith("Ctrl-C"):
-                break
+    """One line for each step, without the words of pip and npm; then every command of README.md works.
+
+    The last one starts with real upstreams, which are out of reach here: it says so, and serves.
+    """
+    [first] = blocks(README, "bash")
+    with running(first, clone, environment) as process:
+        lines = printed_by(process)
         address = f"http://127.0.0.1:{environment['QUOTECAST_PORT']}/"
         with urllib.request.urlopen(address, timeout=10) as answer:
             assert b"<script" in answer.read()
-    assert len(said) <= 40, "".join(said)
+        for command, _ in curls(README):
+            done = subprocess.run(
+                ["bash", "-c", here(command, environment)],  # noqa: S607 - as a user types it
+                capture_output=True,
+                check=True,
+            )
+            assert json.loads(done.stdout)["price"] > 0, command
+        follow_a_feed(clone, environment)
+    assert len(lines) <= 40, "".join(lines)
+    assert "just up --live" in README
+    with running(".venv/bin/just up --live", clone, {**environment, **OUT_OF_REACH}) as process:
+        said = "".join(printed_by(process))
+    assert re.search(r"crypto +live from binance, then coinbase, then kraken", said)
+    assert re.search(r"doviz +live from truncgil", said)
 
 
 def test_an_installation_that_fails_says_why(clone: Path, environment: dict[str, str]) -> None:
     """In pip's own words, and nothing is started."""
     wrong = f"msgspec==0.21.0 --hash=sha256:{'0' * 64}\n"
     (clone / "requirements-dev.txt").write_text(wrong, "utf-8")
-    with first_line(clone, environment) as process:
+    [first] = blocks(README, "bash")
+    with running(first, clone, environment) as process:
         assert process.stdout
         said = process.stdout.read()
         assert process.wait() != 0

@@ -1,22 +1,21 @@
-"""What is written for readers agrees with what runs: README.md and docs/feeds.md."""
+"""docs/feeds.md agrees with the feeds: frames, commands, numbers, and the client that it shows."""
 
 import json
 import re
 import runpy
 from collections import deque
-from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import NODEFAULT, Meta, Struct
-from msgspec.structs import FieldInfo, fields
+from msgspec import Struct
+from msgspec.structs import fields
 
-from documents_made import article, asset, assets_of, news_of
-from factories import client_of, full_mirrors, parts
+from docs.pages import blocks, page
 from market_made import INFO, stock
+<<<<<<< HEAD:tests/unit/test_readme.py
 from quotecast.__main__ import _COMMANDS
 from quotecast.api import sources
 from quotecast.api.app import build_app
@@ -24,9 +23,12 @@ from quotecast.api.asyncapi import frame_structs
 from quotecast.api.examples import QUOTES
 from quotecast.api.parts import Parts
 from quotecast.api.private import private_prefixes
+=======
+from quotecast.api.asyncapi import frame_structs
+from quotecast.api.examples import QUOTES
+>>>>>>> 9fccb80 (README has the first steps, and docs/ has a page for each topic):tests/docs/test_feeds_page.py
 from quotecast.errors import CloseCode
 from quotecast.feed.commands import DEFAULT_INTERVAL, INTERVALS, MAX_MESSAGE_BYTES, Command, Query
-from quotecast.feed.documents import Documents
 from quotecast.feed.encoding import ENCODINGS, Frame
 from quotecast.feed.frames import Limits
 from quotecast.feed.mirror import Mirror
@@ -34,6 +36,7 @@ from quotecast.feed.session import COMMANDS_PER_SECOND, Session
 from quotecast.ingest.ledger import Ledger
 from quotecast.market.calendars import EXCHANGE
 from quotecast.market.feeds import Feed
+<<<<<<< HEAD:tests/unit/test_readme.py
 from quotecast.market.moves import moving_part
 from quotecast.provider_settings import Variable
 from quotecast.providers.base import Admission, Update, unlimited
@@ -79,10 +82,16 @@ def _default(field: FieldInfo) -> str:
 
 def blocks(text: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+=======
+from quotecast.market.quotes import moving_part
+from quotecast.providers.base import Update
+
+GUIDE = page("feeds")
+>>>>>>> 9fccb80 (README has the first steps, and docs/ has a page for each topic):tests/docs/test_feeds_page.py
 
 
 def examples() -> list[dict[str, Any]]:
-    """Every line of the guide's JSON blocks."""
+    """Returns every line of the guide's JSON blocks."""
     return [json.loads(line) for block in blocks(GUIDE, "json") for line in block.splitlines()]
 
 
@@ -91,6 +100,7 @@ def is_exact(value: dict[str, Any], kind: type[Struct]) -> bool:
     return bool(msgspec.to_builtins(msgspec.convert(value, kind)) == value)
 
 
+<<<<<<< HEAD:tests/unit/test_readme.py
 def test_the_settings_are_those_of_the_code() -> None:
     """Names, defaults, meanings and choices; the table is made of the settings' own words."""
     assert settings_table() in README, f"README.md should hold:\n{settings_table()}"
@@ -147,6 +157,8 @@ def everything() -> Parts:
     )
 
 
+=======
+>>>>>>> 9fccb80 (README has the first steps, and docs/ has a page for each topic):tests/docs/test_feeds_page.py
 def test_frames_are_as_the_feeds_send_them() -> None:
     """Each has the fields of its type; each item those of a quote or of what moves of it."""
     shown = [frame for frame in examples() if "type" in frame]

@@ -1,0 +1,69 @@
+"""Writes the tables of docs/configuration.md: `python -m docs.settings_page`, with tests/ on the path."""
+
+from collections.abc import Iterator
+from typing import Final, Literal, get_args, get_origin
+
+from msgspec import NODEFAULT, Meta
+from msgspec.structs import FieldInfo
+
+from docs.pages import DOCS
+from quotecast.__main__ import _COMMANDS
+from quotecast.environment import FILE_SUFFIX
+from quotecast.settings import PREFIX, SECRETS, described
+
+PAGE: Final = DOCS / "configuration.md"
+
+
+def with_tables(text: str) -> str:
+    """Returns the page with new tables; comment lines mark where each begins and ends."""
+    for name, lines in (("commands", _commands()), ("secrets", _secrets()), ("settings", _settings())):
+        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+        head, _, rest = text.partition(begin)
+        _, _, tail = rest.partition(end)
+        if not tail:
+            raise LookupError(f"{PAGE} has no place for the table of {name}")
+        table = "\n".join(lines)
+        text = f"{head}{begin}\n{table}\n\n{end}{tail}"
+    return text
+
+
+def _commands() -> Iterator[str]:
+    yield from ("| command | what it does |", "|---|---|")
+    for name, (_, summary) in _COMMANDS.items():
+        yield f"| `quotecast {name}` | {summary} |"
+
+
+def _secrets() -> Iterator[str]:
+    for name in SECRETS:
+        yield f"- `{PREFIX}{name.upper()}{FILE_SUFFIX}`"
+
+
+def _settings() -> Iterator[str]:
+    yield from ("| variable | default | meaning |", "|---|---|---|")
+    for field in described():
+        yield f"| `{PREFIX}{field.name.upper()}` | {_default(field)} | {_meaning(field)} |"
+
+
+def _meaning(field: FieldInfo) -> str:
+    kind, *metas = get_args(field.type)
+    meaning = next(meta.description for meta in metas if isinstance(meta, Meta) and meta.description)
+    if get_origin(kind) is Literal:
+        return f"{meaning} ({', '.join(f'`{choice}`' for choice in get_args(kind))})"
+    return str(meaning)
+
+
+def _default(field: FieldInfo) -> str:
+    match field.default:
+        case value if value is NODEFAULT:
+            return "one per core"
+        case tuple() as names:
+            text = ",".join(names)
+        case float() as number:
+            text = f"{number:g}"
+        case value:
+            text = str(value)
+    return f"`{text}`" if text else ""
+
+
+if __name__ == "__main__":
+    PAGE.write_text(with_tables(PAGE.read_text("utf-8")), "utf-8")
