@@ -79,15 +79,16 @@ chaos seed *arguments: setup
     tests/deploy/install-pgbouncer debian
     PYTHONPATH=tests {{ bin }}/python -m chaos "$@"
 
-# hold manifests and units against what reads them; replace workers, speak TLS, run the README's first line
+# hold manifests and units against what reads them; replace workers, speak TLS, run the README's commands
 check-deploy: setup
     command -v haproxy >/dev/null || { apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends haproxy; }
     command -v systemd-analyze >/dev/null || apt-get install --quiet --yes --no-install-recommends systemd
     command -v promtool >/dev/null || apt-get install --quiet --yes --no-install-recommends prometheus
+    command -v curl >/dev/null || apt-get install --quiet --yes --no-install-recommends curl
     tests/deploy/install-pgbouncer
     deploy/check-manifests
     {{ bin }}/pytest -m deploy tests/deploy/test_rolling_restart.py tests/deploy/test_first_run.py \
-        tests/deploy/test_tls.py tests/deploy/test_systemd.py \
+        tests/deploy/test_tls.py tests/deploy/test_systemd.py tests/deploy/test_site.py tests/deploy/test_figures.py \
         tests/deploy/test_pgbouncer.py tests/deploy/test_pgbouncer_outages.py tests/deploy/test_alerts.py
 
 # load a running service: users of a frontend, of feeds, of accounts; arguments are locust's

@@ -9,7 +9,7 @@ from msgspec.structs import FieldInfo
 from docs.pages import DOCS
 from quotecast.__main__ import _COMMANDS
 from quotecast.environment import FILE_SUFFIX
-from quotecast.settings import PREFIX, SECRETS, described
+from quotecast.settings import described
 
 PAGE: Final = DOCS / "configuration.md"
 
@@ -34,14 +34,13 @@ def _commands() -> Iterator[str]:
 
 
 def _secrets() -> Iterator[str]:
-    for name in SECRETS:
-        yield f"- `{PREFIX}{name.upper()}{FILE_SUFFIX}`"
+    yield from (f"- `{variable.name}{FILE_SUFFIX}`" for variable in described() if variable.secret)
 
 
 def _settings() -> Iterator[str]:
     yield from ("| variable | default | meaning |", "|---|---|---|")
-    for field in described():
-        yield f"| `{PREFIX}{field.name.upper()}` | {_default(field)} | {_meaning(field)} |"
+    for variable in described():
+        yield f"| `{variable.name}` | {_default(variable.field)} | {_meaning(variable.field)} |"
 
 
 def _meaning(field: FieldInfo) -> str:

@@ -15,18 +15,8 @@ from msgspec.structs import fields
 
 from docs.pages import blocks, page
 from market_made import INFO, stock
-<<<<<<< HEAD:tests/unit/test_readme.py
-from quotecast.__main__ import _COMMANDS
-from quotecast.api import sources
-from quotecast.api.app import build_app
 from quotecast.api.asyncapi import frame_structs
 from quotecast.api.examples import QUOTES
-from quotecast.api.parts import Parts
-from quotecast.api.private import private_prefixes
-=======
-from quotecast.api.asyncapi import frame_structs
-from quotecast.api.examples import QUOTES
->>>>>>> 9fccb80 (README has the first steps, and docs/ has a page for each topic):tests/docs/test_feeds_page.py
 from quotecast.errors import CloseCode
 from quotecast.feed.commands import DEFAULT_INTERVAL, INTERVALS, MAX_MESSAGE_BYTES, Command, Query
 from quotecast.feed.encoding import ENCODINGS, Frame
@@ -36,58 +26,10 @@ from quotecast.feed.session import COMMANDS_PER_SECOND, Session
 from quotecast.ingest.ledger import Ledger
 from quotecast.market.calendars import EXCHANGE
 from quotecast.market.feeds import Feed
-<<<<<<< HEAD:tests/unit/test_readme.py
 from quotecast.market.moves import moving_part
-from quotecast.provider_settings import Variable
-from quotecast.providers.base import Admission, Update, unlimited
-from quotecast.settings import Settings, described
-
-ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text("utf-8")
-GUIDE = (ROOT / "docs" / "feeds.md").read_text("utf-8")
-
-
-def settings_table() -> str:
-    """The README's table of settings, as the settings themselves tell it."""
-    head = ["| variable | default | meaning |", "|---|---|---|"]
-    return "\n".join([*head, *map(_setting, described())])
-
-
-def commands_table() -> str:
-    head = ["| command | what it does |", "|---|---|"]
-    return "\n".join([*head, *(f"| `quotecast {name}` | {what} |" for name, (_, what) in _COMMANDS.items())])
-
-
-def _setting(variable: Variable) -> str:
-    field = variable.field
-    kind, *metas = get_args(field.type)
-    meaning = next(meta.description for meta in metas if isinstance(meta, Meta) and meta.description)
-    if get_origin(kind) is Literal:
-        meaning = f"{meaning} ({', '.join(f'`{choice}`' for choice in get_args(kind))})"
-    return f"| `{variable.name}` | {_default(field)} | {meaning} |"
-
-
-def _default(field: FieldInfo) -> str:
-    match field.default:
-        case x if x is NODEFAULT:
-            return "one per core"
-        case tuple() as many:
-            text = ",".join(many)
-        case float() as number:
-            text = f"{number:g}"
-        case value:
-            text = str(value)
-    return f"`{text}`" if text else ""
-
-
-def blocks(text: str, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-=======
-from quotecast.market.quotes import moving_part
 from quotecast.providers.base import Update
 
 GUIDE = page("feeds")
->>>>>>> 9fccb80 (README has the first steps, and docs/ has a page for each topic):tests/docs/test_feeds_page.py
 
 
 def examples() -> list[dict[str, Any]]:
@@ -100,65 +42,6 @@ def is_exact(value: dict[str, Any], kind: type[Struct]) -> bool:
     return bool(msgspec.to_builtins(msgspec.convert(value, kind)) == value)
 
 
-<<<<<<< HEAD:tests/unit/test_readme.py
-def test_the_settings_are_those_of_the_code() -> None:
-    """Names, defaults, meanings and choices; the table is made of the settings' own words."""
-    assert settings_table() in README, f"README.md should hold:\n{settings_table()}"
-
-
-def test_the_commands_are_those_of_the_command_line() -> None:
-    """In its own words."""
-    assert commands_table() in README, f"README.md should hold:\n{commands_table()}"
-
-
-def test_the_recipes_are_there() -> None:
-    """Every `just ...` that a reader is told to type."""
-    recipes = set(re.findall(r"^([a-z]+)[^:\n]*:(?!=)", (ROOT / "justfile").read_text("utf-8"), re.MULTILINE))
-    told = set(re.findall(r"(?<!rust-)\bjust ([a-z]+)", README))
-    assert {"up", "test"} <= told <= recipes
-
-
-@pytest.mark.parametrize("text", [README, GUIDE], ids=["README", "feeds"])
-def test_links_lead_somewhere(text: str) -> None:
-    """Those into the repository; both files are read from where they lie."""
-    targets = re.findall(r"\]\(([^)#]+)\)", text)
-    assert [target for target in targets if not (ROOT / target).exists()] == []
-
-
-async def test_the_routes_answer() -> None:
-    """Every path that the README names."""
-    paths = {path.rstrip(".") for path in re.findall(r"(?<!\.io)/api/[\w/%?=,.-]+", README)}
-    feeds = {path.partition("?")[0] for path in paths if path.startswith("/api/ws/")}
-    assert feeds == {f"/api/ws/{feed.spec.name}" for feed in Feed}
-    private = private_prefixes(build_app(everything()))
-    routes = sorted(path for path in paths if not path.startswith(("/api/ws/", *private)))
-    async with client_of(everything()) as client:
-        answers = {path: (await client.get(path)).status_code for path in routes}
-    assert len(answers) > 8
-    assert answers == dict.fromkeys(routes, 200)
-
-
-def no_budget(_upstream: str, _limit: int) -> Admission:
-    return unlimited
-
-
-def everything() -> Parts:
-    """An application that has something to answer on every route."""
-    offered = sources.histories(Settings(), no_budget, lambda: EXCHANGE)
-    documents = Documents()
-    documents.news.take(news_of(article()))
-    documents.assets.take(assets_of(asset()))
-    return parts(
-        full_mirrors(),
-        documents=documents,
-        # The provider of the mirrors' quotes.
-        history={feed: dict.fromkeys(["test"], each["simulator"]) for feed, each in offered.items() if each},
-        financials=sources.financials(Settings(), no_budget),
-    )
-
-
-=======
->>>>>>> 9fccb80 (README has the first steps, and docs/ has a page for each topic):tests/docs/test_feeds_page.py
 def test_frames_are_as_the_feeds_send_them() -> None:
     """Each has the fields of its type; each item those of a quote or of what moves of it."""
     shown = [frame for frame in examples() if "type" in frame]

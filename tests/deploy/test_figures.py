@@ -1,0 +1,21 @@
+"""The commands that README.md names for its figures measure them."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text("utf-8")
+
+pytestmark = [pytest.mark.deploy, pytest.mark.timeout(900)]
+
+
+@pytest.mark.parametrize("command", re.findall(r"`(just bench --only (?:\w+))` \|", README))
+def test_a_figure_is_measured(command: str) -> None:
+    """In one short round; the table at the end has a row of ours for it."""
+    short = [*command.split(), "--rounds", "1", "--seconds", "1"]
+    done = subprocess.run(short, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(rf"^\| {command.rsplit(maxsplit=1)[-1]} \| quotecast \| ", done.stdout, re.MULTILINE)
