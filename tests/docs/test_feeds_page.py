@@ -24,7 +24,6 @@ from quotecast.feed.frames import Limits
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.session import COMMANDS_PER_SECOND, Session
 from quotecast.ingest.ledger import Ledger
-from quotecast.market.calendars import EXCHANGE
 from quotecast.market.feeds import Feed
 from quotecast.market.moves import moving_part
 from quotecast.providers.base import Update
