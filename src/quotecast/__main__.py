@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Final
 
-from quotecast import settings
 from quotecast.environment import PREFIX
 from quotecast.errors import QuotecastError, SettingsError
+from quotecast.settings import loading
 
 # Functions are named, not imported, as in an entry point of a package: a command loads what it runs and
 # nothing else, so that `up`, `ingest` and `doctor` never wait for the web framework.
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(given: argparse.Namespace) -> int:
-    values = settings.load()
+    values = loading.load()
     module, function = given.entry.split(":")
     command = getattr(importlib.import_module(module), function)
     code: int = command(values, given) if given.entry in _WITH_ARGUMENTS else command(values)

@@ -11,9 +11,10 @@ import msgspec
 import pytest
 import yaml  # type: ignore[import-untyped]  # ships no types
 
-from quotecast import settings, tracing
+from quotecast import tracing
 from quotecast.api import health
 from quotecast.api.app import MAX_BODY_BYTES
+from quotecast.settings import loading, model
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = ROOT / "compose.yaml"
@@ -89,7 +90,7 @@ def test_every_setting_that_is_given_exists() -> None:
             given += service["environment"]
     given += re.findall(r"^(?:ENV|   ) (QUOTECAST_\w+)=", CONTAINERFILE, re.MULTILINE)
     assert len(given) > len(set(given)) > 8
-    assert {name for name in given if name.startswith("QUOTECAST_")} <= set(settings.names())
+    assert {name for name in given if name.startswith("QUOTECAST_")} <= set(model.names())
 
 
 def test_the_image_can_trace() -> None:
@@ -158,7 +159,7 @@ def test_life_is_asked_for_on_the_private_port() -> None:
 def test_the_balancer_outlasts_the_silence_of_a_feed() -> None:
     """Two heartbeats may be late; and a worker is given the time that its readiness takes."""
     found = dict(re.findall(r"^ +timeout (\S+) +(\d+)s$", POLICY, re.MULTILINE))
-    defaults = settings.load({})
+    defaults = loading.load({})
     assert int(found["tunnel"]) * 1000 >= 3 * defaults.heartbeat_ms
     assert int(found["check"]) > health.CHECK_SECONDS
 

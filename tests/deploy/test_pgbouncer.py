@@ -22,7 +22,7 @@ from quotecast.accounts.database import Run
 from quotecast.accounts.tables import User
 from quotecast.errors import DatabaseAway
 from quotecast.local import doctor
-from quotecast.settings import Settings
+from quotecast.settings.model import Settings
 from reserved import port_number, reserved
 from servers import Postgres
 from transactions import adding, at, look, numbers, promised

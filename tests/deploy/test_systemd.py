@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from quotecast import settings
+from quotecast.settings import model
 
 UNITS = sorted((Path(__file__).parents[2] / "deploy" / "systemd").glob("*.service"))
 
@@ -17,7 +17,7 @@ def test_settings_are_those_of_the_service(unit: Path) -> None:
     """A misspelled one would stop the start."""
     given = re.findall(r"^Environment=(\w+)=", unit.read_text("utf-8"), re.MULTILINE)
     assert given
-    assert set(given) <= set(settings.names())
+    assert set(given) <= set(model.names())
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)

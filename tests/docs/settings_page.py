@@ -9,7 +9,7 @@ from msgspec.structs import FieldInfo
 from docs.pages import DOCS
 from quotecast.__main__ import _COMMANDS
 from quotecast.environment import FILE_SUFFIX
-from quotecast.settings import described
+from quotecast.settings.model import described
 
 PAGE: Final = DOCS / "configuration.md"
 

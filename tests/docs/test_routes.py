@@ -13,7 +13,7 @@ from quotecast.feed.documents import Documents
 from quotecast.market.calendars import EXCHANGE
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import Admission, unlimited
-from quotecast.settings import Settings
+from quotecast.settings.model import Settings
 
 TEXTS = "\n".join(path.read_text("utf-8") for path in [README, *sorted(DOCS.glob("*.md"))])
 PATHS = {path.rstrip(".") for path in re.findall(r"(?<!\.io)/api/[\w/%?=&,.-]+", TEXTS)}

@@ -20,7 +20,8 @@ from quotecast.market.feeds import Feed
 from quotecast.providers.base import unlimited
 from quotecast.providers.binance.client import BinanceProvider
 from quotecast.providers.kraken.client import KrakenProvider
-from quotecast.settings import Settings, load
+from quotecast.settings.loading import load
+from quotecast.settings.model import Settings
 
 PATIENCE = 0.5
 KLINES = "/api/v3/klines"

@@ -13,7 +13,7 @@ from quotecast.errors import SettingsError
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.binance.client import BinanceProvider
 from quotecast.providers.binance.venues import US
-from quotecast.settings import load
+from quotecast.settings.loading import load
 
 LISTING = [listed("BTC", "USD"), listed("BTC"), listed("ETH", "USD"), listed("OLD", "USD", status="BREAK")]
 

@@ -8,7 +8,7 @@ import pytest
 import structlog
 
 from quotecast.local import doctor, folder
-from quotecast.settings import Settings, names
+from quotecast.settings.model import Settings, names
 from reserved import port_number, reserved
 
 

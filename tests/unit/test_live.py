@@ -4,7 +4,8 @@ import pytest
 
 from quotecast.errors import SettingsError
 from quotecast.local import live
-from quotecast.settings import Settings, load
+from quotecast.settings.loading import load
+from quotecast.settings.model import Settings
 
 
 def chosen(**environment: str) -> Settings:

@@ -14,7 +14,7 @@ from quotecast.providers.base import unlimited
 from quotecast.providers.offer import Budgets, Offer
 from quotecast.providers.offers import offer_of
 from quotecast.providers.simulator.client import SimulatorProvider
-from quotecast.settings import load
+from quotecast.settings.loading import load
 
 
 class AcmeSettings(Struct, frozen=True, kw_only=True):

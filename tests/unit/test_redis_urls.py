@@ -7,7 +7,7 @@ from redis.asyncio import SSLConnection
 
 from quotecast.errors import SettingsError
 from quotecast.redis import urls
-from quotecast.settings import load
+from quotecast.settings.loading import load
 
 
 def test_a_cluster_is_named_by_some_of_its_nodes() -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from quotecast.errors import SettingsError
-from quotecast.settings import SECRETS, Settings, load, names
+from quotecast.settings.loading import load
+from quotecast.settings.model import SECRETS, Settings, names
 
 SECRET = "0123456789abcdef" * 4
 MEANT = {"database_url": "postgresql://db.example/quotes", "redis_url": "rediss://redis.example:6379/0"}

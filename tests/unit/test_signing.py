@@ -6,7 +6,7 @@ import pytest
 
 from quotecast.errors import SettingsError
 from quotecast.local import signing
-from quotecast.settings import load
+from quotecast.settings.loading import load
 
 
 def test_secret_is_made_once_and_kept(tmp_path: Path) -> None:

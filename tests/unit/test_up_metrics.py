@@ -2,10 +2,10 @@
 
 import pytest
 
-from quotecast import settings
 from quotecast.errors import SettingsError
 from quotecast.local.up import _metrics
-from quotecast.settings import Settings
+from quotecast.settings import loading
+from quotecast.settings.model import Settings
 
 
 def ports(chosen: Settings) -> list[str]:
@@ -34,17 +34,17 @@ def test_a_given_one_is_the_first_of_a_row(
 def test_a_public_port_is_refused(public: str) -> None:
     """Metrics are not for everybody."""
     with pytest.raises(SettingsError, match=r"QUOTECAST_METRICS_PORT: 8123 is public"):
-        settings.load({f"QUOTECAST_{public}": "8123", "QUOTECAST_METRICS_PORT": "8123"})
+        loading.load({f"QUOTECAST_{public}": "8123", "QUOTECAST_METRICS_PORT": "8123"})
 
 
 @pytest.mark.parametrize(("text", "value"), [("off", "off"), ("0.25", 0.25), ("1", 1.0)])
 def test_the_access_log_is_off_or_a_share(text: str, value: object) -> None:
     """A number from 0 to 1."""
-    assert settings.load({"QUOTECAST_ACCESS_LOG": text}).access_log == value
+    assert loading.load({"QUOTECAST_ACCESS_LOG": text}).access_log == value
 
 
 @pytest.mark.parametrize("text", ["on", "2", "-0.1", "nan"])
 def test_no_other_share_is_taken(text: str) -> None:
     """Nor is it guessed what was meant."""
     with pytest.raises(SettingsError, match="QUOTECAST_ACCESS_LOG"):
-        settings.load({"QUOTECAST_ACCESS_LOG": text})
+        loading.load({"QUOTECAST_ACCESS_LOG": text})

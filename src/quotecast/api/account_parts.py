@@ -14,7 +14,7 @@ from quotecast.api.addresses import identify_by_address
 from quotecast.api.logins import LoginWindow, Unlimited
 from quotecast.api.parts import Accounts
 from quotecast.limits.window import Window
-from quotecast.settings import Settings
+from quotecast.settings.model import Settings
 
 
 def window_of(settings: Settings, name: str = "", **other: Any) -> Window:

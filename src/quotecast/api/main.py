@@ -53,7 +53,7 @@ from quotecast.providers import reference
 from quotecast.providers.offer import Budgets
 from quotecast.providers.offers import NONE
 from quotecast.redis import counts
-from quotecast.settings import Settings
+from quotecast.settings.model import Settings
 from quotecast.telemetry import configure_logs
 
 FIRST_DATA_SECONDS: Final = 5.0

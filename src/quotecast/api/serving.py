@@ -16,7 +16,7 @@ from quotecast.api.front import LOOPBACK, Front
 from quotecast.api.listeners import BACKLOG, bound_what_waits, connections_to, listeners_of, serving_feeds
 from quotecast.api.room import Room
 from quotecast.api.sockets import App
-from quotecast.settings import Settings
+from quotecast.settings.model import Settings
 
 #: Bytes of a request's head; granian answers 431 to more.
 MAX_HEAD_BYTES: Final = 32 * 1024

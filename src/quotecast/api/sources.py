@@ -4,7 +4,7 @@ from quotecast.market.feeds import Feed
 from quotecast.providers.base import Admission, FinancialsProvider, HistoryProvider, unlimited
 from quotecast.providers.offer import FINANCIALS, Budgets, ExchangeNow
 from quotecast.providers.offers import offer_of
-from quotecast.settings import Settings
+from quotecast.settings.model import Settings
 
 
 def histories(

@@ -24,7 +24,7 @@ from quotecast.limits.window import Window
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import QuoteProvider
 from quotecast.redis import counts
-from quotecast.settings import Settings
+from quotecast.settings.model import Settings
 from quotecast.telemetry import configure_logs
 
 

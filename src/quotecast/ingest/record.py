@@ -20,7 +20,7 @@ from quotecast.providers.base import QuoteProvider, Update, unlimited
 from quotecast.providers.offers import offer_of
 from quotecast.providers.recording import Instrument, recording
 from quotecast.providers.replay.client import HEADING, LISTING
-from quotecast.settings import Settings
+from quotecast.settings.model import Settings
 from quotecast.telemetry import configure_logs
 
 RECORDABLE: Final = ("binance", "coinbase", "kraken")

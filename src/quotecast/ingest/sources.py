@@ -6,7 +6,7 @@ from quotecast.market.feeds import Feed
 from quotecast.providers.base import QuoteProvider
 from quotecast.providers.offer import Budgets
 from quotecast.providers.offers import offer_of
-from quotecast.settings import Settings
+from quotecast.settings.model import Settings
 
 
 def quote_providers(settings: Settings, budgets: Budgets) -> list[QuoteProvider]:

@@ -11,7 +11,8 @@ from typing import Final
 
 from quotecast.errors import QuotecastError, SettingsError
 from quotecast.local import folder, live, ports, postgres, probes, terminal, trial, valkey
-from quotecast.settings import Settings, load, names
+from quotecast.settings.loading import load
+from quotecast.settings.model import Settings, names
 from quotecast.telemetry import configure_logs
 
 _SECRET: Final = re.compile(r"(SECRET|PASSWORD|TOKEN|KEY)$")

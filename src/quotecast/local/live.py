@@ -6,10 +6,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from quotecast.environment import PREFIX
-from quotecast.provider_settings import key_variables, names_of
 from quotecast.providers.offer import GROUPS
 from quotecast.providers.offers import BUILT_IN, NONE, live_names
-from quotecast.settings import Settings
+from quotecast.settings.model import Settings
+from quotecast.settings.providers import key_variables, names_of
 
 
 def chosen(settings: Settings, environment: Mapping[str, str]) -> Settings:

@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from quotecast.accounts import migrations
 from quotecast.errors import SettingsError
-from quotecast.settings import Settings
+from quotecast.settings.model import Settings
 
 
 def run(settings: Settings) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from quotecast.errors import SettingsError
-from quotecast.settings import MIN_SECRET_BYTES
+from quotecast.settings.model import MIN_SECRET_BYTES
 
 FILE: Final = "jwt-secret"
 

@@ -17,7 +17,7 @@ from quotecast import metrics, parent
 from quotecast.local import children, folder, locks, ports, servers, signing, terminal
 from quotecast.local import live as live_providers
 from quotecast.local.child import Part
-from quotecast.settings import Settings, handed_on
+from quotecast.settings.model import Settings, handed_on
 
 
 def run(settings: Settings) -> int:

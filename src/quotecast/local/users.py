@@ -23,7 +23,7 @@ from quotecast.accounts.passwords import Passwords
 from quotecast.accounts.users import UserRow
 from quotecast.errors import DatabaseAway, InvalidValue, NotFound, QuotecastError, SettingsError
 from quotecast.local import postgres, probes, terminal
-from quotecast.settings import Settings
+from quotecast.settings.model import Settings
 from quotecast.telemetry import configure_logs
 
 T = TypeVar("T")

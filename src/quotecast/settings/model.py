@@ -5,30 +5,22 @@ Each field is the only definition of a setting's name, type, bounds, default and
 read settings.
 """
 
-import difflib
-import ipaddress
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
 from msgspec.structs import FieldInfo, fields
 
-from quotecast.environment import DEMAND, FILE_SUFFIX, PREFIX, text_of, value_of
-from quotecast.errors import SettingsError
-from quotecast.provider_settings import (
+from quotecast.environment import DEMAND, FILE_SUFFIX, PREFIX
+from quotecast.settings.providers import (
     OWN,
     ProviderSettings,
     Variable,
-    names_of,
     own_variables,
-    variables_of,
 )
-from quotecast.providers import plugins
-from quotecast.providers.offer import GROUPS, Offer
-from quotecast.providers.offers import BUILT_IN, NONE, built_in, offer_of
 
 MIN_SECRET_BYTES: Final = 32
 #: Settings that a file may hold, which `QUOTECAST_<FIELD>_FILE` names; so are the keys of providers.
@@ -190,7 +182,7 @@ def described() -> list[Variable]:
     """Returns the variables there are: the service's own, then those of providers."""
     inherited = {field.name for field in fields(ProviderSettings)}
     every = sorted(fields(Settings), key=lambda field: field.name in inherited)
-    return [*(_variable(field) for field in every if field.name != OWN), *own_variables()]
+    return [*(variable_of(field) for field in every if field.name != OWN), *own_variables()]
 
 
 def names() -> list[str]:
@@ -205,116 +197,6 @@ def handed_on(secrets: Mapping[str, str]) -> dict[str, str]:
     return variables | {variable + FILE_SUFFIX: "" for variable in variables}
 
 
-def load(environment: Mapping[str, str] = os.environ) -> Settings:
-    """Reads and checks the settings. Raises SettingsError with a line for every problem."""
-    problems = list(_unknown(environment))
-    service = [_variable(field) for field in fields(Settings) if field.name != OWN]
-    values = _read(service, environment, problems)
-    chosen = Settings(**values)
-    values[OWN] = {
-        name: offer.settings(**_read(variables_of(name, offer), environment, problems))
-        for name, offer in _offers(chosen, problems).items()
-    }
-    if not problems:
-        settings = Settings(**values)
-        problems.extend(_unworkable(settings))
-        if settings.mode == "production":
-            problems.extend(_unsafe(settings))
-    if problems:
-        # Providers may have a variable in common.
-        raise SettingsError("\n".join(dict.fromkeys(problems)))
-    return settings
-
-
-def _read(
-    variables: Iterable[Variable], environment: Mapping[str, str], problems: list[str]
-) -> dict[str, Any]:
-    """Returns the values of the variables that are set, by field, and adds what is wrong to `problems`."""
-    values = {}
-    for variable in variables:
-        try:
-            text = text_of(variable.name, environment, secret=variable.secret)
-            if text is not None:
-                values[variable.field.name] = value_of(variable.name, text, variable.field.type)
-        except SettingsError as problem:
-            problems.append(str(problem))
-    return values
-
-
-def _offers(settings: Settings, problems: list[str]) -> dict[str, Offer]:
-    """Returns the offers that come with the service, and those of the packages that were chosen."""
-    chosen = {name for group in GROUPS for name in settings.providers_of(group)}
-    found = dict(BUILT_IN)
-    for name in sorted(chosen & {*plugins.names()}):
-        try:
-            found[name] = offer_of(name)
-        except plugins.PluginBroken as problem:
-            problems.append(str(problem))
-    return found
-
-
-def _variable(field: FieldInfo) -> Variable:
+def variable_of(field: FieldInfo) -> Variable:
+    """Returns the variable that sets a field of `Settings`."""
     return Variable(PREFIX + field.name.upper(), field, secret=field.name in SECRETS)
-
-
-def _unknown(environment: Mapping[str, str]) -> Iterator[str]:
-    known = names()
-    # Packages that add a provider have settings of their own.
-    theirs = tuple(f"{PREFIX}{plugin.upper()}_" for plugin in plugins.names())
-    for name in sorted(environment):
-        if name.startswith(PREFIX) and name not in known and not name.startswith(theirs):
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            yield f"{name}: there is no such setting{hint}"
-
-
-def _unworkable(settings: Settings) -> Iterator[str]:
-    if settings.feed_port == settings.port:
-        yield f"{PREFIX}FEED_PORT: {settings.port} is the port of the API, which serves feeds by itself"
-    if settings.metrics_port in {settings.port, settings.feed_port or None}:
-        yield f"{PREFIX}METRICS_PORT: {settings.metrics_port} is public; metrics need a port of their own"
-    for proxy in settings.trusted_proxies:
-        try:
-            ipaddress.ip_network(proxy, strict=False)
-        except ValueError:
-            yield f"{PREFIX}TRUSTED_PROXIES: {proxy!r} is neither an address nor a network"
-    for name in ("jwt_secret", "jwt_previous_secret"):
-        if 0 < len(getattr(settings, name).encode()) < MIN_SECRET_BYTES:
-            problem = f"at least {MIN_SECRET_BYTES} bytes, such as `openssl rand -hex 32` prints"
-            yield f"{PREFIX}{name.upper()}: {problem}"
-    for group in GROUPS:
-        yield from _wrong_providers(group, settings)
-    for name in sorted({name for group in GROUPS for name in settings.providers_of(group)} & {*settings.own}):
-        for problem in offer_of(name).problems(settings.own[name]):
-            yield f"{PREFIX}{name.upper()}_{problem}"
-
-
-def _wrong_providers(group: str, settings: Settings) -> Iterator[str]:
-    variable = PREFIX + group.upper()
-    known = [*built_in(group), *plugins.names()]
-    given = names_of(getattr(settings, group))
-    for name in given:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]}?" if near else f": one of {', '.join(known)}"
-            yield f"{variable}: there is no provider {name!r}{hint}"
-        elif name != NONE and not offer_of(name).serves(group):
-            yield f"{variable}: the provider {name} has nothing for {group}"
-    if not given:
-        yield f"{variable}: name a provider, or none"
-    alone = sorted(name for name in given if name == NONE or (name in BUILT_IN and BUILT_IN[name].simulated))
-    if len(given) > 1 and alone:
-        yield f"{variable}: {', '.join(alone)} cannot share a feed with others"
-
-
-def _unsafe(settings: Settings) -> Iterator[str]:
-    if settings.limits == "off":
-        yield f"{PREFIX}LIMITS=off: rate limits stay on in production"
-    if "*" in settings.account_origins:
-        yield f"{PREFIX}ACCOUNT_ORIGINS=*: name the origins that may use account routes"
-    if any(ipaddress.ip_network(proxy, strict=False).prefixlen == 0 for proxy in settings.trusted_proxies):
-        yield f"{PREFIX}TRUSTED_PROXIES: believing every peer lets clients choose their own address"
-    if not settings.database_url:
-        yield f"{PREFIX}DATABASE_URL: name a PostgreSQL; the embedded one is for development"
-    if not settings.redis_url:
-        yield f"{PREFIX}REDIS_URL: name a Redis; the embedded one is for development"

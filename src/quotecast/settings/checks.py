@@ -1,0 +1,68 @@
+"""Settings that do not work together, and those that production refuses."""
+
+import difflib
+import ipaddress
+from collections.abc import Iterator
+
+from quotecast.environment import PREFIX
+from quotecast.providers import plugins
+from quotecast.providers.offer import GROUPS
+from quotecast.providers.offers import BUILT_IN, NONE, built_in, offer_of
+from quotecast.settings.model import MIN_SECRET_BYTES, Settings
+from quotecast.settings.providers import (
+    names_of,
+)
+
+
+def unworkable(settings: Settings) -> Iterator[str]:
+    """Yields what is wrong with settings together, one line for each problem."""
+    if settings.feed_port == settings.port:
+        yield f"{PREFIX}FEED_PORT: {settings.port} is the port of the API, which serves feeds by itself"
+    if settings.metrics_port in {settings.port, settings.feed_port or None}:
+        yield f"{PREFIX}METRICS_PORT: {settings.metrics_port} is public; metrics need a port of their own"
+    for proxy in settings.trusted_proxies:
+        try:
+            ipaddress.ip_network(proxy, strict=False)
+        except ValueError:
+            yield f"{PREFIX}TRUSTED_PROXIES: {proxy!r} is neither an address nor a network"
+    for name in ("jwt_secret", "jwt_previous_secret"):
+        if 0 < len(getattr(settings, name).encode()) < MIN_SECRET_BYTES:
+            problem = f"at least {MIN_SECRET_BYTES} bytes, such as `openssl rand -hex 32` prints"
+            yield f"{PREFIX}{name.upper()}: {problem}"
+    for group in GROUPS:
+        yield from _wrong_providers(group, settings)
+    for name in sorted({name for group in GROUPS for name in settings.providers_of(group)} & {*settings.own}):
+        for problem in offer_of(name).problems(settings.own[name]):
+            yield f"{PREFIX}{name.upper()}_{problem}"
+
+
+def _wrong_providers(group: str, settings: Settings) -> Iterator[str]:
+    variable = PREFIX + group.upper()
+    known = [*built_in(group), *plugins.names()]
+    given = names_of(getattr(settings, group))
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]}?" if near else f": one of {', '.join(known)}"
+            yield f"{variable}: there is no provider {name!r}{hint}"
+        elif name != NONE and not offer_of(name).serves(group):
+            yield f"{variable}: the provider {name} has nothing for {group}"
+    if not given:
+        yield f"{variable}: name a provider, or none"
+    alone = sorted(name for name in given if name == NONE or (name in BUILT_IN and BUILT_IN[name].simulated))
+    if len(given) > 1 and alone:
+        yield f"{variable}: {', '.join(alone)} cannot share a feed with others"
+
+
+def unsafe(settings: Settings) -> Iterator[str]:
+    """Yields what production refuses, one line for each setting."""
+    if settings.limits == "off":
+        yield f"{PREFIX}LIMITS=off: rate limits stay on in production"
+    if "*" in settings.account_origins:
+        yield f"{PREFIX}ACCOUNT_ORIGINS=*: name the origins that may use account routes"
+    if any(ipaddress.ip_network(proxy, strict=False).prefixlen == 0 for proxy in settings.trusted_proxies):
+        yield f"{PREFIX}TRUSTED_PROXIES: believing every peer lets clients choose their own address"
+    if not settings.database_url:
+        yield f"{PREFIX}DATABASE_URL: name a PostgreSQL; the embedded one is for development"
+    if not settings.redis_url:
+        yield f"{PREFIX}REDIS_URL: name a Redis; the embedded one is for development"

@@ -1,0 +1,80 @@
+"""Settings read from environment variables."""
+
+import difflib
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from msgspec.structs import fields
+
+from quotecast.environment import PREFIX, text_of, value_of
+from quotecast.errors import SettingsError
+from quotecast.providers import plugins
+from quotecast.providers.offer import GROUPS, Offer
+from quotecast.providers.offers import BUILT_IN, offer_of
+from quotecast.settings.checks import unsafe, unworkable
+from quotecast.settings.model import Settings, names, variable_of
+from quotecast.settings.providers import (
+    OWN,
+    Variable,
+    variables_of,
+)
+
+
+def load(environment: Mapping[str, str] = os.environ) -> Settings:
+    """Reads and checks the settings. Raises SettingsError with a line for every problem."""
+    problems = list(_unknown(environment))
+    service = [variable_of(field) for field in fields(Settings) if field.name != OWN]
+    values = _read(service, environment, problems)
+    chosen = Settings(**values)
+    values[OWN] = {
+        name: offer.settings(**_read(variables_of(name, offer), environment, problems))
+        for name, offer in _offers(chosen, problems).items()
+    }
+    if not problems:
+        settings = Settings(**values)
+        problems.extend(unworkable(settings))
+        if settings.mode == "production":
+            problems.extend(unsafe(settings))
+    if problems:
+        # Providers may have a variable in common.
+        raise SettingsError("\n".join(dict.fromkeys(problems)))
+    return settings
+
+
+def _read(
+    variables: Iterable[Variable], environment: Mapping[str, str], problems: list[str]
+) -> dict[str, Any]:
+    """Returns the values of the variables that are set, by field, and adds what is wrong to `problems`."""
+    values = {}
+    for variable in variables:
+        try:
+            text = text_of(variable.name, environment, secret=variable.secret)
+            if text is not None:
+                values[variable.field.name] = value_of(variable.name, text, variable.field.type)
+        except SettingsError as problem:
+            problems.append(str(problem))
+    return values
+
+
+def _offers(settings: Settings, problems: list[str]) -> dict[str, Offer]:
+    """Returns the offers that come with the service, and those of the packages that were chosen."""
+    chosen = {name for group in GROUPS for name in settings.providers_of(group)}
+    found = dict(BUILT_IN)
+    for name in sorted(chosen & {*plugins.names()}):
+        try:
+            found[name] = offer_of(name)
+        except plugins.PluginBroken as problem:
+            problems.append(str(problem))
+    return found
+
+
+def _unknown(environment: Mapping[str, str]) -> Iterator[str]:
+    known = names()
+    # Packages that add a provider have settings of their own.
+    theirs = tuple(f"{PREFIX}{plugin.upper()}_" for plugin in plugins.names())
+    for name in sorted(environment):
+        if name.startswith(PREFIX) and name not in known and not name.startswith(theirs):
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            yield f"{name}: there is no such setting{hint}"
