@@ -1,6 +1,9 @@
 """Every error the service can answer with: HTTP status, stable slug, WebSocket close code."""
 
+from collections.abc import Sequence
 from enum import IntEnum
+
+from msgspec import UNSET, Struct, UnsetType
 
 
 class QuotecastError(Exception):
@@ -263,3 +266,19 @@ class CloseCode(IntEnum):
     NO_PROVIDER = 4404
     NO_DATA = 4451
     SLOW = 4458
+
+
+class FieldProblem(Struct, frozen=True):
+    """What is wrong with one field of the body, the query or the path."""
+
+    field: str
+    message: str
+
+
+class Problem(Struct, frozen=True, omit_defaults=True):
+    """An error: `detail` for people, `code` for programs."""
+
+    detail: str
+    code: str | UnsetType = UNSET
+    request_id: str | UnsetType = UNSET
+    errors: Sequence[FieldProblem] | UnsetType = UNSET

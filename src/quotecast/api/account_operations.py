@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from quotecast.api.answers import JSON, Answer, Document, Header
 from quotecast.api.openapi import ID, LIMITED, described, refused
-from quotecast.api.problems import FieldProblem, Problem
+from quotecast.errors import FieldProblem, Problem
 from quotecast.market import codec
 
 #: What an operation requires that is for users only.

@@ -24,9 +24,8 @@ from quotecast.api.identity import require_token, with_account
 from quotecast.api.logins import Attempt
 from quotecast.api.openapi import ID, refused
 from quotecast.api.parts import Accounts, HttpRequest, parts_of
-from quotecast.api.problems import Problem
 from quotecast.api.throttle import BY_ADDRESS, overrule
-from quotecast.errors import Busy, DatabaseAway, InvalidValue, TooManyRequests, WrongCredentials
+from quotecast.errors import Busy, DatabaseAway, InvalidValue, Problem, TooManyRequests, WrongCredentials
 from quotecast.limits.decision import Decision
 
 Name = Annotated[

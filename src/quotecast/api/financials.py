@@ -17,10 +17,9 @@ from quotecast.api.company import UNAVAILABLE, key_of, read_all, read_part
 from quotecast.api.company_parts import EXAMPLE, HOUR_SECONDS, PARTS, Overview, Part
 from quotecast.api.openapi import CachedReading, answered, refused
 from quotecast.api.parts import HttpRequest, Parts
-from quotecast.api.problems import FieldProblem, Problem
 from quotecast.api.repeats import repeatable_read
 from quotecast.cache.base import Cached, Policy
-from quotecast.errors import InvalidValue, ProviderMissing, SymbolNotFound
+from quotecast.errors import FieldProblem, InvalidValue, Problem, ProviderMissing, SymbolNotFound
 from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed
 from quotecast.market.financials import EarningsCalendar

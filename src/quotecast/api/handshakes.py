@@ -9,8 +9,8 @@ from urllib.parse import unquote
 from websockets.http11 import Request, Response
 from websockets.server import ServerProtocol
 
-from quotecast.api.problems import Problem
 from quotecast.api.room import RETRY_SECONDS
+from quotecast.errors import Problem
 from quotecast.market.codec import encode_json
 
 _DETAILS: Final = {

@@ -26,8 +26,8 @@ from litestar.types import ControllerRouterHandler
 from msgspec import Struct
 
 from quotecast.api.examples import plain
-from quotecast.api.problems import FieldProblem, Problem
 from quotecast.api.selection import MAX_HEADER_BYTES
+from quotecast.errors import FieldProblem, Problem
 from quotecast.market.feeds import Feed
 
 _TAGS: Final = [

@@ -16,7 +16,7 @@ from msgspec import Struct
 from quotecast.api.ambiguity import is_ambiguous
 from quotecast.api.answers import JSON, content_tag
 from quotecast.api.edge import is_harmless
-from quotecast.api.problems import Problem
+from quotecast.errors import Problem
 from quotecast.market.codec import encode_json
 
 App = Callable[[Any, Any, Any], Awaitable[None]]

@@ -29,8 +29,7 @@ from quotecast.api.identity import require_token, with_account
 from quotecast.api.new_holding import NewHolding, checked, currency_code, fingerprint
 from quotecast.api.openapi import ID, refused
 from quotecast.api.parts import HttpRequest, parts_of, state_of
-from quotecast.api.problems import Problem
-from quotecast.errors import InvalidValue, NotFound
+from quotecast.errors import InvalidValue, NotFound, Problem
 from quotecast.market import codec
 
 Include = Annotated[

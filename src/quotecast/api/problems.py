@@ -13,14 +13,16 @@ from litestar.exceptions import (
     ValidationException,
 )
 from litestar.types import ExceptionHandlersMap
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, UnsetType
 
 from quotecast.api.edge import REQUEST_ID
 from quotecast.api.parts import HttpRequest
 from quotecast.complaints import choices_of, complaint
 from quotecast.errors import (
+    FieldProblem,
     InvalidValue,
     NotAuthenticated,
+    Problem,
     QuotecastError,
     TooLarge,
     TooManyRequests,
@@ -43,22 +45,6 @@ _REMEDIES: Final = {
 }
 
 log = structlog.get_logger()
-
-
-class FieldProblem(Struct, frozen=True):
-    """What is wrong with one field of the body, the query or the path."""
-
-    field: str
-    message: str
-
-
-class Problem(Struct, frozen=True, omit_defaults=True):
-    """An error: `detail` for people, `code` for programs."""
-
-    detail: str
-    code: str | UnsetType = UNSET
-    request_id: str | UnsetType = UNSET
-    errors: Sequence[FieldProblem] | UnsetType = UNSET
 
 
 def problem(

@@ -16,8 +16,7 @@ from quotecast.api.bodies import body_of
 from quotecast.api.identity import require_token, with_account
 from quotecast.api.openapi import ID, refused
 from quotecast.api.parts import HttpRequest, parts_of
-from quotecast.api.problems import Problem
-from quotecast.errors import InvalidValue, MalformedJson, TooLarge
+from quotecast.errors import InvalidValue, MalformedJson, Problem, TooLarge
 from quotecast.market import codec
 
 MAX_BYTES: Final = 65_536

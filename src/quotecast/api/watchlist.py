@@ -27,9 +27,8 @@ from quotecast.api.identity import require_token, with_account
 from quotecast.api.lookup import FEEDS, known
 from quotecast.api.openapi import ID, described, refused
 from quotecast.api.parts import NO_PROVIDER, HttpRequest, Parts, parts_of, state_of
-from quotecast.api.problems import Problem
 from quotecast.api.selection import symbol_of_path
-from quotecast.errors import InvalidValue, NotFound, ProviderMissing, SymbolNotFound
+from quotecast.errors import InvalidValue, NotFound, Problem, ProviderMissing, SymbolNotFound
 from quotecast.market import codec
 from quotecast.market.feeds import Kind
 from quotecast.market.instruments import canonical
