@@ -11,14 +11,14 @@ from factories import NOW, client_to, full_mirrors, parts
 from quotecast.accounts.database import Database
 from quotecast.accounts.passwords import Passwords
 from quotecast.accounts.tokens import Tokens
-from quotecast.api.addresses import identify_by_address
 from quotecast.api.app import build_app
-from quotecast.api.edge import Edge
-from quotecast.api.identity import identify_by_user
+from quotecast.api.edge.addresses import identify_by_address
+from quotecast.api.edge.identity import identify_by_user
+from quotecast.api.edge.middleware import Edge
+from quotecast.api.edge.throttle import throttle
 from quotecast.api.logins import LoginWindow
 from quotecast.api.parts import Accounts
 from quotecast.api.private import private_prefixes
-from quotecast.api.throttle import throttle
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow
 

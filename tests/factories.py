@@ -9,7 +9,7 @@ import httpx
 
 from market_made import INFO, pair, stock
 from quotecast.api.app import build_app
-from quotecast.api.edge import Edge, Observer
+from quotecast.api.edge.middleware import Edge, Observer
 from quotecast.api.names import Names
 from quotecast.api.parts import Parts
 from quotecast.api.private import private_prefixes

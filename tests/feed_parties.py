@@ -9,14 +9,14 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
 from merging_client import MergingClient
-from quotecast.api import stream
-from quotecast.api.hubs import hub_of
-from quotecast.api.listeners import serving_feeds
-from quotecast.api.stream import Streams
 from quotecast.bus.redis import RedisBus
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
 from quotecast.market.feeds import Feed
+from quotecast.stream import endpoint
+from quotecast.stream.endpoint import Streams
+from quotecast.stream.hubs import hub_of
+from quotecast.stream.listeners import serving_feeds
 
 INTERVAL: Final = 100
 PATIENCE_SECONDS: Final = 30.0
@@ -31,7 +31,7 @@ class Worker:
         self.hub = hub_of(mirror, 15_000)
         self.streams = Streams(
             _nothing,
-            stream.paths({Feed.STOCKS: self.hub}),
+            endpoint.paths({Feed.STOCKS: self.hub}),
             heartbeat_ms=15_000,
             sockets_per_address=0,
             address_of=lambda _: "",

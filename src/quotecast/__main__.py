@@ -17,16 +17,16 @@ _COMMANDS: Final = {
     "up": ("quotecast.local.up:run", "start everything here: databases, ingest and API workers"),
     "api": ("quotecast.api.main:run", "run one API worker; several may share the port"),
     "ingest": ("quotecast.ingest.main:run", "run one ingest: upstreams to the bus"),
-    "migrate": ("quotecast.local.migrate:run", "bring the database's tables up to date"),
-    "record": ("quotecast.ingest.record:run", "write what an upstream sends, to be played by `replay`"),
-    "users": ("quotecast.local.users:run", "list, disable or delete users, or reset their passwords"),
-    "doctor": ("quotecast.local.doctor:run", "say what `up` would do and whether it would work"),
+    "migrate": ("quotecast.commands.migrate:run", "bring the database's tables up to date"),
+    "record": ("quotecast.commands.record:run", "write what an upstream sends, to be played by `replay`"),
+    "users": ("quotecast.commands.users:run", "list, disable or delete users, or reset their passwords"),
+    "doctor": ("quotecast.commands.doctor:run", "say what `up` would do and whether it would work"),
 }
 
 _WITH_ARGUMENTS: Final = {
-    "quotecast.local.users:run",
-    "quotecast.local.migrate:undo",
-    "quotecast.ingest.record:run",
+    "quotecast.commands.users:run",
+    "quotecast.commands.migrate:undo",
+    "quotecast.commands.record:run",
 }
 
 
@@ -73,7 +73,7 @@ def _add_variants(commands: Mapping[str, argparse.ArgumentParser]) -> None:
         (
             "migrate",
             "--undo",
-            "quotecast.local.migrate:undo",
+            "quotecast.commands.migrate:undo",
             "take the newest migration back, with the data in its tables",
         ),
         (

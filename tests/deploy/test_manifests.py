@@ -11,9 +11,9 @@ import msgspec
 import pytest
 import yaml  # type: ignore[import-untyped]  # ships no types
 
-from quotecast import tracing
-from quotecast.api import health
 from quotecast.api.app import MAX_BODY_BYTES
+from quotecast.api.routes import health
+from quotecast.observe import tracing
 from quotecast.settings import loading, model
 
 ROOT = Path(__file__).parents[2]

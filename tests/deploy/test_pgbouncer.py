@@ -20,8 +20,8 @@ from pgbouncer import DEBIAN, NEWER, PgBouncer, running_pgbouncer
 from quotecast.accounts import migrations, users
 from quotecast.accounts.database import Run
 from quotecast.accounts.tables import User
+from quotecast.commands import doctor
 from quotecast.errors import DatabaseAway
-from quotecast.local import doctor
 from quotecast.settings.model import Settings
 from reserved import port_number, reserved
 from servers import Postgres

@@ -15,8 +15,8 @@ from msgspec.structs import fields
 
 from docs.pages import blocks, page
 from market_made import INFO, stock
-from quotecast.api.asyncapi import frame_structs
-from quotecast.api.examples import QUOTES
+from quotecast.api.reference.asyncapi import frame_structs
+from quotecast.api.reference.examples import QUOTES
 from quotecast.errors import CloseCode
 from quotecast.feed.commands import DEFAULT_INTERVAL, INTERVALS, MAX_MESSAGE_BYTES, Command, Query
 from quotecast.feed.encoding import ENCODINGS, Frame

@@ -17,8 +17,8 @@ from account_service import SECRET, AccountService, account_service
 from forged_tokens import FORGERIES, taken_apart
 from quotecast.accounts import migrations, users
 from quotecast.accounts.users import UserRow
-from quotecast.api.auth import Credentials, Profile, Registration, Session
-from quotecast.telemetry import configure_logs
+from quotecast.api.routes.auth import Credentials, Profile, Registration, Session
+from quotecast.observe.logs import configure_logs
 from servers import Postgres
 from transactions import look
 

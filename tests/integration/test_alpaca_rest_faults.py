@@ -14,7 +14,7 @@ from fakes.alpaca import BAD_GATEWAY, TOO_MANY, FakeAlpaca
 from fakes.http import ENDLESS, HANGING, REDIRECT, SERVER_ERROR, TRUNCATED, Answer, huge
 from fakes.http import TOO_MANY as TOO_MANY_FOR_7_SECONDS
 from quotecast.errors import UpstreamError
-from quotecast.providers import fetch
+from quotecast.providers.transport import fetch
 
 CANARY: Final = ("canary-key-5f1c", "canary-secret-9d2e")
 

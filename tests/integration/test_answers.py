@@ -11,7 +11,7 @@ import zstandard
 from factories import EPOCH, client_of, client_to, edge_of, full_mirrors, parts, snapshot_of
 from market_made import named, stock
 from quotecast.api.answers import Document, best_coding, everything
-from quotecast.api.edge import Edge
+from quotecast.api.edge.middleware import Edge
 from quotecast.bus.base import Batch, Change
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote

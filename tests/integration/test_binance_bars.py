@@ -14,8 +14,8 @@ from quotecast.errors import SymbolNotFound, UpstreamError
 from quotecast.market.bars import INTERVALS, Bar, Interval, opening, stamp
 from quotecast.market.calendars import UTC_DAYS
 from quotecast.market.ranges import start_of_newest
-from quotecast.providers import fetch
 from quotecast.providers.binance.history import BinanceHistory
+from quotecast.providers.transport import fetch
 
 #: A Thursday, 20:02:30.
 NOW = datetime(2026, 11, 19, 20, 2, 30, tzinfo=UTC)

@@ -12,9 +12,9 @@ from fakes.binance import BANNED, ELSEWHERE, TOO_MUCH, FakeBinance
 from fakes.binance_rows import statistics
 from fakes.http import ENDLESS, HANGING, HTML_503, REDIRECT, SERVER_ERROR, TRUNCATED, Answer, huge
 from quotecast.errors import UpstreamError
-from quotecast.providers import fetch
 from quotecast.providers.base import Update
 from quotecast.providers.binance import client
+from quotecast.providers.transport import fetch
 
 
 @pytest.fixture

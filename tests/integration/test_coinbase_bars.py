@@ -17,7 +17,7 @@ from quotecast.market.bars import INTERVALS, Bar, Interval, opening, stamp
 from quotecast.market.calendars import UTC_DAYS
 from quotecast.market.ranges import start_of_newest
 from quotecast.providers.coinbase.history import MAX_ROWS, ROWS_PER_CALL, CoinbaseHistory
-from quotecast.providers.pace import CALLS_PER_SECOND, Pace
+from quotecast.providers.transport.pace import CALLS_PER_SECOND, Pace
 
 CANDLES: Final = "/products/BTC-USD/candles"
 #: A Thursday, within the bars of every interval.

@@ -9,7 +9,7 @@ import pytest_asyncio
 from documents_made import article, asset, assets_of, news_of
 from factories import client_of, client_to, edge_of, full_mirrors, parts
 from quotecast.api.answers import Document
-from quotecast.api.edge import Edge
+from quotecast.api.edge.middleware import Edge
 from quotecast.feed.documents import Documents
 from quotecast.market.feeds import Feed
 from quotecast.market.news import NewsImage

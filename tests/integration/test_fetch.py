@@ -23,7 +23,7 @@ from fakes.http import (
     huge,
 )
 from quotecast.errors import UpstreamError, UpstreamRefused
-from quotecast.providers.fetch import (
+from quotecast.providers.transport.fetch import (
     EXCERPT_LENGTH,
     LONGEST_RETRY_SECONDS,
     get_bytes,

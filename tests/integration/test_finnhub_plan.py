@@ -14,7 +14,7 @@ from finnhub_local import EVERYTHING, PATHS, ask, local_finnhub, provider
 from quotecast.errors import NotOffered, UpstreamError
 from quotecast.limits.budget import budget
 from quotecast.limits.window import Window
-from quotecast.providers.pace import CALLS_PER_SECOND, Pace
+from quotecast.providers.transport.pace import CALLS_PER_SECOND, Pace
 
 PREMIUM: Final = ("revenue_estimates", "eps_estimates", "earnings_quality")
 FREE: Final = ("metrics", "earnings", "recommendations", "calendar")

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from websockets.asyncio.client import connect
 
-from quotecast.api import front, listeners
-from quotecast.api.front import Front
-from quotecast.api.listeners import (
+from quotecast.stream import front, listeners
+from quotecast.stream.front import Front
+from quotecast.stream.listeners import (
     UNREAD_SECONDS,
     bound_what_waits,
     connections_to,
     listeners_of,
     listening_socket,
 )
-from quotecast.api.sockets import App
+from quotecast.stream.server import App
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 REQUEST = b"GET /api/health HTTP/1.1\r\nHost: test\r\n\r\n"

@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from account_service import PASSWORD, AccountService, User, account_service
-from quotecast.api.devices import COOKIE
 from quotecast.api.logins import PER_ACCOUNT, PER_CLIENT, WINDOW_SECONDS
+from quotecast.api.routes.devices import COOKIE
 
 LOGIN = "/api/auth/login"
 PROFILE = "/api/auth/profile"

@@ -11,7 +11,7 @@ from litestar.routes import HTTPRoute
 
 from factories import client_to, edge_of, full_mirrors, parts
 from quotecast.api.app import build_app
-from quotecast.api.edge import Edge
+from quotecast.api.edge.middleware import Edge
 from quotecast.market.feeds import Feed
 
 PATHS = {

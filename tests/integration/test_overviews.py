@@ -9,7 +9,7 @@ from msgspec import structs
 
 from factories import client_of, client_to, edge_of, empty_mirrors, full_mirrors, parts, snapshot_of
 from market_made import named, stock
-from quotecast.api.edge import Edge
+from quotecast.api.edge.middleware import Edge
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Floors
 

@@ -12,8 +12,8 @@ import pytest
 import zstandard
 
 from factories import client_to, edge_of, full_mirrors, parts
-from quotecast.api.asyncapi import asyncapi_document
-from quotecast.api.pages import Pages, built_pages
+from quotecast.api.edge.pages import Pages, built_pages
+from quotecast.api.reference.asyncapi import asyncapi_document
 
 NODE = shutil.which("node")
 GENERATOR = Path(__file__).parents[2] / "src/quotecast/web/scripts/generate.js"

@@ -12,7 +12,7 @@ from fakes.binance import FakeBinance
 from fakes.binance_rows import listed, statistics
 from fakes.coinbase import FakeCoinbase, Said, recorded
 from fakes.kraken import FakeKraken, ticker
-from quotecast.ingest.record import Writer, record
+from quotecast.commands.record import Writer, record
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.base import QuoteProvider
 from quotecast.providers.coinbase.client import CoinbaseProvider

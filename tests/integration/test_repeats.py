@@ -12,11 +12,11 @@ from factories import NOW, client_to, full_mirrors, parts
 from fakes.financials import COMPANY, FakeFinancials
 from market_made import stock
 from memory_cache import MemoryCache
-from quotecast.api import repeats
 from quotecast.api.app import build_app
-from quotecast.api.edge import Edge
-from quotecast.api.repeats import MAX_URLS, Repeats
-from quotecast.api.throttle import throttle
+from quotecast.api.edge import repeats
+from quotecast.api.edge.middleware import Edge
+from quotecast.api.edge.repeats import MAX_URLS, Repeats
+from quotecast.api.edge.throttle import throttle
 from quotecast.bus.base import Batch, Change
 from quotecast.errors import UpstreamError
 from quotecast.feed.documents import Documents
@@ -235,7 +235,7 @@ async def test_too_many_urls_forget_the_oldest(
     world: World, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Memory is bounded, and so is the length of what is remembered."""
-    monkeypatch.setattr("quotecast.api.repeats.MAX_URLS", 3)
+    monkeypatch.setattr("quotecast.api.edge.repeats.MAX_URLS", 3)
     for number in range(5):
         await client.get(f"/api/market/assets?limit={number + 1}")
     assert world.routed == 5

@@ -9,7 +9,7 @@ import pytest_asyncio
 
 from factories import client_of, client_to, edge_of, empty_mirrors, full_mirrors, mirror_of, parts
 from market_made import stock
-from quotecast.api.edge import Edge
+from quotecast.api.edge.middleware import Edge
 from quotecast.market.feeds import Feed
 
 LISTS = ["/api/market/quotes?symbols=all", "/api/crypto/quotes", "/api/doviz/quotes"]

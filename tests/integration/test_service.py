@@ -16,8 +16,8 @@ import httpx
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from quotecast.api.restarts import retry_ms
 from quotecast.errors import CloseCode
+from quotecast.stream.restarts import retry_ms
 from servers import Valkey, running_valkey
 from service import FeedClient, Service
 

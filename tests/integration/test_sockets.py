@@ -11,10 +11,10 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from quotecast.api import sockets
-from quotecast.api.listeners import serving_feeds
-from quotecast.api.messages import MAX_FRAGMENTS
 from quotecast.errors import ServerFailedError
+from quotecast.stream import server
+from quotecast.stream.listeners import serving_feeds
+from quotecast.stream.messages import MAX_FRAGMENTS
 
 HANDSHAKE = (
     b"GET /feed?symbols=A%2FB HTTP/1.1\r\nHost: test\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -141,7 +141,7 @@ async def test_noise_is_cut_off() -> None:
 
 async def test_whoever_asks_for_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """An open connection without a handshake costs a socket."""
-    monkeypatch.setattr(sockets, "HANDSHAKE_SECONDS", 0.05)
+    monkeypatch.setattr(server, "HANDSHAKE_SECONDS", 0.05)
     async with serving_feeds(_unheard, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
         writer.write(HANDSHAKE[:40])
         with contextlib.suppress(ConnectionResetError):
@@ -156,7 +156,7 @@ async def test_whoever_asks_for_nothing_is_cut_off(monkeypatch: pytest.MonkeyPat
         (masked(0, b"of nothing"), 1002),
         (masked(3, b"no such opcode"), 1002),
         (masked(1, b"a", final=False) + masked(1, b"b"), 1002),
-        (b"\x81\xff" + struct.pack("!Q", sockets.MAX_MESSAGE_BYTES + 1) + bytes(4), 1009),
+        (b"\x81\xff" + struct.pack("!Q", server.MAX_MESSAGE_BYTES + 1) + bytes(4), 1009),
         (masked(8, struct.pack("!H", 1000)), 1000),
     ],
     ids=["not UTF-8", "no mask", "stray end", "opcode", "interleaved", "too long", "farewell"],
@@ -186,7 +186,7 @@ async def test_a_client_that_goes_on_sending_after_the_farewell_is_cut_off(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The deadline of a farewell does not move: here a client sends far oftener than it lasts."""
-    monkeypatch.setattr(sockets, "CLOSE_SECONDS", 0.5)
+    monkeypatch.setattr(server, "CLOSE_SECONDS", 0.5)
 
     async def close(_scope: Any, receive: Any, send: Any) -> None:
         await receive()
@@ -212,7 +212,7 @@ async def test_what_floods_is_read_at_its_own_pace(kind: str) -> None:
     async with serving_feeds(echo, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
         writer.write(HANDSHAKE)
         await reader.readuntil(b"\r\n\r\n")
-        count = 3 * sockets.EXTRA_FRAMES_PER_SECOND
+        count = 3 * server.EXTRA_FRAMES_PER_SECOND
         if kind == "pings":
             writer.write(masked(9, b"") * count + masked(1, b"after"))
             expected = b"\x8a\x00" * count + b"\x81\x05after"

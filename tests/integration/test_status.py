@@ -17,8 +17,8 @@ from factories import (
     parts,
 )
 from market_made import named
-from quotecast.api import health
 from quotecast.api.parts import Parts
+from quotecast.api.routes import health
 from quotecast.bus.base import FeedInfo
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed

@@ -12,13 +12,13 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from market_made import EPOCH, state_of, stock
-from quotecast.api.listeners import serving_feeds
-from quotecast.api.restarts import retry_ms
-from quotecast.api.stream import Streams
 from quotecast.bus.base import Batch, Change
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
+from quotecast.stream.endpoint import Streams
+from quotecast.stream.listeners import serving_feeds
+from quotecast.stream.restarts import retry_ms
 
 TICKERS = [f"T{number}" for number in range(500)]
 

@@ -9,10 +9,10 @@ from litestar import Litestar, Request, Response, delete, get, post, route
 from litestar.params import FromPath, JSONBody
 
 from factories import full_mirrors
-from quotecast.api.addresses import identify_by_address
-from quotecast.api.edge import Edge
+from quotecast.api.edge.addresses import identify_by_address
+from quotecast.api.edge.middleware import Edge
+from quotecast.api.edge.throttle import throttle
 from quotecast.api.names import Names
-from quotecast.api.throttle import throttle
 from quotecast.feed.documents import Documents
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow

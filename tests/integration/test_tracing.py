@@ -15,9 +15,9 @@ from structlog.testing import capture_logs
 
 from fakes.http import FakeHttp
 from fakes.otlp import OtlpReceiver, Span
-from quotecast import tracing
-from quotecast.api.requests import described
-from quotecast.providers.fetch import get_bytes, open_client
+from quotecast.api.edge.requests import described
+from quotecast.observe import tracing
+from quotecast.providers.transport.fetch import get_bytes, open_client
 from servers import running_valkey
 from service import Service
 
@@ -139,7 +139,7 @@ def test_the_standard_variables_switch_it(environment: dict[str, str], *, wanted
 
 def test_a_missing_extra_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     """It says what to install; the application is served untraced."""
-    monkeypatch.setitem(sys.modules, "quotecast.spans", None)
+    monkeypatch.setitem(sys.modules, "quotecast.observe.spans", None)
     asked = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"}
     app = Litestar([fails], openapi_config=None, logging_config=None)
     with capture_logs() as logs, tracing.exporting("tests", asked) as wrap:
@@ -152,7 +152,7 @@ def test_a_missing_extra_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_service_without_the_extra_serves(receiver: OtlpReceiver, tmp_path: Path) -> None:
     """Ingest and workers start, answer and limit together; nothing is sent."""
-    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['quotecast.spans'] = None\n")
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['quotecast.observe.spans'] = None\n")
     environment = {**asking(receiver), "PYTHONPATH": str(tmp_path)}
     with running_valkey() as redis, Service(redis, environment) as service:
         service.start("ingest", "api")
@@ -175,7 +175,7 @@ def test_off_it_is_not_even_loaded() -> None:
         "import sys; from quotecast.api import main; from quotecast import tracing\n"
         "app = object()\n"
         "with tracing.exporting('tests', {}) as wrap: assert wrap(app, dict) is app\n"
-        "ours = {'quotecast.spans', 'opentelemetry.exporter', 'opentelemetry.instrumentation'}\n"
+        "ours = {'quotecast.observe.spans', 'opentelemetry.exporter', 'opentelemetry.instrumentation'}\n"
         "assert not ours & {*sys.modules}"
     )
     subprocess.run([sys.executable, "-c", code], check=True, env=os.environ, timeout=60)
@@ -183,7 +183,7 @@ def test_off_it_is_not_even_loaded() -> None:
 
 def test_only_requests_begin_traces() -> None:
     """Whatever the environment's sampler would say of the rest."""
-    spans = pytest.importorskip("quotecast.spans")
+    spans = pytest.importorskip("quotecast.observe.spans")
     sampling = pytest.importorskip("opentelemetry.sdk.trace.sampling")
     sampler = spans.OnlyRequests(sampling.ALWAYS_ON)
     decisions = {

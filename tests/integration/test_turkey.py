@@ -15,7 +15,7 @@ from quotecast.providers.base import Update
 from quotecast.providers.genelpara.client import GenelPara
 from quotecast.providers.tcmb.client import Tcmb
 from quotecast.providers.truncgil.client import Truncgil
-from quotecast.providers.turkey import TurkeyProvider
+from quotecast.providers.turkey.client import TurkeyProvider
 
 NOW = 1_795_118_400.0
 FRIDAY = date(2026, 11, 20)

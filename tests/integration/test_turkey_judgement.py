@@ -10,7 +10,7 @@ from fakes.http import HTML_503
 from fakes.turkey import Dealt, FakeTurkey, currency
 from quotecast.providers.tcmb.client import Tcmb
 from quotecast.providers.truncgil.client import Truncgil
-from quotecast.providers.turkey import TurkeyProvider
+from quotecast.providers.turkey.client import TurkeyProvider
 
 NOW = 1_795_118_400.0
 DAY = 86_400.0

@@ -14,8 +14,7 @@ from fakes.alpaca import FakeAlpaca
 from fakes.alpaca_rows import Trade
 from fakes.alpaca_stream import FakeAlpacaStream
 from following import running, until
-from quotecast.api.bars import exchange_of
-from quotecast.api.hubs import market_of
+from quotecast.api.routes.bars import exchange_of
 from quotecast.bus.memory import MemoryBus
 from quotecast.feed.relay import Relay
 from quotecast.ingest import lease
@@ -25,6 +24,7 @@ from quotecast.market.sessions import NEW_YORK, TradingDay
 from quotecast.providers.alpaca.client import AlpacaProvider
 from quotecast.providers.alpaca.history import AlpacaHistory
 from quotecast.providers.alpaca.hours import AlpacaClock
+from quotecast.stream.hubs import market_of
 
 STATUS = "/api/market/status"
 BARS = "/api/market/bars/AAPL?range=1D&interval=1h"

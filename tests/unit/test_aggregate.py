@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quotecast.market.aggregate import aggregated
 from quotecast.market.bars import LENGTHS, Bar, Interval, opening, stamp
 from quotecast.market.calendars import EXCHANGE, NEW_YORK_DAYS, UTC_DAYS, Calendar
 from quotecast.market.sessions import NEW_YORK
-from quotecast.providers.aggregate import aggregated
 
 #: Each interval, and one it consists of.
 CHAINS: list[tuple[Interval, Interval]] = [("1m", "5m"), ("15m", "30m"), ("1h", "4h"), ("D", "W"), ("D", "M")]

@@ -22,9 +22,9 @@ from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.bar_rows import bars
 from quotecast.providers.alpaca.rest_wire import AssetRow, CalendarRow, Story
 from quotecast.providers.alpaca.stretches import Stretch
-from quotecast.providers.candles import to_bar
 from quotecast.providers.reference import Stock
-from quotecast.providers.rows import readable
+from quotecast.providers.validation.candles import to_bar
+from quotecast.providers.validation.rows import readable
 
 NOON = datetime(2026, 11, 19, 17, tzinfo=UTC)
 ROW: dict[str, Any] = {

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from msgspec.structs import fields
 
-from quotecast.api.asyncapi import asyncapi_document
+from quotecast.api.reference.asyncapi import asyncapi_document
 from quotecast.feed import frames
 from quotecast.feed.commands import Command, Query
 from quotecast.market.feeds import Feed

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from quotecast.providers.binance.klines import Kline
-from quotecast.providers.candles import believed
-from quotecast.providers.rows import readable
+from quotecast.providers.validation.candles import believed
+from quotecast.providers.validation.rows import readable
 
 
 def row(minute: int, close: float = 10, /, **changes: str) -> Raw:

@@ -15,7 +15,7 @@ from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.binance import wire
 from quotecast.providers.binance.tickers import Tickers
 from quotecast.providers.binance.venues import GLOBAL
-from quotecast.providers.judgement import ABSURD_FACTOR, JUDGING_SECONDS
+from quotecast.providers.validation.judgement import ABSURD_FACTOR, JUDGING_SECONDS
 
 NOW = 1_795_118_400.0
 MILLISECONDS = int(NOW * 1000)

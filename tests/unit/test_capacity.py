@@ -7,9 +7,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from quotecast.api.capacity import FILES_PASSED_ON, OWN_FILES, capacity, memory, open_files
-from quotecast.api.room import Room
 from quotecast.errors import ServerFailedError
+from quotecast.stream.capacity import FILES_PASSED_ON, OWN_FILES, capacity, memory, open_files
+from quotecast.stream.room import Room
 
 GIGABYTE = 1 << 30
 

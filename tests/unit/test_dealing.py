@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quotecast.market.quotes import DovizQuote
-from quotecast.providers.dealing import Dealing, Rate
+from quotecast.providers.turkey.dealing import Dealing, Rate
 
 NOW = 1_795_118_400.0
 

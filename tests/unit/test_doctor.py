@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import structlog
 
-from quotecast.local import doctor, folder
+from quotecast.commands import doctor
+from quotecast.local import folder
 from quotecast.settings.model import Settings, names
 from reserved import port_number, reserved
 

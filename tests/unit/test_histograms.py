@@ -3,7 +3,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quotecast.histograms import SECONDS, Histogram
+from quotecast.observe.histograms import SECONDS, Histogram
 
 sizes = st.floats(min_value=0, max_value=100) | st.sampled_from(SECONDS)
 

@@ -11,9 +11,9 @@ import pytest
 from factories import doviz, empty_mirrors, full_mirrors, mirror_of
 from market_made import pair, stock
 from quotecast.accounts.portfolio import Holding
-from quotecast.api.examples import plain
-from quotecast.api.holdings_shown import SHOWN, VALUED, exchange, shown, valued
-from quotecast.api.lookup import Mirrors
+from quotecast.api.reference.examples import plain
+from quotecast.api.routes.holdings_shown import SHOWN, VALUED, exchange, shown, valued
+from quotecast.api.routes.lookup import Mirrors
 from quotecast.market import codec
 from quotecast.market.feeds import Feed
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quotecast.providers.judgement import ABSURD_FACTOR, JUDGING_SECONDS, Judge, believable
+from quotecast.providers.validation.judgement import ABSURD_FACTOR, JUDGING_SECONDS, Judge, believable
 
 NOON = 1_795_118_400.0
 

@@ -41,7 +41,7 @@ def test_each_command_runs_its_function(runs: list[str], command: str) -> None:
 def test_a_migration_can_be_undone(runs: list[str]) -> None:
     """By an option, so that nobody does it by mistake."""
     assert __main__.main(["migrate", "--undo"]) == 0
-    assert runs == ["quotecast.local.migrate:undo"]
+    assert runs == ["quotecast.commands.migrate:undo"]
 
 
 def test_up_can_be_live(runs: list[str]) -> None:
@@ -96,7 +96,7 @@ def test_a_failure_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
         ("quotecast.__main__", ""),
         ("quotecast.local.up", ""),
         # It runs transactions as accounts do, for a tenth of a second.
-        ("quotecast.local.doctor", "piccolo"),
+        ("quotecast.commands.doctor", "piccolo"),
     ],
 )
 def test_the_starter_does_not_load_the_web_framework(module: str, needed: str) -> None:

@@ -8,16 +8,16 @@ import httpx
 import pytest
 
 import scraping
-from quotecast import metrics
 from quotecast.errors import ServerFailedError
-from quotecast.histograms import Histogram
 from quotecast.ingest.metrics import families
 from quotecast.ingest.publish import Statistics
 from quotecast.limits.budget import budget
 from quotecast.limits.fallback import LocalWindow
 from quotecast.market.feeds import Feed
-from quotecast.metrics import ANY_PORT, counter, exposed, gauge, histogram
-from quotecast.providers import outcomes
+from quotecast.observe import metrics
+from quotecast.observe.histograms import Histogram
+from quotecast.observe.metrics import ANY_PORT, counter, exposed, gauge, histogram
+from quotecast.providers.transport import outcomes
 
 
 def url_of(told: str) -> str:

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from factories import NOW, empty_mirrors, full_mirrors
-from quotecast.api.lookup import Mirrors
-from quotecast.api.new_holding import NewHolding, checked, fingerprint
+from quotecast.api.routes.lookup import Mirrors
+from quotecast.api.routes.new_holding import NewHolding, checked, fingerprint
 
 TODAY = datetime.fromtimestamp(NOW, UTC)
 

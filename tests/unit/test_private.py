@@ -4,9 +4,9 @@ from litestar import get
 from litestar.params import FromPath
 
 from factories import client_of, empty_mirrors, parts
-from quotecast.api.account_operations import SECURED
 from quotecast.api.app import build_app
 from quotecast.api.private import private_prefixes
+from quotecast.api.reference.account_operations import SECURED
 
 
 @get("/api/market/alerts/{number:int}", security=SECURED)

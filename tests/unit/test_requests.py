@@ -7,12 +7,12 @@ import pytest
 from structlog.testing import capture_logs
 
 from factories import edge_of, full_mirrors, parts
-from quotecast.api.access_log import access_log
 from quotecast.api.app import build_app
-from quotecast.api.edge import Edge
-from quotecast.api.repeats import Repeats
-from quotecast.api.requests import Requests, described
-from quotecast.api.throttle import throttle
+from quotecast.api.edge.access_log import access_log
+from quotecast.api.edge.middleware import Edge
+from quotecast.api.edge.repeats import Repeats
+from quotecast.api.edge.requests import Requests, described
+from quotecast.api.edge.throttle import throttle
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow
 

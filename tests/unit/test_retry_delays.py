@@ -2,7 +2,7 @@
 
 import pytest
 
-from quotecast.api.restarts import HANDSHAKES_PER_SECOND, RETRY_CEILING_MS, RETRY_FLOOR_MS, retry_ms
+from quotecast.stream.restarts import HANDSHAKES_PER_SECOND, RETRY_CEILING_MS, RETRY_FLOOR_MS, retry_ms
 
 
 def test_few_clients_come_back_at_once() -> None:

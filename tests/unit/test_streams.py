@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from market_made import state_of, stock
-from quotecast.api.sockets import WRITE
-from quotecast.api.stream import Streams
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import StockQuote
+from quotecast.stream.endpoint import Streams
+from quotecast.stream.server import WRITE
 
 
 class Server:

@@ -9,9 +9,9 @@ from typing import cast
 
 import pytest
 
-from quotecast.api import ticker
 from quotecast.feed.commands import INTERVALS
 from quotecast.feed.hub import Hub
+from quotecast.stream import ticker
 
 UNIT = 1 / 128
 

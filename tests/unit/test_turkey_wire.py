@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from fakes.turkey import bulletin as made
 from fakes.turkey import currency, turkish
 from quotecast.market.quotes import DovizQuote
-from quotecast.providers.dealing import Rate
 from quotecast.providers.genelpara import wire as genelpara
 from quotecast.providers.tcmb.wire import Bulletin, bulletin
 from quotecast.providers.truncgil.wire import amount, read_answer
+from quotecast.providers.turkey.dealing import Rate
 
 NOW = 1_795_118_400.0
 DAY = date(2026, 11, 20)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quotecast.providers.values import (
+from quotecast.providers.validation.values import (
     MAX_SKEW,
     Number,
     from_milliseconds,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from quotecast.errors import DatabaseAway
-from quotecast.histograms import Histogram
+from quotecast.observe.histograms import Histogram
 
 OUTCOMES: Final = ("committed", "rolled_back", "away")
 

@@ -6,7 +6,7 @@ from prometheus_client import Metric
 
 from quotecast.accounts.database import Database
 from quotecast.api.logins import LoginWindow
-from quotecast.metrics import counter, gauge, histogram
+from quotecast.observe.metrics import counter, gauge, histogram
 
 
 def families(database: Database, logins: LoginWindow) -> Iterator[Metric]:

@@ -5,15 +5,15 @@ import time
 from collections.abc import AsyncIterator
 from typing import Any
 
-from quotecast import tracing
 from quotecast.accounts.database import Database
 from quotecast.accounts.passwords import Passwords
 from quotecast.accounts.tokens import Tokens
 from quotecast.api import logins
-from quotecast.api.addresses import identify_by_address
+from quotecast.api.edge.addresses import identify_by_address
 from quotecast.api.logins import LoginWindow, Unlimited
 from quotecast.api.parts import Accounts
 from quotecast.limits.window import Window
+from quotecast.observe import tracing
 from quotecast.settings.model import Settings
 
 

@@ -9,24 +9,24 @@ from litestar.datastructures import State
 from litestar.types import ControllerRouterHandler, Middleware
 from msgspec import Struct
 
-from quotecast.api import (
+from quotecast.api.edge.problems import exception_handlers
+from quotecast.api.parts import Parts
+from quotecast.api.reference import docs
+from quotecast.api.reference.asyncapi import asyncapi_document
+from quotecast.api.reference.docs import Documents
+from quotecast.api.reference.openapi import openapi_document
+from quotecast.api.routes import (
     auth,
     crypto,
-    docs,
     doviz,
     financials,
     health,
+    layouts,
     market,
     portfolio,
-    terminal,
     upgrades,
     watchlist,
 )
-from quotecast.api.asyncapi import asyncapi_document
-from quotecast.api.docs import Documents
-from quotecast.api.openapi import openapi_document
-from quotecast.api.parts import Parts
-from quotecast.api.problems import exception_handlers
 
 MAX_BODY_BYTES: Final = 80 * 1024
 
@@ -38,7 +38,7 @@ _ROUTERS: Final = (
     auth.ROUTER,
     portfolio.ROUTER,
     watchlist.ROUTER,
-    terminal.ROUTER,
+    layouts.ROUTER,
     health.ROUTER,
     docs.ROUTER,
     upgrades.ROUTER,
@@ -48,7 +48,7 @@ _BODIES: Final[tuple[type[Struct], ...]] = (
     *auth.BODIES,
     *portfolio.BODIES,
     *watchlist.BODIES,
-    *terminal.BODIES,
+    *layouts.BODIES,
 )
 
 

@@ -13,29 +13,25 @@ from typing import Any, Final
 import uvloop
 from litestar import Litestar
 
-from quotecast import metrics, parent, tracing
-from quotecast.api import checks, sources, stream, ticker
-from quotecast.api.access_log import access_log
+from quotecast import parent
+from quotecast.api import checks, sources
 from quotecast.api.account_parts import opened, window_of
-from quotecast.api.addresses import identify_by_address
 from quotecast.api.app import build_app
-from quotecast.api.bars import exchange_of
-from quotecast.api.capacity import OWN_FILES, Capacity, capacity, memory, open_files
-from quotecast.api.edge import App, Edge
-from quotecast.api.health import readiness_on_private_port
-from quotecast.api.hubs import hub_of
-from quotecast.api.identity import identify_by_user
+from quotecast.api.edge.access_log import access_log
+from quotecast.api.edge.addresses import identify_by_address
+from quotecast.api.edge.identity import identify_by_user
+from quotecast.api.edge.middleware import App, Edge
+from quotecast.api.edge.pages import Pages, built_pages
+from quotecast.api.edge.repeats import Repeats
+from quotecast.api.edge.requests import Requests, described
+from quotecast.api.edge.throttle import throttle
 from quotecast.api.metrics import Worker, families
 from quotecast.api.names import Names
-from quotecast.api.pages import Pages, built_pages
 from quotecast.api.parts import Accounts, Parts
 from quotecast.api.private import private_prefixes
-from quotecast.api.repeats import Repeats
-from quotecast.api.requests import Requests, described
-from quotecast.api.room import Room
+from quotecast.api.routes.bars import exchange_of
+from quotecast.api.routes.health import readiness_on_private_port
 from quotecast.api.serving import serving
-from quotecast.api.stream import Streams
-from quotecast.api.throttle import throttle
 from quotecast.bus.redis import RedisBus
 from quotecast.cache.base import Cache
 from quotecast.cache.redis import RedisCache
@@ -49,12 +45,18 @@ from quotecast.limits.budget import budget
 from quotecast.limits.window import Window
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Floors
+from quotecast.observe import metrics, tracing
+from quotecast.observe.logs import configure_logs
 from quotecast.providers import reference
 from quotecast.providers.offer import Budgets
 from quotecast.providers.offers import NONE
 from quotecast.redis import counts
 from quotecast.settings.model import Settings
-from quotecast.telemetry import configure_logs
+from quotecast.stream import endpoint, ticker
+from quotecast.stream.capacity import OWN_FILES, Capacity, capacity, memory, open_files
+from quotecast.stream.endpoint import Streams
+from quotecast.stream.hubs import hub_of
+from quotecast.stream.room import Room
 
 FIRST_DATA_SECONDS: Final = 5.0
 BUS_SECONDS: Final = 30.0
@@ -244,7 +246,7 @@ def _http(routed: Litestar, parts: Parts, window: Window) -> App:
 def _streams(http: App, hubs: Mapping[Feed, Hub], settings: Settings) -> Streams:
     return Streams(
         http,
-        stream.paths(hubs),
+        endpoint.paths(hubs),
         heartbeat_ms=settings.heartbeat_ms,
         sockets_per_address=settings.sockets_per_address,
         address_of=identify_by_address(settings.trusted_proxies),

@@ -8,19 +8,19 @@ from prometheus_client import Metric
 
 from quotecast.accounts.database import Database
 from quotecast.api import account_metrics
-from quotecast.api.handshakes import REASONS
+from quotecast.api.edge.requests import Requests
 from quotecast.api.logins import LoginWindow
-from quotecast.api.requests import Requests
-from quotecast.api.room import Room
-from quotecast.api.stream import Streams
 from quotecast.cache.redis import RedisCache
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
 from quotecast.limits.window import Window
 from quotecast.market.feeds import Feed
-from quotecast.metrics import counter, gauge, histogram
-from quotecast.providers import outcomes
+from quotecast.observe.metrics import counter, gauge, histogram
+from quotecast.providers.transport import outcomes
+from quotecast.stream.endpoint import Streams
+from quotecast.stream.handshakes import REASONS
+from quotecast.stream.room import Room
 
 _STATES = ("live", "stale", "down")
 

@@ -4,7 +4,7 @@ from litestar import Litestar
 from litestar.handlers import HTTPRouteHandler
 from litestar.routes import HTTPRoute
 
-from quotecast.api.account_operations import AccountOperation
+from quotecast.api.reference.account_operations import AccountOperation
 
 
 def private_prefixes(app: Litestar) -> tuple[str, ...]:

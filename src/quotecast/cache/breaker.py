@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Final, TypeVar
 
-from quotecast.outages import OutageLog
+from quotecast.observe.outages import OutageLog
 
 #: Failures in a row after which Redis is left alone.
 _PATIENCE: Final = 3

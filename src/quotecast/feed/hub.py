@@ -14,8 +14,8 @@ from quotecast.feed.commands import INTERVALS
 from quotecast.feed.encoding import Frame
 from quotecast.feed.mirror import FeedState, Mirror
 from quotecast.feed.session import Session, Wanted
-from quotecast.histograms import Histogram
 from quotecast.market.codec import iso_utc
+from quotecast.observe.histograms import Histogram
 
 SLOW_AFTER_SECONDS: Final = 10.0
 

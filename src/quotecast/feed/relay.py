@@ -17,9 +17,9 @@ from quotecast.bus.base import Batch, Beat, DocumentChanged, Message, Reader
 from quotecast.errors import BusError, UnreadableState
 from quotecast.feed.documents import Copy
 from quotecast.feed.mirror import STALE_AFTER_SECONDS, Mirror
-from quotecast.histograms import Histogram
 from quotecast.market.feeds import Feed
-from quotecast.outages import OutageLog
+from quotecast.observe.histograms import Histogram
+from quotecast.observe.outages import OutageLog
 
 RETRY_SECONDS: Final = (0.1, 0.2, 0.4, 0.8)
 CHECK_SECONDS: Final = 1.0

@@ -15,8 +15,8 @@ from quotecast.bus.base import ASSETS, NEWS, Document, Writer
 from quotecast.errors import BusError, UpstreamError
 from quotecast.market.feeds import Feed
 from quotecast.market.news import cleaned
-from quotecast.providers.backoff import delays
 from quotecast.providers.base import AssetsProvider, NewsProvider
+from quotecast.providers.transport.backoff import delays
 
 #: How soon a document is back on a bus that lost its data.
 CHECK_SECONDS: Final = 1.0

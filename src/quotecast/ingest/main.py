@@ -10,7 +10,7 @@ from http import HTTPStatus
 
 import uvloop
 
-from quotecast import metrics, parent
+from quotecast import parent
 from quotecast.bus.base import Writer
 from quotecast.bus.redis import RedisBus
 from quotecast.errors import BusError, SettingsError
@@ -22,10 +22,11 @@ from quotecast.ingest.publish import Leader, Statistics
 from quotecast.limits.budget import budget
 from quotecast.limits.window import Window
 from quotecast.market.feeds import Feed
+from quotecast.observe import metrics
+from quotecast.observe.logs import configure_logs
 from quotecast.providers.base import QuoteProvider
 from quotecast.redis import counts
 from quotecast.settings.model import Settings
-from quotecast.telemetry import configure_logs
 
 
 def run(settings: Settings) -> int:

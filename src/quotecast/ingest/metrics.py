@@ -6,8 +6,8 @@ from prometheus_client import Metric
 
 from quotecast.ingest.publish import Statistics
 from quotecast.market.feeds import Feed
-from quotecast.metrics import counter, gauge
-from quotecast.providers import outcomes
+from quotecast.observe.metrics import counter, gauge
+from quotecast.providers.transport import outcomes
 
 _GAUGES = (
     ("lease_held", "1 while this ingest leads the feed.", "leading"),

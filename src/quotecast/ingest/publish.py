@@ -18,7 +18,7 @@ from quotecast.ingest.supervise import pump
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
 from quotecast.market.sessions import Unscheduled
-from quotecast.outages import OutageLog
+from quotecast.observe.outages import OutageLog
 from quotecast.providers.base import QuoteProvider, Update
 
 BEAT_SECONDS: Final = 1.0

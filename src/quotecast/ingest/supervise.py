@@ -9,9 +9,9 @@ from contextlib import aclosing
 import structlog
 
 from quotecast.errors import UpstreamError
-from quotecast.providers import outcomes
-from quotecast.providers.backoff import Backoff
 from quotecast.providers.base import QuoteProvider, Update
+from quotecast.providers.transport import outcomes
+from quotecast.providers.transport.backoff import Backoff
 
 log = structlog.get_logger()
 

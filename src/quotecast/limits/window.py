@@ -16,7 +16,7 @@ from msgspec import structs
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import SECOND, LocalWindow, whole_seconds
 from quotecast.limits.refusals import Refusals
-from quotecast.outages import OutageLog
+from quotecast.observe.outages import OutageLog
 from quotecast.redis.client import Script, check_writable, connect, drop_connections, script
 from quotecast.redis.commands import Command
 from quotecast.redis.urls import is_cluster

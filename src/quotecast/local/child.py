@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from quotecast import parent
 from quotecast.errors import QuotecastError
-from quotecast.local import terminal
+from quotecast.local import console
 from quotecast.local.probes import NoAnswer
 
 _Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -96,7 +96,7 @@ class Child:
         try:
             await asyncio.wait({ending, hanging}, return_when=asyncio.FIRST_COMPLETED)
             if not ending.done():
-                terminal.pass_on(self._part.name, "hangs; it is killed")
+                console.pass_on(self._part.name, "hangs; it is killed")
                 self._process.kill()
         finally:
             ending.cancel()
@@ -146,7 +146,7 @@ class Child:
     async def _pass_on_output(self) -> None:
         async for line in _lines(self._output[0]):
             self.last_lines.append(line)
-            terminal.pass_on(self._part.name, line)
+            console.pass_on(self._part.name, line)
 
 
 async def _started(part: Part, link: int, output: int) -> asyncio.subprocess.Process:

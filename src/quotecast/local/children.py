@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from quotecast.errors import QuotecastError
-from quotecast.local import terminal
+from quotecast.local import console
 from quotecast.local.child import Child, Part
 
 Sleep = Callable[[float], Awaitable[None]]
@@ -105,7 +105,7 @@ async def _keep(part: Part, serving: asyncio.Event, sleep: Sleep, clock: Clock) 
         delay = deaths.add(served=life.served, seconds=clock() - began)
         if delay is None:
             raise _failure(part, life.end, life.last_lines)
-        terminal.pass_on(part.name, f"ended with {life.end}; starts again in {delay:.1f} s")
+        console.pass_on(part.name, f"ended with {life.end}; starts again in {delay:.1f} s")
         await sleep(delay)
 
 
@@ -121,7 +121,7 @@ async def _live(part: Part, serving: asyncio.Event) -> _Life:
     try:
         line = await child.ready()
         if line is not None:
-            terminal.say(f"{part.name:<9} pid {child.pid:<7} {line}")
+            console.say(f"{part.name:<9} pid {child.pid:<7} {line}")
             serving.set()
             await child.ended_or_killed()
     finally:

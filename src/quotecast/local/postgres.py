@@ -17,7 +17,7 @@ from typing import Final
 from urllib.parse import quote, urlencode
 
 from quotecast.errors import QuotecastError
-from quotecast.local import terminal
+from quotecast.local import console
 
 #: A database of one machine: small, quiet, durable.
 _OPTIONS: Final = {
@@ -162,7 +162,7 @@ def _let_through(path: Path, user: str) -> None:
         status = folder.stat()
         if status.st_uid == owner or status.st_mode & stat.S_IXOTH:
             continue
-        terminal.say(f"postgres  does not run as root: lets its user {user} pass through {folder}")
+        console.say(f"postgres  does not run as root: lets its user {user} pass through {folder}")
         try:
             folder.chmod(status.st_mode | stat.S_IXOTH)
         except OSError as error:

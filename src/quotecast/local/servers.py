@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable
 from pathlib import Path
 
 from quotecast.errors import SettingsError
-from quotecast.local import children, locks, postgres, probes, terminal, valkey
+from quotecast.local import children, console, locks, postgres, probes, valkey
 from quotecast.local.child import Part
 
 
@@ -26,7 +26,7 @@ async def database(given: str, data: Path, sockets: Path) -> AsyncIterator[str]:
     user = postgres.system_user()
     postgres.own(sockets, user)
     if not cluster.exists():
-        terminal.say(f"postgres  makes its data folder, {cluster}")
+        console.say(f"postgres  makes its data folder, {cluster}")
     await asyncio.to_thread(postgres.create, cluster, user)
     url = postgres.url(sockets)
     part = Part(
@@ -76,6 +76,6 @@ async def _described(version: Awaitable[str], what: str) -> str:
 
 async def _check(variable: str, name: str, url: str, version: Awaitable[str]) -> None:
     try:
-        terminal.say(f"{name:<9} {'given':<11} {await version} at {probes.place(url)}")
+        console.say(f"{name:<9} {'given':<11} {await version} at {probes.place(url)}")
     except probes.NoAnswer as error:
         raise SettingsError(f"{variable}: {error}") from error

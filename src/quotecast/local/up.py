@@ -13,10 +13,11 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from quotecast import metrics, parent
-from quotecast.local import children, folder, locks, ports, servers, signing, terminal
+from quotecast import parent
+from quotecast.local import children, console, folder, locks, ports, servers, signing
 from quotecast.local import live as live_providers
 from quotecast.local.child import Part
+from quotecast.observe import metrics
 from quotecast.settings.model import Settings, handed_on
 
 
@@ -30,7 +31,7 @@ def live(settings: Settings) -> int:
     """Likewise, with real upstreams wherever that is possible; says what is live and what is not."""
     chosen = live_providers.chosen(settings, os.environ)
     for line in live_providers.introduction(chosen):
-        terminal.say(line)
+        console.say(line)
     return run(chosen)
 
 
@@ -41,13 +42,13 @@ async def _until_stopped(settings: Settings) -> None:
         loop.add_signal_handler(number, _stop, serving)
     with contextlib.suppress(asyncio.CancelledError):
         await serving
-    terminal.say("Stopped.")
+    console.say("Stopped.")
 
 
 def _stop(serving: asyncio.Task[None]) -> None:
     # A second signal must not cut the ordered stop short: its end is near in any case.
     if not serving.cancelling():
-        terminal.say("Stopping.")
+        console.say("Stopping.")
         serving.cancel()
 
 
@@ -111,9 +112,9 @@ def _own(
 
 
 def _greet(host: str, port: int) -> None:
-    terminal.say("")
-    terminal.say(f"Terminal        http://{host}:{port}/")
-    terminal.say(f"API reference   http://{host}:{port}/api/docs")
-    terminal.say(f"Stock quotes    http://{host}:{port}/api/market/quotes?symbols=AAPL,MSFT")
-    terminal.say(f"Live feed       ws://{host}:{port}/api/ws/market?symbols=AAPL,MSFT")
-    terminal.say("Ctrl-C stops everything.")
+    console.say("")
+    console.say(f"Terminal        http://{host}:{port}/")
+    console.say(f"API reference   http://{host}:{port}/api/docs")
+    console.say(f"Stock quotes    http://{host}:{port}/api/market/quotes?symbols=AAPL,MSFT")
+    console.say(f"Live feed       ws://{host}:{port}/api/ws/market?symbols=AAPL,MSFT")
+    console.say("Ctrl-C stops everything.")

@@ -11,8 +11,8 @@ from prometheus_client import Metric
 from redis.exceptions import ConnectionError as NoConnectionError
 from redis.exceptions import TimeoutError as LateError
 
-from quotecast.histograms import Histogram
-from quotecast.metrics import counter, histogram
+from quotecast.observe.histograms import Histogram
+from quotecast.observe.metrics import counter, histogram
 
 #: What asks Redis.
 Part = Literal["bus", "cache", "lease", "limits"]

@@ -12,7 +12,7 @@ from quotecast.providers.alpaca.rest import Rest
 from quotecast.providers.alpaca.rest_wire import AssetRow
 from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.reference import Stock
-from quotecast.providers.rows import readable
+from quotecast.providers.validation.rows import readable
 
 
 class AlpacaAssets:

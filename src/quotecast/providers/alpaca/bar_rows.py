@@ -8,16 +8,16 @@ from typing import Final
 
 from msgspec import Raw, Struct
 
+from quotecast.market.aggregate import aggregated
 from quotecast.market.bars import Bar, Interval
 from quotecast.market.calendars import Exchange
 from quotecast.market.sessions import NEW_YORK
-from quotecast.providers.aggregate import aggregated
 from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.stretches import DAY, TIMEFRAMES, Stretch
-from quotecast.providers.candles import to_bar
-from quotecast.providers.judgement import believable
-from quotecast.providers.rows import readable
-from quotecast.providers.values import instant
+from quotecast.providers.validation.candles import to_bar
+from quotecast.providers.validation.judgement import believable
+from quotecast.providers.validation.rows import readable
+from quotecast.providers.validation.values import instant
 
 _MIDNIGHT: Final = time()
 

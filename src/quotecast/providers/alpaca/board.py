@@ -16,9 +16,9 @@ from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.day import Day
 from quotecast.providers.alpaca.known import Known, Last, aware, session_of
 from quotecast.providers.alpaca.tape import Tape
-from quotecast.providers.judgement import ABSURD_FACTOR, Judge
 from quotecast.providers.reference import Stock
-from quotecast.providers.values import MAX_SKEW, Number, positive
+from quotecast.providers.validation.judgement import ABSURD_FACTOR, Judge
+from quotecast.providers.validation.values import MAX_SKEW, Number, positive
 
 #: An answer holds every trade that was streamed so long before it was asked for.
 SETTLING_SECONDS: Final = 5.0

@@ -25,8 +25,8 @@ from quotecast.providers.alpaca.snapshots import Rows, Snapshots
 from quotecast.providers.alpaca.stream import Stream
 from quotecast.providers.alpaca.unscheduled import unscheduled
 from quotecast.providers.base import Admission, Update, unlimited
-from quotecast.providers.fetch import open_client
 from quotecast.providers.reference import Stock
+from quotecast.providers.transport.fetch import open_client
 
 #: So many symbols' trades the free plan streams.
 STREAMED: Final = 30

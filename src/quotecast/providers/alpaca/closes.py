@@ -24,11 +24,11 @@ from quotecast.providers.alpaca.rest import PLAN_REFUSES, Rest
 from quotecast.providers.alpaca.rest_wire import BarPage
 from quotecast.providers.alpaca.stretches import DAY
 from quotecast.providers.alpaca.tape import Tape, tape_of
-from quotecast.providers.backoff import delays
-from quotecast.providers.candles import to_bar
-from quotecast.providers.judgement import believable
-from quotecast.providers.rows import readable
-from quotecast.providers.values import instant
+from quotecast.providers.transport.backoff import delays
+from quotecast.providers.validation.candles import to_bar
+from quotecast.providers.validation.judgement import believable
+from quotecast.providers.validation.rows import readable
+from quotecast.providers.validation.values import instant
 
 BATCH: Final = 100
 #: A stock whose trading was halted for longer has no previous close.

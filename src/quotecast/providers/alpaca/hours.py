@@ -12,7 +12,7 @@ from quotecast.market.sessions import TradingDay
 from quotecast.providers.alpaca.rest import Rest
 from quotecast.providers.alpaca.rest_wire import CalendarRow, Clock
 from quotecast.providers.base import Admission, unlimited
-from quotecast.providers.rows import readable
+from quotecast.providers.validation.rows import readable
 
 #: How long an answer of the clock is believed.
 BELIEVED_SECONDS: Final = 60.0

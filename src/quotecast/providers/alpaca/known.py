@@ -11,7 +11,7 @@ from quotecast.market.sessions import NEW_YORK, TradingDay, Unscheduled, trading
 from quotecast.providers.alpaca.day import MINUTE, Day, Minute
 from quotecast.providers.alpaca.tape import Tape
 from quotecast.providers.reference import Stock
-from quotecast.providers.values import percent_change, stamped, to_float
+from quotecast.providers.validation.values import percent_change, stamped, to_float
 
 
 class Session(Struct, frozen=True):

@@ -9,7 +9,7 @@ from quotecast.market.news import Article
 from quotecast.providers.alpaca.rest import Rest
 from quotecast.providers.alpaca.rest_wire import NewsPage, Story
 from quotecast.providers.base import Admission, unlimited
-from quotecast.providers.rows import readable
+from quotecast.providers.validation.rows import readable
 
 #: Articles that one call brings at most, calls that one question takes at most, articles that are kept.
 COUNT: Final = 50

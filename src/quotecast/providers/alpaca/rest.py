@@ -7,7 +7,7 @@ import httpx
 
 from quotecast.errors import UpstreamError, UpstreamRefused
 from quotecast.providers.base import Admission
-from quotecast.providers.fetch import get_json, open_client
+from quotecast.providers.transport.fetch import get_json, open_client
 
 KEYS_REFUSED: Final = frozenset({httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN})
 #: What a refusal says when the keys are right, but the plan lacks what was asked for.

@@ -17,7 +17,7 @@ from quotecast.market.instruments import canonical
 from quotecast.market.news import Article, NewsImage
 from quotecast.market.sessions import NEW_YORK, TradingDay
 from quotecast.providers.reference import Stock
-from quotecast.providers.values import instant, stamped
+from quotecast.providers.validation.values import instant, stamped
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from msgspec import Raw, Struct
 from quotecast.errors import UpstreamError, UpstreamRefused
 from quotecast.providers.alpaca import wire
 from quotecast.providers.base import Admission
-from quotecast.providers.fetch import get_json
+from quotecast.providers.transport.fetch import get_json
 
 BATCH: Final = 100
 #: An answer that is later than that comes too late for the next poll.

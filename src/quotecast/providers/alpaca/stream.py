@@ -11,8 +11,8 @@ from websockets.asyncio.client import ClientConnection
 from quotecast.errors import UpstreamError
 from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.schedule import should_be_open
-from quotecast.providers.backoff import Backoff
-from quotecast.providers.sockets import dial, receive, speaking
+from quotecast.providers.transport.backoff import Backoff
+from quotecast.providers.transport.sockets import dial, receive, speaking
 
 #: The upstream hangs up on a client that has not authenticated by then.
 OPENING_SECONDS: Final = 10.0

@@ -15,7 +15,7 @@ from quotecast.market.sessions import (
 )
 from quotecast.providers.alpaca.rest_wire import Clock
 from quotecast.providers.alpaca.schedule import DOUBT
-from quotecast.providers.values import instant
+from quotecast.providers.validation.values import instant
 
 #: When sessions open in New York, also those that no calendar has.
 OPENING: Final = time(9, 30)

@@ -16,7 +16,7 @@ from msgspec import Raw, Struct, field
 from quotecast.market.sessions import NEW_YORK, trading_day
 from quotecast.providers.alpaca.day import MINUTE, Day, Minute
 from quotecast.providers.alpaca.known import Last
-from quotecast.providers.values import Number, instant, number, positive
+from quotecast.providers.validation.values import Number, instant, number, positive
 
 #: Conditions of trades that do not set the last price. Of the tapes' tables ("updates last: no"): C cash,
 #: N next day, R seller's option, H price variation, I odd lot, V contingent, W average price, 4 derivatively

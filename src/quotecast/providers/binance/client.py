@@ -18,8 +18,8 @@ from quotecast.providers.binance.listing import best_known, listed, symbol_of, w
 from quotecast.providers.binance.rest import Rest, served
 from quotecast.providers.binance.tickers import Tickers, heed
 from quotecast.providers.binance.venues import Venue, venue_of
-from quotecast.providers.recording import keep_listing
-from quotecast.providers.sockets import dial, receive, receive_or_ping, speaking
+from quotecast.providers.transport.recording import keep_listing
+from quotecast.providers.transport.sockets import dial, receive, receive_or_ping, speaking
 
 #: What one connection may carry; one of the streams is the heartbeat.
 MAX_STREAMS: Final = 1024

@@ -19,8 +19,8 @@ from quotecast.providers.binance.klines import INTERVALS, Kline
 from quotecast.providers.binance.listing import symbol_of
 from quotecast.providers.binance.rest import Rest
 from quotecast.providers.binance.venues import venue_of
-from quotecast.providers.candles import believed
-from quotecast.providers.rows import readable
+from quotecast.providers.validation.candles import believed
+from quotecast.providers.validation.rows import readable
 
 ROWS_PER_CALL: Final = 1000
 #: Ten thousand bars: a week of minutes, and of days more than the exchange has seen.

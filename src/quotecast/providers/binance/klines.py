@@ -9,8 +9,8 @@ from typing import Final
 from msgspec import Struct
 
 from quotecast.market.bars import Bar, Interval
-from quotecast.providers.candles import to_bar
-from quotecast.providers.values import Number, from_milliseconds
+from quotecast.providers.validation.candles import to_bar
+from quotecast.providers.validation.values import Number, from_milliseconds
 
 #: What the upstream calls the intervals: letter case tells `1m` from `1M`.
 INTERVALS: Final[Mapping[Interval, str]] = {

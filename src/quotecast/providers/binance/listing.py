@@ -9,7 +9,7 @@ from msgspec import Raw
 
 from quotecast.providers.binance import wire
 from quotecast.providers.reference import pairs
-from quotecast.providers.values import number
+from quotecast.providers.validation.values import number
 
 #: What pairs are quoted in unless somebody wishes otherwise; both are worth the same, so turnovers compare.
 QUOTES: Final = ("USDT", "USD")

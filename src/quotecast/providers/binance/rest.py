@@ -9,7 +9,7 @@ from websockets.exceptions import InvalidStatus
 
 from quotecast.errors import UpstreamError, UpstreamRefused
 from quotecast.providers.base import Admission
-from quotecast.providers.fetch import get_json, open_client, retry_seconds
+from quotecast.providers.transport.fetch import get_json, open_client, retry_seconds
 
 #: What an address may use in a minute, of which the last part is left to other processes.
 WEIGHT_LIMIT: Final = 6000

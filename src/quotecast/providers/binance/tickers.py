@@ -9,10 +9,10 @@ from quotecast.errors import UpstreamError
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.binance import messages, wire
 from quotecast.providers.binance.venues import GLOBAL, Venue
-from quotecast.providers.pairs import Pairs, newest
-from quotecast.providers.recording import Instrument
 from quotecast.providers.reference import asset_name
-from quotecast.providers.values import MAX_SKEW
+from quotecast.providers.transport.recording import Instrument
+from quotecast.providers.validation.pairs import Pairs, newest
+from quotecast.providers.validation.values import MAX_SKEW
 
 #: How long the last statistics of a pair that stopped trading are shown: the time that they are about.
 DAY_SECONDS: Final = 86_400.0

@@ -15,7 +15,7 @@ from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.binance.venues import Venue
-from quotecast.providers.values import (
+from quotecast.providers.validation.values import (
     Number,
     from_milliseconds,
     number,

@@ -14,9 +14,9 @@ from quotecast.market.feeds import Feed
 from quotecast.providers.base import Update
 from quotecast.providers.coinbase import wire
 from quotecast.providers.coinbase.tickers import Tickers, complaint
-from quotecast.providers.fetch import get_json, open_client
-from quotecast.providers.recording import keep, keep_listing
-from quotecast.providers.sockets import dial, receive, speaking
+from quotecast.providers.transport.fetch import get_json, open_client
+from quotecast.providers.transport.recording import keep, keep_listing
+from quotecast.providers.transport.sockets import dial, receive, speaking
 
 #: The upstream hangs up on a client that has not subscribed by then; it gets as long for its answer.
 SUBSCRIBE_SECONDS: Final = 5.0

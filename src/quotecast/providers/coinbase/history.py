@@ -10,14 +10,14 @@ import httpx
 from msgspec import Raw
 
 from quotecast.errors import SymbolNotFound, UpstreamRefused
+from quotecast.market.aggregate import aggregated
 from quotecast.market.bars import Bar, Interval, opening, stamp
 from quotecast.market.calendars import UTC_DAYS
-from quotecast.providers.aggregate import aggregated
-from quotecast.providers.candles import believed
 from quotecast.providers.coinbase import wire
-from quotecast.providers.fetch import get_json, open_client, segment
-from quotecast.providers.pace import Pace
-from quotecast.providers.rows import readable
+from quotecast.providers.transport.fetch import get_json, open_client, segment
+from quotecast.providers.transport.pace import Pace
+from quotecast.providers.validation.candles import believed
+from quotecast.providers.validation.rows import readable
 
 ROWS_PER_CALL: Final = 300
 #: How many rows are looked back upon: sixteen years of days, and more than a thousand of any shorter bars.

@@ -7,9 +7,9 @@ from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.coinbase import wire
-from quotecast.providers.pairs import Pairs, newest
-from quotecast.providers.recording import Instrument
 from quotecast.providers.reference import asset_name
+from quotecast.providers.transport.recording import Instrument
+from quotecast.providers.validation.pairs import Pairs, newest
 
 
 class Tickers:

@@ -14,8 +14,8 @@ from quotecast.market.bars import Bar
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical
 from quotecast.market.quotes import CryptoQuote
-from quotecast.providers.candles import to_bar
-from quotecast.providers.values import (
+from quotecast.providers.validation.candles import to_bar
+from quotecast.providers.validation.values import (
     Number,
     from_milliseconds,
     instant,

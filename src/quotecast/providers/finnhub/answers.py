@@ -11,8 +11,8 @@ from msgspec import Raw
 from quotecast.errors import UpstreamError
 from quotecast.market.financials import EarningsCalendar, EarningsEvent
 from quotecast.providers.finnhub.wire import EventRow
-from quotecast.providers.rows import readable
-from quotecast.providers.values import Number, positive
+from quotecast.providers.validation.rows import readable
+from quotecast.providers.validation.values import Number, positive
 
 Answer = dict[str, Raw] | list[Raw] | None
 

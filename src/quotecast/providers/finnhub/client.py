@@ -26,7 +26,7 @@ from quotecast.providers.finnhub.answers import Answer, decoded, member
 from quotecast.providers.finnhub.metrics import to_metrics
 from quotecast.providers.finnhub.profiles import UNKNOWN, Profiles, home_symbol
 from quotecast.providers.finnhub.rest import Rest
-from quotecast.providers.pace import Pace
+from quotecast.providers.transport.pace import Pace
 
 QUARTERLY: Final = "quarterly"
 #: A century of quarters.

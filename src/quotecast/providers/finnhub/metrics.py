@@ -17,8 +17,8 @@ from quotecast.errors import UpstreamError
 from quotecast.market.financials import Metrics, Series, SeriesPoint
 from quotecast.providers.finnhub.answers import Answer, member
 from quotecast.providers.finnhub.wire import figure
-from quotecast.providers.rows import readable
-from quotecast.providers.values import Number, signed
+from quotecast.providers.validation.rows import readable
+from quotecast.providers.validation.values import Number, signed
 
 #: Far more than the 130 or so there are, and a century of quarters.
 MOST_FIGURES: Final = 1000

@@ -11,8 +11,8 @@ import httpx
 
 from quotecast.errors import NotOffered, UpstreamError, UpstreamRefused
 from quotecast.providers.base import Admission
-from quotecast.providers.fetch import get_bytes, open_client, retry_seconds
-from quotecast.providers.pace import Pace
+from quotecast.providers.transport.fetch import get_bytes, open_client, retry_seconds
+from quotecast.providers.transport.pace import Pace
 
 #: What a refusal says when the key is right, but the plan lacks what was asked for.
 PLAN_REFUSES: Final = "have access to this resource"

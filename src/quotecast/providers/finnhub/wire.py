@@ -24,7 +24,7 @@ from quotecast.market.financials import (
 )
 from quotecast.market.instruments import canonical
 from quotecast.providers.finnhub.profiles import Profile, home_symbol
-from quotecast.providers.values import Number, signed
+from quotecast.providers.validation.values import Number, signed
 
 HOURS: Final = frozenset({"bmo", "amc", "dmh"})
 

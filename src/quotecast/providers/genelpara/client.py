@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Mapping
 
 from quotecast.errors import UpstreamError
-from quotecast.providers.dealing import Answer
-from quotecast.providers.fetch import get_bytes, open_client
 from quotecast.providers.genelpara.wire import LISTS, rates
+from quotecast.providers.transport.fetch import get_bytes, open_client
+from quotecast.providers.turkey.dealing import Answer
 
 
 class GenelPara:

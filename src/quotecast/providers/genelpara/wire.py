@@ -11,9 +11,9 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
-from quotecast.providers.dealing import Rate, instruments
-from quotecast.providers.rows import readable
-from quotecast.providers.values import Number, positive, signed
+from quotecast.providers.turkey.dealing import Rate, instruments
+from quotecast.providers.validation.rows import readable
+from quotecast.providers.validation.values import Number, positive, signed
 
 #: What each list has of ours: their codes of what we call otherwise.
 LISTS: Final[Mapping[str, Mapping[str, str]]] = {

@@ -15,8 +15,8 @@ from quotecast.providers import reference
 from quotecast.providers.base import Update
 from quotecast.providers.kraken import wire
 from quotecast.providers.kraken.tickers import Tickers, heed
-from quotecast.providers.recording import keep, keep_listing
-from quotecast.providers.sockets import dial, receive, speaking
+from quotecast.providers.transport.recording import keep, keep_listing
+from quotecast.providers.transport.sockets import dial, receive, speaking
 
 NAME: Final = "Kraken"
 ANSWER_SECONDS: Final = 10.0

@@ -12,15 +12,15 @@ from typing import Final
 from msgspec import Raw, Struct
 
 from quotecast.errors import SymbolNotFound, UpstreamError
+from quotecast.market.aggregate import aggregated
 from quotecast.market.bars import Bar, Interval, opening, stamp
 from quotecast.market.calendars import UTC_DAYS
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical
-from quotecast.providers.aggregate import aggregated
-from quotecast.providers.candles import believed, to_bar
-from quotecast.providers.fetch import get_json, open_client
-from quotecast.providers.rows import readable
-from quotecast.providers.values import Number, from_milliseconds
+from quotecast.providers.transport.fetch import get_json, open_client
+from quotecast.providers.validation.candles import believed, to_bar
+from quotecast.providers.validation.rows import readable
+from quotecast.providers.validation.values import Number, from_milliseconds
 
 #: The minutes of the upstream's rows that each interval is made of; its own weeks begin on Thursday.
 _MINUTES: Final[Mapping[Interval, int]] = {

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from quotecast.market.quotes import CryptoQuote
-from quotecast.providers.values import (
+from quotecast.providers.validation.values import (
     Number,
     instant,
     number,

@@ -19,7 +19,7 @@ from quotecast.providers.binance.tickers import Tickers as BinanceTickers
 from quotecast.providers.binance.venues import US
 from quotecast.providers.coinbase.tickers import Tickers as CoinbaseTickers
 from quotecast.providers.kraken.tickers import Tickers as KrakenTickers
-from quotecast.providers.recording import Instrument
+from quotecast.providers.transport.recording import Instrument
 
 #: Messages played within the same such step make one update.
 STEP_SECONDS: Final = 0.01

@@ -9,8 +9,8 @@ import httpx
 
 from quotecast.errors import UpstreamError, UpstreamRefused
 from quotecast.market.quotes import DovizQuote
-from quotecast.providers.fetch import get_bytes, open_client
 from quotecast.providers.tcmb.wire import ISTANBUL, Bulletin, bulletin
+from quotecast.providers.transport.fetch import get_bytes, open_client
 
 XML_KINDS: Final = ("application/xml", "text/xml")
 #: The longest holidays are shorter.

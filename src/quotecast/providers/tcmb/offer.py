@@ -5,9 +5,9 @@ from typing import Annotated, Final
 from msgspec import Meta, Struct
 
 from quotecast.market.feeds import Feed
-from quotecast.providers import turkey
 from quotecast.providers.base import QuoteProvider
 from quotecast.providers.offer import Budgets, HttpUrl, Offer
+from quotecast.providers.turkey.client import central_bank
 
 
 class TcmbSettings(Struct, frozen=True, kw_only=True):
@@ -17,7 +17,7 @@ class TcmbSettings(Struct, frozen=True, kw_only=True):
 
 
 def _quotes(settings: TcmbSettings, _budgets: Budgets) -> QuoteProvider:
-    return turkey.central_bank(settings.url)
+    return central_bank(settings.url)
 
 
 OFFER: Final = Offer(settings=TcmbSettings, quotes={Feed.DOVIZ: _quotes})

@@ -14,8 +14,8 @@ from xml.etree import ElementTree as ET
 from msgspec import Struct
 
 from quotecast.market.quotes import DovizQuote
-from quotecast.providers.dealing import LIRA, instruments
-from quotecast.providers.values import percent_change, positive, stamped, to_float
+from quotecast.providers.turkey.dealing import LIRA, instruments
+from quotecast.providers.validation.values import percent_change, positive, stamped, to_float
 
 MAX_BYTES: Final = 1024 * 1024
 #: Türkiye keeps it all year.

@@ -7,9 +7,9 @@ from typing import Final
 from msgspec import Struct
 
 from quotecast.errors import UpstreamCutShort, UpstreamError
-from quotecast.providers.dealing import Answer
-from quotecast.providers.fetch import get_bytes, open_client
+from quotecast.providers.transport.fetch import get_bytes, open_client
 from quotecast.providers.truncgil.wire import read_answer
+from quotecast.providers.turkey.dealing import Answer
 
 
 class _Version(Struct, frozen=True):

@@ -5,9 +5,9 @@ from typing import Annotated, Final
 from msgspec import Meta, Struct
 
 from quotecast.market.feeds import Feed
-from quotecast.providers import turkey
 from quotecast.providers.base import QuoteProvider
 from quotecast.providers.offer import VARIABLE, Budgets, HttpUrl, Offer
+from quotecast.providers.turkey.client import market
 
 
 class TruncgilSettings(Struct, frozen=True, kw_only=True):
@@ -24,7 +24,7 @@ class TruncgilSettings(Struct, frozen=True, kw_only=True):
 
 
 def _quotes(settings: TruncgilSettings, _budgets: Budgets) -> QuoteProvider:
-    return turkey.market(settings.url, settings.v5_url, settings.genelpara_url, settings.tcmb_url)
+    return market(settings.url, settings.v5_url, settings.genelpara_url, settings.tcmb_url)
 
 
 OFFER: Final = Offer(settings=TruncgilSettings, live=True, quotes={Feed.DOVIZ: _quotes})

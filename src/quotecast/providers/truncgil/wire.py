@@ -13,8 +13,8 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
-from quotecast.providers.dealing import Answer, Rate, instruments
-from quotecast.providers.values import Number, instant, positive, signed
+from quotecast.providers.turkey.dealing import Answer, Rate, instruments
+from quotecast.providers.validation.values import Number, instant, positive, signed
 
 #: Their codes, since version 4, of what we call otherwise; version 3 has our own names.
 CODES: Final = {

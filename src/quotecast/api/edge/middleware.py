@@ -1,0 +1,244 @@
+"""The outermost layer of the API: request ids, CORS, security headers, HEAD, and who may open a feed."""
+
+import asyncio
+import os
+import re
+import time
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
+from typing import Any, Final
+
+from litestar.exceptions import HTTPException
+
+from quotecast.api.edge.ambiguity import is_ambiguous
+from quotecast.api.edge.cors import ANY, CorsPolicy, Headers
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+#: Any, because frameworks type their events more narrowly than ASGI does.
+App = Callable[[Any, Any, Any], Awaitable[None]]
+#: Told of a request when its answer begins: its scope, the status, and how many seconds that took.
+Observer = Callable[[Scope, int, float], None]
+
+#: Where routes find the request's id.
+REQUEST_ID: Final = "quotecast.request_id"
+
+DOCS_PATH: Final = "/api/docs"
+MAX_PATH_LENGTH: Final = 1024
+
+_MAX_ID_LENGTH: Final = 64
+_ID_CHARACTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+_SLASHES: Final = re.compile("//+")
+
+_SECURITY: Final = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
+_NO_CONTENT_POLICY: Final = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
+_DOCS_POLICY: Final = (
+    b"content-security-policy",
+    b"default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'",
+)
+_METHODS_WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_JSON: Final = [(b"content-type", b"application/json")]
+#: What follows an ambiguous request on its connection may be a part of it.
+_LAST_JSON: Final = [*_JSON, (b"connection", b"close")]
+#: As `problems` says it; the id is harmless, so it needs no escapes.
+_NOT_FOUND: Final = b'{"detail":"Not Found","code":"not_found","request_id":"%b"}'
+_BAD_REQUEST: Final = b'{"detail":"Bad Request","code":"bad_request","request_id":"%b"}'
+_NO_STORE: Final = (b"cache-control", b"no-store")
+
+
+class Edge:
+    """ASGI application around the routed one; every HTTP answer leaves through it.
+
+    - `X-Request-ID` is echoed if it is short and harmless, else made; routes find it in the scope.
+    - Public answers may be read from `cors_origins`. Those of paths that begin with one of `private` may be
+      read from `account_origins`, with `local_accounts` from pages of the browser's own machine too, and no
+      cache stores them.
+    - `observers` are told of every request; `clock` counts seconds from anywhere.
+    - A preflight is answered here, on every path, and reaches neither routes nor limits.
+    - HEAD is routed as GET and answered without the body; `Allow` names HEAD wherever it names GET.
+    - A body has to arrive within `body_seconds`; past that, who reads it is told 408, and 400 when it ends
+      too soon.
+    - A request that a proxy may understand differently is 400, and the last of its connection.
+    - A path that no resource can have is 404 before routing; repeated slashes count as one.
+    - A WebSocket from an origin that is not among `websocket_origins` is refused with 403; a client that
+      is no browser sends none, and is let in. The server's own send goes through as it is: the stream
+      handler needs what it returns.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        *,
+        cors_origins: Iterable[str],
+        account_origins: Iterable[str],
+        local_accounts: bool = False,
+        websocket_origins: Iterable[str],
+        private: tuple[str, ...] = (),
+        observers: Sequence[Observer] = (),
+        clock: Callable[[], float] = time.perf_counter,
+        body_seconds: float = 10,
+        make_id: Callable[[], bytes] = lambda: os.urandom(8).hex().encode(),
+    ) -> None:
+        cors_origins = tuple(cors_origins)
+        account_methods = "GET, HEAD, POST, PUT, PATCH, DELETE"
+        self._app = app
+        self._private = private
+        self._make_id = make_id
+        self._observers = observers
+        self._clock = clock
+        self._body_seconds = body_seconds
+        self._public = CorsPolicy(cors_origins, methods="GET, HEAD", always=[*_SECURITY, _NO_CONTENT_POLICY])
+        self._docs = CorsPolicy(cors_origins, methods="GET, HEAD", always=[*_SECURITY, _DOCS_POLICY])
+        self._account = CorsPolicy(
+            account_origins,
+            methods=account_methods,
+            always=[*_SECURITY, _NO_CONTENT_POLICY, _NO_STORE],
+            with_local=local_accounts,
+        )
+        self._websocket_origins = {origin.encode() for origin in websocket_origins}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves one connection of any ASGI type."""
+        if scope["type"] == "http":
+            await self._http(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self._websocket(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path, method = scope["path"], scope["method"]
+        if "//" in path:
+            path = scope["path"] = _SLASHES.sub("/", path)
+        origin, given_id, preflight = _look_through(scope["headers"])
+        request_id = given_id if given_id and is_harmless(given_id) else self._make_id()
+        scope[REQUEST_ID] = request_id.decode()
+        identified = (b"x-request-id", request_id)
+        policy = self._policy(path)
+
+        if preflight and origin and method == "OPTIONS":
+            preflights = [*policy.preflight(origin), identified]
+            await _respond(self._finished(scope, send, preflights), 204, [])
+            return
+        answer = self._finished(scope, send, [*policy.answer(origin), identified], bodiless=method == "HEAD")
+        if is_ambiguous(scope):
+            await _respond(answer, 400, _LAST_JSON, _BAD_REQUEST % request_id)
+            return
+        if len(path) > MAX_PATH_LENGTH or not path.isprintable():
+            await _respond(answer, 404, _JSON, _NOT_FOUND % request_id)
+            return
+        if method == "HEAD":
+            scope["method"] = "GET"
+        elif method == "OPTIONS":
+            # The framework's own answer names the methods of one handler of the path; its 405 names all.
+            scope["method"] = "TRACE"
+            answer = _listing(answer)
+        elif method in _METHODS_WITH_BODY:
+            receive = _in_time(receive, self._body_seconds)
+        await self._app(scope, receive, answer)
+
+    def _finished(self, scope: Scope, send: Send, headers: Headers, *, bodiless: bool = False) -> Send:
+        """A plain function, so that what the server returns reaches the caller without a coroutine around it.
+
+        It tells the observers too: a layer of its own for that would cost a tenth of a small answer.
+        """
+        began = self._clock()
+        asks_for_methods = scope["method"] == "OPTIONS"
+
+        def answer(message: Message) -> Awaitable[None]:
+            if message["type"] == "http.response.start":
+                seconds = self._clock() - began
+                for observe in self._observers:
+                    observe(scope, message["status"], seconds)
+                # A copy: a route may send one prepared list again and again.
+                message["headers"] = [*message["headers"], *headers]
+                if asks_for_methods or message["status"] == 405:
+                    message["headers"] = [_with_head(name, value) for name, value in message["headers"]]
+            elif bodiless:
+                message = {**message, "body": b""}
+            return send(message)
+
+        return answer
+
+    def _policy(self, path: str) -> CorsPolicy:
+        if path.startswith(self._private):
+            return self._account
+        return self._docs if path.startswith(DOCS_PATH) else self._public
+
+    async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        origin = next((value for name, value in scope["headers"] if name == b"origin"), None)
+        if origin is None or ANY.encode() in self._websocket_origins or origin in self._websocket_origins:
+            await self._app(scope, receive, send)
+            return
+        await receive()
+        # Closing what was never accepted is how ASGI refuses a handshake: the server answers 403.
+        await send({"type": "websocket.close", "code": 1008, "reason": "origin"})
+
+
+def _look_through(headers: Iterable[tuple[bytes, bytes]]) -> tuple[bytes | None, bytes | None, bool]:
+    """The origin, the client's request id, and whether a browser asks for permission first."""
+    origin = request_id = None
+    preflight = False
+    for name, value in headers:
+        if name == b"origin":
+            origin = value
+        elif name == b"x-request-id":
+            request_id = value
+        elif name == b"access-control-request-method":
+            preflight = True
+    return origin, request_id, preflight
+
+
+def _listing(send: Send) -> Send:
+    """Turns the 405 of a method that no route has into a 204 that lists the methods it has."""
+    listed = False
+
+    def answer(message: Message) -> Awaitable[None]:
+        nonlocal listed
+        if message["type"] == "http.response.start" and message["status"] == 405:
+            listed = True
+            allowed = [header for header in message["headers"] if header[0] == b"allow"]
+            message = {**message, "status": 204, "headers": allowed}
+        elif listed:
+            message = {**message, "body": b""}
+        return send(message)
+
+    return answer
+
+
+def _with_head(name: bytes, value: bytes) -> tuple[bytes, bytes]:
+    """A header; one that names the methods of a route gets HEAD beside GET."""
+    if name != b"allow":
+        return name, value
+    methods = {method.strip() for method in value.split(b",")}
+    return name, b", ".join(sorted(methods | {b"HEAD"} if b"GET" in methods else methods))
+
+
+def is_harmless(request_id: bytes) -> bool:
+    """Whether a client's request id may be repeated in headers and logs."""
+    return len(request_id) <= _MAX_ID_LENGTH and not request_id.translate(None, _ID_CHARACTERS)
+
+
+def _in_time(receive: Receive, seconds: float) -> Receive:
+    deadline = asyncio.get_running_loop().time() + seconds
+
+    async def receive_in_time() -> Message:
+        try:
+            async with asyncio.timeout_at(deadline):
+                message = await receive()
+        except TimeoutError:
+            raise HTTPException(status_code=408, detail="Request Timeout") from None
+        if message["type"] == "http.disconnect":
+            # To who reads a body it would be a failure of ours; it is half a body, or one that is no HTTP.
+            raise HTTPException(status_code=400, detail="Bad Request")
+        return message
+
+    return receive_in_time
+
+
+async def _respond(send: Send, status: int, headers: Headers, body: bytes = b"") -> None:
+    if body:
+        headers = [*headers, (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,158 @@
+"""Errors as the API answers them: always JSON, always with `detail`, never with anything internal."""
+
+import math
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Final
+
+import structlog
+from litestar import Response
+from litestar.exceptions import (
+    HTTPException,
+    SerializationException,
+    ValidationException,
+)
+from litestar.types import ExceptionHandlersMap
+from msgspec import UNSET, UnsetType
+
+from quotecast.api.edge.middleware import REQUEST_ID
+from quotecast.api.parts import HttpRequest
+from quotecast.complaints import choices_of, complaint
+from quotecast.errors import (
+    FieldProblem,
+    InvalidValue,
+    NotAuthenticated,
+    Problem,
+    QuotecastError,
+    TooLarge,
+    TooManyRequests,
+    UpgradeRequired,
+    UpstreamError,
+)
+from quotecast.market.codec import encode_json
+
+#: Seconds after which to try again when an upstream did not say.
+_UPSTREAM_RETRY: Final = 5.0
+
+#: Texts that differ from the interpreter's, which change between versions.
+_TEXTS: Final = {413: "Payload Too Large", 422: "Invalid value", 500: "Internal Server Error"}
+
+#: Headers that say what to send instead (RFC 9110, 11.6.1 and 15.5.22).
+_REMEDIES: Final = {
+    401: {"www-authenticate": "Bearer"},
+    # A proxy that keeps connections for reuse opens another one for the next handshake.
+    426: {"upgrade": "websocket", "connection": "upgrade, close"},
+}
+
+log = structlog.get_logger()
+
+
+def problem(
+    request: HttpRequest,
+    status: int,
+    detail: str | None = None,
+    *,
+    code: str | None = None,
+    errors: Sequence[FieldProblem] = (),
+    headers: Mapping[str, str] | None = None,
+) -> Response[bytes]:
+    """The answer to a request that failed; text and code default to those of the status."""
+    text = detail or _text(status)
+    request_id: str | UnsetType = request.scope.get(REQUEST_ID, UNSET)  # type: ignore[assignment]  # ours
+    body = Problem(
+        detail=text,
+        code=code or _text(status).lower().replace(" ", "_"),
+        request_id=request_id,
+        errors=errors or UNSET,
+    )
+    return Response(
+        encode_json(body), status_code=status, media_type="application/json", headers=dict(headers or {})
+    )
+
+
+def _text(status: int) -> str:
+    return _TEXTS.get(status) or HTTPStatus(status).phrase
+
+
+def _on_refusal(request: HttpRequest, error: QuotecastError) -> Response[bytes]:
+    match error:
+        case InvalidValue():
+            errors = [FieldProblem(error.field, str(error))]
+            return problem(request, error.status, f"Invalid {error.field}", code=error.code, errors=errors)
+        case UpstreamError():
+            headers = _retry_after(error.retry_after or _UPSTREAM_RETRY)
+            return problem(request, error.status, "Upstream unavailable", code=error.code, headers=headers)
+        case TooManyRequests():
+            return _too_many(error)
+        case NotAuthenticated() | UpgradeRequired():
+            return problem(
+                request, error.status, str(error), code=error.code, headers=_REMEDIES[error.status]
+            )
+        case _ if error.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+            return _on_failure(request, error)
+        case _:
+            headers = _retry_after(getattr(error, "retry_after", None))
+            return problem(request, error.status, str(error), code=error.code, headers=headers)
+
+
+def _too_many(error: TooManyRequests) -> Response[bytes]:
+    """As from the limiter: the body says no more."""
+    headers = _retry_after(error.retry_after)
+    body = encode_json(Problem(str(error)))
+    return Response(body, status_code=error.status, media_type="application/json", headers=headers)
+
+
+def _retry_after(seconds: float | None) -> dict[str, str]:
+    return {} if seconds is None else {"retry-after": str(math.ceil(seconds))}
+
+
+def _on_http_error(request: HttpRequest, error: HTTPException) -> Response[bytes]:
+    """The framework's own errors; its texts name paths and types, so they are not repeated."""
+    match error:
+        case ValidationException():
+            return problem(request, 422, code=InvalidValue.code, errors=_field_problems(request, error))
+        case _ if error.status_code == TooLarge.status:
+            return _on_refusal(request, TooLarge())
+        case _ if isinstance(error.__cause__, SerializationException):
+            return _on_unreadable_json(request, error)
+        case _ if error.status_code == HTTPStatus.INTERNAL_SERVER_ERROR:
+            return _on_failure(request, error)
+        case _:
+            return problem(request, error.status_code, headers=error.headers)
+
+
+def _field_problems(request: HttpRequest, error: ValidationException) -> list[FieldProblem]:
+    if isinstance(error.__cause__, KeyError):
+        return [FieldProblem(str(error.__cause__.args[0]), "Missing")]
+    given: list[dict[str, str]] = error.extra if isinstance(error.extra, list) else []
+    return [_field_problem(request, each) for each in given]
+
+
+def _field_problem(request: HttpRequest, given: Mapping[str, str]) -> FieldProblem:
+    """Names the parameter as the client sent it: the route's function may call it otherwise."""
+    name, message = given.get("key", ""), given.get("message", "")
+    parameter = request.route_handler.parsed_fn_signature.parameters.get(name)
+    if parameter is None:
+        return FieldProblem(name, complaint(message).message)
+    alias = getattr(parameter.kwarg_definition, "name", None) or name
+    return FieldProblem(alias, complaint(message, choices_of(parameter.raw), as_text=True).message)
+
+
+def _on_unreadable_json(request: HttpRequest, _: Exception) -> Response[bytes]:
+    """Also for JSON that nests deeper than the interpreter's stack."""
+    return problem(request, 400, "Malformed JSON", code="malformed_json")
+
+
+def _on_failure(request: HttpRequest, error: Exception) -> Response[bytes]:
+    log.error("request failed", method=request.method, path=request.scope["path"], exc_info=error)
+    return problem(request, 500)
+
+
+def exception_handlers() -> ExceptionHandlersMap:
+    """What the application answers to each kind of exception."""
+    return {
+        QuotecastError: _on_refusal,
+        HTTPException: _on_http_error,
+        RecursionError: _on_unreadable_json,
+        Exception: _on_failure,
+    }

@@ -1,0 +1,153 @@
+"""How the OpenAPI document describes account routes: token, body, statuses and headers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from litestar.openapi import ResponseSpec
+from litestar.openapi.spec import (
+    Example,
+    OpenAPIMediaType,
+    OpenAPIResponse,
+    OpenAPIType,
+    Operation,
+    Parameter,
+    Reference,
+    RequestBody,
+    Schema,
+)
+from msgspec import Struct
+
+from quotecast.api.answers import JSON, Answer, Document, Header
+from quotecast.api.reference.openapi import ID, LIMITED, described, refused
+from quotecast.errors import FieldProblem, Problem
+from quotecast.market import codec
+
+#: What an operation requires that is for users only.
+SECURED: Final = [{"bearer": list[str]()}]
+
+_ERRORS: Final = {
+    400: refused("The body is no JSON", Problem("Malformed JSON", "malformed_json", ID)),
+    401: refused(
+        "No token, or one that is expired, revoked or foreign",
+        Problem("Not authenticated", "not_authenticated", ID),
+        Problem("Invalid or expired token", "invalid_token", ID),
+    ),
+    408: refused("The body did not arrive in time", Problem("Request Timeout", "request_timeout", ID)),
+    413: refused("The body is too large", Problem("Payload Too Large", "too_large", ID)),
+    422: refused(
+        "A value is out of bounds",
+        Problem("Invalid name", "invalid", ID, [FieldProblem("name", "At most 100 characters")]),
+    ),
+    429: refused("The limit of this client and path is used up", Problem("Too Many Requests")),
+    503: refused(
+        "The accounts are not available; whether a write took effect is not known",
+        Problem("The accounts are not available now", "database", ID),
+    ),
+}
+_OF_BODIES: Final = (400, 408, 413, 422)
+
+
+@dataclass
+class AccountOperation(Operation):
+    """An operation on a user's own things; its answers are never kept."""
+
+    def __post_init__(self) -> None:
+        """Completes what the framework made of the route."""
+        responses = cast("dict[str, OpenAPIResponse]", self.responses or {})
+        if self.request_body is None:
+            # The framework announces its own for bad parameters; here they are 422.
+            responses.pop("400", None)
+        for status, response in responses.items():
+            names = ["X-Request-ID", "Cache-Control", *LIMITED, *self._headers_of(status)]
+            response.headers = {name: Reference(f"#/components/headers/{name}") for name in names}
+
+    def _headers_of(self, status: str) -> Sequence[str]:
+        return _HEADERS.get(status, ())
+
+
+@dataclass
+class QuotedOperation(AccountOperation):
+    """An operation whose answer may join quotes, and then says whether their feeds are live."""
+
+    def _headers_of(self, status: str) -> Sequence[str]:
+        return ["X-Feed-State"] if status == "200" else super()._headers_of(status)
+
+
+_HEADERS: Final = {
+    "401": ["WWW-Authenticate"],
+    "429": ["Retry-After"],
+    "503": ["Retry-After"],
+}
+
+
+def taking(
+    body: type[Struct], example: Mapping[str, Any], *, headers: Sequence[Parameter] = ()
+) -> type[AccountOperation]:
+    """An operation whose request bears such a body, and may bear such headers."""
+    media = OpenAPIMediaType(
+        schema=Reference(f"#/components/schemas/{body.__name__}"),
+        examples={"example": Example(value=dict(example))},
+    )
+
+    @dataclass
+    class Taking(AccountOperation):
+        def __post_init__(self) -> None:
+            self.request_body = RequestBody({"application/json": media}, required=True)
+            self.parameters = [*(self.parameters or []), *headers]
+            super().__post_init__()
+
+    return Taking
+
+
+def outcomes(
+    status: int,
+    kind: Any,
+    example: Any,
+    description: str,
+    *errors: int,
+    body: bool = False,
+    others: Mapping[int, ResponseSpec] | None = None,
+) -> dict[int, ResponseSpec]:
+    """The answers of an account route: the good one, what all can fail with, and these besides."""
+    expected = sorted({401, 429, 503, *errors, *(_OF_BODIES if body else ())})
+    good = described(kind, example, description)
+    return {status: good, **{each: _ERRORS[each] for each in expected}, **(others or {})}
+
+
+def none_left(description: str, *errors: int, others: Mapping[int, ResponseSpec]) -> dict[int, ResponseSpec]:
+    """The answers of a route that removes something."""
+    gone = ResponseSpec(data_container=None, description=description)
+    return {204: gone, **{each: _ERRORS[each] for each in sorted({401, 429, 503, *errors})}, **others}
+
+
+def not_found(what: str) -> ResponseSpec:
+    """There is no such thing, or it is not this user's."""
+    return refused("There is none, or it is not yours", Problem(f"{what} not found", "not_found", ID))
+
+
+def replayable() -> list[Parameter]:
+    """The header that makes a repetition of a request safe."""
+    return [
+        Parameter(
+            name="Idempotency-Key",
+            param_in="header",
+            required=False,
+            description="1 to 255 visible ASCII characters that stand for this request for 24 hours",
+            schema=Schema(type=OpenAPIType.STRING, min_length=1, max_length=255),
+        )
+    ]
+
+
+def answer(value: Any, status: int = 200, *more: Header) -> Answer:
+    """An answer for one client only, perhaps with more headers; the edge forbids to keep it.
+
+    It may be compressed: it holds no secret whose length an attacker could try out (BREACH).
+    """
+    headers = [(b"content-type", JSON), *more]
+    return Answer(Document(codec.encode_json(value)), headers, tag=None, status=status)
+
+
+def secret_answer(value: Any, status: int = 200, *more: Header) -> Answer:
+    """An answer with a token beside what the client sent, perhaps with more headers: never compressed."""
+    return Answer(codec.encode_json(value), [(b"content-type", JSON), *more], tag=None, status=status)

@@ -1,0 +1,109 @@
+"""The descriptions of the API and of its feeds, each with a page to read it."""
+
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+from litestar import Router, get
+from litestar.exceptions import NotFoundException
+from litestar.params import FromPath
+from msgspec import Struct
+from swagger_ui_bundle import swagger_ui_path
+
+from quotecast.api.answers import CACHE_LISTS, Answer, Document, of_document
+from quotecast.api.parts import HttpRequest
+from quotecast.api.reference.openapi import Reading, answered
+from quotecast.market.codec import encode_json
+
+#: The files behind the pages; nothing else of the bundle is served.
+_HTML, _SCRIPT, _STYLE = (
+    b"text/html; charset=utf-8",
+    b"text/javascript; charset=utf-8",
+    b"text/css; charset=utf-8",
+)
+_OWN: Final = {
+    "docs.html": _HTML,
+    "docs.js": _SCRIPT,
+    "feeds.html": _HTML,
+    "feeds.js": _SCRIPT,
+    "feeds.css": _STYLE,
+}
+_BUNDLED: Final = {
+    "swagger-ui.css": _STYLE,
+    "swagger-ui-bundle.js": _SCRIPT,
+    "favicon-32x32.png": b"image/png",
+}
+
+
+class Documents(Struct, frozen=True):
+    """The machine-readable descriptions, encoded."""
+
+    openapi: Document
+    asyncapi: Document
+    #: The names of the query parameters that a GET of each path has.
+    parameters: dict[str, frozenset[str]]
+
+    @classmethod
+    def of(cls, openapi: dict[str, Any], asyncapi: dict[str, Any]) -> "Documents":
+        """Encodes both."""
+        return cls(
+            Document(encode_json(openapi)),
+            Document(encode_json(asyncapi)),
+            {path: _parameters(operations.get("get", {})) for path, operations in openapi["paths"].items()},
+        )
+
+
+def _parameters(operation: dict[str, Any]) -> frozenset[str]:
+    return frozenset(each["name"] for each in operation.get("parameters", ()) if each["in"] == "query")
+
+
+def _documents(request: HttpRequest) -> Documents:
+    documents: Documents = request.app.state.documents
+    return documents
+
+
+@get(
+    "/openapi.json",
+    sync_to_thread=False,
+    summary="The routes, as OpenAPI 3.1",
+    operation_class=Reading,
+    responses=answered(dict[str, Any], {"openapi": "3.1.0"}, "The document"),
+)
+def openapi(request: HttpRequest) -> Answer:
+    """What this page is made of."""
+    return of_document(_documents(request).openapi, CACHE_LISTS)
+
+
+@get(
+    "/asyncapi.json",
+    sync_to_thread=False,
+    summary="The WebSocket feeds, as AsyncAPI 3.0",
+    operation_class=Reading,
+    responses=answered(dict[str, Any], {"asyncapi": "3.0.0"}, "The document"),
+)
+def asyncapi(request: HttpRequest) -> Answer:
+    """Channels, commands and frames of the three feeds."""
+    return of_document(_documents(request).asyncapi, CACHE_LISTS)
+
+
+@get("/docs", sync_to_thread=True, include_in_schema=False)
+def page() -> Answer:
+    """The interactive reference."""
+    return of_document(_file("docs.html"), CACHE_LISTS)
+
+
+@get("/docs/{name:str}", sync_to_thread=True, include_in_schema=False)
+def page_file(name: FromPath[str]) -> Answer:
+    """A file that a page loads, and the page of the feeds."""
+    if name not in _OWN | _BUNDLED:
+        raise NotFoundException
+    return of_document(_file(name), CACHE_LISTS)
+
+
+@cache
+def _file(name: str) -> Document:
+    folder = files("quotecast.api.reference") if name in _OWN else swagger_ui_path
+    return Document((folder / name).read_bytes(), (_OWN | _BUNDLED)[name])
+
+
+ROUTER: Final = Router("/api", route_handlers=[openapi, asyncapi, page, page_file], tags=["Reference"])

@@ -1,0 +1,232 @@
+"""What the OpenAPI document says beyond the routes' own signatures: every status, header and example."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any, Final, cast
+
+import msgspec
+from litestar import Litestar
+from litestar.openapi import OpenAPIConfig, ResponseSpec
+from litestar.openapi.spec import (
+    Components,
+    Example,
+    License,
+    OpenAPIHeader,
+    OpenAPIResponse,
+    OpenAPIType,
+    Operation,
+    Reference,
+    Schema,
+    SecurityScheme,
+    Server,
+    Tag,
+)
+from litestar.types import ControllerRouterHandler
+from msgspec import Struct
+
+from quotecast.api.reference.examples import plain
+from quotecast.api.selection import MAX_HEADER_BYTES
+from quotecast.errors import FieldProblem, Problem
+from quotecast.market.feeds import Feed
+
+_TAGS: Final = [
+    Tag("Market", "US stocks: quotes, bars, overviews, news, and the state of the feeds."),
+    Tag("Crypto", "Pairs of crypto assets: quotes and bars; changes are over the last 24 hours."),
+    Tag("Doviz", "Turkish currency, gold and precious-metal quotes, those of single banks among them."),
+    Tag("Financials", "Company data and the earnings calendar, kept from one hour to a day."),
+    Tag("Accounts", "Register, log in, and the profile."),
+    Tag("Portfolio", "What you hold; amounts are exact decimals."),
+    Tag("Watchlist", "What you keep an eye on: stocks, pairs, currencies and metals."),
+    Tag("Terminal", "How you arranged your terminal."),
+    Tag("Operations", "For load balancers and operators."),
+    Tag("Reference", "This description, and that of the WebSocket feeds."),
+]
+
+
+def _header(description: str, kind: OpenAPIType = OpenAPIType.STRING) -> OpenAPIHeader:
+    return OpenAPIHeader(schema=Schema(type=kind), description=description)
+
+
+_HEADERS: Final[dict[str, OpenAPIHeader | Reference]] = {
+    "X-Request-ID": _header("The request's own id if it sent one, else a new one; name it in reports."),
+    "X-RateLimit-Limit": _header("Requests per minute, client and path.", OpenAPIType.INTEGER),
+    "X-RateLimit-Remaining": _header("How many more would be admitted now.", OpenAPIType.INTEGER),
+    "X-RateLimit-Reset": _header("Seconds until the next slot is free.", OpenAPIType.INTEGER),
+    "Retry-After": _header("Seconds to wait before trying again.", OpenAPIType.INTEGER),
+    "ETag": _header(
+        "Weak tag; send it as If-None-Match. For lists of quotes it names the feed's epoch and seq, for one "
+        "quote the epoch and the seq of its last change. While the feed is stale it ends in `-stale`."
+    ),
+    "Cache-Control": _header(
+        "How long the answer may be kept, less its `Age`; one second while its feed is stale."
+    ),
+    "X-Feed-State": OpenAPIHeader(
+        schema=Schema(type=OpenAPIType.STRING, enum=["live", "stale"]),
+        description=(
+            "Of the feed that the answer is made from: `stale` prices are the last that are known. With "
+            "`include=quote`, whether all the feeds are live that gave a quote or a rate."
+        ),
+    ),
+    "WWW-Authenticate": _header("How to authenticate: `Bearer`."),
+    "X-Missing-Count": _header("How many of the symbols asked for no feed knows.", OpenAPIType.INTEGER),
+    "X-Missing-Symbols": _header(
+        "Comma-separated and percent-encoded: the symbols asked for that no feed knows, as many as fit into "
+        f"{MAX_HEADER_BYTES} bytes; `X-Missing-Count` counts all of them. Left out when none is named."
+    ),
+    "X-Cache": _header("`HIT` was kept, `MISS` was fetched just now, `STALE` is past its time."),
+    "Age": _header(
+        "Seconds since the upstream answered; 0 for bars, which end with the price of now.",
+        OpenAPIType.INTEGER,
+    ),
+    "X-Total-Count": _header("How many were found, on all pages together.", OpenAPIType.INTEGER),
+}
+LIMITED: Final = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
+_CACHED: Final = ("ETag", "Cache-Control")
+
+
+@dataclass
+class Reading(Operation):
+    """An operation that only reads; its answers bear the headers that their statuses call for."""
+
+    def __post_init__(self) -> None:
+        """Completes what the framework made of the route."""
+        responses = cast("dict[str, OpenAPIResponse]", self.responses or {})
+        # The framework announces its own 400 for bad parameters; here they are 422.
+        responses.pop("400", None)
+        for status, response in responses.items():
+            names = [*self._headers_of(status), *(LIMITED if "429" in responses else ())]
+            response.headers = {name: Reference(f"#/components/headers/{name}") for name in names}
+
+    def _headers_of(self, status: str) -> list[str]:
+        match status:
+            case "200" | "304":
+                return ["X-Request-ID", *_CACHED]
+            case "429" | "503":
+                return ["X-Request-ID", "Retry-After"]
+            case _:
+                return ["X-Request-ID"]
+
+
+@dataclass
+class FeedReading(Reading):
+    """A reading of what is made from a feed, which says whether that is live."""
+
+    def _headers_of(self, status: str) -> list[str]:
+        names = super()._headers_of(status)
+        return [*names, "X-Feed-State"] if status in {"200", "304"} else names
+
+
+@dataclass
+class BatchReading(FeedReading):
+    """A reading that names the symbols which no feed knows."""
+
+    def _headers_of(self, status: str) -> list[str]:
+        names = super()._headers_of(status)
+        return [*names, "X-Missing-Count", "X-Missing-Symbols"] if status in ("200", "304") else names
+
+
+@dataclass
+class CachedReading(Reading):
+    """A reading that says whether its answer was kept, and how old it is."""
+
+    def _headers_of(self, status: str) -> list[str]:
+        names = super()._headers_of(status)
+        return [*names, "X-Cache", "Age"] if status in ("200", "304") else names
+
+
+@dataclass
+class BarsReading(FeedReading, CachedReading):
+    """A reading of bars: a kept history, and the price of a feed."""
+
+
+@dataclass
+class PageReading(Reading):
+    """A reading of a part of a list, which tells how long the whole is."""
+
+    def _headers_of(self, status: str) -> list[str]:
+        names = super()._headers_of(status)
+        return [*names, "X-Total-Count"] if status in {"200", "304"} else names
+
+
+def answered(kind: Any, example: Any, description: str, *errors: int) -> dict[int, ResponseSpec]:
+    """The answers of a public route: the good one, not modified, and these errors."""
+    good = described(kind, example, description)
+    return {200: good, 304: _NOT_MODIFIED, **{status: _ERRORS[status] for status in errors}}
+
+
+def described(kind: Any, example: Any, description: str) -> ResponseSpec:
+    """An answer of one kind, with an example."""
+    return ResponseSpec(
+        data_container=kind,
+        generate_examples=False,
+        description=description,
+        examples=[Example(summary="Example", value=plain(example))],
+    )
+
+
+def refused(description: str, *problems: Problem) -> ResponseSpec:
+    """An error answer with an example for each problem."""
+    return ResponseSpec(
+        data_container=Problem,
+        generate_examples=False,
+        description=description,
+        examples=[Example(summary=each.detail, value=plain(each)) for each in problems],
+    )
+
+
+_SCHEMES: Final[dict[str, SecurityScheme | Reference]] = {
+    "bearer": SecurityScheme(
+        type="http", scheme="bearer", bearer_format="JWT", description="The `token` of register or login."
+    )
+}
+_QUOTE_SCHEMAS: Final = [feed.spec.quote.__name__ for feed in Feed]
+
+_NOT_MODIFIED: Final = ResponseSpec(data_container=None, description="Nothing changed since the tag given")
+ID: Final = "1f0c9b3aa2d84e57"
+_INVALID: Final = [FieldProblem("symbols", "Name at least one symbol, or all")]
+_ERRORS: Final = {
+    404: refused("Nobody knows the symbol", Problem("Symbol not found", "symbol_not_found", ID)),
+    422: refused("A value is out of bounds", Problem("Invalid symbols", "invalid", ID, _INVALID)),
+    429: refused("The limit of this client and path is used up", Problem("Too Many Requests")),
+    503: refused(
+        "The feed has no data yet, or no provider",
+        Problem("No data yet for stocks", "no_data", ID),
+        Problem("No provider configured for stocks", "no_provider", ID),
+    ),
+}
+
+
+def openapi_document(
+    handlers: list[ControllerRouterHandler], bodies: Iterable[type[Struct]] = ()
+) -> dict[str, Any]:
+    """The OpenAPI document of the routes; `bodies` are the kinds of requests' bodies.
+
+    It is written by an application of its own: one that serves has pages of the framework's beside it.
+    """
+    app = Litestar(handlers, openapi_config=_config(), logging_config=None)
+    document = app.openapi_schema.to_schema()
+    _, schemas = msgspec.json.schema_components(bodies, ref_template="#/components/schemas/{name}")
+    document["components"]["schemas"] |= schemas
+    for name in _QUOTE_SCHEMAS:
+        # Defaults are for who makes a quote: an answer holds every field.
+        schema = document["components"]["schemas"][name]
+        schema["required"] = list(schema["properties"])
+    return document
+
+
+def _config() -> OpenAPIConfig:
+    return OpenAPIConfig(
+        title="quotecast",
+        version=version("quotecast"),
+        summary="Self-hosted market data",
+        description=(
+            "Live quotes of US stocks, crypto pairs, and Turkish currency and metals. The WebSocket feeds "
+            "are described at `/api/asyncapi.json`. HEAD is answered wherever GET is."
+        ),
+        license=License(name="MIT", identifier="MIT"),
+        servers=[Server(url="/")],
+        tags=_TAGS,
+        components=Components(headers=_HEADERS, security_schemes=_SCHEMES),
+        use_handler_docstrings=True,
+    )

@@ -1,0 +1,1 @@
+"""The endpoints: a module per group, with its parameters and bodies."""

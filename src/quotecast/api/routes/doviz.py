@@ -1,0 +1,121 @@
+"""Turkish currency, gold and precious-metal quotes, by symbol and by category."""
+
+from typing import Annotated, Any, Final
+
+from litestar import Router, get
+from litestar.params import PathParameter, QueryParameter
+from msgspec import Struct
+
+from quotecast.api.answers import Answer, everything, of_names, of_quotes, quotes_json, shared
+from quotecast.api.edge.repeats import repeatable
+from quotecast.api.parts import HttpRequest, Parts, loaded
+from quotecast.api.reference import examples
+from quotecast.api.reference.openapi import FeedReading, answered
+from quotecast.api.routes.quotes import one_quote
+from quotecast.api.selection import symbol_of_path
+from quotecast.errors import InvalidValue
+from quotecast.feed.mirror import Mirror
+from quotecast.market import codec
+from quotecast.market.feeds import Feed
+from quotecast.market.instruments import CATEGORIES
+from quotecast.market.quotes import DovizQuote
+
+Category = Annotated[
+    str | None,
+    QueryParameter(description="Only this category", schema_extra={"enum": [*CATEGORIES]}),
+]
+Symbol = Annotated[str, PathParameter(description="The symbol, in any case")]
+
+
+class DovizSymbol(Struct, frozen=True):
+    """What may be asked for; `source` names the bank, or the market, whose price it is."""
+
+    symbol: str
+    name: str
+    unit: str
+    source: str
+
+    @classmethod
+    def of(cls, quote: DovizQuote) -> "DovizSymbol":
+        """What the quote is a quote of."""
+        return cls(quote.symbol, quote.name, quote.unit, quote.source)
+
+
+@get(
+    "/quotes",
+    sync_to_thread=False,
+    summary="Quotes of everything, or of one category",
+    operation_class=FeedReading,
+    responses=answered(
+        dict[str, DovizQuote], examples.by_key(examples.DOVIZ), "Quotes by symbol", 422, 429, 503
+    ),
+)
+def quotes(request: HttpRequest, category: Category = None) -> Answer:
+    """Currencies, gold, silver, precious metals and the index."""
+    return repeatable(request, _quotes, None if category is None else category.strip().lower())
+
+
+def _quotes(parts: Parts, wanted: str | None) -> Answer:
+    mirror, now = loaded(parts, Feed.DOVIZ), parts.monotonic()
+    if wanted is None:
+        return of_quotes(mirror, now, everything(mirror))
+    if wanted not in CATEGORIES:
+        raise InvalidValue("category", f"One of {', '.join(CATEGORIES)}")
+    return of_quotes(mirror, now, shared(mirror, wanted, lambda: _quotes_of(mirror, wanted)))
+
+
+@get(
+    "/quotes/{symbol:path}",
+    sync_to_thread=False,
+    summary="Quote of one symbol",
+    operation_class=FeedReading,
+    responses=answered(DovizQuote, examples.DOVIZ, "The quote", 404, 429, 503),
+)
+def quote(request: HttpRequest, symbol: Symbol) -> Answer:
+    """An ISO code (`USD`), a slug (`gram-altin`) or a bank's ticker (`akbank-USD`), in any case."""
+    return repeatable(request, one_quote, Feed.DOVIZ, symbol_of_path(symbol))
+
+
+@get(
+    "/symbols",
+    sync_to_thread=False,
+    summary="All symbols by category",
+    operation_class=FeedReading,
+    responses=answered(
+        dict[str, list[DovizSymbol]],
+        {category: [] for category in CATEGORIES} | {"gold": [DovizSymbol.of(examples.DOVIZ)]},
+        "Every category, also those without symbols",
+        429,
+        503,
+    ),
+)
+def symbols(request: HttpRequest) -> Answer:
+    """What may be asked for, the tickers of single banks among it."""
+    return repeatable(request, _listing)
+
+
+def _listing(parts: Parts) -> Answer:
+    mirror = loaded(parts, Feed.DOVIZ)
+    return of_names(mirror, parts.monotonic(), shared(mirror, "symbols", lambda: _symbols(mirror)))
+
+
+def _quotes_of(mirror: Mirror, category: str) -> bytes:
+    return quotes_json(
+        entry
+        for entry in mirror.live()
+        if isinstance(entry.quote, DovizQuote) and entry.quote.category == category
+    )
+
+
+def _symbols(mirror: Mirror) -> bytes:
+    known: list[Any] = [quote for _, quote in sorted(mirror.quotes().items())]
+    listing = {
+        category: [DovizSymbol.of(quote) for quote in known if quote.category == category]
+        for category in CATEGORIES
+    }
+    return codec.encode_json(listing)
+
+
+ROUTER: Final = Router(
+    "/api/doviz", route_handlers=[quotes, quote, symbols], tags=["Doviz"], opt={"limit": "doviz"}
+)

@@ -1,0 +1,136 @@
+"""Stock quotes, and the state of the market and its feeds."""
+
+from typing import Annotated, Final
+
+from litestar import Router, get
+from litestar.params import PathParameter, QueryParameter
+
+from quotecast.api.answers import (
+    CACHE_QUOTES,
+    Answer,
+    Document,
+    content_tag,
+    everything,
+    of_document,
+    of_quotes,
+)
+from quotecast.api.edge.repeats import repeatable, repeatable_read
+from quotecast.api.parts import HttpRequest, Parts, loaded
+from quotecast.api.reference import examples
+from quotecast.api.reference.openapi import BarsReading, BatchReading, FeedReading, Reading, answered
+from quotecast.api.routes.assets import assets
+from quotecast.api.routes.bar_parameters import Span, StockInterval
+from quotecast.api.routes.bars import stock_bars
+from quotecast.api.routes.news import news
+from quotecast.api.routes.overviews import heatmap, movers
+from quotecast.api.routes.quotes import one_quote
+from quotecast.api.routes.status import EXAMPLE, MarketStatus, market_status
+from quotecast.api.selection import (
+    AS_TEXT,
+    MAX_SYMBOLS,
+    Selection,
+    missing_headers,
+    selection_of,
+    symbol_of_path,
+)
+from quotecast.market import codec
+from quotecast.market.bars import Bar
+from quotecast.market.feeds import Feed
+from quotecast.market.quotes import StockQuote
+
+Symbols = Annotated[
+    list[str],
+    QueryParameter(
+        description=(
+            f"Comma-separated tickers in any case, at most {MAX_SYMBOLS}; may be repeated. `all` alone is "
+            "every stock; in a longer list it is a ticker"
+        ),
+        schema_extra=AS_TEXT,
+    ),
+]
+
+# A path may hold slashes, so that a name with one is an unknown symbol and no unknown route.
+Symbol = Annotated[str, PathParameter(description="The ticker, in any case")]
+
+
+@get(
+    "/quotes",
+    sync_to_thread=False,
+    summary="Quotes of several stocks, or of all",
+    operation_class=BatchReading,
+    responses=answered(
+        dict[str, StockQuote], examples.by_key(examples.STOCK), "Quotes by ticker", 422, 429, 503
+    ),
+)
+def quotes(request: HttpRequest, symbols: Symbols) -> Answer:
+    """Symbols that no feed knows are left out, counted in `X-Missing-Count`, named in `X-Missing-Symbols`."""
+    return repeatable(request, _quotes, selection_of(symbols))
+
+
+def _quotes(parts: Parts, wanted: Selection) -> Answer:
+    mirror, now = loaded(parts, Feed.STOCKS), parts.monotonic()
+    if wanted == "all":
+        return of_quotes(mirror, now, everything(mirror), *missing_headers([]))
+    found = [(name, mirror.find(name)) for name in wanted]
+    body = codec.object_json([(entry.key, entry.full_json()) for _, entry in found if entry])
+    missing = [name for name, entry in found if not entry]
+    return of_quotes(mirror, now, Document(body), *missing_headers(missing))
+
+
+@get(
+    "/quotes/{symbol:path}",
+    sync_to_thread=False,
+    summary="Quote of one stock",
+    operation_class=FeedReading,
+    responses=answered(StockQuote, examples.STOCK, "The quote", 404, 429, 503),
+)
+def quote(request: HttpRequest, symbol: Symbol) -> Answer:
+    """The ticker may be in any case."""
+    return repeatable(request, one_quote, Feed.STOCKS, symbol_of_path(symbol))
+
+
+@get(
+    "/bars/{symbol:path}",
+    summary="Bars of one stock",
+    operation_class=BarsReading,
+    responses=answered(list[Bar], examples.BARS, "Bars in ascending order", 404, 422, 429, 503),
+)
+async def bars(
+    request: HttpRequest, symbol: Symbol, span: Span = "1D", interval: StockInterval = None
+) -> Answer:
+    """`1D` is the latest session and `5D` the last five; longer ranges begin with a session.
+
+    Minutes are told up to `1M`, `5m` up to `6M`, `15m` up to `1Y`, hours always. There is no bar where
+    nothing traded. `D`, `W` and `M` bear midnight in New York of their first session. The last bar closes
+    with the price of now.
+    """
+    return await repeatable_read(request, stock_bars, symbol_of_path(symbol), span, interval)
+
+
+@get(
+    "/status",
+    sync_to_thread=False,
+    summary="State of the market and of the feeds",
+    operation_class=Reading,
+    responses=answered(MarketStatus, EXAMPLE, "The state", 429),
+)
+def status(request: HttpRequest) -> Answer:
+    """Told from this worker's own copy of the feeds; asks no upstream.
+
+    `running` means that every configured feed is live, `down` that none has data.
+    """
+    return repeatable(request, _status)
+
+
+def _status(parts: Parts) -> Answer:
+    state = market_status(parts)
+    body = codec.encode_json(state)
+    return of_document(Document(body), CACHE_QUOTES, tag=content_tag(codec.encode_json(state.lasting())))
+
+
+ROUTER: Final = Router(
+    "/api/market",
+    route_handlers=[quotes, quote, bars, heatmap, movers, news, assets, status],
+    tags=["Market"],
+    opt={"limit": "market"},
+)

@@ -1,0 +1,97 @@
+"""What a client may say of a holding."""
+
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Annotated, Final
+
+from msgspec import Meta, Raw, Struct
+
+from quotecast.accounts.portfolio import Holding
+from quotecast.api.routes.lookup import Mirrors, spelled
+from quotecast.errors import InvalidValue
+from quotecast.market import codec, money
+from quotecast.market.currencies import CURRENCIES
+
+LIMIT: Final = Decimal(10) ** 12
+EARLIEST: Final = date(1900, 1, 1)
+#: The day has begun there before anywhere else.
+_FIRST_DAYLIGHT: Final = timedelta(hours=14)
+
+_SHARES: Final = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 10**12}
+_COST: Final = {"type": "number", "minimum": 0, "exclusiveMaximum": 10**12}
+
+
+class NewHolding(Struct, frozen=True):
+    """What was bought."""
+
+    ticker: Annotated[str, Meta(description="A stock, pair, currency or metal, in any case")]
+    shares: Annotated[Raw, Meta(description="At most 8 decimals, taken exactly", extra_json_schema=_SHARES)]
+    avg_cost: Annotated[
+        Raw, Meta(description="Per share; at most 8 decimals, taken exactly", extra_json_schema=_COST)
+    ]
+    bought_at: Annotated[str | None, Meta(description="YYYY-MM-DD, not in the future; today by default")] = (
+        None
+    )
+    currency: Annotated[str, Meta(description="A code of ISO 4217, in any case")] = "USD"
+
+
+def fingerprint(given: NewHolding, holding: Holding) -> bytes:
+    """What a request has in common with its repetitions, however they are spelled.
+
+    The day and the spelling that are filled in here are none of it: a repetition may come on the day after,
+    or when the feeds know the ticker by another spelling.
+    """
+    ticker = given.ticker.strip().upper()
+    return codec.encode_json(
+        (ticker, holding.shares, holding.avg_cost, given.bought_at, holding.currency),
+    )
+
+
+def checked(given: NewHolding, mirrors: Mirrors, holding_id: str, now: datetime) -> Holding:
+    """What to keep. Raises InvalidValue."""
+    ticker = spelled(mirrors, given.ticker)
+    if ticker is None:
+        raise InvalidValue("ticker", "Not a ticker")
+    return Holding(
+        id=holding_id,
+        ticker=ticker,
+        shares=_amount("shares", given.shares, zero=False),
+        avg_cost=_amount("avg_cost", given.avg_cost, zero=True),
+        bought_at=_date(given.bought_at, now),
+        currency=currency_code("currency", given.currency),
+        created_at=now,
+    )
+
+
+def currency_code(field: str, text: str) -> str:
+    """The currency that a text names in any case. Raises InvalidValue."""
+    code = text.strip().upper()
+    if code not in CURRENCIES:
+        raise InvalidValue(field, "Not a code of ISO 4217")
+    return code
+
+
+def _amount(field: str, text: Raw, *, zero: bool) -> Decimal:
+    amount = money.exact(bytes(text))
+    if amount is None:
+        raise InvalidValue(field, "A number of at most 64 characters")
+    if money.places(amount) > money.PLACES:
+        raise InvalidValue(field, f"At most {money.PLACES} decimals")
+    if not (Decimal(0) <= amount < LIMIT) or (amount == 0 and not zero):
+        raise InvalidValue(field, f"{'At least' if zero else 'Above'} 0 and below 10^12")
+    return amount
+
+
+def _date(text: str | None, now: datetime) -> date:
+    if text is None:
+        return now.date()
+    try:
+        # The basic format of ISO 8601 and its weeks are read too, and not meant.
+        day = date.fromisoformat(text) if len(text) == len("YYYY-MM-DD") and "W" not in text else None
+    except ValueError:
+        day = None
+    if day is None:
+        raise InvalidValue("bought_at", "A date as YYYY-MM-DD")
+    if not EARLIEST <= day <= (now + _FIRST_DAYLIGHT).date():
+        raise InvalidValue("bought_at", f"From {EARLIEST} to today")
+    return day

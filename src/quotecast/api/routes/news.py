@@ -1,0 +1,59 @@
+"""Market news."""
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Annotated, Final
+
+from litestar import get
+from litestar.params import QueryParameter
+
+from quotecast.api.answers import Answer, Document, of_document
+from quotecast.api.edge.repeats import repeatable
+from quotecast.api.parts import HttpRequest, Parts, items_of
+from quotecast.api.reference import examples
+from quotecast.api.reference.openapi import Reading, answered
+from quotecast.api.selection import AS_OPTIONAL_TEXT, MAX_SYMBOLS, Selection, selection_of
+from quotecast.market.codec import encode_json
+from quotecast.market.news import Article
+
+CACHE_NEWS: Final = b"public, max-age=30"
+MAX_ARTICLES: Final = 50
+
+Symbols = Annotated[
+    list[str] | None,
+    QueryParameter(
+        description=(
+            f"Only articles about any of these: comma-separated tickers, at most {MAX_SYMBOLS}; may be "
+            "repeated. `all` alone is all articles; in a longer list it is a ticker"
+        ),
+        schema_extra=AS_OPTIONAL_TEXT,
+    ),
+]
+Limit = Annotated[int, QueryParameter(ge=1, le=MAX_ARTICLES, description="How many articles at most")]
+
+
+@get(
+    "/news",
+    sync_to_thread=False,
+    summary="The newest articles",
+    operation_class=Reading,
+    responses=answered(list[Article], [examples.ARTICLE], "Articles, the newest first", 422, 429, 503),
+)
+def news(request: HttpRequest, symbols: Symbols = None, limit: Limit = 30) -> Answer:
+    """Texts are without HTML, URLs are of http or https."""
+    return repeatable(request, _news, "all" if symbols is None else selection_of(symbols), limit)
+
+
+def _news(parts: Parts, wanted: Selection, limit: int) -> Answer:
+    copy = parts.documents.news
+    articles = items_of(parts, copy)
+    if wanted == "all":
+        body = copy.once(f"newest {limit}", lambda: Document(encode_json(articles[:limit])))
+    else:
+        body = Document(encode_json(_about(articles, wanted, limit)))
+    return of_document(body, CACHE_NEWS)
+
+
+def _about(articles: Sequence[Article], symbols: list[str], limit: int) -> list[Article]:
+    wanted = frozenset(symbols)
+    return list(islice((each for each in articles if not wanted.isdisjoint(each.symbols)), limit))

@@ -1,0 +1,58 @@
+"""The whole stock market at a glance: by sector, and who moved the most."""
+
+from litestar import get
+
+from quotecast.api.answers import Answer, of_quotes, shared
+from quotecast.api.edge.repeats import repeatable
+from quotecast.api.parts import HttpRequest, Parts, loaded
+from quotecast.api.reference import examples
+from quotecast.api.reference.openapi import FeedReading, answered
+from quotecast.feed.mirror import Mirror
+from quotecast.market.codec import encode_json
+from quotecast.market.feeds import Feed
+from quotecast.market.heatmap import Heatmap, heatmap_of
+from quotecast.market.movers import Movers, movers_of
+from quotecast.market.quotes import StockQuote
+
+
+@get(
+    "/heatmap",
+    sync_to_thread=False,
+    summary="All stocks by sector",
+    operation_class=FeedReading,
+    responses=answered(Heatmap, examples.HEATMAP, "Sectors and stocks, the heaviest first", 429, 503),
+)
+def heatmap(request: HttpRequest) -> Answer:
+    """A stock's weight is its share of what all companies are worth.
+
+    Weights have six decimals and sum up to 1; percentages have four decimals.
+    """
+    return repeatable(request, _heatmap)
+
+
+def _heatmap(parts: Parts) -> Answer:
+    mirror = loaded(parts, Feed.STOCKS)
+    body = shared(mirror, "heatmap", lambda: encode_json(heatmap_of(_stocks(mirror), parts.shares)))
+    return of_quotes(mirror, parts.monotonic(), body)
+
+
+@get(
+    "/movers",
+    sync_to_thread=False,
+    summary="The 20 stocks that rose, and the 20 that fell the most",
+    operation_class=FeedReading,
+    responses=answered(Movers, examples.MOVERS, "Both lists, the greatest move first", 429, 503),
+)
+def movers(request: HttpRequest) -> Answer:
+    """Stocks that are very cheap or hardly traded are left out; so lists may be shorter."""
+    return repeatable(request, _movers)
+
+
+def _movers(parts: Parts) -> Answer:
+    mirror = loaded(parts, Feed.STOCKS)
+    body = shared(mirror, "movers", lambda: encode_json(movers_of(_stocks(mirror), parts.floors)))
+    return of_quotes(mirror, parts.monotonic(), body)
+
+
+def _stocks(mirror: Mirror) -> list[StockQuote]:
+    return [quote for quote in mirror.quotes().values() if isinstance(quote, StockQuote)]

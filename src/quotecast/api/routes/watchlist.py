@@ -1,0 +1,189 @@
+"""What a user keeps an eye on: stocks, pairs, currencies and metals."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Final, Literal
+
+from litestar import Router, delete, get, post
+from litestar.params import PathParameter, QueryParameter
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+
+from quotecast.accounts import watchlist
+from quotecast.accounts.account import Account
+from quotecast.accounts.watchlist import Watched
+from quotecast.api.answers import Answer, state_header
+from quotecast.api.edge.identity import require_token, with_account
+from quotecast.api.parts import NO_PROVIDER, HttpRequest, Parts, parts_of, state_of
+from quotecast.api.reference import examples
+from quotecast.api.reference.account_operations import (
+    SECURED,
+    AccountOperation,
+    QuotedOperation,
+    answer,
+    none_left,
+    not_found,
+    outcomes,
+    taking,
+)
+from quotecast.api.reference.openapi import ID, described, refused
+from quotecast.api.routes.bodies import body_of
+from quotecast.api.routes.lookup import FEEDS, known
+from quotecast.api.selection import symbol_of_path
+from quotecast.errors import InvalidValue, NotFound, Problem, ProviderMissing, SymbolNotFound
+from quotecast.market import codec
+from quotecast.market.feeds import Kind
+from quotecast.market.instruments import canonical
+from quotecast.market.quotes import CryptoQuote, DovizQuote, StockQuote
+
+Include = Annotated[
+    Literal["quote"] | None, QueryParameter(description="`quote` adds the last quote of each")
+]
+WatchedKind = Annotated[
+    Kind | None,
+    QueryParameter(name="type", description="Needed where the list has the ticker under two types"),
+]
+Ticker = Annotated[
+    str, PathParameter(description="In any case; a pair as `BTC%2FUSDT`, `BTC/USDT` or `BTC-USDT`")
+]
+
+
+class NewEntry(Struct, frozen=True):
+    """What to keep an eye on."""
+
+    ticker: Annotated[str, Meta(description="A stock, pair, currency or metal, in any case")]
+    type: Annotated[
+        Kind | None, Meta(description="By default the first of stock, crypto and doviz that knows the ticker")
+    ] = None
+
+
+class Entry(Struct, frozen=True):
+    """An entry of the list, which counts from 0; `quote` with `include=quote` only, null if there is none."""
+
+    ticker: str
+    type: Kind
+    position: int
+    added_at: str
+    quote: StockQuote | CryptoQuote | DovizQuote | UnsetType | None = UNSET
+
+
+class _Encoded(Struct, frozen=True):
+    """The same with a quote that is encoded already."""
+
+    ticker: str
+    type: str
+    position: int
+    added_at: str
+    quote: Raw | UnsetType | None = UNSET
+
+
+_ENTRY: Final = Entry("AAPL", "stock", 0, "2026-11-20T15:30:00.000Z")
+_QUOTED: Final = Entry("AAPL", "stock", 0, "2026-11-20T15:30:00.000Z", examples.STOCK)
+_FULL: Final = refused("The list is full", Problem("At most 500 watchlist entries", "full", ID))
+_UNKNOWN: Final = refused("Nobody knows the symbol", Problem("Symbol not found", "symbol_not_found", ID))
+
+
+@get(
+    "/",
+    summary="Your watchlist",
+    operation_class=QuotedOperation,
+    security=SECURED,
+    responses=outcomes(200, list[Entry], [_QUOTED, _ENTRY], "In the order in which it was made", 422),
+)
+async def entries(request: HttpRequest, include: Include = None) -> Answer:
+    """Positions count from 0, without gaps."""
+    listed = await with_account(request, watchlist.entries)
+    if include is None:
+        return answer([_shown(entry) for entry in listed])
+    parts = parts_of(request)
+    state = state_of(parts, {FEEDS[entry.kind] for entry in listed})
+    return answer([_shown(entry, _quote(parts, entry)) for entry in listed], 200, state_header(state))
+
+
+@post(
+    "/",
+    summary="Add to the watchlist",
+    operation_class=taking(NewEntry, {"ticker": "AAPL", "type": "stock"}),
+    security=SECURED,
+    responses=outcomes(
+        201,
+        Entry,
+        _ENTRY,
+        "Added at the end",
+        body=True,
+        others={200: described(Entry, _ENTRY, "It was there already"), 404: _UNKNOWN, 409: _FULL},
+    ),
+)
+async def add(request: HttpRequest) -> Answer:
+    """The answer is 200 when the list has it already."""
+    given = await body_of(request, NewEntry)
+    parts = parts_of(request)
+    kind, ticker = _found(parts, given)
+    now = datetime.fromtimestamp(parts.clock(), UTC)
+
+    async def write(account: Account) -> tuple[Watched, bool]:
+        return await watchlist.add(account, kind, ticker, now)
+
+    entry, is_new = await with_account(request, write, writing=True)
+    return answer(_shown(entry), 201 if is_new else 200)
+
+
+@delete(
+    "/{ticker:path}",
+    summary="Take off the watchlist",
+    operation_class=AccountOperation,
+    security=SECURED,
+    responses=none_left("Removed", 422, others={404: not_found("Watchlist entry")}),
+)
+async def remove(request: HttpRequest, ticker: Ticker, kind: WatchedKind = None) -> None:
+    """Also what no feed knows any more."""
+    wanted = symbol_of_path(ticker)
+
+    async def write(account: Account) -> None:
+        named = [entry for entry in await watchlist.entries(account) if _is_named(entry, wanted, kind)]
+        if not named:
+            raise NotFound("Watchlist entry")
+        if len(named) > 1:
+            raise InvalidValue("type", f"One of {', '.join(entry.kind for entry in named)}")
+        await watchlist.remove(account, named[0])
+
+    await with_account(request, write, writing=True)
+
+
+def _found(parts: Parts, given: NewEntry) -> tuple[Kind, str]:
+    """What the ticker stands for. Raises InvalidValue, SymbolNotFound, NoData or ProviderMissing."""
+    if not given.ticker.strip():
+        raise InvalidValue("ticker", "Not a ticker")
+    asked: list[Kind] = [given.type] if given.type else [*FEEDS]
+    provided = [kind for kind in asked if parts.providers[FEEDS[kind]] != NO_PROVIDER]
+    if given.type and not provided:
+        raise ProviderMissing(FEEDS[given.type])
+    found = known(parts.mirrors, given.ticker, provided)
+    if found is None:
+        raise SymbolNotFound
+    return found[0], found[1].key
+
+
+def _is_named(entry: Watched, ticker: str, kind: str | None) -> bool:
+    feed = FEEDS[entry.kind]
+    same = canonical(feed, entry.ticker) == canonical(feed, ticker)
+    return same and kind in (None, entry.kind)
+
+
+def _quote(parts: Parts, entry: Watched) -> Raw | None:
+    found = parts.mirrors[FEEDS[entry.kind]].find(entry.ticker)
+    return Raw(found.full_json()) if found else None
+
+
+def _shown(entry: Watched, quote: Raw | UnsetType | None = UNSET) -> _Encoded:
+    added_at = codec.iso_utc(entry.added_at.timestamp())
+    return _Encoded(entry.ticker, entry.kind, entry.position, added_at, quote)
+
+
+BODIES: Final[tuple[type[Struct], ...]] = (NewEntry,)
+
+ROUTER: Final = Router(
+    "/api/watchlist",
+    route_handlers=[entries, add, remove],
+    guards=[require_token],
+    tags=["Watchlist"],
+    opt={"limit": "watchlist"},
+)

@@ -1,0 +1,1 @@
+"""The commands that operators type: doctor, migrate, users, record."""

@@ -1,0 +1,119 @@
+"""`quotecast record`: writes what an upstream sends, in the form that `replay` plays."""
+
+import asyncio
+import contextlib
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import msgspec
+
+from quotecast.environment import PREFIX
+from quotecast.errors import QuotecastError, SettingsError
+from quotecast.ingest import sources
+from quotecast.ingest.supervise import pump
+from quotecast.market.feeds import Feed
+from quotecast.observe.logs import configure_logs
+from quotecast.providers.base import QuoteProvider, Update, unlimited
+from quotecast.providers.offers import offer_of
+from quotecast.providers.replay.client import HEADING, LISTING
+from quotecast.providers.transport.recording import Instrument, recording
+from quotecast.settings.model import Settings
+
+RECORDABLE: Final = ("binance", "coinbase", "kraken")
+PROGRESS_SECONDS: Final = 5.0
+LONGEST_SECONDS: Final = 7 * 86_400.0
+
+
+class NothingRecorded(QuotecastError):
+    """The upstream sent nothing that could be played."""
+
+    code = "nothing_recorded"
+
+
+def run(settings: Settings, arguments: Namespace) -> int:
+    """Records for so many seconds, or until Ctrl-C.
+
+    Raises SettingsError if that cannot be done, NothingRecorded, and leaves no file, if no message came.
+    """
+    if arguments.provider not in RECORDABLE:
+        raise SettingsError(
+            f"There is nothing to record of {arguments.provider!r}: one of {', '.join(RECORDABLE)}"
+        )
+    if not 0 < arguments.seconds <= LONGEST_SECONDS:
+        raise SettingsError(f"--seconds: above 0, and at most {LONGEST_SECONDS:.0f}, which is a week")
+    configure_logs(level=settings.log_level, as_json=False)
+    provider = _provider(arguments.provider, settings)
+    path = Path(arguments.file)
+    try:
+        with path.open("xb") as file, contextlib.suppress(KeyboardInterrupt):
+            file.write(HEADING + provider.name.encode() + b"\n")
+            writer = Writer(file, time.time)
+            asyncio.run(record(provider, writer, arguments.seconds, say=_say))
+    except FileExistsError as error:
+        raise SettingsError(f"{path} is there already; recordings are not overwritten") from error
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be written: {error.strerror}") from error
+    if not writer.messages:
+        path.unlink()
+        raise NothingRecorded(f"{arguments.provider} sent no message; {path} was not kept")
+    return 0
+
+
+def _provider(name: str, settings: Settings) -> QuoteProvider:
+    for problem in offer_of(name).problems(settings.own[name]):
+        raise SettingsError(f"{PREFIX}{name.upper()}_{problem}")
+    return sources.quote_provider(name, Feed.CRYPTO, settings, lambda *_: unlimited)
+
+
+class Writer:
+    """Writes a recording to a file: a line for each message, and one for each listing that is new."""
+
+    def __init__(self, file: BinaryIO, clock: Callable[[], float]) -> None:
+        #: How many messages are written.
+        self.messages = 0
+        self._file = file
+        self._clock = clock
+        self._listed: Sequence[Instrument] | None = None
+
+    def write_message(self, message: bytes) -> None:
+        """Writes the message after the Unix time at which it came; skips what is no JSON."""
+        with contextlib.suppress(msgspec.DecodeError):
+            # One line each, however the upstream breaks its lines.
+            self._file.write(b"%.6f %b\n" % (self._clock(), msgspec.json.format(message, indent=-1)))
+            self.messages += 1
+
+    def write_listing(self, instruments: Sequence[Instrument]) -> None:
+        """Writes the pairs that the messages after it are about."""
+        if instruments != self._listed:
+            self._listed = instruments
+            self._file.write(LISTING + msgspec.json.encode(instruments) + b"\n")
+
+
+async def record(
+    provider: QuoteProvider, writer: Writer, seconds: float, *, say: Callable[[str], None]
+) -> None:
+    """Follows the upstream and writes what it sends."""
+    quotes = 0
+
+    def take(update: Update) -> None:
+        nonlocal quotes
+        quotes += len(update.quotes)
+
+    async def progress() -> None:
+        while True:
+            await asyncio.sleep(PROGRESS_SECONDS)
+            say(f"{writer.messages} messages, {quotes} quotes")
+
+    with contextlib.suppress(TimeoutError), recording(writer):
+        async with asyncio.timeout(seconds), asyncio.TaskGroup() as tasks:
+            tasks.create_task(pump(provider, take))
+            tasks.create_task(progress())
+    say(f"{writer.messages} messages, {quotes} quotes in all")
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")

@@ -1,0 +1,198 @@
+"""Metrics of this process, in Prometheus's text format, and its health, on a private port.
+
+Parts count with plain integers; whoever scrapes has them read and put into words. So counting costs what an
+addition costs, and a process that nobody scrapes pays nothing else.
+"""
+
+import asyncio
+import contextlib
+import http
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from importlib.metadata import version
+from typing import Final, TypeVar
+
+from prometheus_client import CollectorRegistry, Metric, ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+
+from quotecast.errors import ServerFailedError
+from quotecast.observe.histograms import Histogram
+
+PREFIX: Final = "quotecast_"
+#: As a port: any that is free.
+ANY_PORT: Final = -1
+LAG_SECONDS: Final = 0.1
+#: For a scraper to ask and to take the answer.
+SCRAPE_SECONDS: Final = 5.0
+MAX_REQUEST_BYTES: Final = 8192
+
+#: The values of a metric's labels.
+Labels = TypeVar("Labels", bound=tuple[str, ...])
+Source = Callable[[], Iterable[Metric]]
+#: Says in JSON whether the process is ready.
+Readiness = Callable[[], Awaitable[tuple[http.HTTPStatus, bytes]]]
+#: Makes a whole answer.
+Page = Callable[[], Awaitable[bytes]]
+
+
+def counter(
+    name: str, meaning: str, values: float | Mapping[Labels, float], labels: Sequence[str] = ()
+) -> Metric:
+    """What only grows while the process lives; its name ends in `_total`."""
+    family = CounterMetricFamily(PREFIX + name, meaning, labels=labels)
+    for each, value in _labelled(values):
+        family.add_metric(each, value)
+    return family
+
+
+def gauge(
+    name: str, meaning: str, values: float | Mapping[Labels, float], labels: Sequence[str] = ()
+) -> Metric:
+    """What goes up and down."""
+    family = GaugeMetricFamily(PREFIX + name, meaning, labels=labels)
+    for each, value in _labelled(values):
+        family.add_metric(each, value)
+    return family
+
+
+def histogram(
+    name: str, meaning: str, values: Mapping[Labels, Histogram], labels: Sequence[str] = ()
+) -> Metric:
+    """What was observed, by size."""
+    family = HistogramMetricFamily(PREFIX + name, meaning, labels=labels)
+    for each, observed in values.items():
+        family.add_metric(each, observed.cumulative(), observed.total)
+    return family
+
+
+async def ready() -> tuple[http.HTTPStatus, bytes]:
+    """Ready from the start: for a process that depends on nothing."""
+    return http.HTTPStatus.OK, b'{"status":"ready"}'
+
+
+@contextlib.asynccontextmanager
+async def exposed(host: str, port: int, *sources: Source, readiness: Readiness = ready) -> AsyncIterator[str]:
+    """Answers `GET /metrics` with what the sources tell and how the process fares.
+
+    `GET /health` is 200 while the event loop turns; `GET /ready` says what `readiness` says. Gives the end
+    of a sentence that says where; nothing for port 0, which is none. Raises ServerFailedError if it cannot
+    listen there.
+    """
+    if not port:
+        yield ""
+        return
+    lag = Histogram()
+    collect = partial(_all, [ProcessCollector(registry=None).collect, partial(_own, lag), *sources])
+    pages: dict[bytes, Page] = {
+        b"/metrics": partial(_metrics, collect),
+        b"/health": _health,
+        b"/ready": partial(_ready, readiness),
+    }
+    scrapes: set[asyncio.Task[None]] = set()
+
+    def begin(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        scrape = asyncio.create_task(_answer(pages, reader, writer))
+        scrapes.add(scrape)
+        scrape.add_done_callback(scrapes.discard)
+
+    try:
+        server = await asyncio.start_server(begin, host, max(port, 0), limit=MAX_REQUEST_BYTES)
+    except OSError as error:
+        raise ServerFailedError(f"no metrics on port {port} of {host}: {error.strerror}") from error
+    measuring = asyncio.create_task(_measure(lag))
+    try:
+        bound = server.sockets[0].getsockname()[1]
+        yield f"; metrics on http://{f'[{host}]' if ':' in host else host}:{bound}/metrics"
+    finally:
+        server.close()
+        ending = [measuring, *scrapes]
+        for task in ending:
+            task.cancel()
+        await asyncio.gather(*ending, return_exceptions=True)
+
+
+def _labelled(values: float | Mapping[Labels, float]) -> Iterable[tuple[tuple[str, ...], float]]:
+    return values.items() if isinstance(values, Mapping) else [((), values)]
+
+
+def _own(lag: Histogram) -> Iterator[Metric]:
+    yield gauge(
+        "build_info", "Always 1; the version is the label.", {(version("quotecast"),): 1}, ["version"]
+    )
+    yield histogram(
+        "event_loop_lag_seconds",
+        "How late the event loop came back to a timer; whatever it serves is late by as much.",
+        {(): lag},
+    )
+
+
+async def _measure(lag: Histogram) -> None:
+    while True:
+        # Not the loop's clock, which may tell the time at which it last looked.
+        due = time.perf_counter() + LAG_SECONDS
+        await asyncio.sleep(LAG_SECONDS)
+        lag.observe(max(0.0, time.perf_counter() - due))
+
+
+def _all(sources: Iterable[Source]) -> list[Metric]:
+    return [family for source in sources for family in source()]
+
+
+class _Taken(CollectorRegistry):
+    """Families that were read already."""
+
+    def __init__(self, families: list[Metric]) -> None:
+        super().__init__()
+        self._families = families
+
+    def collect(self) -> Iterator[Metric]:
+        return iter(self._families)
+
+
+async def _answer(
+    pages: Mapping[bytes, Page], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    # Whoever breaks off is not answered.
+    broken = (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
+    try:
+        with contextlib.suppress(*broken):
+            async with asyncio.timeout(SCRAPE_SECONDS):
+                head = await reader.readuntil(b"\r\n\r\n")
+                writer.write(await _response(pages, head))
+                await writer.drain()
+    finally:
+        writer.close()
+
+
+async def _response(pages: Mapping[bytes, Page], head: bytes) -> bytes:
+    method, _, rest = head.partition(b" ")
+    page = pages.get(rest.partition(b" ")[0].partition(b"?")[0])
+    if method != b"GET" or page is None:
+        text = b"Metrics are at /metrics, health at /health and /ready.\n"
+        return _written(http.HTTPStatus.NOT_FOUND, text, "text/plain")
+    return await page()
+
+
+async def _metrics(collect: Callable[[], list[Metric]]) -> bytes:
+    # Read here, where nothing changes meanwhile; written elsewhere, so that clients need not wait for it.
+    body = await asyncio.to_thread(generate_latest, _Taken(collect()))
+    return _written(http.HTTPStatus.OK, body, CONTENT_TYPE_PLAIN_0_0_4)
+
+
+async def _health() -> bytes:
+    return _written(http.HTTPStatus.OK, b'{"status":"ok"}', "application/json")
+
+
+async def _ready(readiness: Readiness) -> bytes:
+    status, body = await readiness()
+    return _written(status, body, "application/json")
+
+
+def _written(status: http.HTTPStatus, body: bytes, kind: str) -> bytes:
+    head = (
+        f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: {kind}\r\n"
+        f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+    )
+    return head.encode() + body

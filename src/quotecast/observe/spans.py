@@ -1,0 +1,134 @@
+"""Spans of requests and of what they ask of Redis, PostgreSQL and upstreams, sent by OTLP over HTTP.
+
+A trace begins with a request that is served. What has no request behind it, such as every batch on the bus,
+makes no span. Loaded only where traces are asked for: see `quotecast.observe.tracing`.
+"""
+
+import contextlib
+import os
+from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
+from functools import partial
+from importlib.metadata import version
+from typing import Any, Final
+
+from opentelemetry import trace
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.instrumentation.asyncpg import AsyncPGInstrumentor
+from opentelemetry.instrumentation.httpx import HTTPXClientInstrumentor
+from opentelemetry.instrumentation.redis import RedisInstrumentor
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.sdk.trace.sampling import Decision, Sampler, SamplingResult
+from opentelemetry.trace import SpanKind, Status, StatusCode
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+Message = MutableMapping[str, Any]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Any, Any, Any], Awaitable[None]]
+
+
+#: Balancers and orchestrators ask these several times a second.
+PROBES: Final = frozenset({"/api/health", "/api/ready"})
+
+
+class OnlyRequests(Sampler):
+    """Leaves it to another sampler which requests are traced, and drops what belongs to none."""
+
+    def __init__(self, sampler: Sampler) -> None:
+        self._sampler = sampler
+
+    def should_sample(
+        self,
+        parent_context: Any,
+        trace_id: int,
+        name: str,
+        kind: SpanKind | None = None,
+        *others: Any,
+        **more: Any,
+    ) -> SamplingResult:
+        """See Sampler."""
+        begins = not trace.get_current_span(parent_context).get_span_context().is_valid
+        if begins and kind is not SpanKind.SERVER:
+            return SamplingResult(Decision.DROP)
+        return self._sampler.should_sample(parent_context, trace_id, name, kind, *others, **more)
+
+    def get_description(self) -> str:
+        """See Sampler."""
+        return f"OnlyRequests({self._sampler.get_description()})"
+
+
+class Traced:
+    """ASGI application around another: a span for each HTTP request, none for feeds and probes."""
+
+    def __init__(
+        self, tracer: trace.Tracer, app: App, describe: Callable[[Mapping[str, Any]], Mapping[str, str]]
+    ) -> None:
+        self._tracer = tracer
+        self._app = app
+        self._describe = describe
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serves one connection of any ASGI type."""
+        if scope["type"] != "http" or scope["path"].rstrip("/") in PROBES:
+            await self._app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        # Only where the caller's trace stands: what else it carries is not ours to pass on to upstreams.
+        caller = TraceContextTextMapPropagator().extract(headers)
+        # Named by the method alone until the route is known: a path could hold anything.
+        with self._tracer.start_as_current_span(
+            scope["method"], context=caller, kind=SpanKind.SERVER
+        ) as span:
+            span.set_attribute("http.request.method", scope["method"])
+            try:
+                await self._app(scope, receive, _watched(send, span))
+            finally:
+                attributes = self._describe(scope)
+                span.set_attributes({**attributes})
+                if route := attributes.get("http.route"):
+                    span.update_name(f"{scope['method']} {route}")
+
+
+@contextlib.contextmanager
+def exporting(service: str) -> Iterator[Callable[..., Traced]]:
+    """Gives what traces an application; sends its spans meanwhile, and at the end those that wait.
+
+    OpenTelemetry's own variables say where to and which.
+    """
+    given = {} if os.environ.get("OTEL_SERVICE_NAME") else {"service.name": service}
+    provider = TracerProvider(
+        resource=Resource.create({**given, "service.version": version("quotecast")}), shutdown_on_exit=False
+    )
+    provider.sampler = OnlyRequests(provider.sampler)
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    # asyncpg's declares no types.
+    instrumentors: tuple[Any, ...] = (AsyncPGInstrumentor, RedisInstrumentor, HTTPXClientInstrumentor)
+    libraries = [instrumentor() for instrumentor in instrumentors]
+    for library in libraries:
+        library.instrument(tracer_provider=provider, async_request_hook=_without_query)
+    try:
+        yield partial(Traced, provider.get_tracer("quotecast", version("quotecast")))
+    finally:
+        for library in libraries:
+            library.uninstrument()
+        provider.shutdown()
+
+
+def _watched(send: Send, span: trace.Span) -> Send:
+    def answer(message: Message) -> Awaitable[None]:
+        if message["type"] == "http.response.start":
+            span.set_attribute("http.response.status_code", message["status"])
+            if message["status"] >= 500:
+                span.set_status(Status(StatusCode.ERROR))
+        return send(message)
+
+    return answer
+
+
+async def _without_query(span: trace.Span, request: Any) -> None:
+    """Some upstreams want their key in the query."""
+    address = str(request.url).partition("?")[0]
+    # Its name before and after the conventions became stable.
+    for name in ("http.url", "url.full"):
+        span.set_attribute(name, address)

@@ -1,0 +1,1 @@
+"""Connections to upstreams: HTTP and WebSocket clients with bounds, rates, back-off and recording."""

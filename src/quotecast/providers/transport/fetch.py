@@ -1,0 +1,187 @@
+"""What an upstream's REST interface answers, read with suspicion: deadline, size, status, type, content."""
+
+import asyncio
+import re
+import ssl
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import version
+from typing import Final, TypeVar
+from urllib.parse import quote
+
+import httpx
+import msgspec
+import structlog
+
+from quotecast.errors import UpstreamCutShort, UpstreamError, UpstreamRefused
+from quotecast.providers.transport import outcomes
+
+JSON_KINDS: Final = ("application/json",)
+MAX_BODY_BYTES: Final = 8 * 1024 * 1024
+DEADLINE_SECONDS: Final = 15.0
+LONGEST_RETRY_SECONDS: Final = 86_400.0
+EXCERPT_LENGTH: Final = 500
+#: How much of a refusal is read for its excerpt, and for how long: its status and Retry-After matter more.
+SAMPLE_BYTES: Final = 4096
+SAMPLE_SECONDS: Final = 1.0
+
+#: What a client sends without being told to; whatever else it sends may be a secret.
+_PUBLIC_HEADERS: Final = frozenset({"user-agent", "accept", "accept-encoding", "connection", "host"})
+_MASK: Final = re.compile(r"\*{3,}")
+
+T = TypeVar("T")
+
+log = structlog.get_logger()
+
+
+def user_agent() -> str:
+    """How every adapter introduces itself; some upstreams refuse the anonymous."""
+    return f"quotecast/{version('quotecast')}"
+
+
+def open_client(url: str, headers: Mapping[str, str] = {}) -> httpx.AsyncClient:
+    """A client whose paths are relative to `url`; to be closed by the caller.
+
+    `headers` are sent with every request and may be secret. It follows no redirect and accepts no encoding
+    but gzip, so that a body's growth in decoding is bounded.
+    """
+    usual = {"User-Agent": user_agent(), "Accept": "application/json, */*;q=0.5", "Accept-Encoding": "gzip"}
+    return httpx.AsyncClient(
+        base_url=url, headers={**usual, **headers}, timeout=5.0, follow_redirects=False, verify=_trust()
+    )
+
+
+@cache
+def _trust() -> ssl.SSLContext:
+    """Whom we trust, read once: reading takes 60 ms, in which the event loop does nothing else."""
+    return httpx.create_ssl_context()
+
+
+def segment(text: str) -> str:
+    """A text as one segment of a path, whatever it holds."""
+    encoded = quote(text, safe="", errors="replace")
+    # A dot is unreserved, but two of them alone would lead up.
+    return encoded if encoded.strip(".") else encoded.replace(".", "%2E")
+
+
+async def get_json(
+    client: httpx.AsyncClient,
+    path: str,
+    kind: type[T],
+    *,
+    params: Mapping[str, str] | None = None,
+    deadline_seconds: float = DEADLINE_SECONDS,
+) -> T:
+    """What `path` answers, as `kind`.
+
+    Raises UpstreamError as `get_bytes` does, and for a body that is not JSON of that shape.
+    """
+    body = await get_bytes(client, path, params=params, deadline_seconds=deadline_seconds)
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (ValueError, RecursionError) as error:
+        raise UpstreamError(f"{_place(client, path)}: unreadable: {error}") from error
+
+
+async def get_bytes(
+    client: httpx.AsyncClient,
+    path: str,
+    *,
+    params: Mapping[str, str] | None = None,
+    kinds: Collection[str] = JSON_KINDS,
+    deadline_seconds: float = DEADLINE_SECONDS,
+) -> bytes:
+    """The body of what `path` answers, decoded.
+
+    Raises UpstreamRefused for any status but 200; its excerpt holds no value of the client's own headers.
+    Raises UpstreamCutShort, with what was received, when the connection ends in the middle of the body.
+    Raises UpstreamError for no answer within the deadline, a content type not among `kinds`, or a body over
+    8 MB.
+    """
+    place = _place(client, path)
+    outcome = "failed"
+    try:
+        async with asyncio.timeout(deadline_seconds), client.stream("GET", path, params=params) as response:
+            await _check(client, response, place, kinds)
+            body = await _read(response, place)
+        outcome = "answered"
+    except UpstreamRefused:
+        outcome = "refused"
+        raise
+    except TimeoutError as error:
+        outcome = "late"
+        raise UpstreamError(f"{place}: no answer in {deadline_seconds:g} s") from error
+    except httpx.HTTPError as error:
+        raise UpstreamError(f"{place}: {type(error).__name__}") from error
+    finally:
+        outcomes.calls[client.base_url.host, outcome] += 1
+    return body
+
+
+def retry_seconds(header: str | None) -> float | None:
+    """What a Retry-After header asks for; None when it is absent or not in seconds.
+
+    At most a day, so that a slip of the upstream does not end a feed.
+    """
+    if header is None or not (header.isascii() and header.isdecimal()):
+        return None
+    return min(float(header[:12]), LONGEST_RETRY_SECONDS)
+
+
+async def _check(
+    client: httpx.AsyncClient, response: httpx.Response, place: str, kinds: Collection[str]
+) -> None:
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if response.status_code == httpx.codes.OK and kind in kinds:
+        return
+    excerpt = _masked(client, await _sample(response))
+    log.warning("upstream refused", place=place, status=response.status_code, excerpt=excerpt)
+    message = f"{place}: status {response.status_code}, {kind or 'no content type'}"
+    if response.status_code == httpx.codes.OK:
+        raise UpstreamError(message)
+    raise UpstreamRefused(
+        message,
+        upstream_status=response.status_code,
+        excerpt=excerpt,
+        retry_after=retry_seconds(response.headers.get("retry-after")),
+    )
+
+
+async def _sample(response: httpx.Response) -> str:
+    with suppress(httpx.HTTPError, TimeoutError):
+        async with asyncio.timeout(SAMPLE_SECONDS):
+            async for part in response.aiter_bytes(SAMPLE_BYTES):
+                return part.decode(errors="replace")
+    return ""
+
+
+def _masked(client: httpx.AsyncClient, sample: str) -> str:
+    """The excerpt of a sample, without what the upstream repeats of our own secrets."""
+    for secret in _secrets(client):
+        # As long as the secret, so that nothing moves up from the sample's end, where one may be cut in half.
+        sample = sample.replace(secret, "*" * max(len(secret), 3))
+    return _MASK.sub("***", sample[:EXCERPT_LENGTH])
+
+
+def _secrets(client: httpx.AsyncClient) -> list[str]:
+    """The words of all headers that may be secret: `Bearer` comes before its token. The longest first."""
+    values = (value for name, value in client.headers.items() if name not in _PUBLIC_HEADERS)
+    return sorted((word for value in values for word in value.split()), key=len, reverse=True)
+
+
+async def _read(response: httpx.Response, place: str) -> bytes:
+    body = bytearray()
+    try:
+        async for part in response.aiter_bytes():
+            body += part
+            if len(body) > MAX_BODY_BYTES:
+                raise UpstreamError(f"{place}: body over {MAX_BODY_BYTES} bytes")
+    except (httpx.RemoteProtocolError, httpx.ReadError) as error:
+        raise UpstreamCutShort(f"{place}: {type(error).__name__}", bytes(body)) from error
+    return bytes(body)
+
+
+def _place(client: httpx.AsyncClient, path: str) -> str:
+    """Host and path, never a query: some upstreams want their key there."""
+    return f"{client.base_url.host}{path.partition('?')[0]}"

@@ -1,0 +1,34 @@
+"""How calls and connections of upstreams ended, counted since the process began.
+
+Process-wide, as logs are: an adapter needs not know that it is counted.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from prometheus_client import Metric
+
+from quotecast.observe.metrics import counter, gauge
+
+#: REST calls by host and outcome: `answered`, `refused`, `failed` or `late`.
+calls: Final[Counter[tuple[str, ...]]] = Counter()
+#: Ends of connections, or of rounds of polling, by feed, provider and outcome: `ended`, `failed` or `broken`.
+connections: Final[Counter[tuple[str, ...]]] = Counter()
+
+
+def families(budgets: Mapping[str, int]) -> Iterator[Metric]:
+    """The counts as metrics; `budgets` are the calls that each upstream's plan had left, by its name."""
+    yield counter("upstream_calls", "REST calls of upstreams.", calls, ["host", "outcome"])
+    yield counter(
+        "upstream_connections_ended",
+        "Connections of upstreams that ended, each followed by another.",
+        connections,
+        ["feed", "provider", "outcome"],
+    )
+    yield gauge(
+        "upstream_budget_remaining",
+        "Calls that an upstream's plan still allowed, over all processes, at this process's last call.",
+        {(upstream,): left for upstream, left in budgets.items()},
+        ["upstream"],
+    )

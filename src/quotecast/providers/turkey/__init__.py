@@ -1,0 +1,1 @@
+"""The Turkish market: what its sources share, and how their quotes become one feed."""

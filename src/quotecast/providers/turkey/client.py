@@ -1,0 +1,192 @@
+"""The Turkish market from several free sources: each is asked at its own pace, and none is needed."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final, Protocol
+
+import structlog
+
+from quotecast.errors import UpstreamError
+from quotecast.market.feeds import Feed
+from quotecast.market.quotes import DovizQuote
+from quotecast.providers.base import Update
+from quotecast.providers.genelpara.client import GenelPara
+from quotecast.providers.tcmb.client import Tcmb
+from quotecast.providers.truncgil.client import Truncgil
+from quotecast.providers.turkey.dealing import Answer, Dealing
+from quotecast.providers.validation.values import instant
+
+#: How long a bulletin judges the market's rates: over holidays, but not while the bank's site stands still.
+LONGEST_REFERENCE: Final = timedelta(days=30)
+#: How long a source that failed is left alone at most, unless it asks for more.
+LONGEST_BACKOFF_SECONDS: Final = 600.0
+
+log = structlog.get_logger()
+
+
+class Source(Protocol):
+    """Tells the market's rates."""
+
+    name: str
+    every_seconds: float
+
+    async def read(self) -> Answer:
+        """Returns the rates of now. Raises UpstreamError."""
+        ...
+
+
+class _Turn:
+    """When a source is asked again: after its pace, and after failures ever later."""
+
+    def __init__(self, every_seconds: float, clock: Callable[[], float]) -> None:
+        self._every_seconds = every_seconds
+        self._clock = clock
+        self._failures = 0
+        self.due = 0.0
+
+    def is_well(self) -> bool:
+        return self._failures == 0 and self.due > 0
+
+    def succeeded(self) -> None:
+        self._failures = 0
+        self.due = self._clock() + self._every_seconds
+
+    def failed(self, error: UpstreamError) -> None:
+        self._failures += 1
+        wait = min(self._every_seconds * 2 ** (self._failures - 1), LONGEST_BACKOFF_SECONDS)
+        self.due = self._clock() + max(wait, self._every_seconds, error.retry_after or 0.0)
+
+
+class TurkeyProvider:
+    """Quotes of the market, by the first of `sources` that answers, and of `tcmb`, if there is one.
+
+    The bank's rates judge those of the sources, the first ones too; a quote that a later bulletin shows to be
+    far off is removed. A source that fails leaves its last quotes as they are and is asked again ever later.
+    A poll that succeeds is a sign of life, whether prices moved or not: a quiet weekend is live.
+    """
+
+    feed = Feed.DOVIZ
+    simulated = False
+    delay_seconds = 0.0
+    always_open = False
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        tcmb: Tcmb | None,
+        *,
+        clock: Callable[[], float] = time.time,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self.name = sources[0].name if sources else "tcmb"
+        paces = [source.every_seconds for source in sources] or [Tcmb.every_seconds]
+        #: Two polls of the source that is asked most seldom.
+        self.silence_seconds = 2 * max(paces)
+        self._sources = {source: _Turn(source.every_seconds, clock) for source in sources}
+        self._tcmb = tcmb
+        self._tcmb_turn = _Turn(tcmb.every_seconds if tcmb else 0.0, clock)
+        self._clock = clock
+        self._sleep = sleep
+        self._dealing = Dealing()
+        self._bulletin: dict[str, DovizQuote] = {}
+
+    def statistics(self) -> Mapping[str, int]:
+        """How many rates were refused since the start, by reason."""
+        return self._dealing.statistics()
+
+    async def updates(self) -> AsyncGenerator[Update, None]:
+        """Polls for as long as anything answers, as QuoteProvider promises.
+
+        Raises UpstreamError when nothing does for longer than `silence_seconds`, and at once if nothing ever
+        has.
+        """
+        if known := [*self._dealing.quotes(), *self._bulletin.values()]:
+            yield Update(known)
+        last_success = self._clock()
+        while True:
+            update, failures = await self._poll()
+            if update is not None:
+                last_success = self._clock()
+                yield update
+            elif failures and not (self._bulletin or self._dealing.quotes()):
+                raise failures[-1]
+            elif self._clock() - last_success > self.silence_seconds:
+                raise failures[-1] if failures else UpstreamError("no source of doviz answers")
+            await self._sleep(max(0.0, self._next_due() - self._clock()))
+
+    async def _poll(self) -> tuple[Update | None, list[UpstreamError]]:
+        """Returns what changed, None if nothing answered; and what failed.
+
+        The central bank comes first: its rates judge the market's.
+        """
+        failures: list[UpstreamError] = []
+        bulletin = await self._poll_tcmb(failures)
+        far = self._dealing.judge_by(self._references())
+        market = await self._poll_market(failures)
+        if market is None and bulletin is None:
+            return None, failures
+        back = {quote.key for quote in market or ()}
+        return Update([*(market or ()), *(bulletin or ())], [key for key in far if key not in back]), failures
+
+    def _references(self) -> dict[str, float]:
+        """Returns the central bank's prices by currency, in lira for one unit; none of an old bulletin."""
+        oldest = datetime.fromtimestamp(self._clock(), UTC) - LONGEST_REFERENCE
+        told = ((quote, instant(quote.timestamp)) for quote in self._bulletin.values())
+        return {
+            quote.symbol.removeprefix("tcmb-"): quote.price for quote, made in told if made and made > oldest
+        }
+
+    async def _poll_market(self, failures: list[UpstreamError]) -> list[DovizQuote] | None:
+        """By the first source that is due and answers; those behind it are spared while it does."""
+        for source, turn in self._sources.items():
+            if turn.due > self._clock():
+                if turn.is_well():
+                    return None
+                continue
+            try:
+                answer = await source.read()
+            except UpstreamError as error:
+                self._bear(source.name, turn, error, failures)
+                continue
+            turn.succeeded()
+            return self._dealing.take(answer.rates, source.name, self._clock(), answer.made)
+        return None
+
+    async def _poll_tcmb(self, failures: list[UpstreamError]) -> list[DovizQuote] | None:
+        if self._tcmb is None or self._tcmb_turn.due > self._clock():
+            return None
+        try:
+            quotes = await self._tcmb.read()
+        except UpstreamError as error:
+            self._bear("tcmb", self._tcmb_turn, error, failures)
+            return None
+        self._tcmb_turn.succeeded()
+        changed = [quote for quote in quotes if self._bulletin.get(quote.key) != quote]
+        self._bulletin |= {quote.key: quote for quote in changed}
+        return changed
+
+    def _bear(self, name: str, turn: _Turn, error: UpstreamError, failures: list[UpstreamError]) -> None:
+        turn.failed(error)
+        failures.append(error)
+        log.warning("a source of doviz does not answer", source=name, problem=str(error))
+
+    def _next_due(self) -> float:
+        """When the next source is to be asked: spares count only while those before them fail."""
+        turns = [self._tcmb_turn] if self._tcmb else []
+        for turn in self._sources.values():
+            turns.append(turn)
+            if turn.is_well():
+                break
+        return min(turn.due for turn in turns)
+
+
+def market(url: str, fifth_url: str, spare_url: str, tcmb_url: str) -> TurkeyProvider:
+    """Truncgil with GenelPara behind it, and the central bank's bulletin."""
+    return TurkeyProvider([Truncgil(url, fifth_url), GenelPara(spare_url)], Tcmb(tcmb_url))
+
+
+def central_bank(url: str) -> TurkeyProvider:
+    """The central bank's bulletin alone."""
+    return TurkeyProvider([], Tcmb(url))

@@ -1,0 +1,1 @@
+"""Checks of what upstreams send: numbers, times, prices and bars."""

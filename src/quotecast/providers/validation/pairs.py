@@ -1,0 +1,81 @@
+"""The quotes of one crypto upstream that can be believed."""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
+
+from msgspec.structs import replace
+
+from quotecast.market.quotes import CryptoQuote
+from quotecast.providers.validation.judgement import Judge
+
+_PRICES: Final = ("bid", "ask", "open", "high", "low")
+
+
+class Pairs:
+    """The last quote of each pair that could be believed, over all of an upstream's connections.
+
+    Refused, and counted by reason: a quote without a readable price (`unreadable`), older than one already
+    taken (`outdated`), or whose price is more than ten times or less than a tenth of the last good one of
+    the past hour (`absurd`). Other fields that cannot be read or leap that far (`unreadable field`,
+    `absurd field`) keep their last good value.
+    """
+
+    def __init__(self) -> None:
+        self._prices = Judge()
+        self._fields = Judge()
+        self._known: dict[str, CryptoQuote] = {}
+
+    def statistics(self) -> Mapping[str, int]:
+        """How many messages, rows and fields were refused since the start, by reason."""
+        fields = {f"{reason} field": count for reason, count in self._fields.refused.items()}
+        return dict(self._prices.refused) | fields
+
+    def refuse(self, reason: str) -> None:
+        """Counts what was refused elsewhere."""
+        self._prices.refuse(reason)
+
+    def quotes(self) -> list[CryptoQuote]:
+        """The last good quote of every pair."""
+        return list(self._known.values())
+
+    def keep_only(self, pairs: Collection[str]) -> list[str]:
+        """Forgets every pair not among these; those that were known and are gone, sorted."""
+        gone = self._prices.keep_only(pairs)
+        self._fields.keep_only(f"{pair} {name}" for pair in pairs for name in _PRICES)
+        for pair in gone:
+            self._known.pop(pair, None)
+        return gone
+
+    def take(
+        self, quote: CryptoQuote | None, unreadable: Iterable[str], received: float, order: float = 0
+    ) -> CryptoQuote | None:
+        """The quote, received at that Unix time, as it can be believed; None when it is refused.
+
+        `unreadable` names its fields that could not be read; `order` is that of `Judge.accepts`.
+        """
+        if quote is None:
+            self._prices.refuse("unreadable")
+            return None
+        if not self._prices.accepts(quote.key, quote.price, received, order):
+            return None
+        self._known[quote.key] = self._mended(quote, unreadable, received)
+        return self._known[quote.key]
+
+    def _mended(self, quote: CryptoQuote, unreadable: Iterable[str], received: float) -> CryptoQuote:
+        """The quote with the last good values of fields that are not to be believed."""
+        doubtful = list(unreadable)
+        for _ in doubtful:
+            self._fields.refuse("unreadable")
+        for name in _PRICES:
+            value = getattr(quote, name)
+            if value is not None and not self._fields.accepts(f"{quote.key} {name}", value, received):
+                doubtful.append(name)
+        if not doubtful:
+            return quote
+        before = self._known.get(quote.key)
+        return replace(quote, **{name: getattr(before, name, None) for name in doubtful})
+
+
+def newest(quotes: Iterable[CryptoQuote | None]) -> list[CryptoQuote]:
+    """The last one of each pair."""
+    return list({quote.key: quote for quote in quotes if quote}.values())

@@ -1,0 +1,1 @@
+"""Feeds over WebSocket: the server, its public port and the endpoints."""

@@ -1,0 +1,101 @@
+"""WebSocket handshakes: what an application sees of one, and the answers that refuse one."""
+
+import asyncio
+import os
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import unquote
+
+from websockets.http11 import Request, Response
+from websockets.server import ServerProtocol
+
+from quotecast.errors import Problem
+from quotecast.market.codec import encode_json
+from quotecast.stream.room import RETRY_SECONDS
+
+_DETAILS: Final = {
+    400: "This WebSocket handshake is malformed: it needs one Host, an Upgrade, a version and a key",
+    403: "This feed is not open to you, or there is none at this path",
+    405: "A feed is opened with GET",
+    426: "This path is a WebSocket feed: connect with a WebSocket client",
+    505: "A feed is opened with HTTP/1.1",
+}
+#: Why an application refuses a handshake, which it gives as the reason of its close, with what clients see.
+#: A reason that is not among them is 403.
+FULL: Final = {
+    "worker_full": "This worker holds as many feeds as it can; connect again later",
+    "address_full": "Your address holds as many feeds as it may; close one, or connect again later",
+}
+#: Of all refusals, as they are counted.
+REASONS: Final = ("malformed", "origin", "unknown_feed", *FULL)
+
+
+def answer_handshake(protocol: ServerProtocol, request: Request) -> Response:
+    """The answer to a handshake: 101, or a refusal in JSON."""
+    response = protocol.accept(request)
+    if response.status_code == 101:
+        # RFC 9112, section 3.2.
+        named_once = len(request.headers.get_all("Host")) == 1
+        return response if named_once else refusal(protocol, 400)
+    refused = refusal(protocol, response.status_code)
+    for name in ("Allow", "Upgrade"):
+        if name in response.headers:
+            refused.headers[name] = response.headers[name]
+    return refused
+
+
+def refusal(protocol: ServerProtocol, status: int, detail: str = "") -> Response:
+    """A refusal as the rest of the API writes errors: JSON with a sentence, a code and a request id."""
+    body, request_id = _problem(status, detail or _DETAILS.get(status, HTTPStatus(status).phrase))
+    response = protocol.reject(status, body.decode())
+    del response.headers["Content-Type"]
+    response.headers["Content-Type"] = "application/json"
+    response.headers["X-Request-ID"] = request_id
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+        response.headers["Retry-After"] = str(RETRY_SECONDS)
+    return response
+
+
+def refusal_for(protocol: ServerProtocol, reason: str) -> Response:
+    """The refusal of an application that gives a reason."""
+    return refusal(protocol, 503, FULL[reason]) if reason in FULL else refusal(protocol, 403)
+
+
+def no_room() -> bytes:
+    """A whole answer to a request for which there is no connection left."""
+    body, request_id = _problem(503, "This worker holds as many connections as it can; try again later")
+    head = (
+        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n"
+        f"content-length: {len(body)}\r\nretry-after: {RETRY_SECONDS}\r\n"
+        f"x-request-id: {request_id}\r\naccess-control-allow-origin: *\r\nconnection: close\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+def _problem(status: int, detail: str) -> tuple[bytes, str]:
+    """Returns the body, and the request id in it."""
+    code, request_id = HTTPStatus(status).phrase.lower().replace(" ", "_"), os.urandom(8).hex()
+    return encode_json(Problem(detail, code, request_id)), request_id
+
+
+def scope_of(request: Request, transport: asyncio.Transport) -> dict[str, Any]:
+    """The ASGI scope of a handshake."""
+    path, _, query = request.path.partition("?")
+    headers = [
+        (name.lower().encode(), value.encode("latin-1")) for name, value in request.headers.raw_items()
+    ]
+    offered = ",".join(request.headers.get_all("Sec-WebSocket-Protocol")).split(",")
+    return {
+        "type": "websocket",
+        "asgi": {"version": "3.0", "spec_version": "2.4"},
+        "http_version": "1.1",
+        "scheme": "ws",
+        "path": unquote(path),
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "root_path": "",
+        "headers": headers,
+        "client": transport.get_extra_info("peername")[:2],
+        "server": transport.get_extra_info("sockname")[:2],
+        "subprotocols": [name.strip() for name in offered if name.strip()],
+    }
