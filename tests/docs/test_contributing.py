@@ -1,10 +1,43 @@
-"""CONTRIBUTING.md shows tests as they are."""
+"""CONTRIBUTING.md and docs/architecture.md describe the code as it is."""
 
-from docs.pages import ROOT, blocks
+import re
+from pathlib import Path
+
+import pytest
+
+from docs.pages import ROOT, blocks, page
+
+TEXT = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+PACKAGE = ROOT / "src" / "quotecast"
+#: Modules that the recipes would add.
+EXAMPLES = {"api/routes/bonds.py", "tests/fakes/acme.py"}
+
+
+def folders_in(text: str) -> set[str]:
+    """Returns the folders in the first column of a table."""
+    return set(re.findall(r"^\| `([a-z/]+)/` \|", text, re.MULTILINE))
+
+
+def top_folders() -> set[str]:
+    return {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__"}
 
 
 def test_the_test_that_it_shows_is_one_of_ours() -> None:
     """Word for word."""
-    [shown] = blocks((ROOT / "CONTRIBUTING.md").read_text("utf-8"), "python")
-    files = (ROOT / "tests").rglob("test_*.py")
-    assert any(shown in path.read_text("utf-8") for path in files)
+    [shown] = blocks(TEXT, "python")
+    assert any(shown in path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+
+
+@pytest.mark.parametrize("text", [TEXT, page("architecture")], ids=["CONTRIBUTING", "architecture"])
+def test_the_rooms_are_the_folders(text: str) -> None:
+    """Every folder of the package; the folders below them exist."""
+    named = folders_in(text)
+    assert {name for name in named if "/" not in name} == top_folders()
+    assert [name for name in named if not (PACKAGE / name).is_dir()] == []
+
+
+def test_the_files_of_the_recipes_exist() -> None:
+    """But those that a recipe adds."""
+    named = {Path(name) for name in re.findall(r"`((?:[a-z]+/)*[a-z_]+\.py)`", TEXT)}
+    files = {str(path) for path in named if len(path.parts) > 1}
+    assert sorted(name for name in files - EXAMPLES if not (PACKAGE / name).is_file()) == []
