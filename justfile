@@ -60,7 +60,7 @@ browser *arguments: setup
     PYTHON="$PWD/{{ bin }}/python" src/quotecast/web/install
     PYTHON="$PWD/{{ bin }}/python" src/quotecast/web/build
     { command -v chromium && command -v firefox-esr; } >/dev/null || { apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends chromium firefox-esr; }
-    {{ bin }}/pytest -m browser tests/browser tests/integration/test_pages.py "$@"
+    {{ bin }}/pytest -m browser tests/browser tests/integration/api/test_pages.py "$@"
 
 # make the types of the page's client from a running service
 web-types url="http://127.0.0.1:8000":
@@ -77,7 +77,7 @@ faults *arguments: setup
 # ten minutes of faults drawn at random, under load; the same seed draws the same
 chaos seed *arguments: setup
     tests/deploy/install-pgbouncer debian
-    PYTHONPATH=tests {{ bin }}/python -m chaos "$@"
+    PYTHONPATH=tests {{ bin }}/python -m faults.chaos "$@"
 
 # hold manifests and units against what reads them; replace workers, speak TLS, run the README's commands
 check-deploy: setup

@@ -10,9 +10,9 @@ import pytest
 import redis
 from hypothesis import settings
 
-from figures import LINES, SLACK, Figures
 from quotecast.accounts import migrations
-from servers import Postgres, Valkey, running_postgres, running_valkey
+from support.figures import LINES, SLACK, Figures
+from support.servers import Postgres, Valkey, running_postgres, running_valkey
 
 # CI draws the same examples each time: a change is judged by what it changes. Elsewhere new ones are tried.
 # How long an example takes says nothing on a machine that others use too.

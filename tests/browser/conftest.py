@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from opened_page import DEADLINE_MS, chromium, firefox, opened
 from quotecast.accounts import migrations
-from servers import running_postgres, running_valkey
-from service import Service
-from web_files import WEB
+from support.opened_page import DEADLINE_MS, chromium, firefox, opened
+from support.servers import running_postgres, running_valkey
+from support.service import Service
+from support.web_files import WEB
 
 expect.set_options(timeout=DEADLINE_MS)
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from playwright.sync_api import Browser, expect
 
-from opened_page import chromium, has_price, is_live, opened
+from support.opened_page import chromium, has_price, is_live, opened
 
 DESK: Final = {"width": 1600, "height": 1000}
 PICTURES: Final[dict[str, dict[str, Any]]] = {

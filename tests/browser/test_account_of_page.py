@@ -6,8 +6,8 @@ import re
 import pytest
 from playwright.sync_api import Browser, Page, Request, expect
 
-from opened_page import address, has_price, log_in, opened, register
-from service import Service
+from support.opened_page import address, has_price, log_in, opened, register
+from support.service import Service
 
 pytestmark = pytest.mark.browser
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from web_files import WEB
+from support.web_files import WEB
 
 ROOT = Path(__file__).parents[2]
 #: Other than these the machine's own programs are out of reach, its Node among them.

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from fault_proxy import FaultProxy
-from opened_page import DEADLINE_MS, has_price, is_live, opened
-from servers import running_valkey
-from service import Service
+from support.fault_proxy import FaultProxy
+from support.opened_page import DEADLINE_MS, has_price, is_live, opened
+from support.servers import running_valkey
+from support.service import Service
 
 pytestmark = pytest.mark.browser
 

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from service import Service
-from web_files import WEB
+from support.service import Service
+from support.web_files import WEB
 
 pytestmark = pytest.mark.browser
 

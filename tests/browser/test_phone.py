@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
-from opened_page import has_price, opened
-from service import Service
+from support.opened_page import has_price, opened
+from support.service import Service
 
 pytestmark = pytest.mark.browser
 

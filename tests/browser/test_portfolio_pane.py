@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from opened_page import has_price, log_in
-from service import Service
+from support.opened_page import has_price, log_in
+from support.service import Service
 
 pytestmark = pytest.mark.browser
 

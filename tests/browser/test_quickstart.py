@@ -5,7 +5,7 @@ from playwright.sync_api import Page
 
 from docs.pages import blocks
 from docs.pages import page as page_of_docs
-from service import Service
+from support.service import Service
 
 pytestmark = pytest.mark.browser
 

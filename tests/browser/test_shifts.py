@@ -4,8 +4,8 @@ from typing import Any, Final
 
 import pytest
 
-from opened_page import chromium, has_price, is_live, opened
-from service import Service
+from support.opened_page import chromium, has_price, is_live, opened
+from support.service import Service
 
 pytestmark = pytest.mark.browser
 

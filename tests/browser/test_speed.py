@@ -5,10 +5,10 @@ import time
 import pytest
 from playwright.sync_api import Page
 
-from figures import Figures
-from opened_page import chromium, has_price, is_live, opened
-from servers import running_valkey
-from service import Service
+from support.figures import Figures
+from support.opened_page import chromium, has_price, is_live, opened
+from support.servers import running_valkey
+from support.service import Service
 
 pytestmark = pytest.mark.browser
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Response, Route, expect
 
-from opened_page import DEADLINE_MS, address, has_price, is_live, log_in, opened, register
-from service import Service
-from web_files import AXE
+from support.opened_page import DEADLINE_MS, address, has_price, is_live, log_in, opened, register
+from support.service import Service
+from support.web_files import AXE
 
 pytestmark = pytest.mark.browser
 

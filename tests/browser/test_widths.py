@@ -5,8 +5,8 @@ from typing import Final
 import pytest
 from playwright.sync_api import Browser, Page
 
-from opened_page import opened, register
-from service import Service
+from support.opened_page import opened, register
+from support.service import Service
 
 pytestmark = pytest.mark.browser
 

@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator
 import pytest
 from msgspec import structs
 
-from alpaca_made import closing
-from market_made import INFO, state_of, stock
 from quotecast.bus.base import Batch, Beat, Change, Snapshot, Stored
 from quotecast.bus.memory import MemoryBus
 from quotecast.bus.redis import RedisBus
 from quotecast.market.feeds import Feed
+from support.alpaca_made import closing
+from support.market_made import INFO, state_of, stock
 
 Bus = MemoryBus | RedisBus
 

@@ -8,13 +8,13 @@ import pytest
 import redis
 from msgspec import Struct
 
-from documents_made import article, asset, assets_of, news_of
-from market_made import INFO, state_of, stock
 from quotecast.bus import wire
 from quotecast.bus.base import ASSETS, NEWS, Batch, Beat, DocumentChanged
 from quotecast.bus.memory import MemoryBus
 from quotecast.bus.redis import RedisBus
 from quotecast.market.feeds import Feed
+from support.documents_made import article, asset, assets_of, news_of
+from support.market_made import INFO, state_of, stock
 
 Bus = MemoryBus | RedisBus
 

@@ -19,8 +19,8 @@ from typing import Any
 import httpx
 
 from quotecast.local import postgres
-from reserved import port_number, reserved
-from servers import Postgres, Valkey, running_postgres, running_valkey
+from support.reserved import port_number, reserved
+from support.servers import Postgres, Valkey, running_postgres, running_valkey
 
 START_SECONDS = 60.0
 #: What the grace of ten seconds, told in the Containerfile, leaves for a machine under load.

@@ -13,12 +13,12 @@ import pytest
 from msgspec.structs import replace
 
 import quotecast
-from market_made import stock
 from quotecast.bus.base import Batch, Change, FeedInfo, Snapshot, Stored
 from quotecast.bus.redis import RedisBus
 from quotecast.market.feeds import Feed
-from servers import Valkey
-from service import Service
+from support.market_made import stock
+from support.servers import Valkey
+from support.service import Service
 
 EPOCH = "0000000000aa00000001"
 FIELD = '    industry: str = "Other"\n'

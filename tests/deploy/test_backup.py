@@ -8,8 +8,8 @@ from pathlib import Path
 from quotecast.accounts import migrations
 from quotecast.accounts.database import Database
 from quotecast.local import postgres
-from servers import Postgres
-from transactions import adding, look, numbers
+from support.servers import Postgres
+from support.transactions import adding, look, numbers
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "operating.md").read_text("utf-8")
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from docs.pages import blocks, curls
-from reserved import port_number, reserved
+from support.reserved import port_number, reserved
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")

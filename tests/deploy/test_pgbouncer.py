@@ -15,17 +15,17 @@ import asyncpg
 import pytest
 import structlog
 
-from figures import SLACK
-from pgbouncer import DEBIAN, NEWER, PgBouncer, running_pgbouncer
 from quotecast.accounts import migrations, users
 from quotecast.accounts.database import Run
 from quotecast.accounts.tables import User
 from quotecast.commands import doctor
 from quotecast.errors import DatabaseAway
 from quotecast.settings.model import Settings
-from reserved import port_number, reserved
-from servers import Postgres
-from transactions import adding, at, look, numbers, promised
+from support.figures import SLACK
+from support.pgbouncer import DEBIAN, NEWER, PgBouncer, running_pgbouncer
+from support.reserved import port_number, reserved
+from support.servers import Postgres
+from support.transactions import adding, at, look, numbers, promised
 
 pytestmark = pytest.mark.deploy
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from account_outage import judge_outage
-from figures import Figures
-from whole_service import Whole, whole_service
+from support.account_outage import judge_outage
+from support.figures import Figures
+from support.whole_service import Whole, whole_service
 
 pytestmark = pytest.mark.deploy
 

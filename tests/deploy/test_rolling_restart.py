@@ -3,7 +3,7 @@
 import pytest
 
 from deploy.rollout import restart
-from servers import Valkey
+from support.servers import Valkey
 
 #: What coming back may take beyond the told delay on a machine that is busy with other tests.
 SLACK_SECONDS = 5.0

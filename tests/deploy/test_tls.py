@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from market_made import state_of, stock
 from quotecast.accounts import migrations
 from quotecast.accounts.database import Database
 from quotecast.accounts.tables import User
@@ -13,8 +12,9 @@ from quotecast.errors import BusError
 from quotecast.limits.window import Window
 from quotecast.local import probes
 from quotecast.market.feeds import Feed
-from servers import Postgres, Valkey
-from tls_front import Certificate, postgres_over_tls, redis_over_tls
+from support.market_made import state_of, stock
+from support.servers import Postgres, Valkey
+from support.tls_front import Certificate, postgres_over_tls, redis_over_tls
 
 pytestmark = pytest.mark.deploy
 

@@ -14,7 +14,6 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from docs.pages import blocks, page
-from market_made import INFO, stock
 from quotecast.api.reference.asyncapi import frame_structs
 from quotecast.api.reference.examples import QUOTES
 from quotecast.errors import CloseCode
@@ -27,6 +26,7 @@ from quotecast.ingest.ledger import Ledger
 from quotecast.market.feeds import Feed
 from quotecast.market.moves import moving_part
 from quotecast.providers.base import Update
+from support.market_made import INFO, stock
 
 GUIDE = page("feeds")
 

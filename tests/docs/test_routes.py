@@ -3,8 +3,6 @@
 import re
 
 from docs.pages import DOCS, README
-from documents_made import article, asset, assets_of, news_of
-from factories import client_of, full_mirrors, parts
 from quotecast.api import sources
 from quotecast.api.app import build_app
 from quotecast.api.parts import Parts
@@ -14,6 +12,8 @@ from quotecast.market.calendars import EXCHANGE
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import Admission, unlimited
 from quotecast.settings.model import Settings
+from support.documents_made import article, asset, assets_of, news_of
+from support.factories import client_of, full_mirrors, parts
 
 TEXTS = "\n".join(path.read_text("utf-8") for path in [README, *sorted(DOCS.glob("*.md"))])
 PATHS = {path.rstrip(".") for path in re.findall(r"(?<!\.io)/api/[\w/%?=&,.-]+", TEXTS)}

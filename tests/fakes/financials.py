@@ -10,8 +10,6 @@ from typing import Any
 
 import httpx
 
-from caching import Clock
-from factories import NOW, client_of, full_mirrors, parts
 from quotecast.cache.redis import RedisCache
 from quotecast.market.financials import (
     Earnings,
@@ -25,6 +23,8 @@ from quotecast.market.financials import (
 )
 from quotecast.providers.base import FinancialsProvider
 from quotecast.providers.simulator.financials import SimulatorFinancials
+from support.caching import Clock
+from support.factories import NOW, client_of, full_mirrors, parts
 
 COMPANY = "/api/financials/company"
 CALENDAR = "/api/financials/earnings-calendar"

@@ -9,20 +9,20 @@ from typing import Any
 
 import pytest
 
-from fault_proxy import FaultProxy
-from figures import Figures
-from following import running
-from market_made import INFO, stock
 from quotecast.bus.base import Snapshot, Stored
 from quotecast.bus.redis import RedisBus
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
 from quotecast.ingest.ledger import new_epoch
 from quotecast.market.feeds import Feed
-from servers import Valkey
-from service import Service
-from standard_load import StandardLoad
-from whole_service import SETTINGS
+from support.fault_proxy import FaultProxy
+from support.figures import Figures
+from support.following import running
+from support.market_made import INFO, stock
+from support.servers import Valkey
+from support.service import Service
+from support.standard_load import StandardLoad
+from support.whole_service import SETTINGS
 
 SUBSCRIBE = b"SUBSCRIBE"
 NOTICED_SECONDS = 4.0

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from figures import Figures
-from standard_load import StandardLoad
-from whole_service import Whole
+from support.figures import Figures
+from support.standard_load import StandardLoad
+from support.whole_service import Whole
 
 PATIENCE_SECONDS = 60.0
 LOGINS = 100

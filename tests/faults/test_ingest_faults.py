@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from figures import Figures
-from standard_load import StandardLoad
-from whole_service import Whole
+from support.figures import Figures
+from support.standard_load import StandardLoad
+from support.whole_service import Whole
 
 TAKEOVER_SECONDS = 5.0
 PATIENCE_SECONDS = 30.0

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import pytest
 
-from account_outage import HOLDINGS, User, judge_outage
-from figures import Figures
-from transactions import until_idle
-from whole_service import Whole
+from support.account_outage import HOLDINGS, User, judge_outage
+from support.figures import Figures
+from support.transactions import until_idle
+from support.whole_service import Whole
 
 OUTAGES = [pytest.param(10.0, marks=pytest.mark.slow), 3.0]
 #: PostgreSQL connections of both workers together.

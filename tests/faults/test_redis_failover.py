@@ -9,13 +9,13 @@ from contextlib import contextmanager
 import pytest
 import redis
 
-from fault_proxy import FaultProxy
-from figures import Figures
-from sentinel_set import Pair, SentinelSet, Server, running_pair, running_sentinels, until
-from servers import Valkey
-from service import Service
-from standard_load import StandardLoad
-from whole_service import SETTINGS
+from support.fault_proxy import FaultProxy
+from support.figures import Figures
+from support.sentinel_set import Pair, SentinelSet, Server, running_pair, running_sentinels, until
+from support.servers import Valkey
+from support.service import Service
+from support.standard_load import StandardLoad
+from support.whole_service import SETTINGS
 
 #: Milliseconds between two updates of a client: the test judges that each is reached again, not how often.
 INTERVAL_MILLISECONDS = 1000

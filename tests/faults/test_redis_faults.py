@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import redis
 
-from figures import Figures
-from service import Service
-from standard_load import StandardLoad
-from whole_service import Whole
+from support.figures import Figures
+from support.service import Service
+from support.standard_load import StandardLoad
+from support.whole_service import Whole
 
 #: The outage of the table, and one long enough for everything to notice.
 OUTAGE_SECONDS = 10.0

@@ -11,17 +11,17 @@ from typing import Final
 import httpx
 from websockets.asyncio.client import ClientConnection, connect
 
-from binance_made import DAY, INFO, LISTING
 from fakes.binance import FakeBinance
 from fakes.binance_rows import statistics
 from fakes.finnhub import VERSION, FakeFinnhub, company
 from fakes.http import ENDLESS, HTML_503, TRUNCATED
-from fault_proxy import FaultProxy
-from figures import Figures
-from merging_client import MergingClient
-from servers import Valkey
-from service import Service
-from whole_service import SETTINGS
+from support.binance_made import DAY, INFO, LISTING
+from support.fault_proxy import FaultProxy
+from support.figures import Figures
+from support.merging_client import MergingClient
+from support.servers import Valkey
+from support.service import Service
+from support.whole_service import SETTINGS
 
 REQUESTS: Final = 200
 SLOW_SECONDS: Final = 1.0

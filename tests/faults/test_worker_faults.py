@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from figures import Figures
-from running_up import running_up
-from servers import Valkey
-from service import FeedClient, Service
-from standard_load import Listener, StandardLoad
-from whole_service import Whole, whole_service
+from support.figures import Figures
+from support.running_up import running_up
+from support.servers import Valkey
+from support.service import FeedClient, Service
+from support.standard_load import Listener, StandardLoad
+from support.whole_service import Whole, whole_service
 
 PATIENCE_SECONDS = 30.0
 #: How much is still to be done when the word to stop comes.

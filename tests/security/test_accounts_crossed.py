@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from account_service import PASSWORD, AccountService, User, account_service
+from support.account_service import PASSWORD, AccountService, User, account_service
 
 HOLDINGS: Final = "/api/portfolio/holdings"
 CANARY: Final = "a canary of the victim's"

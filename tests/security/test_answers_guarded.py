@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx
 
-from whole_service import Whole
+from support.whole_service import Whole
 
 #: Account routes that ask for no token: they give one.
 ENTRANCES = ("/api/auth/login", "/api/auth/register")

@@ -9,13 +9,13 @@ from typing import Any, Final
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
-from market_made import state_of, stock
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.session import MAX_FAULTS
 from quotecast.market.feeds import Feed
 from quotecast.stream.endpoint import Streams
 from quotecast.stream.hubs import hub_of
 from quotecast.stream.listeners import serving_feeds
+from support.market_made import state_of, stock
 
 MESSAGES: Final = 10_000
 PATH: Final = "/api/ws/market"

@@ -9,10 +9,10 @@ from typing import Final
 
 import pytest
 
-from figures import Figures
-from hostile_clients import ATTACKS, attacking
-from servers import running_valkey
-from service import Service
+from support.figures import Figures
+from support.hostile_clients import ATTACKS, attacking
+from support.servers import running_valkey
+from support.service import Service
 
 MEMORY_MB: Final = 50.0
 HEALTH_SECONDS: Final = 0.1

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from whole_service import Whole
+from support.whole_service import Whole
 
 SCHEMATHESIS: Final = Path(sys.executable).with_name("schemathesis")
 #: What a schema cannot say is refused too: intervals too fine for a range, dates out of order, decimals

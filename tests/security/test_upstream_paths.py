@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from caching import Clock
-from factories import client_of, full_mirrors, parts
 from fakes.finnhub import FakeFinnhub
-from finnhub_local import PATHS, local_finnhub, provider
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical
+from support.caching import Clock
+from support.factories import client_of, full_mirrors, parts
+from support.finnhub_local import PATHS, local_finnhub, provider
 
 MEMBERS: Final = (*(path.replace("_", "-") for path in PATHS), "overview")
 ATTACKS: Final = (

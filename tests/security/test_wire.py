@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from whole_service import Whole
+from support.whole_service import Whole
 
 DEADLINE_SECONDS: Final = 20.0
 LOGIN: Final = "POST /api/auth/login HTTP/1.1\r\nHost: quotecast\r\n"

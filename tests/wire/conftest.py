@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from quotecast.accounts import migrations
-from servers import running_postgres, running_valkey
-from service import Service
+from support.servers import running_postgres, running_valkey
+from support.service import Service
 
 PASSWORD: Final = "correct horse battery"
 SETTINGS: Final = {"QUOTECAST_LIMITS": "off", "QUOTECAST_SIMULATOR_RATE": "5"}

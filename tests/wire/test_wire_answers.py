@@ -2,8 +2,8 @@
 
 import pytest
 
-from asking import LOCAL_ORIGIN, ask
-from service import Service
+from support.asking import LOCAL_ORIGIN, ask
+from support.service import Service
 
 
 def test_every_unknown_symbol_of_five_letters_is_named(service: Service) -> None:

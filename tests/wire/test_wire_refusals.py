@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from asking import LOCAL_ORIGIN, ask, fields
-from service import Service
+from support.asking import LOCAL_ORIGIN, ask, fields
+from support.service import Service
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,200 @@
+"""`python -m faults.chaos SEED [--minutes 10]`: faults drawn at random under the standard load.
+
+The same seed draws the same faults. Throughout, no client may be told anything wrong, no read may fail
+that the fault itself did not take with it, and no acknowledged write may be lost or doubled; after each
+fault everybody has to hold the newest prices soon. Ends with 1 and in words if a promise was broken.
+"""
+
+import argparse
+import itertools
+import random
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import Final, Self
+
+from faults.drawn_faults import Fault, groups
+from support.figures import SLACK
+from support.standard_load import Read, StandardLoad
+from support.whole_service import Whole, whole_service
+
+HOLDINGS: Final = "/api/portfolio/holdings"
+PATIENCE_SECONDS: Final = 45.0
+#: A user has at most 1,000 holdings, which have to last.
+WRITE_PAUSE_SECONDS: Final = 1.0
+CLOSES: Final = {1006, 1012}
+#: The share of seeds under which Sentinels watch Redis.
+SENTINELS: Final = 0.5
+
+
+class Writer:
+    """A user who adds holdings one by one, each until it is acknowledged; safe by its key."""
+
+    def __init__(self, whole: Whole) -> None:
+        self._whole = whole
+        body = {"name": "Ayşe", "email": "ayse@example.com", "password": "correct horse battery"}
+        status, session = whole.post("/api/auth/register", body)
+        assert status == 201, session
+        self._authorization = {"Authorization": f"Bearer {session['token']}"}
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._write)
+        self.statuses: Counter[int] = Counter()
+        self.acknowledged: dict[str, int] = {}
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join(PATIENCE_SECONDS)
+
+    def problems(self) -> list[str]:
+        """What was acknowledged and is not there, or there twice."""
+        held = self._whole.service.get(HOLDINGS, headers=self._authorization).json()
+        numbers = Counter(int(each["shares"]) for each in held)
+        ids = {each["id"] for each in held}
+        lost = [f"holding {number} is lost" for id_, number in self.acknowledged.items() if id_ not in ids]
+        return lost + [
+            f"holding {number} is there {count} times" for number, count in numbers.items() if count > 1
+        ]
+
+    def _write(self) -> None:
+        for number in itertools.count(1):
+            while not self._buy(number):
+                if self._over.wait(0.1):
+                    return
+            if self._over.wait(WRITE_PAUSE_SECONDS):
+                return
+
+    def _buy(self, number: int) -> bool:
+        body = {"ticker": "AAPL", "shares": number, "avg_cost": 2}
+        headers = {**self._authorization, "Idempotency-Key": f"chaos-{number:06}"}
+        try:
+            status, told = self._whole.post(HOLDINGS, body, headers)
+        except OSError:
+            status, told = 0, {}
+        self.statuses[status] += 1
+        if status == 201:
+            self.acknowledged[told["id"]] = number
+        return status == 201
+
+
+class Run:
+    """Draws and inflicts, and keeps account of what it came to."""
+
+    def __init__(self, seed: int, tell: Callable[[str], None]) -> None:
+        self._random = random.Random(seed)
+        #: Whether Redis is one server or a master with its replica and Sentinels.
+        self.sentinels = self._random.random() < SENTINELS
+        self._tell = tell
+        self._began = time.monotonic()
+        self._began_at = time.time()
+        #: Unix times between which reads may have had to be repeated, or got no answer.
+        self._repeats: list[tuple[float, float]] = []
+        self._losses: list[tuple[float, float]] = []
+        self.inflicted: Counter[str] = Counter()
+        self.slowest: dict[str, float] = {}
+        self.problems: list[str] = []
+
+    def step(self, whole: Whole, load: StandardLoad) -> None:
+        """One draw: up to two faults at a time, for a while; then everybody has to be right again."""
+        known = groups(sentinels=self.sentinels)
+        drawn = sorted(self._random.sample(known, self._random.choice((1, 1, 2))), key=known.index)
+        faults = [self._random.choice(group) for group in drawn]
+        seconds = self._random.uniform(0.2, min(each.at_most_seconds for each in faults))
+        name = " and ".join(each.name for each in faults)
+        began = time.time()
+        with ExitStack() as stack:
+            for fault in faults:
+                stack.enter_context(fault.inflict(whole))
+                self.inflicted[fault.name] += 1
+            time.sleep(seconds)
+        self._judge(name, faults, load, began, seconds)
+
+    def read_failures(self, load: StandardLoad) -> list[str]:
+        """Reads that failed, or had to be repeated, though no worker went away."""
+        return [
+            f"[{read.at - self._began_at:5.0f} s] a read failed: {read.status} {read.trouble}"
+            for read in load.reads
+            if (read.status != 200 or read.trouble) and not self._excused(read)
+        ]
+
+    def _judge(
+        self, name: str, faults: Sequence[Fault], load: StandardLoad, began: float, seconds: float
+    ) -> None:
+        promised = max(each.healed_within for each in faults)
+        try:
+            took = load.until_newer(time.time(), PATIENCE_SECONDS)
+        except AssertionError:
+            took = float("inf")
+        for reads, times in (("repeated", self._repeats), ("lost", self._losses)):
+            if any(each.reads == reads for each in faults):
+                times.append((began - 5, time.time()))
+        self.slowest[name] = max(took, self.slowest.get(name, 0.0))
+        if took > promised * SLACK:
+            self.problems.append(f"{name}: all right again only after {took:.1f} s")
+        at = time.monotonic() - self._began
+        self._tell(f"[{at:5.0f} s] {name}, {seconds:.1f} s; right again after {took:.2f} s ({promised:g})")
+
+    def _excused(self, read: Read) -> bool:
+        times = self._losses if read.status == 0 else [*self._losses, *self._repeats]
+        return read.status in {0, 200} and any(start <= read.at <= end for start, end in times)
+
+
+def run(seed: int, minutes: float, tell: Callable[[str], None]) -> list[str]:
+    """Runs so long; the promises that were broken, in words."""
+    this = Run(seed, tell)
+    with whole_service(sentinels=this.sentinels, pooled=True) as whole, Writer(whole) as writer:
+        try:
+            with whole.loaded() as load:
+                end = time.monotonic() + minutes * 60
+                while time.monotonic() < end and not load.broken:
+                    this.step(whole, load)
+        except AssertionError as error:
+            this.problems.append(f"at the end: {error}")
+        problems = [*this.problems, *load.broken, *this.read_failures(load), *_closed_otherwise(load)]
+        problems += writer.problems()
+        tell(_summary(this, load, writer))
+    return problems
+
+
+def _closed_otherwise(load: StandardLoad) -> list[str]:
+    odd = {code: count for code, count in load.closes.items() if code not in CLOSES}
+    return [f"clients were closed with {odd}"] if odd else []
+
+
+def _summary(this: Run, load: StandardLoad, writer: Writer) -> str:
+    return "\n".join(
+        [
+            f"faults: {dict(this.inflicted)}",
+            f"reads: {dict(load.statuses())}, p99 {load.read_seconds(0.99) * 1000:.0f} ms",
+            f"reads that were repeated or lost with a worker: {len(load.errors)}",
+            f"closes: {dict(load.closes)}",
+            f"writes: {dict(writer.statuses)}, acknowledged {len(writer.acknowledged)}",
+            f"slowest to be right again: {max(this.slowest.values(), default=0.0):.2f} s",
+        ]
+    )
+
+
+def _told(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def main() -> int:
+    """The exit code."""
+    parser = argparse.ArgumentParser(prog="just chaos", description="Faults drawn at random, under load.")
+    parser.add_argument("seed", type=int)
+    parser.add_argument("--minutes", type=float, default=10.0)
+    options = parser.parse_args()
+    problems = run(options.seed, options.minutes, _told)
+    _told("\n".join(problems) or "every promise was kept")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,118 @@
+"""What lets a pooler in transaction mode stand between accounts and PostgreSQL, seen without one."""
+
+import asyncio
+import struct
+import tempfile
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from quotecast.accounts.database import Run
+from quotecast.accounts.tables import User
+from quotecast.api import checks
+from quotecast.errors import DatabaseAway
+from support.transactions import adding, at, promised
+
+#: What PgBouncer takes at the start of a connection without being configured for it.
+TAKEN = {"user", "database", "client_encoding", "application_name"}
+WELCOME = b"R\0\0\0\x08\0\0\0\0S\0\0\0\x18server_version\x0018.0\0Z\0\0\0\x05I"
+
+
+async def startup_parameters() -> dict[str, str]:
+    """What a client says first to a server that hangs up then."""
+    heard: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
+
+    async def hear(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        length, _version = struct.unpack("!ii", await reader.readexactly(8))
+        words = (await reader.readexactly(length - 8)).decode().rstrip("\0").split("\0")
+        if not heard.done():
+            heard.set_result(dict(zip(words[::2], words[1::2], strict=True)))
+        writer.close()
+
+    with tempfile.TemporaryDirectory() as folder:
+        async with await asyncio.start_unix_server(hear, Path(folder) / ".s.PGSQL.5432"):
+            async with at(f"postgresql://nobody@/nothing?host={folder}", pool_size=1) as database:
+                with pytest.raises(DatabaseAway):
+                    await database.transaction(adding(1))
+            return await heard
+
+
+async def test_a_connection_begins_with_nothing_that_poolers_refuse() -> None:
+    """No bound of statements: those are set in each transaction."""
+    assert (await startup_parameters()).keys() <= TAKEN
+
+
+async def test_a_transaction_leaves_no_setting_in_its_session(accounts_url: str) -> None:
+    """The next one in that session may be another client's."""
+    async with at(accounts_url, pool_size=1) as database:
+        await database.transaction(adding(1))
+        async with database._pool.acquire() as connection:
+            names = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
+            assert [await connection.fetchval(f"SHOW {name}") for name in names] == ["0"] * 3
+
+
+@pytest.mark.parametrize(("cache", "prepared"), [(0, 0), (100, 3)])
+async def test_statements_are_prepared_as_far_as_the_setting_allows(
+    accounts_url: str, cache: int, prepared: int
+) -> None:
+    """Without a cache no session holds a statement that another has to do without."""
+
+    async def work(run: Run) -> int:
+        await run(User.select().where(User.email == "a@example.com"))
+        await run(User.select().where(User.id == "b"))
+        return len(await run(User.raw("SELECT name FROM pg_prepared_statements")))
+
+    async with at(accounts_url, pool_size=1, statement_cache=cache) as database:
+        for _ in range(2):
+            assert await database.transaction(work) == prepared
+
+
+@pytest.mark.parametrize("state", ["26000", "42P05"])
+async def test_a_statement_of_another_session_is_an_outage_that_names_the_setting(
+    accounts_url: str, state: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As a pooler that changes sessions makes PostgreSQL answer."""
+    raising = f"DO $$ BEGIN RAISE EXCEPTION 'prepared' USING ERRCODE = '{state}'; END $$"
+    async with at(accounts_url) as database:
+        with pytest.raises(DatabaseAway):
+            await database.transaction(lambda run: run(User.raw(raising)))
+        assert database.measured.errors == {"prepared_statement": 1}
+    assert "QUOTECAST_DATABASE_STATEMENT_CACHE=0" in capsys.readouterr().out
+
+
+async def test_a_deadline_opens_no_second_connection() -> None:
+    """A cancel request would be one; when it breaks, PgBouncer 1.18 crashes."""
+    writers: list[asyncio.StreamWriter] = []
+
+    async def welcome(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
+        await reader.read(1000)
+        writer.write(WELCOME)
+
+    with tempfile.TemporaryDirectory() as folder:
+        async with await asyncio.start_unix_server(welcome, Path(folder) / ".s.PGSQL.5432"):
+            url = f"postgresql://nobody@/nothing?host={folder}"
+            async with at(url, pool_size=1, deadline_seconds=0.2) as database:
+                with promised():
+                    await database.transaction(adding(1))
+                assert database.measured.errors == {"timeout": 1}
+            assert len(writers) == 1
+            writers[0].close()
+
+
+async def test_readiness_asks_the_server_behind_a_pooler() -> None:
+    """PgBouncer welcomes clients while PostgreSQL is away, and refuses their statements."""
+    refusal = b"SFATAL\0C08P01\0Mserver login has been failing\0\0"
+
+    async def welcome_and_refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1000)
+        writer.write(WELCOME)
+        await reader.read(1000)
+        writer.write(b"E" + struct.pack("!i", len(refusal) + 4) + refusal)
+        writer.close()
+
+    with tempfile.TemporaryDirectory() as folder:
+        async with await asyncio.start_unix_server(welcome_and_refuse, Path(folder) / ".s.PGSQL.5432"):
+            with pytest.raises(asyncpg.PostgresConnectionError):
+                await checks.postgres(f"postgresql://nobody@/nothing?host={folder}")()

@@ -1,0 +1,205 @@
+"""The embedded PostgreSQL and the migrations, against the real server."""
+
+import asyncio
+import contextlib
+import io
+import os
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+from piccolo.apps.migrations.commands.new import AutoMigrationManager
+
+from quotecast.accounts import migrations
+from quotecast.accounts.piccolo_app import APP_CONFIG
+from quotecast.local import postgres, probes
+from support.servers import Postgres
+
+FIRST = "2026-11-21T09:00:00:000000"
+SECOND = "2026-11-21T10:00:00:000000"
+TABLES = ["holdings", "idempotency_keys", "layouts", "migration", "users", "watchlist"]
+USER = {
+    "id": "5f3a9c0e1b2d4f6a8c0e1b2d",
+    "name": "Ayşe",
+    "email": "ayse@example.com",
+    "password_hash": "$argon2id$",
+}
+
+
+@pytest.fixture
+async def connection(database_url: str) -> AsyncIterator[asyncpg.Connection]:
+    connection = await asyncpg.connect(database_url)
+    yield connection
+    await connection.close()
+
+
+async def tables(connection: asyncpg.Connection) -> list[str]:
+    rows = await connection.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
+    return [row["tablename"] for row in rows]
+
+
+async def insert(connection: asyncpg.Connection, **values: object) -> None:
+    row = {**USER, **values}
+    places = ", ".join(f"${number}" for number in range(1, len(row) + 1))
+    await connection.execute(f"INSERT INTO users ({', '.join(row)}) VALUES ({places})", *row.values())  # noqa: S608 - the columns above
+
+
+async def test_migrations_go_forwards_and_backwards(
+    database_url: str, connection: asyncpg.Connection
+) -> None:
+    """Each step says what it did; a step with nothing to do is no error."""
+    assert await migrations.apply(database_url) == [FIRST, SECOND]
+    assert await tables(connection) == TABLES
+    assert await migrations.apply(database_url) == []
+    assert await migrations.undo(database_url) == [SECOND]
+    assert await tables(connection) == ["migration", "users"]
+    assert await migrations.undo(database_url) == [FIRST]
+    assert await tables(connection) == ["migration"]
+    assert await migrations.undo(database_url) == []
+    assert await migrations.apply(database_url) == [FIRST, SECOND]
+
+
+async def undone(database_url: str, *options: str) -> tuple[int | None, str]:
+    """`quotecast migrate --undo` in production."""
+    production = {
+        "QUOTECAST_MODE": "production",
+        "QUOTECAST_DATABASE_URL": database_url,
+        "QUOTECAST_REDIS_URL": "redis://127.0.0.1:1",
+    }
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "quotecast", "migrate", "--undo", *options),
+        env={**os.environ, **production},
+        stderr=asyncio.subprocess.PIPE,
+    )
+    _, said = await process.communicate()
+    return process.returncode, said.decode()
+
+
+@pytest.mark.parametrize("options", [[], ["--losing", "holdings"], ["--losing", "users"]])
+async def test_in_production_what_is_lost_has_to_be_named(
+    database_url: str, connection: asyncpg.Connection, options: list[str]
+) -> None:
+    """Nothing is done; the line says what would be deleted, and how to go on."""
+    await migrations.apply(database_url)
+    code, said = await undone(database_url, *options)
+    assert code == 1
+    lost = ["holdings", "idempotency_keys", "layouts", "watchlist"]
+    assert f"would delete {', '.join(lost)} with all data" in said
+    assert f"quotecast migrate --undo --losing {','.join(lost)}" in said
+    assert await tables(connection) == TABLES
+    assert await undone(database_url, "--losing", ",".join(lost)) == (0, f"undone: {SECOND}\n")
+    assert await tables(connection) == ["migration", "users"]
+
+
+async def test_a_column_that_is_lost_is_named_with_its_table() -> None:
+    """Of a table that goes, the name says all."""
+    before = {("users", "id"), ("users", "email"), ("notes", "id"), ("notes", "text")}
+    assert migrations._lost(before, {("users", "id")}) == ["notes", "users.email"]
+
+
+async def test_many_that_migrate_at_once_are_as_one(
+    database_url: str, connection: asyncpg.Connection
+) -> None:
+    """All succeed, one of them does the work."""
+    environment = {**os.environ, "QUOTECAST_DATABASE_URL": database_url}
+    processes = [
+        await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "quotecast", "migrate"),
+            env=environment,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        for _ in range(3)
+    ]
+    said = [(await process.communicate())[1].decode() for process in processes]
+    assert [process.returncode for process in processes] == [0, 0, 0], said
+    assert sorted(said) == ["Nothing to be applied.\n"] * 2 + [f"applied: {FIRST}, {SECOND}\n"]
+    assert await tables(connection) == TABLES
+
+
+async def test_a_migration_that_fails_leaves_no_trace(
+    database_url: str, connection: asyncpg.Connection
+) -> None:
+    """Not even the table in which Piccolo keeps its list."""
+    await connection.execute("CREATE TABLE users (id int)")
+    with pytest.raises(migrations.MigrationFailed, match='relation "users" already exists'):
+        await migrations.apply(database_url)
+    assert await tables(connection) == ["users"]
+
+
+async def test_tables_and_migrations_agree() -> None:
+    """What the migrations build is what the tables declare: Piccolo finds nothing left to write."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        statements = await AutoMigrationManager().get_alter_statements(APP_CONFIG)
+    assert [line for each in statements for line in each.statements] == []
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("id", "5F3A9C0E1B2D4F6A8C0E1B2D"),
+        ("id", "5f3a"),
+        ("name", ""),
+        ("name", " Ayşe"),
+        ("email", "Ayse@example.com"),
+        ("email", ""),
+        ("token_version", -1),
+    ],
+)
+async def test_the_database_itself_refuses_a_wrong_row(
+    database_url: str, connection: asyncpg.Connection, column: str, value: object
+) -> None:
+    """Whatever the code above it forgets."""
+    await migrations.apply(database_url)
+    with pytest.raises(asyncpg.CheckViolationError):
+        await insert(connection, **{column: value})
+
+
+async def test_a_user_has_defaults_and_an_email_of_their_own(
+    database_url: str, connection: asyncpg.Connection
+) -> None:
+    """A new user is not disabled, at token version 0, created now; an email is taken once."""
+    await migrations.apply(database_url)
+    await insert(connection)
+    row = await connection.fetchrow("SELECT token_version, disabled, created_at <= now() AS past FROM users")
+    assert row
+    assert tuple(row) == (0, False, True)
+    with pytest.raises(asyncpg.UniqueViolationError):
+        await insert(connection, id="0" * 24)
+    with pytest.raises(asyncpg.NotNullViolationError):
+        await insert(connection, id="1" * 24, email=None)
+
+
+async def test_a_commit_survives_a_crash(own_postgres: Postgres) -> None:
+    """The embedded server is durable: it recovers what was committed."""
+    connection = await asyncpg.connect(own_postgres.url)
+    await connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
+    await asyncio.to_thread(own_postgres.kill)
+    await asyncio.to_thread(own_postgres.start)
+    connection = await asyncpg.connect(own_postgres.url)
+    assert await connection.fetchval("SELECT answer FROM kept") == 42
+    assert await connection.fetchval("SHOW fsync") == "on"
+    await connection.close()
+
+
+async def test_the_server_is_reached_through_its_socket_alone(own_postgres: Postgres) -> None:
+    """No address of the network, and nobody but its owner in the socket's folder."""
+    connection = await asyncpg.connect(own_postgres.url)
+    assert await connection.fetchval("SHOW listen_addresses") == ""
+    assert await connection.fetchval("SHOW unix_socket_permissions") == "0700"
+    await connection.close()
+
+
+async def test_a_server_that_does_not_answer_is_named_without_its_password() -> None:
+    """Neither in the message of a failed connection nor in that of a URL that cannot be read."""
+    for url in ("postgresql://user:hidden@127.0.0.1:1/x", "postgresql://user:hidden@127.0.0.1:port/x"):
+        with pytest.raises(probes.NoAnswer, match=r"^PostgreSQL at 127\.0\.0\.1:(1|port) does not") as caught:
+            await probes.postgres(url)
+        assert "hidden" not in str(caught.value)
+
+
+def test_a_url_bears_any_folder() -> None:
+    """Blanks and other letters of a path are escaped."""
+    url = postgres.url(Path("/srv/Gümüş & Çeyrek"), "test")
+    assert url == "postgresql://quotecast@/test?host=%2Fsrv%2FG%C3%BCm%C3%BC%C5%9F+%26+%C3%87eyrek&port=5432"

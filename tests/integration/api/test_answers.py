@@ -1,0 +1,150 @@
+"""Answers that are not sent again, are sent compressed, or without their body."""
+
+import gzip
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+import pytest_asyncio
+import zstandard
+
+from quotecast.api.answers import Document, best_coding, everything
+from quotecast.api.edge.middleware import Edge
+from quotecast.bus.base import Batch, Change
+from quotecast.market.feeds import Feed
+from quotecast.market.quotes import Quote
+from support.factories import EPOCH, client_of, client_to, edge_of, full_mirrors, parts, snapshot_of
+from support.market_made import named, stock
+
+LISTS = ["/api/market/quotes?symbols=all", "/api/crypto/quotes", "/api/doviz/quotes"]
+SINGLES = ["/api/market/quotes/AAPL", "/api/crypto/quotes/BTC-USDT", "/api/doviz/quotes/gram-altin"]
+NAMES = ["/api/crypto/symbols", "/api/doviz/symbols"]
+OTHERS = ["/api/market/status", "/api/health", "/api/ready", "/api/openapi.json", "/api/asyncapi.json"]
+
+
+@pytest.fixture(scope="module")
+def full() -> Edge:
+    return edge_of(parts(full_mirrors()))
+
+
+@pytest_asyncio.fixture
+async def client(full: Edge) -> AsyncIterator[httpx.AsyncClient]:
+    async with client_to(full) as client:
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("path", "feed"), [*zip(LISTS, Feed, strict=True), ("/api/market/quotes?symbols=AAPL", Feed.STOCKS)]
+)
+async def test_lists_of_quotes_are_tagged_with_the_feeds_epoch_and_seq(
+    client: httpx.AsyncClient, path: str, feed: Feed
+) -> None:
+    answer = await client.get(path)
+    assert answer.headers["etag"] == f'W/"{named(feed=feed)}-7"'
+    assert answer.headers["cache-control"] == "public, max-age=1"
+
+
+@pytest.mark.parametrize("path", NAMES)
+async def test_lists_of_names_may_be_kept_for_an_hour(client: httpx.AsyncClient, path: str) -> None:
+    answer = await client.get(path)
+    assert answer.headers["cache-control"] == "public, max-age=3600"
+
+
+@pytest.mark.parametrize("path", LISTS + SINGLES + NAMES + OTHERS)
+@pytest.mark.parametrize("form", ["{0}", '"other", {0}', "*", "{1}"])
+async def test_what_the_client_has_is_not_sent_again(client: httpx.AsyncClient, path: str, form: str) -> None:
+    """Every public answer has a weak tag; lists of tags, `*` and the strong form match too."""
+    tag = (await client.get(path)).headers["etag"]
+    assert tag.startswith('W/"')
+    condition = form.format(tag, tag.removeprefix("W/"))
+    answer = await client.get(path, headers={"if-none-match": condition})
+    assert (answer.status_code, answer.content) == (304, b"")
+    assert answer.headers["etag"] == tag
+    assert "cache-control" in answer.headers
+
+
+async def test_a_change_is_sent_again() -> None:
+    """The next batch has another tag, though the quote may be the same."""
+    mirrors = full_mirrors()
+    async with client_of(parts(mirrors)) as client:
+        before = await client.get(LISTS[0])
+        mirrors[Feed.STOCKS].load(snapshot_of(Feed.STOCKS, [stock("AAPL", price=1.5)], seq=8))
+        after = await client.get(LISTS[0], headers={"if-none-match": before.headers["etag"]})
+    assert after.status_code == 200
+    assert after.headers["etag"] == f'W/"{named()}-8"'
+    assert {key: quote["price"] for key, quote in after.json().items()} == {"AAPL": 1.5}
+
+
+def move(quote: Quote, seq: int) -> Batch:
+    return Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=seq, changes=[Change(quote)])
+
+
+async def test_one_quote_is_not_sent_again_until_it_changes() -> None:
+    """Its tag is the seq of its own last change; another epoch is another tag, which counts by itself."""
+    mirrors = full_mirrors()
+    stocks = mirrors[Feed.STOCKS]
+    path = "/api/market/quotes/AAPL"
+    async with client_of(parts(mirrors)) as client:
+        tag = (await client.get(path)).headers["etag"]
+        assert stocks.apply(move(stock("MSFT", price=2.0), 8))
+        unmoved = await client.get(path, headers={"if-none-match": tag})
+        assert stocks.apply(move(stock("AAPL", price=2.0), 9))
+        moved = await client.get(path, headers={"if-none-match": tag})
+        stocks.load(snapshot_of(Feed.STOCKS, [stock("AAPL", price=2.0)], seq=9, epoch="another"))
+        restarted = await client.get(path, headers={"if-none-match": moved.headers["etag"]})
+    assert (unmoved.status_code, unmoved.headers["etag"]) == (304, tag)
+    assert (moved.status_code, moved.headers["etag"]) == (200, f'W/"{named()}-9"')
+    assert (restarted.status_code, restarted.headers["etag"]) == (200, f'W/"{named("another")}-9"')
+
+
+async def test_a_large_shared_body_is_compressed_once() -> None:
+    """The same compressed bytes go to everybody until the feed changes; others get it as it is."""
+    mirrors = full_mirrors()
+    mirrors[Feed.STOCKS].load(snapshot_of(Feed.STOCKS, [stock(f"S{n}") for n in range(50)], seq=8))
+    async with client_of(parts(mirrors)) as client:
+        packed = await client.get(LISTS[0], headers={"accept-encoding": "br, gzip"})
+        document = everything(mirrors[Feed.STOCKS])
+        again = await client.get(LISTS[0], headers={"accept-encoding": "gzip"})
+        plain = await client.get(LISTS[0], headers={"accept-encoding": "gzip;q=0, *;q=0"})
+    assert packed.headers["content-encoding"] == "gzip"
+    assert int(packed.headers["content-length"]) == len(document.gzipped) < len(plain.content)
+    assert "content-encoding" not in plain.headers
+    assert {packed.headers["vary"], plain.headers["vary"]} == {"Accept-Encoding"}
+    assert everything(mirrors[Feed.STOCKS]) is document
+    assert packed.content == again.content == plain.content == gzip.decompress(document.gzipped)
+
+
+@pytest.mark.parametrize("path", LISTS + SINGLES + NAMES + OTHERS + ["/api/docs"])
+async def test_head_is_get_without_the_body(client: httpx.AsyncClient, path: str) -> None:
+    whole, head = await client.get(path), await client.head(path)
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-length"] == str(len(whole.content))
+    assert head.headers.get("etag") == whole.headers.get("etag")
+
+
+@pytest.mark.parametrize(
+    ("header", "coding"),
+    [
+        (b"", None),
+        (b"gzip", b"gzip"),
+        (b"GZIP", b"gzip"),
+        (b"gzip, deflate, br, zstd", b"zstd"),
+        (b"zstd;q=0.5, gzip", b"gzip"),
+        (b"*", b"zstd"),
+        (b"gzip;q=0, *;q=0.1", b"zstd"),
+        (b"gzip; q=0.0", None),
+        (b"gzip;q=high", None),
+        (b"br, identity", None),
+    ],
+)
+def test_the_client_chooses_the_coding(header: bytes, coding: bytes | None) -> None:
+    """By weight, and by size where it does not care."""
+    assert best_coding(header) == coding
+
+
+def test_every_coding_is_the_same_body() -> None:
+    """And made once."""
+    document = Document(b"[" + b"1," * 5000 + b"1]")
+    assert gzip.decompress(document.gzipped) == zstandard.decompress(document.zstandard) == document.body
+    assert document.coded(b"zstd") == (b"zstd", document.zstandard)
+    assert document.zstandard is document.zstandard

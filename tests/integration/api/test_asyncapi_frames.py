@@ -1,0 +1,87 @@
+"""What running feeds send is what /api/asyncapi.json says, judged by a validator that knows nothing of us."""
+
+import json
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]  # ships no types
+import pytest
+
+from support.servers import running_valkey
+from support.service import FeedClient, Service
+
+#: A symbol of each feed that the simulated market trades often.
+SYMBOLS = {"market": "AAPL", "crypto": "BTC/USDT", "doviz": "USD"}
+SETTINGS = {"QUOTECAST_HEARTBEAT_MS": "500", "QUOTECAST_LOG_LEVEL": "error"}
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Service]:
+    """Its one worker is told to stop by each test, and another one started."""
+    with running_valkey() as redis, Service(redis, SETTINGS) as running:
+        running.start("ingest")
+        yield running
+
+
+def closed(schema: Any) -> Any:
+    """The schema without room for fields that it does not name."""
+    if isinstance(schema, list):
+        return [closed(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {key: closed(value) for key, value in schema.items()}
+    return made | {"additionalProperties": False} if "properties" in schema else made
+
+
+def validators(document: dict[str, Any], channel: str) -> dict[str, Any]:
+    """A validator of each message's payload, by the name of the message."""
+    components = closed(document["components"])
+    messages = document["channels"][channel]["messages"]
+    return {
+        name: jsonschema.Draft202012Validator({**message["payload"], "components": components})
+        for name, message in messages.items()
+    }
+
+
+def frames_of_every_kind(service: Service, client: FeedClient, channel: str) -> list[dict[str, Any]]:
+    """Does whatever makes a feed answer, and ends with the end of its worker."""
+    symbol = SYMBOLS[channel]
+    commands: list[dict[str, Any]] = [
+        {"action": "subscribe", "symbols": [symbol, "NO-SUCH"], "interval": 100, "id": 1},
+        {"action": "list", "id": "two"},
+        {"action": "ping", "id": 3},
+        {"action": "dance"},
+        {"action": "unsubscribe", "symbols": [symbol]},
+        {"action": "subscribe", "symbols": "all", "interval": 100},
+    ]
+    for command in commands:
+        client.send(json.dumps(command))
+    client.next_of("update", 20)
+    client.next_of("heartbeat", 20)
+    service.processes[-1].send_signal(signal.SIGTERM)
+    client.closed()
+    return client.state.frames
+
+
+@pytest.mark.parametrize("channel", SYMBOLS)
+def test_every_frame_fits_its_schema(service: Service, channel: str) -> None:
+    """Each kind comes at least once, and none has a field that the document does not tell of."""
+    service.start("api")
+    document = service.get("/api/asyncapi.json").json()
+    known = validators(document, channel)
+    with service.feed(f"/api/ws/{channel}?interval=100") as client:
+        frames = frames_of_every_kind(service, client, channel)
+    assert {frame["type"] for frame in frames} == known.keys() - {"command"}
+    for frame in frames:
+        known[frame["type"]].validate(frame)
+
+
+def test_a_frame_that_the_document_does_not_tell_of_is_found(service: Service) -> None:
+    """The validators refuse a missing field, a wrong type and a field too many."""
+    service.start("api")
+    known = validators(service.get("/api/asyncapi.json").json(), "market")
+    right = {"type": "shutdown", "retryAfterMs": 1}
+    known["shutdown"].validate(right)
+    for wrong in ({"type": "shutdown"}, right | {"retryAfterMs": "1"}, right | {"more": 1}):
+        assert not known["shutdown"].is_valid(wrong)

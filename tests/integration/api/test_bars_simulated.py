@@ -1,0 +1,76 @@
+"""Bars of the simulated market over HTTP, beside its quotes."""
+
+from datetime import datetime
+
+import pytest
+
+from quotecast.bus.base import FeedInfo
+from quotecast.market.feeds import Feed
+from quotecast.providers.simulator.bars import SimulatorHistory
+from quotecast.providers.simulator.client import SimulatorProvider
+from support.bar_service import Service, new_service
+from support.factories import NOW
+
+
+@pytest.fixture
+def service() -> Service:
+    return new_service()
+
+
+async def simulate(
+    service: Service, feed: Feed, now: float, *, always_open: bool, speed: float = 1.0
+) -> None:
+    """Brings all simulated quotes of one moment, and their history; the simulation began an hour before."""
+    times = iter([now - 3600.0])
+    provider = SimulatorProvider(
+        feed, seed=3, rate=200, speed=speed, always_open=always_open, clock=lambda: next(times, now)
+    )
+    updates = provider.updates()
+    service.now = now
+    service.info = FeedInfo(provider="simulator", simulated=True, always_open=provider.always_open)
+    service.quotes(feed, (await anext(updates)).quotes)
+    service.histories[feed] = {"simulator": SimulatorHistory(feed, seed=3, always_open=always_open)}
+    await updates.aclose()
+
+
+@pytest.mark.parametrize("speed", [1.0, 60.0, 0.5])
+@pytest.mark.parametrize("now", [NOW, NOW + 12 * 3600])
+@pytest.mark.parametrize(
+    ("feed", "always_open", "path", "queries"),
+    [
+        (Feed.STOCKS, True, "/api/market/{}/AAPL", ["range=1D&interval=1m", "range=5D", "range=5Y"]),
+        (Feed.STOCKS, False, "/api/market/{}/AAPL", ["range=1D", "range=1M&interval=4h", "range=YTD"]),
+        (Feed.CRYPTO, True, "/api/crypto/{}/BTC-USDT", ["limit=1", "timeframe=D", "timeframe=M&limit=10"]),
+    ],
+)
+async def test_simulated_bars_end_with_the_simulated_quote(
+    service: Service,
+    feed: Feed,
+    *,
+    always_open: bool,
+    path: str,
+    queries: list[str],
+    now: float,
+    speed: float,
+) -> None:
+    """During the session and after hours, however fast simulated time runs."""
+    await simulate(service, feed, now, always_open=always_open, speed=speed)
+    quote = (await service.get(path.format("quotes"))).json()
+    for query in queries:
+        found = (await service.get(f"{path.format('bars')}?{query}")).json()
+        times = [datetime.fromisoformat(each["time"]) for each in found]
+        assert found[-1]["close"] == quote["price"]
+        assert times[-1] <= datetime.fromisoformat(quote["timestamp"])
+        assert times == sorted(set(times))
+
+
+async def test_the_bars_of_a_session_agree_with_the_quote(service: Service) -> None:
+    """Open, high, low and volume of the day are those of its bars together."""
+    await simulate(service, Feed.STOCKS, NOW, always_open=False)
+    quote = (await service.get("/api/market/quotes/MSFT")).json()
+    found = (await service.get("/api/market/bars/MSFT?range=1D&interval=1m")).json()
+    assert len(found) == 61
+    assert found[0]["open"] == quote["open"]
+    assert max(each["high"] for each in found) == quote["high"]
+    assert min(each["low"] for each in found) == quote["low"]
+    assert sum(each["volume"] for each in found) == int(quote["volume"])

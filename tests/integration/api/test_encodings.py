@@ -1,0 +1,50 @@
+"""One market session, three notations."""
+
+import threading
+from typing import Any
+
+import pytest
+import websockets.sync.client
+
+from support.merging_client import READERS, MergingClient
+from support.servers import Valkey
+from support.service import Service
+
+FRAMES = 20
+
+
+def followed(url: str, subprotocol: str) -> dict[str, dict[str, Any]]:
+    """What a client of a subprotocol held at each point it was told of."""
+    client = MergingClient(subprotocol=subprotocol)
+    states: dict[str, dict[str, Any]] = {}
+    with websockets.sync.client.connect(
+        url, max_size=None, compression=None, subprotocols=[websockets.Subprotocol(subprotocol)]
+    ) as connection:
+        while len(states) < FRAMES:
+            client.take(connection.recv(timeout=10))
+            states[client.since] = {key: dict(quote) for key, quote in client.quotes.items()}
+    return states
+
+
+@pytest.mark.parametrize("path", ["/api/ws/market?symbols=sector:Energy", "/api/ws/market?symbols=all"])
+def test_all_subprotocols_merge_to_the_same_state(own_valkey: Valkey, path: str) -> None:
+    """At every point that two of them were told of, they hold the same."""
+    held: dict[str, dict[str, dict[str, Any]]] = {}
+    with Service(own_valkey, {"QUOTECAST_SIMULATOR_RATE": "2000"}) as service:
+        service.start("ingest", "api")
+        url = f"ws://127.0.0.1:{service.port}{path}"
+
+        def follow(subprotocol: str) -> None:
+            held[subprotocol] = followed(url, subprotocol)
+
+        threads = [threading.Thread(target=follow, args=[subprotocol]) for subprotocol in READERS]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    first, *others = held.values()
+    assert len(others) == 2
+    for other in others:
+        common = first.keys() & other.keys()
+        assert common
+        assert all(first[point] == other[point] for point in common)

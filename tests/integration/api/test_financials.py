@@ -1,0 +1,319 @@
+"""Company data over HTTP: what is asked of whom, what is answered, and for how long."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+
+from fakes.financials import CALENDAR, COMPANY, MEMBERS, FakeFinancials, served
+from quotecast.errors import NotOffered, SymbolNotFound, UpstreamError
+from quotecast.feed.documents import Documents
+from quotecast.limits.budget import budget
+from quotecast.market.assets import Asset
+from support.account_service import LocalLimits
+from support.caching import Clock, until
+from support.documents_made import asset, assets_of
+from support.factories import client_of, full_mirrors, parts
+
+HOURS = {
+    "metrics": 24,
+    "earnings": 6,
+    "recommendations": 6,
+    "revenue-estimates": 12,
+    "eps-estimates": 12,
+    "earnings-quality": 24,
+}
+UNMARKED = {"currency": None, "homeSymbol": None}
+EMPTY = {
+    "metrics": {"metricType": "all", "metric": {}, "series": {"annual": {}, "quarterly": {}}, **UNMARKED},
+    "earnings": [],
+    "recommendations": [],
+    "revenue-estimates": {"freq": "quarterly", "data": [], **UNMARKED},
+    "eps-estimates": {"freq": "quarterly", "data": [], **UNMARKED},
+    "earnings-quality": {"freq": "quarterly", "data": []},
+}
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def upstream() -> FakeFinancials:
+    return FakeFinancials()
+
+
+@pytest.fixture
+async def client(redis_url: str, clock: Clock, upstream: FakeFinancials) -> AsyncIterator[httpx.AsyncClient]:
+    async with served(redis_url, clock, upstream) as client:
+        yield client
+
+
+async def test_an_overview_is_its_parts(client: httpx.AsyncClient) -> None:
+    """In the order of the specification, each as its own route answers it, for any spelling of the ticker."""
+    overview = (await client.get(f"{COMPANY}/aapl/overview")).json()
+    assert list(overview) == ["symbol", *MEMBERS.values(), "errors"]
+    assert (overview["symbol"], overview["errors"]) == ("AAPL", {})
+    for path, member in MEMBERS.items():
+        assert (await client.get(f"{COMPANY}/AAPL/{path}")).json() == overview[member]
+
+
+async def test_records_have_the_upstreams_fields(client: httpx.AsyncClient) -> None:
+    """Finnhub's names, as its clients know them."""
+    told = (await client.get(f"{COMPANY}/AAPL/overview")).json()
+    assert list(told["metrics"]) == [
+        *("symbol", "metricType", "metric", "series"),
+        *("currency", "homeSymbol"),
+    ]
+    assert {"52WeekHigh", "peTTM", "marketCapitalization"} <= set(told["metrics"]["metric"])
+    assert list(told["metrics"]["series"]["annual"]["eps"][0]) == ["period", "v"]
+    assert set(told["earnings"][0]) == {
+        *("symbol", "period", "quarter", "year"),
+        *("actual", "estimate", "surprise", "surprisePercent"),
+        *("currency", "homeSymbol"),
+    }
+    assert set(told["recommendations"][0]) == {
+        *("symbol", "period", "strongBuy", "buy", "hold", "sell", "strongSell", "homeSymbol")
+    }
+    for member, name in (("revenueEstimates", "revenue"), ("epsEstimates", "eps")):
+        assert list(told[member]) == ["symbol", "freq", "data", "currency", "homeSymbol"]
+        assert set(told[member]["data"][0]) == {
+            *(f"{name}Avg", f"{name}High", f"{name}Low"),
+            *("numberAnalysts", "period", "quarter", "year"),
+        }
+    assert set(told["earningsQuality"]["data"][0]) == {
+        *("period", "growth", "profitability", "cashGenerationCapitalAllocation", "leverage"),
+        *("score", "letterScore"),
+    }
+    (event, *_) = (await client.get(CALENDAR)).json()["earningsCalendar"]
+    assert set(event) == {
+        *("symbol", "date", "hour", "year", "quarter"),
+        *("epsEstimate", "epsActual", "revenueEstimate", "revenueActual", "abroad"),
+    }
+
+
+@pytest.mark.parametrize("path", MEMBERS)
+async def test_each_kind_is_kept_for_its_time(
+    client: httpx.AsyncClient, clock: Clock, upstream: FakeFinancials, path: str
+) -> None:
+    """Clients may keep an answer for as long as we do, less its age: how long we have had it."""
+    lifetime = HOURS[path] * 3600
+    for later, status, age in ((0, "MISS", 0), (lifetime - 1, "HIT", lifetime - 1), (1, "MISS", 0)):
+        clock.now += later
+        answer = await client.get(f"{COMPANY}/AAPL/{path}")
+        assert answer.status_code == 200
+        assert answer.headers["content-type"] == "application/json"
+        assert (answer.headers["x-cache"], answer.headers["age"]) == (status, str(age))
+        assert answer.headers["cache-control"] == f"public, max-age={lifetime}"
+    assert upstream.asked == {path: 2}
+
+
+async def test_an_overview_is_as_old_as_its_oldest_part(client: httpx.AsyncClient, clock: Clock) -> None:
+    """It is a hit only if every part is, and may be kept until the first part is past its time."""
+    await client.get(f"{COMPANY}/AAPL/metrics")
+    clock.now += 100
+    first = await client.get(f"{COMPANY}/AAPL/overview")
+    clock.now += 50
+    again = await client.get(f"{COMPANY}/AAPL/overview")
+    kept = [
+        (each.headers["x-cache"], each.headers["age"], each.headers["cache-control"])
+        for each in (first, again)
+    ]
+    assert kept == [
+        ("MISS", "100", "public, max-age=21700"),
+        ("HIT", "150", "public, max-age=21700"),
+    ]
+    assert first.headers["etag"] == again.headers["etag"]
+
+
+@pytest.mark.parametrize("path", [f"{COMPANY}/AAPL/overview", f"{COMPANY}/AAPL/earnings", CALENDAR])
+async def test_what_the_client_has_is_not_sent_again(client: httpx.AsyncClient, path: str) -> None:
+    """A weak tag of the content, so it outlasts the time that we keep it."""
+    tag = (await client.get(path)).headers["etag"]
+    assert tag.startswith('W/"')
+    answer = await client.get(path, headers={"if-none-match": tag})
+    assert (answer.status_code, answer.content) == (304, b"")
+    assert {"age", "x-cache", "cache-control"} <= set(answer.headers)
+
+
+async def test_two_workers_ask_for_each_part_once(
+    redis_url: str, clock: Clock, upstream: FakeFinancials
+) -> None:
+    """However many want the same overview at the same time."""
+    upstream.answering.clear()
+    async with served(redis_url, clock, upstream) as one, served(redis_url, clock, upstream) as other:
+        wanted = [
+            asyncio.create_task(client.get(f"{COMPANY}/AAPL/overview")) for client in (one, other) * 100
+        ]
+        await until(lambda: len(upstream.asked) == len(MEMBERS))
+        upstream.answering.set()
+        bodies = {answer.content for answer in await asyncio.gather(*wanted)}
+    assert len(bodies) == 1
+    assert upstream.asked == dict.fromkeys(MEMBERS, 1)
+
+
+@pytest.mark.parametrize("path", MEMBERS)
+async def test_an_old_answer_is_better_than_none(
+    client: httpx.AsyncClient, clock: Clock, upstream: FakeFinancials, path: str
+) -> None:
+    """For seven days, when the upstream fails; then there is none."""
+    fresh = await client.get(f"{COMPANY}/AAPL/{path}")
+    upstream.fail(UpstreamError("down"))
+    clock.now += 7 * 86_400 - 1
+    old = await client.get(f"{COMPANY}/AAPL/{path}")
+    assert (old.status_code, old.content) == (200, fresh.content)
+    assert (old.headers["x-cache"], old.headers["age"]) == ("STALE", "604799")
+    assert old.headers["cache-control"] == "public, max-age=0"
+    assert (await client.get(f"{COMPANY}/AAPL/overview")).headers["x-cache"] == "STALE"
+    clock.now += 1
+    assert (await client.get(f"{COMPANY}/AAPL/{path}")).status_code == 503
+
+
+@pytest.mark.parametrize("path", [*(f"{COMPANY}/AAPL/{path}" for path in [*MEMBERS, "overview"]), CALENDAR])
+async def test_a_failing_upstream_is_told_of_without_detail(
+    client: httpx.AsyncClient, upstream: FakeFinancials, path: str
+) -> None:
+    """503, when to try again, and nothing of what the upstream said."""
+    upstream.fail(UpstreamError("https://upstream.example/secret", retry_after=17.2))
+    answer = await client.get(path)
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "18")
+    assert (answer.json()["detail"], answer.json()["code"]) == ("Upstream unavailable", "upstream")
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (UpstreamError("https://upstream.example/secret"), "Upstream unavailable"),
+        (NotOffered("Not in the plan"), "Not in the plan"),
+    ],
+)
+async def test_a_part_that_fails_leaves_the_others(
+    client: httpx.AsyncClient, upstream: FakeFinancials, error: Exception, text: str
+) -> None:
+    """It is null, and named; what passes soon is not kept by clients."""
+    upstream.fail(error, "metrics", "eps-estimates")
+    answer = await client.get(f"{COMPANY}/AAPL/overview")
+    overview = answer.json()
+    assert answer.status_code == 200
+    assert overview["errors"] == {"metrics": text, "epsEstimates": text}
+    assert [member for member in MEMBERS.values() if overview[member] is None] == ["metrics", "epsEstimates"]
+    seconds = 0 if isinstance(error, UpstreamError) else 21600
+    assert answer.headers["cache-control"] == f"public, max-age={seconds}"
+
+
+@pytest.mark.parametrize("path", [*MEMBERS, "overview"])
+async def test_what_the_upstream_does_not_offer_is_said_so(
+    client: httpx.AsyncClient, upstream: FakeFinancials, path: str
+) -> None:
+    """It is asked once, and no client is told to try again."""
+    upstream.fail(NotOffered("Not in the plan"))
+    for _ in range(2):
+        answer = await client.get(f"{COMPANY}/AAPL/{path}")
+        assert answer.status_code == 503
+        assert (answer.json()["detail"], answer.json()["code"]) == ("Not in the plan", "not_offered")
+        assert "retry-after" not in answer.headers
+    assert set(upstream.asked.values()) == {1}
+
+
+@pytest.mark.parametrize("path", [*MEMBERS, "overview"])
+async def test_a_symbol_that_nobody_knows_is_not_found(
+    client: httpx.AsyncClient, upstream: FakeFinancials, path: str
+) -> None:
+    """The upstream is asked once, whatever the spelling."""
+    for symbol in ("NOPE", "nope"):
+        answer = await client.get(f"{COMPANY}/{symbol}/{path}")
+        assert answer.status_code == 404
+        assert answer.json()["detail"] == "Symbol not found"
+        assert answer.json()["code"] == "symbol_not_found"
+    assert set(upstream.asked.values()) == {1}
+
+
+async def test_what_cannot_be_a_symbol_never_reaches_the_upstream(
+    client: httpx.AsyncClient, upstream: FakeFinancials
+) -> None:
+    """Nor the keys of the cache."""
+    for symbol in ("%E2%82%AC", "A%2FB", "%2e%2e", "AAPL%0d%0aX", "AAPL:X", "X" * 50):
+        for path in (*MEMBERS, "overview"):
+            assert (await client.get(f"{COMPANY}/{symbol}/{path}")).status_code == 404
+    assert not upstream.asked
+
+
+async def test_invented_symbols_have_a_small_budget_of_their_own(
+    redis_url: str, clock: Clock, upstream: FakeFinancials
+) -> None:
+    """They leave the rest of the upstream's plan to companies that are listed, or were answered for."""
+    documents = Documents()
+    documents.assets.take(assets_of(asset("AAPL")))
+    unlisted = budget(LocalLimits().check, "upstream unlisted", 3)
+    async with served(redis_url, clock, upstream, documents=documents, unlisted=unlisted) as client:
+        # The upstream knows the first, although nobody lists it.
+        invented = [
+            await client.get(f"{COMPANY}/{name}/metrics") for name in ("NVDA", "A1", "A2", "A3", "A4")
+        ]
+        assert [answer.status_code for answer in invented] == [200, 404, 404, 503, 503]
+        assert 0 < int(invented[-1].headers["retry-after"]) <= 60
+        assert upstream.asked["metrics"] == 3
+        for symbol in ("AAPL", "MSFT", "NVDA"):
+            assert (await client.get(f"{COMPANY}/{symbol}/earnings")).status_code == 200
+
+
+async def test_not_found_is_believed_for_ten_minutes(
+    client: httpx.AsyncClient, clock: Clock, upstream: FakeFinancials
+) -> None:
+    for later in (0, 599, 1):
+        clock.now += later
+        assert (await client.get(f"{COMPANY}/NOPE/earnings")).status_code == 404
+    assert upstream.asked == {"earnings": 2}
+
+
+@pytest.mark.parametrize("symbol", ["MSFT", "FUND"])
+async def test_a_listed_stock_without_data_has_empty_records(
+    redis_url: str, clock: Clock, upstream: FakeFinancials, symbol: str
+) -> None:
+    """Be it quoted or among the assets: its symbol is known, though the upstream has nothing to tell."""
+    upstream.fail(SymbolNotFound())
+    made = parts(full_mirrors())
+    made.documents.assets.items = [Asset(ticker="FUND", name="A Fund", exchange="NYSE")]
+    async with served(redis_url, clock, upstream, documents=made.documents) as client:
+        overview = (await client.get(f"{COMPANY}/{symbol}/overview")).json()
+        for path, empty in EMPTY.items():
+            answer = await client.get(f"{COMPANY}/{symbol}/{path}")
+            assert answer.status_code == 200
+            assert answer.json() == ({"symbol": symbol, **empty} if isinstance(empty, dict) else empty)
+            assert answer.json() == overview[MEMBERS[path]]
+    assert overview["errors"] == {}
+
+
+@pytest.mark.parametrize("path", [*(f"{COMPANY}/AAPL/{path}" for path in [*MEMBERS, "overview"]), CALENDAR])
+async def test_without_a_provider_there_is_nothing(path: str) -> None:
+    async with client_of(parts(full_mirrors(), financials=None)) as client:
+        answer = await client.get(path)
+    assert answer.status_code == 503
+    assert answer.json()["detail"] == "No provider configured for financials"
+    assert answer.json()["code"] == "no_provider"
+
+
+async def test_answers_of_one_provider_are_not_told_as_anothers(
+    redis_url: str, clock: Clock, upstream: FakeFinancials
+) -> None:
+    """Invented figures never pass for real ones after the operator changed the setting."""
+    other = FakeFinancials()
+    other.name = "other"
+    async with served(redis_url, clock, upstream) as one, served(redis_url, clock, other) as changed:
+        await one.get(f"{COMPANY}/AAPL/earnings")
+        assert (await changed.get(f"{COMPANY}/AAPL/earnings")).headers["x-cache"] == "MISS"
+
+
+async def test_the_document_shows_these_routes(client: httpx.AsyncClient) -> None:
+    """With the parameters as they are called in the query, and the headers that tell of the cache."""
+    document = (await client.get("/api/openapi.json")).json()
+    paths = {path for path in document["paths"] if path.startswith("/api/financials")}
+    assert paths == {CALENDAR, *(f"{COMPANY}/{{symbol}}/{path}" for path in [*MEMBERS, "overview"])}
+    for path in paths:
+        operation = document["paths"][path]["get"]
+        assert {"X-Cache", "Age"} <= set(operation["responses"]["200"]["headers"])
+        assert ("422" in operation["responses"]) is (path == CALENDAR)
+    parameters = document["paths"][CALENDAR]["get"]["parameters"]
+    assert [(each["name"], each["required"]) for each in parameters] == [("from", False), ("to", False)]

@@ -1,0 +1,224 @@
+"""Who asks: tokens that let in and tokens that do not, and whose window a request is counted in."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+
+from quotecast.accounts import users
+from quotecast.accounts.ids import new_id
+from support.account_service import PASSWORD, SECRET, AccountService, account_service
+from support.forged_tokens import FORGERIES, taken_apart
+
+LOGIN = "/api/auth/login"
+PROFILE = "/api/auth/profile"
+QUOTES = "/api/market/quotes?symbols=AAPL"
+
+
+@pytest.fixture
+async def service(accounts_url: str) -> AsyncIterator[AccountService]:
+    async with account_service(accounts_url) as service:
+        yield service
+
+
+@pytest.fixture
+async def limited(accounts_url: str) -> AsyncIterator[AccountService]:
+    async with account_service(accounts_url, limited=True) as service:
+        yield service
+
+
+async def get(service: AccountService, authorization: str | bytes, path: str = PROFILE) -> httpx.Response:
+    return await service.client.get(path, headers=[(b"authorization", _raw(authorization))])
+
+
+def _raw(text: str | bytes) -> bytes:
+    return text if isinstance(text, bytes) else text.encode()
+
+
+def refusal(response: httpx.Response) -> tuple[int, str, str]:
+    return response.status_code, response.json()["detail"], response.headers.get("www-authenticate", "")
+
+
+def left(response: httpx.Response) -> int:
+    return int(response.headers["x-ratelimit-remaining"])
+
+
+async def change(service: AccountService, work: Any) -> None:
+    await service.accounts.database.transaction(work)
+
+
+NOT_AUTHENTICATED = (401, "Not authenticated", "Bearer")
+INVALID = (401, "Invalid or expired token", "Bearer")
+
+
+async def test_without_a_token_nobody_is_known(service: AccountService) -> None:
+    """Neither without the header nor with one that bears none, on every account route."""
+    assert refusal(await service.client.get(PROFILE)) == NOT_AUTHENTICATED
+    assert refusal(await service.client.patch(PROFILE, json={"name": "x"})) == NOT_AUTHENTICATED
+    for header in ("", " ", "Bearer", "bearer ", "Bearer   ", "Basic", "Bearer\t", b"\xff"):
+        assert refusal(await get(service, header)) == NOT_AUTHENTICATED, header
+
+
+async def test_a_forged_token_is_refused(service: AccountService) -> None:
+    """Each of them in the same words, and never with a server error."""
+    good = taken_apart((await service.register()).token, SECRET)
+    assert (await get(service, f"Bearer {good.sign()}")).status_code == 200
+    for name, forged in FORGERIES.items():
+        assert refusal(await get(service, b"Bearer " + _raw(forged(good)))) == INVALID, name
+
+
+async def test_only_the_bearer_scheme_bears_tokens(service: AccountService) -> None:
+    """In any letter case, with any blanks; a good token under another scheme opens nothing."""
+    token = (await service.register()).token
+    for scheme in ("Bearer", "bearer", "BEARER", "bEaReR", "Bearer  "):
+        assert (await get(service, f"{scheme} {token}")).status_code == 200, scheme
+    for header in (f"Basic {token}", f"Token {token}", f"Bearer: {token}", f"Bearer {token} {token}"):
+        assert refusal(await get(service, header)) == INVALID, header
+
+
+async def test_a_token_is_taken_from_its_header_alone(service: AccountService) -> None:
+    """Neither from the address nor from a cookie, where it would be kept and sent by others."""
+    token = (await service.register()).token
+    response = await service.client.get(
+        PROFILE, params={"token": token, "access_token": token}, headers={"cookie": f"token={token}"}
+    )
+    assert refusal(response) == NOT_AUTHENTICATED
+
+
+async def test_a_token_of_nobody_is_refused(service: AccountService) -> None:
+    """Signed by us, of a user who was never there or is no longer."""
+    user = await service.register()
+    issue = service.accounts.tokens.issue
+    stranger = issue(new_id(lambda: 0.0), 0)
+    assert refusal(await get(service, f"Bearer {stranger}")) == INVALID
+    await change(service, lambda run: users.delete(run, user.email))
+    assert refusal(await user.get(PROFILE)) == INVALID
+    assert refusal(await user.ask("PATCH", PROFILE, json={"name": "x"})) == INVALID
+
+
+async def test_revoked_tokens_are_refused_at_once(service: AccountService) -> None:
+    """All that were issued before, for reading and for writing; a new login is good again."""
+    user, other = await service.register(), await service.register("other@example.com")
+    future = service.accounts.tokens.issue(user.id, 1)
+    assert refusal(await get(service, f"Bearer {future}")) == INVALID
+    await change(service, lambda run: users.revoke_tokens(run, user.email))
+    assert refusal(await user.get(PROFILE)) == INVALID
+    assert refusal(await user.ask("PATCH", PROFILE, json={"name": "x"})) == INVALID
+    again = await service.client.post(LOGIN, json={"email": user.email, "password": PASSWORD})
+    assert (await get(service, f"Bearer {again.json()['token']}")).status_code == 200
+    assert (await other.get(PROFILE)).status_code == 200
+
+
+@pytest.mark.parametrize("disabled", [True, False])
+async def test_who_was_disabled_has_to_log_in_anew(service: AccountService, *, disabled: bool) -> None:
+    """Also once let in again: the old tokens stay void."""
+    user = await service.register()
+    for state in (True, disabled):
+        await change(service, lambda run, state=state: users.set_disabled(run, user.email, disabled=state))
+    assert refusal(await user.get(PROFILE)) == INVALID
+    again = await service.client.post(LOGIN, json={"email": user.email, "password": PASSWORD})
+    assert again.status_code == (401 if disabled else 200)
+
+
+async def test_another_password_ends_all_sessions(service: AccountService) -> None:
+    """And only the new one lets in."""
+    user = await service.register()
+    newer = await service.accounts.passwords.hash("another password")
+    await change(service, lambda run: users.set_password(run, user.email, newer))
+    assert refusal(await user.get(PROFILE)) == INVALID
+    for password, status in ((PASSWORD, 401), ("another password", 200)):
+        response = await service.client.post(LOGIN, json={"email": user.email, "password": password})
+        assert response.status_code == status
+
+
+async def test_a_token_ends_after_seven_days(accounts_url: str) -> None:
+    """To the second, although it was read before."""
+    moment = [1_795_188_600.0]
+    async with account_service(accounts_url, clock=lambda: moment[0]) as service:
+        user = await service.register()
+        moment[0] += 7 * 86_400 - 1
+        assert (await user.get(PROFILE)).status_code == 200
+        moment[0] += 1
+        assert refusal(await user.get(PROFILE)) == INVALID
+
+
+async def test_users_behind_one_address_have_windows_of_their_own(limited: AccountService) -> None:
+    """And whoever asks there without a token has another."""
+    one, other = await limited.register(), await limited.register("other@example.com")
+    assert [left(await one.get(QUOTES)) for _ in range(3)] == [119, 118, 117]
+    assert left(await other.get(QUOTES)) == 119
+    assert left(await limited.client.get(QUOTES)) == 119
+    assert left(await one.get(QUOTES)) == 116
+
+
+async def test_a_user_has_one_window_from_everywhere(limited: AccountService) -> None:
+    """Another address and another token of the same user are no way around it."""
+    user = await limited.register()
+    again = await limited.client.post(LOGIN, json={"email": user.email, "password": PASSWORD})
+    tokens = [user.token, again.json()["token"]]
+    counted = [
+        left(
+            await limited.client.get(
+                QUOTES, headers={"authorization": f"Bearer {token}", "x-forwarded-for": address}
+            )
+        )
+        for token in tokens
+        for address in ("203.0.113.1", "203.0.113.2", "2001:db8::1")
+    ]
+    assert counted == [119, 118, 117, 116, 115, 114]
+
+
+async def test_a_revoked_token_uses_no_slot_of_its_owner(limited: AccountService) -> None:
+    """A thief who is logged out cannot keep the owner out."""
+    user = await limited.register()
+    await change(limited, lambda run: users.revoke_tokens(run, user.email))
+    assert [(await user.get(PROFILE)).status_code for _ in range(11)] == [401] * 10 + [429]
+    again = await limited.client.post(LOGIN, json={"email": user.email, "password": PASSWORD})
+    answer = await get(limited, f"Bearer {again.json()['token']}")
+    assert (answer.status_code, left(answer)) == (200, 9)
+
+
+async def test_a_window_of_an_account_route_ends_with_a_refusal(limited: AccountService) -> None:
+    """Ten of a path in a minute, then nothing but when to come back; the other user goes on."""
+    user, other = await limited.register(), await limited.register("other@example.com")
+    answers = [await user.get(PROFILE) for _ in range(11)]
+    assert [each.status_code for each in answers] == [200] * 10 + [429]
+    refused = answers[-1]
+    assert refused.content == b'{"detail":"Too Many Requests"}'
+    assert 0 < int(refused.headers["retry-after"]) == int(refused.headers["x-ratelimit-reset"]) <= 60
+    assert (await other.get(PROFILE)).status_code == 200
+    # The method makes no difference, so that a window is one path's.
+    assert (await user.ask("PATCH", PROFILE, json={"name": "x"})).status_code == 429
+
+
+@pytest.mark.parametrize("path", [LOGIN, "/api/auth/register"])
+async def test_coming_in_is_counted_by_address(limited: AccountService, path: str) -> None:
+    """Tokens, of which one may have many, are no way to more guesses."""
+    user = await limited.register()
+    bodies = ({"email": user.email, "password": "wrong", "name": str(number)} for number in range(99))
+
+    async def ask(address: str, token: str | None) -> int:
+        headers = {"x-forwarded-for": address, **({"authorization": f"Bearer {token}"} if token else {})}
+        return left(await limited.client.post(path, json=next(bodies), headers=headers))
+
+    assert [await ask("203.0.113.1", token) for token in (None, user.token, None)] == [9, 8, 7]
+    assert await ask("203.0.113.2", user.token) == 9
+    assert [await ask(f"2001:db8::{number}", user.token) for number in (1, 2)] == [9, 8]
+
+
+async def test_a_bad_token_on_a_public_route_is_passed_over(limited: AccountService) -> None:
+    """The client is answered, and counted by address like one without."""
+    good = taken_apart((await limited.register()).token, SECRET)
+    before = left(await limited.client.get(QUOTES))
+    for name, forged in FORGERIES.items():
+        response = await get(limited, b"Bearer " + _raw(forged(good)), QUOTES)
+        assert (response.status_code, left(response)) == (200, before - 1), name
+        before -= 1
+
+
+async def test_a_refused_token_is_counted_by_address(limited: AccountService) -> None:
+    """So that guessing at tokens is bounded too."""
+    for number in range(10):
+        assert refusal(await get(limited, f"Bearer {number}")) == INVALID
+    assert (await get(limited, "Bearer more")).status_code == 429

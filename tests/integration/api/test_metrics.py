@@ -1,0 +1,347 @@
+"""What running processes tell Prometheus, and whether dashboard and alerts ask for what is told."""
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import redis
+import yaml  # type: ignore[import-untyped]  # PyYAML ships no types
+from websockets.exceptions import InvalidStatus
+
+from quotecast.accounts import migrations
+from quotecast.api.logins import OUTCOMES, PER_CLIENT
+from support.scraping import Scrape, scrape, scraped_until
+from support.servers import running_postgres, running_valkey
+from support.service import Service
+
+ROOT = Path(__file__).parents[3]
+PROMETHEUS = ROOT / "deploy" / "prometheus"
+SETTINGS = {
+    "QUOTECAST_METRICS_PORT": "-1",
+    "QUOTECAST_LIMIT_DOVIZ": "3",
+    "QUOTECAST_LIMIT_AUTH": "100",
+    "QUOTECAST_ACCESS_LOG": "1",
+    "QUOTECAST_HEARTBEAT_MS": "200",
+    "QUOTECAST_WEBSOCKET_ORIGINS": "https://quotes.example",
+}
+#: Told by Prometheus itself of every target.
+OWN = {"up"}
+
+
+class Measured:
+    """An ingest and a worker, and where each is scraped."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.ingest, self.api = (self._started(command) for command in ("ingest", "api"))
+
+    def _started(self, command: str) -> str:
+        self.service.launch(command)
+        told = self.service._links[-1].recv(1000).decode()
+        found = re.search(r"; metrics on (http://127\.0\.0\.1:\d+/metrics)\n", told)
+        assert found, told
+        return found[1]
+
+    def counted(self, name: str, **labels: str) -> float:
+        return scrape(self.api).value(name, **labels)
+
+
+@pytest.fixture(scope="module")
+def measured() -> Iterator[Measured]:
+    """Shared by tests that look at what their own requests add."""
+    with (
+        running_valkey() as valkey,
+        running_postgres() as postgres,
+        Service(valkey, {**SETTINGS, "QUOTECAST_DATABASE_URL": postgres.url}) as service,
+    ):
+        asyncio.run(migrations.apply(postgres.url))
+        yield Measured(service)
+
+
+def test_requests_are_counted_over_the_whole_way(measured: Measured) -> None:
+    """As clients see them, on the short way of repeated reads too."""
+    labels = {"method": "GET", "route": "/api/market/quotes/{symbol}", "status": "200"}
+    name = "quotecast_http_request_duration_seconds_count"
+    before = measured.counted(name, **labels)
+    for _ in range(5):
+        measured.service.get("/api/market/quotes/AAPL?fields=secret")
+    assert measured.counted(name, **labels) - before == 5
+    assert measured.counted("quotecast_http_request_duration_seconds_sum", **labels) > 0
+
+
+def test_decisions_of_limits_are_counted(measured: Measured) -> None:
+    """A worker that has admitted the limit itself refuses without asking Redis."""
+    for _ in range(6):
+        measured.service.get("/api/doviz/symbols")
+    decisions = scrape(measured.api)
+    assert [
+        decisions.value("quotecast_limit_decisions_total", group="doviz", outcome=outcome)
+        for outcome in ("admitted", "refused", "remembered")
+    ] == [3, 0, 3]
+    assert decisions.value("quotecast_limit_fallback") == 0
+    assert decisions.value("quotecast_limit_calls_total") > 0
+
+
+def test_a_feed_is_measured_to_its_sockets(measured: Measured) -> None:
+    """Sockets while they are open, frames and their length, ages on the bus and at the send, the close."""
+    with measured.service.feed("/api/ws/crypto?symbols=all&interval=100") as client:
+        for _ in range(3):
+            client.next_of("update")
+        found = scraped_until(measured.api, lambda one: one.value("quotecast_feed_frames_total") > 5)
+        assert found.value("quotecast_feed_sockets", feed="crypto") == 1
+        for _ in range(11):
+            client.send("{")
+        assert client.closed() == 4400
+    found = scraped_until(measured.api, lambda one: not one.value("quotecast_feed_sockets"))
+    assert found.value("quotecast_feed_closes_total", feed="crypto", code="4400") == 1
+    assert found.value("quotecast_feed_bytes_total", feed="crypto") > 10_000
+    ages, lags = "quotecast_feed_send_age_seconds", "quotecast_bus_lag_seconds"
+    assert found.value(f"{ages}_count", feed="crypto") >= 3
+    assert 0 < found.value(f"{ages}_sum", feed="crypto") < found.value(f"{ages}_count", feed="crypto") * 20
+    assert found.value(f"{lags}_count", feed="crypto") >= 3
+
+
+def test_refused_handshakes_are_counted_by_reason(measured: Measured) -> None:
+    """What was no handshake, and what the service does not open to this client."""
+    handshake = {"Connection": "Upgrade", "Upgrade": "websocket"}
+    assert measured.service.get("/api/ws/market", headers=handshake).status_code == 400
+    with pytest.raises(InvalidStatus), measured.service.feed("/api/ws/nothing"):
+        pass
+    with pytest.raises(InvalidStatus), measured.service.feed("/api/ws/crypto", origin="https://else.example"):
+        pass
+    found = scrape(measured.api)
+    name = "quotecast_feed_handshakes_refused_total"
+    refused = {each["reason"]: found.value(name, reason=each["reason"]) for each in found.labels(name)}
+    assert refused == {"malformed": 1, "unknown_feed": 1, "origin": 1, "worker_full": 0, "address_full": 0}
+
+
+def test_clients_that_come_back_are_counted(measured: Measured) -> None:
+    """Whether they resume at their cursor or start over; without one they did not come back."""
+    path = "/api/ws/doviz?symbols=all"
+    before = scrape(measured.api)
+    with measured.service.feed(path) as client:
+        client.next_of("snapshot")
+        since = client.state.since
+    with measured.service.feed(f"{path}&since={since}") as client:
+        assert client.next_of("snapshot")["reason"] == "resume"
+        for since in ("none", f"{'0' * 20}-7"):
+            client.send(json.dumps({"action": "subscribe", "since": since}))
+            assert client.next_of("snapshot")["reason"] == "resync"
+    found = scrape(measured.api)
+
+    def added(name: str, **labels: str) -> float:
+        return found.value(name, feed="doviz", **labels) - before.value(name, feed="doviz", **labels)
+
+    assert added("quotecast_feed_connects_total") == 2
+    assert added("quotecast_feed_resumptions_total", outcome="resume") == 1
+    assert added("quotecast_feed_resumptions_total", outcome="resync") == 1
+    assert added("quotecast_feed_resumptions_total") == 2
+
+
+def test_the_state_of_feeds_is_told(measured: Measured) -> None:
+    """One state of three, the epoch, how far, how many symbols and how long ago."""
+    found = scrape(measured.api)
+    for feed in ("stocks", "crypto", "doviz"):
+        assert found.value("quotecast_feed_state", feed=feed) == 1
+        assert found.value("quotecast_feed_state", feed=feed, state="live") == 1
+        assert found.value("quotecast_feed_symbols", feed=feed) > 50
+        assert found.value("quotecast_feed_seq", feed=feed) > 0
+        assert 0 <= found.value("quotecast_feed_silence_seconds", feed=feed) < 20
+        assert found.value("quotecast_feed_last_update_timestamp_seconds", feed=feed) > 1_700_000_000
+    epochs = {each["feed"]: each["epoch"] for each in found.labels("quotecast_feed_epoch_info")}
+    told = measured.service.get("/api/market/status").json()["feeds"]
+    assert epochs == {feed: state["epoch"] for feed, state in told.items()}
+
+
+def test_the_ingest_tells_that_it_leads(measured: Measured) -> None:
+    """And what it published."""
+    found = scrape(measured.ingest)
+    for feed in ("stocks", "crypto", "doviz"):
+        assert found.value("quotecast_ingest_lease_held", feed=feed) == 1
+        assert found.value("quotecast_ingest_epochs_total", feed=feed) == 1
+        assert found.value("quotecast_ingest_changes_total", feed=feed) > 0
+
+
+def test_cache_and_database_are_measured(measured: Measured) -> None:
+    """A first read is a miss, the second a hit; a connection that was used is kept."""
+    for _ in range(2):
+        measured.service.get("/api/crypto/bars/ETH-USDT?timeframe=1h&limit=3")
+    body = {"name": "Ayşe", "email": "ayse@example.com", "password": "long enough a password"}
+    httpx.post(f"{measured.service.url}/api/auth/login", json=body, timeout=10)
+    found = scrape(measured.api)
+    assert found.value("quotecast_cache_reads_total", result="miss") >= 1
+    assert found.value("quotecast_cache_reads_total", result="hit") >= 1
+    assert found.value("quotecast_cache_fetches_total") >= 1
+    assert found.value("quotecast_database_connections") == 1
+    assert found.value("quotecast_database_connections_limit") == 8
+
+
+def test_logins_are_counted_by_outcome(measured: Measured) -> None:
+    """The right password, a wrong one, and one attempt too many, which is not looked at."""
+    body = {"name": "Ece", "email": "ece@example.com", "password": "long enough a password"}
+    assert measured.service.post("/api/auth/register", json=body).status_code == 201
+    before = scrape(measured.api)
+    for password in (body["password"], *["wrong"] * (PER_CLIENT + 1)):
+        measured.service.post("/api/auth/login", json={"email": body["email"], "password": password})
+    after = scrape(measured.api)
+
+    def added(outcome: str) -> float:
+        name = "quotecast_logins_total"
+        return after.value(name, outcome=outcome) - before.value(name, outcome=outcome)
+
+    assert {outcome: added(outcome) for outcome in OUTCOMES} == {
+        "ok": 1,
+        "refused": PER_CLIENT,
+        "limited": 1,
+        "unavailable": 0,
+    }
+
+
+def test_transactions_are_measured(measured: Measured) -> None:
+    """Their time, that of their statements and of their wait, and the connections that were opened."""
+    measured.service.post("/api/auth/login", json={"email": "nobody@example.com", "password": "wrong"})
+    found = scrape(measured.api)
+    committed = found.value("quotecast_database_transaction_duration_seconds_count", outcome="committed")
+    assert committed >= 1
+    assert found.value("quotecast_database_statement_duration_seconds_count") >= committed
+    assert found.value("quotecast_database_wait_seconds_count") >= committed
+    assert found.value("quotecast_database_connects_total", outcome="opened") >= 1
+    assert found.value("quotecast_database_errors_total") == 0
+
+
+def test_an_outage_of_postgres_is_measured() -> None:
+    """Connections that fail, transactions that found it away, and the kind of error."""
+    with running_valkey() as redis, Service(redis, SETTINGS) as service:
+        own = Measured(service)
+        service.post("/api/auth/login", json={"email": "nobody@example.com", "password": "wrong"})
+        found = scrape(own.api)
+    assert found.value("quotecast_database_connects_total", outcome="failed") == 1
+    assert found.value("quotecast_database_transaction_duration_seconds_count", outcome="away") == 1
+    assert found.value("quotecast_database_errors_total", kind="connection") == 1
+    assert found.value("quotecast_logins_total", outcome="unavailable") == 1
+
+
+def test_the_process_is_measured(measured: Measured) -> None:
+    """CPU and memory under the names that every dashboard knows, and how late the event loop is."""
+    for url in (measured.ingest, measured.api):
+        found = scraped_until(url, lambda one: one.value("quotecast_event_loop_lag_seconds_count") > 0)
+        assert found.value("process_cpu_seconds_total") > 0
+        assert found.value("process_resident_memory_bytes") > 10_000_000
+
+
+def test_metrics_are_not_public(measured: Measured) -> None:
+    """They have a port of their own, on which the API does not answer."""
+    assert measured.service.get("/metrics").status_code == 404
+    assert measured.service.get("/api/metrics").status_code == 404
+    assert httpx.get(measured.api.replace("/metrics", "/api/health"), timeout=5).status_code == 404
+
+
+def asked_for() -> set[str]:
+    """Every metric that the dashboard or an alert names."""
+    dashboard = json.loads((ROOT / "deploy" / "grafana" / "quotecast.json").read_text("utf-8"))
+    queries = [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", [])]
+    rules: list[dict[str, Any]] = [
+        rule
+        for group in yaml.safe_load((PROMETHEUS / "alerts.yaml").read_text("utf-8"))["groups"]
+        for rule in group["rules"]
+    ]
+    queries += [rule["expr"] for rule in rules]
+    variables = [each["definition"] for each in dashboard["templating"]["list"] if "definition" in each]
+    return set(re.findall(r"\b(?:quotecast_\w+|process_\w+|up)\b", " ".join([*queries, *variables])))
+
+
+def test_dashboard_and_alerts_ask_for_what_is_told(measured: Measured) -> None:
+    """No panel stays empty for a name that nobody tells."""
+    told = scrape(measured.api).names() | scrape(measured.ingest).names() | OWN
+    asked = asked_for()
+    assert len(asked) > 30
+    assert asked <= told
+
+
+def test_alerts_say_what_to_do() -> None:
+    """Each has how long, how bad, and what to look at; labels in their texts are Prometheus's own."""
+    [group] = yaml.safe_load((PROMETHEUS / "alerts.yaml").read_text("utf-8"))["groups"]
+    for rule in group["rules"]:
+        assert rule.keys() == {"alert", "expr", "for", "labels", "annotations"}
+        assert rule["labels"]["severity"] in {"warning", "critical"}
+        assert rule["annotations"].keys() == {"summary", "description"}
+        assert rule["expr"].count("(") == rule["expr"].count(")")
+
+
+def test_each_kind_of_process_is_scraped() -> None:
+    """By the names of compose.yaml's services; the alerts lie beside."""
+    config = yaml.safe_load((PROMETHEUS / "prometheus.yaml").read_text("utf-8"))
+    jobs = {each["job_name"]: each["dns_sd_configs"][0]["names"] for each in config["scrape_configs"]}
+    assert jobs == {"quotecast-api": ["api"], "quotecast-ingest": ["ingest"]}
+    assert all((PROMETHEUS / name).is_file() for name in config["rule_files"])
+
+
+def test_panels_do_not_overlap() -> None:
+    """Grafana would move them about."""
+    panels = json.loads((ROOT / "deploy" / "grafana" / "quotecast.json").read_text("utf-8"))["panels"]
+    places = [
+        (place["x"] + dx, place["y"] + dy)
+        for place in (panel["gridPos"] for panel in panels)
+        for dx in range(place["w"])
+        for dy in range(place["h"])
+    ]
+    assert len(places) == len(set(places))
+    assert max(x for x, _ in places) < 24
+    assert len({panel["id"] for panel in panels}) == len(panels)
+
+
+def test_commands_of_redis_are_measured(measured: Measured) -> None:
+    """By part: how long they take, and how many connections there were for them."""
+    measured.service.get("/api/market/quotes/AAPL")
+    measured.service.get("/api/market/bars/AAPL")
+    for url, parts in ((measured.api, ("bus", "cache", "limits")), (measured.ingest, ("bus", "lease"))):
+        found = scrape(url)
+        for part in parts:
+            name = "quotecast_redis_command_duration_seconds"
+            assert found.value(f"{name}_count", part=part) > 0
+            assert 0 < found.value(f"{name}_sum", part=part) < 60
+        for part in {*parts} - {"lease"}:
+            assert found.value("quotecast_redis_connects_total", part=part) >= 1
+
+
+def test_errors_of_redis_are_counted_by_kind() -> None:
+    """By its error code; the client connects again, in search of the master."""
+    with (
+        running_valkey() as valkey,
+        redis.Redis.from_url(valkey.url) as client,
+        Service(valkey, SETTINGS) as service,
+    ):
+        own = Measured(service)
+        client.execute_command("REPLICAOF", "127.0.0.1", 1)
+        for url, part in ((own.ingest, "bus"), (own.ingest, "lease"), (own.api, "limits")):
+
+            def refused(found: Scrape, part: str = part) -> bool:
+                service.get("/api/market/quotes/AAPL")
+                return found.value("quotecast_redis_errors_total", part=part, kind="readonly") > 0
+
+            found = scraped_until(url, refused)
+            assert found.value("quotecast_redis_reconnects_total", part=part) > 0
+        valkey.kill()
+        scraped_until(
+            own.ingest, lambda one: one.value("quotecast_redis_errors_total", kind="connection") > 0
+        )
+
+
+def test_limits_kept_alone_are_seen() -> None:
+    """While Redis is away the gauge stands at one."""
+    with running_valkey() as valkey, Service(valkey, SETTINGS) as service:
+        own = Measured(service)
+        valkey.kill()
+
+        def alone(found: Scrape) -> bool:
+            service.get("/api/market/quotes/AAPL")
+            return found.value("quotecast_limit_fallback") == 1
+
+        found = scraped_until(own.api, alone)
+        assert found.value("quotecast_limit_failures_total") >= 3
+        assert found.value("quotecast_limit_fallback_decisions_total") >= 3

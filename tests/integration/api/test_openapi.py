@@ -1,0 +1,260 @@
+"""The OpenAPI document, the page that shows it, and the routes that are served agree."""
+
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+from litestar.routes import HTTPRoute
+
+from quotecast.api.app import build_app
+from quotecast.api.edge.middleware import Edge
+from quotecast.market.feeds import Feed
+from support.factories import client_to, edge_of, full_mirrors, parts
+
+PATHS = {
+    "/api/market/quotes": "market",
+    "/api/market/quotes/{symbol}": "market",
+    "/api/market/bars/{symbol}": "market",
+    "/api/market/heatmap": "market",
+    "/api/market/movers": "market",
+    "/api/market/news": "market",
+    "/api/market/assets": "market",
+    "/api/market/status": "market",
+    "/api/crypto/quotes": "crypto",
+    "/api/crypto/quotes/{symbol}": "crypto",
+    "/api/crypto/symbols": "crypto",
+    "/api/crypto/bars/{symbol}": "crypto",
+    "/api/doviz/quotes": "doviz",
+    "/api/doviz/quotes/{symbol}": "doviz",
+    "/api/doviz/symbols": "doviz",
+    "/api/financials/earnings-calendar": "financials",
+    "/api/financials/company/{symbol}/overview": "financials",
+    "/api/financials/company/{symbol}/metrics": "financials",
+    "/api/financials/company/{symbol}/earnings": "financials",
+    "/api/financials/company/{symbol}/recommendations": "financials",
+    "/api/financials/company/{symbol}/revenue-estimates": "financials",
+    "/api/financials/company/{symbol}/eps-estimates": "financials",
+    "/api/financials/company/{symbol}/earnings-quality": "financials",
+    "/api/health": None,
+    "/api/ready": None,
+    "/api/openapi.json": None,
+    "/api/asyncapi.json": None,
+}
+ACCOUNT_OPERATIONS = {
+    ("post", "/api/auth/register"): "auth",
+    ("post", "/api/auth/login"): "auth",
+    ("get", "/api/auth/profile"): "auth",
+    ("patch", "/api/auth/profile"): "auth",
+    ("get", "/api/portfolio/holdings"): "portfolio",
+    ("post", "/api/portfolio/holdings"): "portfolio",
+    ("delete", "/api/portfolio/holdings/{holding_id}"): "portfolio",
+    ("get", "/api/watchlist"): "watchlist",
+    ("post", "/api/watchlist"): "watchlist",
+    ("delete", "/api/watchlist/{ticker}"): "watchlist",
+    ("get", "/api/terminal/layout"): "terminal",
+    ("put", "/api/terminal/layout"): "terminal",
+}
+OPEN_TO_ALL = {"/api/auth/register", "/api/auth/login"}
+OPERATIONS = {("get", path): group for path, group in PATHS.items()} | ACCOUNT_OPERATIONS
+HIDDEN = {
+    "/api/docs",
+    "/api/docs/{name}",
+    *(f"/api/ws/{feed.spec.name}" for feed in Feed),
+    # Symbols with a slash, which no company has.
+    "/api/financials/company/{symbol}/{rest}/{part}",
+}
+
+
+@pytest.fixture(scope="module")
+def edge() -> Edge:
+    return edge_of(parts(full_mirrors()))
+
+
+@pytest_asyncio.fixture
+async def client(edge: Edge) -> AsyncIterator[httpx.AsyncClient]:
+    async with client_to(edge) as client:
+        yield client
+
+
+@pytest_asyncio.fixture
+async def document(client: httpx.AsyncClient) -> dict[str, Any]:
+    document: dict[str, Any] = (await client.get("/api/openapi.json")).json()
+    return document
+
+
+def served() -> dict[tuple[str, str], Any]:
+    """Handlers by method and path; OPTIONS is the framework's own."""
+    app = build_app(parts(full_mirrors()))
+    return {
+        (method.lower(), route.path_format): handlers[0]
+        for route in app.routes
+        if isinstance(route, HTTPRoute) and route.path_format not in HIDDEN
+        for method, handlers in route.route_handler_map.items()
+        if method != "OPTIONS"
+    }
+
+
+def described(document: dict[str, Any]) -> dict[tuple[str, str], Any]:
+    return {
+        (method, path): operation
+        for path, item in document["paths"].items()
+        for method, operation in item.items()
+    }
+
+
+async def test_what_is_served_is_described(document: dict[str, Any]) -> None:
+    """Every route but the page's own files and those that only refuse, and nothing else."""
+    assert set(served()) == set(OPERATIONS)
+    assert set(described(document)) == set(OPERATIONS)
+
+
+def test_there_are_forty_endpoints() -> None:
+    """With the three feeds; the documents and the page are not counted."""
+    assert len(OPERATIONS) - len({"/api/openapi.json", "/api/asyncapi.json"}) + len(Feed) == 40
+
+
+def test_every_group_has_its_limit() -> None:
+    """Health, readiness and the documents have none."""
+    assert {name: handler.opt.get("limit") for name, handler in served().items()} == OPERATIONS
+
+
+async def test_every_operation_is_complete(document: dict[str, Any]) -> None:
+    """A summary, a description, one tag that is explained, and an id of its own."""
+    operations = list(described(document).values())
+    tags = {tag["name"] for tag in document["tags"] if tag["description"]}
+    assert all(each["summary"] and each["description"] for each in operations)
+    assert {each["tags"][0] for each in operations} == tags
+    assert len({each["operationId"] for each in operations}) == len(operations)
+
+
+async def test_every_answer_has_an_example_that_fits(document: dict[str, Any]) -> None:
+    """Errors too; only Not Modified has no body."""
+    for operation in described(document).values():
+        for status, response in operation["responses"].items():
+            content = response.get("content")
+            assert (status in {"204", "304"}) is (content is None)
+            if content:
+                media = content["application/json"]
+                assert media["examples"]
+                for example in media["examples"].values():
+                    assert_fits(example["value"], media["schema"], document)
+
+
+def assert_fits(value: Any, schema: dict[str, Any], document: dict[str, Any]) -> None:
+    """As far as objects go: required fields are there, unknown ones are not."""
+    if "$ref" in schema:
+        schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    if schema.get("type") == "array":
+        for each in value:
+            assert_fits(each, schema["items"], document)
+    elif "properties" in schema:
+        assert set(schema["required"]) <= set(value) <= set(schema["properties"])
+    elif schema.get("additionalProperties"):
+        for each in value.values():
+            assert_fits(each, schema["additionalProperties"], document)
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_an_operation_names_its_statuses_and_headers(path: str, document: dict[str, Any]) -> None:
+    """Limits are told of where there are any, retrying where it helps, tags where they are sent."""
+    responses = document["paths"][path]["get"]["responses"]
+    assert {"200", "304"} <= set(responses)
+    assert ("429" in responses) is (PATHS[path] is not None)
+    assert ("404" in responses) is ("{symbol}" in path)
+    assert "400" not in responses
+    for status, response in responses.items():
+        headers = response["headers"]
+        assert "X-Request-ID" in headers
+        assert ("X-RateLimit-Remaining" in headers) is (PATHS[path] is not None)
+        assert ("Retry-After" in headers) is (status in ("429", "503"))
+        assert ("ETag" in headers) is (status in ("200", "304"))
+        assert {name: each["$ref"] for name, each in headers.items()} == {
+            name: f"#/components/headers/{name}" for name in headers
+        }
+    assert set(document["components"]["headers"]) >= set(responses["200"]["headers"])
+
+
+@pytest.mark.parametrize("name", ACCOUNT_OPERATIONS)
+async def test_an_account_operation_names_its_statuses_and_headers(
+    name: tuple[str, str], document: dict[str, Any]
+) -> None:
+    """Who may ask, what a body has to be, and that nothing is kept."""
+    operation = described(document)[name]
+    secured = name[1] not in OPEN_TO_ALL
+    assert operation.get("security") == ([{"bearer": []}] if secured else None)
+    responses = operation["responses"]
+    assert {"429", "503"} <= set(responses)
+    assert ("401" in responses) is (name[1] != "/api/auth/register")
+    assert ("requestBody" in operation) is (name[0] in {"post", "put", "patch"})
+    assert ({"400", "408", "413"} <= set(responses)) is ("requestBody" in operation)
+    for status, response in responses.items():
+        headers = response["headers"]
+        assert {"X-Request-ID", "X-RateLimit-Remaining", "Cache-Control"} <= set(headers)
+        assert ("Retry-After" in headers) is (status in ("429", "503"))
+        assert ("WWW-Authenticate" in headers) is (status == "401")
+    if "requestBody" in operation:
+        media = operation["requestBody"]["content"]["application/json"]
+        for example in media["examples"].values():
+            assert_fits(example["value"], media["schema"], document)
+
+
+async def test_a_batch_tells_of_missing_symbols(document: dict[str, Any]) -> None:
+    operation = document["paths"]["/api/market/quotes"]["get"]
+    assert "X-Missing-Symbols" in operation["responses"]["200"]["headers"]
+    assert [(each["name"], each["required"]) for each in operation["parameters"]] == [("symbols", True)]
+
+
+@pytest.mark.parametrize(
+    ("name", "tag", "path"),
+    [
+        ("StockQuote", "stock_quote", "/api/market/quotes/AAPL"),
+        ("CryptoQuote", "crypto_quote", "/api/crypto/quotes/BTC-USDT"),
+        ("DovizQuote", "doviz_quote", "/api/doviz/quotes/USD"),
+    ],
+)
+async def test_quotes_are_described_with_their_constant_type(
+    client: httpx.AsyncClient, document: dict[str, Any], name: str, tag: str, path: str
+) -> None:
+    """Exactly the fields that are answered, all of them always there."""
+    schema = document["components"]["schemas"][name]
+    assert schema["properties"]["type"] == {"type": "string", "const": tag}
+    assert set(schema["required"]) == set(schema["properties"]) == set((await client.get(path)).json())
+
+
+async def test_a_page_tells_how_long_the_list_is(document: dict[str, Any]) -> None:
+    operation = document["paths"]["/api/market/assets"]["get"]
+    assert "X-Total-Count" in operation["responses"]["200"]["headers"]
+    bounds = {each["name"]: each["schema"] for each in operation["parameters"]}
+    assert bounds["search"]["maxLength"] == 100
+    assert bounds["offset"]["minimum"] == 0
+
+
+async def test_categories_are_an_enumeration(document: dict[str, Any]) -> None:
+    (parameter,) = document["paths"]["/api/doviz/quotes"]["get"]["parameters"]
+    assert parameter["schema"]["enum"] == ["gold", "silver", "precious_metals", "currency", "index"]
+
+
+async def test_the_page_works_from_this_server_alone(client: httpx.AsyncClient) -> None:
+    """Everything that it loads is served here, and no script stands in the page itself."""
+    page = await client.get("/api/docs")
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert "://" not in page.text
+    assert all(not body.strip() for body in re.findall(r"<script[^>]*>(.*?)</script>", page.text, re.DOTALL))
+    loaded = re.findall(r'(?:src|href)="([^"]+)"', page.text)
+    assert {"/api/docs/swagger-ui.css", "/api/docs/swagger-ui-bundle.js", "/api/docs/docs.js"} <= set(loaded)
+    for path in loaded:
+        answer = await client.get(path)
+        assert (answer.status_code, answer.headers["cache-control"]) == (200, "public, max-age=3600")
+
+
+async def test_the_page_is_served_with_either_end(client: httpx.AsyncClient) -> None:
+    """Its links do not depend on the slash."""
+    assert (await client.get("/api/docs/")).content == (await client.get("/api/docs")).content
+
+
+@pytest.mark.parametrize("name", ["swagger-ui.js.map", "index.html", "..%2fdocs.py", "%2e%2e", "docs.py"])
+async def test_no_other_file_is_served(client: httpx.AsyncClient, name: str) -> None:
+    assert (await client.get(f"/api/docs/{name}")).status_code == 404

@@ -1,0 +1,170 @@
+"""The terminal's files, as the API worker serves them."""
+
+import asyncio
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import zstandard
+
+from quotecast.api.edge.pages import Pages, built_pages
+from quotecast.api.reference.asyncapi import asyncapi_document
+from support.factories import client_to, edge_of, full_mirrors, parts
+
+NODE = shutil.which("node")
+GENERATOR = Path(__file__).parents[3] / "src/quotecast/web/scripts/generate.js"
+SCRIPT = b"console.log('terminal');" * 100
+
+
+async def api(scope: Any, receive: Any, send: Any) -> None:
+    """Stands for the API: whatever gets there is told apart by its status."""
+    del receive
+    assert scope["type"] == "http"
+    await send({"type": "http.response.start", "status": 418, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
+@pytest.fixture
+def dist(tmp_path: Path) -> Path:
+    """What a build leaves, beside a file that is nobody's business."""
+    (tmp_path / "secret.txt").write_text("secret")
+    folder = tmp_path / "dist"
+    (folder / "assets").mkdir(parents=True)
+    (folder / "index.html").write_text("<!doctype html><title>terminal</title>")
+    (folder / "assets/terminal-ABC.js").write_bytes(SCRIPT)
+    (folder / "assets/terminal-ABC.js.br").write_bytes(b"in brotli")
+    (folder / "assets/terminal-ABC.js.zst").write_bytes(zstandard.compress(SCRIPT))
+    return folder
+
+
+def client(folder: Path) -> httpx.AsyncClient:
+    transport = httpx.ASGITransport(Pages(api, built_pages(folder)))
+    return httpx.AsyncClient(transport=transport, base_url="http://terminal")
+
+
+async def test_the_page_is_asked_for_each_time(dist: Path) -> None:
+    """It names the newest files; if it is still the same, an answer without a body says so."""
+    async with client(dist) as http:
+        page = await http.get("/")
+        again = await http.get("/", headers={"If-None-Match": page.headers["ETag"]})
+    assert page.status_code == 200
+    assert "terminal" in page.text
+    assert page.headers["Cache-Control"] == "no-cache"
+    assert (again.status_code, again.content) == (304, b"")
+
+
+async def test_files_with_a_hash_are_kept_for_ever(dist: Path) -> None:
+    """Another content has another name."""
+    async with client(dist) as http:
+        script = await http.get("/assets/terminal-ABC.js", headers={"Accept-Encoding": "identity"})
+    assert script.content == SCRIPT
+    assert script.headers["Content-Type"] == "text/javascript; charset=utf-8"
+    assert script.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+
+
+@pytest.mark.parametrize(
+    ("accepted", "coding"),
+    [
+        ("gzip, deflate, br, zstd", "br"),
+        ("zstd", "zstd"),
+        ("br;q=0, zstd", "zstd"),
+        ("br; q=0.000", None),
+        ("gzip", None),
+        ("", None),
+    ],
+)
+async def test_the_best_coding_that_the_client_takes_is_sent(
+    dist: Path, accepted: str, coding: str | None
+) -> None:
+    """As the build compressed it; a coding that it did not make is not made here."""
+    request = httpx.Request(
+        "GET", "http://terminal/assets/terminal-ABC.js", headers={"Accept-Encoding": accepted}
+    )
+    async with client(dist) as http:
+        answer = await http.send(request, stream=True)
+        length = int(answer.headers["Content-Length"])
+        sent = b"".join([part async for part in answer.aiter_raw()])
+    assert answer.headers.get("Content-Encoding") == coding
+    assert answer.headers["Vary"] == "Accept-Encoding"
+    assert len(sent) == length
+    assert sent == (
+        SCRIPT if coding is None else (dist / f"assets/terminal-ABC.js.{coding[:3]}").read_bytes()
+    )
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/health",
+        "/../secret.txt",
+        "/assets/../../secret.txt",
+        "/assets/%2e%2e/%2e%2e/secret.txt",
+        "/assets/..%2f..%2fsecret.txt",
+        "/assets",
+        "/assets/terminal-ABC.js.br",
+        "/index.html",
+        "//",
+    ],
+)
+async def test_every_other_path_is_the_apis(dist: Path, path: str) -> None:
+    """No path of a request becomes a path on the disk."""
+    raw = httpx.URL("http://terminal").copy_with(raw_path=path.encode())
+    async with client(dist) as http:
+        assert (await http.get(raw)).status_code == 418
+
+
+async def test_head_has_no_body_and_other_methods_are_refused(dist: Path) -> None:
+    """A page is read, nothing else."""
+    async with client(dist) as http:
+        head = await http.head("/")
+        post = await http.post("/", headers={"x-request-id": "mine"})
+        options = await http.options("/")
+    assert (head.status_code, head.content) == (200, b"")
+    assert int(head.headers["Content-Length"]) > 0
+    assert (post.status_code, post.headers["Allow"]) == (405, "GET, HEAD, OPTIONS")
+    assert (post.json()["code"], post.json()["request_id"]) == ("method_not_allowed", "mine")
+    assert post.headers["X-Request-ID"] == "mine"
+    assert (options.status_code, options.headers["Allow"]) == (204, "GET, HEAD, OPTIONS")
+
+
+async def test_without_a_build_the_page_says_how_to_build(tmp_path: Path) -> None:
+    """And where the API is, which is complete without it."""
+    async with client(tmp_path / "none") as http:
+        page = await http.get("/")
+    assert page.status_code == 200
+    assert "just web" in page.text
+    assert "/api/docs" in page.text
+
+
+async def test_only_this_service_may_be_asked_and_no_code_is_inline(dist: Path) -> None:
+    """What a page could be made to load, run or be framed by."""
+    async with client(dist) as http:
+        policy = (await http.get("/")).headers["Content-Security-Policy"]
+    allowed = dict(directive.split(" ", 1) for directive in policy.split("; "))
+    assert allowed["default-src"] == allowed["frame-ancestors"] == "'none'"
+    assert {allowed[name] for name in ("script-src", "style-src", "connect-src")} == {"'self'"}
+    assert "unsafe" not in policy
+
+
+def test_the_page_itself_keeps_to_the_policy() -> None:
+    """No script, style or handler in its markup: the browser would refuse them."""
+    page = (GENERATOR.parent.parent / "page/index.html").read_text()
+    assert not re.search(r"<script(?![^>]* src=)|<style|\son\w+=|\sstyle=", page)
+
+
+@pytest.mark.browser
+async def test_the_clients_types_are_those_of_the_service(tmp_path: Path) -> None:
+    """They are made from the documents that the service answers, and committed."""
+    async with client_to(edge_of(parts(full_mirrors()))) as http:
+        openapi = (await http.get("/api/openapi.json")).content
+    (tmp_path / "openapi.json").write_bytes(openapi)
+    (tmp_path / "asyncapi.json").write_text(json.dumps(asyncapi_document()))
+    assert NODE
+    check = (NODE, GENERATOR, "--check", tmp_path / "openapi.json", tmp_path / "asyncapi.json")
+    process = await asyncio.create_subprocess_exec(*check, stderr=asyncio.subprocess.PIPE)
+    _, errors = await process.communicate()
+    assert process.returncode == 0, errors.decode()

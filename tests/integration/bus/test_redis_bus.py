@@ -1,0 +1,107 @@
+"""The Redis bus when Redis misbehaves."""
+
+import asyncio
+import socket
+
+import pytest
+import redis
+
+from quotecast.bus import wire
+from quotecast.bus.redis import DEADLINE_SECONDS, RedisBus
+from quotecast.errors import BusError
+from quotecast.market.feeds import Feed
+from support.market_made import state_of, stock
+from support.servers import Valkey
+
+
+async def test_a_dead_redis_is_a_bus_error(own_valkey: Valkey) -> None:
+    """Every call says so, in its own time."""
+    bus = RedisBus(own_valkey.url, "test")
+    own_valkey.kill()
+    with pytest.raises(BusError):
+        await bus.load(Feed.STOCKS)
+    with pytest.raises(BusError):
+        async with bus.listen([Feed.STOCKS]):
+            pass
+    await bus.close()
+
+
+async def test_a_listener_learns_that_redis_died(own_valkey: Valkey) -> None:
+    """The subscription ends with an error instead of silence for ever."""
+    bus = RedisBus(own_valkey.url, "test")
+    async with bus.listen([Feed.STOCKS]) as messages:
+        own_valkey.kill()
+        with pytest.raises(BusError):
+            await anext(messages)
+    await bus.close()
+
+
+async def test_a_redis_that_takes_the_reconnection_and_says_nothing_is_given_up(own_valkey: Valkey) -> None:
+    """The client reconnects by itself; that must not wait for ever either."""
+    bus = RedisBus(own_valkey.url, "test")
+    async with bus.listen([Feed.STOCKS]) as messages:
+        own_valkey.kill()
+        own_valkey.socket.unlink(missing_ok=True)
+        with socket.socket(socket.AF_UNIX) as mute:
+            mute.bind(str(own_valkey.socket))
+            mute.listen()
+            async with asyncio.timeout(2 * DEADLINE_SECONDS + 2):
+                with pytest.raises(BusError):
+                    await anext(messages)
+    await bus.close()
+
+
+async def test_a_frozen_redis_keeps_nobody_waiting(own_valkey: Valkey) -> None:
+    """A call that gets no answer ends at the deadline."""
+    bus = RedisBus(own_valkey.url, "test")
+    assert await bus.load(Feed.STOCKS) is None
+    own_valkey.freeze()
+    async with asyncio.timeout(DEADLINE_SECONDS + 1):
+        with pytest.raises(BusError):
+            await bus.load(Feed.STOCKS)
+    own_valkey.thaw()
+    await bus.close()
+
+
+async def test_flushed_scripts_are_loaded_again(redis_url: str) -> None:
+    """A restart of Redis forgets scripts; nobody notices."""
+    bus = RedisBus(redis_url, "test")
+    assert await bus.hold(Feed.STOCKS, "me", 1000)
+    with redis.Redis.from_url(redis_url) as client:
+        client.script_flush()
+    assert await bus.hold(Feed.STOCKS, "me", 1000)
+    await bus.close()
+
+
+async def test_a_state_of_thousands_of_symbols_is_taken_whole(redis_url: str) -> None:
+    """Scripts must not unpack more values than Lua's stack takes."""
+    bus = RedisBus(redis_url, "test")
+    state = state_of(stock(f"T{number}") for number in range(10_000))
+    assert await bus.hold(Feed.STOCKS, "me", 10_000)
+    assert await bus.begin("me", state)
+    assert await bus.load(Feed.STOCKS) == state
+    await bus.close()
+
+
+def test_bytes_that_are_no_message_are_a_bus_error() -> None:
+    """Foreign writers on the channel do not crash a worker with something unforeseen."""
+    with pytest.raises(BusError):
+        wire.message(b"\xc1 not msgpack")
+
+
+async def test_a_cancelled_call_stays_cancelled(redis_url: str) -> None:
+    """A task that is told to end while Redis answers must not go on; it would hang the process's end."""
+    bus = RedisBus(redis_url, "test")
+
+    async def work() -> None:
+        while True:
+            await bus.hold(Feed.STOCKS, "me", 1000)
+
+    for turns in range(400):
+        task = asyncio.create_task(work())
+        for _ in range(turns % 40):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task], timeout=2)
+        assert task.cancelled()
+    await bus.close()

@@ -1,0 +1,172 @@
+"""`quotecast record` against a local Coinbase, and its recordings played again."""
+
+import asyncio
+import os
+import sys
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from fakes.binance import FakeBinance
+from fakes.binance_rows import listed, statistics
+from fakes.coinbase import FakeCoinbase, Said, recorded
+from fakes.kraken import FakeKraken, ticker
+from quotecast.commands.record import Writer, record
+from quotecast.market.quotes import CryptoQuote
+from quotecast.providers.base import QuoteProvider
+from quotecast.providers.coinbase.client import CoinbaseProvider
+from quotecast.providers.replay.client import ReplayProvider
+
+RECORDING = Path(__file__).parents[1] / "recordings" / "coinbase.ndjson"
+PRODUCTS = [{"id": product} for product in ("BTC-USD", "ETH-EUR", "NEW-GBP")]
+
+
+async def last_quotes(provider: QuoteProvider) -> dict[str, tuple[float, float | None, float | None]]:
+    """Everything up to the first empty update after all pairs are known."""
+    known: dict[str, tuple[float, float | None, float | None]] = {}
+    async with aclosing(provider.updates()) as updates:
+        async for update in updates:
+            quotes = [quote for quote in update.quotes if isinstance(quote, CryptoQuote)]
+            known |= {quote.key: (quote.price, quote.bid, quote.volume) for quote in quotes}
+            if not update.quotes and len(known) == len(PRODUCTS):
+                return known
+    raise AssertionError("updates end by raising only")
+
+
+async def test_a_recording_plays_what_was_live(tmp_path: Path) -> None:
+    """The same last quotes; each line bears the time at which it came."""
+    path = tmp_path / "recording.ndjson"
+    async with FakeCoinbase(PRODUCTS) as fake:
+        fake.script = [Said(said.text) for said in recorded(RECORDING)]
+        fake.heartbeat_seconds = 0.02
+        live = await last_quotes(CoinbaseProvider(fake.url, fake.websocket_url))
+        fake.played.clear()
+        said: list[str] = []
+        with path.open("wb") as file:
+            file.write(b"# coinbase\n")
+            adapter = CoinbaseProvider(fake.url, fake.websocket_url)
+            recording = asyncio.create_task(
+                record(adapter, Writer(file, lambda: 1795118400.5), 60, say=said.append)
+            )
+            await asyncio.wait_for(fake.played.wait(), 20)
+            # Whatever was sent before the first heartbeats has been written by then.
+            while b'"heartbeat"' not in path.read_bytes():
+                file.flush()
+                await asyncio.sleep(0.01)
+            recording.cancel()
+            await asyncio.gather(recording, return_exceptions=True)
+    lines = path.read_bytes().splitlines()
+    _, listing, *messages = lines
+    assert listing.startswith(b'# listing [{"symbol":"BTC-USD","base":"BTC","quote":"USD","name":"')
+    assert all(line.startswith(b"1795118400.500000 {") for line in messages)
+    assert await last_quotes(ReplayProvider(path, speed=1000)) == live
+
+
+async def command(*arguments: str, **environment: str) -> tuple[int | None, str]:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "quotecast", "record", *arguments),
+        env={**os.environ, **environment},
+        stderr=asyncio.subprocess.PIPE,
+    )
+    _, said = await process.communicate()
+    return process.returncode, said.decode()
+
+
+async def test_the_command_records_and_tells_how_much(tmp_path: Path) -> None:
+    """For as long as it was told to; the file says whose messages it holds."""
+    path = tmp_path / "recording.ndjson"
+    async with FakeCoinbase(PRODUCTS) as fake:
+        fake.script = [Said(said.text) for said in recorded(RECORDING)]
+        urls = {"QUOTECAST_COINBASE_URL": fake.url, "QUOTECAST_COINBASE_WEBSOCKET_URL": fake.websocket_url}
+        code, said = await command("coinbase", str(path), "--seconds", "2", **urls)
+        assert (code, "quotes in all" in said) == (0, True)
+        assert path.read_bytes().startswith(b"# coinbase\n")
+        assert len(path.read_bytes().splitlines()) > 5
+        code, said = await command("coinbase", str(path), "--seconds", "2", **urls)
+        assert (code, "not overwritten" in said) == (2, True)
+
+
+#: Symbols that no rule divides right: `BATUSD` ends with `TUSD`, and few know of rupiahs and zlotys.
+BINANCE_LISTING = [
+    listed("BAT", "USD"),
+    listed("BTC", "IDRT"),
+    listed("ETH", "PLN"),
+    listed("USDT", "TRY"),
+    listed("NEWCOIN", "FDUSD"),
+]
+PAIRS = ["BAT/USD", "BTC/IDRT", "ETH/PLN", "NEWCOIN/FDUSD", "USDT/TRY"]
+
+
+async def played(path: Path, count: int) -> dict[str, CryptoQuote]:
+    """The first quotes of so many pairs."""
+    known: dict[str, CryptoQuote] = {}
+    async with asyncio.timeout(20), aclosing(ReplayProvider(path, speed=1000).updates()) as updates:
+        while len(known) < count:
+            quotes = (await anext(updates)).quotes
+            known |= {quote.key: quote for quote in quotes if isinstance(quote, CryptoQuote)}
+    return known
+
+
+async def test_a_recording_names_pairs_as_its_upstream_lists_them(tmp_path: Path) -> None:
+    """The symbols of Binance alone do not say where the base ends."""
+    path = tmp_path / "recording.ndjson"
+    async with FakeBinance(BINANCE_LISTING) as fake:
+        fake.statistics = {row["symbol"]: statistics(row["symbol"]) for row in BINANCE_LISTING}
+        urls = {
+            "QUOTECAST_BINANCE_URL": fake.url,
+            "QUOTECAST_BINANCE_WEBSOCKET_URL": fake.websocket_url,
+            "QUOTECAST_BINANCE_PAIRS": ",".join(PAIRS),
+        }
+        code, said = await command("binance", str(path), "--seconds", "2", **urls)
+    assert code == 0, said
+    assert path.read_bytes().startswith(b"# binance\n# listing [")
+    quotes = await played(path, len(PAIRS))
+    assert {pair: (quote.symbol, quote.name) for pair, quote in quotes.items()} == {
+        "BAT/USD": ("BAT", "BAT"),
+        "BTC/IDRT": ("BTC", "Bitcoin"),
+        "ETH/PLN": ("ETH", "Ethereum"),
+        "NEWCOIN/FDUSD": ("NEWCOIN", "NEWCOIN"),
+        "USDT/TRY": ("USDT", "Tether"),
+    }
+
+
+async def test_a_recording_of_kraken_holds_its_listing(tmp_path: Path) -> None:
+    path = tmp_path / "recording.ndjson"
+    async with FakeKraken() as fake:
+        fake.tickers = {"BTC/USD": ticker("BTC/USD")}
+        urls = {
+            "QUOTECAST_KRAKEN_WEBSOCKET_URL": f"{fake.websocket_url}/v2",
+            "QUOTECAST_KRAKEN_PAIRS": "BTC/USD,NO/SUCH",
+        }
+        code, said = await command("kraken", str(path), "--seconds", "2", **urls)
+    assert code == 0, said
+    listing = path.read_text().splitlines()[1]
+    assert listing == '# listing [{"symbol":"BTC/USD","base":"BTC","quote":"USD","name":"Bitcoin"}]'
+    assert (await played(path, 1))["BTC/USD"].name == "Bitcoin"
+
+
+async def test_a_recording_of_nothing_is_a_failure_and_leaves_no_file(tmp_path: Path) -> None:
+    """The upstream refuses connections here; the next try may use the same name."""
+    path = tmp_path / "recording.ndjson"
+    async with FakeCoinbase(PRODUCTS) as fake:
+        urls = {"QUOTECAST_COINBASE_URL": fake.url, "QUOTECAST_COINBASE_WEBSOCKET_URL": "ws://127.0.0.1:1"}
+        code, said = await command("coinbase", str(path), "--seconds", "0.5", **urls)
+    assert code == 1
+    assert said.endswith(f"quotecast: coinbase sent no message; {path} was not kept\n")
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["acme", "new.ndjson"], "nothing to record of 'acme'"),
+        (["coinbase", "new.ndjson", "--seconds", "nan"], "--seconds: above 0"),
+        (["coinbase", "new.ndjson", "--seconds", "-1"], "--seconds: above 0"),
+        (["coinbase", "missing/new.ndjson"], "cannot be written"),
+    ],
+)
+async def test_what_cannot_be_recorded_is_said(tmp_path: Path, arguments: list[str], said: str) -> None:
+    provider, name, *options = arguments
+    code, told = await command(provider, str(tmp_path / name), *options)
+    assert (code, said in told) == (2, True)

@@ -1,0 +1,299 @@
+"""`quotecast users`, as the real command on a real PostgreSQL."""
+
+import asyncio
+import contextlib
+import itertools
+import json
+import os
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from quotecast.accounts import migrations
+from support.account_service import PASSWORD, AccountService, account_service
+from support.servers import Postgres
+
+OWNED = ("users", "holdings", "watchlist", "layouts", "idempotency_keys")
+
+
+async def start(*arguments: str | bytes, settings: dict[str, str], **more: Any) -> Process:
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "quotecast", "users", *arguments),
+        env={**os.environ, **{f"QUOTECAST_{name.upper()}": value for name, value in settings.items()}},
+        **{"stdin": PIPE, "stdout": PIPE, "stderr": PIPE, **more},
+    )
+
+
+async def command(*arguments: str | bytes, told: bytes = b"", **settings: str) -> tuple[int | None, str, str]:
+    """Exit code, what it printed, and what it said."""
+    process = await start(*arguments, settings=settings)
+    printed, said = await process.communicate(told)
+    return process.returncode, printed.decode(), said.decode()
+
+
+class Dialogue:
+    """The command and a person at a terminal."""
+
+    def __init__(self, process: Process, keyboard: int) -> None:
+        self.process = process
+        self._keyboard = keyboard
+
+    async def answer(self, question: str, text: str) -> None:
+        """Types a line, once it was asked for."""
+        await self.asked(question)
+        os.write(self._keyboard, f"{text}\n".encode())
+
+    async def asked(self, question: str) -> None:
+        assert self.process.stdout
+        await self.process.stdout.readuntil(question.encode())
+
+    async def end(self) -> tuple[int | None, str]:
+        """Exit code, and what it said since the last question."""
+        said, _ = await self.process.communicate()
+        return self.process.returncode, said.decode()
+
+
+@contextlib.asynccontextmanager
+async def at_a_terminal(*arguments: str, database_url: str) -> AsyncIterator[Dialogue]:
+    keyboard, terminal = os.openpty()
+    # In a session of its own it cannot turn to the terminal at which the tests run.
+    apart = {"stdin": terminal, "stderr": STDOUT, "start_new_session": True}
+    process = await start(*arguments, settings={"database_url": database_url}, **apart)
+    os.close(terminal)
+    try:
+        yield Dialogue(process, keyboard)
+    finally:
+        os.close(keyboard)
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def login(service: AccountService, email: str, password: str) -> int:
+    body = {"email": email, "password": password}
+    return (await service.client.post("/api/auth/login", json=body)).status_code
+
+
+async def rows(database_url: str) -> list[int]:
+    connection = await asyncpg.connect(database_url)
+    counts = [await connection.fetchval(f"SELECT count(*) FROM {table}") for table in OWNED]  # noqa: S608 - ours
+    await connection.close()
+    return counts
+
+
+async def run_sql(database_url: str, statement: str) -> None:
+    connection = await asyncpg.connect(database_url)
+    await connection.execute(statement)
+    await connection.close()
+
+
+async def test_everybody_is_listed(accounts_url: str) -> None:
+    """A line each, in columns, in the order in which they registered, with the time in UTC."""
+    moments = itertools.count(1_795_188_600)
+    async with account_service(accounts_url, clock=lambda: float(next(moments))) as service:
+        ayse = await service.register("ayse@example.com", "Ayşe Demir")
+        bo = await service.register("bo@example.com", "Bo")
+    await run_sql(
+        accounts_url, "UPDATE users SET created_at = '2026-03-02 01:04:05+03', disabled = name = 'Bo'"
+    )
+    code, printed, said = await command("list", database_url=accounts_url)
+    assert (code, said) == (0, "")
+    assert printed.splitlines() == [
+        f"{ayse.id}  2026-03-01 22:04:05Z  active    ayse@example.com  Ayşe Demir",
+        f"{bo.id}  2026-03-01 22:04:05Z  disabled  bo@example.com    Bo",
+    ]
+
+
+async def test_everybody_is_listed_for_machines(accounts_url: str) -> None:
+    """A JSON object per line, which holds no hash."""
+    async with account_service(accounts_url) as service:
+        user = await service.register()
+    await run_sql(accounts_url, "UPDATE users SET created_at = '2026-03-02 01:04:05+03'")
+    code, printed, _ = await command("list", "--json", database_url=accounts_url)
+    expected = {"id": user.id, "email": user.email, "name": "Ayşe", "disabled": False}
+    expected["created_at"] = "2026-03-01T22:04:05Z"
+    assert (code, [json.loads(line) for line in printed.splitlines()]) == (0, [expected])
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+async def test_a_name_gives_the_terminal_no_commands(accounts_url: str, options: list[str]) -> None:
+    """Whatever stands in the database: escape sequences of 7 and of 8 bits, and reversed writing."""
+    async with account_service(accounts_url) as service:
+        await service.register()
+    dangerous = "\x1b[2m \x9b2m \x7f \u202e"
+    await run_sql(accounts_url, f"UPDATE users SET name = 'a{dangerous}b', email = 'c{dangerous}d'")  # noqa: S608 - ours
+    _, printed, _ = await command("list", *options, database_url=accounts_url)
+    (line,) = printed.removesuffix("\n").split("\n")
+    assert line.isprintable()
+    assert line.count("[2m") == 2
+
+
+async def test_more_users_than_a_page_holds_are_listed_once_each(accounts_url: str) -> None:
+    """Also when the last page is a short one."""
+    await run_sql(
+        accounts_url,
+        "INSERT INTO users (id, name, email, password_hash, token_version, disabled, created_at)"
+        " SELECT lpad(to_hex(n), 24, '0'), 'n', n || '@example.com', '', 0, false, now()"
+        " FROM generate_series(1, 1001) n",
+    )
+    _, printed, _ = await command("list", database_url=accounts_url)
+    assert [int(line.split()[0], 16) for line in printed.splitlines()] == [*range(1, 1002)]
+
+
+async def test_who_reads_the_list_may_stop_early(accounts_url: str) -> None:
+    """As `head` does: that is no failure, and not a word is said."""
+    async with account_service(accounts_url) as service:
+        await service.register()
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = await start("list", settings={"database_url": accounts_url}, stdin=DEVNULL, stdout=writing)
+    os.close(writing)
+    _, said = await process.communicate()
+    assert (process.returncode, said) == (0, b"")
+
+
+@pytest.mark.parametrize("action", ["disable", "revoke"])
+async def test_sessions_end_at_once(accounts_url: str, action: str) -> None:
+    """The next request with the old token is refused; who is disabled cannot log in, until enabled."""
+    async with account_service(accounts_url) as service:
+        user = await service.register()
+        code, printed, _ = await command(action, "AYSE@example.com ", database_url=accounts_url)
+        assert (code, "ayse@example.com" in printed) == (0, True)
+        assert (await user.get("/api/auth/profile")).status_code == 401
+        assert await login(service, user.email, PASSWORD) == (401 if action == "disable" else 200)
+        await command("enable", user.email, database_url=accounts_url)
+        assert await login(service, user.email, PASSWORD) == 200
+
+
+async def test_a_password_is_replaced(accounts_url: str) -> None:
+    """Read from the input, held to the rules; the old one and old tokens are void."""
+    async with account_service(accounts_url) as service:
+        user = await service.register()
+        code, _, said = await command("password", user.email, told=b"short\n", database_url=accounts_url)
+        assert (code, "At least 8 characters" in said) == (1, True)
+        assert (await user.get("/api/auth/profile")).status_code == 200
+        given = "another password"
+        answer = await command("password", user.email, told=given.encode() + b"\n", database_url=accounts_url)
+        assert answer == (0, f"{user.email} has a new password, and is logged out everywhere\n", "")
+        assert (await user.get("/api/auth/profile")).status_code == 401
+        assert await login(service, user.email, PASSWORD) == 401
+        assert await login(service, user.email, given) == 200
+
+
+async def test_a_password_is_asked_for_twice_at_a_terminal(accounts_url: str) -> None:
+    """Two that differ change nothing."""
+    async with account_service(accounts_url) as service:
+        user = await service.register()
+        async with at_a_terminal("password", user.email, database_url=accounts_url) as dialogue:
+            await dialogue.answer("New password: ", "another password")
+            await dialogue.answer("Once more: ", "another passwort")
+            code, said = await dialogue.end()
+        assert (code, "nothing was changed" in said) == (1, True)
+        assert (await user.get("/api/auth/profile")).status_code == 200
+        async with at_a_terminal("password", user.email, database_url=accounts_url) as dialogue:
+            await dialogue.answer("New password: ", "another password")
+            await dialogue.answer("Once more: ", "another password")
+            code, said = await dialogue.end()
+        assert (code, "logged out everywhere" in said) == (0, True)
+        assert await login(service, user.email, "another password") == 200
+
+
+async def test_a_question_can_be_left(accounts_url: str) -> None:
+    """By Ctrl-C, at once; nothing is changed."""
+    async with account_service(accounts_url) as service:
+        user = await service.register()
+        async with at_a_terminal("password", user.email, database_url=accounts_url) as dialogue:
+            await dialogue.asked("New password: ")
+            dialogue.process.send_signal(signal.SIGINT)
+            assert await dialogue.end() == (1, "quotecast: Interrupted\n")
+        assert (await user.get("/api/auth/profile")).status_code == 200
+
+
+async def test_bytes_that_are_no_text_are_refused(accounts_url: str) -> None:
+    """In an email and in a password, in one line."""
+    async with account_service(accounts_url) as service:
+        user = await service.register()
+    answer = await command("disable", b"ay\xffse@example.com", database_url=accounts_url)
+    assert answer == (1, "", "quotecast: email: Not UTF-8\n")
+    answer = await command("password", user.email, told=b"another\xffpassword\n", database_url=accounts_url)
+    assert answer == (1, "", "quotecast: password: Not UTF-8\n")
+
+
+async def test_who_is_deleted_leaves_nothing(accounts_url: str) -> None:
+    """No row in any table, and the email is free again."""
+    async with account_service(accounts_url) as service:
+        user = await service.register()
+        bought = {"ticker": "AAPL", "shares": 1, "avg_cost": 1}
+        await user.post("/api/portfolio/holdings", bought, headers={"Idempotency-Key": "one"})
+        await user.post("/api/watchlist", {"ticker": "AAPL"})
+        await user.ask("PUT", "/api/terminal/layout", json={"layout": {}})
+        code, _, said = await command("delete", user.email, database_url=accounts_url)
+        assert (code, "--yes" in said) == (2, True)
+        assert await rows(accounts_url) == [1] * 5
+        code, _, _ = await command("delete", user.email, "--yes", database_url=accounts_url)
+        assert (code, await rows(accounts_url)) == (0, [0] * 5)
+        assert (await user.get("/api/auth/profile")).status_code == 401
+        await service.register(user.email)
+
+
+async def test_at_a_terminal_the_email_confirms_a_deletion(accounts_url: str) -> None:
+    """Typed in any letter case; anything else deletes nothing."""
+    async with account_service(accounts_url) as service:
+        user = await service.register()
+    for typed, outcome in (("yes", (1, 1)), (user.email.upper(), (0, 0))):
+        async with at_a_terminal("delete", user.email, database_url=accounts_url) as dialogue:
+            await dialogue.answer("confirm:\n", typed)
+            code, _ = await dialogue.end()
+        assert (code, (await rows(accounts_url))[0]) == outcome
+
+
+@pytest.mark.parametrize("action", [["disable"], ["enable"], ["password"], ["revoke"], ["delete", "--yes"]])
+async def test_an_unknown_email_is_said_to_be_one(accounts_url: str, action: list[str]) -> None:
+    """In one line, and before a password is asked for."""
+    name, *options = action
+    code, _, said = await command(name, "nobody@example.com", *options, database_url=accounts_url)
+    assert (code, said) == (1, "quotecast: Nobody is registered with nobody@example.com\n")
+
+
+async def test_a_database_without_tables_is_said_to_be_one(database_url: str) -> None:
+    """With what to do about it, in one line."""
+    answer = await command("list", database_url=database_url)
+    assert answer == (1, "", "quotecast: The database has no tables yet: run `quotecast migrate`\n")
+
+
+async def test_a_database_that_does_not_answer_is_said_to_be_one(tmp_path: Path) -> None:
+    """In one line that says where it was sought, and not with which password."""
+    url = f"postgresql://somebody:canary@/x?host={tmp_path}"
+    code, printed, said = await command("list", database_url=url)
+    assert (code, printed, said.count("\n")) == (1, "", 1)
+    assert "does not answer" in said
+    assert "canary" not in said
+
+
+async def test_the_database_of_a_running_up_is_used(
+    tmp_path: Path, own_postgres: Postgres, accounts_url: str
+) -> None:
+    """If no other is named; once it has ended, also by a crash that left its file, a line says what to do."""
+    await migrations.apply(own_postgres.url)
+    async with account_service(own_postgres.url) as service:
+        user = await service.register()
+    cluster = own_postgres._cluster
+    (tmp_path / "postgres").symlink_to(cluster)
+    here: dict[str, Any] = {"database_url": "", "data_dir": str(tmp_path)}
+    code, printed, _ = await command("list", **here)
+    assert (code, user.email in printed) == (0, True)
+    assert await command("list", **{**here, "database_url": accounts_url}) == (0, "", "")
+    told = (cluster / "postmaster.pid").read_text()
+    own_postgres.kill()
+    without_file = await command("list", **here)
+    (cluster / "postmaster.pid").write_text(told)
+    assert await command("list", **here) == without_file
+    code, printed, said = without_file
+    assert (code, printed, said.count("\n")) == (2, "", 1)
+    assert "start `quotecast up`" in said

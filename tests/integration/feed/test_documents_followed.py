@@ -1,0 +1,237 @@
+"""News and assets from their upstream over the bus to a worker's copies."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from itertools import pairwise
+
+import pytest
+from msgspec import structs
+
+from quotecast.bus.base import NEWS, Document
+from quotecast.bus.memory import MemoryBus
+from quotecast.bus.redis import RedisBus
+from quotecast.errors import BusError, UpstreamError
+from quotecast.feed.documents import Documents
+from quotecast.feed.mirror import Mirror
+from quotecast.feed.relay import Relay
+from quotecast.ingest import documents as publication
+from quotecast.ingest.documents import Publisher, publishing
+from quotecast.market.feeds import Feed
+from quotecast.market.news import Article
+from quotecast.providers.simulator.assets import SimulatorAssets
+from quotecast.providers.simulator.news import SimulatorNews
+from support.documents_made import article, asset, assets_of, news_of
+from support.market_made import state_of, stock
+
+Bus = MemoryBus | RedisBus
+
+ME = "me"
+
+
+class Newsroom:
+    """An upstream of news that answers what it is told to, and time that passes only while it is slept."""
+
+    name = "test"
+    every_seconds = 60.0
+
+    def __init__(self, *answers: list[Article] | Exception) -> None:
+        self.answers = list(answers)
+        self.asked_at: list[float] = []
+        self.now = 1000.0
+
+    async def news(self) -> Sequence[Article]:
+        self.asked_at.append(self.now)
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def run(self, bus: Bus, seconds: float) -> list[Document | None]:
+        """What the bus holds second by second while the newsroom is published."""
+        held: list[Document | None] = []
+
+        async def sleep(pause: float) -> None:
+            held.append(await bus.document(Feed.STOCKS, NEWS))
+            self.now += pause
+            if self.now >= 1000 + seconds:
+                raise EndOfTimeError
+
+        source = publication.news_of(self, Feed.STOCKS)
+        publisher = Publisher(source, bus, ME, clock=lambda: self.now, sleep=sleep, chance=lambda: 1.0)
+        with pytest.raises(EndOfTimeError):
+            await publisher.run()
+        return held
+
+
+class EndOfTimeError(Exception):
+    """The test has seen enough."""
+
+
+class Forgetful(MemoryBus):
+    """A bus that loses a document whenever somebody has read it."""
+
+    async def document(self, feed: Feed, name: str) -> Document | None:
+        return self._documents.pop((feed, name), None)
+
+
+class Away(MemoryBus):
+    """A bus that cannot be reached at first."""
+
+    failures = 3
+
+    async def digest(self, feed: Feed, name: str) -> str | None:
+        self.failures -= 1
+        if self.failures >= 0:
+            raise BusError("away")
+        return await super().digest(feed, name)
+
+
+async def led(bus: Bus) -> Bus:
+    assert await bus.hold(Feed.STOCKS, ME, 100_000)
+    return bus
+
+
+async def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
+    async with asyncio.timeout(seconds):
+        # What is waited for happens in other tasks that do not tell.
+        while not condition():  # noqa: ASYNC110 - see above
+            await asyncio.sleep(0.005)
+
+
+@contextlib.asynccontextmanager
+async def following(bus: Bus) -> AsyncIterator[Documents]:
+    """A worker's documents while it follows the bus."""
+    documents = Documents()
+    relay = asyncio.create_task(Relay(bus, {Feed.STOCKS: Mirror(Feed.STOCKS)}, documents).run())
+    try:
+        yield documents
+    finally:
+        relay.cancel()
+        await asyncio.gather(relay, return_exceptions=True)
+
+
+@pytest.fixture(params=["memory", "redis"])
+async def bus(request: pytest.FixtureRequest) -> AsyncIterator[Bus]:
+    if request.param == "memory":
+        yield await led(MemoryBus(time.monotonic))
+        return
+    redis_bus = RedisBus(request.getfixturevalue("redis_url"), "test")
+    yield await led(redis_bus)
+    await redis_bus.close()
+
+
+async def test_an_upstream_is_asked_at_its_own_pace(bus: Bus) -> None:
+    """What it tells is cleaned and stored."""
+    newsroom = Newsroom([article(1, headline="<b>One</b>")], [article(2)])
+    held = await newsroom.run(bus, 130)
+    assert newsroom.asked_at == [1000, 1060, 1120]
+    assert held == [news_of(article(1, headline="One"))] * 60 + [news_of(article(2))] * 70
+
+
+@pytest.mark.parametrize("failure", [UpstreamError("away"), ValueError("a bug")])
+async def test_while_an_upstream_fails_the_last_good_document_stays(bus: Bus, failure: Exception) -> None:
+    """It is asked again with growing pauses."""
+    newsroom = Newsroom([article(1)], failure)
+    held = await newsroom.run(bus, 130)
+    assert held == [news_of(article(1))] * 130
+    pauses = [later - earlier for earlier, later in pairwise(newsroom.asked_at)]
+    assert pauses == [60, 1, 1, 2, 4, 8, 16, 30]
+
+
+async def test_an_upstream_is_left_alone_for_as_long_as_it_asks(bus: Bus) -> None:
+    """Then it is asked at its own pace again."""
+    newsroom = Newsroom(UpstreamError("too many", retry_after=40), [article(1)])
+    await newsroom.run(bus, 130)
+    assert newsroom.asked_at == [1000, 1040, 1100]
+
+
+async def test_a_bus_that_lost_its_data_is_filled_again() -> None:
+    """Within a second, without asking the upstream once more."""
+    newsroom = Newsroom([article(1)])
+    assert await newsroom.run(await led(Forgetful(time.monotonic)), 5) == [news_of(article(1))] * 5
+    assert newsroom.asked_at == [1000]
+
+
+async def test_a_bus_that_cannot_be_reached_is_tried_again() -> None:
+    """The upstream need not repeat itself."""
+    newsroom = Newsroom([article(1)])
+    held = await newsroom.run(await led(Away(time.monotonic)), 5)
+    assert held == [None] * 3 + [news_of(article(1))] * 2
+    assert newsroom.asked_at == [1000]
+
+
+async def test_an_ingest_that_does_not_lead_stores_nothing() -> None:
+    """Though it asks its upstream, as one that was frozen may."""
+    bus = MemoryBus(time.monotonic)
+    assert await bus.hold(Feed.STOCKS, "other", 100_000)
+    assert await Newsroom([article(1)]).run(bus, 3) == [None] * 3
+
+
+async def test_the_simulators_documents_reach_a_worker(bus: Bus) -> None:
+    """For as long as the ingest leads, and from the first moment on."""
+    news, assets = SimulatorNews(1, time.time), SimulatorAssets()
+    sources = [publication.news_of(news, Feed.STOCKS), publication.assets_of(assets, Feed.STOCKS)]
+    async with following(bus) as documents, publishing(sources, bus, ME):
+        await until(lambda: documents.news.items and documents.assets.items)
+    assert documents.assets.items == await assets.assets()
+
+
+async def test_a_worker_that_starts_late_knows_the_documents(bus: Bus) -> None:
+    """It need not wait for the next change."""
+    await bus.store(ME, assets_of(asset()))
+    async with following(bus) as documents:
+        await until(lambda: documents.assets.items == [asset()])
+    assert documents.news.items is None
+
+
+async def test_a_worker_hears_of_changes(bus: Bus) -> None:
+    """What it made of the old version is made anew."""
+    await bus.store(ME, news_of(article(1)))
+    async with following(bus) as documents:
+        await until(lambda: documents.news.items == [article(1)])
+        assert documents.news.once("count", lambda: "one") == "one"
+        assert documents.news.once("count", lambda: "another") == "one"
+        await bus.store(ME, news_of(article(2), article(1)))
+        await until(lambda: documents.news.items == [article(2), article(1)])
+        assert documents.news.once("count", lambda: "another") == "another"
+
+
+async def test_a_document_that_cannot_be_read_changes_nothing(bus: Bus) -> None:
+    """The last good one is kept, and the next one taken."""
+    unreadable = structs.replace(news_of(article(2)), digest="new", content=b"\xc1")
+    await bus.store(ME, news_of(article(1)))
+    async with following(bus) as documents:
+        await until(lambda: documents.news.items)
+        await bus.store(ME, unreadable)
+        await until(lambda: documents.news.digest == "new")
+        assert documents.news.items == [article(1)]
+        await bus.store(ME, news_of(article(3)))
+        await until(lambda: documents.news.items == [article(3)])
+
+
+async def test_a_change_that_was_not_heard_of_is_noticed_with_the_feeds_next_reload() -> None:
+    """Such as that of a new epoch."""
+    bus = MemoryBus(time.monotonic)
+    await led(bus)
+    await bus.store(ME, news_of(article(1)))
+    async with following(bus) as documents:
+        await until(lambda: documents.news.items == [article(1)])
+        bus._documents[Feed.STOCKS, NEWS] = news_of(article(2))
+        await bus.begin(ME, state_of([stock()]))
+        await until(lambda: documents.news.items == [article(2)])
+
+
+async def test_a_document_that_is_gone_from_the_bus_is_kept() -> None:
+    """A bus that came back empty will have it again; until then the old one is better than none."""
+    bus = MemoryBus(time.monotonic)
+    await led(bus)
+    await bus.store(ME, news_of(article(1)))
+    async with following(bus) as documents:
+        await until(lambda: documents.news.items)
+        bus._documents.clear()
+        await bus.begin(ME, state_of([stock()]))
+        await bus.store(ME, assets_of(asset()))
+        await until(lambda: documents.assets.items)
+        assert documents.news.items == [article(1)]

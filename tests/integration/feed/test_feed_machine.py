@@ -1,0 +1,227 @@
+"""The feed protocol over real sockets and a real Redis: a client ends with what an ingest last said."""
+
+import asyncio
+import json
+from collections.abc import Awaitable
+from typing import Any, ClassVar, Final, NamedTuple
+
+import redis
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from quotecast.bus.redis import RedisBus
+from quotecast.ingest.ledger import Ledger, new_epoch
+from quotecast.market.codec import encode_json
+from quotecast.market.feeds import Feed
+from quotecast.market.quotes import StockQuote
+from quotecast.providers.base import Update
+from support.feed_parties import INTERVAL, PATIENCE_SECONDS, Client, Worker
+from support.market_made import INFO, stock
+from support.merging_client import READERS
+
+#: Frames of it fill the buffers of a client that does not read.
+LONG: Final = "n" * 100_000
+symbols = st.sampled_from("ABCDE")
+sectors = st.sampled_from(["Energy", "Materials"])
+names = symbols | sectors.map("sector:{}".format)
+name_lists = st.lists(names, min_size=1, max_size=3, unique=True)
+
+
+class Move(NamedTuple):
+    symbol: str
+    price: float
+
+
+class Describe(NamedTuple):
+    """A symbol comes, or changes what does not move."""
+
+    symbol: str
+    long: bool
+    sector: str
+
+
+class Remove(NamedTuple):
+    symbol: str
+
+
+Change = Move | Describe | Remove
+changes = st.lists(
+    st.builds(Move, symbols, st.integers(1, 9).map(float))
+    | st.builds(Describe, symbols, st.booleans(), sectors)
+    | st.builds(Remove, symbols),
+    max_size=3,
+)
+#: A failure is told as it was found: to shorten it would take minutes.
+BOUNDED = settings(
+    max_examples=150,
+    stateful_step_count=20,
+    deadline=None,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow],
+)
+
+
+class Feeds(RuleBasedStateMachine):
+    """One ingest after the other, two workers, and a client that goes between them."""
+
+    url: ClassVar[str]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runner = asyncio.Runner()
+        self.ledger = Ledger(Feed.STOCKS)
+        self.said: dict[str, StockQuote] = {}
+        #: What the ingest has said and published.
+        self.published: dict[str, StockQuote] = {}
+        self.epochs = 0
+
+    @initialize(
+        wanted=st.just("all") | name_lists.map(",".join), subprotocol=st.sampled_from(sorted(READERS))
+    )
+    def start(self, wanted: str, subprotocol: str) -> None:
+        self.admin = redis.Redis.from_url(self.url)
+        self.admin.flushall()
+        self.say([Describe(symbol, long=False, sector="Energy") for symbol in "ABC"])
+        self.run(self._start(wanted, subprotocol))
+
+    @rule(changes=changes)
+    def change(self, changes: list[Change]) -> None:
+        self.run(self._publish(changes))
+
+    @rule(changes=changes)
+    def take_over(self, changes: list[Change]) -> None:
+        """Another ingest leads: a new epoch, with all there is."""
+        self.run(self._lead(changes))
+
+    @rule(changes=changes)
+    def cut_the_bus(self, changes: list[Change]) -> None:
+        """Workers lose their subscriptions, and what is published before they are back."""
+        self.admin.client_kill_filter(_type="pubsub")
+        self.run(self._publish(changes))
+
+    @rule(worker=st.integers(0, 1), changes=changes, abruptly=st.booleans(), led=st.booleans())
+    def reconnect(self, worker: int, changes: list[Change], *, abruptly: bool, led: bool) -> None:
+        """The client comes back, to the same worker or the other, and something happened meanwhile."""
+        self.run(self.client.leave(abruptly=abruptly))
+        self.run(self._lead(changes) if led else self._publish(changes))
+        self.run(self.client.come_back(self.workers[worker].port))
+
+    @precondition(lambda self: self.client.reads.is_set())
+    @rule(
+        action=st.sampled_from(["subscribe", "unsubscribe"]),
+        given=st.just("all") | name_lists,
+        changes=changes,
+    )
+    def command(self, action: str, given: list[str] | str, changes: list[Change]) -> None:
+        """Before the client is told of what changed."""
+        self.run(self._publish(changes))
+        # Names cannot be taken from all: an error, of which a client has only ten.
+        if not (action == "unsubscribe" and self.client.state.wanted == "all" and given != "all"):
+            self.run(self.client.tell(action, given))
+
+    @rule()
+    def stall(self) -> None:
+        """The client reads no more, until it comes back or all has to settle."""
+        self.client.reads.clear()
+
+    @rule()
+    def tick(self) -> None:
+        for worker in self.workers:
+            worker.hub.tick(INTERVAL)
+
+    @rule()
+    def settle(self) -> None:
+        """Once the client reads, it comes to hold what was published, and nothing else."""
+        self.client.reads.set()
+        self.run(self._settle())
+
+    def teardown(self) -> None:
+        if hasattr(self, "client"):
+            try:
+                self.settle()
+            finally:
+                self.run(self._stop())
+                self.admin.close()
+        self.runner.close()
+
+    def run(self, work: Awaitable[Any]) -> None:
+        async def worked() -> None:
+            await work
+
+        self.runner.run(worked())
+
+    def say(self, changes: list[Change]) -> None:
+        for change in changes:
+            match change:
+                case Move(symbol, price) if before := self.said.get(symbol):
+                    self._quote(stock(symbol, price, name=before.name, sector=before.sector))
+                case Describe(symbol, long, sector):
+                    self._quote(stock(symbol, 5.0, name=LONG if long else "Short", sector=sector))
+                case Remove(symbol):
+                    self.said.pop(symbol, None)
+                    self.ledger.take(Update(removed=[symbol]))
+
+    def _quote(self, quote: StockQuote) -> None:
+        self.said[quote.ticker] = quote
+        self.ledger.take(Update([quote]))
+
+    def _is_told(self) -> bool:
+        return self.client.state.quotes == {
+            key: json.loads(encode_json(quote))
+            for key, quote in self.published.items()
+            if self.client.state.wants(key, quote.sector)
+        }
+
+    async def _start(self, wanted: str, subprotocol: str) -> None:
+        self.bus = RedisBus(self.url, "t")
+        await self._lead([])
+        self.workers = [Worker(self.url), Worker(self.url)]
+        for worker in self.workers:
+            await worker.start()
+        self.client = Client(subprotocol)
+        await self.client.open(self.workers[0].port, f"&symbols={wanted}")
+        await self.client.until_acknowledged()
+
+    async def _lead(self, changes: list[Change]) -> None:
+        """In place of whoever led before."""
+        self.say(changes)
+        await self.bus.release(Feed.STOCKS, f"ingest {self.epochs}")
+        self.epochs += 1
+        assert await self.bus.hold(Feed.STOCKS, f"ingest {self.epochs}", 600_000)
+        snapshot = self.ledger.begin(new_epoch(self.epochs), INFO)
+        assert await self.bus.begin(f"ingest {self.epochs}", snapshot)
+        self.published = dict(self.said)
+
+    async def _publish(self, changes: list[Change]) -> None:
+        self.say(changes)
+        if self.ledger.waiting:
+            assert await self.bus.publish(*self.ledger.next_batch(0.0))
+        self.published = dict(self.said)
+
+    async def _settle(self) -> None:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not self._is_told():
+                self.tick()
+                await self.client.moment()
+
+    async def _stop(self) -> None:
+        await self.client.leave(abruptly=True)
+        for worker in self.workers:
+            await worker.stop()
+        await self.bus.close()
+
+
+def test_a_client_ends_with_what_was_said(redis_url: str) -> None:
+    """However it comes, goes, commands and stalls, and whoever leads meanwhile."""
+
+    class Here(Feeds):
+        url = redis_url
+
+    run_state_machine_as_test(Here, settings=BOUNDED)

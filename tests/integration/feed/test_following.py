@@ -1,0 +1,186 @@
+"""Ingest to mirror over a bus that loses things: the worker always heals."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator
+
+import pytest
+
+from quotecast.bus.redis import RedisBus
+from quotecast.feed.mirror import Mirror
+from quotecast.feed.relay import Relay
+from quotecast.ingest.main import _lead
+from quotecast.market.feeds import Feed
+from quotecast.providers.base import Update
+from support.following import Upstream, lead, price, running, until
+from support.market_made import stock
+from support.servers import Valkey
+
+
+class SlowToClose(Upstream):
+    """One whose connection takes its time to end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.closing = asyncio.Event()
+
+    async def updates(self) -> AsyncGenerator[Update, None]:
+        try:
+            async for update in super().updates():
+                yield update
+        finally:
+            self.closing.set()
+            await asyncio.sleep(0.2)
+
+
+@pytest.fixture
+async def bus(own_valkey: Valkey) -> AsyncIterator[RedisBus]:
+    redis_bus = RedisBus(own_valkey.url, "test")
+    yield redis_bus
+    await redis_bus.close()
+
+
+@pytest.fixture
+def mirror() -> Mirror:
+    return Mirror(Feed.STOCKS)
+
+
+@pytest.fixture
+def relay(bus: RedisBus, mirror: Mirror) -> Relay:
+    return Relay(bus, {Feed.STOCKS: mirror})
+
+
+async def test_what_an_upstream_tells_reaches_the_mirror(bus: RedisBus, relay: Relay, mirror: Mirror) -> None:
+    """From the first quote on, over a broken upstream too."""
+    upstream = Upstream()
+    async with running(lead(bus, upstream, "a"), relay.run()):
+        upstream.tell(stock("AAPL", 1.0), stock("MSFT", 1.0))
+        await until(lambda: price(mirror, "AAPL") == 1.0)
+        upstream.fail()
+        upstream.tell(stock("AAPL", 2.0))
+        await until(lambda: price(mirror, "AAPL") == 2.0)
+        assert price(mirror, "MSFT") == 1.0
+        assert upstream.connections == 2
+
+
+async def test_a_second_ingest_stands_by_and_takes_over(bus: RedisBus, relay: Relay, mirror: Mirror) -> None:
+    """Within five seconds, with a new epoch, and without losing what only the first one knew."""
+    first, second = Upstream(), Upstream()
+    async with running(relay.run()):
+        async with running(lead(bus, first, "a")):
+            first.tell(stock("AAPL", 1.0), stock("MSFT", 1.0))
+            await until(lambda: price(mirror, "AAPL") == 1.0)
+            epoch = mirror.mark.epoch
+            standby = asyncio.create_task(lead(bus, second, "b"))
+            second.tell(stock("AAPL", 5.0))
+        try:
+            await until(lambda: price(mirror, "AAPL") == 5.0, seconds=5.0)
+        finally:
+            standby.cancel()
+        assert mirror.mark.epoch > epoch
+        assert price(mirror, "MSFT") == 1.0
+
+
+async def test_redis_that_comes_back_empty_is_filled_again(
+    own_valkey: Valkey, bus: RedisBus, relay: Relay, mirror: Mirror
+) -> None:
+    """Within two seconds of its answering; the mirror serves its last state meanwhile."""
+    upstream = Upstream()
+    async with running(lead(bus, upstream, "a"), relay.run()):
+        upstream.tell(stock("AAPL", 1.0), stock("MSFT", 1.0))
+        await until(lambda: price(mirror, "AAPL") == 1.0)
+        own_valkey.kill()
+        upstream.tell(stock("AAPL", 2.0))
+        assert price(mirror, "MSFT") == 1.0
+        own_valkey.start()
+        await until(lambda: price(mirror, "AAPL") == 2.0, seconds=2.0)
+        assert price(mirror, "MSFT") == 1.0
+
+
+class Deaf:
+    """A bus whose subscriptions look healthy and lose every batch."""
+
+    def __init__(self, bus: RedisBus) -> None:
+        self.load = bus.load
+        self._bus = bus
+        self.deaf = False
+
+    @contextlib.asynccontextmanager
+    async def listen(self, feeds: list[Feed]) -> AsyncIterator[AsyncIterator[object]]:
+        async with self._bus.listen(feeds) as messages:
+            yield self._heard(messages)
+
+    async def _heard(self, messages: AsyncIterator[object]) -> AsyncIterator[object]:
+        async for message in messages:
+            yield None if self.deaf else message
+
+
+async def test_messages_lost_on_a_healthy_connection_are_noticed(bus: RedisBus, mirror: Mirror) -> None:
+    """Silence for three seconds means loading anew, though nothing failed."""
+    deaf = Deaf(bus)
+    relay = Relay(deaf, {Feed.STOCKS: mirror})  # type: ignore[arg-type]  # a reader that lies
+    upstream = Upstream()
+    async with running(lead(bus, upstream, "a"), relay.run()):
+        upstream.tell(stock("AAPL", 1.0))
+        await until(lambda: price(mirror, "AAPL") == 1.0)
+        deaf.deaf = True
+        upstream.tell(stock("AAPL", 2.0))
+        await until(lambda: price(mirror, "AAPL") == 2.0, seconds=6.0)
+
+
+async def test_a_lost_last_batch_is_noticed_by_the_next_beat(bus: RedisBus, mirror: Mirror) -> None:
+    """The bus says each second where the feed stands."""
+    deaf = Deaf(bus)
+    relay = Relay(deaf, {Feed.STOCKS: mirror})  # type: ignore[arg-type]  # a reader that lies
+    upstream = Upstream()
+    async with running(lead(bus, upstream, "a"), relay.run()):
+        upstream.tell(stock("AAPL", 1.0))
+        await until(lambda: price(mirror, "AAPL") == 1.0)
+        deaf.deaf = True
+        seq = mirror.mark.seq
+        upstream.tell(stock("AAPL", 2.0))
+        stored = await bus.load(Feed.STOCKS)
+        while stored is not None and stored.seq == seq:
+            stored = await bus.load(Feed.STOCKS)
+        deaf.deaf = False
+        await until(lambda: price(mirror, "AAPL") == 2.0, seconds=2.0)
+
+
+async def test_a_silent_upstream_makes_the_feed_overdue(bus: RedisBus, relay: Relay, mirror: Mirror) -> None:
+    """Beats go on, and say that the provider is late by its own cadence."""
+    upstream = Upstream()
+    async with running(lead(bus, upstream, "a"), relay.run()):
+        upstream.tell(stock("AAPL", 1.0))
+        await until(lambda: mirror.loaded)
+        await until(lambda: mirror.info and mirror.info.overdue)
+        assert mirror.state(mirror.heard_at) == "stale"
+        upstream.tell(stock("AAPL", 2.0))
+        await until(lambda: mirror.info and not mirror.info.overdue)
+
+
+async def test_another_provider_does_not_inherit(bus: RedisBus, relay: Relay, mirror: Mirror) -> None:
+    """Simulated and real quotes are never mixed in one feed."""
+    first, second = Upstream(), Upstream()
+    second.name = "other"
+    async with running(relay.run()):
+        async with running(lead(bus, first, "a")):
+            first.tell(stock("AAPL", 1.0), stock("MSFT", 1.0))
+            await until(lambda: price(mirror, "AAPL") == 1.0)
+        async with running(lead(bus, second, "b")):
+            second.tell(stock("AAPL", 5.0))
+            await until(lambda: price(mirror, "AAPL") == 5.0)
+            assert price(mirror, "MSFT") is None
+
+
+async def test_an_ingest_that_loses_the_lease_while_it_stops_still_stops(bus: RedisBus) -> None:
+    """A TaskGroup that is failing must not swallow the word to stop."""
+    upstream = SlowToClose()
+    leading = asyncio.create_task(_lead(upstream, [], bus, "a"))
+    upstream.tell(stock("AAPL", 1.0))
+    await until(lambda: upstream.connections)
+    await bus.release(Feed.STOCKS, "a")
+    assert await bus.hold(Feed.STOCKS, "b", 60_000)
+    await asyncio.wait_for(upstream.closing.wait(), 5)
+    leading.cancel()
+    await asyncio.wait([leading], timeout=5)
+    assert leading.cancelled()

@@ -1,0 +1,128 @@
+"""A value on the bus that no version wrote: other feeds go on, and its own gets a new epoch."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+import redis.asyncio
+from msgspec import structs
+
+from quotecast.bus.redis import RedisBus
+from quotecast.feed.mirror import Mirror
+from quotecast.feed.relay import Relay
+from quotecast.market.feeds import Feed
+from support.following import Upstream, lead, price, running, until
+from support.market_made import state_of, stock
+from support.servers import Valkey
+
+BAD = b"\xc1 no MessagePack"
+POISONS: dict[str, list[bytes | str]] = {
+    "a quote": ["HSET", "test:{stocks}:quotes", "AAPL", BAD],
+    "a symbol": ["HSET", "test:{stocks}:quotes", b"\xff", BAD],
+    "the info": ["HSET", "test:{stocks}:state", "info", BAD],
+    "no info": ["HDEL", "test:{stocks}:state", "info"],
+    "the seq": ["HSET", "test:{stocks}:state", "seq", "one"],
+    "the kind of quotes": ["SET", "test:{stocks}:quotes", "text"],
+    "the kind of state": ["SET", "test:{stocks}:state", "text"],
+    "the kind of a document": ["SET", "test:{stocks}:document:news", "text"],
+}
+
+
+@pytest.fixture
+async def bus(own_valkey: Valkey) -> AsyncIterator[RedisBus]:
+    redis_bus = RedisBus(own_valkey.url, "test")
+    yield redis_bus
+    await redis_bus.close()
+
+
+async def poison(server: Valkey, name: str) -> None:
+    async with redis.asyncio.Redis.from_url(server.url) as client:
+        await client.execute_command(*POISONS[name])  # type: ignore[no-untyped-call]
+
+
+def two_mirrors() -> dict[Feed, Mirror]:
+    return {feed: Mirror(feed) for feed in (Feed.STOCKS, Feed.CRYPTO)}
+
+
+@pytest.mark.parametrize("name", POISONS)
+async def test_an_unreadable_value_stops_no_other_feed(own_valkey: Valkey, bus: RedisBus, name: str) -> None:
+    """Without an ingest that could mend it, the others are loaded."""
+    for feed in (Feed.STOCKS, Feed.CRYPTO):
+        await bus.hold(feed, "me", 60_000)
+        await bus.begin("me", structs.replace(state_of([stock("AAPL", 1.0)]), feed=feed))
+    await poison(own_valkey, name)
+    mirrors = two_mirrors()
+    relay = Relay(bus, mirrors)
+    async with running(relay.run()):
+        await until(lambda: mirrors[Feed.CRYPTO].loaded)
+        await until(lambda: relay.has_asked)
+    assert mirrors[Feed.CRYPTO].readable
+    assert mirrors[Feed.STOCKS].readable is ("document" in name)
+    assert mirrors[Feed.STOCKS].loaded is ("document" in name)
+
+
+@pytest.mark.parametrize("name", POISONS)
+async def test_a_feed_that_a_worker_cannot_read_starts_a_new_epoch(
+    own_valkey: Valkey, bus: RedisBus, name: str
+) -> None:
+    """Its leader writes the whole state again, without a word from the upstream."""
+    upstream, before = Upstream(), Mirror(Feed.STOCKS)
+    upstream.tell(stock("AAPL", 1.0))
+    async with running(lead(bus, upstream, "a")):
+        async with running(Relay(bus, {Feed.STOCKS: before}).run()):
+            await until(lambda: price(before, "AAPL") == 1.0)
+        await poison(own_valkey, name)
+        mirrors = two_mirrors()
+        async with running(Relay(bus, mirrors).run()):
+            await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 1.0)
+            upstream.tell(stock("AAPL", 2.0))
+            await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 2.0)
+        assert mirrors[Feed.STOCKS].readable
+        assert upstream.connections == 1
+
+
+@pytest.mark.parametrize("name", POISONS)
+async def test_a_successor_does_not_inherit_what_it_cannot_read(
+    own_valkey: Valkey, bus: RedisBus, name: str
+) -> None:
+    """It leads from what its own upstream tells."""
+    assert await bus.hold(Feed.STOCKS, "old", 60_000)
+    await bus.begin("old", state_of([stock("AAPL", 1.0)]))
+    await bus.release(Feed.STOCKS, "old")
+    await poison(own_valkey, name)
+    upstream, mirror = Upstream(), Mirror(Feed.STOCKS)
+    upstream.tell(stock("MSFT", 2.0))
+    async with running(lead(bus, upstream, "new"), Relay(bus, {Feed.STOCKS: mirror}).run()):
+        await until(lambda: price(mirror, "MSFT") == 2.0)
+
+
+async def test_an_unreadable_message_ends_no_subscription(own_valkey: Valkey, bus: RedisBus) -> None:
+    """It is passed over; a batch that it stood for is missed by its number."""
+    upstream, mirrors = Upstream(), two_mirrors()
+    relay = Relay(bus, mirrors)
+    async with running(lead(bus, upstream, "a"), relay.run()):
+        upstream.tell(stock("AAPL", 1.0))
+        await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 1.0)
+        async with redis.asyncio.Redis.from_url(own_valkey.url) as client:
+            assert await client.publish("test:{crypto}:batches", BAD) == 1
+        upstream.tell(stock("AAPL", 2.0))
+        await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 2.0)
+        assert relay.statistics()["reconnects"] == 0
+
+
+async def test_an_unreadable_feed_is_stale_until_it_is_read(own_valkey: Valkey, bus: RedisBus) -> None:
+    """Old values are served meanwhile, and not called live."""
+    mirrors = two_mirrors()
+    relay = Relay(bus, mirrors)
+    await bus.hold(Feed.STOCKS, "me", 60_000)
+    await bus.begin("me", state_of([stock("AAPL", 1.0)]))
+    await relay._load(Feed.STOCKS)
+    stocks = mirrors[Feed.STOCKS]
+    stocks.heard_at = now = asyncio.get_running_loop().time()
+    assert stocks.state(now) == "live"
+    await poison(own_valkey, "a quote")
+    await relay._load(Feed.STOCKS)
+    assert (stocks.state(now), price(stocks, "AAPL")) == ("stale", 1.0)
+    await bus.begin("me", state_of([stock("AAPL", 1.0)], epoch="0000000000bb00000001"))
+    await relay._load(Feed.STOCKS)
+    assert stocks.state(now) == "live"

@@ -1,0 +1,322 @@
+"""The window that workers share, on a real server."""
+
+import asyncio
+import time
+from collections import Counter
+from contextlib import AsyncExitStack
+
+import pytest
+import redis
+from structlog.testing import capture_logs
+
+from quotecast.limits.decision import Decision
+from quotecast.limits.window import MAX_BATCH, Window
+from support.servers import Valkey
+from support.windows import until_shared
+
+
+async def admitted(window: Window, key: str, limit: int, times: int) -> int:
+    decisions = await asyncio.gather(*(window.check(key, limit) for _ in range(times)))
+    return sum(decision.admitted for decision in decisions)
+
+
+def as_user(server: Valkey, prefix: str) -> str:
+    """The URL for a user that reaches only what begins with the prefix."""
+    with redis.Redis.from_url(server.url) as client:
+        client.acl_setuser("app", enabled=True, passwords=["+pass"], keys=[f"{prefix}:*"], commands=["+@all"])
+    return f"unix://app@{server.socket}?password=pass"
+
+
+async def test_two_workers_together_admit_exactly_the_limit(redis_url: str) -> None:
+    """Whoever asks first: the count is one."""
+    async with Window(redis_url, prefix="t") as one, Window(redis_url, prefix="t") as other:
+        rounds = [admitted(worker, "key", 120, 30) for worker in (one, other) for _ in range(5)]
+        assert sum(await asyncio.gather(*rounds)) == 120
+        assert one.statistics().fallbacks == other.statistics().fallbacks == 0
+
+
+async def test_checks_of_one_turn_go_in_one_call_and_keep_their_order(redis_url: str) -> None:
+    """The same key twice is two requests, counted in the order they were made."""
+    async with Window(redis_url, prefix="t") as window:
+        decisions = await asyncio.gather(
+            *(window.check("key", 3) for _ in range(5)), window.check("other", 9)
+        )
+        assert [decision.remaining for decision in decisions] == [2, 1, 0, 0, 0, 8]
+        assert [decision.admitted for decision in decisions] == [True, True, True, False, False, True]
+        assert {decision.reset for decision in decisions} == {60}
+        assert window.statistics().calls == 1
+
+
+async def test_an_answer_that_came_while_the_loop_was_held_up_counts(redis_url: str) -> None:
+    """The loop meets its deadlines before what arrived meanwhile; a late loop is not a late Redis."""
+    async with Window(redis_url, prefix="t", budget=0.05) as window:
+        asked = asyncio.create_task(window.check("key", 3))
+        # Enough turns for the command to be on its way, far too few for the budget to be spent.
+        for _ in range(10):
+            await asyncio.sleep(0)
+        time.sleep(0.2)  # noqa: ASYNC251 - this is what holds the loop up
+        assert (await asked).remaining == 2
+        assert window.statistics().failures == 0
+
+
+async def test_a_call_has_a_bound(redis_url: str) -> None:
+    """Redis is not blocked for long by one worker's burst."""
+    async with Window(redis_url, prefix="t") as window:
+        assert await admitted(window, "key", 1000, MAX_BATCH + 1) == MAX_BATCH + 1
+        assert window.statistics().calls == 2
+
+
+async def test_a_remembered_refusal_costs_no_call(redis_url: str) -> None:
+    """A client far over its limit is answered by the worker alone, truly."""
+    async with Window(redis_url, prefix="t") as window:
+        await admitted(window, "key", 2, 3)
+        calls = window.statistics().calls
+        refused = Decision(admitted=False, limit=2, remaining=0, reset=60, remembered=True)
+        assert await window.check("key", 2) == refused
+        assert window.statistics().calls == calls
+        assert window.statistics().remembered == 2
+
+
+async def test_slots_free_one_by_one_as_requests_leave_the_window(redis_url: str) -> None:
+    """In real time: never more than the limit in a second, and no refusal after a slot is free."""
+    spans: list[tuple[float, float]] = []
+    async with Window(redis_url, prefix="t", seconds=1) as window:
+        began = time.monotonic()
+        while time.monotonic() < began + 2.3:
+            asked = time.monotonic()
+            if (await window.check("key", 4)).admitted:
+                spans.append((asked, time.monotonic()))
+            await asyncio.sleep(0)
+    assert all(spans[i + 4][1] - spans[i][0] >= 1 for i in range(len(spans) - 4))
+    assert len(spans) >= 8
+
+
+async def test_keys_are_short_tagged_and_expire(redis_url: str) -> None:
+    """A long key is hashed, the tag names one of a fixed number of shards, nothing stays for ever."""
+    async with Window(redis_url, prefix="t") as window:
+        await asyncio.gather(window.check("x" * 5000, 9), window.check("x" * 5001, 9), window.check("y", 9))
+    with redis.Redis.from_url(redis_url, decode_responses=True) as client:
+        keys = client.keys()
+        lives = [client.pttl(key) for key in keys]
+    assert len(keys) == 3
+    assert all(key.startswith("t:{limits:") and key[12:14] == "}:" and len(key) < 120 for key in keys)
+    assert all(0 < life <= 60_000 for life in lives)
+
+
+async def test_access_by_prefix_is_enough_for_a_shared_limit(own_valkey: Valkey) -> None:
+    """A Redis user of one installation reaches the keys of its prefix only."""
+    async with AsyncExitStack() as stack:
+        url = as_user(own_valkey, "t")
+        one, other = [
+            await stack.enter_async_context(Window(url, prefix="t:logins", budget=10)) for _ in range(2)
+        ]
+        assert [await admitted(worker, "key", 5, 3) for worker in (one, other)] == [3, 2]
+        await one.give_back("key")
+        assert await admitted(other, "new", 5, 3) == 3
+        assert one.statistics().failures == other.statistics().failures == 0
+
+
+async def test_a_lasting_failure_is_logged_once_a_minute_with_its_cause(own_valkey: Valkey) -> None:
+    """Redis answers every probe here and refuses every call."""
+    now = 0
+    url = as_user(own_valkey, "else")
+    with capture_logs() as logs:
+        async with Window(url, prefix="t", budget=10, pause=0.001, clock=lambda: now) as window:
+            for minute in range(2):
+                now = minute * 61_000_000_000
+                until = window.statistics().openings + 5
+                async with asyncio.timeout(30):
+                    while window.statistics().openings < until:
+                        await window.check("key", 10**9)
+                        await asyncio.sleep(0.001)
+    warnings = [each for each in logs if each["log_level"] == "warning"]
+    assert len(warnings) == 2
+    assert all("NoPermissionError" in each["error"] for each in warnings)
+    assert not [each for each in logs if each["log_level"] == "info"]
+
+
+@pytest.mark.parametrize("key", ["gümüş", "\ud800", "", "a b\r\n{c}"])
+async def test_any_text_is_a_key(redis_url: str, key: str) -> None:
+    """A strange one fails neither its own request nor those in the same call."""
+    async with Window(redis_url, prefix="t") as window:
+        assert [await admitted(window, text, 2, 3) for text in (key, "plain")] == [2, 2]
+        assert window.statistics().fallbacks == 0
+
+
+async def test_a_lost_script_costs_no_decision(redis_url: str) -> None:
+    """SCRIPT FLUSH is noticed, the script sent again, each check counted once."""
+    async with Window(redis_url, prefix="t") as window:
+        with redis.Redis.from_url(redis_url) as client:
+            assert await admitted(window, "key", 5, 3) == 3
+            client.script_flush()
+        assert await admitted(window, "key", 5, 3) == 2
+        assert window.statistics().fallbacks == 0
+
+
+async def test_lost_data_lets_no_worker_exceed_the_limit(redis_url: str) -> None:
+    """After FLUSHALL each worker still counts what it admitted itself, and says so."""
+    async with AsyncExitStack() as stack:
+        one, other = [
+            await stack.enter_async_context(Window(redis_url, prefix="t", budget=10)) for _ in range(2)
+        ]
+        with redis.Redis.from_url(redis_url) as client:
+            assert await admitted(one, "key", 5, 3) == 3
+            client.flushall()
+        assert (await one.check("key", 5)).remaining == 1
+        assert await admitted(one, "key", 5, 6) == 1
+        assert await admitted(other, "key", 5, 6) == 3
+        assert one.statistics().fallbacks == other.statistics().fallbacks == 0
+
+
+@pytest.mark.parametrize("lost", [True, False], ids=["data lost", "data kept"])
+async def test_outage_adds_nothing_at_its_edges(own_valkey: Valkey, *, lost: bool) -> None:
+    """Two workers let twice the limit through at most: before, during and after together."""
+    async with AsyncExitStack() as stack:
+        workers = [
+            await stack.enter_async_context(Window(own_valkey.url, prefix="t", pause=0.01)) for _ in range(2)
+        ]
+        before = [await admitted(worker, "key", 6, 3) for worker in workers]
+        if lost:
+            await asyncio.to_thread(own_valkey.kill)
+        else:
+            own_valkey.freeze()
+        during = [await admitted(worker, "key", 6, 8) for worker in workers]
+        if lost:
+            await asyncio.to_thread(own_valkey.start)
+        else:
+            own_valkey.thaw()
+        for worker in workers:
+            await until_shared(worker)
+        after = [await admitted(worker, "key", 6, 8) for worker in workers]
+        assert (before, during, after) == ([3, 3], [3, 3], [0, 0])
+
+
+async def test_slot_that_is_given_back_is_free_at_all_workers(redis_url: str) -> None:
+    """Once, and for a worker that was full of its own requests too."""
+    async with AsyncExitStack() as stack:
+        one, other = [
+            await stack.enter_async_context(Window(redis_url, prefix="t", budget=10)) for _ in range(2)
+        ]
+        assert await admitted(one, "key", 3, 4) == 3
+        await one.give_back("key")
+        assert [(await window.check("key", 3)).admitted for window in (other, one)] == [True, False]
+        await one.give_back("nothing")
+
+
+async def test_refusal_is_not_remembered_where_others_forget_keys(redis_url: str) -> None:
+    """Another worker's forgetting is heard at once, also by a worker that was full of its own requests."""
+    async with AsyncExitStack() as stack:
+        one, other = [
+            await stack.enter_async_context(Window(redis_url, prefix="t", budget=10, forgetful=True))
+            for _ in range(2)
+        ]
+        assert await admitted(one, "key", 3, 4) == 3
+        await other.forget("key")
+        assert await admitted(one, "key", 3, 4) == 3
+        assert one.statistics().remembered == 0
+
+
+async def test_a_script_that_fails_is_no_failure_of_the_request(redis_url: str) -> None:
+    """When a key holds something else than a log, the worker decides alone."""
+    async with Window(redis_url, prefix="t") as window:
+        await window.check("key", 2)
+        with redis.Redis.from_url(redis_url) as client:
+            client.set(client.keys()[0], "no list")
+        assert [await admitted(window, "key", 2, 1) for _ in range(3)] == [1, 0, 0]
+        assert window.statistics().fallbacks == 1
+
+
+async def test_a_request_that_was_given_up_does_not_disturb_the_others(redis_url: str) -> None:
+    """Its client went away while the call was under way."""
+    async with Window(redis_url, prefix="t") as window:
+        gone = asyncio.create_task(window.check("key", 5))
+        stays = asyncio.create_task(window.check("key", 5))
+        await asyncio.sleep(0)
+        gone.cancel()
+        assert (await stays).admitted
+        assert (await window.check("key", 5)).admitted
+        assert window.statistics().fallbacks == 0
+
+
+async def test_killed_redis_is_replaced_within_the_call(own_valkey: Valkey) -> None:
+    """Nobody is refused for it, nobody is let in without a limit, nothing is raised."""
+    async with Window(own_valkey.url, prefix="t") as window:
+        assert (await window.check("key", 5)).remaining == 4
+        own_valkey.kill()
+        decisions = [await window.check("key", 5) for _ in range(6)]
+        assert Counter(decision.admitted for decision in decisions) == {True: 4, False: 2}
+        assert window.statistics().openings == 1
+
+
+async def test_a_worker_starts_without_redis_and_finds_it_later(own_valkey: Valkey) -> None:
+    """It limits alone until a probe is answered, then together with the others again."""
+    own_valkey.kill()
+    async with Window(own_valkey.url, prefix="t", pause=0.02) as window:
+        assert await admitted(window, "key", 3, 5) == 3
+        assert window.statistics().calls == 0
+        own_valkey.start()
+        await until_shared(window)
+        fallbacks = window.statistics().fallbacks
+        assert [await admitted(window, key, 3, 5) for key in ("key", "new")] == [0, 3]
+        assert window.statistics().fallbacks == fallbacks
+
+
+async def test_frozen_redis_holds_nobody_up_once_it_was_given_up(own_valkey: Valkey) -> None:
+    """Three calls run into their budget; from then on decisions take no time, probes included."""
+    async with Window(own_valkey.url, prefix="t", budget=0.05, pause=0.01) as window:
+        await window.check("key", 10**6)
+        own_valkey.freeze()
+        frozen = time.perf_counter()
+        for _ in range(3):
+            await window.check("key", 10**6)
+        assert time.perf_counter() - frozen < 1
+        assert window.statistics().openings == 1
+        durations = []
+        for _ in range(500):
+            asked = time.perf_counter()
+            await window.check("key", 10**6)
+            durations.append(time.perf_counter() - asked)
+            await asyncio.sleep(0)
+        assert sorted(durations)[-5] < 0.01
+        assert window.statistics().failures == 3
+        own_valkey.thaw()
+        calls = window.statistics().calls
+        async with asyncio.timeout(10):
+            while window.statistics().calls == calls:
+                await window.check("key", 10**6)
+                await asyncio.sleep(0)
+
+
+async def test_who_waited_behind_a_failing_call_is_decided_with_it(own_valkey: Valkey) -> None:
+    """No request waits for two budgets."""
+    async with Window(own_valkey.url, prefix="t", budget=0.2) as window:
+        await window.check("key", 9)
+        own_valkey.freeze()
+        first = asyncio.create_task(window.check("key", 9))
+        await asyncio.sleep(0)  # the check is made
+        await asyncio.sleep(0)  # and its call sent
+        assert window.statistics().calls == 2
+        second = asyncio.create_task(window.check("key", 9))
+        await asyncio.gather(first, second)
+        assert window.statistics().calls == 2
+        assert window.statistics().fallbacks == 2
+
+
+async def test_a_restarted_redis_is_used_again_at_once(own_valkey: Valkey) -> None:
+    """A dead connection costs one call at most."""
+    async with Window(own_valkey.url, prefix="t") as window:
+        await window.check("key", 9)
+        own_valkey.kill()
+        own_valkey.start()
+        await window.check("key", 9)
+        fallbacks = window.statistics().fallbacks
+        assert (await window.check("key", 9)).admitted
+        assert window.statistics().fallbacks == fallbacks <= 1
+
+
+@pytest.mark.parametrize("url", ["redis://127.0.0.1:1/0", "unix:///nowhere/at/all.sock"])
+async def test_an_address_where_nobody_answers_is_a_redis_that_is_away(url: str) -> None:
+    """The worker starts and limits alone."""
+    async with Window(url, prefix="t") as window:
+        assert await admitted(window, "key", 2, 3) == 2
+        assert window.statistics().openings == 1

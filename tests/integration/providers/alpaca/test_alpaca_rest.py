@@ -1,0 +1,154 @@
+"""Alpaca's news, assets, clock and calendar from a local one."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from fakes.alpaca import FakeAlpaca
+from fakes.alpaca_rows import asset, story
+from fakes.http import Answer, Row
+from quotecast.market.assets import Asset
+from quotecast.market.sessions import trading_days_between
+from support.alpaca_rest_made import NOW, Upstreams, failure, local_rest
+
+
+@pytest.fixture
+async def fake() -> AsyncIterator[FakeAlpaca]:
+    async with local_rest() as fake:
+        yield fake
+
+
+async def test_news_are_in_the_order_in_which_they_appeared(fake: FakeAlpaca) -> None:
+    """Though the upstream sorts by when they were last changed."""
+    fake.stories = [
+        story(number, created_at=told, updated_at="2026-11-19T15:00:00Z" if number == 30 else told)
+        for number in range(60)
+        for told in [f"2026-11-19T14:00:{number:02}Z"]
+    ]
+    articles = await Upstreams(fake).news.news()
+    assert [article.id for article in articles] == [str(number) for number in range(59, -1, -1)]
+    asked, _ = fake.requests
+    assert asked.path == "/v1beta1/news"
+    assert asked.query == {"limit": "50", "sort": "desc", "include_content": "false"}
+
+
+def numbered(count: int) -> list[Row]:
+    """Stories a second apart."""
+    times = [
+        (datetime(2026, 11, 19, 14, tzinfo=UTC) + timedelta(seconds=n)).isoformat() for n in range(count)
+    ]
+    return [story(number, created_at=time, updated_at=time) for number, time in enumerate(times)]
+
+
+async def test_news_go_back_further_than_a_page(fake: FakeAlpaca) -> None:
+    """So that a search by symbol has five hundred to look through; later only what is new is asked for."""
+    fake.stories = numbered(700)
+    upstream = Upstreams(fake).news
+    assert [article.id for article in await upstream.news()] == [str(n) for n in range(699, 199, -1)]
+    assert len(fake.requests) == 10
+    fake.stories = numbered(720)
+    assert [article.id for article in await upstream.news()] == [str(n) for n in range(719, 219, -1)]
+    assert len(fake.requests) == 11
+    fake.stories = numbered(790)
+    assert [article.id for article in await upstream.news()] == [str(n) for n in range(789, 289, -1)]
+    assert len(fake.requests) == 13
+
+
+async def test_a_changed_story_takes_the_place_of_the_old_one(fake: FakeAlpaca) -> None:
+    fake.stories = [story(1), story(2)]
+    upstream = Upstreams(fake).news
+    await upstream.news()
+    fake.stories = [story(1, headline="Corrected", updated_at="2026-11-19T15:00:00Z"), story(2)]
+    told = {article.id: article.headline for article in await upstream.news()}
+    assert told == {"1": "Corrected", "2": "Example &amp; headline"}
+
+
+async def test_bad_stories_cost_themselves_alone(fake: FakeAlpaca) -> None:
+    """And one that comes twice is told once."""
+    rows = [story(1), story(1), None, story(2, headline=None), {"id": None}, story(3, symbols="AAPL")]
+    fake.answers["/v1beta1/news"] = Answer.of({"news": rows, "next_page_token": None})
+    upstream = Upstreams(fake).news
+    assert [article.id for article in await upstream.news()] == ["1"]
+    assert upstream.statistics() == {"malformed": 3, "unreadable": 1}
+
+
+@pytest.mark.parametrize("body", [{"news": None}, {"news": []}, {}])
+async def test_no_news_are_no_error(fake: FakeAlpaca, body: Any) -> None:
+    fake.answers["/v1beta1/news"] = Answer.of(body)
+    assert await Upstreams(fake).news.news() == []
+
+
+async def test_assets_are_the_active_stocks_by_ticker(fake: FakeAlpaca) -> None:
+    """Also when the upstream pays no heed to what was asked."""
+    fake.answers["/v2/assets"] = Answer.of(
+        [
+            asset("ZZZ", "Last Corp.", exchange="NYSE"),
+            asset("AAPL", tradable=False),
+            asset("AAPL"),
+            asset("OLD", status="inactive"),
+            asset("BTC/USD", **{"class": "crypto"}),
+            asset("not a ticker"),
+            None,
+        ]
+    )
+    upstream = Upstreams(fake).assets
+    assert await upstream.assets() == [
+        Asset(
+            ticker="AAPL",
+            name="Apple",
+            exchange="NASDAQ",
+            sector="Information Technology",
+            industry="Hardware",
+        ),
+        Asset(ticker="ZZZ", name="Last Corp.", exchange="NYSE"),
+    ]
+    assert upstream.statistics() == {"malformed": 1, "unreadable": 1}
+    assert fake.requests[0].query == {"status": "active", "asset_class": "us_equity"}
+
+
+async def test_list_without_stocks_is_an_error(fake: FakeAlpaca) -> None:
+    """It would make every stock unknown."""
+    fake.assets = []
+    assert "no stocks" in str(await failure(fake, "assets"))
+
+
+async def test_thousands_of_assets_are_read(fake: FakeAlpaca) -> None:
+    """As many as there are."""
+    fake.assets = [asset(f"{chr(65 + number % 26)}{number}") for number in range(13_000)]
+    assert len(await Upstreams(fake).assets.assets()) == 13_000
+
+
+async def test_clock_is_asked_once_a_minute(fake: FakeAlpaca) -> None:
+    """An exchange that closes at once is closed here a minute later."""
+    now = NOW.timestamp()
+    clock = Upstreams(fake, clock=lambda: now).clock
+    assert (await clock.answer()).is_open
+    fake.closed_days.add(NOW.date())
+    now += 59.9
+    assert (await clock.answer()).is_open
+    now += 0.1
+    assert not (await clock.answer()).is_open
+    now -= 3600
+    assert not (await clock.answer()).is_open
+    assert [asked.path for asked in fake.requests] == ["/v2/clock"] * 3
+
+
+async def test_calendar_has_no_day_of_an_unscheduled_closing(fake: FakeAlpaca) -> None:
+    """Otherwise it is ours."""
+    first, last = date(2026, 11, 16), date(2026, 11, 30)
+    fake.closed_days.add(date(2026, 11, 18))
+    ours = [day for day in trading_days_between(first, last) if day.date != date(2026, 11, 18)]
+    assert await Upstreams(fake).clock.calendar(first, last) == ours
+
+
+async def test_bad_days_cost_themselves_alone(fake: FakeAlpaca) -> None:
+    """So do those that were not asked for."""
+    good = {"date": "2026-11-20", "open": "09:30", "close": "16:00"}
+    rows = [good, good | {"date": "x"}, {"date": 5}, good | {"date": "2027-01-04"}]
+    fake.answers["/v2/calendar"] = Answer.of(rows)
+    upstream = Upstreams(fake).clock
+    [day] = await upstream.calendar(date(2026, 11, 1), date(2026, 11, 30))
+    assert (day.date, day.open) == (date(2026, 11, 20), datetime(2026, 11, 20, 14, 30, tzinfo=UTC))
+    assert upstream.statistics() == {"malformed": 1, "unreadable": 1}

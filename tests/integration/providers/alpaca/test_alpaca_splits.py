@@ -1,0 +1,214 @@
+"""Quotes of Alpaca on the morning of a stock split, as they were on four real ones."""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+import pytest
+
+from fakes.alpaca import BAD_GATEWAY, FakeAlpaca
+from fakes.alpaca_rows import Trade
+from fakes.alpaca_stream import FakeAlpacaStream, trade
+from fakes.split_morning import SplitMorning, split_morning
+from quotecast.market.quotes import StockQuote
+from quotecast.providers.alpaca.client import AlpacaProvider
+from quotecast.providers.alpaca.history import AlpacaHistory
+from quotecast.providers.base import Update
+from quotecast.providers.reference import Stock
+from support.alpaca_local import Naps
+
+BARS = "/v2/stocks/bars"
+#: Ticker, new shares for an old one, the close before and the first price, and an evening of that session.
+SPLITS = [
+    ("AAPL", 4.0, 499.23, 127.58, "2020-08-28T19:00:00-04:00"),
+    ("GOOGL", 20.0, 2235.55, 113.4, "2022-07-15T19:00:00-04:00"),
+    ("NVDA", 10.0, 1208.88, 120.37, "2024-06-07T19:00:00-04:00"),
+    ("GE", 0.125, 12.95, 104.6, "2021-07-30T19:00:00-04:00"),
+    ("XYZ", 0.05, 0.62, 11.9, "2026-11-18T19:00:00-05:00"),
+]
+NAMES = ["4:1", "20:1", "10:1", "1:8", "1:20"]
+
+
+class Morning:
+    """A provider in front of a fake, at a time that the test sets."""
+
+    def __init__(self, rest: FakeAlpaca, stream: FakeAlpacaStream, evening: str, **split: object) -> None:
+        self.rest = rest
+        self.stream = stream
+        self.now = datetime.fromisoformat(evening).timestamp()
+        self.polls = Naps()
+        rest.clock = lambda: self.now
+        self.split: SplitMorning = split_morning(rest, datetime.fromtimestamp(self.now, UTC), **split)  # type: ignore[arg-type] # the caller's
+
+    def provider(self, plan: Literal["iex", "sip"]) -> AlpacaProvider:
+        self.rest.free = plan == "iex"
+        self.stream.feeds.add(plan)
+        return AlpacaProvider(
+            self.rest.url,
+            self.stream.websocket_url,
+            *self.rest.keys,
+            stocks=[Stock(self.split.ticker, "Example", "NASDAQ", "", "", 1, 1.0)],
+            plan_feed=plan,
+            clock=lambda: self.now,
+            sleep=self.polls.sleep,
+        )
+
+    async def poll_at(self, moment: datetime, updates: AsyncGenerator[Update, None]) -> StockQuote | None:
+        """Moves the time on, and returns what the next poll changes."""
+        await self.polls.begun()
+        self.now = moment.timestamp()
+        self.polls.end_begun()
+        return quote_of(await anext(updates))
+
+
+def quote_of(update: Update) -> StockQuote | None:
+    quotes = [quote for quote in update.quotes if isinstance(quote, StockQuote)]
+    return quotes[-1] if quotes else None
+
+
+@asynccontextmanager
+async def morning_of(case: tuple[str, float, float, float, str], **more: object) -> AsyncIterator[Morning]:
+    ticker, ratio, close, first_price, evening = case
+    async with FakeAlpaca() as rest, FakeAlpacaStream() as stream:
+        yield Morning(
+            rest, stream, evening, ticker=ticker, ratio=ratio, close=close, first_price=first_price, **more
+        )
+
+
+@pytest.mark.parametrize("plan", ["iex", "sip"])
+@pytest.mark.parametrize("case", SPLITS, ids=NAMES)
+async def test_change_is_right_from_the_first_price_of_the_day(
+    case: tuple[str, float, float, float, str], plan: Literal["iex", "sip"]
+) -> None:
+    """Snapshots are raw; neither the last price nor the first is off by the split, and none is refused."""
+    async with morning_of(case) as morning:
+        provider, split = morning.provider(plan), morning.split
+        async with aclosing(provider.updates()) as updates:
+            evening = quote_of(await anext(updates))
+            night = await morning.poll_at(split.day.pre_open, updates)
+            first = await morning.poll_at(split.first_trade + timedelta(seconds=1), updates)
+    assert evening
+    assert night
+    assert first
+    assert (evening.price, evening.change_percent) == (split.close, 0.0)
+    assert night.price == pytest.approx(split.previous_close, rel=1e-3)
+    assert night.change_percent == 0.0
+    assert first.price == split.first_price
+    assert first.previous_close == pytest.approx(split.previous_close)
+    assert first.change_percent == pytest.approx(split.change_percent, abs=0.001)
+    assert provider.statistics() == {}
+
+
+@pytest.mark.parametrize("case", SPLITS, ids=NAMES)
+async def test_stock_that_has_not_traded_by_the_opening_did_not_leap(
+    case: tuple[str, float, float, float, str],
+) -> None:
+    """Its last price is of the day before, in old shares; the quote has it in new ones."""
+    async with morning_of(case) as morning:
+        split = morning.split
+        ticker = split.ticker
+        morning.rest.trades = {
+            ticker: [each for each in morning.rest.trades[ticker] if each.price == split.close]
+        }
+        async with aclosing(morning.provider("iex").updates()) as updates:
+            await anext(updates)
+            quote = await morning.poll_at(split.day.open + timedelta(minutes=1), updates)
+    assert quote
+    assert quote.price == pytest.approx(split.previous_close, rel=1e-3)
+    assert (quote.change_percent, quote.open, quote.volume) == (0.0, None, None)
+
+
+async def test_streamed_price_of_the_split_morning_is_judged_by_the_close_before() -> None:
+    """20:1 is beyond what a price may leap, unless the close before leaps with it."""
+    async with morning_of(SPLITS[1]) as morning:
+        provider, split = morning.provider("iex"), morning.split
+        async with aclosing(provider.updates()) as updates:
+            await anext(updates)
+            await morning.stream.until_subscribed()
+            await morning.poll_at(split.day.pre_open, updates)
+            moment = split.first_trade.isoformat()
+            await morning.stream.say(trade("GOOGL", 2268.0, moment), trade("GOOGL", 113.4, moment))
+            quote = quote_of(await anext(updates))
+    assert quote
+    assert quote.price == 113.4
+    assert quote.change_percent == pytest.approx(split.change_percent, abs=0.001)
+    assert provider.statistics() == {"absurd": 1}
+
+
+async def test_split_that_daily_bars_learn_late_is_mended_at_the_opening() -> None:
+    """They are asked for once more then."""
+    opening = datetime.fromisoformat("2020-08-31T09:29:00-04:00")
+    async with morning_of(SPLITS[0], known_from=opening) as morning:
+        split = morning.split
+        async with aclosing(morning.provider("iex").updates()) as updates:
+            await anext(updates)
+            await morning.poll_at(split.first_trade + timedelta(seconds=1), updates)
+            quote = await morning.poll_at(split.day.open + timedelta(seconds=1), updates)
+    assert quote
+    assert quote.price == 127.58
+    assert quote.previous_close == pytest.approx(split.previous_close)
+
+
+async def test_without_daily_bars_no_change_is_known_until_they_are_back() -> None:
+    """A raw close before would look like a crash. The bars are asked for again with back-off."""
+    async with morning_of(SPLITS[0]) as morning:
+        split = morning.split
+        async with aclosing(morning.provider("iex").updates()) as updates:
+            await anext(updates)
+            morning.rest.answers[BARS] = BAD_GATEWAY
+            first = await morning.poll_at(split.first_trade + timedelta(seconds=1), updates)
+            asked = len(days_asked(morning.rest))
+            await morning.poll_at(split.first_trade + timedelta(seconds=1.1), updates)
+            assert len(days_asked(morning.rest)) == asked
+            del morning.rest.answers[BARS]
+            quote = await morning.poll_at(split.first_trade + timedelta(seconds=16), updates)
+    assert first
+    assert (first.price, first.previous_close, first.change_percent) == (127.58, None, None)
+    assert quote
+    assert quote.change_percent == pytest.approx(split.change_percent, abs=0.001)
+
+
+def days_asked(fake: FakeAlpaca) -> list[str]:
+    """The adjustment of each question for daily bars."""
+    return [request.query["adjustment"] for request in fake.requests if request.path == BARS]
+
+
+async def test_days_are_asked_for_once_a_session_and_at_its_opening() -> None:
+    """However many polls there are, and however many connections."""
+    async with morning_of(SPLITS[0]) as morning:
+        provider, split = morning.provider("sip"), morning.split
+        async with aclosing(provider.updates()) as updates:
+            await anext(updates)
+        async with aclosing(provider.updates()) as updates:
+            await anext(updates)
+            asked = []
+            for moment in (0, 15, 19_800, 19_815, 43_200):
+                await morning.poll_at(split.day.pre_open + timedelta(seconds=moment), updates)
+                asked.append(len(days_asked(morning.rest)))
+    assert asked == [4, 4, 6, 6, 6]
+    assert {request.query["feed"] for request in morning.rest.requests if request.path == BARS} == {"sip"}
+
+
+@pytest.mark.parametrize(
+    ("plan", "after_the_close"), [("iex", timedelta(minutes=17)), ("sip", timedelta(minutes=-30))]
+)
+@pytest.mark.parametrize("on_iex", [True, False])
+async def test_quotes_and_daily_bars_agree(
+    plan: Literal["iex", "sip"], after_the_close: timedelta, *, on_iex: bool
+) -> None:
+    """On the split's day too, whichever exchange the trades were made on."""
+    async with morning_of(SPLITS[0]) as morning:
+        split, rest = morning.split, morning.rest
+        late = Trade(split.day.open + timedelta(hours=1), 131.0, 700, on_iex=on_iex)
+        rest.trades = {"AAPL": [*rest.trades["AAPL"], late]}
+        moment = split.day.close + after_the_close
+        async with aclosing(morning.provider(plan).updates()) as updates:
+            await anext(updates)
+            quote = await morning.poll_at(moment, updates)
+        history = AlpacaHistory(rest.url, *rest.keys, plan_feed=plan, clock=rest.clock)
+        before, today = await history.bars("AAPL", "D", moment - timedelta(days=3, hours=12), moment)
+    assert quote
+    assert quote.previous_close == before.close
+    assert (quote.open, quote.high, quote.low) == (today.open, today.high, today.low)
+    assert quote.volume == str(int(today.volume)) == "1500"

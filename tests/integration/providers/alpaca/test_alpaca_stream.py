@@ -1,0 +1,259 @@
+"""Alpaca's stream beside the polls, against a local Alpaca."""
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+import structlog
+
+from fakes.alpaca_stream import bar, trade
+from fakes.http import HTML_503, REDIRECT, TOO_MANY
+from quotecast.errors import UpstreamError
+from quotecast.market.quotes import StockQuote
+from quotecast.providers.alpaca import stream
+from quotecast.providers.reference import Stock
+from support.alpaca_local import MICROSOFT, PATH, LocalAlpaca, local_alpaca, prices
+from support.alpaca_made import AAPL, SNAPSHOT
+
+MOMENT = "2026-11-19T17:00:00Z"
+
+
+@pytest.fixture
+async def alpaca() -> AsyncIterator[LocalAlpaca]:
+    async with local_alpaca() as local:
+        yield local
+
+
+def problems(logs: list[Any]) -> str:
+    return " ".join(str(entry.get("problem")) for entry in logs)
+
+
+async def test_trades_and_minute_bars_move_the_quotes(alpaca: LocalAlpaca) -> None:
+    """Between polls; several messages in a frame are one update, and foreign ones are passed over."""
+    alpaca.stream.feeds.add("sip")
+    async with aclosing(alpaca.provider(plan_feed="sip").updates()) as updates:
+        await anext(updates)
+        await alpaca.stream.until_subscribed()
+        await alpaca.stream.say(
+            trade("AAPL", 231.6, MOMENT),
+            bar("ZZZZ", "2026-11-19T16:59:00Z", (1, 1, 1, 1), 1),
+            {"T": "new", "S": "AAPL", "r": {}},
+            trade("AAPL", 231.7, MOMENT),
+            trade("AAPL", 299, MOMENT, "@", "I"),
+            bar("MSFT", "2026-11-19T16:59:00Z", (231, 240, 231, 239), 1900),
+        )
+        update = await anext(updates)
+    assert prices(update) == {"AAPL": 231.7, "MSFT": 239.0}
+    [microsoft] = [quote for quote in update.quotes if quote.key == "MSFT"]
+    assert isinstance(microsoft, StockQuote)
+    assert (microsoft.high, microsoft.volume) == (240.0, "813345")
+
+
+async def test_trades_of_the_largest_and_bars_of_all_are_asked_for(alpaca: LocalAlpaca) -> None:
+    """As many as the free plan streams; the first by value."""
+    stocks = [Stock(f"S{chr(65 + number)}", "", "", "", "", number % 26 + 1, 1.0) for number in range(26)]
+    stocks += [Stock(f"L{chr(65 + number)}", "", "", "", "", 1000, 1.0) for number in range(26)]
+    async with aclosing(alpaca.provider(stocks).updates()) as updates:
+        await anext(updates)
+        await alpaca.stream.until_subscribed()
+    [command] = alpaca.stream.commands
+    largest = sorted(stock.ticker for stock in stocks[22:])
+    assert command | {"trades": sorted(command["trades"])} == {
+        "action": "subscribe",
+        "trades": largest,
+        "bars": ["*"],
+    }
+
+
+async def test_named_tickers_are_streamed(alpaca: LocalAlpaca) -> None:
+    async with aclosing(alpaca.provider(streamed=["MSFT"]).updates()) as updates:
+        await anext(updates)
+        await alpaca.stream.until_subscribed()
+    assert alpaca.stream.commands[0]["trades"] == ["MSFT"]
+
+
+@pytest.mark.parametrize("code", [402, 408, 409, 411])
+async def test_what_only_the_operator_can_help_is_tried_again_in_an_hour(
+    alpaca: LocalAlpaca, code: int
+) -> None:
+    """The log says so, and polling goes on."""
+    alpaca.stream.refuses = code
+    with structlog.testing.capture_logs() as logs:
+        async with aclosing(alpaca.provider().updates()) as updates:
+            assert len((await anext(updates)).quotes) == 2
+            assert await alpaca.tries.end() == 3600
+            await alpaca.polls.end()
+            await anext(updates)
+    assert "operator" in problems(logs)
+    assert str(code) in problems(logs)
+
+
+async def test_feed_beyond_the_plan_says_which_to_choose(alpaca: LocalAlpaca) -> None:
+    with structlog.testing.capture_logs() as logs:
+        async with aclosing(alpaca.provider(plan_feed="sip").updates()) as updates:
+            await anext(updates)
+            await alpaca.tries.end()
+    assert "choose iex" in problems(logs)
+
+
+@pytest.mark.parametrize("code", [400, 401, 404, 407, 410, 500, 599])
+async def test_other_failures_are_tried_again_with_backoff(alpaca: LocalAlpaca, code: int) -> None:
+    alpaca.stream.refuses = code
+    async with aclosing(alpaca.provider().updates()) as updates:
+        await anext(updates)
+        assert [await alpaca.tries.end() for _ in range(3)] == [0.5, 1.0, 2.0]
+        assert await alpaca.tries.begun() == 4
+        alpaca.stream.refuses = None
+        alpaca.tries.end_begun()
+        await alpaca.stream.until_subscribed()
+        await alpaca.stream.say(trade("AAPL", 231.6, MOMENT))
+        assert prices(await anext(updates)) == {"AAPL": 231.6}
+
+
+async def test_connections_that_linger_are_waited_for_ever_longer(alpaca: LocalAlpaca) -> None:
+    """Half a second more for each refusal, once the usual backoff is at its end."""
+    alpaca.stream.connection_limit = 0
+    async with aclosing(alpaca.provider(chance=lambda: 0.9).updates()) as updates:
+        await anext(updates)
+        waits = [await alpaca.tries.end() for _ in range(70)]
+        await alpaca.tries.begun()
+        alpaca.stream.connection_limit = 1
+        alpaca.tries.end_begun()
+        await alpaca.stream.until_subscribed()
+    assert waits == sorted(waits)
+    assert waits[-3:] == [34.0, 34.5, 35.0]
+
+
+async def test_too_many_symbols_are_halved(alpaca: LocalAlpaca) -> None:
+    """On the same connection, whose subscriptions are unchanged by the refusal."""
+    alpaca.stream.symbol_limit = 3
+    stocks = [Stock(f"S{chr(65 + number)}", "", "", "", "", 100 - number, 1.0) for number in range(8)]
+    async with aclosing(alpaca.provider(stocks).updates()) as updates:
+        await anext(updates)
+        await alpaca.stream.until_subscribed()
+    assert [command["trades"] for command in alpaca.stream.commands][-1] == ["SA", "SB"]
+    assert len(alpaca.stream.commands) == 3
+
+
+async def test_being_authenticated_already_is_no_failure(alpaca: LocalAlpaca) -> None:
+    async with aclosing(alpaca.provider().updates()) as updates:
+        await anext(updates)
+        await alpaca.stream.until_subscribed()
+        await alpaca.stream.say({"T": "error", "code": 403, "msg": "already authenticated"})
+        await alpaca.stream.say(trade("AAPL", 231.6, MOMENT))
+        assert prices(await anext(updates)) == {"AAPL": 231.6}
+
+
+@pytest.mark.parametrize("how", ["abort", "error", "huge", "silence"])
+async def test_broken_connection_is_followed_by_another(
+    alpaca: LocalAlpaca, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """Never two at once; a new one is subscribed like the first."""
+    monkeypatch.setattr(stream, "SILENCE_SECONDS", 0.3 if how == "silence" else 60.0)
+    async with aclosing(alpaca.provider().updates()) as updates:
+        await anext(updates)
+        await alpaca.stream.until_subscribed()
+        if how == "abort":
+            alpaca.stream.abort()
+        elif how == "error":
+            await alpaca.stream.fail(407)
+        elif how == "huge":
+            await alpaca.stream.say_raw('[{"T":"new","x":"' + "x" * 2_000_000 + '"}]')
+        assert await alpaca.tries.end() == 0.5
+        await alpaca.stream.until_subscribed(2)
+        await alpaca.stream.say(trade("AAPL", 231.6, MOMENT))
+        assert prices(await anext(updates)) == {"AAPL": 231.6}
+    assert alpaca.stream.commands[0] == alpaca.stream.commands[1]
+    assert alpaca.stream.most_at_once == 1
+
+
+async def test_malformed_frames_are_passed_over(alpaca: LocalAlpaca) -> None:
+    """One bad message costs itself, not the connection, and no bad price gets out."""
+    provider = alpaca.provider()
+    async with aclosing(provider.updates()) as updates:
+        await anext(updates)
+        await alpaca.stream.until_subscribed()
+        for text in ("{", "7", '[{"T":"t","S":"AAPL","p":NaN}]', '[{"T":"t","S":7}]', "\x00"):
+            await alpaca.stream.say_raw(text)
+        await alpaca.stream.say(trade("AAPL", 0, MOMENT), trade("AAPL", 1e9, MOMENT))
+        await alpaca.stream.say(trade("AAPL", 231.6, MOMENT))
+        assert prices(await anext(updates)) == {"AAPL": 231.6}
+    assert provider.statistics() == {"malformed": 5, "unreadable": 1, "absurd": 1}
+
+
+@pytest.mark.parametrize("how", ["not let in", "not subscribed"])
+async def test_silent_opening_has_a_deadline(
+    alpaca: LocalAlpaca, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    monkeypatch.setattr(stream, "OPENING_SECONDS", 0.2)
+    alpaca.stream.refuses = "silently" if how == "not let in" else None
+    alpaca.stream.acknowledges = False
+    with structlog.testing.capture_logs() as logs:
+        async with aclosing(alpaca.provider().updates()) as updates:
+            await anext(updates)
+            assert await alpaca.tries.end() == 0.5
+    assert "did not open" in problems(logs)
+
+
+@pytest.mark.parametrize(
+    ("answer", "wait"), [(TOO_MANY, 7.0), (HTML_503, 0.5), (REDIRECT, 0.5)], ids=["429", "html", "redirect"]
+)
+async def test_refused_handshake_is_tried_again(alpaca: LocalAlpaca, answer: Any, wait: float) -> None:
+    """When the upstream says so, if it does; no redirect takes the keys elsewhere."""
+    alpaca.stream.everywhere = answer
+    async with aclosing(alpaca.provider().updates()) as updates:
+        await anext(updates)
+        assert await alpaca.tries.end() == wait
+    assert {asked.path for asked in alpaca.stream.requests} == {"/v2/iex"}
+
+
+async def test_rest_may_fail_while_trades_are_streamed(alpaca: LocalAlpaca) -> None:
+    """Polls go on; only when the stream fails too do the updates end."""
+    async with aclosing(alpaca.provider().updates()) as updates:
+        await anext(updates)
+        await alpaca.stream.until_subscribed()
+        await alpaca.stream.say(trade("AAPL", 231.6, MOMENT))
+        await anext(updates)
+        alpaca.rest.answers[PATH] = HTML_503
+        await alpaca.polls.end()
+        assert prices(await anext(updates)) == {}
+        await alpaca.stream.say(trade("AAPL", 231.8, MOMENT))
+        assert prices(await anext(updates)) == {"AAPL": 231.8}
+        alpaca.stream.abort()
+        await alpaca.tries.end()
+        alpaca.stream.refuses = "silently"
+        await alpaca.polls.end()
+        with pytest.raises(UpstreamError, match="503"):
+            await anext(updates)
+
+
+async def test_closing_the_updates_closes_the_connection(alpaca: LocalAlpaca) -> None:
+    """No connection outlives its reader: the next would be one too many."""
+    async with aclosing(alpaca.provider().updates()) as updates:
+        await anext(updates)
+        await alpaca.stream.until_subscribed()
+    await alpaca.stream.until_left()
+
+
+async def test_second_reader_waits_for_the_first_ones_connection(alpaca: LocalAlpaca) -> None:
+    """One connection, ever: the upstream allows no second."""
+    provider = alpaca.provider()
+    async with aclosing(provider.updates()) as second:
+        async with aclosing(provider.updates()) as first:
+            await anext(first)
+            await alpaca.stream.until_subscribed()
+            await anext(second)
+            await alpaca.polls.end()
+        await alpaca.stream.until_subscribed(2)
+    assert alpaca.stream.most_at_once == 1
+
+
+async def test_stream_before_the_first_answer_brings_no_parts(alpaca: LocalAlpaca) -> None:
+    """A quote is whole or not at all, however late the answer."""
+    alpaca.rest.rows = {"MSFT": SNAPSHOT}
+    async with aclosing(alpaca.provider([AAPL, MICROSOFT]).updates()) as updates:
+        await anext(updates)
+        await alpaca.stream.until_subscribed()
+        await alpaca.stream.say(trade("AAPL", 300, MOMENT), trade("MSFT", 231.6, MOMENT))
+        assert prices(await anext(updates)) == {"MSFT": 231.6}

@@ -1,0 +1,89 @@
+"""Keys of upstreams, planted into the whole service: they are used, and told to nobody."""
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from support.servers import Valkey
+from support.service import Service
+
+TESTS = Path(__file__).parents[2]
+CANARIES = {
+    "QUOTECAST_ALPACA_KEY": "CANARYalpacaKEY01",
+    "QUOTECAST_ALPACA_SECRET": "CANARYalpacaSECRET02",
+    "QUOTECAST_FINNHUB_KEY": "CANARYfinnhubKEY03",
+}
+PATHS = [
+    "/api/market/status",
+    "/api/market/quotes?symbols=AAPL",
+    "/api/market/quotes/AAPL",
+    "/api/market/bars/AAPL?range=5D",
+    "/api/market/news",
+    "/api/market/assets",
+    "/api/financials/company/AAPL/overview",
+    "/api/financials/company/AAPL/metrics",
+    "/api/financials/company/NOSUCH/earnings",
+    "/api/health",
+    "/api/ready",
+]
+
+
+@contextlib.contextmanager
+def fake(name: str, *arguments: str) -> Iterator[str]:
+    """A local upstream as a process; its first URL."""
+    command = [sys.executable, "-m", f"fakes.{name}", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(TESTS)}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["accepted", "refused"])
+def test_keys_appear_in_no_log_and_no_answer(own_valkey: Valkey, tmp_path: Path, *, known: bool) -> None:
+    """At the most talkative level, whether the upstreams accept them or not."""
+    key, secret, other = CANARIES.values() if known else ("a", "b", "c")
+    with contextlib.ExitStack() as stack:
+        rest = stack.enter_context(fake("alpaca", "--key", key, "--secret", secret))
+        stream = stack.enter_context(fake("alpaca_stream", "--key", key, "--secret", secret))
+        finnhub = stack.enter_context(fake("finnhub", "--key", other))
+        settings = {
+            **CANARIES,
+            "QUOTECAST_STOCKS": "alpaca",
+            "QUOTECAST_CRYPTO": "none",
+            "QUOTECAST_DOVIZ": "none",
+            "QUOTECAST_FINANCIALS": "finnhub",
+            "QUOTECAST_ALPACA_URL": rest,
+            "QUOTECAST_ALPACA_TRADING_URL": rest,
+            "QUOTECAST_ALPACA_WEBSOCKET_URL": stream.removesuffix("/v2/iex"),
+            "QUOTECAST_FINNHUB_URL": finnhub,
+            "QUOTECAST_LOG_LEVEL": "debug",
+        }
+        service = stack.enter_context(Service(own_valkey, settings))
+        log = tmp_path / "log"
+        with log.open("wb") as output:
+            for command in ("ingest", "api"):
+                service.launch(command, stdout=output, stderr=output)
+        service.answers("/api/health")
+        if known:
+            _wait(lambda: service.get("/api/market/quotes/AAPL").is_success)
+        else:
+            _wait(lambda: "refuse" in log.read_text())
+        answers = [service.get(path) for path in PATHS]
+        told = "".join(f"{answer.headers}{answer.text}" for answer in answers) + log.read_text()
+    assert "AAPL" in told
+    assert not [text for text in CANARIES.values() if text in told]
+
+
+def _wait(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < deadline, "never came to that"

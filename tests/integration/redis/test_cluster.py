@@ -1,0 +1,267 @@
+"""Rate limits, the bus and the cache on a Redis Cluster of three nodes."""
+
+import asyncio
+import contextlib
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import redis
+
+from quotecast.bus.base import Batch, Beat, Change, Stored
+from quotecast.bus.redis import RedisBus
+from quotecast.cache.base import Policy
+from quotecast.cache.redis import RedisCache
+from quotecast.errors import BusError
+from quotecast.limits.window import Window
+from quotecast.local import probes, valkey
+from quotecast.market.feeds import Feed
+from support.market_made import INFO, state_of, stock
+from support.reserved import port_number, reserved
+from support.service import Service
+
+NODES = 3
+SLOTS = 16_384
+PATIENCE_SECONDS = 30.0
+
+Nodes = dict[int, "subprocess.Popen[bytes]"]
+
+
+def command(folder: Path, port: int, bus_port: int) -> list[str]:
+    """Of a node: like any of our servers, but on ports, without which there is no cluster."""
+    return [
+        *valkey.command(folder, folder / "valkey.sock"),
+        *("--bind", "127.0.0.1", "--port", str(port)),
+        *("--cluster-enabled", "yes", "--cluster-port", str(bus_port)),
+    ]
+
+
+def until(condition: Callable[[], bool], trouble: str) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        with contextlib.suppress(redis.RedisError):
+            if condition():
+                return
+        assert time.monotonic() < deadline, trouble
+        time.sleep(0.02)
+
+
+def join(ports: list[int], bus_ports: list[int]) -> None:
+    """Each node takes its share of the slots and meets the first."""
+    # Its commands have no types.
+    clients: list[Any] = [redis.Redis(port=port) for port in ports]
+    for client in clients:
+        until(client.ping, "a node does not answer")
+    for number, client in enumerate(clients):
+        first, last = SLOTS * number // NODES, SLOTS * (number + 1) // NODES - 1
+        if number < NODES:
+            client.execute_command("CLUSTER", "ADDSLOTSRANGE", first, last)
+        client.execute_command("CLUSTER", "MEET", "127.0.0.1", ports[0], bus_ports[0])
+    for client in clients:
+        until(partial(is_whole, client), "the nodes do not find each other")
+        client.close()
+
+
+def is_whole(client: Any) -> bool:
+    about = client.execute_command("CLUSTER INFO")
+    return (about["cluster_state"], about["cluster_size"]) == ("ok", str(NODES))
+
+
+@contextlib.contextmanager
+def running_cluster(spare: int = 0) -> Iterator[Nodes]:
+    """The nodes' processes, by port; the spare ones last, which hold nothing yet."""
+    count = NODES + spare
+    started = {}
+    with contextlib.ExitStack() as stack:
+        ports = [port_number(stack.enter_context(reserved())) for _ in range(2 * count)]
+        own, bus = ports[:count], ports[count:]
+        for port, bus_port in zip(own, bus, strict=True):
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="qc")))
+            process = subprocess.Popen(command(folder, port, bus_port), stdout=subprocess.DEVNULL)
+            stack.callback(process.wait)
+            stack.callback(process.kill)
+            started[port] = process
+        join(own, bus)
+        yield started
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Nodes]:
+    with running_cluster() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def cluster_url(nodes: Nodes) -> str:
+    return f"redis+cluster://127.0.0.1:{next(iter(nodes))}"
+
+
+def port_of(url: str, feed: Feed) -> int:
+    """Of the node that a feed's keys and channel lie on."""
+    with redis.RedisCluster.from_url(url.replace("+cluster", "")) as client:
+        node = client.get_node_from_key(f"{{{feed}}}")
+    assert node is not None
+    return int(node.port)
+
+
+def sharded_channels(port: int) -> set[str]:
+    with redis.Redis(port=port) as client:
+        channels: Any = client.execute_command("PUBSUB SHARDCHANNELS")
+        return {channel.decode() for channel in channels}
+
+
+@pytest.fixture
+async def bus(cluster_url: str) -> AsyncIterator[RedisBus]:
+    opened = RedisBus(cluster_url, "test")
+    yield opened
+    await opened.close()
+
+
+async def test_two_workers_together_admit_exactly_the_limit(cluster_url: str) -> None:
+    """Of each of many keys, which lie on all nodes."""
+    keys = [f"address:/api/{number}" for number in range(40)]
+    async with (
+        Window(cluster_url, prefix="test", budget=5) as first,
+        Window(cluster_url, prefix="test", budget=5) as second,
+    ):
+        decisions = await asyncio.gather(
+            *(worker.check(key, 3) for key in keys for worker in (first, second) for _ in range(4))
+        )
+        admitted = [sum(each.admitted for each in decisions[start : start + 8]) for start in range(0, 320, 8)]
+        assert admitted == [3] * len(keys)
+        assert first.statistics().fallbacks == second.statistics().fallbacks == 0
+
+
+@pytest.mark.parametrize("feed", Feed)
+async def test_the_bus_carries_every_feed(bus: RedisBus, feed: Feed) -> None:
+    """Whichever node its keys lie on: a state, a batch and a beat arrive."""
+    state = state_of([stock("AAPL")], feed=feed)
+    quote = stock("AAPL", 101.0)
+    batch = Batch(feed=feed, epoch=state.epoch, seq=2, changes=[Change(quote)])
+    beat = Beat(feed=feed, epoch=state.epoch, seq=2, info=INFO)
+    assert await bus.hold(feed, "me", 10_000)
+    assert await bus.begin("me", state)
+    assert await bus.load(feed) == state
+    async with bus.listen([*Feed]) as messages:
+        assert await bus.publish(batch, {"AAPL": Stored(2, 1, quote)})
+        assert await bus.beat(beat)
+        assert [await anext(messages) for _ in range(2)] == [batch, beat]
+
+
+async def test_a_node_passes_on_what_lies_on_it_alone(cluster_url: str, nodes: Nodes, bus: RedisBus) -> None:
+    """Channels are sharded: each has its subscriber on its own node, and none once nobody listens."""
+    homes = {
+        port: {f"test:{{{feed}}}:batches" for feed in Feed if port_of(cluster_url, feed) == port}
+        for port in nodes
+    }
+    async with bus.listen([*Feed]):
+        assert {port: sharded_channels(port) for port in nodes} == homes
+    gone = partial(
+        until, lambda: not any(map(sharded_channels, nodes)), "a subscription outlives its listener"
+    )
+    await asyncio.to_thread(gone)
+
+
+async def test_a_node_that_hangs_holds_up_no_other(cluster_url: str, nodes: Nodes, bus: RedisBus) -> None:
+    """What lies elsewhere arrives as before."""
+    hanging = port_of(cluster_url, Feed.STOCKS)
+    other = next(feed for feed in Feed if port_of(cluster_url, feed) != hanging)
+    state = state_of([stock("AAPL")], feed=other)
+    assert await bus.hold(other, "me", 10_000)
+    async with bus.listen([*Feed]) as messages:
+        nodes[hanging].send_signal(signal.SIGSTOP)
+        try:
+            assert await bus.begin("me", state)
+            beat = await anext(messages)
+            assert isinstance(beat, Beat)
+            assert (beat.feed, beat.epoch) == (other, state.epoch)
+        finally:
+            nodes[hanging].send_signal(signal.SIGCONT)
+
+
+async def test_a_node_that_hangs_is_given_up_for_its_replica() -> None:
+    """A client whose calls ended by deadlines asks anew who holds what."""
+    with running_cluster(spare=1) as nodes:
+        url = f"redis+cluster://127.0.0.1:{next(iter(nodes))}"
+        hanging, replica = port_of(url, Feed.STOCKS), list(nodes)[-1]
+        bus = RedisBus(url, "test")
+        state = state_of([stock("AAPL")])
+        assert await bus.hold(Feed.STOCKS, "me", 60_000)
+        assert await bus.begin("me", state)
+        with redis.Redis(port=hanging) as primary, redis.Redis(port=replica) as other:
+            name: Any = primary.execute_command("CLUSTER MYID")
+            await asyncio.to_thread(until, partial(follows, other, name), "the replica does not follow")
+            nodes[hanging].send_signal(signal.SIGSTOP)
+            other.execute_command("CLUSTER FAILOVER TAKEOVER")
+        found = None
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while found is None:
+                with contextlib.suppress(BusError):
+                    found = await bus.load(Feed.STOCKS)
+        assert found == state
+        await bus.close()
+
+
+def follows(replica: Any, primary: bytes) -> bool:
+    """Whether it has all that the primary has; asks it to."""
+    replica.execute_command("CLUSTER", "REPLICATE", primary)
+    return bool(replica.info("replication")["master_link_status"] == "up")
+
+
+async def test_a_cluster_that_nobody_can_reach_is_a_bus_that_is_away() -> None:
+    """Whatever the client raises then: a worker lives on."""
+    with reserved() as held:
+        bus = RedisBus(f"redis+cluster://127.0.0.1:{port_number(held)}", "test")
+        with pytest.raises(BusError):
+            await bus.load(Feed.STOCKS)
+        with pytest.raises(BusError):
+            async with bus.listen([*Feed]):
+                pass
+        await bus.close()
+
+
+async def test_the_cache_keeps_answers_on_every_node(cluster_url: str) -> None:
+    """What one worker fetched, another one reads, whichever node the key lies on."""
+    policy = Policy(fresh_seconds=60)
+
+    async def fetch() -> bytes:
+        return b"answer"
+
+    async with RedisCache(cluster_url, "test") as first, RedisCache(cluster_url, "test") as second:
+        keys = [f"upstream:{number}" for number in range(12)]
+        assert {(await first.read(key, policy, fetch)).status for key in keys} == {"MISS"}
+        assert {(await second.read(key, policy, fetch)).status for key in keys} == {"HIT"}
+
+
+def test_a_whole_service_runs_on_a_cluster(cluster_url: str) -> None:
+    """Two workers, each fed by all nodes, count requests together."""
+    with Service(SimpleNamespace(url=cluster_url)) as service:
+        service.start("ingest", "api", "api")
+        answers = [service.get("/api/market/quotes?symbols=AAPL") for _ in range(6)]
+        assert {answer.status_code for answer in answers} == {200}
+        assert [int(answer.headers["X-RateLimit-Remaining"]) for answer in answers] == [*range(119, 113, -1)]
+        for feed in ("market", "crypto", "doviz"):
+            with service.feed(f"/api/ws/{feed}?symbols=all") as client:
+                client.next_of("update")
+
+
+async def test_any_node_that_is_named_leads_to_the_cluster(cluster_url: str) -> None:
+    """Those that are away are passed over."""
+    with reserved() as held:
+        seeds = cluster_url.replace("//", f"//127.0.0.1:{port_number(held)},")
+        bus = RedisBus(seeds, "test")
+        assert await bus.check() == "ok"
+        assert (await probes.cache(seeds)).startswith("Valkey ")
+        await bus.close()
+
+
+async def test_a_cluster_is_found_before_anything_is_started(cluster_url: str) -> None:
+    """`up` and `doctor` ask a node of it."""
+    assert (await probes.cache(cluster_url)).startswith("Valkey ")

@@ -1,0 +1,185 @@
+"""A worker whose clients take all the room it has, as a process with few open files."""
+
+import contextlib
+import json
+import re
+import resource
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+import httpx
+import pytest
+from websockets.exceptions import InvalidStatus
+
+from support.scraping import Scrape, scrape, scraped_until
+from support.servers import running_valkey
+from support.service import FeedClient, Service
+
+OPEN_FILES: Final = 256
+FEED: Final = "/api/ws/market?symbols=AAPL"
+REQUEST: Final = b"GET /api/crypto/quotes HTTP/1.1\r\nHost: quotecast\r\n\r\n"
+PATIENCE_SECONDS: Final = 60.0
+#: More than there are files.
+MANY: Final = 300
+
+
+def few_files() -> None:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES))
+
+
+class Small:
+    """A worker with few open files; `most` is how many feeds it says that it takes."""
+
+    def __init__(self, service: Service, **settings: str) -> None:
+        self.service = service
+        given = {f"QUOTECAST_{name.upper()}": value for name, value in settings.items()}
+        # A child of this thread alone: nothing else of this process runs between fork and exec.
+        self.process = service.launch("api", given, preexec_fn=few_files)
+        said = service._links[-1].recv(1000).decode()
+        found = re.search(r"; at most ([\d,]+) feeds \((.+?)\); metrics on (http://.+)/metrics\n", said)
+        assert found, said
+        self.most, self.reason, self.private = int(found[1]), found[2], found[3]
+
+    def scraped(self) -> Scrape:
+        return scrape(f"{self.private}/metrics")
+
+    def scraped_until(self, reached: Callable[[Scrape], bool]) -> Scrape:
+        return scraped_until(f"{self.private}/metrics", reached)
+
+    def files(self) -> int:
+        return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
+
+    def assert_healthy(self, *, public: bool = True) -> None:
+        assert httpx.get(f"{self.private}/health", timeout=10).status_code == 200
+        assert httpx.get(f"{self.private}/ready", timeout=10).status_code == 200
+        if public:
+            assert self.service.get("/api/health").status_code == 200
+            assert self.service.get("/api/ready").status_code == 200
+
+
+@contextlib.contextmanager
+def running(*, split: bool) -> Iterator[Service]:
+    settings = {"QUOTECAST_METRICS_PORT": "-1", "QUOTECAST_LIMITS": "off", "QUOTECAST_LOG_LEVEL": "error"}
+    with running_valkey() as valkey, Service(valkey, settings, split=split) as service:
+        service.start("ingest")
+        yield service
+
+
+@pytest.fixture
+def one_port() -> Iterator[Service]:
+    with running(split=False) as service:
+        yield service
+
+
+@pytest.fixture
+def two_ports() -> Iterator[Service]:
+    with running(split=True) as service:
+        yield service
+
+
+@pytest.fixture(params=["one_port", "two_ports"])
+def service(request: pytest.FixtureRequest) -> Service:
+    chosen: Service = request.getfixturevalue(request.param)
+    return chosen
+
+
+def silent(stack: contextlib.ExitStack, port: int, count: int) -> list[socket.socket]:
+    """Connections that say nothing."""
+    return [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(count)]
+
+
+def test_a_full_worker_refuses_clearly_and_is_healthy(service: Service) -> None:
+    """Feeds beyond the cap are answered 503, health 200, and those that are open go on."""
+    worker = Small(service)
+    assert (worker.most, worker.reason) == (96, "256 open files")
+    with contextlib.ExitStack() as stack:
+        clients: list[FeedClient] = [stack.enter_context(service.feed(FEED)) for _ in range(worker.most)]
+        for _ in range(5):
+            with pytest.raises(InvalidStatus) as refused, service.feed(FEED):
+                pass
+            answer = refused.value.response
+            assert answer.status_code == 503
+            assert int(answer.headers["Retry-After"]) > 0
+            assert json.loads(answer.body)["detail"].startswith("This worker holds as many feeds as it can")
+        worker.assert_healthy()
+        assert service.get("/api/crypto/quotes").status_code == 200
+        found = worker.scraped()
+        assert found.value("quotecast_connections", kind="feed") == worker.most
+        assert found.value("quotecast_connections_limit", kind="feed") == worker.most
+        clients[0].next_of("update")
+        clients[0].connection.close()
+        worker.scraped_until(lambda one: one.value("quotecast_connections", kind="feed") < worker.most)
+        with service.feed(FEED) as next_one:
+            next_one.next_of("snapshot")
+        clients[-1].next_of("update")
+
+
+def test_silent_connections_take_no_files_that_others_need(service: Service) -> None:
+    """However many there are: the oldest are closed, and who says something is served."""
+    worker = Small(service)
+    with contextlib.ExitStack() as stack:
+        silent(stack, service.feed_port, MANY)
+        worker.scraped_until(lambda one: one.value("quotecast_connections_refused_total", kind="silent") > 0)
+        worker.assert_healthy()
+        with service.feed(FEED) as client:
+            client.next_of("snapshot")
+        assert worker.files() < OPEN_FILES - 16
+
+
+def test_idle_http_connections_leave_room_for_health_and_feeds(one_port: Service) -> None:
+    """Requests beyond the room are answered 503, health 200."""
+    worker = Small(one_port)
+    with contextlib.ExitStack() as stack:
+        limit = int(worker.scraped().value("quotecast_connections_limit", kind="http"))
+        statuses = [asked(stack, one_port.port) for _ in range(limit + 5)]
+        assert statuses == [200] * limit + [503] * 5
+        refused = one_port.get("/api/crypto/quotes")
+        assert refused.status_code == 503
+        assert int(refused.headers["Retry-After"]) > 0
+        assert refused.json()["detail"].startswith("This worker holds as many connections as it can")
+        worker.assert_healthy()
+        assert worker.scraped().value("quotecast_connections_refused_total", kind="http") == 6
+        for _ in range(worker.most):
+            stack.enter_context(one_port.feed(FEED))
+        worker.assert_healthy()
+        assert worker.files() < OPEN_FILES - 16
+
+
+def asked(stack: contextlib.ExitStack, port: int) -> int:
+    """The status of a request on a connection that stays open."""
+    [client] = silent(stack, port, 1)
+    client.sendall(REQUEST)
+    return status_of(client)
+
+
+def status_of(client: socket.socket) -> int:
+    client.settimeout(PATIENCE_SECONDS)
+    return int(client.recv(4096).split(b" ", 2)[1])
+
+
+def test_http_on_a_port_of_its_own_takes_no_more_files_than_its_share(two_ports: Service) -> None:
+    """Connections beyond it wait until others leave; feeds and the private port have theirs meanwhile."""
+    worker = Small(two_ports)
+    share = int(worker.scraped().value("quotecast_connections_limit", kind="http"))
+    with contextlib.ExitStack() as stack:
+        clients = silent(stack, two_ports.port, MANY)
+        for client in clients:
+            client.sendall(REQUEST)
+        assert [status_of(client) for client in clients[:share]] == [200] * share
+        worker.assert_healthy(public=False)
+        with two_ports.feed(FEED) as feed:
+            feed.next_of("snapshot")
+        assert worker.files() < OPEN_FILES - 16
+        for left, client in zip(clients, clients[share:], strict=False):
+            left.close()
+            assert status_of(client) == 200
+
+
+def test_a_setting_lowers_the_cap(one_port: Service) -> None:
+    """The line at the start names it."""
+    worker = Small(one_port, sockets_per_worker="2")
+    assert (worker.most, worker.reason) == (2, "as set")
+    with one_port.feed(FEED), one_port.feed(FEED), pytest.raises(InvalidStatus), one_port.feed(FEED):
+        pass

@@ -1,0 +1,323 @@
+"""The whole way of a quote, over real processes and real sockets."""
+
+import json
+import signal
+import socket
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from websockets.exceptions import InvalidStatus
+
+from quotecast.errors import CloseCode
+from quotecast.stream.restarts import retry_ms
+from support.servers import Valkey, running_valkey
+from support.service import FeedClient, Service
+
+STOCK_FIELDS = {
+    "ticker",
+    "name",
+    "price",
+    "change",
+    "changePercent",
+    "open",
+    "high",
+    "low",
+    "previousClose",
+    "volume",
+    "sector",
+    "industry",
+    "type",
+    "timestamp",
+}
+
+#: Slow enough that feed and REST meet at a seq within a few tries.
+SHARED = {
+    "QUOTECAST_LIMITS": "off",
+    "QUOTECAST_HEARTBEAT_MS": "500",
+    "QUOTECAST_SIMULATOR_RATE": "25",
+}
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Service]:
+    """Two workers, shared by tests that do not disturb it; limits are off but where they are tested."""
+    with (
+        running_valkey() as redis,
+        Service(redis, SHARED) as running,
+    ):
+        running.start("ingest", "api", "api")
+        yield running
+
+
+@pytest.fixture(scope="module")
+def split_service(service: Service) -> Iterator[Service]:
+    """A worker more, of the same feeds, with a port for HTTP and one for feeds."""
+    with Service(service.redis, SHARED, split=True) as running:
+        running.start("api")
+        yield running
+
+
+@pytest.fixture(params=["one port", "two ports"])
+def either_service(request: pytest.FixtureRequest) -> Service:
+    """Feeds beside HTTP, and feeds on their own port."""
+    running: Service = request.getfixturevalue("service" if request.param == "one port" else "split_service")
+    return running
+
+
+@pytest.fixture
+def own_service(own_valkey: Valkey) -> Iterator[Service]:
+    """Nothing started yet, to be disturbed."""
+    with Service(own_valkey, {"QUOTECAST_SIMULATOR_RATE": "8"}) as running:
+        yield running
+
+
+def test_quotes_have_all_fields(service: Service) -> None:
+    """As a frontend expects them."""
+    answer = service.get("/api/market/quotes?symbols=AAPL,MSFT")
+    quotes = answer.json()
+    assert set(quotes) == {"AAPL", "MSFT"}
+    assert quotes["AAPL"].keys() == STOCK_FIELDS
+
+
+def same_seq(service: Service, client: FeedClient, path: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What REST and the feed say at one point of the epoch."""
+    deadline = time.monotonic() + 10
+    with httpx.Client(base_url=service.url) as http:
+        while time.monotonic() < deadline:
+            client.next_of("update")
+            answer = http.get(path)
+            tag = answer.headers["etag"].removeprefix("W/").strip('"')
+            seq = int(tag.rpartition("-")[2])
+            while client.state.seq < seq:
+                client.next()
+            if client.state.since == tag:
+                return answer.json(), client.state.quotes
+    pytest.fail("feed and REST never met at one seq")
+
+
+@pytest.mark.parametrize(
+    ("feed", "path"),
+    [
+        ("crypto", "/api/crypto/quotes"),
+        ("market", "/api/market/quotes?symbols=all"),
+        ("doviz", "/api/doviz/quotes"),
+    ],
+)
+def test_merged_updates_equal_rest_at_the_same_seq(either_service: Service, feed: str, path: str) -> None:
+    """The two ways to read are one state; the entity tag names the point."""
+    with either_service.feed(f"/api/ws/{feed}?symbols=all&interval=100") as client:
+        assert [client.next()["type"] for _ in range(3)] == ["welcome", "subscribed", "snapshot"]
+        rest, merged = same_seq(either_service, client, path)
+        assert merged == rest
+
+
+def test_a_feed_without_a_provider_is_closed(service: Service) -> None:
+    """Though the bus holds what an earlier provider said: closed, 503, and absent from the status."""
+    with Service(service.redis, SHARED | {"QUOTECAST_DOVIZ": "none"}) as other:
+        other.start("api")
+        with other.feed("/api/ws/doviz?symbols=all") as client:
+            assert client.closed() == CloseCode.NO_PROVIDER
+        assert other.get("/api/doviz/quotes").status_code == 503
+        assert other.get("/api/market/status").json()["feeds"].keys() == {"stocks", "crypto"}
+        assert other.get("/api/ready").json()["feeds"].keys() == {"stocks", "crypto"}
+
+
+def test_updates_flow(service: Service) -> None:
+    """While prices move, one follows the other, each a step further."""
+    with service.feed("/api/ws/crypto?symbols=all") as client:
+        client.next_of("snapshot")
+        seqs = [client.next_of("update")["seq"] for _ in range(8)]
+    assert seqs == sorted(set(seqs))
+
+
+def test_a_client_resumes_on_any_worker(service: Service, split_service: Service) -> None:
+    """Wherever it lands, and on whichever port, it continues from its cursor."""
+    with service.feed("/api/ws/crypto?symbols=all") as client:
+        client.next_of("update")
+        state = client.state
+    for other in 3 * (service, split_service):
+        with other.feed(f"/api/ws/crypto?symbols=all&since={state.since}") as client:
+            client.state = state
+            assert client.next_of("snapshot")["reason"] == "resume"
+            client.next_of("update")
+    assert len(state.quotes) == len(service.get("/api/crypto/quotes").json())
+
+
+def test_a_feed_is_talked_to(service: Service) -> None:
+    """Subscribe, list, ping and a bad command on one socket."""
+    with service.feed("/api/ws/doviz") as client:
+        client.next_of("welcome")
+        client.send('{"action":"subscribe","symbols":["usd","Gram-Altin","nope"],"id":1}')
+        frame = client.next_of("subscribed")
+        assert (frame["symbols"], frame["rejected"]) == (
+            ["USD", "gram-altin"],
+            [{"symbol": "nope", "code": 404}],
+        )
+        assert {quote["symbol"] for quote in client.next_of("snapshot")["data"]} == {"USD", "gram-altin"}
+        client.send('{"action":"ping","id":"p"}')
+        assert client.next_of("pong")["id"] == "p"
+        client.send("{")
+        assert client.next_of("error")["detail"] == "Malformed JSON"
+        assert client.next_of("heartbeat")["feed"] == "live"
+
+
+def test_a_client_that_only_sends_nonsense_is_closed(service: Service) -> None:
+    """With a code that says that coming back will not help."""
+    with service.feed("/api/ws/market") as client:
+        for _ in range(11):
+            client.send("{")
+        assert client.closed() == 4400
+
+
+def test_the_subprotocol_is_agreed_on(service: Service) -> None:
+    """A browser that asks for one needs to be told."""
+    with service.feed("/api/ws/market", subprotocols=["quotecast.v1.json"]) as client:
+        assert client.connection.subprotocol == "quotecast.v1.json"
+
+
+def test_an_unknown_feed_is_refused(service: Service) -> None:
+    """At the handshake."""
+    with pytest.raises(InvalidStatus, match="403"), service.feed("/api/ws/bonds"):
+        pass
+
+
+def test_the_limit_holds_over_all_workers(own_service: Service) -> None:
+    """120 of 130 pass, the rest is told when to come back; another path is free."""
+    own_service.start("ingest", "api", "api")
+    path = "/api/market/quotes?symbols=AAPL"
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: own_service.get(path), range(130)))
+    assert Counter(answer.status_code for answer in answers) == {200: 120, 429: 10}
+    refused = next(answer for answer in answers if answer.status_code == 429)
+    assert refused.json() == {"detail": "Too Many Requests"}
+    assert 0 < int(refused.headers["retry-after"]) <= 60
+    assert refused.headers["retry-after"] == refused.headers["x-ratelimit-reset"]
+    assert own_service.get("/api/doviz/symbols").status_code == 200
+
+
+def test_without_redis_the_mirror_still_answers_and_limits(own_valkey: Valkey, own_service: Service) -> None:
+    """A worker serves the last state, says that it is stale, and counts alone."""
+    own_service.start("ingest", "api")
+    with own_service.feed("/api/ws/crypto?symbols=all") as client:
+        client.next_of("update")
+        own_valkey.kill()
+        deadline = time.monotonic() + 8
+        # One may have been on its way.
+        while client.next_of("heartbeat", seconds=deadline - time.monotonic())["feed"] != "stale":
+            pass
+        with httpx.Client(base_url=own_service.url) as http:
+            statuses = Counter(http.get("/api/market/quotes?symbols=AAPL").status_code for _ in range(125))
+        assert statuses == {200: 120, 429: 5}
+        own_valkey.start()
+        assert client.next_of("update", seconds=5)["data"]
+
+
+def test_a_killed_ingest_is_succeeded(own_service: Service) -> None:
+    """An open client notices nothing but a new epoch, and is right within five seconds."""
+    leader = own_service.start("ingest")
+    own_service.start("api")
+    with own_service.feed("/api/ws/crypto?symbols=all") as client:
+        epoch = client.next_of("update")["epoch"]
+        own_service.start("ingest")
+        leader.kill()
+        deadline = time.monotonic() + 12  # the lease, and the start of a process
+        while client.state.epoch == epoch:
+            client.next(seconds=deadline - time.monotonic())
+        rest, merged = same_seq(own_service, client, "/api/crypto/quotes")
+        assert merged == rest
+
+
+def test_clients_that_never_read_cost_no_sockets(own_valkey: Valkey) -> None:
+    """Once expelled they are let go of, though their last send never ends; a neighbour is served on."""
+    with Service(own_valkey, {"QUOTECAST_SIMULATOR_RATE": "20000"}) as service, ExitStack() as stack:
+        worker = service.start("ingest", "api")
+        path = "/api/ws/market?symbols=all&interval=100"
+        port = service.port
+        neighbour = stack.enter_context(service.feed(path))
+        neighbour.next_of("snapshot")
+        before = sockets_of(worker.pid)
+        for _ in range(3):
+            stack.enter_context(upgraded(port, path))
+        deadline = time.monotonic() + 40  # the kernel's buffers have to fill first
+        while sockets_of(worker.pid) > before:
+            assert time.monotonic() < deadline, "the sockets stay open"
+            neighbour.next_of("update")
+
+
+def sockets_of(pid: int) -> int:
+    return sum(map(is_socket, Path(f"/proc/{pid}/fd").iterdir()))
+
+
+def is_socket(link: Path) -> bool:
+    try:
+        return link.readlink().name.startswith("socket:")
+    except FileNotFoundError:
+        # Closed since it was listed.
+        return False
+
+
+def upgraded(port: int, path: str) -> socket.socket:
+    """A client that asks for a feed, sees that it is granted, and never reads again."""
+    client = socket.create_connection(("127.0.0.1", port))
+    client.sendall(
+        f"GET {path} HTTP/1.1\r\nHost: quotecast\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n".encode()
+    )
+    assert client.recv(12) == b"HTTP/1.1 101"
+    return client
+
+
+@pytest.mark.parametrize(
+    ("split", "number"),
+    [(False, signal.SIGTERM), (True, signal.SIGTERM), (False, signal.SIGHUP)],
+    ids=["one port", "two ports", "hangup"],
+)
+def test_a_stopping_worker_says_goodbye(own_valkey: Valkey, number: signal.Signals, *, split: bool) -> None:
+    """Every client is told when to come back and closed with 1012; the process ends with 0."""
+    with Service(own_valkey, {"QUOTECAST_SIMULATOR_RATE": "8"}, split=split) as service:
+        worker = service.start("ingest", "api")
+        with service.feed("/api/ws/market?symbols=AAPL") as client:
+            client.next_of("snapshot")
+            worker.send_signal(number)
+            least, most = retry_ms(1)
+            assert least <= client.next_of("shutdown")["retryAfterMs"] <= most
+            assert client.closed() == 1012
+        assert worker.wait(10) == 0
+
+
+def test_a_worker_is_told_to_stop_before_it_is_ready(own_service: Service) -> None:
+    """After a moment it serves without any data, and says goodbye all the same."""
+    worker = own_service.launch("api")
+    own_service.answers("/api/health")
+    with own_service.feed("/api/ws/market?symbols=all") as client:
+        client.next_of("welcome")
+        worker.terminate()
+        client.next_of("shutdown")
+        assert client.closed() == 1012
+    assert worker.wait(10) == 0
+
+
+def test_a_worker_that_cannot_listen_says_so(own_service: Service) -> None:
+    """In one line, and without calling itself ready."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        worker = own_service.launch("api", {"QUOTECAST_PORT": str(port)}, stderr=subprocess.PIPE)
+        _, said = worker.communicate(timeout=20)
+    assert worker.returncode == 1
+    assert said.decode().splitlines()[-1].startswith(f"quotecast: cannot listen on port {port} of 127.0.0.1:")
+    assert b"Traceback" not in said
+
+
+def test_status_tells_how_the_feeds_are(service: Service) -> None:
+    """Live, simulated, and at which point of which epoch."""
+    status = service.get("/api/market/status").json()
+    assert status["status"] == "running"
+    assert json.dumps(status["feeds"]).count('"live"') == 3

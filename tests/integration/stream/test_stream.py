@@ -1,0 +1,173 @@
+"""Feeds over real sockets, with the hub's clockwork in the test's hands."""
+
+import asyncio
+import contextlib
+import json
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from quotecast.bus.base import Batch, Change
+from quotecast.feed.hub import Hub
+from quotecast.feed.mirror import Mirror
+from quotecast.market.feeds import Feed
+from quotecast.stream.endpoint import Streams
+from quotecast.stream.listeners import serving_feeds
+from quotecast.stream.restarts import retry_ms
+from support.market_made import EPOCH, state_of, stock
+
+TICKERS = [f"T{number}" for number in range(500)]
+
+
+class Running:
+    def __init__(self, hub: Hub, streams: Streams, port: int) -> None:
+        self.hub = hub
+        self.streams = streams
+        self._port = port
+
+    def connect(self, query: str = "symbols=all&interval=100", **more: Any) -> connect:
+        return connect(f"ws://127.0.0.1:{self._port}/api/ws/market?{query}", max_size=None, **more)
+
+    def move(self, price: float) -> None:
+        """Everything moves and everyone is told."""
+        changes = [Change(stock(ticker, price)) for ticker in TICKERS]
+        seq = self.hub.mirror.mark.seq + 1
+        assert self.hub.mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=seq, changes=changes))
+        self.hub.mirror.heard_at = time.monotonic()
+        self.hub.tick(100)
+        self.hub.sweep()
+
+
+@contextlib.asynccontextmanager
+async def running(*, sockets_per_address: int = 0) -> AsyncIterator[Running]:
+    mirror = Mirror(Feed.STOCKS)
+    mirror.load(state_of(stock(ticker) for ticker in TICKERS))
+    mirror.heard_at = time.monotonic()
+    hub = Hub(
+        mirror,
+        heartbeat_seconds=15,
+        clock=time.monotonic,
+        wall_clock=time.time,
+        market=lambda: "open",
+        slow_seconds=0.5,
+    )
+    streams = Streams(
+        _nothing,
+        {"/api/ws/market": hub},
+        heartbeat_ms=15_000,
+        sockets_per_address=sockets_per_address,
+        address_of=lambda scope: scope["client"][0],
+    )
+    async with serving_feeds(streams, "127.0.0.1", 0) as port:
+        yield Running(hub, streams, port)
+
+
+async def _nothing(_scope: Any, _receive: Any, _send: Any) -> None:
+    """There is no HTTP here."""
+
+
+async def snapshot(client: ClientConnection) -> dict[str, Any]:
+    while True:
+        frame: dict[str, Any] = json.loads(await client.recv())
+        if frame["type"] == "snapshot":
+            return frame
+
+
+async def told(service: Running, client: ClientConnection, price: float) -> None:
+    """Ticks on until a client has heard of a price: at a tick its last send may not have ended."""
+    while True:
+        service.hub.tick(100)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.05):
+                frame = json.loads(await client.recv())
+                if frame["type"] == "update" and frame["data"][0]["price"] == price:
+                    return
+
+
+async def close_code(client: ClientConnection) -> int | None:
+    """Reads on to the end."""
+    with contextlib.suppress(ConnectionClosed):
+        async with asyncio.timeout(10):
+            while True:
+                await client.recv()
+    return client.close_code
+
+
+async def until_served(service: Running, clients: int) -> None:
+    async with asyncio.timeout(10):
+        # The server takes clients in, and notices that they left, in its own time.
+        while len(service.hub) != clients:  # noqa: ASYNC110 - see above
+            await asyncio.sleep(0.005)
+
+
+async def test_a_client_that_stops_reading_is_closed_and_harms_nobody() -> None:
+    """It is passed over, then closed with 4458; its neighbour is told of every move."""
+    async with (
+        running() as service,
+        service.connect(max_queue=1) as stuck,
+        service.connect(max_queue=None) as fine,
+    ):
+        await snapshot(stuck)
+        await snapshot(fine)
+        price = 0.0
+        async with asyncio.timeout(60):
+            while not service.hub.statistics()["expelled"]:
+                price += 1.0
+                service.move(price)
+                await told(service, fine, price)
+        assert service.hub.statistics()["passed_over"] > 0
+        assert len(service.hub) == 1
+        assert await close_code(stuck) == 4458
+
+
+async def test_whoever_leaves_is_forgotten() -> None:
+    """By a close frame or by a cut; nothing of them stays."""
+    async with running() as service:
+        tasks = len(asyncio.all_tasks())
+        for leave in ("close", "cut"):
+            async with contextlib.AsyncExitStack() as stack:
+                clients = [await stack.enter_async_context(service.connect()) for _ in range(20)]
+                await asyncio.gather(*map(snapshot, clients))
+                await until_served(service, 20)
+                if leave == "cut":
+                    for client in clients:
+                        client.transport.abort()
+            await until_served(service, 0)
+        assert len(asyncio.all_tasks()) <= tasks + 1
+
+
+async def test_a_drain_says_goodbye_to_everyone() -> None:
+    """Also to clients that never speak and never read; later ones are told when to come back too."""
+    async with running() as service, contextlib.AsyncExitStack() as stack:
+        clients = [await stack.enter_async_context(service.connect()) for _ in range(20)]
+        await asyncio.gather(*map(snapshot, clients))
+        async with asyncio.timeout(5):
+            await service.streams.drain()
+        assert len(service.hub) == 0
+        frames = [json.loads(await client.recv()) for client in clients]
+        assert {frame["type"] for frame in frames} == {"shutdown"}
+        least, most = retry_ms(20)
+        assert all(least <= frame["retryAfterMs"] <= most for frame in frames)
+        assert [await close_code(client) for client in clients] == [1012] * 20
+        async with service.connect() as late:
+            assert json.loads(await late.recv())["type"] == "shutdown"
+            assert await close_code(late) == 1012
+
+
+async def test_feeds_of_one_address_beyond_its_cap_are_refused() -> None:
+    """With 503 and a time to come back; a place that is given up is free again."""
+    async with running(sockets_per_address=1) as service:
+        async with service.connect() as first:
+            with pytest.raises(InvalidStatus) as refused:
+                await service.connect()
+            assert refused.value.response.status_code == 503
+            assert int(refused.value.response.headers["Retry-After"]) > 0
+            assert "Your address" in json.loads(refused.value.response.body)["detail"]
+            await snapshot(first)
+        await until_served(service, 0)
+        async with service.connect() as third:
+            await snapshot(third)

@@ -1,0 +1,138 @@
+"""The account routes over a real PostgreSQL, in this process."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+import httpx
+from argon2 import PasswordHasher
+
+from quotecast.accounts.database import Database
+from quotecast.accounts.passwords import Passwords
+from quotecast.accounts.tokens import Tokens
+from quotecast.api.app import build_app
+from quotecast.api.edge.addresses import identify_by_address
+from quotecast.api.edge.identity import identify_by_user
+from quotecast.api.edge.middleware import Edge
+from quotecast.api.edge.throttle import throttle
+from quotecast.api.logins import LoginWindow
+from quotecast.api.parts import Accounts
+from quotecast.api.private import private_prefixes
+from quotecast.limits.decision import Decision
+from quotecast.limits.fallback import LocalWindow
+from support.factories import NOW, client_to, full_mirrors, parts
+
+SECRET: Final = "a secret of tests, known to everybody"
+PASSWORD: Final = "correct horse battery"
+LIMITS: Final = {
+    "auth": 10,
+    "market": 120,
+    "crypto": 120,
+    "doviz": 120,
+    "financials": 30,
+    "portfolio": 60,
+    "watchlist": 60,
+    "terminal": 60,
+}
+#: More than any machine takes for a query; only tests of outages want less.
+PATIENCE_SECONDS: Final = 15.0
+#: As little work as the library allows: most tests are not about hashing.
+FAST: Final = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+
+
+class LocalLimits:
+    """A window of one process, with the interface of the shared one."""
+
+    def __init__(self, seconds: int = 60) -> None:
+        self.window = LocalWindow(seconds)
+
+    async def check(self, key: str, limit: int) -> Decision:
+        return self.window.check(key, limit)
+
+    async def forget(self, key: str) -> None:
+        self.window.forget(key)
+
+    async def give_back(self, key: str) -> None:
+        self.window.give_back(key)
+
+
+class User:
+    """Somebody who has registered."""
+
+    def __init__(self, client: httpx.AsyncClient, session: dict[str, Any]) -> None:
+        self._client = client
+        self.token: str = session["token"]
+        self.id: str = session["user"]["id"]
+        self.email: str = session["user"]["email"]
+
+    async def ask(self, method: str, path: str, **more: Any) -> httpx.Response:
+        headers = {"authorization": f"Bearer {self.token}", **more.pop("headers", {})}
+        return await self._client.request(method, path, headers=headers, **more)
+
+    async def get(self, path: str, **more: Any) -> httpx.Response:
+        return await self.ask("GET", path, **more)
+
+    async def post(self, path: str, body: Any, **more: Any) -> httpx.Response:
+        return await self.ask("POST", path, json=body, **more)
+
+    async def delete(self, path: str, **more: Any) -> httpx.Response:
+        return await self.ask("DELETE", path, **more)
+
+
+class AccountService:
+    """A client of the routes, and what is behind them."""
+
+    def __init__(self, client: httpx.AsyncClient, accounts: Accounts) -> None:
+        self.client = client
+        self.accounts = accounts
+
+    async def register(self, email: str = "ayse@example.com", name: str = "Ayşe") -> User:
+        body = {"name": name, "email": email, "password": PASSWORD}
+        response = await self.client.post("/api/auth/register", json=body)
+        assert response.status_code == 201, response.text
+        return User(self.client, response.json())
+
+
+@contextlib.asynccontextmanager
+async def account_service(
+    database_url: str,
+    *,
+    limited: bool = False,
+    hasher: PasswordHasher = FAST,
+    deadline_seconds: float = PATIENCE_SECONDS,
+    **other: Any,
+) -> AsyncIterator[AccountService]:
+    """`other` are parts that differ from those of `factories.parts`; mirrors are full unless given."""
+    clock = other.setdefault("clock", lambda: NOW)
+    async with (
+        Database(database_url, pool_size=4, deadline_seconds=deadline_seconds) as database,
+        Passwords(hasher) as passwords,
+    ):
+        accounts = Accounts(
+            database=database,
+            tokens=Tokens([SECRET], lifetime_seconds=7 * 86_400, clock=clock),
+            passwords=passwords,
+            logins=LoginWindow(LocalLimits(900), SECRET),
+            address_of=identify_by_address(["127.0.0.1"]),
+        )
+        made = parts(other.pop("mirrors", None) or full_mirrors(), accounts=accounts, **other)
+        identify = identify_by_user(accounts.tokens, accounts.address_of)
+        requests = LocalLimits()
+        limits = throttle(
+            requests.check,
+            requests.give_back,
+            limits=LIMITS,
+            find=made.names.find,
+            identify=identify,
+            by_address=accounts.address_of,
+        )
+        app = build_app(made, middleware=[limits] if limited else [])
+        edge = Edge(
+            app,
+            cors_origins=["*"],
+            account_origins=[],
+            websocket_origins=["*"],
+            private=private_prefixes(app),
+        )
+        async with client_to(edge) as client:
+            yield AccountService(client, accounts)

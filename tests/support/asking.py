@@ -1,0 +1,19 @@
+"""Requests to a running service, on connections of their own."""
+
+from typing import Any, Final
+
+import httpx
+
+from support.service import Service
+
+#: A page on the browser's own machine.
+LOCAL_ORIGIN: Final = "http://localhost:5173"
+
+
+def ask(service: Service, method: str, path: str, **more: Any) -> httpx.Response:
+    return httpx.request(method, service.url + path, timeout=30, **more)
+
+
+def fields(answer: httpx.Response) -> list[str]:
+    assert answer.status_code == 422, answer.text
+    return [each["field"] for each in answer.json()["errors"]]

@@ -1,0 +1,147 @@
+"""Quotes, mirrors and whole applications made for tests."""
+
+import itertools
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
+
+import httpx
+
+from quotecast.api.app import build_app
+from quotecast.api.edge.middleware import Edge, Observer
+from quotecast.api.names import Names
+from quotecast.api.parts import Parts
+from quotecast.api.private import private_prefixes
+from quotecast.bus.base import FeedInfo, Snapshot, Stored
+from quotecast.cache.base import Cached, Policy
+from quotecast.feed.documents import Documents
+from quotecast.feed.mirror import Mirror
+from quotecast.market.feeds import Feed
+from quotecast.market.movers import Floors
+from quotecast.market.quotes import DovizQuote, Quote
+from quotecast.providers.base import unlimited
+from support.market_made import INFO, pair, stock
+
+EPOCH = "0000000000aa00000001"
+#: A Friday, 10:30 in New York.
+NOW = 1_795_188_600.0
+MONOTONIC = 1000.0
+
+STOCKS = [stock("MSFT"), stock("AAPL"), stock("BRK.B")]
+PAIRS = [pair("ETH/USDT"), pair("BTC/USDT")]
+
+
+def doviz(symbol: str, category: str, source: str = "Serbest Piyasa") -> DovizQuote:
+    return DovizQuote(
+        provider="test",
+        symbol=symbol,
+        name=f"The {symbol}",
+        category=category,
+        source=source,
+        unit="gram",
+        currency="TRY",
+        buying=41.0,
+        selling=42.0,
+        price=42.0,
+        change=0.5,
+        change_percent=1.2,
+        timestamp="2026-11-20T15:00:00.000Z",
+    )
+
+
+DOVIZ = [
+    doviz("USD", "currency"),
+    doviz("akbank-USD", "currency", "Akbank"),
+    doviz("gram-altin", "gold"),
+    doviz("gumus", "silver"),
+]
+
+
+def snapshot_of(
+    feed: Feed, quotes: Iterable[Quote], *, epoch: str = EPOCH, seq: int = 7, info: FeedInfo = INFO
+) -> Snapshot:
+    return Snapshot(feed, epoch, seq, info, {quote.key: Stored(seq, seq, quote) for quote in quotes})
+
+
+def mirror_of(feed: Feed, quotes: Iterable[Quote], *, info: FeedInfo = INFO) -> Mirror:
+    """A mirror that has just heard from the bus."""
+    mirror = Mirror(feed)
+    mirror.load(snapshot_of(feed, quotes, info=info))
+    mirror.heard_at = MONOTONIC
+    return mirror
+
+
+def full_mirrors() -> dict[Feed, Mirror]:
+    return {
+        Feed.STOCKS: mirror_of(Feed.STOCKS, STOCKS),
+        Feed.CRYPTO: mirror_of(Feed.CRYPTO, PAIRS),
+        Feed.DOVIZ: mirror_of(Feed.DOVIZ, DOVIZ),
+    }
+
+
+def empty_mirrors() -> dict[Feed, Mirror]:
+    return {feed: Mirror(feed) for feed in Feed}
+
+
+class KeepsNothing:
+    """A cache that asks each time."""
+
+    async def read(self, _key: str, policy: Policy, fetch: Callable[[], Awaitable[bytes]]) -> Cached:
+        return Cached(await fetch(), "MISS", 0, policy.fresh_seconds)
+
+
+class _Raising:
+    """What a test of public routes must not touch."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"accounts.{name} was used")
+
+
+NO_ACCOUNTS: Any = _Raising()
+
+
+def parts(mirrors: dict[Feed, Mirror], **other: Any) -> Parts:
+    documents = other.pop("documents", None) or Documents()
+    given: dict[str, Any] = {
+        "documents": documents,
+        "names": Names(mirrors, documents),
+        "unlisted": unlimited,
+        "shares": {},
+        "floors": Floors(),
+        "financials": None,
+        "history": {},
+        "cache": KeepsNothing(),
+        "accounts": NO_ACCOUNTS,
+        "providers": dict.fromkeys(Feed, "simulator"),
+        "clock": lambda: NOW,
+        "monotonic": lambda: MONOTONIC,
+        "checks": {},
+        "draining": lambda: False,
+    }
+    return Parts(mirrors=mirrors, **(given | other))
+
+
+def edge_of(parts: Parts, *, observers: Sequence[Observer] = (), **app: Any) -> Edge:
+    """The application behind its edge, as it is served; to its observers each request takes half a second."""
+    routed = build_app(parts, **app)
+    return Edge(
+        routed,
+        private=private_prefixes(routed),
+        cors_origins=["*"],
+        account_origins=[],
+        websocket_origins=["*"],
+        observers=observers,
+        clock=partial(next, itertools.count(0.0, 0.5)),
+    )
+
+
+def client_to(edge: Edge) -> httpx.AsyncClient:
+    """A client that accepts no compression unless it is told to."""
+    transport = httpx.ASGITransport(app=edge)
+    return httpx.AsyncClient(
+        transport=transport, base_url="http://quotecast", headers={"accept-encoding": "identity"}
+    )
+
+
+def client_of(parts: Parts, **app: Any) -> httpx.AsyncClient:
+    return client_to(edge_of(parts, **app))

@@ -1,0 +1,131 @@
+"""A worker's feed and a frontend of it, over real sockets, for tests that decide what each does when."""
+
+import asyncio
+import contextlib
+import json
+from typing import Any, Final
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.typing import Subprotocol
+
+from quotecast.bus.redis import RedisBus
+from quotecast.feed.mirror import Mirror
+from quotecast.feed.relay import Relay
+from quotecast.market.feeds import Feed
+from quotecast.stream import endpoint
+from quotecast.stream.endpoint import Streams
+from quotecast.stream.hubs import hub_of
+from quotecast.stream.listeners import serving_feeds
+from support.merging_client import MergingClient
+
+INTERVAL: Final = 100
+PATIENCE_SECONDS: Final = 30.0
+
+
+class Worker:
+    """What an API worker has of one feed, on a port of its own; the machine ticks its hub."""
+
+    def __init__(self, url: str) -> None:
+        self.bus = RedisBus(url, "t")
+        mirror = Mirror(Feed.STOCKS)
+        self.hub = hub_of(mirror, 15_000)
+        self.streams = Streams(
+            _nothing,
+            endpoint.paths({Feed.STOCKS: self.hub}),
+            heartbeat_ms=15_000,
+            sockets_per_address=0,
+            address_of=lambda _: "",
+        )
+        relay = Relay(self.bus, {Feed.STOCKS: mirror})
+        self.following = asyncio.create_task(relay.run())
+        self.listening = serving_feeds(self.streams, "127.0.0.1", 0)
+        self.port = 0
+
+    async def start(self) -> None:
+        self.port = await self.listening.__aenter__()
+
+    async def stop(self) -> None:
+        await self.listening.__aexit__(None, None, None)
+        self.following.cancel()
+        await asyncio.gather(self.following, return_exceptions=True)
+        await self.bus.close()
+
+
+async def _nothing(_scope: Any, _receive: Any, _send: Any) -> None:
+    """There is no HTTP here."""
+
+
+class Client:
+    """A frontend: merges what it reads, forgets what it gave up, and may stop reading for a while."""
+
+    def __init__(self, subprotocol: str) -> None:
+        self.subprotocol = subprotocol
+        self.state = MergingClient(subprotocol=subprotocol)
+        self.reads = asyncio.Event()
+        #: Set whenever a frame was merged, or the connection ended.
+        self.told = asyncio.Event()
+        self.acknowledged = False
+
+    async def open(self, port: int, query: str) -> None:
+        self.acknowledged = False
+        self.reads.set()
+        self.connection = await connect(
+            f"ws://127.0.0.1:{port}/api/ws/market?interval={INTERVAL}{query}",
+            subprotocols=[Subprotocol(self.subprotocol)],
+            max_size=None,
+            max_queue=1,
+            ping_interval=None,
+        )
+        self.reading = asyncio.create_task(self._read(self.connection))
+
+    async def leave(self, *, abruptly: bool) -> None:
+        if abruptly or not self.reads.is_set():
+            self.connection.transport.abort()
+        else:
+            await self.connection.close()
+        self.reading.cancel()
+        await asyncio.gather(self.reading, return_exceptions=True)
+
+    async def come_back(self, port: int) -> None:
+        """Vouches for the names that its cursor covers, and subscribes the others again."""
+        wanted = self.state.wanted
+        listed = self.state.listed
+        await self.open(port, f"&symbols={listed}&since={self.state.since}" if listed else "")
+        await self.until_acknowledged()
+        if missing := self.state.missing_from(wanted):
+            await self.tell("subscribe", missing)
+
+    async def tell(self, action: str, given: list[str] | str) -> None:
+        """Sends a command and waits until it is answered."""
+        self.acknowledged = False
+        await self.connection.send(json.dumps({"action": action, "symbols": given, "id": 1}))
+        await self.until_acknowledged()
+
+    async def moment(self) -> None:
+        """Until something was read, or nothing for a moment."""
+        if self.reading.done():
+            await self.reading
+        self.told.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.005):
+                await self.told.wait()
+
+    async def until_acknowledged(self) -> None:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not self.acknowledged:
+                await self.moment()
+
+    async def _read(self, connection: ClientConnection) -> None:
+        try:
+            while True:
+                await self.reads.wait()
+                self._take(self.state.take(await connection.recv()))
+                self.told.set()
+        finally:
+            self.told.set()
+
+    def _take(self, frame: dict[str, Any]) -> None:
+        if frame["type"] == "subscribed":
+            self.state.drop_unwanted()
+        if frame["type"] in {"subscribed", "error"}:
+            self.acknowledged = True

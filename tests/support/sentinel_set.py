@@ -1,0 +1,230 @@
+"""A Valkey master and its replica, alone or with three Sentinels: failovers as installations have them."""
+
+import contextlib
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import redis
+
+from quotecast.local import valkey
+from support.reserved import port_number, reserved
+
+SERVICE: Final = "quotes"
+SENTINELS: Final = 3
+PATIENCE_SECONDS: Final = 60.0
+#: Of Sentinel: how long a master does not answer until it is down, and a try to replace it may take.
+DOWN_MILLISECONDS: Final = 1000
+FAILOVER_MILLISECONDS: Final = 5000
+
+
+class Server:
+    """One process of the set, on a port of its own."""
+
+    def __init__(self, folder: Path, port: int) -> None:
+        self.folder = folder
+        self.port = port
+        self.password: str | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self, *arguments: str) -> None:
+        socket = self.folder / "valkey.sock"
+        ours = [*valkey.command(self.folder, socket), "--bind", "127.0.0.1", "--port", str(self.port)]
+        # A replica that joins gets the data at once, not after five seconds.
+        self._run([*ours, "--repl-diskless-sync-delay", "0", *arguments])
+
+    def start_sentinel(self, master: int, *lines: str) -> None:
+        """Begins with the master at that port; `lines` are more of its configuration."""
+        file = self.folder / "sentinel.conf"
+        file.write_text(
+            f"port {self.port}\nbind 127.0.0.1\ndir {self.folder}\n"
+            f"sentinel monitor {SERVICE} 127.0.0.1 {master} {SENTINELS // 2 + 1}\n"
+            f"sentinel down-after-milliseconds {SERVICE} {DOWN_MILLISECONDS}\n"
+            f"sentinel failover-timeout {SERVICE} {FAILOVER_MILLISECONDS}\n" + "\n".join(lines)
+        )
+        [binary, *_] = valkey.version_command()
+        self._run([binary, str(file), "--sentinel"])
+
+    def ask(self, *words: str | int) -> Any:
+        """One command on a connection of its own."""
+        with redis.Redis(port=self.port, socket_timeout=5, protocol=2, password=self.password) as client:
+            return client.execute_command(*words)
+
+    def is_master(self) -> bool:
+        return bool(self.ask("ROLE")[0] == b"master")
+
+    def follows(self, port: int) -> bool:
+        """Whether it is a replica of the server at that port and has all that this has."""
+        role = self.ask("ROLE")
+        return bool(role[0] == b"slave" and (role[2], role[3]) == (port, b"connected"))
+
+    def kill(self) -> None:
+        """Ends it as a crash would; nothing is saved."""
+        if self._process:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def freeze(self) -> None:
+        assert self._process
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        assert self._process
+        self._process.send_signal(signal.SIGCONT)
+
+    def _run(self, command: list[str]) -> None:
+        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        until(lambda: bool(self.ask("PING")), f"the server on port {self.port} does not answer")
+
+
+class Pair:
+    """A master and its replica, as of now."""
+
+    def __init__(self, master: Server, replica: Server) -> None:
+        self.master = master
+        self.replica = replica
+
+    @property
+    def url(self) -> str:
+        """Of the server that is the master now."""
+        return f"redis://127.0.0.1:{self.master.port}"
+
+    def start(self) -> None:
+        self.master.start()
+        self.replica.start("--replicaof", f"127.0.0.1 {self.master.port}")
+        self.until_whole()
+
+    def swap(self) -> float:
+        """Swaps master and replica by hand: every connection stays open. Returns the Unix time of that."""
+        self.replica.ask("REPLICAOF", "NO", "ONE")
+        self.master.ask("REPLICAOF", "127.0.0.1", self.replica.port)
+        return self.promoted()
+
+    def promoted(self) -> float:
+        """Waits until the replica is the master; the Unix time of that."""
+        until(self.replica.is_master, "the replica is not promoted")
+        promoted = time.time()
+        self.master, self.replica = self.replica, self.master
+        return promoted
+
+    def restart(self) -> None:
+        """Starts the server again that died, as a replica."""
+        self.replica.start("--replicaof", f"127.0.0.1 {self.master.port}")
+        self.until_whole()
+
+    def until_whole(self) -> None:
+        """Waits until one server follows the other, and notes which.
+
+        Sentinels may swap them once more on a machine that stalls.
+        """
+        until(self._is_whole, "no server follows the other")
+
+    def _is_whole(self) -> bool:
+        for master, replica in ((self.master, self.replica), (self.replica, self.master)):
+            if master.is_master() and replica.follows(master.port):
+                self.master, self.replica = master, replica
+                return True
+        return False
+
+
+class SentinelSet(Pair):
+    """A pair that Sentinels watch; `url` names them."""
+
+    def __init__(self, master: Server, replica: Server, sentinels: list[Server]) -> None:
+        super().__init__(master, replica)
+        self.sentinels = sentinels
+
+    @property
+    def url(self) -> str:
+        """As the service takes it."""
+        hosts = ",".join(f"127.0.0.1:{each.port}" for each in self.sentinels)
+        return f"redis+sentinel://{hosts}/{SERVICE}"
+
+    def start(self) -> None:
+        self.master.start()
+        self.replica.start("--replicaof", f"127.0.0.1 {self.master.port}")
+        until(self._is_whole, "the replica does not follow")
+        for sentinel in self.sentinels:
+            sentinel.start_sentinel(self.master.port)
+        self.until_whole()
+
+    def failover(self, how: str = "COORDINATED", *, by: Server | None = None) -> float:
+        """Has a Sentinel swap master and replica, both of which live on. Returns the Unix time of that.
+
+        Without `COORDINATED` the old master takes writes for some eight seconds more.
+        """
+        words = ["SENTINEL", "FAILOVER", SERVICE, *how.split()]
+        until(lambda: bool((by or self.sentinels[0]).ask(*words)), "no failover begins")
+        return self.promoted()
+
+    def kill_master(self) -> float:
+        """Ends the master as a crash would; the Unix time at which its replica was promoted."""
+        self.master.kill()
+        return self.promoted()
+
+    def until_whole(self) -> None:
+        """Waits until one server follows the other, and all Sentinels know which."""
+        until(
+            lambda: self._is_whole() and all(map(self._knows, self.sentinels)), "the Sentinels do not agree"
+        )
+
+    def _knows(self, sentinel: Server) -> bool:
+        flat = sentinel.ask("SENTINEL", "MASTER", SERVICE)
+        about = flat if isinstance(flat, dict) else dict(zip(flat[::2], flat[1::2], strict=True))
+        known = {_text(key): _text(value) for key, value in about.items()}
+        wanted = {"port": self.master.port, "num-other-sentinels": SENTINELS - 1, "num-slaves": 1}
+        return {name: int(known[name]) for name in wanted} == wanted
+
+
+@contextlib.contextmanager
+def own_servers(count: int) -> Iterator[list[Server]]:
+    """Servers with folders and ports of their own, to be started; they end here."""
+    with contextlib.ExitStack() as stack:
+        servers = [
+            Server(
+                Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="qc"))),
+                port_number(stack.enter_context(reserved())),
+            )
+            for _ in range(count)
+        ]
+        for server in servers:
+            stack.callback(server.kill)
+        yield servers
+
+
+@contextlib.contextmanager
+def running_pair() -> Iterator[Pair]:
+    """A master and its replica that nobody watches."""
+    with own_servers(2) as (master, replica):
+        pair = Pair(master, replica)
+        pair.start()
+        yield pair
+
+
+@contextlib.contextmanager
+def running_sentinels() -> Iterator[SentinelSet]:
+    """A master with its replica, and Sentinels that know each other."""
+    with own_servers(2 + SENTINELS) as (master, replica, *sentinels):
+        whole = SentinelSet(master, replica, sentinels)
+        whole.start()
+        yield whole
+
+
+def until(holds: Callable[[], bool], trouble: str) -> None:
+    """Waits until it holds; servers that do not answer yet, or not so, are asked again."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        with contextlib.suppress(redis.RedisError):
+            if holds():
+                return
+        assert time.monotonic() < deadline, trouble
+        time.sleep(0.02)
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)

@@ -1,0 +1,162 @@
+"""The service as processes: ingest and API workers over one Valkey, on a port of their own."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+import httpx
+import websockets.sync.client
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.connection import Connection
+
+from quotecast import parent
+from support.merging_client import MergingClient
+from support.reserved import port_number, reserved
+
+START_SECONDS = 30.0
+
+
+class Redis(Protocol):
+    """Whatever answers as one at a URL."""
+
+    @property
+    def url(self) -> str:
+        """As the setting takes it."""
+
+
+class Service:
+    """Starts and stops the processes; each may be killed and frozen on its own.
+
+    Workers serve all on `port`; with `split`, HTTP there and feeds on `feed_port`.
+    """
+
+    def __init__(self, redis: Redis, settings: Mapping[str, str] = {}, *, split: bool = False) -> None:
+        self.redis = redis
+        self._reserved = [reserved(), reserved()]
+        ports = [port_number(each) for each in self._reserved]
+        self.port = ports[0]
+        self.feed_port = ports[1] if split else ports[0]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self._links: list[socket.socket] = []
+        self._environment = {
+            **os.environ,
+            "QUOTECAST_PORT": str(self.port),
+            "QUOTECAST_FEED_PORT": str(self.feed_port) if split else "0",
+            "QUOTECAST_REDIS_URL": redis.url,
+            "QUOTECAST_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none",
+            "QUOTECAST_JWT_SECRET": "a secret of tests, known to everybody",
+            **settings,
+        }
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for process in self.processes:
+            with contextlib.suppress(ProcessLookupError):
+                process.send_signal(signal.SIGCONT)
+                process.kill()
+            process.wait()
+        for link in (*self._links, *self._reserved):
+            link.close()
+
+    def start(self, *commands: str) -> subprocess.Popen[bytes]:
+        """Starts a process for each command and waits until all serve; answers the last one."""
+        for command in commands:
+            self.launch(command)
+        self.until_ready(len(commands))
+        return self.processes[-1]
+
+    def until_ready(self, count: int = 1) -> None:
+        """Waits until the last launched processes serve."""
+        for link in self._links[-count:]:
+            assert link.recv(1000), "the process ended before it served"
+
+    def launch(
+        self, command: str, settings: Mapping[str, str] | None = None, **more: Any
+    ) -> subprocess.Popen[bytes]:
+        """Starts a process and does not wait; it says over its link that it serves, and ends with it."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            link = {parent.VARIABLE: str(theirs.fileno())}
+            process = subprocess.Popen(
+                [sys.executable, "-m", "quotecast", command],
+                env={**self._environment, **link, **(settings or {})},
+                pass_fds=[theirs.fileno()],
+                **more,
+            )
+        ours.settimeout(START_SECONDS)
+        self._links.append(ours)
+        self.processes.append(process)
+        return process
+
+    def answers(self, path: str) -> None:
+        """Waits until a worker answers, ready or not."""
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            with contextlib.suppress(httpx.TransportError):
+                self.get(path)
+                return
+            assert time.monotonic() < deadline, "nobody answers"
+
+    def get(self, path: str, **more: Any) -> httpx.Response:
+        """One request on a connection of its own, so that any worker may get it."""
+        return httpx.get(self.url + path, timeout=5, **more)
+
+    def post(self, path: str, **more: Any) -> httpx.Response:
+        """Sends a body on a connection of its own."""
+        return httpx.post(self.url + path, timeout=30, **more)
+
+    def patch(self, path: str, **more: Any) -> httpx.Response:
+        """Changes something, on a connection of its own."""
+        return httpx.patch(self.url + path, timeout=30, **more)
+
+    @contextlib.contextmanager
+    def feed(self, path: str, **more: Any) -> Iterator["FeedClient"]:
+        """A client of a feed."""
+        url = f"ws://127.0.0.1:{self.feed_port}{path}"
+        key = "symbol" if "/doviz" in path else "ticker"
+        with websockets.sync.client.connect(url, max_size=None, **more) as connection:
+            yield FeedClient(connection, key)
+
+
+class FeedClient:
+    """A frontend: keeps the feed's state merged."""
+
+    def __init__(self, connection: Connection, key: str) -> None:
+        self.connection = connection
+        self.state = MergingClient(key)
+
+    def next(self, seconds: float = 10.0) -> dict[str, Any]:
+        message = self.connection.recv(timeout=seconds)
+        assert isinstance(message, str)
+        return self.state.take(message)
+
+    def next_of(self, kind: str, seconds: float = 10.0) -> dict[str, Any]:
+        """The next frame of a kind; those before it are merged all the same."""
+        deadline = time.monotonic() + seconds
+        while True:
+            frame = self.next(max(0.001, deadline - time.monotonic()))
+            if frame["type"] == kind:
+                return frame
+
+    def send(self, text: str) -> None:
+        self.connection.send(text)
+
+    def closed(self, seconds: float = 10.0) -> int | None:
+        """Reads on to the end; the close code."""
+        deadline = time.monotonic() + seconds
+        with contextlib.suppress(ConnectionClosed):
+            while time.monotonic() < deadline:
+                self.next(seconds)
+        return self.connection.close_code

@@ -1,0 +1,279 @@
+"""The load under which faults are judged: 200 clients of three feeds, and some reads.
+
+Every client merges what it is told and notes whatever breaks the promise of the feeds. All of it runs on
+one event loop in a thread, so that a test can disturb the service meanwhile.
+"""
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Final, NamedTuple, Self
+
+import httpx
+import uvloop
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, WebSocketException
+from websockets.typing import Subprotocol
+
+from quotecast.market.codec import iso_utc
+from support.merging_client import MergingClient
+
+CLIENTS: Final = 200
+FEEDS: Final = ("market", "crypto", "doviz")
+#: Where each feed's whole state is read.
+STATES: Final = {
+    "market": "/api/market/quotes?symbols=all",
+    "crypto": "/api/crypto/quotes",
+    "doviz": "/api/doviz/quotes",
+}
+READS: Final = (
+    "/api/market/quotes?symbols=AAPL,MSFT",
+    "/api/crypto/quotes",
+    "/api/doviz/quotes/USD",
+    "/api/market/movers",
+)
+#: Between two reads of one reader.
+READ_PAUSE_SECONDS: Final = 0.05
+#: Between two tries of a client that was disconnected.
+RETRY_SECONDS: Final = 0.2
+START_SECONDS: Final = 60.0
+PROTOCOL: Final = Subprotocol("quotecast.v1.msgpack")
+
+
+class Read(NamedTuple):
+    """One request; with a status of 0 it got no answer.
+
+    One whose connection was closed before an answer began is repeated once, as browsers do.
+    """
+
+    at: float
+    seconds: float
+    status: int
+    #: What the client says of it, or of the first try.
+    trouble: str = ""
+
+
+class Listener:
+    """A client of one feed that comes back whenever it is disconnected."""
+
+    def __init__(self, url: str, feed: str, interval: int | None = None) -> None:
+        self.feed = feed
+        self.state = MergingClient("symbol" if feed == "doviz" else "ticker", PROTOCOL)
+        #: Broken promises, in words.
+        self.broken: list[str] = []
+        #: With which code each connection ended.
+        self.closes: list[int] = []
+        #: The newest time of any price, as text.
+        self.newest = ""
+        self.connected_at = self.state_at = self.told_at = 0.0
+        #: What heartbeats last said of the feed, and when that was first.
+        self.feed_state, self.feed_state_at = "", 0.0
+        self.farewell_at = 0.0
+        #: Seconds from each frame's newest price to its arrival.
+        self.latencies: list[float] = []
+        self._times: dict[str, str] = {}
+        self._key = "symbol" if feed == "doviz" else "ticker"
+        self._url = f"{url}/api/ws/{feed}?symbols=all{f'&interval={interval}' if interval else ''}"
+        self._connection: ClientConnection | None = None
+
+    async def run(self) -> None:
+        """Listens for ever."""
+        while True:
+            with contextlib.suppress(OSError, TimeoutError, WebSocketException):
+                await self._listen()
+            await asyncio.sleep(RETRY_SECONDS)
+
+    async def drop(self) -> None:
+        """Goes away without a word, as a client does that loses its network."""
+        if self._connection:
+            self._connection.transport.abort()
+
+    async def _listen(self) -> None:
+        since = f"&since={self.state.since}" if self.state.epoch else ""
+        async with connect(
+            self._url + since, subprotocols=[PROTOCOL], compression=None, max_size=None, ping_interval=None
+        ) as connection:
+            self._connection, self.connected_at = connection, time.time()
+            try:
+                while True:
+                    self._take(await connection.recv())
+            except ConnectionClosed:
+                self.closes.append(connection.close_code or 0)
+
+    def _take(self, message: str | bytes) -> None:
+        before = self.state.epoch
+        try:
+            frame = self.state.take(message)
+        except AssertionError as error:
+            self.broken.append(str(error))
+            return
+        self.state.frames.clear()
+        if before > self.state.epoch:
+            self.broken.append(f"epoch {self.state.epoch} after {before}")
+        match frame["type"]:
+            case "snapshot" | "update":
+                self._judge(frame, fresh=before != self.state.epoch or frame.get("reason") == "resync")
+            case "heartbeat" if frame["feed"] != self.feed_state:
+                self.feed_state, self.feed_state_at = frame["feed"], time.time()
+            case "shutdown":
+                self.farewell_at = time.time()
+
+    def _judge(self, frame: dict[str, Any], *, fresh: bool) -> None:
+        """Within an epoch no price is followed by an older one."""
+        self.told_at = time.time()
+        if fresh:
+            self._times.clear()
+        if frame["type"] == "snapshot":
+            self.state_at = self.told_at
+        for item in frame["data"]:
+            key, at = item[self._key], item["timestamp"] or ""
+            if at < self._times.get(key, ""):
+                self.broken.append(f"{key}: the price of {at} after that of {self._times[key]}")
+            self._times[key] = at
+        newest = max((item["timestamp"] or "" for item in frame["data"]), default="")
+        if newest > self.newest:
+            self.newest = newest
+            self.latencies.append(self.told_at - datetime.fromisoformat(newest).timestamp())
+
+
+class StandardLoad:
+    """Loads the service at a port inside `with`; entered once every client has its state.
+
+    Clients get an update each `interval` milliseconds, or as the service does by itself.
+    """
+
+    def __init__(
+        self, port: int, *, clients: int = CLIENTS, readers: int = 4, interval: int | None = None
+    ) -> None:
+        self.url = f"http://127.0.0.1:{port}"
+        feeds = [FEEDS[number % len(FEEDS)] for number in range(clients)]
+        self.listeners = [Listener(f"ws://127.0.0.1:{port}", feed, interval) for feed in feeds]
+        self.reads: list[Read] = []
+        self._readers = readers
+        self._loop = uvloop.new_event_loop()
+        self._thread = threading.Thread(target=self._run)
+        self._main: asyncio.Task[None] | None = None
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        try:
+            self.until(lambda: all(each.told_at for each in self.listeners), START_SECONDS)
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop()
+
+    @property
+    def errors(self) -> list[str]:
+        """Why reads got no answer."""
+        return [read.trouble for read in self.reads if read.trouble]
+
+    def until(self, holds: Callable[[], bool], seconds: float) -> float:
+        """Waits until it holds; how long that took. Fails if it takes longer than `seconds`."""
+        began = time.monotonic()
+        while not holds():
+            assert time.monotonic() - began < seconds, "never came to that"
+            time.sleep(0.01)
+        return time.monotonic() - began
+
+    def until_newer(self, at: float, seconds: float, among: Iterable[Listener] | None = None) -> float:
+        """Waits until every client holds prices of after the Unix time `at`; seconds since then."""
+        text, listeners = iso_utc(at), list(among or self.listeners)
+        self.until(lambda: all(each.newest > text for each in listeners), seconds)
+        return time.time() - at
+
+    def until_told(self, feed_state: str, at: float, seconds: float) -> float:
+        """Waits until every client was told that its feed is so; seconds from `at` to the last of them."""
+        self.until(lambda: all(each.feed_state == feed_state for each in self.listeners), seconds)
+        return max(each.feed_state_at for each in self.listeners) - at
+
+    def until_equal(self, seconds: float) -> None:
+        """Waits until every client holds exactly what REST answers: the feeds must rest meanwhile."""
+        for feed, path in STATES.items():
+            listeners = [each for each in self.listeners if each.feed == feed]
+            with httpx.Client(base_url=self.url) as http:
+                self.until(lambda: _equal(http, path, listeners), seconds)  # noqa: B023 - called at once
+
+    def drop_all(self) -> float:
+        """Cuts every client off at once; the Unix time of that."""
+        at = time.time()
+
+        async def drop() -> None:
+            await asyncio.gather(*(each.drop() for each in self.listeners))
+
+        asyncio.run_coroutine_threadsafe(drop(), self._loop).result(5)
+        return at
+
+    @property
+    def broken(self) -> list[str]:
+        """The promises broken so far, each kind once."""
+        return sorted({problem for each in self.listeners for problem in each.broken})
+
+    @property
+    def closes(self) -> Counter[int]:
+        """How often connections ended, by code."""
+        return Counter(code for each in self.listeners for code in each.closes)
+
+    def statuses(self, since: float = 0.0) -> Counter[int]:
+        """How often reads were answered, by status."""
+        return Counter(read.status for read in self.reads if read.at >= since)
+
+    def read_seconds(self, share: float, since: float = 0.0, until: float = float("inf")) -> float:
+        """The time within which that share of the reads begun then was answered."""
+        took = sorted(read.seconds for read in self.reads if since <= read.at < until)
+        return took[min(len(took) - 1, int(len(took) * share))]
+
+    def _run(self) -> None:
+        with (
+            asyncio.Runner(loop_factory=lambda: self._loop) as runner,
+            contextlib.suppress(asyncio.CancelledError),
+        ):
+            runner.run(self._work())
+
+    async def _work(self) -> None:
+        self._main = asyncio.current_task()
+        async with asyncio.TaskGroup() as group:
+            for listener in self.listeners:
+                group.create_task(listener.run())
+            for number in range(self._readers):
+                group.create_task(self._read(READS[number % len(READS)]))
+
+    async def _read(self, path: str) -> None:
+        async with httpx.AsyncClient(base_url=self.url, timeout=START_SECONDS) as http:
+            while True:
+                at, began, status, trouble = time.time(), time.perf_counter(), 0, ""
+                try:
+                    status = (await http.get(path)).status_code
+                except httpx.TransportError as error:
+                    trouble = f"{path}: {error!r}"
+                    if _ended_before_an_answer(error):
+                        with contextlib.suppress(httpx.TransportError):
+                            status = (await http.get(path)).status_code
+                self.reads.append(Read(at, time.perf_counter() - began, status, trouble))
+                await asyncio.sleep(READ_PAUSE_SECONDS)
+
+    def _stop(self) -> None:
+        if self._main:
+            self._loop.call_soon_threadsafe(self._main.cancel)
+        self._thread.join(10)
+
+
+def _equal(http: httpx.Client, path: str, listeners: list[Listener]) -> bool:
+    quotes = http.get(path).json()
+    return all(each.state.quotes == quotes for each in listeners)
+
+
+def _ended_before_an_answer(error: httpx.TransportError) -> bool:
+    """As far as the client tells: a reset may also have cut an answer off."""
+    closed = isinstance(error, httpx.RemoteProtocolError) and str(error).startswith("Server disconnected")
+    return closed or isinstance(error, httpx.ReadError)

@@ -1,0 +1,118 @@
+"""Transactions to try on a database, and what its server says of them."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any
+
+import asyncpg
+import pytest
+
+from quotecast.accounts import users
+from quotecast.accounts.database import Database, Run
+from quotecast.accounts.tables import User
+from quotecast.errors import DatabaseAway
+from support.figures import SLACK
+
+#: What a transaction may take, whatever happens: as promised, with room for a machine that others use too.
+#: `tests/faults` judge by the promise itself.
+PROMISED_SECONDS = 2.0 * SLACK
+
+
+def adding(number: int) -> Callable[[Run], Awaitable[Any]]:
+    """Work that registers a user of that number."""
+
+    async def work(run: Run) -> str:
+        user = await users.create(
+            run,
+            user_id=f"{number:024x}",
+            name="Ayşe",
+            email=f"{number}@example.com",
+            password_hash="$argon2id$",
+        )
+        return user.id
+
+    return work
+
+
+def held_by(event: asyncio.Event) -> Callable[[Run], Awaitable[Any]]:
+    """Work that keeps its connection until the event."""
+
+    async def work(run: Run) -> None:
+        await run(User.select(User.id))
+        await event.wait()
+
+    return work
+
+
+async def numbers(url: str) -> list[int]:
+    """Of the users that another connection sees."""
+    return [int(row["id"], 16) for row in await look(url, "SELECT id FROM users ORDER BY id")]
+
+
+async def look(url: str, query: str) -> list[Any]:
+    connection = await asyncpg.connect(url)
+    try:
+        rows: list[Any] = await connection.fetch(query)
+    finally:
+        await connection.close()
+    return rows
+
+
+async def sessions(url: str) -> list[str]:
+    """What the server says that our connections do."""
+    query = "SELECT state FROM pg_stat_activity WHERE application_name = 'quotecast'"
+    return [row["state"] for row in await look(url, query)]
+
+
+async def until(url: str, expected: Callable[[list[str]], bool]) -> None:
+    """Fails when our connections do not do what is expected within 5 s."""
+    async with asyncio.timeout(5):
+        while True:
+            if expected(await sessions(url)):
+                return
+            # The server has no way to tell us.
+            await asyncio.sleep(0.01)
+
+
+async def until_idle(url: str, *, at_most: int) -> None:
+    """Fails when a connection of ours stays in a transaction, or one too many stays open."""
+    await until(url, lambda states: set(states) <= {"idle"} and len(states) <= at_most)
+
+
+async def is_whole(database: Database, size: int) -> None:
+    """As many transactions as the pool has connections meet inside."""
+    meeting = asyncio.Barrier(size)
+
+    async def work(run: Run) -> None:
+        await run(User.select(User.id))
+        await meeting.wait()
+
+    async with asyncio.timeout(5):
+        await asyncio.gather(*(database.transaction(work) for _ in range(size)))
+
+
+async def recovered(database: Database, number: int) -> None:
+    """Tries until a transaction succeeds; fails after 5 s."""
+    async with asyncio.timeout(5):
+        while True:
+            with contextlib.suppress(DatabaseAway):
+                await database.transaction(adding(number))
+                return
+            await asyncio.sleep(0.02)
+
+
+@contextlib.contextmanager
+def promised() -> Iterator[None]:
+    """The database is found away, and in time."""
+    began = time.monotonic()
+    with pytest.raises(DatabaseAway):
+        yield
+    assert time.monotonic() - began < PROMISED_SECONDS
+
+
+@contextlib.asynccontextmanager
+async def at(url: str, *, pool_size: int = 4, **more: Any) -> AsyncIterator[Database]:
+    async with Database(url, pool_size=pool_size, **more) as database:
+        yield database

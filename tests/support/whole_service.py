@@ -1,0 +1,99 @@
+"""The whole service as processes: Valkey, PostgreSQL, an ingest and two workers, each to be disturbed."""
+
+import asyncio
+import contextlib
+import http.client
+import json
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from quotecast.accounts import migrations
+from support.pgbouncer import PgBouncer, running_pgbouncer
+from support.sentinel_set import running_sentinels
+from support.servers import Postgres, running_postgres, running_valkey
+from support.service import Service
+from support.standard_load import StandardLoad
+
+GROUPS: Final = (
+    *("AUTH", "MARKET", "CRYPTO", "DOVIZ"),
+    *("FINANCIALS", "PORTFOLIO", "WATCHLIST", "TERMINAL"),
+)
+#: Limits are kept as ever and refuse nobody; each feed has a third of the load's 200 updates a second.
+SETTINGS: Final = {
+    **{f"QUOTECAST_LIMIT_{group}": "1000000" for group in GROUPS},
+    "QUOTECAST_SIMULATOR_RATE": "67",
+    "QUOTECAST_LOG_LEVEL": "error",
+}
+SETTLED_SECONDS: Final = 30.0
+POST_SECONDS: Final = 60.0
+
+
+@dataclass
+class Whole:
+    """What runs; `ingests` in the order in which they were started."""
+
+    #: A Valkey, or a SentinelSet.
+    redis: Any
+    postgres: Postgres
+    service: Service
+    #: Between the workers and PostgreSQL, where there is one.
+    pgbouncer: PgBouncer | None = None
+    ingests: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    @contextlib.contextmanager
+    def loaded(self) -> Iterator[StandardLoad]:
+        """Under the standard load; at its end nobody was told anything wrong, and all hold the same."""
+        with StandardLoad(self.service.port) as load:
+            yield load
+            self._settle(load)
+            assert load.broken == []
+
+    def post(self, path: str, body: object, headers: Mapping[str, str] = {}) -> tuple[int, Any]:
+        """One request on a connection of its own: the status, and what the answer says.
+
+        Cheap to make: the clients that tests use otherwise take longer to make than to answer.
+        """
+        connection = http.client.HTTPConnection("127.0.0.1", self.service.port, timeout=POST_SECONDS)
+        with contextlib.closing(connection):
+            content = {"Content-Type": "application/json", **headers}
+            connection.request("POST", path, json.dumps(body), content)
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+
+    def _settle(self, load: StandardLoad) -> None:
+        """With all upstreams at rest every client has to hold what REST answers, number by number."""
+        for ingest in self.ingests:
+            ingest.send_signal(signal.SIGSTOP)
+        try:
+            load.until_equal(SETTLED_SECONDS)
+        finally:
+            for ingest in self.ingests:
+                ingest.send_signal(signal.SIGCONT)
+
+
+@contextlib.contextmanager
+def whole_service(
+    settings: Mapping[str, str] = {}, *, sentinels: bool = False, pooled: bool = False
+) -> Iterator[Whole]:
+    """Runs the whole service, with more settings than the load's.
+
+    It uses one Valkey or a SentinelSet, and with `pooled` Debian's PgBouncer before PostgreSQL.
+    """
+    chosen: Any = running_sentinels() if sentinels else running_valkey()
+    with chosen as redis, running_postgres() as postgres, contextlib.ExitStack() as stack:
+        asyncio.run(migrations.apply(postgres.url))
+        pooler = stack.enter_context(running_pgbouncer(postgres)) if pooled else None
+        with Service(redis, {**SETTINGS, **_database(postgres, pooler), **settings}) as service:
+            service.start("ingest", "api", "api")
+            ingest, *workers = service.processes
+            yield Whole(redis, postgres, service, pooler, [ingest], workers)
+
+
+def _database(postgres: Postgres, pooler: PgBouncer | None) -> dict[str, str]:
+    if not pooler:
+        return {"QUOTECAST_DATABASE_URL": postgres.url}
+    return {"QUOTECAST_DATABASE_URL": pooler.url, "QUOTECAST_DATABASE_STATEMENT_CACHE": "0"}

@@ -1,0 +1,174 @@
+"""Tokens: who is let in by them, and who is not."""
+
+import sys
+from collections.abc import Callable
+from unittest.mock import Mock
+
+import jwt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quotecast.accounts import tokens as module
+from quotecast.accounts.ids import new_id
+from quotecast.accounts.tokens import MAX_TOKEN_LENGTH, Tokens
+from quotecast.errors import InvalidToken
+from support.forged_tokens import FORGERIES, Good, taken_apart
+
+SECRET = "one secret, long enough for a signature"
+NEWER = "another secret, long enough for a signature"
+USER = "019a9c3f5b2d4f6a8c0e1b2d"
+NOW = 1_795_188_600.0
+WEEK = 7 * 86_400
+
+
+def tokens_of(*keys: str, clock: Callable[[], float] = lambda: NOW) -> Tokens:
+    return Tokens(keys or [SECRET], lifetime_seconds=WEEK, clock=clock)
+
+
+def text_of(forgery: Callable[[Good], str | bytes]) -> str:
+    """A forgery as it comes out of a header."""
+    forged = forgery(taken_apart(tokens_of().issue(USER, 0), SECRET))
+    return forged if isinstance(forged, str) else forged.decode("latin-1")
+
+
+@given(st.integers(0, 2**47).map(lambda moment: new_id(lambda: moment / 1000)), st.integers(0, 2**31))
+def test_a_token_says_whose_it_is_and_until_when(user_id: str, version: int) -> None:
+    """What was issued is read again."""
+    tokens = tokens_of()
+    claims = tokens.read(tokens.issue(user_id, version))
+    assert (claims.sub, claims.ver, claims.iat, claims.exp) == (user_id, version, NOW, NOW + WEEK)
+
+
+def test_tokens_of_one_moment_differ() -> None:
+    """Each has an id of its own."""
+    tokens = tokens_of()
+    assert tokens.issue(USER, 0) != tokens.issue(USER, 0)
+
+
+def test_a_token_has_the_claims_of_the_standard_and_names_its_key() -> None:
+    """`sub`, `iat`, `exp`, `jti` and the version, HS256, and a key id that is not the key."""
+    header, claims, _ = taken_apart(tokens_of().issue(USER, 3), SECRET)
+    assert sorted(claims) == ["exp", "iat", "jti", "sub", "ver"]
+    assert header["alg"] == "HS256"
+    assert header["kid"]
+    assert header["kid"] not in SECRET
+
+
+def test_a_token_that_is_taken_apart_and_signed_anew_is_accepted() -> None:
+    """So that the forgeries are refused for what is wrong with them, and for nothing else."""
+    good = taken_apart(tokens_of().issue(USER, 0), SECRET)
+    assert {tokens_of().read(token).sub for token in (good.sign(), good.headed())} == {USER}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_forged_token_is_invalid(name: str) -> None:
+    """Whatever it is, one error says so."""
+    with pytest.raises(InvalidToken):
+        tokens_of().read(text_of(FORGERIES[name]))
+
+
+def test_a_header_that_nests_deeply_is_invalid_deep_in_a_call() -> None:
+    """Where the stack is half used up, the parser meets its end."""
+
+    def deeper(left: int) -> None:
+        if left:
+            deeper(left - 1)
+        else:
+            tokens_of().read(text_of(FORGERIES["a header that nests deeply"]))
+
+    with pytest.raises(InvalidToken):
+        deeper(sys.getrecursionlimit() // 2)
+
+
+@given(st.data())
+def test_a_token_with_another_character_is_invalid(data: st.DataObject) -> None:
+    """But for the last one, of which some bits mean nothing."""
+    token = tokens_of().issue(USER, 0)
+    position = data.draw(st.integers(0, len(token) - 2))
+    letters = st.sampled_from("ABCXYZabcxyz0189").filter(lambda letter: letter != token[position])
+    with pytest.raises(InvalidToken):
+        tokens_of().read(token[:position] + data.draw(letters) + token[position + 1 :])
+
+
+def test_a_token_that_is_cut_anywhere_is_invalid() -> None:
+    """Every beginning of it, and every end."""
+    token = tokens_of().issue(USER, 0)
+    tokens = tokens_of()
+    for position in range(1, len(token)):
+        for piece in (token[:position], token[position:]):
+            with pytest.raises(InvalidToken):
+                tokens.read(piece)
+
+
+@given(st.text())
+def test_any_text_is_invalid(text: str) -> None:
+    """Nothing else is raised."""
+    with pytest.raises(InvalidToken):
+        tokens_of().read(text)
+
+
+def test_a_token_of_ours_is_far_from_too_long() -> None:
+    """The bound is for others'."""
+    assert len(tokens_of().issue("f" * 24, 2**31)) < MAX_TOKEN_LENGTH // 2
+
+
+def test_a_replaced_secret_lets_in_until_it_is_dropped() -> None:
+    """The first secret signs, the others are accepted, one that is gone is not."""
+    older, both, newer = tokens_of(SECRET), tokens_of(NEWER, SECRET), tokens_of(NEWER)
+    old, new = older.issue(USER, 0), both.issue(USER, 0)
+    assert both.read(old).sub == both.read(new).sub == newer.read(new).sub == USER
+    with pytest.raises(InvalidToken):
+        newer.read(old)
+    with pytest.raises(InvalidToken):
+        older.read(new)
+
+
+def test_a_token_ends_on_time_also_when_it_is_remembered() -> None:
+    """Good until the second before, bad from that second on."""
+    moments = [NOW]
+    tokens = tokens_of(clock=lambda: moments[-1])
+    token = tokens.issue(USER, 0)
+    for moment in (NOW, NOW + WEEK - 0.001):
+        moments.append(moment)
+        assert tokens.read(token).sub == USER
+    for moment in (NOW + WEEK, NOW + 2 * WEEK):
+        moments.append(moment)
+        with pytest.raises(InvalidToken):
+            tokens.read(token)
+
+
+def test_another_workers_clock_may_be_a_minute_ahead() -> None:
+    """Who has just logged in there is known here."""
+    ahead, behind = tokens_of(clock=lambda: NOW + 60), tokens_of()
+    assert behind.read(ahead.issue(USER, 0)).sub == USER
+
+
+def test_a_signature_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A token that was read before costs a look into a table."""
+    decode = Mock(wraps=jwt.api_jws.decode)
+    monkeypatch.setattr(jwt.api_jws, "decode", decode)
+    tokens = tokens_of()
+    token = tokens.issue(USER, 0)
+    assert len({tokens.read(token) for _ in range(5)}) == 1
+    assert decode.call_count == 1
+
+
+def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever logs in without end does not fill the memory; bad tokens take none."""
+    monkeypatch.setattr(module, "MAX_REMEMBERED", 3)
+    tokens = tokens_of()
+    for _ in range(10):
+        tokens.read(tokens.issue(USER, 0))
+    assert len(tokens._read) == 3
+    for forgery in FORGERIES.values():
+        with pytest.raises(InvalidToken):
+            tokens.read(text_of(forgery))
+    assert len(tokens._read) <= 3
+
+
+def test_nothing_that_is_shown_holds_the_secret() -> None:
+    """Neither the object in a log nor the name of the key."""
+    tokens = tokens_of()
+    shown = f"{tokens!r} {taken_apart(tokens.issue(USER, 0), SECRET).header}"
+    assert not any(piece in shown for piece in (SECRET, SECRET[:12], SECRET[-12:]))

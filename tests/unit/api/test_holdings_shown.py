@@ -1,0 +1,161 @@
+"""Holdings as they are answered."""
+
+import json
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+import pytest
+
+from quotecast.accounts.portfolio import Holding
+from quotecast.api.reference.examples import plain
+from quotecast.api.routes.holdings_shown import SHOWN, VALUED, exchange, shown, valued
+from quotecast.api.routes.lookup import Mirrors
+from quotecast.market import codec
+from quotecast.market.feeds import Feed
+from support.factories import doviz, empty_mirrors, full_mirrors, mirror_of
+from support.market_made import pair, stock
+
+WORTH = ("price", "market_value", "gain", "gain_percent", "day_change")
+
+
+def holding(ticker: str = "AAPL", currency: str = "USD", **other: Any) -> Holding:
+    given: dict[str, Any] = {
+        "id": "01a1fc87e0c47a905dd5d085",
+        "shares": Decimal("0.1"),
+        "avg_cost": Decimal("30.3"),
+        "bought_at": date(2026, 3, 2),
+        "created_at": datetime(2026, 11, 20, 15, 30, tzinfo=UTC),
+    }
+    return Holding(ticker=ticker, currency=currency, **(given | other))
+
+
+def mirrors() -> Mirrors:
+    return {
+        Feed.STOCKS: mirror_of(Feed.STOCKS, [stock("AAPL", price=100.1)]),
+        Feed.CRYPTO: mirror_of(Feed.CRYPTO, [pair("BTC/EUR"), pair("AAPL/USD", price=7.0)]),
+        Feed.DOVIZ: mirror_of(Feed.DOVIZ, [doviz("gram-altin", "gold"), doviz("AAPL", "currency")]),
+    }
+
+
+def worth_in(there: Mirrors, of: Holding, currency: str | None = None) -> dict[str, Any]:
+    """What is answered of a holding with such quotes."""
+    body = codec.encode_json(valued(of, there, exchange(there), currency))
+    parsed: dict[str, Any] = json.loads(body, parse_float=Decimal)
+    return parsed
+
+
+def told(of: Holding, currency: str | None = None) -> dict[str, Any]:
+    return worth_in(mirrors(), of, currency)
+
+
+def rated() -> Mirrors:
+    """Quotes of which some are rates between currencies."""
+    dollar = msgspec.structs.replace(doviz("USD", "currency"), unit="1 USD", price=40.0)
+    pairs = [pair("BTC/USDT", price=90_000.0), pair("USDT/TRY", price=44.0)]
+    return full_mirrors() | {
+        Feed.CRYPTO: mirror_of(Feed.CRYPTO, pairs),
+        Feed.DOVIZ: mirror_of(Feed.DOVIZ, [dollar, doviz("ons", "gold")]),
+    }
+
+
+def test_a_holding_by_itself_has_no_worth() -> None:
+    """Its amounts are numbers without needless zeros; the fields of its worth are not there."""
+    many = holding(shares=Decimal("1E+3"), avg_cost=Decimal("2.50"))
+    text = codec.encode_json(shown(many, mirrors())).decode()
+    assert '"shares":1000,"avg_cost":2.5,' in text
+    assert not set(WORTH) & set(json.loads(text))
+
+
+@pytest.mark.parametrize(
+    ("ticker", "currency", "price"),
+    [("AAPL", "USD", "100.1"), ("BTC/EUR", "EUR", "90000.0"), ("gram-altin", "TRY", "42.0")],
+)
+def test_a_quote_in_its_currency_is_its_worth(ticker: str, currency: str, price: str) -> None:
+    """Dollars for stocks, the second part of a pair, the currency that a metal is quoted in."""
+    answer = told(holding(ticker, currency))
+    assert answer["price"] == Decimal(price)
+    assert answer["market_value"] == Decimal(price) * Decimal("0.1")
+    assert answer["gain"] == answer["market_value"] - Decimal("3.03")
+
+
+@pytest.mark.parametrize(
+    ("ticker", "currency"),
+    [("AAPL", "TRY"), ("BTC/EUR", "USD"), ("gram-altin", "USD"), ("NOPE", "USD")],
+)
+def test_any_other_quote_is_none(ticker: str, currency: str) -> None:
+    """Every field is there, and null: also of a later feed that quotes in the holding's currency."""
+    assert {name: told(holding(ticker, currency))[name] for name in WORTH} == dict.fromkeys(WORTH)
+
+
+def test_without_data_nothing_is_known() -> None:
+    """Null, not zero."""
+    answer = worth_in(empty_mirrors(), holding())
+    assert {name: answer[name] for name in WORTH} == dict.fromkeys(WORTH)
+
+
+def test_an_unknown_change_is_null() -> None:
+    """The rest is known all the same."""
+    unchanged = msgspec.structs.replace(stock("AAPL"), change=None)
+    there = full_mirrors() | {Feed.STOCKS: mirror_of(Feed.STOCKS, [unchanged])}
+    answer = worth_in(there, holding())
+    assert (answer["market_value"], answer["day_change"]) == (10, None)
+
+
+def test_a_ticker_kept_without_data_is_found_later() -> None:
+    """It was kept in upper case, before any feed told how it is spelled."""
+    assert told(holding("GRAM-ALTIN", "TRY"))["price"] == 42
+
+
+@pytest.mark.parametrize(
+    ("ticker", "kind"), [("AAPL", "stock"), ("BTC/EUR", "crypto"), ("gram-altin", "doviz"), ("NOPE", None)]
+)
+def test_a_holding_says_what_it_is(ticker: str, kind: str | None) -> None:
+    """So that no client has to guess; null marks what no feed knows."""
+    assert told(holding(ticker))["type"] == kind
+    assert json.loads(codec.encode_json(shown(holding(ticker), mirrors())))["type"] == kind
+
+
+def test_a_quote_in_another_currency_is_converted() -> None:
+    """Tethers by way of lira into dollars, by quotes that are named and dated."""
+    answer = worth_in(rated(), holding("BTC/USDT", "USD"))
+    assert (answer["price"], answer["market_value"]) == (Decimal("99000.0"), Decimal("9900.0"))
+    assert answer["gain"] == Decimal(9900) - Decimal("3.03")
+    when = "2026-11-20T15:00:00.000Z"
+    assert answer["rates"] == [
+        {"from": "USDT", "to": "TRY", "rate": 44, "symbol": "USDT/TRY", "timestamp": when},
+        {"from": "TRY", "to": "USD", "rate": Decimal("0.025"), "symbol": "USD", "timestamp": when},
+    ]
+
+
+def test_what_moved_today_is_converted_too() -> None:
+    """By the rate of now."""
+    answer = worth_in(rated(), holding("AAPL", "TRY"))
+    assert (answer["price"], answer["day_change"]) == (4000, 4)
+
+
+def test_a_holding_is_valued_in_the_currency_asked_for() -> None:
+    """Beside its own; without a way there it is null, and its own worth stays."""
+    answer = worth_in(rated(), holding("AAPL", "USD"), "TRY")
+    assert answer["rates"] == []
+    converted = answer["converted"]
+    assert (converted["currency"], converted["market_value"], converted["gain"]) == (
+        "TRY",
+        400,
+        Decimal("278.8"),
+    )
+    assert [rate["symbol"] for rate in converted["rates"]] == ["USD"]
+    nowhere = worth_in(rated(), holding("AAPL", "USD"), "ZAR")
+    assert (nowhere["market_value"], nowhere["converted"]) == (10, None)
+
+
+def test_the_examples_are_what_is_answered() -> None:
+    """The same fields in the same order, and amounts that are numbers."""
+    alone = json.loads(codec.encode_json(shown(holding(), mirrors())))
+    worth = worth_in(rated(), holding(), "TRY")
+    assert list(plain(SHOWN)) == list(alone)
+    assert list(plain(VALUED)) == list(worth)
+    assert list(plain(VALUED)["converted"]) == list(worth["converted"])
+    amounts = {"shares", "avg_cost", *WORTH}
+    assert all(isinstance(plain(VALUED)[name], float) for name in amounts)

@@ -1,0 +1,73 @@
+"""Names of instruments and companies, real and invented."""
+
+import pytest
+
+from quotecast.api import names
+from quotecast.api.names import Names
+from quotecast.bus.base import Batch
+from quotecast.feed.documents import Documents
+from quotecast.market.feeds import Feed
+from support.documents_made import asset, assets_of
+from support.factories import full_mirrors
+
+
+def of_documents(*tickers: str) -> Names:
+    documents = Documents()
+    documents.assets.take(assets_of(*(asset(ticker) for ticker in tickers)))
+    return Names(full_mirrors(), documents)
+
+
+@pytest.mark.parametrize(
+    ("group", "text", "spelled"),
+    [
+        ("market", "brk.b", "BRK.B"),
+        ("crypto", "btc-usdt", "BTC/USDT"),
+        ("doviz", "AKBANK-usd", "akbank-USD"),
+        ("financials", "aapl", "AAPL"),
+        ("financials", "nvda", "NVDA"),
+        ("market", "NVDA", None),
+        ("crypto", "AAPL", None),
+        ("doviz", "NOSUCH", None),
+        ("financials", "NOSUCH", None),
+        ("financials", "no symbol", None),
+        ("portfolio", "64f0c0ffee", None),
+        ("watchlist", "AAPL", None),
+    ],
+)
+def test_known_name_has_one_spelling_and_others_none(group: str, text: str, spelled: str | None) -> None:
+    """Feeds know what has a quote, companies are also known by the assets, accounts have no names."""
+    assert of_documents("NVDA").find(group, text) == spelled
+
+
+def test_company_that_the_upstream_answered_for_is_known() -> None:
+    """Although it is on no list."""
+    known = of_documents("NVDA")
+    assert known.is_invented("ROGUE")
+    known.answered("ROGUE")
+    assert known.find("financials", "rogue") == "ROGUE"
+    assert not known.is_invented("ROGUE")
+    assert not known.is_listed("ROGUE")
+
+
+def test_answered_companies_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one answered longest ago makes room."""
+    monkeypatch.setattr(names, "MAX_ANSWERED", 2)
+    known = of_documents("NVDA")
+    for symbol in ("A", "B", "A", "C"):
+        known.answered(symbol)
+    assert [known.find("financials", symbol) for symbol in "ABC"] == ["A", None, "C"]
+
+
+def test_symbol_that_is_gone_is_unknown() -> None:
+    """A name is looked up for each request."""
+    mirrors = full_mirrors()
+    known = Names(mirrors, Documents())
+    mirror = mirrors[Feed.STOCKS]
+    assert known.find("market", "AAPL") == "AAPL"
+    mirror.apply(Batch(feed=Feed.STOCKS, epoch=mirror.epoch, seq=mirror.mark.seq + 1, removed=["AAPL"]))
+    assert known.find("market", "AAPL") is None
+
+
+def test_nothing_is_invented_without_a_list_to_look_it_up_in() -> None:
+    """An installation without assets asks its upstream about any company."""
+    assert not Names(full_mirrors(), Documents()).is_invented("NOSUCH")

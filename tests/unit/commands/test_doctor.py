@@ -1,0 +1,120 @@
+"""What `quotecast doctor` finds."""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import structlog
+
+from quotecast.commands import doctor
+from quotecast.local import folder
+from quotecast.settings.model import Settings, names
+from support.reserved import port_number, reserved
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name in names():
+        monkeypatch.delenv(name, raising=False)
+    yield
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+def free_port() -> Iterator[int]:
+    with reserved() as held:
+        yield port_number(held)
+
+
+def test_a_sound_installation_passes(
+    tmp_path: Path, free_port: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It says what would start, and which data would be invented."""
+    assert doctor.run(Settings(data_dir=tmp_path, port=free_port, crypto=("coinbase",), doviz="none")) == 0
+    said = capsys.readouterr().out
+    assert "        stocks     simulated\n" in said
+    assert "        crypto     live from coinbase\n" in said
+    assert "        doviz      off\n" in said
+    assert f"ok      data folder: {tmp_path} can be written" in said
+    assert f"ok      port: {free_port} on 127.0.0.1 is free" in said
+    assert "ok      postgres: embedded, PostgreSQL 18." in said
+    assert "ok      redis: embedded, Valkey " in said
+    assert "note    production would refuse QUOTECAST_DATABASE_URL: " in said
+
+
+def test_a_taken_port_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also if its owner would share it."""
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
+        assert doctor.run(Settings(data_dir=tmp_path, port=port)) == 1
+    said = capsys.readouterr().out
+    assert f"FAILS   port: Port {port} on 127.0.0.1 is taken; set QUOTECAST_PORT to another" in said
+
+
+def test_a_data_folder_in_use_fails(
+    tmp_path: Path, free_port: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two `up` on one folder would share its databases' files."""
+    with folder.held(tmp_path):
+        assert doctor.run(Settings(data_dir=tmp_path, port=free_port)) == 1
+    assert f"FAILS   data folder: Another `quotecast up` uses {tmp_path}" in capsys.readouterr().out
+
+
+def test_a_data_folder_that_cannot_be_written_fails(
+    tmp_path: Path, free_port: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Such as one below a file."""
+    (tmp_path / "file").touch()
+    assert doctor.run(Settings(data_dir=tmp_path / "file" / "data", port=free_port)) == 1
+    assert "FAILS   data folder: QUOTECAST_DATA_DIR: cannot write in" in capsys.readouterr().out
+
+
+def test_given_servers_are_asked(
+    tmp_path: Path, free_port: int, redis_url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One that answers tells its version; one that does not fails the check, its password unsaid."""
+    settings = Settings(
+        data_dir=tmp_path,
+        port=free_port,
+        redis_url=redis_url,
+        database_url="postgresql://user:hidden@127.0.0.1:1/quotes",
+    )
+    assert doctor.run(settings) == 1
+    said = capsys.readouterr().out
+    assert "ok      redis: Valkey " in said
+    assert "FAILS   postgres: PostgreSQL at 127.0.0.1:1 does not answer" in said
+    assert "hidden" not in said
+
+
+def test_settings_are_shown_without_their_secrets(
+    tmp_path: Path, free_port: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is set is shown as it is set, passwords apart."""
+    monkeypatch.setenv("QUOTECAST_WORKERS", "3")
+    monkeypatch.setenv("QUOTECAST_REDIS_URL", "redis://user:hidden@cache:6379/0")
+    doctor.run(Settings(data_dir=tmp_path, port=free_port))
+    said = capsys.readouterr().out
+    assert "QUOTECAST_WORKERS=3\n" in said
+    assert "QUOTECAST_REDIS_URL=redis://user:***@cache:6379/0\n" in said
+    assert "hidden" not in said
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "shown"),
+    [
+        ("QUOTECAST_DATABASE_URL", "postgresql://u:p%40ss@host/db", "postgresql://u:***@host/db"),
+        ("QUOTECAST_REDIS_URL", "redis://:secret@host", "redis://:***@host"),
+        ("QUOTECAST_REDIS_URL", "redis://host:6379", "redis://host:6379"),
+        ("QUOTECAST_DATABASE_URL", "postgresql://u:p@ss:w@host/db", "postgresql://u:***@host/db"),
+        ("QUOTECAST_DATABASE_URL", "postgresql:///db?password=hidden", "postgresql:///db?password=***"),
+        ("QUOTECAST_FINNHUB_KEY", "abc", "***"),
+        ("QUOTECAST_JWT_SECRET", "abc", "***"),
+    ],
+)
+def test_secrets_are_masked(name: str, value: str, shown: str) -> None:
+    """Passwords within URLs, and whole values of settings whose name says so."""
+    assert doctor.masked(name, value) == shown

@@ -1,0 +1,122 @@
+"""What the fan-out and the bus's reader count."""
+
+import pytest
+
+from quotecast.bus.base import Batch, Change, Message, Snapshot
+from quotecast.feed.commands import Query
+from quotecast.feed.encoding import Frame
+from quotecast.feed.frames import Limits
+from quotecast.feed.hub import Connection, Hub
+from quotecast.feed.mirror import Mirror
+from quotecast.feed.relay import Relay
+from quotecast.feed.session import Session
+from quotecast.market.feeds import Feed
+from support.market_made import EPOCH, INFO, state_of, stock
+
+PUBLISHED = 1000.0
+
+
+class Socket:
+    """Takes every frame while it is free."""
+
+    def __init__(self) -> None:
+        self.length = 0
+        self.frames = 0
+        self.free = True
+
+    def send(self, frame: Frame) -> "Socket":
+        self.frames += 1
+        self.length += len(frame)
+        return self
+
+    def done(self) -> bool:
+        return self.free
+
+
+@pytest.fixture
+def mirror() -> Mirror:
+    mirror = Mirror(Feed.STOCKS)
+    mirror.load(state_of([stock("AAPL"), stock("MSFT")]))
+    mirror.heard_at = 100.0
+    return mirror
+
+
+def hub_at(mirror: Mirror, now: float) -> Hub:
+    """Its wall clock stands."""
+    return Hub(
+        mirror, heartbeat_seconds=15, clock=lambda: 100.0, wall_clock=lambda: now, market=lambda: "open"
+    )
+
+
+def joined(hub: Hub) -> Socket:
+    socket = Socket()
+    connection = Connection(Session(hub.mirror, Limits()), socket.send, lambda _: None)
+    connection.session.open(Query("all"), 15_000)
+    hub.join(connection)
+    return socket
+
+
+def batch(mirror: Mirror, seq: int | None = None) -> Batch:
+    seq = mirror.mark.seq + 1 if seq is None else seq
+    changes = [Change(stock("AAPL", 100.0 + seq))]
+    return Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=seq, changes=changes, sent_at=PUBLISHED)
+
+
+def test_frames_and_their_length_are_counted(mirror: Mirror) -> None:
+    """Updates and heartbeats, and what was sent beside the hub; who is passed over got nothing."""
+    hub = hub_at(mirror, PUBLISHED)
+    sockets = [joined(hub) for _ in range(3)]
+    assert mirror.apply(batch(mirror))
+    hub.tick(250)
+    sockets[2].free = False
+    assert mirror.apply(batch(mirror))
+    hub.tick(250)
+    hub.sweep()
+    hub.count(["four", b"12"])
+    counted = hub.statistics()
+    assert counted["passed_over"] == 1
+    assert counted["frames_sent"] == sum(socket.frames for socket in sockets) + 2
+    assert counted["length_sent"] == sum(socket.length for socket in sockets) + 6
+
+
+@pytest.mark.parametrize(("now", "age"), [(PUBLISHED + 0.25, 0.25), (PUBLISHED - 5, 0.0)])
+def test_a_tick_tells_how_old_the_newest_batch_was(mirror: Mirror, now: float, age: float) -> None:
+    """Once for all it sends; a clock that is behind the ingest's tells nothing below zero."""
+    hub = hub_at(mirror, now)
+    for _ in range(3):
+        joined(hub)
+    hub.tick(250)
+    assert hub.ages.cumulative()[-1] == ("+Inf", 0)
+    assert mirror.apply(batch(mirror))
+    hub.tick(250)
+    hub.tick(250)
+    assert hub.ages.cumulative()[-1] == ("+Inf", 1)
+    assert hub.ages.total == age
+
+
+def test_a_load_is_of_no_age(mirror: Mirror) -> None:
+    """It says what is, not when that was published."""
+    hub = hub_at(mirror, PUBLISHED)
+    joined(hub)
+    mirror.load(state_of([stock("AAPL", 5.0)], epoch="another"))
+    hub.tick(250)
+    assert hub.statistics()["frames_sent"] == 1
+    assert hub.ages.cumulative()[-1] == ("+Inf", 0)
+
+
+class NoReader:
+    """A bus whose state is that of the mirror."""
+
+    async def load(self, feed: Feed) -> Snapshot:
+        return Snapshot(feed, EPOCH, 0, INFO, {})
+
+
+@pytest.mark.parametrize(("now", "lag"), [(PUBLISHED + 0.5, 0.5), (PUBLISHED - 5, 0.0)])
+async def test_the_bus_lag_is_from_publication_to_arrival(mirror: Mirror, now: float, lag: float) -> None:
+    """By feed."""
+    reader: object = NoReader()
+    relay = Relay(reader, {Feed.STOCKS: mirror}, wall_clock=lambda: now)  # type: ignore[arg-type]  # all it asks
+    message: Message = batch(mirror)
+    await relay._take(message)
+    assert relay.lags[Feed.STOCKS].cumulative()[-1] == ("+Inf", 1)
+    assert relay.lags[Feed.STOCKS].total == lag

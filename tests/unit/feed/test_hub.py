@@ -1,0 +1,220 @@
+"""The fan-out."""
+
+import json
+from typing import Any
+
+import pytest
+
+from quotecast.bus.base import Batch, Change
+from quotecast.errors import CloseCode
+from quotecast.feed.commands import Query
+from quotecast.feed.encoding import Frame
+from quotecast.feed.frames import Limits
+from quotecast.feed.hub import Connection, Hub
+from quotecast.feed.mirror import Mirror
+from quotecast.feed.session import Session
+from quotecast.market.feeds import Feed
+from support.market_made import EPOCH, named, state_of, stock
+
+
+class Socket:
+    def __init__(self) -> None:
+        self.frames: list[Frame] = []
+        self.free = True
+        self.expelled: list[CloseCode] = []
+
+    def send(self, frame: Frame) -> "Socket":
+        self.frames.append(frame)
+        return self
+
+    def done(self) -> bool:
+        return self.free
+
+    def last(self) -> dict[str, Any]:
+        frame: dict[str, Any] = json.loads(self.frames[-1])
+        return frame
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def hub(clock: Clock) -> Hub:
+    mirror = Mirror(Feed.STOCKS)
+    mirror.load(state_of([stock("AAPL"), stock("MSFT")]))
+    mirror.heard_at = clock.now
+    return Hub(mirror, heartbeat_seconds=15, clock=clock, wall_clock=lambda: 0.0, market=lambda: "open")
+
+
+def joined(hub: Hub, query: Query) -> tuple[Connection, Socket]:
+    socket = Socket()
+    connection = Connection(Session(hub.mirror, Limits()), socket.send, socket.expelled.append)
+    connection.session.open(query, 15_000)
+    hub.join(connection)
+    return connection, socket
+
+
+def move(hub: Hub, ticker: str, price: float) -> None:
+    change = Change(stock(ticker, price))
+    assert hub.mirror.apply(
+        Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=hub.mirror.mark.seq + 1, changes=[change])
+    )
+
+
+def test_equal_subscriptions_share_one_frame(hub: Hub) -> None:
+    """The very same object goes to all who are owed the same."""
+    sockets = [joined(hub, Query("MSFT,AAPL"))[1], joined(hub, Query("aapl,MSFT"))[1]]
+    everyone = [joined(hub, Query("all"))[1] for _ in range(2)]
+    move(hub, "AAPL", 5.0)
+    hub.tick(250)
+    assert sockets[0].frames[-1] is sockets[1].frames[-1]
+    assert everyone[0].frames[-1] is everyone[1].frames[-1]
+
+
+def test_nothing_is_sent_to_whom_nothing_is_owed(hub: Hub) -> None:
+    """A change elsewhere and a tick without changes stay silent."""
+    _, socket = joined(hub, Query("MSFT"))
+    hub.tick(250)
+    move(hub, "AAPL", 5.0)
+    hub.tick(250)
+    assert socket.frames == []
+
+
+def test_a_tick_serves_its_own_interval(hub: Hub) -> None:
+    """Clients choose how often they want to be told."""
+    _, fast = joined(hub, Query("all", interval="100"))
+    _, slow = joined(hub, Query("all", interval="1000"))
+    move(hub, "AAPL", 5.0)
+    hub.tick(100)
+    assert (len(fast.frames), len(slow.frames)) == (1, 0)
+    hub.tick(1000)
+    assert (len(fast.frames), len(slow.frames)) == (1, 1)
+
+
+def test_a_busy_socket_gets_the_merged_newest_state_later(hub: Hub) -> None:
+    """Three moves while it could take nothing become one item."""
+    _, socket = joined(hub, Query("all"))
+    move(hub, "AAPL", 1.0)
+    hub.tick(250)
+    socket.free = False
+    for price in (2.0, 3.0, 4.0):
+        move(hub, "AAPL", price)
+        hub.tick(250)
+    assert len(socket.frames) == 1
+    socket.free = True
+    hub.tick(250)
+    assert [item["price"] for item in socket.last()["data"]] == [4.0]
+    assert hub.statistics()["passed_over"] == 3
+
+
+def test_who_accepts_nothing_for_ten_seconds_is_expelled(hub: Hub, clock: Clock) -> None:
+    """The slow client is closed with 4458; the others are not touched."""
+    _, stuck = joined(hub, Query("all"))
+    _, fine = joined(hub, Query("all"))
+    move(hub, "AAPL", 1.0)
+    hub.tick(250)
+    stuck.free = False
+    clock.now += 10.0
+    hub.sweep()
+    assert stuck.expelled == []
+    clock.now += 0.5
+    hub.sweep()
+    assert stuck.expelled == [CloseCode.SLOW]
+    assert fine.expelled == []
+    assert len(hub) == 1
+
+
+def test_heartbeats_come_when_due_and_at_once_when_the_feed_changes(hub: Hub, clock: Clock) -> None:
+    """Each names the cursor's place, not the mirror's."""
+    connection, socket = joined(hub, Query("all"))
+    hub.sweep()
+    assert socket.frames == []
+    clock.now += 3.5
+    hub.sweep()
+    assert socket.last() == {
+        "type": "heartbeat",
+        "epoch": named(),
+        "seq": 1,
+        "timestamp": "1970-01-01T00:00:00.000Z",
+        "feed": "stale",
+        "market": "open",
+    }
+    move(hub, "AAPL", 2.0)
+    hub.mirror.heard_at = clock.now
+    hub.sweep()
+    assert (socket.last()["feed"], socket.last()["seq"]) == ("live", 1)
+    hub.tick(250)
+    hub.mirror.heard_at = clock.now = clock.now + 15
+    hub.sweep()
+    assert (socket.last()["feed"], socket.last()["seq"]) == ("live", 2)
+    assert connection.session.mark.seq == 2
+
+
+def test_one_that_joins_a_stale_feed_is_told(hub: Hub, clock: Clock) -> None:
+    """A client believes a feed to be live until it hears otherwise."""
+    clock.now += 60
+    _, socket = joined(hub, Query("all"))
+    hub.sweep()
+    assert socket.last()["feed"] == "stale"
+
+
+def test_the_hub_keeps_out_while_a_command_is_answered(hub: Hub) -> None:
+    """Frames of one answer stay in order."""
+    connection, socket = joined(hub, Query("all"))
+    connection.busy = True
+    move(hub, "AAPL", 2.0)
+    hub.tick(250)
+    hub.sweep()
+    assert socket.frames == []
+
+
+def test_a_changed_interval_moves_the_connection(hub: Hub) -> None:
+    """From the next tick on it is served at the new one only."""
+    connection, socket = joined(hub, Query("all"))
+    connection.session.receive('{"action":"subscribe","interval":1000}', 0.0)
+    hub.move(connection)
+    move(hub, "AAPL", 2.0)
+    hub.tick(250)
+    assert socket.frames == []
+    hub.tick(1000)
+    assert len(socket.frames) == 1
+    hub.leave(connection)
+    assert len(hub) == 0
+
+
+def heartbeats(socket: Socket) -> list[dict[str, Any]]:
+    return [frame for frame in map(json.loads, socket.frames) if frame["type"] == "heartbeat"]
+
+
+def test_a_due_heartbeat_goes_with_the_tick(hub: Hub, clock: Clock) -> None:
+    """A socket that is busy whenever the sweep comes by still gets its heartbeats."""
+    _, socket = joined(hub, Query("AAPL"))
+    for step in range(40):
+        clock.now += 0.5
+        hub.mirror.heard_at = clock.now
+        move(hub, "AAPL", 5.0 + step)
+        socket.free = True
+        hub.tick(250)
+        # The tick's frame is still on its way when the sweep of the same moment looks.
+        socket.free = False
+        hub.sweep()
+    assert len(heartbeats(socket)) == 1
+
+
+def test_a_feed_that_is_live_again_says_so_at_the_next_tick(hub: Hub, clock: Clock) -> None:
+    """Without a change of a price, and without waiting for the sweep."""
+    _, socket = joined(hub, Query("AAPL"))
+    clock.now += 10
+    hub.sweep()
+    hub.mirror.heard_at = clock.now
+    hub.tick(250)
+    assert [beat["feed"] for beat in heartbeats(socket)] == ["stale", "live"]

@@ -1,0 +1,55 @@
+"""`all` is everything, and the ticker of Allstate."""
+
+import json
+from typing import Any
+
+import pytest
+
+from quotecast.feed.commands import Query
+from quotecast.feed.frames import Limits
+from quotecast.feed.mirror import Mirror
+from quotecast.feed.session import Session
+from quotecast.market.feeds import Feed
+from support.market_made import state_of, stock
+
+
+def opened(symbols: str | None = None) -> tuple[Session, list[dict[str, Any]]]:
+    mirror = Mirror(Feed.STOCKS)
+    mirror.load(state_of([stock("AAPL"), stock("ALL")]))
+    session = Session(mirror, Limits())
+    return session, [json.loads(frame) for frame in session.open(Query(symbols=symbols), 15_000)]
+
+
+@pytest.mark.parametrize(
+    ("asked", "subscribed"),
+    [("ALL", "all"), (" all ,", "all"), ("ALL,ALL", ["ALL"]), ("all,aapl", ["AAPL", "ALL"])],
+)
+def test_in_an_address_all_alone_is_everything(asked: str, subscribed: Any) -> None:
+    """As it is over REST."""
+    assert opened(asked)[1][1]["symbols"] == subscribed
+
+
+@pytest.mark.parametrize(
+    ("symbols", "subscribed"), [("all", "all"), ("ALL", "all"), (["ALL"], ["ALL"]), (["all"], ["ALL"])]
+)
+def test_in_a_command_a_list_names_symbols(symbols: Any, subscribed: Any) -> None:
+    """Text is everything, in any case."""
+    session, _ = opened()
+    frames = session.receive(json.dumps({"action": "subscribe", "symbols": symbols}), 0.0)
+    assert json.loads(frames[0])["symbols"] == subscribed
+
+
+@pytest.mark.parametrize(
+    ("command", "detail"),
+    [
+        ({"action": "subscribe", "symbols": "AAPL"}, "symbols: Must be a list of symbols, or all"),
+        ({"action": "subscribe", "symbols": 3}, "symbols: Must be a list of symbols, or all"),
+        ({"action": "dance"}, "action: Must be one of subscribe, unsubscribe, list, ping"),
+        ({"action": "ping", "id": None, "since": 3}, "since: Must be text, not a whole number"),
+        ({}, "action: Missing"),
+        ([], "command: Must be an object, not a list"),
+    ],
+)
+def test_what_is_wrong_with_a_command_is_said_to_people(command: Any, detail: str) -> None:
+    session, _ = opened()
+    assert json.loads(session.receive(json.dumps(command), 0.0)[0])["detail"] == detail

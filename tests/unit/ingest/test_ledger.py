@@ -1,0 +1,88 @@
+"""What the leader of a feed knows and has yet to tell."""
+
+from quotecast.bus.base import Stored
+from quotecast.ingest.ledger import Ledger, new_epoch
+from quotecast.market.feeds import Feed
+from quotecast.providers.base import Update
+from support.market_made import INFO, stock
+
+
+def begun(*tickers: str) -> Ledger:
+    ledger = Ledger(Feed.STOCKS)
+    ledger.take(Update([stock(ticker) for ticker in tickers]))
+    ledger.begin("e1", INFO)
+    return ledger
+
+
+def test_changes_of_a_symbol_merge_until_a_batch_takes_them() -> None:
+    """The newest quote is told, in full if any of the changes was."""
+    ledger = begun("AAPL", "MSFT")
+    ledger.take(Update([stock("AAPL", 2.0, name="Apple")]))
+    ledger.take(Update([stock("AAPL", 3.0, name="Apple")]))
+    batch, entries = ledger.next_batch(5.0)
+    assert [(change.quote, change.full) for change in batch.changes] == [
+        (stock("AAPL", 3.0, name="Apple"), True)
+    ]
+    assert entries == {"AAPL": Stored(2, 2, stock("AAPL", 3.0, name="Apple"))}
+    assert (batch.seq, batch.epoch, batch.sent_at) == (2, "e1", 5.0)
+    assert not ledger.waiting
+
+
+def test_what_did_not_change_is_not_told() -> None:
+    """Empty batches are never published."""
+    ledger = begun("AAPL")
+    ledger.take(Update([stock("AAPL")]))
+    ledger.take(Update())
+    assert not ledger.waiting
+
+
+def test_a_move_keeps_the_seq_of_the_last_full_change() -> None:
+    """A reader can tell which clients need more than moving fields."""
+    ledger = begun("AAPL")
+    ledger.take(Update([stock("AAPL", 2.0)]))
+    batch, entries = ledger.next_batch(0.0)
+    assert batch.changes[0].full is False
+    assert entries["AAPL"].full_seq == 1
+
+
+def test_a_removed_symbol_is_told_once_and_stays_as_a_tombstone() -> None:
+    """Until the epoch ends."""
+    ledger = begun("AAPL", "OLD")
+    ledger.take(Update(removed=["OLD", "NEVER"]))
+    ledger.take(Update(removed=["OLD"]))
+    batch, entries = ledger.next_batch(0.0)
+    assert (list(batch.removed), entries) == (["OLD"], {"OLD": Stored(2, 2, None)})
+    assert set(ledger.begin("e2", INFO).entries) == {"AAPL"}
+
+
+def test_a_complete_update_removes_what_it_lacks() -> None:
+    """It is all there is."""
+    ledger = begun("AAPL", "OLD")
+    ledger.take(Update([stock("AAPL")], complete=True))
+    assert list(ledger.next_batch(0.0)[0].removed) == ["OLD"]
+
+
+def test_an_epoch_begins_with_everything_and_nothing_waits() -> None:
+    """Changes that were on their way are part of it."""
+    ledger = begun("AAPL")
+    ledger.take(Update([stock("MSFT")]))
+    state = ledger.begin("e2", INFO)
+    assert (state.epoch, state.seq, set(state.entries)) == ("e2", 1, {"AAPL", "MSFT"})
+    assert not ledger.waiting
+
+
+def test_a_successor_starts_from_the_old_state() -> None:
+    """Symbols its upstream has not yet told of are kept."""
+    ledger = Ledger(Feed.STOCKS)
+    assert not ledger
+    ledger.inherit({"AAPL": Stored(7, 3, stock("AAPL")), "OLD": Stored(8, 8, None)})
+    ledger.take(Update([stock("MSFT")]))
+    assert set(ledger.begin("e2", INFO).entries) == {"AAPL", "MSFT"}
+
+
+def test_epochs_sort_by_time_and_never_repeat() -> None:
+    """Also two begun in the same millisecond differ; none holds the cursor's separator."""
+    early, late = new_epoch(1_000.0), new_epoch(1_000.001)
+    assert early < late
+    assert new_epoch(5.0) != new_epoch(5.0)
+    assert "-" not in early

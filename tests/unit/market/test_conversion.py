@@ -1,0 +1,86 @@
+"""Amounts in one currency as amounts in another."""
+
+from decimal import Decimal
+
+import msgspec
+import pytest
+
+from quotecast.market.conversion import Rate, factor, rate_of, rates_between, rates_of
+from quotecast.market.quotes import DovizQuote, Quote
+from support.factories import doviz
+from support.market_made import pair, stock
+
+WHEN = "2026-11-20T15:00:00.000Z"
+
+
+def lira(code: str, price: float, symbol: str = "") -> DovizQuote:
+    """What a unit of a foreign currency costs, at the free market or at a bank."""
+    quote = doviz(symbol or code, "currency")
+    return msgspec.structs.replace(quote, unit=f"1 {code}", price=price)
+
+
+DOLLAR = lira("USD", 40.0)
+EURO = lira("EUR", 50.0)
+TETHER = pair("USDT/TRY", 44.0)
+
+
+def test_a_rate_of_a_quote_is_named_and_dated() -> None:
+    """A unit of the first currency costs so much of the second."""
+    assert rate_of(DOLLAR) == Rate("USD", "TRY", Decimal("40.0"), "USD", WHEN)
+    assert rate_of(TETHER) == Rate("USDT", "TRY", Decimal("44.0"), "USDT/TRY", WHEN)
+
+
+@pytest.mark.parametrize("quote", [stock("AAPL"), doviz("gram-altin", "gold"), doviz("XU100", "index")])
+def test_what_is_no_currency_has_no_rate(quote: DovizQuote) -> None:
+    assert rate_of(quote) is None
+
+
+def test_a_currency_in_itself_needs_no_rate() -> None:
+    assert rates_between(rates_of([]), "USD", "USD") == ()
+    assert factor(()) == 1
+
+
+def test_a_rate_is_turned_round_when_it_is_needed_the_other_way() -> None:
+    """What a lira costs in dollars is said of the quote of the dollar."""
+    (rate,) = rates_between(rates_of([DOLLAR]), "TRY", "USD") or ()
+    assert rate == Rate("TRY", "USD", Decimal("0.025"), "USD", WHEN)
+
+
+def test_two_currencies_meet_in_a_third() -> None:
+    """Tether in dollars by way of lira, euros in dollars likewise."""
+    tether = rates_between(rates_of([DOLLAR, EURO, TETHER]), "USDT", "USD")
+    assert tether is not None
+    assert [rate.symbol for rate in tether] == ["USDT/TRY", "USD"]
+    assert factor(tether) == Decimal("1.1")
+    euro = rates_between(rates_of([DOLLAR, EURO, TETHER]), "EUR", "USD")
+    assert euro is not None
+    assert factor(euro) == Decimal("1.25")
+
+
+def test_the_free_market_is_preferred_to_a_bank() -> None:
+    """Whichever is listed first."""
+    bank = lira("USD", 41.0, "akbank-USD")
+    for quotes in ([bank, DOLLAR], [DOLLAR, bank]):
+        assert [rate.symbol for rate in rates_between(rates_of(quotes), "USD", "TRY") or ()] == ["USD"]
+    assert [rate.symbol for rate in rates_between(rates_of([bank]), "USD", "TRY") or ()] == ["akbank-USD"]
+
+
+def test_money_is_preferred_to_coins_on_the_way() -> None:
+    """Of two ways as short, the one over a currency of a state."""
+    quotes: list[Quote] = [
+        pair("BTC/USDT", 90_000.0),
+        pair("BTC/EUR", 80_000.0),
+        pair("ETH/BTC", 0.03),
+        EURO,
+        TETHER,
+    ]
+    assert [rate.symbol for rate in rates_between(rates_of(quotes), "USDT", "EUR") or ()] == [
+        "USDT/TRY",
+        "EUR",
+    ]
+
+
+def test_without_a_way_nothing_is_invented() -> None:
+    """A tether is no dollar; nor is a coin money in which nothing is priced."""
+    assert rates_between(rates_of([DOLLAR]), "USDT", "USD") is None
+    assert rates_between(rates_of([pair("SOL/USDT", 100.0), pair("SOL/EUR", 90.0)]), "USDT", "EUR") is None

@@ -1,0 +1,77 @@
+"""When Alpaca is asked."""
+
+from datetime import UTC, date, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from quotecast.providers.alpaca.schedule import poll_seconds, should_be_open, silence_seconds
+from support.alpaca_made import NOON, at, closing
+
+
+@pytest.mark.parametrize(
+    ("now", "seconds"),
+    [
+        ("2026-11-19T03:00:00-05:00", 300),
+        ("2026-11-19T03:59:00-05:00", 60),
+        ("2026-11-19T04:00:00-05:00", 15),
+        ("2026-11-19T12:00:00-05:00", 15),
+        ("2026-11-19T19:59:59-05:00", 15),
+        ("2026-11-19T20:00:00-05:00", 300),
+        ("2026-11-21T12:00:00-05:00", 300),
+        ("2026-11-26T12:00:00-05:00", 300),
+        ("2026-11-27T16:59:59-05:00", 15),
+        ("2026-11-27T17:00:00-05:00", 300),
+    ],
+)
+def test_polls_follow_the_sessions(now: str, seconds: float) -> None:
+    """Before, in and after hours often; at night, on weekends and holidays seldom; never past a beginning."""
+    assert poll_seconds(at(now)) == seconds
+
+
+@pytest.mark.parametrize(
+    ("now", "seconds"),
+    [
+        ("2026-11-19T03:59:59-05:00", 450),
+        ("2026-11-19T04:00:10-05:00", 450),
+        ("2026-11-19T04:00:23-05:00", 22.5),
+        ("2026-11-19T19:59:59-05:00", 22.5),
+        ("2026-11-19T20:00:00-05:00", 450),
+    ],
+)
+def test_silence_is_a_poll_and_a_half(now: str, seconds: float) -> None:
+    """Right after a session's beginning, the first poll of it may still be under way."""
+    assert silence_seconds(at(now)) == seconds
+
+
+def test_exchange_that_did_not_open_is_polled_as_if_closed() -> None:
+    """In a halt, which may be over in a minute, polls go on."""
+    halted = replace(closing(), open=datetime(2026, 11, 19, 14, 30, tzinfo=UTC))
+    assert (poll_seconds(NOON, closing()), silence_seconds(NOON, closing())) == (300, 450)
+    assert (poll_seconds(NOON, halted), silence_seconds(NOON, halted)) == (15, 22.5)
+
+
+def test_session_that_no_calendar_has_is_polled_as_any() -> None:
+    sunday = at("2026-11-22T12:00:00-05:00")
+    opened = replace(closing(), date=date(2026, 11, 22), is_open=True)
+    assert (poll_seconds(sunday), poll_seconds(sunday, opened)) == (300, 15)
+
+
+@given(st.datetimes(datetime(2000, 1, 1), datetime(2035, 1, 1), timezones=st.just(UTC)))  # noqa: DTZ001 - hypothesis wants its bounds naive
+def test_next_poll_is_due_before_the_silence_ends(moment: datetime) -> None:
+    """At any moment, a poll that keeps its time never looks like silence."""
+    now = moment.timestamp()
+    due = poll_seconds(now)
+    assert 0 < due <= 300
+    assert due < silence_seconds(now + due)
+
+
+@pytest.mark.parametrize(
+    ("now", "expected"),
+    [("09:32:59", False), ("09:33:00", True), ("15:59:59", True), ("16:00:00", False)],
+)
+def test_opening_is_doubted_minutes_after_it_only(now: str, *, expected: bool) -> None:
+    """A clock that is asked about once a minute may still say what it said before."""
+    assert should_be_open(at(f"2026-11-19T{now}-05:00")) is expected

@@ -1,0 +1,181 @@
+"""Alpaca's snapshots, and the quotes that they make."""
+
+import contextlib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quotecast.market.quotes import StockQuote
+from quotecast.providers.alpaca import wire
+from quotecast.providers.alpaca.board import Board
+from support.alpaca_made import (
+    AAPL,
+    BRK,
+    DAY_BEFORE,
+    NOON,
+    SNAPSHOT,
+    answer,
+    at,
+    board_with,
+    closing,
+    played,
+    snapshot,
+    tape,
+    told,
+)
+
+
+def test_snapshot_becomes_a_whole_quote() -> None:
+    """Every field of the contract has its source; nanoseconds are dropped, integers are prices too."""
+    assert played(answer(SNAPSHOT)) == StockQuote(
+        ticker="AAPL",
+        name="Apple Inc.",
+        price=231.4,
+        change=2.3,
+        change_percent=1.0039,
+        open=229.0,
+        high=232.0,
+        low=228.5,
+        previous_close=229.1,
+        volume="812345",
+        sector="Information Technology",
+        industry="Hardware",
+        timestamp="2026-11-19T16:59:58.123456Z",
+    )
+
+
+def test_unknown_sector_is_other() -> None:
+    board = Board([BRK])
+    board.read([answer(SNAPSHOT, "BRK.B")], NOON)
+    assert (told(board).sector, told(board).industry) == ("Other", "Other")
+
+
+@pytest.mark.parametrize(
+    ("missing", "price", "timestamp"),
+    [
+        (["latestTrade"], 231.4, "2026-11-19T17:00:00Z"),
+        (["latestTrade", "minuteBar"], 231.3, "2026-11-19T17:00:00Z"),
+        (["latestTrade", "minuteBar", "dailyBar"], 229.1, "2026-11-18T21:00:00Z"),
+    ],
+    ids=["trade", "and minute", "and day"],
+)
+def test_price_is_of_the_newest_part_there_is(missing: list[str], price: float, timestamp: str) -> None:
+    """A bar's close is as of its end, which for a day in progress is now."""
+    row = snapshot(dailyBar={"c": 231.3}) | dict.fromkeys(missing)
+    quote = played(answer(row))
+    assert (quote.price, quote.timestamp) == (price, timestamp)
+
+
+def test_without_any_price_there_is_no_quote() -> None:
+    board = board_with({})
+    assert board.quotes() == []
+    assert board.statistics() == {"unreadable": 1}
+
+
+def test_canceled_trade_is_not_the_price() -> None:
+    row = snapshot(latestTrade={"p": 999, "u": "canceled"})
+    assert played(answer(row)).price == 231.4
+
+
+def test_without_a_close_before_there_is_no_change() -> None:
+    """A number that nobody knows is no zero."""
+    board = Board([AAPL])
+    board.read([answer(SNAPSHOT)], NOON)
+    quote = told(board)
+    assert (quote.previous_close, quote.change, quote.change_percent) == (None, None, None)
+
+
+YESTERDAYS = {
+    "dailyBar": {"t": DAY_BEFORE, "c": 229.1},
+    "prevDailyBar": {"t": "2026-11-17T05:00:00Z", "c": 220},
+}
+TRADED_YESTERDAY = {"latestTrade": {"t": "2026-11-18T20:59:59Z", "p": 229.0}}
+TRADED_EARLY = {"latestTrade": {"t": "2026-11-19T09:00:00.5Z", "p": 230.0}}
+
+
+@pytest.mark.parametrize(
+    ("now", "row", "previous", "volume"),
+    [
+        ("2026-11-18T21:00:00-05:00", TRADED_YESTERDAY, 220.0, "812345"),
+        ("2026-11-19T03:59:00-05:00", TRADED_YESTERDAY, 220.0, "812345"),
+        ("2026-11-19T04:30:00-05:00", TRADED_YESTERDAY, 220.0, "812345"),
+        ("2026-11-19T04:30:00-05:00", TRADED_EARLY, 229.1, None),
+        ("2026-11-19T09:29:59-05:00", TRADED_YESTERDAY, 220.0, "812345"),
+        ("2026-11-19T09:30:00-05:00", TRADED_YESTERDAY, 229.1, None),
+        ("2026-11-19T18:00:00-05:00", TRADED_YESTERDAY, 229.1, None),
+        ("2026-11-20T03:00:00-05:00", TRADED_YESTERDAY, 229.1, None),
+    ],
+    ids=["evening", "night", "early, no trade", "early, a trade", "before", "open", "late", "next night"],
+)  # fmt: skip
+def test_previous_close_before_the_first_bar(
+    now: str, row: dict[str, Any], previous: float, volume: str | None
+) -> None:
+    """The bar of the session before is the one before as soon as the stock's new day has begun.
+
+    It begins with the opening or, for a stock that trades before it, with the first such trade.
+    """
+    quote = played(answer(snapshot(**YESTERDAYS, **row)), received=at(now))
+    assert (quote.previous_close, quote.volume) == (previous, volume)
+    assert quote.change == pytest.approx(quote.price - previous)
+    assert (quote.open is None, quote.high is None, quote.low is None) == (volume is None,) * 3
+
+
+@pytest.mark.parametrize(
+    ("now", "previous"),
+    [
+        ("2026-11-21T12:00:00-05:00", 229.1),
+        ("2026-11-23T03:59:59-05:00", 229.1),
+        ("2026-11-23T09:30:00-05:00", 231.4),
+    ],
+    ids=["Saturday", "Monday night", "Monday"],
+)
+def test_weekend_keeps_fridays_change(now: str, previous: float) -> None:
+    """On a day without a session nothing begins."""
+    row = snapshot(
+        dailyBar={"t": "2026-11-20T05:00:00Z"}, latestTrade={"t": "2026-11-20T20:59:59Z", "p": 231.4}
+    )
+    assert played(answer(row), received=at(now)).previous_close == previous
+
+
+def test_holiday_keeps_the_change_of_the_day_before() -> None:
+    row = snapshot(
+        dailyBar={"t": "2026-11-25T05:00:00Z"}, latestTrade={"t": "2026-11-25T20:59:59Z", "p": 231.4}
+    )
+    assert played(answer(row), received=at("2026-11-26T12:00:00-05:00")).previous_close == 229.1
+
+
+def test_daily_bar_is_dated_in_new_york_in_summer_too() -> None:
+    """Midnight there is four hours behind UTC then, not five."""
+    row = snapshot(
+        dailyBar={"t": "2026-07-15T04:00:00Z"}, latestTrade={"t": "2026-07-15T13:31:00Z", "p": 231.4}
+    )
+    assert played(answer(row), received=at("2026-07-15T09:31:00-04:00")).previous_close == 229.1
+
+
+def test_opening_that_did_not_take_place_begins_no_day() -> None:
+    board = Board([AAPL])
+    board.take_unscheduled(closing(), NOON)
+    board.take_tapes({"AAPL": tape(NOON)}, NOON)
+    board.read([answer(snapshot(**YESTERDAYS, **TRADED_YESTERDAY))], NOON)
+    assert told(board).previous_close == 220.0
+
+
+@pytest.mark.parametrize(
+    ("text", "symbol"),
+    [
+        ('{"message":"invalid symbol: AB1"}', "AB1"),
+        ('{"code":400,"message":"invalid symbol: BRK-B, or so"}', "BRK-B"),
+        ("<html>", None),
+    ],
+)
+def test_invalid_symbol_is_found_in_the_refusal(text: str, symbol: str | None) -> None:
+    assert wire.invalid_symbol(text) == symbol
+
+
+@given(st.binary(max_size=200))
+def test_bytes_raise_nothing_but_value_errors(raw: bytes) -> None:
+    for read in (wire.frame, wire.rows):
+        with contextlib.suppress(ValueError):
+            read(raw)

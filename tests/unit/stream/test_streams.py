@@ -1,0 +1,107 @@
+"""The WebSocket endpoint against a server that the test plays itself."""
+
+import asyncio
+import json
+from collections.abc import Awaitable
+from typing import Any
+
+import pytest
+
+from quotecast.feed.hub import Hub
+from quotecast.feed.mirror import Mirror
+from quotecast.market.feeds import Feed
+from quotecast.market.quotes import StockQuote
+from quotecast.stream.endpoint import Streams
+from quotecast.stream.server import WRITE
+from support.market_made import state_of, stock
+
+
+class Server:
+    """Takes what the application sends, as long as the client reads."""
+
+    def __init__(self) -> None:
+        self.sent: list[dict[str, Any]] = []
+        self.reads = asyncio.Event()
+        self.reads.set()
+        self._connected = False
+
+    async def receive(self) -> dict[str, Any]:
+        if self._connected:
+            await asyncio.Event().wait()
+        self._connected = True
+        return {"type": "websocket.connect"}
+
+    def send(self, event: dict[str, Any]) -> Awaitable[None]:
+        self.sent.append(event)
+        return asyncio.ensure_future(self._taken(event))
+
+    def write(self, frame: str | bytes) -> "Server":
+        self.sent.append({"type": "websocket.send", "text": frame})
+        return self
+
+    def done(self) -> bool:
+        return True
+
+    async def _taken(self, event: dict[str, Any]) -> None:
+        if event["type"] == "websocket.send":
+            await self.reads.wait()
+
+    def scope(self, query: bytes) -> dict[str, Any]:
+        return {
+            "type": "websocket",
+            "path": "/api/ws/market",
+            "query_string": query,
+            "extensions": {WRITE: self.write},
+        }
+
+    def frames(self) -> list[str]:
+        return [json.loads(event["text"])["type"] for event in self.sent if "text" in event]
+
+
+def served(*quotes: StockQuote) -> tuple[Streams, Hub]:
+    mirror = Mirror(Feed.STOCKS)
+    if quotes:
+        mirror.load(state_of(quotes))
+    hub = Hub(mirror, heartbeat_seconds=15, clock=lambda: 0.0, wall_clock=lambda: 0.0, market=lambda: "open")
+    streams = Streams(
+        nothing,
+        {"/api/ws/market": hub},
+        heartbeat_ms=15_000,
+        sockets_per_address=0,
+        address_of=lambda _: "client",
+    )
+    return streams, hub
+
+
+async def nothing(_scope: Any, _receive: Any, _send: Any) -> None:
+    """There is no HTTP here."""
+
+
+async def turns(count: int = 20) -> None:
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+async def test_the_farewell_waits_for_an_answer_under_way() -> None:
+    """A client that is still taking its greeting is told of the restart too, after it."""
+    (streams, _), server = served(stock()), Server()
+    connection = asyncio.create_task(streams(server.scope(b"symbols=all"), server.receive, server.send))
+    server.reads.clear()
+    await turns()
+    assert server.frames() == ["welcome"]
+    draining = asyncio.create_task(streams.drain())
+    await turns()
+    server.reads.set()
+    await draining
+    await connection
+    assert server.frames() == ["welcome", "subscribed", "snapshot", "shutdown"]
+    assert server.sent[-1]["code"] == 1012
+
+
+@pytest.mark.parametrize("query", [b"symbols=AAPL", b"symbols=all&since=01a1fddc65cbebed4de9-7"])
+async def test_a_client_that_names_what_is_not_known_yet_is_sent_away_for_a_while(query: bytes) -> None:
+    """With a code that says to come back; refusing its symbols, or emptying its list, would be for good."""
+    (streams, _), server = served(), Server()
+    await streams(server.scope(query), server.receive, server.send)
+    assert server.sent[-1]["code"] == 4451
+    assert server.frames() == []
