@@ -172,7 +172,7 @@ def test_probes_are_not_traced(traced: Service, receiver: OtlpReceiver) -> None:
 def test_off_it_is_not_even_loaded() -> None:
     """And the application is served as it is; redis-py alone loads OpenTelemetry's metrics by itself."""
     code = (
-        "import sys; from quotecast.api import main; from quotecast import tracing\n"
+        "import sys; from quotecast.api import main; from quotecast.observe import tracing\n"
         "app = object()\n"
         "with tracing.exporting('tests', {}) as wrap: assert wrap(app, dict) is app\n"
         "ours = {'quotecast.observe.spans', 'opentelemetry.exporter', 'opentelemetry.instrumentation'}\n"

@@ -83,4 +83,10 @@ async def test_upstream_that_answers_no_ping_is_an_outage(fake: FakeBinance) -> 
 def test_hosts_of_two_venues_are_refused(url: str, websocket_url: str) -> None:
     """Quotes of one and bars of the other would make one candle."""
     with pytest.raises(SettingsError, match=r"QUOTECAST_BINANCE_WEBSOCKET_URL: .* of one venue"):
-        load({"QUOTECAST_BINANCE_URL": url, "QUOTECAST_BINANCE_WEBSOCKET_URL": websocket_url})
+        load(
+            {
+                "QUOTECAST_CRYPTO": "binance",
+                "QUOTECAST_BINANCE_URL": url,
+                "QUOTECAST_BINANCE_WEBSOCKET_URL": websocket_url,
+            }
+        )
