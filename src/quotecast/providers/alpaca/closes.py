@@ -1,4 +1,4 @@
-"""Asks for the last days of all stocks on the whole tape: once a session, and again after a failure."""
+"""Asks for the last days of all stocks on the whole tape: as a session begins, and around its opening."""
 
 import asyncio
 import random
@@ -35,6 +35,9 @@ BATCH: Final = 100
 REACH: Final = timedelta(days=14)
 #: The free plan has the whole tape once it is 15 minutes old; the clocks may differ by one.
 SETTLED_AFTER: Final = timedelta(minutes=16)
+#: How often, and until how long after the opening, daily bars may learn of a split of that morning.
+LEARNING: Final = timedelta(minutes=15)
+LEARNED_AFTER: Final = timedelta(hours=1)
 #: Quotes wait for the answers that long.
 DEADLINE_SECONDS: Final = 7.0
 ROWS_PER_PAGE: Final = 10_000
@@ -46,9 +49,10 @@ log = structlog.get_logger()
 class Closes:
     """The tapes of stocks, over all connections.
 
-    They are asked for as each session begins, before hours, and once more at its opening, in case a split of
-    that morning came late. On the free plan, `iex`, a session's own day follows when it has settled, 16
-    minutes after the close and again after the last of the after-hours trades.
+    They are asked for as each session begins, before hours, and every 15 minutes from then until an hour
+    after the opening, in case the upstream learns late of a split of that morning. On the free plan, `iex`,
+    a session's own day follows when it has settled, 16 minutes after the close and again after the last of
+    the after-hours trades.
     """
 
     def __init__(
@@ -143,8 +147,10 @@ class Closes:
 
 def _stage(day: TradingDay, now: datetime, *, free: bool) -> datetime:
     """Returns the newest moment at which the daily bars may have changed."""
+    begun = min(now, day.open + LEARNED_AFTER, day.close) - day.pre_open
+    learned = day.pre_open + begun // LEARNING * LEARNING
     settling = [day.close + SETTLED_AFTER, day.post_close + SETTLED_AFTER] if free else []
-    return max(moment for moment in (day.pre_open, day.open, *settling) if moment <= now)
+    return max(moment for moment in (learned, *settling) if moment <= now)
 
 
 def _days_of(rows: Iterable[Raw], refused: Counter[str]) -> list[Day]:
