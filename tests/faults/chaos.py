@@ -1,4 +1,4 @@
-"""`python -m faults.chaos SEED [--minutes 10] [--fault NAME]`: faults drawn at random under the standard load.
+"""`python -m faults.chaos SEED [--minutes 10] [--fault NAME]`: draws faults at random under load.
 
 The same seed draws the same faults. A fault that is named is part of each draw, alone or with another.
 Throughout, no client may be told anything wrong, no read may fail that the fault itself did not take with it,
