@@ -83,21 +83,32 @@ class Closes:
         missing = sorted({*tickers} - self._answered)
         if not missing or now < self._again_at:
             return {}
-        found: dict[str, Tape] = {}
+        batches = [missing[first : first + BATCH] for first in range(0, len(missing), BATCH)]
+        async with self._rest.open() as client:
+            answers = await asyncio.gather(*(self._attempt(client, each, day, stage) for each in batches))
+        failures = [answer for answer in answers if isinstance(answer, UpstreamError)]
+        if failures:
+            worst = max(failures, key=lambda failure: failure.retry_after or 0.0)
+            self._again_at = now + max(next(self._delays), worst.retry_after or 0.0)
+            log.warning("alpaca answers without daily bars", problem=str(worst), batches=len(failures))
+        elif not self._answered.issuperset(missing):
+            self._again_at = now + LEARNING.total_seconds()
+        answered = [answer for answer in answers if not isinstance(answer, UpstreamError)]
+        return {ticker: tape for tapes in answered for ticker, tape in tapes.items()}
+
+    async def _attempt(
+        self, client: httpx.AsyncClient, tickers: Sequence[str], day: TradingDay, stage: datetime
+    ) -> Mapping[str, Tape] | UpstreamError:
+        """Returns the tapes of one batch, or its failure, which costs the other batches nothing."""
         try:
-            async with asyncio.timeout(DEADLINE_SECONDS), self._rest.open() as client:
-                for first in range(0, len(missing), BATCH):
-                    batch = missing[first : first + BATCH]
-                    tapes, whole = await self._batch(client, batch, day, stage)
-                    found |= tapes
-                    if whole:
-                        self._answered |= tapes.keys()
-                    else:
-                        self._again_at = now + LEARNING.total_seconds()
-        except (UpstreamError, TimeoutError) as error:
-            self._again_at = now + max(next(self._delays), getattr(error, "retry_after", None) or 0.0)
-            log.warning("alpaca answers without daily bars", problem=str(error) or "no answer in time")
-        return found
+            async with asyncio.timeout(DEADLINE_SECONDS):
+                tapes, whole = await self._batch(client, tickers, day, stage)
+        except UpstreamError as error:
+            return error
+        except TimeoutError:
+            return UpstreamError("no answer in time")
+        self._answered |= tapes.keys() if whole else set()
+        return tapes
 
     async def _batch(
         self, client: httpx.AsyncClient, tickers: Sequence[str], day: TradingDay, stage: datetime
