@@ -10,7 +10,8 @@ import structlog
 from quotecast.ingest.supervise import pump
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
-from quotecast.providers.base import QuoteProvider, Update
+from quotecast.market.sessions import Unscheduled
+from quotecast.providers.base import QuoteProvider, Resumable, Update
 
 #: How long the one that feeds may say nothing before the next is tried.
 PATIENCE_SECONDS: Final = 20.0
@@ -103,6 +104,11 @@ class Failover:
     def always_open(self) -> bool:
         """Whether its venue never closes."""
         return self._active.always_open
+
+    def resume(self, unscheduled: Unscheduled | None) -> None:
+        """See Resumable: it concerns the upstream that feeds it now."""
+        if isinstance(self._active, Resumable):
+            self._active.resume(unscheduled)
 
     async def updates(self) -> AsyncGenerator[Update, None]:
         """For ever: whatever ends a connection, another follows, here or at the next upstream."""

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from datetime import date, datetime
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -85,6 +85,15 @@ class QuoteProvider(Protocol):
         The caller reconnects, with backoff, by calling again. Closing the generator closes the
         connection.
         """
+        ...
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """A quote provider that continues with what the feed's last leader knew of the exchange."""
+
+    def resume(self, unscheduled: Unscheduled | None) -> None:
+        """Takes the last leader's `unscheduled`; call it before `updates`."""
         ...
 
 
