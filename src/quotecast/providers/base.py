@@ -143,6 +143,10 @@ class FinancialsProvider(Protocol):
         """Scores by quarter."""
         ...
 
+    def is_provisional(self, symbol: str) -> bool:
+        """Whether the last answers about a company lack its currency because the upstream failed."""
+        ...
+
     async def earnings_calendar(self, first: date, last: date) -> EarningsCalendar:
         """Reports due from `first` to `last`, both included, by date; says so when it covers fewer days."""
         ...
