@@ -90,6 +90,7 @@ class AlpacaProvider:
             clock=clock,
             sleep=sleep,
             chance=chance,
+            unscheduled=lambda: self._board.unscheduled,
         )
 
     @property
