@@ -27,6 +27,7 @@ class _Link:
     def __init__(self, provider: QuoteProvider, inbox: asyncio.Queue["_News"]) -> None:
         self.provider = provider
         self.quotes: dict[str, Quote] = {}
+        self.unscheduled: Unscheduled | None = None
         self.heard_at = asyncio.get_running_loop().time()
         self.first_at = float("inf")
         self._inbox = inbox
@@ -35,6 +36,7 @@ class _Link:
     def note(self, update: Update) -> None:
         """Keeps what was told; signs of life count once there are quotes."""
         now = asyncio.get_running_loop().time()
+        self.unscheduled = update.unscheduled
         if update.complete:
             self.quotes.clear()
         self.quotes.update((quote.key, quote) for quote in update.quotes)
@@ -135,7 +137,8 @@ class Failover:
                     active, self._active = chosen, chosen.provider
                     await _close(links[links.index(active) + 1 :])
                     del links[links.index(active) + 1 :]
-                    yield Update(list(active.quotes.values()), complete=True)
+                    quotes = list(active.quotes.values())
+                    yield Update(quotes, complete=True, unscheduled=active.unscheduled)
                 elif self._is_silent(links[-1]) and len(links) < len(self._providers):
                     links.append(_Link(self._providers[len(links)], inbox))
         finally:
