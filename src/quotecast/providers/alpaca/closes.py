@@ -66,8 +66,6 @@ class Closes:
         self.refused: Counter[str] = Counter()
         self._rest = rest
         self._free = plan_feed == "iex"
-        #: Of the daily bars; the free plan's own where it has no history of the whole tape.
-        self._feed: Literal["iex", "sip"] = "sip"
         self._clock = clock
         self._chance = chance
         self._delays = delays(chance)
@@ -85,42 +83,58 @@ class Closes:
         missing = sorted({*tickers} - self._answered)
         if not missing or now < self._again_at:
             return {}
-        found: dict[str, Tape] = {}
+        batches = [missing[first : first + BATCH] for first in range(0, len(missing), BATCH)]
+        async with self._rest.open() as client:
+            answers = await asyncio.gather(*(self._attempt(client, each, day, stage) for each in batches))
+        failures = [answer for answer in answers if isinstance(answer, UpstreamError)]
+        if failures:
+            worst = max(failures, key=lambda failure: failure.retry_after or 0.0)
+            self._again_at = now + max(next(self._delays), worst.retry_after or 0.0)
+            log.warning("alpaca answers without daily bars", problem=str(worst), batches=len(failures))
+        elif not self._answered.issuperset(missing):
+            self._again_at = now + LEARNING.total_seconds()
+        answered = [answer for answer in answers if not isinstance(answer, UpstreamError)]
+        return {ticker: tape for tapes in answered for ticker, tape in tapes.items()}
+
+    async def _attempt(
+        self, client: httpx.AsyncClient, tickers: Sequence[str], day: TradingDay, stage: datetime
+    ) -> Mapping[str, Tape] | UpstreamError:
+        """Returns the tapes of one batch, or its failure, which costs the other batches nothing."""
         try:
-            async with asyncio.timeout(DEADLINE_SECONDS), self._rest.open() as client:
-                for first in range(0, len(missing), BATCH):
-                    found |= await self._batch(client, missing[first : first + BATCH], day, stage)
-        except (UpstreamError, TimeoutError) as error:
-            self._again_at = now + max(next(self._delays), getattr(error, "retry_after", None) or 0.0)
-            log.warning("alpaca answers without daily bars", problem=str(error) or "no answer in time")
-        self._answered |= found.keys()
-        return found
+            async with asyncio.timeout(DEADLINE_SECONDS):
+                tapes, whole = await self._batch(client, tickers, day, stage)
+        except UpstreamError as error:
+            return error
+        except TimeoutError:
+            return UpstreamError("no answer in time")
+        self._answered |= tapes.keys() if whole else set()
+        return tapes
 
     async def _batch(
         self, client: httpx.AsyncClient, tickers: Sequence[str], day: TradingDay, stage: datetime
-    ) -> Mapping[str, Tape]:
+    ) -> tuple[Mapping[str, Tape], bool]:
+        """Returns the tapes, and whether they are the whole tape's: a plan without it has only its own."""
         midnight = datetime.combine(day.date, datetime.min.time(), NEW_YORK)
         last = stage - SETTLED_AFTER if stage > day.close else midnight - timedelta(seconds=1)
         limits = {"start": stamp(midnight - REACH), "end": stamp(last)}
-        adjusted = await self._days(client, tickers, limits | {"adjustment": "split"})
-        raw = await self._days(client, tickers, limits | {"adjustment": "raw"})
+        try:
+            return await self._tapes(client, tickers, day, limits | {"feed": "sip"}), True
+        except UpstreamRefused as error:
+            if PLAN_REFUSES not in error.excerpt:
+                raise
+        log.warning("alpaca's plan has no whole tape", interval="D")
+        return await self._tapes(client, tickers, day, limits | {"feed": "iex"}), False
+
+    async def _tapes(
+        self, client: httpx.AsyncClient, tickers: Sequence[str], day: TradingDay, params: Mapping[str, str]
+    ) -> Mapping[str, Tape]:
+        """Returns the tapes. Both adjustments are one feed's: those of two feeds differ without a split."""
+        adjusted = await self._all_pages(client, tickers, {**params, "adjustment": "split"})
+        raw = await self._all_pages(client, tickers, {**params, "adjustment": "raw"})
         return {
             ticker: tape_of(day.date, _believed(adjusted.get(ticker, ())), raw.get(ticker, ()))
             for ticker in tickers
         }
-
-    async def _days(
-        self, client: httpx.AsyncClient, tickers: Sequence[str], params: Mapping[str, str]
-    ) -> Mapping[str, Sequence[Day]]:
-        """Returns the days of each stock, ascending, from the best tape that the plan has."""
-        try:
-            return await self._all_pages(client, tickers, params)
-        except UpstreamRefused as error:
-            if PLAN_REFUSES not in error.excerpt or self._feed == "iex":
-                raise
-            log.warning("alpaca's plan has no whole tape", interval="D")
-            self._feed = "iex"
-            return await self._all_pages(client, tickers, params)
 
     async def _all_pages(
         self, client: httpx.AsyncClient, tickers: Sequence[str], params: Mapping[str, str]
@@ -129,7 +143,6 @@ class Closes:
         asked = {
             "symbols": ",".join(tickers),
             "timeframe": DAY,
-            "feed": self._feed,
             "sort": "asc",
             "limit": str(ROWS_PER_PAGE),
             **params,

@@ -1,25 +1,19 @@
 """Whether the US stock exchanges are open, as Alpaca says: closings that no calendar foresees are in it."""
 
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from datetime import date
+from collections.abc import Callable
 from typing import Final
 
-from msgspec import Raw
-
-from quotecast.market.sessions import TradingDay
 from quotecast.providers.alpaca.rest import Rest
-from quotecast.providers.alpaca.rest_wire import CalendarRow, Clock
+from quotecast.providers.alpaca.rest_wire import Clock
 from quotecast.providers.base import Admission, unlimited
-from quotecast.providers.validation.rows import readable
 
 #: How long an answer of the clock is believed.
 BELIEVED_SECONDS: Final = 60.0
 
 
 class AlpacaClock:
-    """Alpaca's clock and calendar; `clock` is ours, in Unix time."""
+    """Alpaca's clock; `clock` is ours, in Unix time."""
 
     def __init__(
         self,
@@ -32,13 +26,8 @@ class AlpacaClock:
     ) -> None:
         self._rest = Rest(trading_url, key, secret, admitted, clock)
         self._clock = clock
-        self._refused: Counter[str] = Counter()
         self._told: Clock | None = None
         self._told_at = 0.0
-
-    def statistics(self) -> Mapping[str, int]:
-        """How many days of the calendar were refused since the start, by reason."""
-        return dict(+self._refused)
 
     async def answer(self) -> Clock:
         """Returns whether the exchange is open, asked for at most once a minute. Raises UpstreamError."""
@@ -47,14 +36,3 @@ class AlpacaClock:
             self._told = await self._rest.get_once("/v2/clock", Clock)
             self._told_at = now
         return self._told
-
-    async def calendar(self, first: date, last: date) -> Sequence[TradingDay]:
-        """The trading days from `first` to `last`, both included, ascending. Raises UpstreamError."""
-        params = {"start": first.isoformat(), "end": last.isoformat()}
-        rows = readable(
-            await self._rest.get_once("/v2/calendar", list[Raw], params), CalendarRow, self._refused
-        )
-        days = [row.to_day() for row in rows]
-        self._refused["unreadable"] += days.count(None)
-        found = {day.date: day for day in days if day and first <= day.date <= last}
-        return [found[each] for each in sorted(found)]

@@ -1,12 +1,11 @@
-"""Alpaca's REST answers other than snapshots, and what becomes of them: bars, news, assets, trading days.
+"""Alpaca's REST answers other than snapshots, and what becomes of them: bars, news, assets, clock.
 
 Source of the format: Alpaca's OpenAPI documents of market data and trading, `/v2/stocks/bars`,
-`/v1beta1/news`, `/v2/assets`, `/v2/clock` and `/v2/calendar`. Unknown fields are ignored everywhere; rows are
+`/v1beta1/news`, `/v2/assets` and `/v2/clock`. Unknown fields are ignored everywhere; rows are
 read one by one, so that a bad one costs itself alone.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime, time
 from typing import TypeVar
 
 from msgspec import Raw, Struct, field
@@ -15,7 +14,6 @@ from quotecast.market.assets import Asset
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical
 from quotecast.market.news import Article, NewsImage
-from quotecast.market.sessions import NEW_YORK, TradingDay
 from quotecast.providers.reference import Stock
 from quotecast.providers.validation.values import instant, stamped
 
@@ -119,32 +117,7 @@ class Clock(Struct, frozen=True):
     next_close: str | None = None
 
 
-class CalendarRow(Struct, frozen=True):
-    """A row of `GET /v2/calendar`: times of New York, such as `09:30` or `0930`."""
-
-    date: str
-    open: str
-    close: str
-    session_open: str | None = None
-    session_close: str | None = None
-
-    def to_day(self) -> TradingDay | None:
-        """The trading day; None when it cannot be read, or its times do not ascend."""
-        try:
-            day = date.fromisoformat(self.date)
-            opened, closed = _moment(day, self.open), _moment(day, self.close)
-            first = _moment(day, self.session_open) if self.session_open else opened
-            last = _moment(day, self.session_close) if self.session_close else closed
-        except (ValueError, OverflowError):
-            return None
-        return TradingDay(day, first, opened, closed, last) if first <= opened < closed <= last else None
-
-
 def _tickers(symbols: Iterable[str | None]) -> list[str]:
     """Those that are tickers, once each; pairs of crypto come without their stroke."""
     spelled = (canonical(Feed.STOCKS, symbol) for symbol in symbols if symbol)
     return list(dict.fromkeys(ticker for ticker in spelled if ticker))
-
-
-def _moment(day: date, hour: str) -> datetime:
-    return datetime.combine(day, time.fromisoformat(hour), NEW_YORK).astimezone(UTC)

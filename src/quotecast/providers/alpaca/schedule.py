@@ -37,10 +37,13 @@ def silence_seconds(now: float, unscheduled: Unscheduled | None = None) -> float
     return SILENT_POLLS * (IN_SESSION_SECONDS if trading else CLOSED_SECONDS)
 
 
-def should_be_open(now: float) -> bool:
-    """Whether the exchange opened some minutes ago, if it keeps to its calendar."""
+def should_be_open(now: float, unscheduled: Unscheduled | None) -> bool:
+    """Whether the exchange opened some minutes ago, or is open against its calendar."""
     moment = aware(now)
-    day = trading_day(moment.astimezone(NEW_YORK).date())
+    date = moment.astimezone(NEW_YORK).date()
+    if unscheduled is not None and unscheduled.date == date:
+        return unscheduled.is_open and unscheduled.holds_at(moment)
+    day = trading_day(date)
     return day is not None and day.open + DOUBT <= moment < day.close
 
 

@@ -9,10 +9,11 @@ import structlog
 from websockets.asyncio.client import ClientConnection
 
 from quotecast.errors import UpstreamError
+from quotecast.market.sessions import Unscheduled
 from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.schedule import should_be_open
 from quotecast.providers.transport.backoff import Backoff
-from quotecast.providers.transport.sockets import dial, receive, speaking
+from quotecast.providers.transport.sockets import FellSilent, dial, receive, speaking
 
 #: The upstream hangs up on a client that has not authenticated by then.
 OPENING_SECONDS: Final = 10.0
@@ -54,6 +55,8 @@ log = structlog.get_logger()
 class Stream:
     """One feed's stream at `url`; `headers` hold the keys, `decode` reads a frame, `clock` is Unix time.
 
+    `unscheduled` returns what the exchange does against its calendar: while it is closed, no messages come.
+
     Of `tickers` trades are asked for, as many as the plan allows, and minute bars of all stocks.
     """
 
@@ -67,6 +70,7 @@ class Stream:
         clock: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]],
         chance: Callable[[], float],
+        unscheduled: Callable[[], Unscheduled | None],
     ) -> None:
         #: Whether messages may come now.
         self.live = False
@@ -77,6 +81,7 @@ class Stream:
         self._clock = clock
         self._sleep = sleep
         self._chance = chance
+        self._unscheduled = unscheduled
         self._crowded = 0
         self._only = asyncio.Lock()
 
@@ -108,7 +113,17 @@ class Stream:
             async with dial(self._url, headers=self._headers) as connection:
                 yield wire.data(await self._open(connection))
                 while True:
-                    yield self._heed(await receive(connection, self._silence_seconds(), NAME))
+                    yield self._heed(await self._receive(connection))
+
+    async def _receive(self, connection: ClientConnection) -> list[bytes]:
+        """Returns the next frames; none when the exchange turns out closed, and silence may last longer."""
+        seconds = self._silence_seconds()
+        try:
+            return await receive(connection, seconds, NAME)
+        except FellSilent:
+            if self._silence_seconds() <= seconds:
+                raise
+            return []
 
     async def _open(self, connection: ClientConnection) -> list[wire.Message]:
         """Subscribes once the keys are accepted; returns all messages up to the answer."""
@@ -158,4 +173,6 @@ class Stream:
         return UpstreamError(f"{NAME}: {FAILURES.get(code, 'failed')} (error {code})", retry_after=wait)
 
     def _silence_seconds(self) -> float:
-        return SILENCE_SECONDS if should_be_open(self._clock()) else SILENCE_CLOSED_SECONDS
+        return (
+            SILENCE_SECONDS if should_be_open(self._clock(), self._unscheduled()) else SILENCE_CLOSED_SECONDS
+        )

@@ -1,13 +1,14 @@
 """The last days of stocks on the whole tape, from a local Alpaca."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
 
-from fakes.alpaca import FakeAlpaca, Split
+from fakes.alpaca import BAD_GATEWAY, FakeAlpaca, Split
 from fakes.alpaca_rows import Trade
-from fakes.http import Answer, Asked
+from fakes.http import HANGING, Answer, Asked
 from quotecast.providers.alpaca.closes import Closes
 from quotecast.providers.alpaca.known import session_of
 from quotecast.providers.alpaca.rest import Rest
@@ -65,7 +66,7 @@ async def test_many_stocks_are_asked_for_together_page_by_page(fake: FakeAlpaca)
     assert {len(tape.days) for tape in tapes.values()} == {3}
     assert len(tapes) == 150
     sizes = [request.query["symbols"].count(",") + 1 for request in fake.requests]
-    assert sizes == [100, 100, 100, 100, 50, 50]
+    assert sorted(sizes) == [50, 50, 100, 100, 100, 100]
 
 
 async def test_stock_without_days_is_not_asked_for_again(fake: FakeAlpaca) -> None:
@@ -101,3 +102,71 @@ async def test_day_is_added_when_it_has_settled(fake: FakeAlpaca) -> None:
     found = [await asker.refresh(["AAPL"], TODAY) for _ in moments]
     days = [[day.date.day for day in tapes["AAPL"].days] if tapes else None for tapes in found]
     assert days == [[16, 17, 18], None, [16, 17, 18, 19], None, [16, 17, 18, 19]]
+
+
+class Refusing:
+    """Refuses some of the questions for the whole tape, as a plan without it does."""
+
+    def __init__(self, fake: FakeAlpaca, refused: Callable[[int, Asked], bool]) -> None:
+        self.asked: list[tuple[str, str]] = []
+        self._served = fake.respond
+        self._refused = refused
+        fake.respond = self.respond  # type: ignore[method-assign] # a plan that the fake does not know
+
+    def respond(self, asked: Asked) -> Answer:
+        number = len(self.asked)
+        self.asked.append((asked.query["feed"], asked.query["adjustment"]))
+        if asked.query["feed"] == "sip" and self._refused(number, asked):
+            return Answer.of({"message": "subscription does not permit querying recent SIP data"}, 403)
+        return self._served(asked)
+
+
+async def test_refusal_of_raw_days_takes_both_from_the_same_tape(fake: FakeAlpaca) -> None:
+    """Adjusted days of one tape and raw ones of another would look like a split of 0.995."""
+    fake.splits = {}
+    fake.trades = {"AAPL": TRADES}
+    refusing = Refusing(fake, lambda number, _: number == 1)
+    tape = (await closes(fake).refresh(["AAPL"], TODAY))["AAPL"]
+    assert (tape.factor, tape.close_before(tape.session)) == (Decimal(1), Decimal(450))
+    assert refusing.asked == [("sip", "split"), ("sip", "raw"), ("iex", "split"), ("iex", "raw")]
+
+
+@pytest.mark.parametrize("moment", ["19 09:50", "19 12:00", "19 16:20"])
+async def test_whole_tape_is_asked_for_again_a_quarter_of_an_hour_after_a_refusal(
+    fake: FakeAlpaca, moment: str
+) -> None:
+    """At any time of the day: history asks for it with each request, and the two must agree."""
+    fake.trades = {"AAPL": TRADES}
+    Refusing(fake, lambda number, _: number == 0)
+    begun = new_york(moment)
+    moments = [begun, begun + timedelta(minutes=9), begun + timedelta(minutes=15)]
+    passing = iter(moments)
+    fake.clock = moments[-1].timestamp
+    asker = Closes(
+        Rest(fake.url, *fake.keys, unlimited, fake.clock), "iex", clock=lambda: next(passing).timestamp()
+    )
+    found = [await asker.refresh(["AAPL"], TODAY) for _ in moments]
+    previous = [tapes["AAPL"].close_before(TODAY.date) if tapes else None for tapes in found]
+    assert previous == [Decimal("112.5"), None, Decimal(113)]
+
+
+@pytest.mark.parametrize("bad", [BAD_GATEWAY, HANGING])
+async def test_batch_that_keeps_failing_leaves_the_other_stocks_their_closes(
+    fake: FakeAlpaca, bad: Answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next try asks for the failed batch alone."""
+    monkeypatch.setattr("quotecast.providers.alpaca.closes.BATCH", 1)
+    monkeypatch.setattr("quotecast.providers.alpaca.closes.DEADLINE_SECONDS", 2.0)
+    fake.trades = dict.fromkeys(("AAPL", "MSFT", "NVDA"), TRADES)
+    served = fake.respond
+    fake.respond = lambda asked: (  # type: ignore[method-assign] # one batch that the fake has no failure for
+        bad if asked.query["symbols"] == "AAPL" else served(asked)
+    )
+    passing = iter([NOW, NOW + timedelta(minutes=1)])
+    asker = Closes(
+        Rest(fake.url, *fake.keys, unlimited, fake.clock), "iex", clock=lambda: next(passing).timestamp()
+    )
+    assert (await asker.refresh(fake.trades, TODAY)).keys() == {"MSFT", "NVDA"}
+    asked = len(fake.requests)
+    assert await asker.refresh(fake.trades, TODAY) == {}
+    assert [request.query["symbols"] for request in fake.requests[asked:]] == ["AAPL"]

@@ -1,4 +1,4 @@
-"""How Alpaca's REST fails, and what is told of it: the same for bars, news, assets, clock and calendar."""
+"""How Alpaca's REST fails, and what is told of it: the same for bars, news, assets and clock."""
 
 import asyncio
 import logging

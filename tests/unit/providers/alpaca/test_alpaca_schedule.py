@@ -74,4 +74,16 @@ def test_next_poll_is_due_before_the_silence_ends(moment: datetime) -> None:
 )
 def test_opening_is_doubted_minutes_after_it_only(now: str, *, expected: bool) -> None:
     """A clock that is asked about once a minute may still say what it said before."""
-    assert should_be_open(at(f"2026-11-19T{now}-05:00")) is expected
+    assert should_be_open(at(f"2026-11-19T{now}-05:00"), None) is expected
+
+
+def test_opening_is_as_the_exchange_says_on_that_day() -> None:
+    """Not on the day after: the clock may be away."""
+    saturday = at("2026-11-21T12:00:00-05:00")
+    opened = replace(
+        closing(), date=date(2026, 11, 21), is_open=True, next_close=datetime(2026, 11, 21, 21, tzinfo=UTC)
+    )
+    assert not should_be_open(NOON, closing())
+    assert should_be_open(NOON + 86_400, closing())
+    assert should_be_open(saturday, opened)
+    assert not should_be_open(saturday + 5 * 3600, opened)

@@ -92,6 +92,15 @@ def test_half_day_that_is_a_whole_one_goes_on() -> None:
     assert (day.open, day.close) == (at("09:30", 27), at("16:00", 27))
 
 
+def test_session_that_ended_while_no_ingest_ran_closed_when_it_should() -> None:
+    """A Saturday's; the restart comes three hours after its close."""
+    opened = Clock(True, "2026-11-23T09:30:00-05:00", "2026-11-21T16:00:00-05:00")
+    closed = Clock(False, "2026-11-23T09:30:00-05:00", "2026-11-23T16:00:00-05:00")
+    _, evening = through(("12:00", 21, opened), ("19:00", 21, closed), traded=True)
+    assert evening
+    assert (evening.close, evening.is_open) == (at("16:00", 21), False)
+
+
 @pytest.mark.parametrize("close", [None, "later", "2026-11-19T16:00:00-05:00"])
 def test_clock_without_usable_times_has_the_calendars(close: str | None) -> None:
     """A session that does not take place has no close."""
