@@ -54,6 +54,7 @@ class RedisBus:
         self._beat = self._script("beat")
         self._load = self._script("load")
         self._store = self._script("store")
+        self._report = self._script("report")
 
     async def close(self) -> None:
         """Closes every connection."""
@@ -92,8 +93,7 @@ class RedisBus:
 
     async def report(self, feed: Feed) -> None:
         """See Reader."""
-        asked = self._redis.set(self._key(feed, "report"), "asked", nx=True, ex=REPORT_SECONDS)
-        await self._deadline(asked)
+        await self._deadline(self._report(keys=[self._key(feed, "report")], args=[REPORT_SECONDS]))
 
     async def begin(self, owner: str, snapshot: Snapshot) -> bool:
         """See Writer."""

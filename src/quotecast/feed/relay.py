@@ -52,6 +52,7 @@ class Relay:
         self._loaded_at: dict[Feed, float] = {}
         self._failures = 0
         self._unreadable = {feed: OutageLog(clock) for feed in mirrors}
+        self._refused = OutageLog(clock)
         self._counts = {"batches": 0, "reloads": 0, "reconnects": 0}
         #: Seconds from a batch's publication to its arrival.
         self.lags = {feed: Histogram() for feed in mirrors}
@@ -127,12 +128,19 @@ class Relay:
         except UnreadableState as error:
             mirror.readable = False
             outage.failed("feed cannot be read; asking for a new epoch", feed=feed, error=str(error))
-            await self._reader.report(feed)
+            await self._ask(feed, self._reader.report(feed))
             return
         mirror.readable = True
         outage.ended("feed can be read again", feed=feed)
         if snapshot is not None:
             mirror.load(snapshot)
+
+    async def _ask(self, feed: Feed, request: Awaitable[None]) -> None:
+        """Asks the feed's leader to write something again; a Redis that refuses stops no other feed."""
+        try:
+            await request
+        except BusError as error:
+            self._refused.failed("Redis refuses a request to the leader", feed=feed, error=str(error))
 
     async def _load_document(self, feed: Feed, name: str, digest: str | None = None) -> None:
         """Brings a copy up to date with the bus; keeps the old one if the new one cannot be read."""

@@ -96,6 +96,51 @@ async def test_a_successor_does_not_inherit_what_it_cannot_read(
         await until(lambda: price(mirror, "MSFT") == 2.0)
 
 
+REFUSALS: dict[str, list[str | bytes]] = {
+    "out of memory": ["CONFIG", "SET", "maxmemory", "1"],
+    "a key that is not its own": [
+        *("ACL", "SETUSER", "default", "resetkeys", "~test:{crypto}:*"),
+        *(f"~test:{{stocks}}:{name}" for name in ("state", "quotes", "document:*")),
+    ],
+}
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+async def test_a_worker_that_may_not_report_loads_the_other_feeds(
+    own_valkey: Valkey, bus: RedisBus, refusal: str
+) -> None:
+    """Its subscription goes on."""
+    for feed in (Feed.STOCKS, Feed.CRYPTO):
+        await bus.hold(feed, "me", 60_000)
+        await bus.begin("me", structs.replace(state_of([stock("AAPL", 1.0)]), feed=feed))
+    await poison(own_valkey, "a quote")
+    async with redis.asyncio.Redis.from_url(own_valkey.url) as client:
+        await client.execute_command(*REFUSALS[refusal])  # type: ignore[no-untyped-call]
+    mirrors = two_mirrors()
+    relay = Relay(bus, mirrors)
+    async with running(relay.run()):
+        await until(lambda: relay.has_asked)
+    assert (mirrors[Feed.STOCKS].readable, mirrors[Feed.CRYPTO].loaded) == (False, True)
+    assert relay.statistics()["reconnects"] == 0
+
+
+async def test_a_feed_heals_while_redis_has_no_memory_left(own_valkey: Valkey, bus: RedisBus) -> None:
+    """The worker asks for a new epoch, and its leader writes it."""
+    upstream, mirrors = Upstream(), two_mirrors()
+    upstream.tell(stock("AAPL", 1.0))
+    async with running(lead(bus, upstream, "a")):
+        async with running(Relay(bus, mirrors).run()):
+            await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 1.0)
+        async with redis.asyncio.Redis.from_url(own_valkey.url) as client:
+            await client.execute_command(*POISONS["a quote"])  # type: ignore[no-untyped-call]
+            # Else a server without memory evicts what expires: the request, and the lease.
+            await client.config_set("maxmemory-policy", "noeviction")
+            await client.config_set("maxmemory", 1)
+        mirrors = two_mirrors()
+        async with running(Relay(bus, mirrors).run()):
+            await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 1.0)
+
+
 async def test_an_unreadable_message_ends_no_subscription(own_valkey: Valkey, bus: RedisBus) -> None:
     """It is passed over; a batch that it stood for is missed by its number."""
     upstream, mirrors = Upstream(), two_mirrors()
