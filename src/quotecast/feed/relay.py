@@ -14,6 +14,7 @@ from typing import Any, Final
 import structlog
 
 from quotecast.bus.base import Batch, Beat, DocumentChanged, Message, Reader
+from quotecast.bus.wire import digest_of
 from quotecast.errors import BusError, UnreadableState
 from quotecast.feed.documents import Copy
 from quotecast.feed.mirror import STALE_AFTER_SECONDS, Mirror
@@ -155,8 +156,13 @@ class Relay:
         if copy is None or digest in {None, copy.digest}:
             return
         document = await self._reader.document(feed, name)
-        if document is not None:
+        if document is None:
+            return
+        if document.digest == digest_of(document.content):
             copy.take(document)
+            return
+        log.warning("document is damaged; asking for it again", feed=feed, document=name)
+        await self._ask(feed, self._reader.report_document(document))
 
     async def _check_silence(self) -> None:
         """Reloads feeds that say nothing; if that brings news, the subscription is not to be trusted."""

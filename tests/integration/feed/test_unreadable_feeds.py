@@ -7,10 +7,14 @@ import pytest
 import redis.asyncio
 from msgspec import structs
 
+from quotecast.bus.base import NEWS, Document
 from quotecast.bus.redis import RedisBus
+from quotecast.feed.documents import Documents
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
+from quotecast.ingest.documents import Publisher, Source
 from quotecast.market.feeds import Feed
+from support.documents_made import article, news_of
 from support.following import Upstream, lead, price, running, until
 from support.market_made import state_of, stock
 from support.servers import Valkey
@@ -139,6 +143,38 @@ async def test_a_feed_heals_while_redis_has_no_memory_left(own_valkey: Valkey, b
         mirrors = two_mirrors()
         async with running(Relay(bus, mirrors).run()):
             await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 1.0)
+
+
+DAMAGES: dict[str, list[bytes | str]] = {
+    "its kind": ["SET", "test:{stocks}:document:news", "text"],
+    "its content": ["HSET", "test:{stocks}:document:news", "content", BAD],
+    "no content": ["HDEL", "test:{stocks}:document:news", "content"],
+    "other content": ["HSET", "test:{stocks}:document:news", "content", b"\x90"],
+    "its digest": ["HSET", "test:{stocks}:document:news", "digest", b"\xff"],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+async def test_a_damaged_document_heals(own_valkey: Valkey, bus: RedisBus, damage: str) -> None:
+    """A worker that starts later has it, from a publisher whose upstream says nothing new."""
+    document = news_of(article(1))
+
+    async def fetch() -> Document:
+        return document
+
+    await bus.hold(Feed.STOCKS, "me", 60_000)
+    await bus.begin("me", state_of([stock("AAPL", 1.0)]))
+    await bus.store("me", document)
+    async with redis.asyncio.Redis.from_url(own_valkey.url) as client:
+        await client.execute_command(*DAMAGES[damage])  # type: ignore[no-untyped-call]
+    copies = Documents()
+    publisher = Publisher(Source(Feed.STOCKS, NEWS, 3600.0, fetch), bus, "me")
+    relay = Relay(bus, {Feed.STOCKS: Mirror(Feed.STOCKS)}, copies)
+    async with running(relay.run()):
+        await until(lambda: relay.has_asked)
+        async with running(publisher.run()):
+            await until(lambda: copies.news.items == [article(1)])
+    assert await bus.document(Feed.STOCKS, NEWS) == document
 
 
 async def test_an_unreadable_message_ends_no_subscription(own_valkey: Valkey, bus: RedisBus) -> None:
