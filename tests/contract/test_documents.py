@@ -74,6 +74,21 @@ async def test_a_change_is_told_once(bus: Bus) -> None:
         assert await anext(others) is None
 
 
+async def test_a_damaged_document_is_stored_again(bus: Bus) -> None:
+    """A reader's complaint takes its digest away; one about another version changes nothing."""
+    assert await bus.hold(Feed.STOCKS, "me", 10_000)
+    assert await bus.store("me", DOCUMENT)
+    await bus.report_document(OTHER)
+    assert await bus.digest(Feed.STOCKS, NEWS) == DOCUMENT.digest
+    await bus.report_document(DOCUMENT)
+    assert await bus.digest(Feed.STOCKS, NEWS) is None
+    async with bus.listen([Feed.STOCKS]) as messages:
+        assert await bus.store("me", DOCUMENT)
+        told = DocumentChanged(feed=Feed.STOCKS, name=NEWS, digest=DOCUMENT.digest)
+        assert await anext(messages) == told
+    assert await bus.document(Feed.STOCKS, NEWS) == DOCUMENT
+
+
 async def test_documents_outlive_an_epoch(bus: Bus) -> None:
     """A successor leads with the documents that are there."""
     assert await bus.hold(Feed.STOCKS, "me", 10_000)

@@ -137,7 +137,7 @@ def test_probes_ask_what_the_service_answers() -> None:
     """One route says whether to send traffic, and takes its time; the image alone asks whether it lives."""
     routes = {f"/api{path}" for handler in (health.health, health.ready) for path in handler.paths}
     container = next(pod["containers"][0] for pod in pods() if "lifecycle" in pod["containers"][0])
-    assert container["readinessProbe"]["httpGet"] == {"path": "/api/ready", "port": "http"}
+    assert container["readinessProbe"]["httpGet"] == {"path": "/ready", "port": "metrics"}
     assert container["readinessProbe"]["timeoutSeconds"] > health.CHECK_SECONDS
     check = re.findall("option httpchk GET (.*)", POLICY)
     assert set(re.findall(r"/api/\w+", f"{container} {CONTAINERFILE} {check}")) == routes

@@ -49,7 +49,7 @@ class Server:
         [binary, *_] = valkey.version_command()
         self._run([binary, str(file), "--sentinel"])
 
-    def ask(self, *words: str | int) -> Any:
+    def ask(self, *words: str | int | bytes) -> Any:
         """One command on a connection of its own."""
         with redis.Redis(port=self.port, socket_timeout=5, protocol=2, password=self.password) as client:
             return client.execute_command(*words)

@@ -143,7 +143,7 @@ async def _serve(settings: Settings) -> None:
             await _first_of(stop, first)
         if stop.done():
             return
-        async with serving(Pages(edge, built_pages()), edge, settings, room) as ended:
+        async with serving(Pages(edge, built_pages()), edge, settings, room, streams.drain) as ended:
             serves.set()
             await _first_of(ended, stop, first)
             first.cancel()
@@ -153,7 +153,6 @@ async def _serve(settings: Settings) -> None:
             if ended.done():
                 raise ServerFailedError(f"the HTTP server ended; is port {settings.port} taken?")
             draining.set()
-            await streams.drain()
 
 
 def _parts(

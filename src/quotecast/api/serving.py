@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any, Final
 
 from granian.constants import HTTPModes, Interfaces
@@ -27,19 +27,22 @@ _BOUNDED_SECONDS: Final = 1.0
 
 
 @contextlib.asynccontextmanager
-async def serving(http: App, feeds: App, settings: Settings, room: Room) -> AsyncIterator[asyncio.Task[None]]:
+async def serving(
+    http: App, feeds: App, settings: Settings, room: Room, drain: Callable[[], Awaitable[None]]
+) -> AsyncIterator[asyncio.Task[None]]:
     """Serves until left; the task ends early only when granian fails. Raises ServerFailedError.
+
+    `drain` closes the feeds when no new ones can come: a client that comes back finds another worker.
 
     Without a port for feeds one port has both: its connections are feeds, or are passed on to granian, on
     a port of the loopback interface that only this worker uses. With one, each server has its own port.
     """
     if settings.feed_port:
-        async with (
-            serving_feeds(feeds, settings.host, settings.feed_port, room),
-            _granian(http, settings.host, settings.port, room.capacity.http) as ended,
-        ):
-            await _bounded(settings.port, ended)
-            yield ended
+        async with _granian(http, settings.host, settings.port, room.capacity.http) as ended:
+            async with serving_feeds(feeds, settings.host, settings.feed_port, room):
+                await _bounded(settings.port, ended)
+                yield ended
+            await drain()
         return
     with _reserved_port() as port:
         front = Front(connections_to(feeds, room), port, room)
@@ -49,6 +52,7 @@ async def serving(http: App, feeds: App, settings: Settings, room: Room) -> Asyn
             await _listens(port, ended)
             async with front.listening(settings.host, settings.port):
                 yield ended
+            await drain()
         await front.flushed()
 
 

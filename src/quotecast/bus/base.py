@@ -141,6 +141,13 @@ class Reader(Protocol):
         """The document that is stored. Raises BusError."""
         ...
 
+    async def report_document(self, document: Document) -> None:
+        """Asks for a document to be stored again, because its content is damaged. Raises BusError.
+
+        Until then there is no digest of it.
+        """
+        ...
+
     def listen(self, feeds: Sequence[Feed]) -> AbstractAsyncContextManager[AsyncIterator[Message | None]]:
         """Subscribed once entered: nothing published after that is missed while the iterator lives.
 

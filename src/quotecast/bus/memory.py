@@ -94,6 +94,12 @@ class MemoryBus:
         """See Reader."""
         return self._documents.get((feed, name))
 
+    async def report_document(self, document: Document) -> None:
+        """See Reader."""
+        key = (document.feed, document.name)
+        if await self.digest(*key) == document.digest:
+            del self._documents[key]
+
     async def store(self, owner: str, document: Document) -> bool:
         """See Writer."""
         feed, name, digest = document.feed, document.name, document.digest

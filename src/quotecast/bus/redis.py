@@ -54,6 +54,8 @@ class RedisBus:
         self._beat = self._script("beat")
         self._load = self._script("load")
         self._store = self._script("store")
+        self._report = self._script("report")
+        self._forget = self._script("forget")
 
     async def close(self) -> None:
         """Closes every connection."""
@@ -92,8 +94,7 @@ class RedisBus:
 
     async def report(self, feed: Feed) -> None:
         """See Reader."""
-        asked = self._redis.set(self._key(feed, "report"), "asked", nx=True, ex=REPORT_SECONDS)
-        await self._deadline(asked)
+        await self._deadline(self._report(keys=[self._key(feed, "report")], args=[REPORT_SECONDS]))
 
     async def begin(self, owner: str, snapshot: Snapshot) -> bool:
         """See Writer."""
@@ -146,7 +147,12 @@ class RedisBus:
         key = self._document_key(feed, name)
         fields: list[Any] = await self._deadline(self._redis.hmget(key, ["digest", "content"]))
         digest, content = fields
-        return Document(feed, name, digest.decode(errors="replace"), content) if digest else None
+        return Document(feed, name, digest.decode(errors="replace"), content or b"") if digest else None
+
+    async def report_document(self, document: Document) -> None:
+        """See Reader."""
+        key = self._document_key(document.feed, document.name)
+        await self._deadline(self._forget(keys=[key], args=[document.digest]))
 
     async def store(self, owner: str, document: Document) -> bool:
         """See Writer."""

@@ -7,6 +7,9 @@
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
   return 0
 end
+if redis.call('TYPE', KEYS[2])['ok'] ~= 'hash' then
+  redis.call('DEL', KEYS[2])
+end
 if redis.call('HGET', KEYS[2], 'digest') ~= ARGV[2] then
   redis.call('HSET', KEYS[2], 'digest', ARGV[2], 'content', ARGV[3])
   redis.call(ARGV[4], ARGV[5], ARGV[6])

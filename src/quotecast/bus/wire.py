@@ -47,7 +47,12 @@ def info(data: bytes) -> FeedInfo:
 def document(feed: Feed, name: str, content: Sequence[Article | Asset]) -> Document:
     """The content as it is kept on the bus."""
     data = encode(content)
-    return Document(feed, name, blake2b(data, digest_size=12).hexdigest(), data)
+    return Document(feed, name, digest_of(data), data)
+
+
+def digest_of(content: bytes) -> str:
+    """The digest of a document's content."""
+    return blake2b(content, digest_size=12).hexdigest()
 
 
 def articles(content: bytes) -> list[Article]:

@@ -14,6 +14,7 @@ from typing import Any, Final
 import structlog
 
 from quotecast.bus.base import Batch, Beat, DocumentChanged, Message, Reader
+from quotecast.bus.wire import digest_of
 from quotecast.errors import BusError, UnreadableState
 from quotecast.feed.documents import Copy
 from quotecast.feed.mirror import STALE_AFTER_SECONDS, Mirror
@@ -52,6 +53,7 @@ class Relay:
         self._loaded_at: dict[Feed, float] = {}
         self._failures = 0
         self._unreadable = {feed: OutageLog(clock) for feed in mirrors}
+        self._refused = OutageLog(clock)
         self._counts = {"batches": 0, "reloads": 0, "reconnects": 0}
         #: Seconds from a batch's publication to its arrival.
         self.lags = {feed: Histogram() for feed in mirrors}
@@ -127,12 +129,19 @@ class Relay:
         except UnreadableState as error:
             mirror.readable = False
             outage.failed("feed cannot be read; asking for a new epoch", feed=feed, error=str(error))
-            await self._reader.report(feed)
+            await self._ask(feed, self._reader.report(feed))
             return
         mirror.readable = True
         outage.ended("feed can be read again", feed=feed)
         if snapshot is not None:
             mirror.load(snapshot)
+
+    async def _ask(self, feed: Feed, request: Awaitable[None]) -> None:
+        """Asks the feed's leader to write something again; a Redis that refuses stops no other feed."""
+        try:
+            await request
+        except BusError as error:
+            self._refused.failed("Redis refuses a request to the leader", feed=feed, error=str(error))
 
     async def _load_document(self, feed: Feed, name: str, digest: str | None = None) -> None:
         """Brings a copy up to date with the bus; keeps the old one if the new one cannot be read."""
@@ -147,8 +156,13 @@ class Relay:
         if copy is None or digest in {None, copy.digest}:
             return
         document = await self._reader.document(feed, name)
-        if document is not None:
+        if document is None:
+            return
+        if document.digest == digest_of(document.content):
             copy.take(document)
+            return
+        log.warning("document is damaged; asking for it again", feed=feed, document=name)
+        await self._ask(feed, self._reader.report_document(document))
 
     async def _check_silence(self) -> None:
         """Reloads feeds that say nothing; if that brings news, the subscription is not to be trusted."""

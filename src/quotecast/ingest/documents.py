@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from quotecast.bus import wire
 from quotecast.bus.base import ASSETS, NEWS, Document, Writer
-from quotecast.errors import BusError, UpstreamError
+from quotecast.errors import BusError, UnreadableState, UpstreamError
 from quotecast.market.feeds import Feed
 from quotecast.market.news import cleaned
 from quotecast.observe.outages import OutageLog
@@ -111,10 +111,17 @@ class Publisher:
         self._waits = delays(self._chance)
         return source.every_seconds
 
+    async def _stored_digest(self, document: Document) -> str | None:
+        """Returns None too for a key of another type, which storing replaces."""
+        try:
+            return await self._bus.digest(document.feed, document.name)
+        except UnreadableState:
+            return None
+
     async def _store(self, document: Document) -> None:
         """Without the lease nothing is stored: who leads now does it, or this ingest when it leads again."""
         try:
-            digest = await self._bus.digest(document.feed, document.name)
+            digest = await self._stored_digest(document)
             if digest != document.digest and await self._bus.store(self._owner, document):
                 log.info("document changed", feed=document.feed, document=document.name)
             self._outage.ended("the bus answers again", feed=document.feed, document=document.name)

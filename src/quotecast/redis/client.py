@@ -21,6 +21,7 @@ from quotecast.redis.sentinel import master_options
 from quotecast.redis.urls import cluster_nodes, is_cluster, is_sentinel
 
 _CLOSING_SECONDS: Final = 0.5
+_ASKING_SECONDS: Final = 0.5
 
 Client = Redis | RedisCluster
 Word = str | bytes | int
@@ -137,6 +138,24 @@ async def drop_connections(client: Client, part: Part) -> None:
             await (
                 client.aclose() if isinstance(client, RedisCluster) else client.connection_pool.disconnect()
             )
+
+
+async def leads_nowhere_else(client: Client) -> bool:
+    """Whether a new connection reaches no server that takes writes; False for a cluster, without asking."""
+    if isinstance(client, RedisCluster):
+        return False
+    connection = client.connection_pool.make_connection()  # type: ignore[no-untyped-call]
+    try:
+        async with asyncio.timeout(_ASKING_SECONDS):
+            await connection.connect()
+            await connection.send_command("EVAL", _writable(), 0)
+            await connection.read_response()
+    except Exception:  # noqa: BLE001 - whatever it is, no writes are taken there
+        return True
+    else:
+        return False
+    finally:
+        await connection.disconnect(nowait=True)
 
 
 async def check_writable(client: Client, *keys: str | bytes) -> None:

@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import Final
 
 from quotecast.redis import counts
-from quotecast.redis.client import Client, drop_connections
+from quotecast.redis.client import Client, drop_connections, leads_nowhere_else
 from quotecast.redis.counts import Part
 
 #: Answers after which another server may be the master.
@@ -36,5 +36,9 @@ class Command:
         if isinstance(error, Exception):
             problem = counts.kind_of(error)
             counts.errors[self._part, problem] += 1
-            if problem in ELSEWHERE:
+            if problem in ELSEWHERE and not await self._waits(problem):
                 await drop_connections(self._client, self._part)
+
+    async def _waits(self, problem: str) -> bool:
+        """Whether to stay: a master without replicas is left only for another that takes writes."""
+        return problem == "noreplicas" and await leads_nowhere_else(self._client)

@@ -18,6 +18,8 @@ from quotecast.redis import urls
 
 #: A Sentinel that takes longer is not waited for.
 ANSWER_SECONDS: Final = 0.5
+#: Seconds to wait for one more while fewer than a majority have answered; the cache has 0.25 s to connect.
+GRACE_SECONDS: Final = 0.05
 
 
 class _Answer(NamedTuple):
@@ -39,7 +41,7 @@ class Sentinels:
 
         Raises redis-py's ConnectionError if no Sentinel names one.
         """
-        answers = await asyncio.gather(*map(self._ask, self._sentinels))
+        answers = await self._answers()
         views = [each for each in answers if isinstance(each, _Answer)]
         if not views:
             raise NoConnectionError(
@@ -47,6 +49,26 @@ class Sentinels:
             )
         newest = max(views)
         return newest.host, newest.port
+
+    async def _answers(self) -> list[_Answer | str]:
+        """Returns what Sentinels answer until a majority has named a master, or no more do for a moment."""
+        asked = [asyncio.ensure_future(self._ask(each)) for each in self._sentinels]
+        pending = set(asked)
+        views = 0
+        try:
+            while pending and views <= len(asked) // 2:
+                patience = GRACE_SECONDS if views else None
+                answered, pending = await asyncio.wait(
+                    pending, timeout=patience, return_when=asyncio.FIRST_COMPLETED
+                )
+                if not answered:
+                    break
+                views += sum(isinstance(each.result(), _Answer) for each in answered)
+        finally:
+            for each in pending:
+                each.cancel()
+            await asyncio.gather(*pending, return_exceptions=True)
+        return [each.result() for each in asked if each not in pending]
 
     async def _ask(self, sentinel: dict[str, Any]) -> _Answer | str:
         """Returns one Sentinel's view, or the reason why it has none."""

@@ -9,6 +9,7 @@
 
 import re
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from redis.asyncio.connection import ConnectKwargs, parse_url
 
@@ -30,6 +31,22 @@ def is_cluster(url: str) -> bool:
 def is_sentinel(url: str) -> bool:
     """Whether the hosts are Sentinels, which name the server."""
     return _SENTINEL in url
+
+
+def is_readable(url: str) -> bool:
+    """Whether clients can be made of the URL. A bare `/` in a password ends the hosts too early."""
+    try:
+        if is_sentinel(url):
+            hosts = master_of_sentinels(url)[2]
+        elif is_cluster(url):
+            hosts = cluster_nodes(url)
+        else:
+            hosts = []
+            parse_url(url)
+        path = urlsplit(url).path
+    except (KeyError, ValueError):
+        return False
+    return all("host" in each for each in hosts) and (url.startswith("unix:") or "@" not in path)
 
 
 def cluster_nodes(url: str) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from quotecast.environment import PREFIX
 from quotecast.providers import plugins
 from quotecast.providers.offer import GROUPS
 from quotecast.providers.offers import BUILT_IN, NONE, built_in, offer_of
+from quotecast.redis import urls
 from quotecast.settings.model import MIN_SECRET_BYTES, Settings
 from quotecast.settings.providers import (
     names_of,
@@ -20,6 +21,7 @@ def unworkable(settings: Settings) -> Iterator[str]:
         yield f"{PREFIX}FEED_PORT: {settings.port} is the port of the API, which serves feeds by itself"
     if settings.metrics_port in {settings.port, settings.feed_port or None}:
         yield f"{PREFIX}METRICS_PORT: {settings.metrics_port} is public; metrics need a port of their own"
+    yield from _unreadable(settings.redis_url)
     for proxy in settings.trusted_proxies:
         try:
             ipaddress.ip_network(proxy, strict=False)
@@ -34,6 +36,13 @@ def unworkable(settings: Settings) -> Iterator[str]:
     for name in sorted({name for group in GROUPS for name in settings.providers_of(group)} & {*settings.own}):
         for problem in offer_of(name).problems(settings.own[name]):
             yield f"{PREFIX}{name.upper()}_{problem}"
+
+
+def _unreadable(redis_url: str) -> Iterator[str]:
+    """Yields a problem without the URL, which may hold a password."""
+    if redis_url and not urls.is_readable(redis_url):
+        problem = "a host, a port or an option cannot be read; write / and @ in a password as %2F and %40"
+        yield f"{PREFIX}REDIS_URL: {problem}"
 
 
 def _wrong_providers(group: str, settings: Settings) -> Iterator[str]:

@@ -119,7 +119,7 @@ class Streams:
         delays = self._retry_ms = retry_ms(len(streams))
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FAREWELL_SECONDS):
-                await asyncio.gather(*(stream.farewell(delays) for stream in streams), return_exceptions=True)
+                await asyncio.gather(*(stream.dismiss(delays) for stream in streams), return_exceptions=True)
         for stream in streams:
             stream.expel(CloseCode.SERVICE_RESTART)
         if streams:
@@ -127,8 +127,7 @@ class Streams:
 
     async def _turn_back(self, hub: Hub, stream: "_Stream", retry_ms: tuple[int, int]) -> None:
         """Tells a client of a stopping worker when to come back, and closes its connection."""
-        with contextlib.suppress(_Ended):
-            await stream.farewell(retry_ms)
+        await stream.farewell(retry_ms)
         await self._close(hub, stream, CloseCode.SERVICE_RESTART)
 
     async def _serve(self, hub: Hub, stream: "_Stream", query: Query, receive: Any) -> None:
@@ -167,15 +166,22 @@ class _Stream:
         self.connection = Connection(session, write, self.expel)
 
     def expel(self, code: CloseCode) -> None:
-        """Interrupts the connection's task, which then closes with the code."""
-        self.code = code
-        self.task.cancel()
+        """Interrupts the connection's task, which then closes with the first code that it is given."""
+        if self.code is None:
+            self.code = code
+            self.task.cancel()
+
+    async def dismiss(self, delays: tuple[int, int]) -> None:
+        """Says that the server restarts, and closes as soon as the client has taken that."""
+        await self.farewell(delays)
+        self.expel(CloseCode.SERVICE_RESTART)
 
     async def farewell(self, delays: tuple[int, int]) -> None:
         """Says that the server restarts and when to come back, within the bounds in milliseconds."""
-        await self.settle()
-        # Only spreads load over time: nothing depends on its being unpredictable.
-        await self.answer([self.connection.session.shutdown(random.randint(*delays))])  # noqa: S311
+        with contextlib.suppress(_Ended):
+            await self.settle()
+            # Only spreads load over time: nothing depends on its being unpredictable.
+            await self.answer([self.connection.session.shutdown(random.randint(*delays))])  # noqa: S311
 
     async def close(self, code: CloseCode) -> None:
         """Sends a close frame; a client that does not even take that is dropped."""

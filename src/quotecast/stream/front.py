@@ -83,11 +83,13 @@ class Front:
         transport.set_protocol(client)
         self._clients.add(client)
         self._empty.clear()
-        task = asyncio.get_running_loop().create_task(self._pass_on(client, head))
+        spare = self.room.http > self.room.capacity.http
+        task = asyncio.get_running_loop().create_task(self._pass_on(client, head, once=spare))
         self._opening.add(task)
         task.add_done_callback(self._opening.discard)
 
-    async def _pass_on(self, client: "_End", head: bytes) -> None:
+    async def _pass_on(self, client: "_End", head: bytes, *, once: bool) -> None:
+        """Connects a client to granian; `once` for one request that has a spare place."""
         loop = asyncio.get_running_loop()
         try:
             transport, _ = await loop.create_connection(asyncio.Protocol, LOOPBACK, self._http_port)
@@ -104,8 +106,12 @@ class Front:
         self.peers[port] = peer[:2]
         transport.set_protocol(_End(transport, lambda _: self.peers.pop(port), other=client.transport))
         client.other = transport
-        transport.write(head)
-        client.transport.resume_reading()
+        if once:
+            # The client is read no more: after the answer granian closes the connection.
+            transport.write(_lone_request(head))
+        else:
+            transport.write(head)
+            client.transport.resume_reading()
 
     def _leave(self, client: "_End") -> None:
         self._clients.discard(client)
@@ -129,6 +135,12 @@ class Front:
             await app(scope, receive, send)
 
         return named
+
+
+def _lone_request(head: bytes) -> bytes:
+    """A request for the same path, without the client's headers, after which the connection closes."""
+    path = head.split(b" ", 2)[1]
+    return b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
 
 class _Arrival(asyncio.Protocol):

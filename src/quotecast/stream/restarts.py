@@ -2,7 +2,7 @@
 
 from typing import Final
 
-#: Within this time a worker that stops has left its port, unless a client is slow to take the farewell.
+#: A worker that stops has left its port by then.
 RETRY_FLOOR_MS: Final = 100
 #: Nobody waits longer, however many clients there are.
 RETRY_CEILING_MS: Final = 5000

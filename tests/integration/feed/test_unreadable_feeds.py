@@ -7,10 +7,14 @@ import pytest
 import redis.asyncio
 from msgspec import structs
 
+from quotecast.bus.base import NEWS, Document
 from quotecast.bus.redis import RedisBus
+from quotecast.feed.documents import Documents
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
+from quotecast.ingest.documents import Publisher, Source
 from quotecast.market.feeds import Feed
+from support.documents_made import article, news_of
 from support.following import Upstream, lead, price, running, until
 from support.market_made import state_of, stock
 from support.servers import Valkey
@@ -94,6 +98,83 @@ async def test_a_successor_does_not_inherit_what_it_cannot_read(
     upstream.tell(stock("MSFT", 2.0))
     async with running(lead(bus, upstream, "new"), Relay(bus, {Feed.STOCKS: mirror}).run()):
         await until(lambda: price(mirror, "MSFT") == 2.0)
+
+
+REFUSALS: dict[str, list[str | bytes]] = {
+    "out of memory": ["CONFIG", "SET", "maxmemory", "1"],
+    "a key that is not its own": [
+        *("ACL", "SETUSER", "default", "resetkeys", "~test:{crypto}:*"),
+        *(f"~test:{{stocks}}:{name}" for name in ("state", "quotes", "document:*")),
+    ],
+}
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+async def test_a_worker_that_may_not_report_loads_the_other_feeds(
+    own_valkey: Valkey, bus: RedisBus, refusal: str
+) -> None:
+    """Its subscription goes on."""
+    for feed in (Feed.STOCKS, Feed.CRYPTO):
+        await bus.hold(feed, "me", 60_000)
+        await bus.begin("me", structs.replace(state_of([stock("AAPL", 1.0)]), feed=feed))
+    await poison(own_valkey, "a quote")
+    async with redis.asyncio.Redis.from_url(own_valkey.url) as client:
+        await client.execute_command(*REFUSALS[refusal])  # type: ignore[no-untyped-call]
+    mirrors = two_mirrors()
+    relay = Relay(bus, mirrors)
+    async with running(relay.run()):
+        await until(lambda: relay.has_asked)
+    assert (mirrors[Feed.STOCKS].readable, mirrors[Feed.CRYPTO].loaded) == (False, True)
+    assert relay.statistics()["reconnects"] == 0
+
+
+async def test_a_feed_heals_while_redis_has_no_memory_left(own_valkey: Valkey, bus: RedisBus) -> None:
+    """The worker asks for a new epoch, and its leader writes it."""
+    upstream, mirrors = Upstream(), two_mirrors()
+    upstream.tell(stock("AAPL", 1.0))
+    async with running(lead(bus, upstream, "a")):
+        async with running(Relay(bus, mirrors).run()):
+            await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 1.0)
+        async with redis.asyncio.Redis.from_url(own_valkey.url) as client:
+            await client.execute_command(*POISONS["a quote"])  # type: ignore[no-untyped-call]
+            # Else a server without memory evicts what expires: the request, and the lease.
+            await client.config_set("maxmemory-policy", "noeviction")
+            await client.config_set("maxmemory", 1)
+        mirrors = two_mirrors()
+        async with running(Relay(bus, mirrors).run()):
+            await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 1.0)
+
+
+DAMAGES: dict[str, list[bytes | str]] = {
+    "its kind": ["SET", "test:{stocks}:document:news", "text"],
+    "its content": ["HSET", "test:{stocks}:document:news", "content", BAD],
+    "no content": ["HDEL", "test:{stocks}:document:news", "content"],
+    "other content": ["HSET", "test:{stocks}:document:news", "content", b"\x90"],
+    "its digest": ["HSET", "test:{stocks}:document:news", "digest", b"\xff"],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+async def test_a_damaged_document_heals(own_valkey: Valkey, bus: RedisBus, damage: str) -> None:
+    """A worker that starts later has it, from a publisher whose upstream says nothing new."""
+    document = news_of(article(1))
+
+    async def fetch() -> Document:
+        return document
+
+    await bus.hold(Feed.STOCKS, "me", 60_000)
+    await bus.begin("me", state_of([stock("AAPL", 1.0)]))
+    await bus.store("me", document)
+    async with redis.asyncio.Redis.from_url(own_valkey.url) as client:
+        await client.execute_command(*DAMAGES[damage])  # type: ignore[no-untyped-call]
+    copies = Documents()
+    publisher = Publisher(Source(Feed.STOCKS, NEWS, 3600.0, fetch), bus, "me")
+    relay = Relay(bus, {Feed.STOCKS: Mirror(Feed.STOCKS)}, copies)
+    async with running(relay.run()):
+        await until(lambda: relay.has_asked)
+        async with running(publisher.run()):
+            await until(lambda: copies.news.items == [article(1)])
+    assert await bus.document(Feed.STOCKS, NEWS) == document
 
 
 async def test_an_unreadable_message_ends_no_subscription(own_valkey: Valkey, bus: RedisBus) -> None:

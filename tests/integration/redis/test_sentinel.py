@@ -21,6 +21,8 @@ from support.reserved import port_number, reserved
 from support.sentinel_set import SERVICE, SentinelSet, own_servers, running_sentinels
 
 PATIENCE_SECONDS = 30.0
+KEYS = 36
+KEYS_AT_ONCE = 4
 
 
 @pytest.fixture(scope="module")
@@ -82,8 +84,8 @@ async def read_on(messages: AsyncIterator[object]) -> None:
 async def test_limits_and_cache_follow_a_demotion(sentinels: SentinelSet) -> None:
     """Each is shared by all workers again."""
     async with (
-        Window(sentinels.url, prefix="test", budget=5, pause=0.1) as window,
-        RedisCache(sentinels.url, "test", budget=5, pause=0.1) as cache,
+        Window(sentinels.url, prefix="test", pause=0.1) as window,
+        RedisCache(sentinels.url, "test", pause=0.1) as cache,
     ):
 
         async def fetch() -> bytes:
@@ -116,6 +118,47 @@ async def test_sentinels_that_hang_or_died_are_done_without(sentinels: SentinelS
             hanging.thaw()
             await bus.close()
     assert ANSWER_SECONDS < 1.0, "a probe of the limiter has a second"
+
+
+async def test_a_hung_sentinel_delays_no_connection(
+    sentinels: SentinelSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A majority of Sentinels is enough, and so is the only one that lives."""
+    monkeypatch.setattr("quotecast.redis.sentinel.ANSWER_SECONDS", 10 * PATIENCE_SECONDS)
+    one, other, _ = sentinels.sentinels
+    with contextlib.ExitStack() as thawed:
+        for hanging in (one, other):
+            thawed.callback(hanging.thaw)
+            hanging.freeze()
+            bus = RedisBus(sentinels.url, "test")
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                assert await bus.check() == "ok"
+            await bus.close()
+
+
+async def test_a_hung_sentinel_leaves_the_cache_shared(sentinels: SentinelSet) -> None:
+    """Two workers at default settings make one upstream call for each key."""
+    fetched = []
+
+    async def fetch() -> bytes:
+        fetched.append(1)
+        return b"answer"
+
+    hanging, *_ = sentinels.sentinels
+    hanging.freeze()
+    try:
+        async with RedisCache(sentinels.url, "hung") as one, RedisCache(sentinels.url, "hung") as other:
+            for some in range(0, KEYS, KEYS_AT_ONCE):
+                keys = [f"upstream:{number}" for number in range(some, some + KEYS_AT_ONCE)]
+                policy = Policy(fresh_seconds=600)
+                await asyncio.gather(
+                    *(each.read(key, policy, fetch) for key in keys for each in (one, other))
+                )
+            assert [one.statistics().openings, other.statistics().openings] == [0, 0]
+    finally:
+        hanging.thaw()
+    # A machine that stutters may make a few calls twice.
+    assert len(fetched) < KEYS * 1.2
 
 
 async def test_the_newest_view_counts(sentinels: SentinelSet) -> None:

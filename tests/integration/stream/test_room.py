@@ -13,6 +13,7 @@ import httpx
 import pytest
 from websockets.exceptions import InvalidStatus
 
+from quotecast.stream.capacity import SPARE_CONNECTIONS
 from support.scraping import Scrape, scrape, scraped_until
 from support.servers import running_valkey
 from support.service import FeedClient, Service
@@ -23,6 +24,8 @@ REQUEST: Final = b"GET /api/crypto/quotes HTTP/1.1\r\nHost: quotecast\r\n\r\n"
 PATIENCE_SECONDS: Final = 60.0
 #: More than there are files.
 MANY: Final = 300
+#: Less than granian lets a connection idle.
+CLOSED_SECONDS: Final = 20.0
 
 
 def few_files() -> None:
@@ -145,6 +148,21 @@ def test_idle_http_connections_leave_room_for_health_and_feeds(one_port: Service
             stack.enter_context(one_port.feed(FEED))
         worker.assert_healthy()
         assert worker.files() < OPEN_FILES - 16
+
+
+def test_health_checks_do_not_hold_the_reserve(one_port: Service) -> None:
+    """Each connection is closed after its first answer, whatever the client asked for."""
+    worker = Small(one_port)
+    with contextlib.ExitStack() as stack:
+        limit = int(worker.scraped().value("quotecast_connections_limit", kind="http"))
+        assert [asked(stack, one_port.port) for _ in range(limit)] == [200] * limit
+        for path in ("health", "ready") * SPARE_CONNECTIONS:
+            [client] = silent(stack, one_port.port, 1)
+            client.settimeout(CLOSED_SECONDS)
+            client.sendall(f"GET /api/{path} HTTP/1.1\r\nHost: a\r\nConnection: keep-alive\r\n\r\n".encode())
+            with client.makefile("rb") as answer:
+                assert answer.read().startswith(b"HTTP/1.1 200")
+        worker.assert_healthy()
 
 
 def asked(stack: contextlib.ExitStack, port: int) -> int:

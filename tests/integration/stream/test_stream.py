@@ -158,6 +158,28 @@ async def test_a_drain_says_goodbye_to_everyone() -> None:
             assert await close_code(late) == 1012
 
 
+async def test_a_drain_closes_each_client_that_took_its_farewell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It waits for a client that does not read alone."""
+    monkeypatch.setattr("quotecast.stream.endpoint.FAREWELL_SECONDS", 60.0)
+    async with (
+        running() as service,
+        service.connect(max_queue=1) as stuck,
+        service.connect(max_queue=None) as fine,
+    ):
+        await snapshot(stuck)
+        await snapshot(fine)
+        price = 0.0
+        async with asyncio.timeout(60):
+            while not service.hub.statistics()["passed_over"]:
+                price += 1.0
+                service.move(price)
+                await told(service, fine, price)
+        draining = asyncio.create_task(service.streams.drain())
+        assert await close_code(fine) == 1012
+        assert not draining.done()
+        draining.cancel()
+
+
 async def test_feeds_of_one_address_beyond_its_cap_are_refused() -> None:
     """With 503 and a time to come back; a place that is given up is free again."""
     async with running(sockets_per_address=1) as service:

@@ -1,5 +1,6 @@
 """What a URL of Redis means to its client."""
 
+import traceback
 from typing import Any
 
 import pytest
@@ -57,6 +58,30 @@ def test_sentinels_may_want_a_password_of_their_own_and_tls() -> None:
 def test_a_setting_takes_every_form(url: str) -> None:
     """As the documents spell them."""
     assert load({"QUOTECAST_REDIS_URL": url}).redis_url == url
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis+sentinel://a:1,/svc",
+        "redis+sentinel://user:s3cret/pw@a:1/svc",
+        "redis+sentinel://a:1,b:s3cret/svc",
+        "redis+cluster://a:1,,b:1",
+        "redis+cluster://user:s3cret/pw@a:1",
+        "redis+cluster://a:s3cret",
+        "rediss+cluster://[a:s3cret",
+        "redis://user:s3cret/pw@a:1",
+        "redis://user:6379/s3cret@a:1",
+        "redis://a:s3cret",
+        "redis://a?max_connections=s3cret",
+    ],
+)
+def test_a_url_that_no_client_can_read_is_refused_unseen(url: str) -> None:
+    """It may hold a password."""
+    with pytest.raises(SettingsError) as refused:
+        load({"QUOTECAST_REDIS_URL": url})
+    assert str(refused.value).startswith("QUOTECAST_REDIS_URL: ")
+    assert "s3cret" not in "".join(traceback.format_exception(refused.value))
 
 
 def test_sentinels_without_a_service_are_refused() -> None:
