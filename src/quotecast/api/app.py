@@ -1,4 +1,4 @@
-"""The HTTP application: routes over the parts, and nothing that opens or closes."""
+"""The HTTP application: routes over the services, and nothing that opens or closes."""
 
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -10,7 +10,6 @@ from litestar.types import ControllerRouterHandler, Middleware
 from msgspec import Struct
 
 from quotecast.api.edge.problems import exception_handlers
-from quotecast.api.parts import Parts
 from quotecast.api.reference import docs
 from quotecast.api.reference.asyncapi import asyncapi_document
 from quotecast.api.reference.docs import Documents
@@ -27,6 +26,7 @@ from quotecast.api.routes import (
     upgrades,
     watchlist,
 )
+from quotecast.api.services import Services
 
 MAX_BODY_BYTES: Final = 80 * 1024
 
@@ -53,7 +53,7 @@ _BODIES: Final[tuple[type[Struct], ...]] = (
 
 
 def build_app(
-    parts: Parts,
+    services: Services,
     *,
     extra_handlers: Iterable[ControllerRouterHandler] = (),
     middleware: Sequence[Middleware] = (),
@@ -66,7 +66,7 @@ def build_app(
     documents = _documents(*handlers)
     return Litestar(
         handlers,
-        state=State({"parts": parts, "documents": documents}),
+        state=State({"services": services, "documents": documents}),
         middleware=middleware,
         exception_handlers=exception_handlers(),
         request_max_body_size=MAX_BODY_BYTES,

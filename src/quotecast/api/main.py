@@ -15,7 +15,7 @@ from litestar import Litestar
 
 from quotecast import parent
 from quotecast.api import checks, sources
-from quotecast.api.account_parts import opened, window_of
+from quotecast.api.account_services import opened, window_of
 from quotecast.api.app import build_app
 from quotecast.api.edge.access_log import access_log
 from quotecast.api.edge.addresses import identify_by_address
@@ -27,10 +27,10 @@ from quotecast.api.edge.requests import Requests, described
 from quotecast.api.edge.throttle import throttle
 from quotecast.api.metrics import Worker, families
 from quotecast.api.names import Names
-from quotecast.api.parts import Accounts, Parts
 from quotecast.api.private import private_prefixes
 from quotecast.api.routes.bars import exchange_of
 from quotecast.api.routes.health import readiness_on_private_port
+from quotecast.api.services import Accounts, Services
 from quotecast.api.serving import serving
 from quotecast.bus.redis import RedisBus
 from quotecast.cache.base import Cache
@@ -96,7 +96,7 @@ async def _serve(settings: Settings) -> None:
         accounts = await stack.enter_async_context(opened(settings))
         budgets = await stack.enter_async_context(window_of(settings, ":budgets"))
         left: dict[str, int] = {}
-        parts = _parts(
+        services = _services(
             settings,
             bus=bus,
             cache=cache,
@@ -104,14 +104,16 @@ async def _serve(settings: Settings) -> None:
             budgets=partial(budget, budgets.check, left=left),
             draining=draining,
         )
-        hubs = {feed: hub_of(parts.mirrors[feed], settings.heartbeat_ms) for feed in parts.configured()}
+        hubs = {feed: hub_of(services.mirrors[feed], settings.heartbeat_ms) for feed in services.configured()}
         room = Room(_capacity(settings))
-        routed = _routed(parts, window, settings)
-        streams = _streams(_http(routed, parts, window), hubs, settings)
+        routed = _routed(services, window, settings)
+        streams = _streams(_http(routed, services, window), hubs, settings)
         requests = Requests()
         edge = traced(_edge(streams, private_prefixes(routed), requests, settings), described)
         # What an earlier provider left on the bus of a feed that has none now stays there.
-        relay = Relay(bus, {feed: parts.mirrors[feed] for feed in parts.configured()}, parts.documents)
+        relay = Relay(
+            bus, {feed: services.mirrors[feed] for feed in services.configured()}, services.documents
+        )
         await stack.enter_async_context(_running(relay.run(), ticker.run(hubs.values())))
         counting = Worker(
             requests=requests,
@@ -133,11 +135,11 @@ async def _serve(settings: Settings) -> None:
                 settings.metrics_port,
                 partial(families, counting),
                 counts.families,
-                readiness=partial(readiness_on_private_port, parts, serves.is_set),
+                readiness=partial(readiness_on_private_port, services, serves.is_set),
             )
         )
         stop = asyncio.create_task(parent.told_to_stop())
-        first = asyncio.create_task(_first_data(parts, relay))
+        first = asyncio.create_task(_first_data(services, relay))
         if parent.is_there():
             # Others listen on the same port: whoever knows nothing yet leaves the clients to them.
             await _first_of(stop, first)
@@ -148,7 +150,7 @@ async def _serve(settings: Settings) -> None:
             await _first_of(ended, stop, first)
             first.cancel()
             if not ended.done():
-                await _announced(_introduction(parts, settings, room.capacity) + scraped, ended, stop)
+                await _announced(_introduction(services, settings, room.capacity) + scraped, ended, stop)
             stop.cancel()
             if ended.done():
                 raise ServerFailedError(f"the HTTP server ended; is port {settings.port} taken?")
@@ -156,7 +158,7 @@ async def _serve(settings: Settings) -> None:
             await streams.drain()
 
 
-def _parts(
+def _services(
     settings: Settings,
     *,
     bus: RedisBus,
@@ -164,9 +166,9 @@ def _parts(
     accounts: Accounts,
     budgets: Budgets,
     draining: asyncio.Event,
-) -> Parts:
+) -> Services:
     mirrors, documents = {feed: Mirror(feed) for feed in Feed}, Documents()
-    return Parts(
+    return Services(
         mirrors=mirrors,
         documents=documents,
         names=Names(mirrors, documents),
@@ -210,35 +212,35 @@ async def _running(*loops: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
         raise errors.exceptions[0] from None
 
 
-async def _first_data(parts: Parts, relay: Relay) -> None:
+async def _first_data(services: Services, relay: Relay) -> None:
     """Waits for data, so that a worker that calls itself ready can answer.
 
     A moment if there is none yet, longer for a bus that cannot be asked.
     """
     loop = asyncio.get_running_loop()
     began = loop.time()
-    feeds = parts.configured()
+    feeds = services.configured()
     # Once, at the start: not worth an event in the mirror.
-    while not all(parts.mirrors[feed].loaded for feed in feeds):
+    while not all(services.mirrors[feed].loaded for feed in feeds):
         if loop.time() - began > (FIRST_DATA_SECONDS if relay.has_asked else BUS_SECONDS):
             return
         await asyncio.sleep(0.01)
 
 
-def _routed(parts: Parts, window: Window, settings: Settings) -> Litestar:
+def _routed(services: Services, window: Window, settings: Settings) -> Litestar:
     limited = throttle(
         window.check,
         window.give_back,
         limits=_limits(settings),
-        find=parts.names.find,
-        identify=identify_by_user(parts.accounts.tokens, parts.accounts.address_of),
-        by_address=parts.accounts.address_of,
+        find=services.names.find,
+        identify=identify_by_user(services.accounts.tokens, services.accounts.address_of),
+        by_address=services.accounts.address_of,
     )
-    return build_app(parts, middleware=[limited] if settings.limits == "on" else [])
+    return build_app(services, middleware=[limited] if settings.limits == "on" else [])
 
 
-def _http(routed: Litestar, parts: Parts, window: Window) -> App:
-    identify = identify_by_user(parts.accounts.tokens, parts.accounts.address_of)
+def _http(routed: Litestar, services: Services, window: Window) -> App:
+    identify = identify_by_user(services.accounts.tokens, services.accounts.address_of)
     parameters = routed.state.documents.parameters
     return Repeats(routed, check=window.check, identify=identify, parameters=parameters)
 
@@ -289,9 +291,9 @@ def _capacity(settings: Settings) -> Capacity:
     )
 
 
-def _introduction(parts: Parts, settings: Settings, most: Capacity) -> str:
-    served = ", ".join(parts.configured()) or "no feed"
-    infos = {feed: parts.mirrors[feed].info for feed in parts.configured()}
+def _introduction(services: Services, settings: Settings, most: Capacity) -> str:
+    served = ", ".join(services.configured()) or "no feed"
+    infos = {feed: services.mirrors[feed].info for feed in services.configured()}
     simulated = ", ".join(feed for feed, info in infos.items() if info and info.simulated)
     note = f"; simulated data: {simulated}" if simulated else ""
     feeds = f", feeds on ws://{settings.host}:{settings.feed_port}" if settings.feed_port else ""

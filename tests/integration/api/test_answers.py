@@ -13,7 +13,7 @@ from quotecast.api.edge.middleware import Edge
 from quotecast.bus.base import Batch, Change
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
-from support.factories import EPOCH, client_of, client_to, edge_of, full_mirrors, parts, snapshot_of
+from support.factories import EPOCH, client_of, client_to, edge_of, full_mirrors, services, snapshot_of
 from support.market_made import named, stock
 
 LISTS = ["/api/market/quotes?symbols=all", "/api/crypto/quotes", "/api/doviz/quotes"]
@@ -24,7 +24,7 @@ OTHERS = ["/api/market/status", "/api/health", "/api/ready", "/api/openapi.json"
 
 @pytest.fixture(scope="module")
 def full() -> Edge:
-    return edge_of(parts(full_mirrors()))
+    return edge_of(services(full_mirrors()))
 
 
 @pytest_asyncio.fixture
@@ -66,7 +66,7 @@ async def test_what_the_client_has_is_not_sent_again(client: httpx.AsyncClient, 
 async def test_a_change_is_sent_again() -> None:
     """The next batch has another tag, though the quote may be the same."""
     mirrors = full_mirrors()
-    async with client_of(parts(mirrors)) as client:
+    async with client_of(services(mirrors)) as client:
         before = await client.get(LISTS[0])
         mirrors[Feed.STOCKS].load(snapshot_of(Feed.STOCKS, [stock("AAPL", price=1.5)], seq=8))
         after = await client.get(LISTS[0], headers={"if-none-match": before.headers["etag"]})
@@ -84,7 +84,7 @@ async def test_one_quote_is_not_sent_again_until_it_changes() -> None:
     mirrors = full_mirrors()
     stocks = mirrors[Feed.STOCKS]
     path = "/api/market/quotes/AAPL"
-    async with client_of(parts(mirrors)) as client:
+    async with client_of(services(mirrors)) as client:
         tag = (await client.get(path)).headers["etag"]
         assert stocks.apply(move(stock("MSFT", price=2.0), 8))
         unmoved = await client.get(path, headers={"if-none-match": tag})
@@ -101,7 +101,7 @@ async def test_a_large_shared_body_is_compressed_once() -> None:
     """The same compressed bytes go to everybody until the feed changes; others get it as it is."""
     mirrors = full_mirrors()
     mirrors[Feed.STOCKS].load(snapshot_of(Feed.STOCKS, [stock(f"S{n}") for n in range(50)], seq=8))
-    async with client_of(parts(mirrors)) as client:
+    async with client_of(services(mirrors)) as client:
         packed = await client.get(LISTS[0], headers={"accept-encoding": "br, gzip"})
         document = everything(mirrors[Feed.STOCKS])
         again = await client.get(LISTS[0], headers={"accept-encoding": "gzip"})

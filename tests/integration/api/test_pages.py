@@ -13,7 +13,7 @@ import zstandard
 
 from quotecast.api.edge.pages import Pages, built_pages
 from quotecast.api.reference.asyncapi import asyncapi_document
-from support.factories import client_to, edge_of, full_mirrors, parts
+from support.factories import client_to, edge_of, full_mirrors, services
 
 NODE = shutil.which("node")
 GENERATOR = Path(__file__).parents[3] / "src/quotecast/web/scripts/generate.js"
@@ -159,7 +159,7 @@ def test_the_page_itself_keeps_to_the_policy() -> None:
 @pytest.mark.browser
 async def test_the_clients_types_are_those_of_the_service(tmp_path: Path) -> None:
     """They are made from the documents that the service answers, and committed."""
-    async with client_to(edge_of(parts(full_mirrors()))) as http:
+    async with client_to(edge_of(services(full_mirrors()))) as http:
         openapi = (await http.get("/api/openapi.json")).content
     (tmp_path / "openapi.json").write_bytes(openapi)
     (tmp_path / "asyncapi.json").write_text(json.dumps(asyncapi_document()))

@@ -21,7 +21,7 @@ from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
 from support.bar_service import APPLE, BITCOIN, FRIDAY, History, bar
 from support.documents_made import article, asset, assets_of, news_of
-from support.factories import NOW, client_to, full_mirrors, parts
+from support.factories import NOW, client_to, full_mirrors, services
 from support.market_made import stock
 from support.memory_cache import MemoryCache
 
@@ -65,7 +65,7 @@ class World:
         documents = Documents()
         documents.news.take(news_of(article(1), article(2), article(3)))
         documents.assets.take(assets_of(asset(), asset("MSFT", "Microsoft Corporation")))
-        made = parts(
+        made = services(
             self.mirrors,
             documents=documents,
             history=histories,

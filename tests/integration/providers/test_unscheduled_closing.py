@@ -23,7 +23,7 @@ from quotecast.providers.alpaca.history import AlpacaHistory
 from quotecast.providers.alpaca.hours import AlpacaClock
 from quotecast.stream.hubs import market_of
 from support.alpaca_rest_made import APPLE, NOW
-from support.factories import client_of, empty_mirrors, parts
+from support.factories import client_of, empty_mirrors, services
 from support.following import running, until
 
 STATUS = "/api/market/status"
@@ -60,7 +60,7 @@ class World:
             exchange_clock=AlpacaClock(rest.url, *rest.keys, clock=rest.clock).answer,
             clock=rest.clock,
         )
-        self.parts = parts(
+        self.services = services(
             self.mirrors,
             clock=rest.clock,
             history={
@@ -77,7 +77,7 @@ class World:
         )
 
     async def get(self, path: str) -> Any:
-        async with client_of(self.parts) as client:
+        async with client_of(self.services) as client:
             return (await client.get(path)).json()
 
 

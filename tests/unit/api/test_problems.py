@@ -10,7 +10,7 @@ from litestar.params import FromPath, FromQuery, JSONBody
 from msgspec import Struct
 
 from quotecast.errors import BusError, InvalidValue, ProviderMissing, SymbolNotFound, UpstreamError
-from support.factories import client_of, full_mirrors, parts
+from support.factories import client_of, full_mirrors, services
 
 SECRET = "postgres://user:secret@host/table"  # the kind of text that must not be answered
 
@@ -48,7 +48,7 @@ def add(data: JSONBody[Holding]) -> Holding:
 
 
 async def answer_to(method: str, path: str, **request: Any) -> httpx.Response:
-    async with client_of(parts(full_mirrors()), extra_handlers=[failing, typed, add]) as client:
+    async with client_of(services(full_mirrors()), extra_handlers=[failing, typed, add]) as client:
         answer = await client.request(method, path, **request)
     assert answer.headers["content-type"] == "application/json"
     assert isinstance(answer.json()["detail"], str)

@@ -14,7 +14,7 @@ from quotecast.api.edge.requests import Requests, described
 from quotecast.api.edge.throttle import throttle
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow
-from support.factories import edge_of, full_mirrors, parts
+from support.factories import edge_of, full_mirrors, services
 
 LIMITS = dict.fromkeys(("auth", "market", "crypto", "doviz", "financials", "portfolio", "watchlist"), 2)
 SECRET = "planted-canary"
@@ -27,7 +27,7 @@ def client_of(app: Any) -> httpx.AsyncClient:
 async def told(*paths: str, **headers: str) -> Requests:
     """What was counted of a GET of each path."""
     requests = Requests()
-    app = edge_of(parts(full_mirrors()), observers=[requests.observe])
+    app = edge_of(services(full_mirrors()), observers=[requests.observe])
     async with client_of(app) as client:
         for path in paths:
             await client.get(path, headers=headers)
@@ -48,7 +48,7 @@ async def test_requests_are_counted_by_route_and_status() -> None:
 async def test_no_words_of_a_client_become_labels(method: str) -> None:
     """Whoever asks for nonsense must not fill the memory of whoever counts."""
     requests = Requests()
-    app = edge_of(parts(full_mirrors()), observers=[requests.observe])
+    app = edge_of(services(full_mirrors()), observers=[requests.observe])
     async with client_of(app) as client:
         for number in range(20):
             await client.request(method, f"/nothing/{number}")
@@ -58,7 +58,7 @@ async def test_no_words_of_a_client_become_labels(method: str) -> None:
 async def test_head_counts_as_what_it_is_routed_as() -> None:
     """It costs the same."""
     requests = Requests()
-    async with client_of(edge_of(parts(full_mirrors()), observers=[requests.observe])) as client:
+    async with client_of(edge_of(services(full_mirrors()), observers=[requests.observe])) as client:
         await client.head("/api/market/quotes/AAPL")
     assert [*requests.latencies()] == [("GET", "/api/market/quotes/{symbol}", "200")]
 
@@ -84,7 +84,7 @@ class Limiter:
 
 def limited(requests: Requests) -> Edge:
     limiter = Limiter()
-    made = parts(full_mirrors())
+    made = services(full_mirrors())
     limits = throttle(
         limiter.check,
         limiter.give_back,
@@ -129,7 +129,7 @@ async def test_decisions_of_limits_are_counted() -> None:
 @pytest.mark.parametrize(("chance", "events"), [(0.0, 3), (0.24, 3), (0.25, 0), (0.99, 0)])
 async def test_a_share_of_the_requests_is_logged(chance: float, events: int) -> None:
     """As many as chance says."""
-    app = edge_of(parts(full_mirrors()), observers=[access_log(0.25, chance=lambda: chance)])
+    app = edge_of(services(full_mirrors()), observers=[access_log(0.25, chance=lambda: chance)])
     with capture_logs() as logged:
         async with client_of(app) as client:
             for _ in range(3):
@@ -139,7 +139,7 @@ async def test_a_share_of_the_requests_is_logged(chance: float, events: int) -> 
 
 async def test_a_logged_request_tells_no_secret() -> None:
     """Its method, route, status and time, and nothing that a client could have put a secret in."""
-    app = edge_of(parts(full_mirrors()), observers=[access_log(1.0)])
+    app = edge_of(services(full_mirrors()), observers=[access_log(1.0)])
     with capture_logs() as logged:
         async with client_of(app) as client:
             headers = {"authorization": f"Bearer {SECRET}", "cookie": SECRET}

@@ -10,7 +10,7 @@ from quotecast.accounts.account import Account, enter
 from quotecast.accounts.database import Run
 from quotecast.accounts.tokens import Claims, Tokens
 from quotecast.api.edge.middleware import Scope
-from quotecast.api.parts import HttpRequest, parts_of
+from quotecast.api.services import HttpRequest, services_of
 from quotecast.errors import InvalidToken, NotAuthenticated
 
 _CLAIMS: Final = "quotecast.claims"
@@ -38,7 +38,7 @@ def require_token(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHa
 
     Raises NotAuthenticated or InvalidToken.
     """
-    _good_claims(connection.scope, connection.app.state.parts.accounts.tokens)
+    _good_claims(connection.scope, connection.app.state.services.accounts.tokens)
 
 
 async def with_account(
@@ -49,12 +49,12 @@ async def with_account(
     With `writing` no one else writes to the account meanwhile. Raises NotAuthenticated, InvalidToken,
     DatabaseAway, or what `work` raises.
     """
-    claims = _good_claims(request.scope, parts_of(request).accounts.tokens)
+    claims = _good_claims(request.scope, services_of(request).accounts.tokens)
 
     async def entered(run: Run) -> T:
         return await work(await enter(run, claims, writing=writing))
 
-    return await parts_of(request).accounts.database.transaction(entered)
+    return await services_of(request).accounts.database.transaction(entered)
 
 
 def _good_claims(scope: Any, tokens: Tokens) -> Claims:

@@ -16,7 +16,7 @@ from litestar.types import ExceptionHandlersMap
 from msgspec import UNSET, UnsetType
 
 from quotecast.api.edge.middleware import REQUEST_ID
-from quotecast.api.parts import HttpRequest
+from quotecast.api.services import HttpRequest
 from quotecast.complaints import choices_of, complaint
 from quotecast.errors import (
     FieldProblem,

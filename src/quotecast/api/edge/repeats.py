@@ -14,7 +14,7 @@ from typing import Any, Concatenate, Final, NamedTuple, ParamSpec
 from quotecast.api.answers import Answer, Header
 from quotecast.api.edge.middleware import REQUEST_ID, App, Scope
 from quotecast.api.edge.throttle import DECISION, LIMITED, Check, Limited, headers_of, refuse
-from quotecast.api.parts import HttpRequest, Parts, parts_of
+from quotecast.api.services import HttpRequest, Services, services_of
 from quotecast.observe import logs
 
 #: How many URLs are remembered, and how long one may be.
@@ -36,10 +36,10 @@ Again = Callable[[], Answer | Awaitable[Answer]]
 
 
 def repeatable(
-    request: HttpRequest, make: Callable[Concatenate[Parts, P], Answer], *args: P.args, **kwargs: P.kwargs
+    request: HttpRequest, make: Callable[Concatenate[Services, P], Answer], *args: P.args, **kwargs: P.kwargs
 ) -> Answer:
-    """The answer that `make` makes of the parts; later requests for the same URL go straight to it."""
-    again = partial(make, parts_of(request), *args, **kwargs)
+    """The answer that `make` makes of the services; later requests for the same URL go straight to it."""
+    again = partial(make, services_of(request), *args, **kwargs)
     answer = again()
     request.scope[_AGAIN] = again  # type: ignore[typeddict-unknown-key]  # ours
     return answer
@@ -47,12 +47,12 @@ def repeatable(
 
 async def repeatable_read(
     request: HttpRequest,
-    make: Callable[Concatenate[Parts, P], Awaitable[Answer]],
+    make: Callable[Concatenate[Services, P], Awaitable[Answer]],
     *args: P.args,
     **kwargs: P.kwargs,
 ) -> Answer:
     """Likewise, where making it takes a look into the cache."""
-    again = partial(make, parts_of(request), *args, **kwargs)
+    again = partial(make, services_of(request), *args, **kwargs)
     answer = await again()
     request.scope[_AGAIN] = again  # type: ignore[typeddict-unknown-key]  # ours
     return answer

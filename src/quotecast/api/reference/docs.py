@@ -11,8 +11,8 @@ from msgspec import Struct
 from swagger_ui_bundle import swagger_ui_path
 
 from quotecast.api.answers import CACHE_LISTS, Answer, Document, of_document
-from quotecast.api.parts import HttpRequest
 from quotecast.api.reference.openapi import Reading, answered
+from quotecast.api.services import HttpRequest
 from quotecast.market.codec import encode_json
 
 #: The files behind the pages; nothing else of the bundle is served.

@@ -8,13 +8,13 @@ from msgspec import Struct
 
 from quotecast.api.answers import Answer, everything, of_names, of_quotes, shared
 from quotecast.api.edge.repeats import repeatable, repeatable_read
-from quotecast.api.parts import HttpRequest, Parts, loaded
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import BarsReading, FeedReading, answered
 from quotecast.api.routes.bar_parameters import DEFAULT_BARS, Count, Timeframe
 from quotecast.api.routes.bars import crypto_bars
 from quotecast.api.routes.quotes import one_quote
 from quotecast.api.selection import symbol_of_path
+from quotecast.api.services import HttpRequest, Services, loaded
 from quotecast.feed.mirror import Mirror
 from quotecast.market import codec
 from quotecast.market.bars import Bar
@@ -55,9 +55,9 @@ def quotes(request: HttpRequest) -> Answer:
     return repeatable(request, _quotes)
 
 
-def _quotes(parts: Parts) -> Answer:
-    mirror = loaded(parts, Feed.CRYPTO)
-    return of_quotes(mirror, parts.monotonic(), everything(mirror))
+def _quotes(services: Services) -> Answer:
+    mirror = loaded(services, Feed.CRYPTO)
+    return of_quotes(mirror, services.monotonic(), everything(mirror))
 
 
 @get(
@@ -90,9 +90,9 @@ def symbols(request: HttpRequest) -> Answer:
     return repeatable(request, _listing)
 
 
-def _listing(parts: Parts) -> Answer:
-    mirror = loaded(parts, Feed.CRYPTO)
-    return of_names(mirror, parts.monotonic(), shared(mirror, "symbols", lambda: _symbols(mirror)))
+def _listing(services: Services) -> Answer:
+    mirror = loaded(services, Feed.CRYPTO)
+    return of_names(mirror, services.monotonic(), shared(mirror, "symbols", lambda: _symbols(mirror)))
 
 
 @get(

@@ -8,11 +8,11 @@ from msgspec import Struct
 
 from quotecast.api.answers import Answer, everything, of_names, of_quotes, quotes_json, shared
 from quotecast.api.edge.repeats import repeatable
-from quotecast.api.parts import HttpRequest, Parts, loaded
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import FeedReading, answered
 from quotecast.api.routes.quotes import one_quote
 from quotecast.api.selection import symbol_of_path
+from quotecast.api.services import HttpRequest, Services, loaded
 from quotecast.errors import InvalidValue
 from quotecast.feed.mirror import Mirror
 from quotecast.market import codec
@@ -55,8 +55,8 @@ def quotes(request: HttpRequest, category: Category = None) -> Answer:
     return repeatable(request, _quotes, None if category is None else category.strip().lower())
 
 
-def _quotes(parts: Parts, wanted: str | None) -> Answer:
-    mirror, now = loaded(parts, Feed.DOVIZ), parts.monotonic()
+def _quotes(services: Services, wanted: str | None) -> Answer:
+    mirror, now = loaded(services, Feed.DOVIZ), services.monotonic()
     if wanted is None:
         return of_quotes(mirror, now, everything(mirror))
     if wanted not in CATEGORIES:
@@ -94,9 +94,9 @@ def symbols(request: HttpRequest) -> Answer:
     return repeatable(request, _listing)
 
 
-def _listing(parts: Parts) -> Answer:
-    mirror = loaded(parts, Feed.DOVIZ)
-    return of_names(mirror, parts.monotonic(), shared(mirror, "symbols", lambda: _symbols(mirror)))
+def _listing(services: Services) -> Answer:
+    mirror = loaded(services, Feed.DOVIZ)
+    return of_names(mirror, services.monotonic(), shared(mirror, "symbols", lambda: _symbols(mirror)))
 
 
 def _quotes_of(mirror: Mirror, category: str) -> bytes:

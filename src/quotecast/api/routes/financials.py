@@ -13,11 +13,11 @@ from litestar.params import FromPath, QueryParameter
 
 from quotecast.api.answers import JSON, Answer, Document
 from quotecast.api.edge.repeats import repeatable_read
-from quotecast.api.parts import HttpRequest, Parts
 from quotecast.api.reference import financial_examples as examples
 from quotecast.api.reference.openapi import CachedReading, answered, refused
 from quotecast.api.routes.company import UNAVAILABLE, key_of, read_all, read_part
 from quotecast.api.routes.company_parts import EXAMPLE, HOUR_SECONDS, PARTS, Overview, Part
+from quotecast.api.services import HttpRequest, Services
 from quotecast.cache.base import Cached, Policy
 from quotecast.errors import FieldProblem, InvalidValue, Problem, ProviderMissing, SymbolNotFound
 from quotecast.market.codec import encode_json
@@ -78,15 +78,17 @@ async def earnings_calendar(request: HttpRequest, first: From = None, last: To =
     return await repeatable_read(request, _calendar, _day("from", first), _day("to", last))
 
 
-async def _calendar(parts: Parts, first: date | None, last: date | None) -> Answer:
-    provider = _provider(parts)
-    today = datetime.fromtimestamp(parts.clock(), NEW_YORK).date()
+async def _calendar(services: Services, first: date | None, last: date | None) -> Answer:
+    provider = _provider(services)
+    today = datetime.fromtimestamp(services.clock(), NEW_YORK).date()
     begin, end = _span(first, last, today)
 
     async def fetch() -> bytes:
         return encode_json(await provider.earnings_calendar(begin, end))
 
-    return _answer(parts, await parts.cache.read(key_of(provider, "calendar", begin, end), _CALENDAR, fetch))
+    return _answer(
+        services, await services.cache.read(key_of(provider, "calendar", begin, end), _CALENDAR, fetch)
+    )
 
 
 @get(
@@ -100,8 +102,8 @@ async def overview(request: HttpRequest, symbol: FromPath[str]) -> Answer:
     return await repeatable_read(request, _overview, _ticker(symbol))
 
 
-async def _overview(parts: Parts, symbol: str) -> Answer:
-    return _answer(parts, await read_all(parts, _provider(parts), symbol))
+async def _overview(services: Services, symbol: str) -> Answer:
+    return _answer(services, await read_all(services, _provider(services), symbol))
 
 
 def _route(part: Part) -> HTTPRouteHandler:
@@ -126,14 +128,14 @@ def refuse_slash(part: FromPath[str]) -> None:
     raise NotFoundException
 
 
-async def _part(parts: Parts, part: Part, symbol: str) -> Answer:
-    return _answer(parts, await read_part(parts, _provider(parts), part, symbol))
+async def _part(services: Services, part: Part, symbol: str) -> Answer:
+    return _answer(services, await read_part(services, _provider(services), part, symbol))
 
 
-def _provider(parts: Parts) -> FinancialsProvider:
-    if parts.financials is None:
+def _provider(services: Services) -> FinancialsProvider:
+    if services.financials is None:
         raise ProviderMissing(GROUP)
-    return parts.financials
+    return services.financials
 
 
 def _ticker(text: str) -> str:
@@ -170,7 +172,7 @@ def _moved(day: date, days: int) -> date:
     return date.fromordinal(max(1, min(day.toordinal() + days, date.max.toordinal())))
 
 
-def _answer(parts: Parts, cached: Cached) -> Answer:
+def _answer(services: Services, cached: Cached) -> Answer:
     document = _document(cached.body)
     # The whole time to live, of which caches subtract the age; what is past its time is asked for again.
     max_age = cached.age_seconds + cached.fresh_seconds if cached.fresh_seconds else 0
@@ -181,8 +183,8 @@ def _answer(parts: Parts, cached: Cached) -> Answer:
         (b"x-cache", cached.status.encode()),
         (b"age", b"%d" % cached.age_seconds),
     ]
-    until = parts.monotonic() + HELD_SECONDS
-    return Answer(document, headers, tag=document.tag, is_current=lambda: parts.monotonic() < until)
+    until = services.monotonic() + HELD_SECONDS
+    return Answer(document, headers, tag=document.tag, is_current=lambda: services.monotonic() < until)
 
 
 @lru_cache(maxsize=256)

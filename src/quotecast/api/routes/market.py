@@ -15,7 +15,6 @@ from quotecast.api.answers import (
     of_quotes,
 )
 from quotecast.api.edge.repeats import repeatable, repeatable_read
-from quotecast.api.parts import HttpRequest, Parts, loaded
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import BarsReading, BatchReading, FeedReading, Reading, answered
 from quotecast.api.routes.assets import assets
@@ -33,6 +32,7 @@ from quotecast.api.selection import (
     selection_of,
     symbol_of_path,
 )
+from quotecast.api.services import HttpRequest, Services, loaded
 from quotecast.market import codec
 from quotecast.market.bars import Bar
 from quotecast.market.feeds import Feed
@@ -67,8 +67,8 @@ def quotes(request: HttpRequest, symbols: Symbols) -> Answer:
     return repeatable(request, _quotes, selection_of(symbols))
 
 
-def _quotes(parts: Parts, wanted: Selection) -> Answer:
-    mirror, now = loaded(parts, Feed.STOCKS), parts.monotonic()
+def _quotes(services: Services, wanted: Selection) -> Answer:
+    mirror, now = loaded(services, Feed.STOCKS), services.monotonic()
     if wanted == "all":
         return of_quotes(mirror, now, everything(mirror), *missing_headers([]))
     found = [(name, mirror.find(name)) for name in wanted]
@@ -122,8 +122,8 @@ def status(request: HttpRequest) -> Answer:
     return repeatable(request, _status)
 
 
-def _status(parts: Parts) -> Answer:
-    state = market_status(parts)
+def _status(services: Services) -> Answer:
+    state = market_status(services)
     body = codec.encode_json(state)
     return of_document(Document(body), CACHE_QUOTES, tag=content_tag(codec.encode_json(state.lasting())))
 

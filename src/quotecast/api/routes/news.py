@@ -9,10 +9,10 @@ from litestar.params import QueryParameter
 
 from quotecast.api.answers import Answer, Document, of_document
 from quotecast.api.edge.repeats import repeatable
-from quotecast.api.parts import HttpRequest, Parts, items_of
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import Reading, answered
 from quotecast.api.selection import AS_OPTIONAL_TEXT, MAX_SYMBOLS, Selection, selection_of
+from quotecast.api.services import HttpRequest, Services, items_of
 from quotecast.market.codec import encode_json
 from quotecast.market.news import Article
 
@@ -44,9 +44,9 @@ def news(request: HttpRequest, symbols: Symbols = None, limit: Limit = 30) -> An
     return repeatable(request, _news, "all" if symbols is None else selection_of(symbols), limit)
 
 
-def _news(parts: Parts, wanted: Selection, limit: int) -> Answer:
-    copy = parts.documents.news
-    articles = items_of(parts, copy)
+def _news(services: Services, wanted: Selection, limit: int) -> Answer:
+    copy = services.documents.news
+    articles = items_of(services, copy)
     if wanted == "all":
         body = copy.once(f"newest {limit}", lambda: Document(encode_json(articles[:limit])))
     else:

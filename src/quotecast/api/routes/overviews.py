@@ -4,9 +4,9 @@ from litestar import get
 
 from quotecast.api.answers import Answer, of_quotes, shared
 from quotecast.api.edge.repeats import repeatable
-from quotecast.api.parts import HttpRequest, Parts, loaded
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import FeedReading, answered
+from quotecast.api.services import HttpRequest, Services, loaded
 from quotecast.feed.mirror import Mirror
 from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed
@@ -30,10 +30,10 @@ def heatmap(request: HttpRequest) -> Answer:
     return repeatable(request, _heatmap)
 
 
-def _heatmap(parts: Parts) -> Answer:
-    mirror = loaded(parts, Feed.STOCKS)
-    body = shared(mirror, "heatmap", lambda: encode_json(heatmap_of(_stocks(mirror), parts.shares)))
-    return of_quotes(mirror, parts.monotonic(), body)
+def _heatmap(services: Services) -> Answer:
+    mirror = loaded(services, Feed.STOCKS)
+    body = shared(mirror, "heatmap", lambda: encode_json(heatmap_of(_stocks(mirror), services.shares)))
+    return of_quotes(mirror, services.monotonic(), body)
 
 
 @get(
@@ -48,10 +48,10 @@ def movers(request: HttpRequest) -> Answer:
     return repeatable(request, _movers)
 
 
-def _movers(parts: Parts) -> Answer:
-    mirror = loaded(parts, Feed.STOCKS)
-    body = shared(mirror, "movers", lambda: encode_json(movers_of(_stocks(mirror), parts.floors)))
-    return of_quotes(mirror, parts.monotonic(), body)
+def _movers(services: Services) -> Answer:
+    mirror = loaded(services, Feed.STOCKS)
+    body = shared(mirror, "movers", lambda: encode_json(movers_of(_stocks(mirror), services.floors)))
+    return of_quotes(mirror, services.monotonic(), body)
 
 
 def _stocks(mirror: Mirror) -> list[StockQuote]:

@@ -39,7 +39,7 @@ class Accounts(Struct, frozen=True, kw_only=True):
     address_of: Callable[[Mapping[str, Any]], str]
 
 
-class Parts(Struct, frozen=True, kw_only=True):
+class Services(Struct, frozen=True, kw_only=True):
     """Everything behind the routes.
 
     `checks` name what readiness tells of; each returns a word such as `ok` and may raise or hang.
@@ -76,31 +76,31 @@ class Parts(Struct, frozen=True, kw_only=True):
         return [feed for feed in self.mirrors if self.providers[feed] != NO_PROVIDER]
 
 
-def parts_of(request: HttpRequest) -> Parts:
-    """The parts that the request's application was built with."""
-    parts: Parts = request.app.state.parts
-    return parts
+def services_of(request: HttpRequest) -> Services:
+    """Returns the services that the request's application was built with."""
+    services: Services = request.app.state.services
+    return services
 
 
-def loaded(parts: Parts, feed: Feed) -> Mirror:
+def loaded(services: Services, feed: Feed) -> Mirror:
     """A feed's mirror that has data. Raises ProviderMissing or NoData."""
-    if parts.providers[feed] == NO_PROVIDER:
+    if services.providers[feed] == NO_PROVIDER:
         raise ProviderMissing(feed)
-    mirror = parts.mirrors[feed]
+    mirror = services.mirrors[feed]
     if not mirror.loaded:
         raise NoData(feed)
     return mirror
 
 
-def state_of(parts: Parts, feeds: Iterable[Feed]) -> FeedState:
+def state_of(services: Services, feeds: Iterable[Feed]) -> FeedState:
     """`live` while each of the feeds is, else `stale`."""
-    now = parts.monotonic()
-    return "live" if all(parts.mirrors[feed].state(now) == "live" for feed in feeds) else "stale"
+    now = services.monotonic()
+    return "live" if all(services.mirrors[feed].state(now) == "live" for feed in feeds) else "stale"
 
 
-def items_of(parts: Parts, copy: Copy[T]) -> Sequence[T]:
+def items_of(services: Services, copy: Copy[T]) -> Sequence[T]:
     """What a document holds. Raises ProviderMissing or NoData."""
-    if parts.providers[copy.feed] == NO_PROVIDER:
+    if services.providers[copy.feed] == NO_PROVIDER:
         raise ProviderMissing(copy.name)
     if copy.items is None:
         raise NoData(copy.name)

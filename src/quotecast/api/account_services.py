@@ -11,7 +11,7 @@ from quotecast.accounts.tokens import Tokens
 from quotecast.api import logins
 from quotecast.api.edge.addresses import identify_by_address
 from quotecast.api.logins import LoginWindow, Unlimited
-from quotecast.api.parts import Accounts
+from quotecast.api.services import Accounts
 from quotecast.limits.window import Window
 from quotecast.observe import tracing
 from quotecast.settings.model import Settings
