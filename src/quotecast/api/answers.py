@@ -109,14 +109,14 @@ class Answer(ASGIResponse):
         await send({"type": "http.response.body", "body": body, "more_body": False})
 
 
-def of_document(document: Document, cache: bytes, *, tag: bytes | None = None) -> Answer:
+def document_answer(document: Document, cache: bytes, *, tag: bytes | None = None) -> Answer:
     """An answer that stays the same until its content changes."""
     tag = tag or document.tag
     headers = [(b"content-type", document.media_type), (b"etag", tag), (b"cache-control", cache)]
     return Answer(document, headers, tag=tag)
 
 
-def of_quotes(mirror: Mirror, now: float, body: bytes | Document, *extra: Header) -> Answer:
+def quotes_answer(mirror: Mirror, now: float, body: bytes | Document, *extra: Header) -> Answer:
     """An answer that stays the same until the feed's next batch, or until the feed becomes stale or live.
 
     `now` is the clock of the mirror's `heard_at`.
@@ -130,13 +130,13 @@ def of_quotes(mirror: Mirror, now: float, body: bytes | Document, *extra: Header
     return Answer(body, (*headers, *extra), tag=headers[0][1])
 
 
-def of_quote(mirror: Mirror, now: float, entry: Entry) -> Answer:
+def quote_answer(mirror: Mirror, now: float, entry: Entry) -> Answer:
     """An answer that stays the same until the quote or the feed's state changes, or another epoch begins."""
     headers = feed_headers(_feed_tag(mirror, entry.seq), mirror.state(now), CACHE_QUOTES)
     return Answer(entry.full_json(), headers, tag=headers[0][1])
 
 
-def of_names(mirror: Mirror, now: float, names: Document) -> Answer:
+def names_answer(mirror: Mirror, now: float, names: Document) -> Answer:
     """An answer that stays the same until the feed's symbols or its state change."""
     headers = feed_headers(names.tag, mirror.state(now), CACHE_LISTS)
     return Answer(names, headers, tag=headers[0][1])
@@ -158,12 +158,12 @@ def state_header(state: FeedState) -> Header:
     return b"x-feed-state", state.encode()
 
 
-def everything(mirror: Mirror) -> Document:
+def all_quotes(mirror: Mirror) -> Document:
     """All quotes of a feed by key, in the order of the keys; made once per change."""
     return mirror.once("everything", lambda: Document(quotes_json(mirror.live())))
 
 
-def shared(mirror: Mirror, name: str, make: Callable[[], bytes]) -> Document:
+def shared_body(mirror: Mirror, name: str, make: Callable[[], bytes]) -> Document:
     """A body derived from a feed's present state; made once per change."""
     return mirror.once(name, lambda: Document(make()))
 

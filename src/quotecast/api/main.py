@@ -15,7 +15,7 @@ from litestar import Litestar
 
 from quotecast import parent
 from quotecast.api import checks, sources
-from quotecast.api.account_services import opened, window_of
+from quotecast.api.account_services import open_accounts, window_of
 from quotecast.api.app import build_app
 from quotecast.api.edge.access_log import access_log
 from quotecast.api.edge.addresses import identify_by_address
@@ -93,7 +93,7 @@ async def _serve(settings: Settings) -> None:
         stack.push_async_callback(bus.close)
         window = await stack.enter_async_context(window_of(settings))
         cache = await stack.enter_async_context(RedisCache(*redis))
-        accounts = await stack.enter_async_context(opened(settings))
+        accounts = await stack.enter_async_context(open_accounts(settings))
         budgets = await stack.enter_async_context(window_of(settings, ":budgets"))
         left: dict[str, int] = {}
         services = _services(

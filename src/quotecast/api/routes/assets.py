@@ -10,7 +10,7 @@ from quotecast.api.answers import CACHE_LISTS, JSON, Answer, Document
 from quotecast.api.edge.repeats import repeatable
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import PageReading, answered
-from quotecast.api.services import HttpRequest, Services, items_of
+from quotecast.api.services import HttpRequest, Services, require_items
 from quotecast.feed.documents import Copy
 from quotecast.market.assets import Asset, indexed, matching
 from quotecast.market.codec import encode_json
@@ -45,7 +45,7 @@ def assets(request: HttpRequest, search: Search = "", limit: Limit = None, offse
 
 def _assets(services: Services, search: str, limit: int | None, offset: int) -> Answer:
     copy = services.documents.assets
-    found = _found(copy, items_of(services, copy), search)
+    found = _found(copy, require_items(services, copy), search)
     if found is copy.items and limit is None and offset == 0:
         body = copy.once("all", lambda: Document(encode_json(found)))
     else:

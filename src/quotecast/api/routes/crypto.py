@@ -6,7 +6,7 @@ from litestar import Router, get
 from litestar.params import PathParameter
 from msgspec import Struct
 
-from quotecast.api.answers import Answer, everything, of_names, of_quotes, shared
+from quotecast.api.answers import Answer, all_quotes, names_answer, quotes_answer, shared_body
 from quotecast.api.edge.repeats import repeatable, repeatable_read
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import BarsReading, FeedReading, answered
@@ -14,7 +14,7 @@ from quotecast.api.routes.bar_parameters import DEFAULT_BARS, Count, Timeframe
 from quotecast.api.routes.bars import crypto_bars
 from quotecast.api.routes.quotes import one_quote
 from quotecast.api.selection import symbol_of_path
-from quotecast.api.services import HttpRequest, Services, loaded
+from quotecast.api.services import HttpRequest, Services, require_mirror
 from quotecast.feed.mirror import Mirror
 from quotecast.market import codec
 from quotecast.market.bars import Bar
@@ -56,8 +56,8 @@ def quotes(request: HttpRequest) -> Answer:
 
 
 def _quotes(services: Services) -> Answer:
-    mirror = loaded(services, Feed.CRYPTO)
-    return of_quotes(mirror, services.monotonic(), everything(mirror))
+    mirror = require_mirror(services, Feed.CRYPTO)
+    return quotes_answer(mirror, services.monotonic(), all_quotes(mirror))
 
 
 @get(
@@ -91,8 +91,10 @@ def symbols(request: HttpRequest) -> Answer:
 
 
 def _listing(services: Services) -> Answer:
-    mirror = loaded(services, Feed.CRYPTO)
-    return of_names(mirror, services.monotonic(), shared(mirror, "symbols", lambda: _symbols(mirror)))
+    mirror = require_mirror(services, Feed.CRYPTO)
+    return names_answer(
+        mirror, services.monotonic(), shared_body(mirror, "symbols", lambda: _symbols(mirror))
+    )
 
 
 @get(

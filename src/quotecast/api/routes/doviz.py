@@ -6,13 +6,13 @@ from litestar import Router, get
 from litestar.params import PathParameter, QueryParameter
 from msgspec import Struct
 
-from quotecast.api.answers import Answer, everything, of_names, of_quotes, quotes_json, shared
+from quotecast.api.answers import Answer, all_quotes, names_answer, quotes_answer, quotes_json, shared_body
 from quotecast.api.edge.repeats import repeatable
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import FeedReading, answered
 from quotecast.api.routes.quotes import one_quote
 from quotecast.api.selection import symbol_of_path
-from quotecast.api.services import HttpRequest, Services, loaded
+from quotecast.api.services import HttpRequest, Services, require_mirror
 from quotecast.errors import InvalidValue
 from quotecast.feed.mirror import Mirror
 from quotecast.market import codec
@@ -56,12 +56,12 @@ def quotes(request: HttpRequest, category: Category = None) -> Answer:
 
 
 def _quotes(services: Services, wanted: str | None) -> Answer:
-    mirror, now = loaded(services, Feed.DOVIZ), services.monotonic()
+    mirror, now = require_mirror(services, Feed.DOVIZ), services.monotonic()
     if wanted is None:
-        return of_quotes(mirror, now, everything(mirror))
+        return quotes_answer(mirror, now, all_quotes(mirror))
     if wanted not in CATEGORIES:
         raise InvalidValue("category", f"One of {', '.join(CATEGORIES)}")
-    return of_quotes(mirror, now, shared(mirror, wanted, lambda: _quotes_of(mirror, wanted)))
+    return quotes_answer(mirror, now, shared_body(mirror, wanted, lambda: _quotes_of(mirror, wanted)))
 
 
 @get(
@@ -95,8 +95,10 @@ def symbols(request: HttpRequest) -> Answer:
 
 
 def _listing(services: Services) -> Answer:
-    mirror = loaded(services, Feed.DOVIZ)
-    return of_names(mirror, services.monotonic(), shared(mirror, "symbols", lambda: _symbols(mirror)))
+    mirror = require_mirror(services, Feed.DOVIZ)
+    return names_answer(
+        mirror, services.monotonic(), shared_body(mirror, "symbols", lambda: _symbols(mirror))
+    )
 
 
 def _quotes_of(mirror: Mirror, category: str) -> bytes:

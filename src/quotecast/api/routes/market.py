@@ -9,10 +9,10 @@ from quotecast.api.answers import (
     CACHE_QUOTES,
     Answer,
     Document,
+    all_quotes,
     content_tag,
-    everything,
-    of_document,
-    of_quotes,
+    document_answer,
+    quotes_answer,
 )
 from quotecast.api.edge.repeats import repeatable, repeatable_read
 from quotecast.api.reference import examples
@@ -32,7 +32,7 @@ from quotecast.api.selection import (
     selection_of,
     symbol_of_path,
 )
-from quotecast.api.services import HttpRequest, Services, loaded
+from quotecast.api.services import HttpRequest, Services, require_mirror
 from quotecast.market import codec
 from quotecast.market.bars import Bar
 from quotecast.market.feeds import Feed
@@ -68,13 +68,13 @@ def quotes(request: HttpRequest, symbols: Symbols) -> Answer:
 
 
 def _quotes(services: Services, wanted: Selection) -> Answer:
-    mirror, now = loaded(services, Feed.STOCKS), services.monotonic()
+    mirror, now = require_mirror(services, Feed.STOCKS), services.monotonic()
     if wanted == "all":
-        return of_quotes(mirror, now, everything(mirror), *missing_headers([]))
+        return quotes_answer(mirror, now, all_quotes(mirror), *missing_headers([]))
     found = [(name, mirror.find(name)) for name in wanted]
     body = codec.object_json([(entry.key, entry.full_json()) for _, entry in found if entry])
     missing = [name for name, entry in found if not entry]
-    return of_quotes(mirror, now, Document(body), *missing_headers(missing))
+    return quotes_answer(mirror, now, Document(body), *missing_headers(missing))
 
 
 @get(
@@ -125,7 +125,7 @@ def status(request: HttpRequest) -> Answer:
 def _status(services: Services) -> Answer:
     state = market_status(services)
     body = codec.encode_json(state)
-    return of_document(Document(body), CACHE_QUOTES, tag=content_tag(codec.encode_json(state.lasting())))
+    return document_answer(Document(body), CACHE_QUOTES, tag=content_tag(codec.encode_json(state.lasting())))
 
 
 ROUTER: Final = Router(

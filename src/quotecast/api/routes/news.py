@@ -7,12 +7,12 @@ from typing import Annotated, Final
 from litestar import get
 from litestar.params import QueryParameter
 
-from quotecast.api.answers import Answer, Document, of_document
+from quotecast.api.answers import Answer, Document, document_answer
 from quotecast.api.edge.repeats import repeatable
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import Reading, answered
 from quotecast.api.selection import AS_OPTIONAL_TEXT, MAX_SYMBOLS, Selection, selection_of
-from quotecast.api.services import HttpRequest, Services, items_of
+from quotecast.api.services import HttpRequest, Services, require_items
 from quotecast.market.codec import encode_json
 from quotecast.market.news import Article
 
@@ -46,12 +46,12 @@ def news(request: HttpRequest, symbols: Symbols = None, limit: Limit = 30) -> An
 
 def _news(services: Services, wanted: Selection, limit: int) -> Answer:
     copy = services.documents.news
-    articles = items_of(services, copy)
+    articles = require_items(services, copy)
     if wanted == "all":
         body = copy.once(f"newest {limit}", lambda: Document(encode_json(articles[:limit])))
     else:
         body = Document(encode_json(_about(articles, wanted, limit)))
-    return of_document(body, CACHE_NEWS)
+    return document_answer(body, CACHE_NEWS)
 
 
 def _about(articles: Sequence[Article], symbols: list[str], limit: int) -> list[Article]:

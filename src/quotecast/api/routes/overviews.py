@@ -2,11 +2,11 @@
 
 from litestar import get
 
-from quotecast.api.answers import Answer, of_quotes, shared
+from quotecast.api.answers import Answer, quotes_answer, shared_body
 from quotecast.api.edge.repeats import repeatable
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import FeedReading, answered
-from quotecast.api.services import HttpRequest, Services, loaded
+from quotecast.api.services import HttpRequest, Services, require_mirror
 from quotecast.feed.mirror import Mirror
 from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed
@@ -31,9 +31,9 @@ def heatmap(request: HttpRequest) -> Answer:
 
 
 def _heatmap(services: Services) -> Answer:
-    mirror = loaded(services, Feed.STOCKS)
-    body = shared(mirror, "heatmap", lambda: encode_json(heatmap_of(_stocks(mirror), services.shares)))
-    return of_quotes(mirror, services.monotonic(), body)
+    mirror = require_mirror(services, Feed.STOCKS)
+    body = shared_body(mirror, "heatmap", lambda: encode_json(heatmap_of(_stocks(mirror), services.shares)))
+    return quotes_answer(mirror, services.monotonic(), body)
 
 
 @get(
@@ -49,9 +49,9 @@ def movers(request: HttpRequest) -> Answer:
 
 
 def _movers(services: Services) -> Answer:
-    mirror = loaded(services, Feed.STOCKS)
-    body = shared(mirror, "movers", lambda: encode_json(movers_of(_stocks(mirror), services.floors)))
-    return of_quotes(mirror, services.monotonic(), body)
+    mirror = require_mirror(services, Feed.STOCKS)
+    body = shared_body(mirror, "movers", lambda: encode_json(movers_of(_stocks(mirror), services.floors)))
+    return quotes_answer(mirror, services.monotonic(), body)
 
 
 def _stocks(mirror: Mirror) -> list[StockQuote]:
