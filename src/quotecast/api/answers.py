@@ -1,19 +1,18 @@
 """Successful answers: bodies encoded beforehand, entity tags, conditional and compressed forms."""
 
 import gzip
-import hashlib
 from collections.abc import Callable, Iterable
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Final
 
 import zstandard
 from litestar.response.base import ASGIResponse
 from litestar.types import Receive, Scope, Send
 
+from quotecast.api.negotiation import VARY, best_coding, content_tag, matches, negotiation_headers
+from quotecast.asgi import Header, content_length, respond
 from quotecast.feed.mirror import Entry, FeedState, Mirror
 from quotecast.market import codec
-
-Header = tuple[bytes, bytes]
 
 JSON: Final = b"application/json"
 CACHE_QUOTES: Final = b"public, max-age=1"
@@ -25,7 +24,8 @@ CACHE_NOTHING: Final = b"no-store"
 
 #: Below this a compressed body saves nothing worth the work.
 _COMPRESSED_FROM: Final = 1024
-_VARY: Final = (b"vary", b"Accept-Encoding")
+#: Zstandard is the smaller one of two that a client likes equally.
+_CODINGS: Final = (b"zstd", b"gzip")
 
 
 class Document:
@@ -52,7 +52,7 @@ class Document:
 
     def coded(self, encodings: bytes) -> tuple[bytes, bytes] | None:
         """The best coding that an `Accept-Encoding` admits, and the body in it; None for it as it is."""
-        match best_coding(encodings):
+        match best_coding(encodings, _CODINGS):
             case b"zstd":
                 return b"zstd", self.zstandard
             case b"gzip":
@@ -93,20 +93,19 @@ class Answer(ASGIResponse):
 
     async def send(self, scope: Any, send: Any, *more: Header) -> None:
         """Likewise, with more headers."""
-        condition, encodings = _negotiation(scope["headers"])
+        condition, encodings = negotiation_headers(scope["headers"])
         headers, body, status = [*self._headers, *more], self.body, self.status_code
         document = self._document if len(body) >= _COMPRESSED_FROM else None
         if document is not None:
-            headers.append(_VARY)
-        if condition and self._tag is not None and _matches(condition, self._tag):
+            headers.append(VARY)
+        if condition and self._tag is not None and matches(condition, self._tag):
             status, body = 304, b""
         else:
             if document is not None and (coded := document.coded(encodings)):
                 body = coded[1]
                 headers.append((b"content-encoding", coded[0]))
-            headers.append((b"content-length", b"%d" % len(body)))
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": body, "more_body": False})
+            headers.append(content_length(body))
+        await respond(send, status, headers, body)
 
 
 def document_answer(document: Document, cache: bytes, *, tag: bytes | None = None) -> Answer:
@@ -174,46 +173,5 @@ def quotes_json(entries: Iterable[Entry]) -> bytes:
     return codec.object_json((key, entry.full_json()) for key, entry in ordered)
 
 
-def content_tag(body: bytes) -> bytes:
-    """A weak entity tag: equal for equal content, on every worker."""
-    return b'W/"%b"' % hashlib.blake2b(body, digest_size=9).hexdigest().encode()
-
-
-@lru_cache(maxsize=64)
-def best_coding(header: bytes) -> bytes | None:
-    """What an `Accept-Encoding` prefers of what is served (RFC 9110, 12.5.3), Zstandard before gzip."""
-    weights = dict(_weighted(part) for part in header.lower().split(b","))
-    others = weights.get(b"*", 0.0)
-    weight, coding = max((weights.get(each, others), each) for each in (b"gzip", b"zstd"))
-    return coding if weight > 0 else None
-
-
 def _feed_tag(mirror: Mirror, seq: int) -> bytes:
     return b'W/"%b-%d"' % (mirror.mark.epoch.encode(), seq)
-
-
-def _negotiation(headers: Iterable[Header]) -> tuple[bytes, bytes]:
-    condition = encodings = b""
-    for name, value in headers:
-        if name == b"if-none-match":
-            condition = b"%b,%b" % (condition, value)
-        elif name == b"accept-encoding":
-            encodings = value
-    return condition, encodings
-
-
-def _matches(condition: bytes, tag: bytes) -> bool:
-    """Weak comparison (RFC 9110, 8.8.3.2); `*` matches whatever there is."""
-    given = {part.strip().removeprefix(b"W/") for part in condition.split(b",")}
-    return b"*" in given or tag.removeprefix(b"W/") in given
-
-
-def _weighted(part: bytes) -> tuple[bytes, float]:
-    coding, _, parameter = part.partition(b";")
-    name, _, weight = parameter.partition(b"=")
-    if name.strip() != b"q":
-        return coding.strip(), 1.0
-    try:
-        return coding.strip(), float(weight)
-    except ValueError:
-        return coding.strip(), 0.0

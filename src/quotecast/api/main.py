@@ -20,7 +20,7 @@ from quotecast.api.app import build_app
 from quotecast.api.edge.access_log import access_log
 from quotecast.api.edge.addresses import identify_by_address
 from quotecast.api.edge.identity import identify_by_user
-from quotecast.api.edge.middleware import App, Edge
+from quotecast.api.edge.middleware import Edge
 from quotecast.api.edge.pages import Pages, built_pages
 from quotecast.api.edge.repeats import Repeats
 from quotecast.api.edge.requests import Requests, described
@@ -32,6 +32,7 @@ from quotecast.api.routes.bars import exchange_of
 from quotecast.api.routes.health import readiness_on_private_port
 from quotecast.api.services import Accounts, Services
 from quotecast.api.serving import serving
+from quotecast.asgi import App
 from quotecast.bus.redis import RedisBus
 from quotecast.cache.base import Cache
 from quotecast.cache.redis import RedisCache

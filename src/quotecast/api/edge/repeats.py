@@ -11,10 +11,11 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import partial
 from typing import Any, Concatenate, Final, NamedTuple, ParamSpec
 
-from quotecast.api.answers import Answer, Header
-from quotecast.api.edge.middleware import REQUEST_ID, App, Scope
+from quotecast.api.answers import Answer
+from quotecast.api.edge.middleware import REQUEST_ID
 from quotecast.api.edge.throttle import DECISION, LIMITED, Check, Limited, headers_of, refuse
 from quotecast.api.services import HttpRequest, Services, services_of
+from quotecast.asgi import App, Header, Scope
 from quotecast.observe import logs
 
 #: How many URLs are remembered, and how long one may be.

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from quotecast.api.edge.middleware import App, Message, Receive, Scope, Send
+from quotecast.asgi import App, Message, Receive, Scope, Send
 from quotecast.limits.decision import Decision
 
 #: The entry of a route's `opt` that names its group; a route without one has no limit.

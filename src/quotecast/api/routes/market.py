@@ -10,11 +10,11 @@ from quotecast.api.answers import (
     Answer,
     Document,
     all_quotes,
-    content_tag,
     document_answer,
     quotes_answer,
 )
 from quotecast.api.edge.repeats import repeatable, repeatable_read
+from quotecast.api.negotiation import content_tag
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import BarsReading, BatchReading, FeedReading, Reading, answered
 from quotecast.api.routes.assets import assets
