@@ -1,7 +1,7 @@
 """Successful answers: bodies encoded beforehand, entity tags, conditional and compressed forms."""
 
 import gzip
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import cached_property
 from typing import Any, Final
 
@@ -91,7 +91,7 @@ class Answer(ASGIResponse):
         """Sends the form that fits the request."""
         await self.send(scope, send)
 
-    async def send(self, scope: Any, send: Any, *more: Header) -> None:
+    def send(self, scope: Any, send: Any, *more: Header) -> Awaitable[None]:
         """Likewise, with more headers."""
         condition, encodings = negotiation_headers(scope["headers"])
         headers, body, status = [*self._headers, *more], self.body, self.status_code
@@ -105,7 +105,7 @@ class Answer(ASGIResponse):
                 body = coded[1]
                 headers.append((b"content-encoding", coded[0]))
             headers.append(content_length(body))
-        await respond(send, status, headers, body)
+        return respond(send, status, headers, body)
 
 
 def document_answer(document: Document, cache: bytes, *, tag: bytes | None = None) -> Answer:

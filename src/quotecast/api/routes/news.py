@@ -11,8 +11,8 @@ from quotecast.api.answers import Answer, Document, document_answer
 from quotecast.api.edge.repeats import repeatable
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import Reading, answered
-from quotecast.api.selection import AS_OPTIONAL_TEXT, MAX_SYMBOLS, Selection, selection_of
-from quotecast.api.services import HttpRequest, Services, require_items
+from quotecast.api.selection import AS_OPTIONAL_TEXT, MAX_SYMBOLS, selection_of
+from quotecast.api.services import Services, require_items
 from quotecast.market.codec import encode_json
 from quotecast.market.news import Article
 
@@ -39,12 +39,10 @@ Limit = Annotated[int, QueryParameter(ge=1, le=MAX_ARTICLES, description="How ma
     operation_class=Reading,
     responses=answered(list[Article], [examples.ARTICLE], "Articles, the newest first", 422, 429, 503),
 )
-def news(request: HttpRequest, symbols: Symbols = None, limit: Limit = 30) -> Answer:
+@repeatable
+def news(services: Services, symbols: Symbols = None, limit: Limit = 30) -> Answer:
     """Texts are without HTML, URLs are of http or https."""
-    return repeatable(request, _news, "all" if symbols is None else selection_of(symbols), limit)
-
-
-def _news(services: Services, wanted: Selection, limit: int) -> Answer:
+    wanted = "all" if symbols is None else selection_of(symbols)
     copy = services.documents.news
     articles = require_items(services, copy)
     if wanted == "all":
@@ -54,6 +52,6 @@ def _news(services: Services, wanted: Selection, limit: int) -> Answer:
     return document_answer(body, CACHE_NEWS)
 
 
-def _about(articles: Sequence[Article], symbols: list[str], limit: int) -> list[Article]:
+def _about(articles: Sequence[Article], symbols: Sequence[str], limit: int) -> list[Article]:
     wanted = frozenset(symbols)
     return list(islice((each for each in articles if not wanted.isdisjoint(each.symbols)), limit))
