@@ -171,17 +171,15 @@ class Repeats:
             return True
         headers = limit_headers(scope[DECISION]) if read.path is not None else []
         try:
-            answer = self._answers.current(url) or await self._make(url, read)
+            answer = self._answers.current(url)
+            if answer is None:
+                made = read.again()
+                answer = made if isinstance(made, Answer) else await made
+                self._answers.add(url, answer)
         except Exception:  # noqa: BLE001 - the route meets the failure again and answers it
             return False
         await answer.send(scope, send, *headers)
         return True
-
-    async def _make(self, url: Url, read: _Read) -> Answer:
-        made = read.again()
-        answer = made if isinstance(made, Answer) else await made
-        self._answers.add(url, answer)
-        return answer
 
     def _remember(self, url: Url, scope: Any) -> None:
         again = scope.get(_AGAIN)

@@ -74,12 +74,11 @@ class Throttle:
 
         Leaves the path and the decision in the scope, for the answer's headers and for metrics.
         """
-        decision: Decision | None = scope.get(DECISION)
-        if decision is None:
+        if DECISION not in scope:
             key = self._key(scope, path)
-            scope[LIMITED] = path
-            decision = scope[DECISION] = await self._check(key, path.limit)
-            scope[_SLOT] = self._give_back, key
+            scope[LIMITED], scope[_SLOT] = path, (self._give_back, key)
+            scope[DECISION] = await self._check(key, path.limit)
+        decision: Decision = scope[DECISION]
         if not decision.admitted:
             await _refuse(send, decision)
         return decision.admitted
@@ -107,9 +106,11 @@ class Throttle:
 
     def _key(self, scope: Scope, path: LimitedPath) -> str:
         identity = self._by_address(scope) if path.by_address else self._identify(scope)
-        # A parameter that may hold slashes comes with one in front.
-        spelled = [self._find(path.group, text.removeprefix("/")) or "?" for text in path.parameters]
-        return " ".join([identity, path.template, *spelled])
+        key = f"{identity} {path.template}"
+        for text in path.parameters:
+            # A parameter that may hold slashes comes with one in front.
+            key = f"{key} {self._find(path.group, text.removeprefix('/')) or '?'}"
+        return key
 
 
 async def overrule(scope: Any, decision: Decision) -> None:
