@@ -25,7 +25,7 @@ def no_budget(_upstream: str, _limit: int) -> Admission:
 
 def everything() -> Services:
     """Returns the services of an application that has an answer on every route."""
-    offered = sources.histories(Settings(), no_budget, lambda: EXCHANGE)
+    offered = sources.history_providers(Settings(), no_budget, lambda: EXCHANGE)
     documents = Documents()
     documents.news.take(news_of(article()))
     documents.assets.take(assets_of(asset()))
@@ -34,7 +34,7 @@ def everything() -> Services:
         documents=documents,
         # The provider of the mirrors' quotes.
         history={feed: dict.fromkeys(["test"], each["simulator"]) for feed, each in offered.items() if each},
-        financials=sources.financials(Settings(), no_budget),
+        financials=sources.financials_provider(Settings(), no_budget),
     )
 
 

@@ -50,7 +50,7 @@ class Document:
         """The body in Zstandard, likewise."""
         return zstandard.compress(self.body, level=1)
 
-    def coded(self, encodings: bytes) -> tuple[bytes, bytes] | None:
+    def encoded_for(self, encodings: bytes) -> tuple[bytes, bytes] | None:
         """The best coding that an `Accept-Encoding` admits, and the body in it; None for it as it is."""
         match best_coding(encodings, _CODINGS):
             case b"zstd":
@@ -101,9 +101,9 @@ class Answer(ASGIResponse):
         if condition and self._tag is not None and matches(condition, self._tag):
             status, body = 304, b""
         else:
-            if document is not None and (coded := document.coded(encodings)):
-                body = coded[1]
-                headers.append((b"content-encoding", coded[0]))
+            if document is not None and (encoded := document.encoded_for(encodings)):
+                body = encoded[1]
+                headers.append((b"content-encoding", encoded[0]))
             headers.append(content_length(body))
         return respond(send, status, headers, body)
 

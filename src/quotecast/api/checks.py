@@ -13,7 +13,7 @@ REMEMBERED_SECONDS: Final = 2.0
 CONNECT_SECONDS: Final = 0.9
 
 
-def remembered(check: Check, clock: Callable[[], float] = time.monotonic) -> Check:
+def cached_check(check: Check, clock: Callable[[], float] = time.monotonic) -> Check:
     """Asks at most once in two seconds, and once for all who ask at the same time."""
     asked: asyncio.Future[str] | None = None
     asked_at = 0.0
@@ -29,7 +29,7 @@ def remembered(check: Check, clock: Callable[[], float] = time.monotonic) -> Che
     return ask
 
 
-def postgres(database_url: str) -> Check:
+def postgres_check(database_url: str) -> Check:
     """Whether PostgreSQL answers: PgBouncer lets clients in also while it is away."""
 
     async def check() -> str:

@@ -15,7 +15,7 @@ PER_ACCOUNT: Final = 100
 OUTCOMES: Final = ("ok", "refused", "limited", "unavailable")
 
 
-class Limits(Protocol):
+class AttemptLimits(Protocol):
     """What is wanted of a `quotecast.limits.window.Window`."""
 
     async def check(self, key: str, limit: int) -> Decision:
@@ -40,7 +40,7 @@ class LoginWindow:
     a digest of their email under `secret`.
     """
 
-    def __init__(self, limits: Limits, secret: str) -> None:
+    def __init__(self, limits: AttemptLimits, secret: str) -> None:
         self._limits = limits
         self._secret = hashlib.sha256(b"quotecast login keys " + secret.encode()).digest()
         #: How many logins of this worker ended how, for metrics.
@@ -55,12 +55,12 @@ class LoginWindow:
 class Attempt:
     """One attempt to log in, and the windows in which it is counted."""
 
-    def __init__(self, limits: Limits, account: str) -> None:
+    def __init__(self, limits: AttemptLimits, account: str) -> None:
         self._limits = limits
         self._clients: list[str] = []
         self._everybody = f"{account} everybody"
         self._account = account
-        self._is_strange = False
+        self._is_unknown_device = False
 
     async def count_device(self, device: str) -> None:
         """Counts the attempt for a device. Raises TooManyRequests if it may not be made."""
@@ -74,18 +74,18 @@ class Attempt:
         except TooManyRequests:
             await self._limits.give_back(self._clients.pop())
             raise
-        self._is_strange = True
+        self._is_unknown_device = True
 
     async def succeed(self) -> None:
         """Forgets the attempts that led here, and no one else's."""
         for key in self._clients:
             await self._limits.forget(key)
-        if self._is_strange:
+        if self._is_unknown_device:
             await self._limits.give_back(self._everybody)
 
-    async def void(self) -> None:
+    async def cancel(self) -> None:
         """Counts the attempt no longer: the service could not say whether the password is right."""
-        for key in (*self._clients, *([self._everybody] if self._is_strange else [])):
+        for key in (*self._clients, *([self._everybody] if self._is_unknown_device else [])):
             await self._limits.give_back(key)
 
     async def _count_client(self, client: str) -> None:
@@ -98,14 +98,14 @@ class Unlimited:
     """Admits everybody, where limits are off."""
 
     async def check(self, _key: str, limit: int) -> Decision:
-        """See Limits."""
+        """See AttemptLimits."""
         return Decision(admitted=True, limit=limit, remaining=limit, reset=0)
 
     async def forget(self, _key: str) -> None:
-        """See Limits."""
+        """See AttemptLimits."""
 
     async def give_back(self, _key: str) -> None:
-        """See Limits."""
+        """See AttemptLimits."""
 
 
 def _admit(decision: Decision) -> None:

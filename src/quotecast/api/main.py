@@ -22,7 +22,7 @@ from quotecast.api.edge.identity import identify_by_user
 from quotecast.api.edge.middleware import Edge
 from quotecast.api.edge.pages import Pages, built_pages
 from quotecast.api.edge.repeats import Repeats
-from quotecast.api.edge.requests import Requests, described
+from quotecast.api.edge.requests import Requests, span_attributes
 from quotecast.api.edge.throttle import Throttle
 from quotecast.api.metrics import Worker, families
 from quotecast.api.names import Names
@@ -30,7 +30,7 @@ from quotecast.api.private import private_prefixes
 from quotecast.api.routes.bars import exchange_of
 from quotecast.api.routes.health import readiness_on_private_port
 from quotecast.api.services import Accounts, Services
-from quotecast.api.serving import serving
+from quotecast.api.serving import serve
 from quotecast.asgi import App
 from quotecast.bus.redis import RedisBus
 from quotecast.cache.base import Cache
@@ -111,12 +111,12 @@ async def _serve(settings: Settings) -> None:
         http = Repeats(routed, throttle=throttle, parameters=routed.state.documents.parameters)
         streams = _streams(http, hubs, settings)
         requests = Requests()
-        edge = traced(_edge(streams, private_prefixes(routed), requests, settings), described)
+        edge = traced(_edge(streams, private_prefixes(routed), requests, settings), span_attributes)
         # What an earlier provider left on the bus of a feed that has none now stays there.
         relay = Relay(
             bus, {feed: services.mirrors[feed] for feed in services.configured()}, services.documents
         )
-        await stack.enter_async_context(_running(relay.run(), ticker.run(hubs.values())))
+        await stack.enter_async_context(_run_loops(relay.run(), ticker.run(hubs.values())))
         counting = Worker(
             requests=requests,
             window=window,
@@ -141,18 +141,18 @@ async def _serve(settings: Settings) -> None:
             )
         )
         stop = asyncio.create_task(parent.told_to_stop())
-        first = asyncio.create_task(_first_data(services, relay))
+        first = asyncio.create_task(_wait_for_data(services, relay))
         if parent.is_there():
             # Others listen on the same port: whoever knows nothing yet leaves the clients to them.
-            await _first_of(stop, first)
+            await _wait_for_first(stop, first)
         if stop.done():
             return
-        async with serving(Pages(edge, built_pages()), edge, settings, room) as ended:
+        async with serve(Pages(edge, built_pages()), edge, settings, room) as ended:
             serves.set()
-            await _first_of(ended, stop, first)
+            await _wait_for_first(ended, stop, first)
             first.cancel()
             if not ended.done():
-                await _announced(_introduction(services, settings, room.capacity) + scraped, ended, stop)
+                await _announce(_introduction(services, settings, room.capacity) + scraped, ended, stop)
             stop.cancel()
             if ended.done():
                 raise ServerFailedError(f"the HTTP server ended; is port {settings.port} taken?")
@@ -174,9 +174,9 @@ def _services(
         mirrors=mirrors,
         documents=documents,
         names=Names(mirrors, documents),
-        history=sources.histories(settings, budgets, lambda: exchange_of(mirrors[Feed.STOCKS].info)),
-        financials=sources.financials(settings, budgets),
-        unlisted=sources.unlisted(settings, budgets),
+        history=sources.history_providers(settings, budgets, lambda: exchange_of(mirrors[Feed.STOCKS].info)),
+        financials=sources.financials_provider(settings, budgets),
+        unlisted=sources.unlisted_admission(settings, budgets),
         cache=cache,
         accounts=accounts,
         shares={stock.ticker: stock.shares for stock in reference.stocks()},
@@ -189,19 +189,19 @@ def _services(
     )
 
 
-async def _announced(line: str, *tasks: asyncio.Task[None]) -> None:
+async def _announce(line: str, *tasks: asyncio.Task[None]) -> None:
     """Says that the worker serves, and shows that it does not hang, until one of the tasks ends."""
     parent.announce(line)
-    async with _running(parent.beat()):
-        await _first_of(*tasks)
+    async with _run_loops(parent.beat()):
+        await _wait_for_first(*tasks)
 
 
-async def _first_of(*tasks: asyncio.Task[None]) -> None:
+async def _wait_for_first(*tasks: asyncio.Task[None]) -> None:
     await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
 
 
 @contextlib.asynccontextmanager
-async def _running(*loops: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+async def _run_loops(*loops: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
     """Runs what never ends. If it does all the same, the worker must not live on half dead."""
     try:
         async with asyncio.TaskGroup() as group:
@@ -214,7 +214,7 @@ async def _running(*loops: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
         raise errors.exceptions[0] from None
 
 
-async def _first_data(services: Services, relay: Relay) -> None:
+async def _wait_for_data(services: Services, relay: Relay) -> None:
     """Waits for data, so that a worker that calls itself ready can answer.
 
     A moment if there is none yet, longer for a bus that cannot be asked.
@@ -266,8 +266,8 @@ def _edge(app: App, private: tuple[str, ...], requests: Requests, settings: Sett
 
 def _checks(bus: RedisBus, settings: Settings) -> dict[str, checks.Check]:
     return {
-        "redis": checks.remembered(bus.check),
-        "postgres": checks.remembered(checks.postgres(settings.database_url)),
+        "redis": checks.cached_check(bus.check),
+        "postgres": checks.cached_check(checks.postgres_check(settings.database_url)),
     }
 
 
@@ -282,7 +282,7 @@ def _capacity(settings: Settings) -> Capacity:
         files=open_files(),
         own=OWN_FILES + settings.database_connections,
         memory=memory() // (settings.workers if parent.is_there() else 1),
-        asked=settings.sockets_per_worker,
+        requested=settings.sockets_per_worker,
         split=settings.feed_port != 0,
     )
 

@@ -176,7 +176,7 @@ def _feeds(mirrors: Mapping[Feed, Mirror], now: float) -> Iterator[Metric]:
     yield gauge(
         "feed_last_update_timestamp_seconds",
         "When the feed last changed, in Unix time.",
-        {(feed,): told for feed, mirror in mirrors.items() if (told := _last_update(mirror)) is not None},
+        {(feed,): text for feed, mirror in mirrors.items() if (text := _last_update(mirror)) is not None},
         ["feed"],
     )
     yield gauge("feed_symbols", "Symbols that have a quote.", _each(mirrors, len), ["feed"])
@@ -199,8 +199,8 @@ def _each(mirrors: Mapping[Feed, Mirror], value: Callable[[Mirror], float]) -> d
 
 
 def _last_update(mirror: Mirror) -> float | None:
-    told = mirror.info.last_update if mirror.info else None
-    return datetime.fromisoformat(told).timestamp() if told else None
+    text = mirror.info.last_update if mirror.info else None
+    return datetime.fromisoformat(text).timestamp() if text else None
 
 
 def _bus(relay: Relay) -> Iterator[Metric]:

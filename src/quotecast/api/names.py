@@ -10,7 +10,7 @@ from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical
 
 #: Companies outside the assets document that a worker remembers.
-MAX_ANSWERED: Final = 10_000
+MAX_COMPANIES: Final = 10_000
 
 _FEEDS: Final = {feed.spec.name: feed for feed in Feed}
 _COMPANIES: Final = "financials"
@@ -20,13 +20,13 @@ class Names:
     """Tells real names from invented ones, by what this worker holds now; asks nobody.
 
     A feed knows the symbols that have a quote. A company is known if it is listed, or if the upstream has
-    answered for it; the last MAX_ANSWERED of these are remembered.
+    answered for it; the last MAX_COMPANIES of these are remembered.
     """
 
     def __init__(self, mirrors: Mapping[Feed, Mirror], documents: Documents) -> None:
         self._mirrors = mirrors
         self._assets = documents.assets
-        self._answered: OrderedDict[str, None] = OrderedDict()
+        self._companies: OrderedDict[str, None] = OrderedDict()
 
     def find(self, group: str, text: str) -> str | None:
         """The one spelling of a name in a path of that group of routes; None for an unknown name.
@@ -50,12 +50,12 @@ class Names:
         tickers = assets.once("tickers", lambda: {asset.ticker for asset in assets.items or ()})
         return symbol in tickers or self._mirrors[Feed.STOCKS].find(symbol) is not None
 
-    def answered(self, symbol: str) -> None:
+    def remember_company(self, symbol: str) -> None:
         """Remembers a company that the upstream has answered for."""
-        self._answered[symbol] = None
-        self._answered.move_to_end(symbol)
-        if len(self._answered) > MAX_ANSWERED:
-            self._answered.popitem(last=False)
+        self._companies[symbol] = None
+        self._companies.move_to_end(symbol)
+        if len(self._companies) > MAX_COMPANIES:
+            self._companies.popitem(last=False)
 
     def _has_company(self, symbol: str) -> bool:
-        return symbol in self._answered or self.is_listed(symbol)
+        return symbol in self._companies or self.is_listed(symbol)

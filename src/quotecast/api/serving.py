@@ -15,7 +15,13 @@ from quotecast.asgi import App
 from quotecast.settings.model import Settings
 from quotecast.stream.capacity import SPARE_CONNECTIONS
 from quotecast.stream.front import LOOPBACK, Front
-from quotecast.stream.listeners import BACKLOG, bound_what_waits, connections_to, listeners_of, serving_feeds
+from quotecast.stream.listeners import (
+    BACKLOG,
+    connection_factory,
+    limit_unread_bytes,
+    listeners_of,
+    serve_feeds,
+)
 from quotecast.stream.room import Room
 
 #: Bytes of a request's head; granian answers 431 to more.
@@ -23,11 +29,11 @@ MAX_HEAD_BYTES: Final = 32 * 1024
 #: Seconds between looks at whether granian listens yet.
 _LOOK_SECONDS: Final = 0.005
 #: Seconds after which there is no more waiting for it, where sockets cannot be listed.
-_BOUNDED_SECONDS: Final = 1.0
+_LIMIT_SECONDS: Final = 1.0
 
 
 @contextlib.asynccontextmanager
-async def serving(http: App, feeds: App, settings: Settings, room: Room) -> AsyncIterator[asyncio.Task[None]]:
+async def serve(http: App, feeds: App, settings: Settings, room: Room) -> AsyncIterator[asyncio.Task[None]]:
     """Serves until left; the task ends early only when granian fails. Raises ServerFailedError.
 
     Without a port for feeds one port has both: its connections are feeds, or are passed on to granian, on
@@ -35,21 +41,21 @@ async def serving(http: App, feeds: App, settings: Settings, room: Room) -> Asyn
     """
     if settings.feed_port:
         async with (
-            serving_feeds(feeds, settings.host, settings.feed_port, room),
+            serve_feeds(feeds, settings.host, settings.feed_port, room),
             _granian(http, settings.host, settings.port, room.capacity.http) as ended,
         ):
-            await _bounded(settings.port, ended)
+            await _limit_unread_bytes(settings.port, ended)
             yield ended
         return
     with _reserved_port() as port:
-        front = Front(connections_to(feeds, room), port, room)
+        front = Front(connection_factory(feeds, room), port, room)
         # The front refuses before granian would let clients wait.
         most = room.capacity.http + 2 * SPARE_CONNECTIONS
-        async with _granian(front.naming_clients(http), LOOPBACK, port, most) as ended:
-            await _listens(port, ended)
-            async with front.listening(settings.host, settings.port):
+        async with _granian(front.with_client_addresses(http), LOOPBACK, port, most) as ended:
+            await _wait_until_listening(port, ended)
+            async with front.listen(settings.host, settings.port):
                 yield ended
-        await front.flushed()
+        await front.flush()
 
 
 @contextlib.asynccontextmanager
@@ -88,17 +94,17 @@ def _reserved_port() -> Iterator[int]:
         yield reserved.getsockname()[1]
 
 
-async def _bounded(port: int, ended: asyncio.Task[None]) -> None:
+async def _limit_unread_bytes(port: int, ended: asyncio.Task[None]) -> None:
     """Bounds what waits for clients of granian's listening socket, which has no setting for it."""
-    deadline = asyncio.get_running_loop().time() + _BOUNDED_SECONDS
+    deadline = asyncio.get_running_loop().time() + _LIMIT_SECONDS
     while not ended.done() and asyncio.get_running_loop().time() < deadline:
         for listening in listeners_of(port):
-            bound_what_waits(listening)
+            limit_unread_bytes(listening)
             return
         await asyncio.sleep(_LOOK_SECONDS)
 
 
-async def _listens(port: int, ended: asyncio.Task[None]) -> None:
+async def _wait_until_listening(port: int, ended: asyncio.Task[None]) -> None:
     """Waits until granian listens; it does not say when."""
     while not ended.done():
         with contextlib.suppress(OSError):

@@ -7,14 +7,14 @@ from quotecast.providers.offers import offer_of
 from quotecast.settings.model import Settings
 
 
-def histories(
+def history_providers(
     settings: Settings, budgets: Budgets, exchange: ExchangeNow
 ) -> dict[Feed, dict[str, HistoryProvider]]:
     """Returns the providers of bars for each feed, by name."""
     return {feed: {bars.name: bars for bars in _of_feed(feed, settings, budgets, exchange)} for feed in Feed}
 
 
-def financials(settings: Settings, budgets: Budgets) -> FinancialsProvider | None:
+def financials_provider(settings: Settings, budgets: Budgets) -> FinancialsProvider | None:
     """Returns the provider of company data, if the operator chose one."""
     for name in settings.providers_of(FINANCIALS):
         if make := offer_of(name).financials:
@@ -22,7 +22,7 @@ def financials(settings: Settings, budgets: Budgets) -> FinancialsProvider | Non
     return None
 
 
-def unlisted(settings: Settings, budgets: Budgets) -> Admission:
+def unlisted_admission(settings: Settings, budgets: Budgets) -> Admission:
     """Returns what is awaited before a call about a company that nobody lists."""
     for name in settings.providers_of(FINANCIALS):
         if make := offer_of(name).unlisted:

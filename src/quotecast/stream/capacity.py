@@ -39,23 +39,23 @@ class Capacity(Struct, frozen=True, kw_only=True):
     reason: str = "no limit"
 
 
-def capacity(*, files: int, memory: int, own: int = OWN_FILES, asked: int = 0, split: bool) -> Capacity:
-    """Divides open files and bytes of memory; `asked` feeds of 0 are as many as these allow.
+def capacity(*, files: int, memory: int, own: int = OWN_FILES, requested: int = 0, split: bool) -> Capacity:
+    """Divides open files and bytes of memory; `requested` feeds of 0 are as many as these allow.
 
     `split`: feeds and HTTP have a port each. Raises ServerFailedError if there are too few files to work.
     """
-    left = files - own
-    if left < MIN_FILES:
+    available = files - own
+    if available < MIN_FILES:
         raise ServerFailedError(f"this process may open {files} files; a worker needs {own + MIN_FILES}")
-    bounds = [(left * 3 // 4, f"{files:,} open files")]
-    if asked:
-        bounds.append((asked, "as set"))
+    bounds = [(available * 3 // 4, f"{files:,} open files")]
+    if requested:
+        bounds.append((requested, "as set"))
     else:
         bounds.append((memory // FEED_SHARE_OF_MEMORY // FEED_BYTES, f"{memory >> 20:,} MB of memory"))
     feeds, reason = min(bounds)
     # With each HTTP connection goes one that is still silent.
-    http = min(MAX_CONNECTIONS, (left - feeds) // (1 + (1 if split else FILES_PASSED_ON)))
-    return Capacity(feeds=feeds, http=http, files=left - http if split else left, reason=reason)
+    http = min(MAX_CONNECTIONS, (available - feeds) // (1 + (1 if split else FILES_PASSED_ON)))
+    return Capacity(feeds=feeds, http=http, files=available - http if split else available, reason=reason)
 
 
 def open_files() -> int:

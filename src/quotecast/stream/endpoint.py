@@ -38,7 +38,7 @@ _PATHS: Final = {feed: f"/api/ws/{feed.spec.name}" for feed in Feed}
 Start = Callable[[Frame], Sending]
 
 
-class _Ended(Exception):
+class _ConnectionEnded(Exception):
     """The connection is over; `code` is what it is closed with, if the client is still there."""
 
     def __init__(self, code: CloseCode | None = None) -> None:
@@ -65,7 +65,7 @@ class Streams:
         self._heartbeat_ms = heartbeat_ms
         self._per_address = sockets_per_address
         self._address_of = address_of
-        self._streams: set[_Stream] = set()
+        self._streams: set[_Client] = set()
         self._by_address: Counter[str] = Counter()
         #: Handshakes that were accepted.
         self.connects: Counter[Feed] = Counter()
@@ -82,7 +82,7 @@ class Streams:
         hub = self._hubs.get(scope["path"])
         await receive()
         if hub is None:
-            await _turn_away(scope["path"], send)
+            await _refuse_path(scope["path"], send)
             return
         address = self._address_of(scope)
         if self._per_address and self._by_address[address] >= self._per_address:
@@ -90,21 +90,21 @@ class Streams:
             return
         self._by_address[address] += 1
         try:
-            await self._greet(hub, scope, receive, send)
+            await self._accept(hub, scope, receive, send)
         finally:
             self._by_address[address] -= 1
             if not self._by_address[address]:
                 del self._by_address[address]
 
-    async def _greet(self, hub: Hub, scope: Any, receive: Any, send: Any) -> None:
+    async def _accept(self, hub: Hub, scope: Any, receive: Any, send: Any) -> None:
         encoding = chosen(scope.get("subprotocols", ()))
         subprotocol = encoding.subprotocol if encoding else None
         await send({"type": "websocket.accept", "subprotocol": subprotocol, "headers": []})
         self.connects[hub.mirror.feed] += 1
         session = Session(hub.mirror, Limits(), encoding or JSON, hub.resumptions)
-        stream = _Stream(session, send, _running_task(), scope["extensions"][WRITE])
+        stream = _Client(session, send, _running_task(), scope["extensions"][WRITE])
         if self._retry_ms:
-            await self._turn_back(hub, stream, self._retry_ms)
+            await self._send_back(hub, stream, self._retry_ms)
             return
         self._streams.add(stream)
         try:
@@ -119,28 +119,30 @@ class Streams:
         delays = self._retry_ms = retry_ms(len(streams))
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FAREWELL_SECONDS):
-                await asyncio.gather(*(stream.farewell(delays) for stream in streams), return_exceptions=True)
+                await asyncio.gather(
+                    *(stream.send_farewell(delays) for stream in streams), return_exceptions=True
+                )
         for stream in streams:
-            stream.expel(CloseCode.SERVICE_RESTART)
+            stream.disconnect(CloseCode.SERVICE_RESTART)
         if streams:
             await asyncio.wait([stream.task for stream in streams], timeout=CLOSE_SECONDS)
 
-    async def _turn_back(self, hub: Hub, stream: "_Stream", retry_ms: tuple[int, int]) -> None:
+    async def _send_back(self, hub: Hub, stream: "_Client", retry_ms: tuple[int, int]) -> None:
         """Tells a client of a stopping worker when to come back, and closes its connection."""
-        with contextlib.suppress(_Ended):
-            await stream.farewell(retry_ms)
+        with contextlib.suppress(_ConnectionEnded):
+            await stream.send_farewell(retry_ms)
         await self._close(hub, stream, CloseCode.SERVICE_RESTART)
 
-    async def _serve(self, hub: Hub, stream: "_Stream", query: Query, receive: Any) -> None:
+    async def _serve(self, hub: Hub, stream: "_Client", query: Query, receive: Any) -> None:
         session = stream.connection.session
         try:
-            await _catch_up(hub.mirror, query)
+            await _wait_for_data(hub.mirror, query)
             greeting = session.open(query, self._heartbeat_ms)
             await stream.answer(greeting)
             hub.count(greeting)
             hub.join(stream.connection)
-            await _obey(hub, stream, receive)
-        except _Ended as end:
+            await _run_commands(hub, stream, receive)
+        except _ConnectionEnded as end:
             if end.code:
                 await self._close(hub, stream, end.code)
         except asyncio.CancelledError:
@@ -149,12 +151,12 @@ class Streams:
             stream.task.uncancel()
             await self._close(hub, stream, stream.code)
 
-    async def _close(self, hub: Hub, stream: "_Stream", code: CloseCode) -> None:
+    async def _close(self, hub: Hub, stream: "_Client", code: CloseCode) -> None:
         self.closes[hub.mirror.feed, code] += 1
         await stream.close(code)
 
 
-class _Stream:
+class _Client:
     """One client's socket and its session."""
 
     __slots__ = ("_send", "_turn", "code", "connection", "task")
@@ -164,16 +166,16 @@ class _Stream:
         self._turn = asyncio.Lock()
         self.task = task
         self.code: CloseCode | None = None
-        self.connection = Connection(session, write, self.expel)
+        self.connection = Connection(session, write, self.disconnect)
 
-    def expel(self, code: CloseCode) -> None:
+    def disconnect(self, code: CloseCode) -> None:
         """Interrupts the connection's task, which then closes with the code."""
         self.code = code
         self.task.cancel()
 
-    async def farewell(self, delays: tuple[int, int]) -> None:
+    async def send_farewell(self, delays: tuple[int, int]) -> None:
         """Says that the server restarts and when to come back, within the bounds in milliseconds."""
-        await self.settle()
+        await self.wait_until_sent()
         # Only spreads load over time: nothing depends on its being unpredictable.
         await self.answer([self.connection.session.shutdown(random.randint(*delays))])  # noqa: S311
 
@@ -188,26 +190,26 @@ class _Stream:
         async with self._turn:
             self.connection.busy = True
             for frame in frames:
-                await _within(self._begin(frame))
+                await _await_send(self._begin(frame))
             self.connection.busy = False
 
-    async def settle(self) -> None:
+    async def wait_until_sent(self) -> None:
         """Waits until the socket has taken the hub's last frame."""
         while True:
             sending: Any = self.connection.sending
             if sending is None or sending.done():
                 return
-            await _within(sending)
+            await _await_send(sending)
 
     def _begin(self, frame: Frame) -> Awaitable[Any]:
         try:
             sending: Awaitable[Any] = self._send(_event(frame))
         except (OSError, RuntimeError):
-            raise _Ended from None
+            raise _ConnectionEnded from None
         return sending
 
 
-async def _turn_away(path: str, send: Any) -> None:
+async def _refuse_path(path: str, send: Any) -> None:
     """Closes a feed that has no provider; refuses the handshake on a path that is no feed."""
     if path in _PATHS.values():
         await send({"type": "websocket.accept", "subprotocol": None, "headers": []})
@@ -221,19 +223,19 @@ def _event(frame: Frame) -> dict[str, Any]:
     return {"type": "websocket.send", "text" if isinstance(frame, str) else "bytes": frame}
 
 
-async def _obey(hub: Hub, stream: _Stream, receive: Any) -> None:
+async def _run_commands(hub: Hub, stream: _Client, receive: Any) -> None:
     """Answers commands until the client goes or must go."""
     session = stream.connection.session
     async for message in _messages(receive):
         if pause := session.pause(time.monotonic()):
             await asyncio.sleep(pause)
-        await stream.settle()
+        await stream.wait_until_sent()
         frames = session.receive(message, time.time())
         hub.move(stream.connection)
         await stream.answer(frames)
         hub.count(frames)
         if session.close_code:
-            raise _Ended(session.close_code)
+            raise _ConnectionEnded(session.close_code)
 
 
 async def _messages(receive: Any) -> AsyncIterator[str | bytes]:
@@ -245,7 +247,7 @@ async def _messages(receive: Any) -> AsyncIterator[str | bytes]:
         yield event["bytes"] if text is None else text
 
 
-async def _catch_up(mirror: Mirror, query: Query) -> None:
+async def _wait_for_data(mirror: Mirror, query: Query) -> None:
     """A client that knows more than this worker, or comes before any data, waits for a moment."""
     steps = range(int(CATCH_UP_SECONDS / CATCH_UP_STEP_SECONDS))
     for _ in itertools.takewhile(lambda _: _is_behind(mirror, query), steps):
@@ -254,22 +256,22 @@ async def _catch_up(mirror: Mirror, query: Query) -> None:
     if not mirror.loaded and asked:
         # Nothing is known yet: refusing the names, or what the client holds, would be for good; coming
         # back is not.
-        raise _Ended(CloseCode.NO_DATA)
+        raise _ConnectionEnded(CloseCode.NO_DATA)
 
 
 def _is_behind(mirror: Mirror, query: Query) -> bool:
     return is_ahead(mirror, query.since) or (query.symbols is not None and not mirror.loaded)
 
 
-async def _within(sending: Awaitable[Any]) -> None:
+async def _await_send(sending: Awaitable[Any]) -> None:
     """Waits for a send; a client that takes nothing for too long is slow, one that is gone has ended."""
     try:
         async with asyncio.timeout(SLOW_AFTER_SECONDS):
             await sending
     except TimeoutError:
-        raise _Ended(CloseCode.SLOW) from None
+        raise _ConnectionEnded(CloseCode.SLOW) from None
     except (OSError, RuntimeError):
-        raise _Ended from None
+        raise _ConnectionEnded from None
 
 
 def _running_task() -> "asyncio.Task[Any]":

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from websockets.frames import Opcode
 
 #: The bytes on the wire of what is sent, text or binary.
-Written = Callable[[str | bytes], bytes]
+Encode = Callable[[str | bytes], bytes]
 
 
-def shared() -> Written:
+def frame_encoder() -> Encode:
     """Remembers the last frame: the hub gives the same object to all who share one."""
     last: str | bytes = b""
     data = b""
 
-    def written(frame: str | bytes) -> bytes:
+    def encode(frame: str | bytes) -> bytes:
         nonlocal last, data
         if frame is not last or not data:
             if isinstance(frame, str):
@@ -24,7 +24,7 @@ def shared() -> Written:
             last = frame
         return data
 
-    return written
+    return encode
 
 
 def _unmasked(opcode: Opcode, payload: bytes) -> bytes:

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any, Final
 
 from quotecast.asgi import App, respond
-from quotecast.stream.handshakes import no_room
+from quotecast.stream.handshakes import full_response
 from quotecast.stream.listeners import listening_socket
 from quotecast.stream.room import Room
 
@@ -51,7 +51,7 @@ class Front:
         self.peers: dict[int, Peer] = {}
 
     @contextlib.asynccontextmanager
-    async def listening(self, host: str, port: int) -> AsyncIterator[None]:
+    async def listen(self, host: str, port: int) -> AsyncIterator[None]:
         """Accepts connections. Raises ServerFailedError."""
         loop = asyncio.get_running_loop()
         server = await loop.create_server(lambda: _Arrival(self), sock=listening_socket(host, port))
@@ -60,7 +60,7 @@ class Front:
         finally:
             server.close()
 
-    async def flushed(self) -> None:
+    async def flush(self) -> None:
         """Waits, but not for long, until clients have the last answers; call it when granian has ended."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LAST_ANSWERS_SECONDS):
@@ -75,7 +75,7 @@ class Front:
             feed.data_received(head)
             return
         if not self.room.take_http(health=head.startswith(_HEALTH)):
-            transport.write(no_room())
+            transport.write(full_response())
             transport.close()
             return
         transport.pause_reading()
@@ -92,7 +92,7 @@ class Front:
         try:
             transport, _ = await loop.create_connection(asyncio.Protocol, LOOPBACK, self._http_port)
         except OSError:
-            client.transport.write(no_room())
+            client.transport.write(full_response())
             client.transport.close()
             return
         peer = client.transport.get_extra_info("peername")
@@ -113,13 +113,13 @@ class Front:
         if not self._clients:
             self._empty.set()
 
-    def naming_clients(self, app: App) -> App:
+    def with_client_addresses(self, app: App) -> App:
         """The application as granian sees it: with the client's address in place of our own.
 
         A request that came to granian's port by another way is 403.
         """
 
-        async def named(scope: Any, receive: Any, send: Any) -> None:
+        async def with_address(scope: Any, receive: Any, send: Any) -> None:
             client = self.peers.get(int(scope["client"][1]))
             if client is None:
                 await respond(send, 403, [])
@@ -127,7 +127,7 @@ class Front:
             scope["client"] = client
             await app(scope, receive, send)
 
-        return named
+        return with_address
 
 
 class _Arrival(asyncio.Protocol):
@@ -166,17 +166,17 @@ class _End(asyncio.Protocol):
     Neither end reads faster than the other one writes. When one closes, so does the other.
     """
 
-    __slots__ = ("_gone", "other", "transport")
+    __slots__ = ("_on_close", "other", "transport")
 
     def __init__(
         self,
         transport: asyncio.Transport,
-        gone: Callable[["_End"], object],
+        on_close: Callable[["_End"], object],
         other: asyncio.Transport | None = None,
     ) -> None:
         self.transport = transport
         self.other = other
-        self._gone = gone
+        self._on_close = on_close
 
     def data_received(self, data: bytes) -> None:
         if self.other is not None and not self.other.is_closing():
@@ -192,6 +192,6 @@ class _End(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         del exc
-        self._gone(self)
+        self._on_close(self)
         if self.other is not None:
             self.other.close()

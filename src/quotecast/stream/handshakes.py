@@ -61,7 +61,7 @@ def refusal_for(protocol: ServerProtocol, reason: str) -> Response:
     return refusal(protocol, 503, FULL[reason]) if reason in FULL else refusal(protocol, 403)
 
 
-def no_room() -> bytes:
+def full_response() -> bytes:
     """A whole answer to a request for which there is no connection left."""
     body, request_id = _problem(503, "This worker holds as many connections as it can; try again later")
     head = (

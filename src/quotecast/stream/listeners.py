@@ -11,7 +11,7 @@ from typing import Final
 
 from quotecast.asgi import App
 from quotecast.errors import ServerFailedError
-from quotecast.stream.framing import shared
+from quotecast.stream.framing import frame_encoder
 from quotecast.stream.room import Room
 from quotecast.stream.server import Socket
 
@@ -42,11 +42,11 @@ def listening_socket(host: str, port: int) -> socket.socket:
         )
     except OSError as error:
         raise ServerFailedError(f"cannot listen on port {port} of {host}: {error.strerror}") from error
-    bound_what_waits(listening)
+    limit_unread_bytes(listening)
     return listening
 
 
-def bound_what_waits(listening: socket.socket) -> None:
+def limit_unread_bytes(listening: socket.socket) -> None:
     """Sets the bounds above for the connections that a listening socket will accept."""
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
     if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux has it, macOS does not
@@ -63,16 +63,16 @@ def listeners_of(port: int) -> Iterator[socket.socket]:
                 yield found
 
 
-def connections_to(app: App, room: Room | None = None) -> Callable[[], Socket]:
+def connection_factory(app: App, room: Room | None = None) -> Callable[[], Socket]:
     """Makes the WebSocket connections of an application; they share a room, and the last frame's bytes."""
-    return partial(Socket, app, shared(), room or Room())
+    return partial(Socket, app, frame_encoder(), room or Room())
 
 
 @contextlib.asynccontextmanager
-async def serving_feeds(app: App, host: str, port: int, room: Room | None = None) -> AsyncIterator[int]:
+async def serve_feeds(app: App, host: str, port: int, room: Room | None = None) -> AsyncIterator[int]:
     """Serves WebSockets alone; yields the port. Raises ServerFailedError."""
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(connections_to(app, room), sock=listening_socket(host, port))
+    server = await loop.create_server(connection_factory(app, room), sock=listening_socket(host, port))
     try:
         yield server.sockets[0].getsockname()[1]
     finally:

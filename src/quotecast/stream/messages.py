@@ -38,9 +38,9 @@ class Assembly:
         if len(self._fragments) > MAX_FRAGMENTS:
             self._fragments = []
             raise BadMessageError(CloseCode.MESSAGE_TOO_BIG, f"at most {MAX_FRAGMENTS} fragments per message")
-        return self._joined() if frame.fin else None
+        return self._join() if frame.fin else None
 
-    def _joined(self) -> str | bytes:
+    def _join(self) -> str | bytes:
         message, self._fragments = b"".join(self._fragments), []
         if not self._is_text:
             return message

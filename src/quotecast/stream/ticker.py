@@ -18,7 +18,7 @@ async def run(hubs: Iterable[Hub]) -> None:
     for hub in served:
         hub.on_join = joined.set
 
-    async def somebody() -> None:
+    async def wait_for_clients() -> None:
         if not any(map(len, served)):
             joined.clear()
             await joined.wait()
@@ -26,14 +26,14 @@ async def run(hubs: Iterable[Hub]) -> None:
     async with asyncio.TaskGroup() as tasks:
         for interval in INTERVALS:
             steps = [partial(hub.tick, interval) for hub in served]
-            tasks.create_task(_every(interval / 1000, steps, somebody))
-        tasks.create_task(_every(SWEEP_SECONDS, [hub.sweep for hub in served], somebody))
+            tasks.create_task(_every(interval / 1000, steps, wait_for_clients))
+        tasks.create_task(_every(SWEEP_SECONDS, [hub.sweep for hub in served], wait_for_clients))
 
 
 async def _every(
-    seconds: float, steps: Sequence[Callable[[], None]], somebody: Callable[[], Awaitable[None]]
+    seconds: float, steps: Sequence[Callable[[], None]], wait_for_clients: Callable[[], Awaitable[None]]
 ) -> None:
-    """Keeps to the grid of the loop's clock, once there is somebody.
+    """Keeps to the grid of the loop's clock, once there is wait_for_clients.
 
     After a tick that took longer than its interval the next is at a quarter of the grid: at once it would
     leave no time to anybody else, and at the next point of the grid half of the time would be lost.
@@ -41,7 +41,7 @@ async def _every(
     loop = asyncio.get_running_loop()
     grid = seconds
     while True:
-        await somebody()
+        await wait_for_clients()
         await asyncio.sleep(grid - loop.time() % grid)
         began = loop.time()
         for step in steps:

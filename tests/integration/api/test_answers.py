@@ -147,5 +147,5 @@ def test_every_coding_is_the_same_body() -> None:
     """And made once."""
     document = Document(b"[" + b"1," * 5000 + b"1]")
     assert gzip.decompress(document.gzipped) == zstandard.decompress(document.zstandard) == document.body
-    assert document.coded(b"zstd") == (b"zstd", document.zstandard)
+    assert document.encoded_for(b"zstd") == (b"zstd", document.zstandard)
     assert document.zstandard is document.zstandard

@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 
 from fakes.http import FakeHttp
 from fakes.otlp import OtlpReceiver, Span
-from quotecast.api.edge.requests import described
+from quotecast.api.edge.requests import span_attributes
 from quotecast.observe import tracing
 from quotecast.providers.transport.fetch import get_bytes, open_client
 from support.servers import running_valkey
@@ -90,7 +90,9 @@ async def client(receiver: OtlpReceiver, monkeypatch: pytest.MonkeyPatch) -> Asy
     for name, value in asking(receiver).items():
         monkeypatch.setenv(name, value)
     with tracing.exporting("tests") as wrap:
-        app = wrap(Litestar([asks_upstream, fails], openapi_config=None, logging_config=None), described)
+        app = wrap(
+            Litestar([asks_upstream, fails], openapi_config=None, logging_config=None), span_attributes
+        )
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
             yield client
@@ -143,7 +145,7 @@ def test_a_missing_extra_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"}
     app = Litestar([fails], openapi_config=None, logging_config=None)
     with capture_logs() as logs, tracing.exporting("tests", asked) as wrap:
-        assert wrap(app, described) is app
+        assert wrap(app, span_attributes) is app
     assert not tracing.possible(asked)
     [warning] = logs
     assert (warning["log_level"], warning["asked_by"]) == ("warning", "OTEL_EXPORTER_OTLP_ENDPOINT")

@@ -14,8 +14,8 @@ from quotecast.stream import front, listeners
 from quotecast.stream.front import Front
 from quotecast.stream.listeners import (
     UNREAD_SECONDS,
-    bound_what_waits,
-    connections_to,
+    connection_factory,
+    limit_unread_bytes,
     listeners_of,
     listening_socket,
 )
@@ -56,9 +56,9 @@ async def opened(handler: Handler) -> AsyncIterator[Opened]:
     async with asyncio.timeout(PATIENCE_SECONDS):
         server = await asyncio.start_server(handle, "127.0.0.1", 0)
         behind = server.sockets[0].getsockname()[1]
-        door = Front(connections_to(greet), behind)
+        door = Front(connection_factory(greet), behind)
         with reserved() as port:
-            async with door.listening("127.0.0.1", port):
+            async with door.listen("127.0.0.1", port):
                 yield Opened(door, port, behind)
         server.close()
         await asyncio.gather(*handling)
@@ -147,7 +147,7 @@ async def test_the_application_sees_the_client() -> None:
         writer.close()
 
     async with opened(note) as door:
-        named: App = door.front.naming_clients(app)
+        named: App = door.front.with_client_addresses(app)
         _, writer = await door.connect()
         writer.write(REQUEST)
         # Granian writes ports as text.
@@ -226,8 +226,8 @@ async def test_silence_and_an_absent_server_end_a_connection(monkeypatch: pytest
             assert await reader.read() == b""
         writer.close()
     with reserved() as absent, reserved() as port:
-        door_to_nowhere = Front(connections_to(greet), absent)
-        async with door_to_nowhere.listening("127.0.0.1", port), asyncio.timeout(PATIENCE_SECONDS):
+        door_to_nowhere = Front(connection_factory(greet), absent)
+        async with door_to_nowhere.listen("127.0.0.1", port), asyncio.timeout(PATIENCE_SECONDS):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(REQUEST)
             assert (await reader.readline()).startswith(b"HTTP/1.1 503 ")
@@ -259,7 +259,7 @@ def test_a_listener_of_a_library_is_found_and_bounded() -> None:
     with socket.create_server(("127.0.0.1", 0)) as library, socket.create_server(("127.0.0.1", 0)) as other:
         (found,) = map(socket.socket.dup, listeners_of(library.getsockname()[1]))
         with found:
-            bound_what_waits(found)
+            limit_unread_bytes(found)
         name = socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT
         assert (library.getsockopt(*name), other.getsockopt(*name)) == (UNREAD_SECONDS * 1000, 0)
 

@@ -13,7 +13,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from quotecast.errors import ServerFailedError
 from quotecast.stream import server
-from quotecast.stream.listeners import serving_feeds
+from quotecast.stream.listeners import serve_feeds
 from quotecast.stream.messages import MAX_FRAGMENTS
 
 HANDSHAKE = (
@@ -60,7 +60,7 @@ async def closed_with(reader: asyncio.StreamReader) -> int:
 async def test_messages_of_either_kind_and_any_length_come_through() -> None:
     """Lengths on both sides of each step of the frame's header."""
     async with (
-        serving_feeds(echo, "127.0.0.1", 0) as port,
+        serve_feeds(echo, "127.0.0.1", 0) as port,
         connect(f"ws://127.0.0.1:{port}/feed", max_size=None) as client,
     ):
         messages: list[str | bytes] = [
@@ -81,7 +81,7 @@ async def test_the_application_sees_what_was_asked_for() -> None:
         seen.append(scope)
         await echo(scope, receive, send)
 
-    async with serving_feeds(app, "127.0.0.1", 0) as port:
+    async with serve_feeds(app, "127.0.0.1", 0) as port:
         url = f"ws://127.0.0.1:{port}/api/%C3%A9?symbols=BTC%2FUSDT"
         async with connect(url, subprotocols=["one", "two"], origin="https://shop.example") as client:  # type: ignore[list-item, arg-type]  # plain text
             assert client.subprotocol == "one"
@@ -103,7 +103,7 @@ async def test_whoever_is_refused_is_told_403() -> None:
         assert (await receive())["type"] == "websocket.connect"
         await send({"type": "websocket.close", "code": 1008})
 
-    async with serving_feeds(refuse, "127.0.0.1", 0) as port:
+    async with serve_feeds(refuse, "127.0.0.1", 0) as port:
         with pytest.raises(InvalidStatus) as refusal:
             await connect(f"ws://127.0.0.1:{port}/")
     assert refusal.value.response.status_code == 403
@@ -122,7 +122,7 @@ async def test_whoever_is_refused_is_told_403() -> None:
 )
 async def test_what_is_no_handshake_is_answered_and_closed(request_bytes: bytes, status: bytes) -> None:
     """The application never hears of it."""
-    async with serving_feeds(_unheard, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
+    async with serve_feeds(_unheard, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
         writer.write(request_bytes)
         answer = await asyncio.wait_for(reader.read(), 10)
     assert answer.startswith(b"HTTP/1.1 " + status)
@@ -134,7 +134,7 @@ async def _unheard(_scope: Any, _receive: Any, _send: Any) -> None:
 
 async def test_noise_is_cut_off() -> None:
     """Bytes that are not even HTTP."""
-    async with serving_feeds(_unheard, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
+    async with serve_feeds(_unheard, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
         writer.write(b"\x16\x03\x01\x00\xff" * 100 + b"\r\n\r\n")
         assert await asyncio.wait_for(reader.read(), 10) == b""
 
@@ -142,7 +142,7 @@ async def test_noise_is_cut_off() -> None:
 async def test_whoever_asks_for_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """An open connection without a handshake costs a socket."""
     monkeypatch.setattr(server, "HANDSHAKE_SECONDS", 0.05)
-    async with serving_feeds(_unheard, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
+    async with serve_feeds(_unheard, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
         writer.write(HANDSHAKE[:40])
         with contextlib.suppress(ConnectionResetError):
             assert await asyncio.wait_for(reader.read(), 10) == b""
@@ -163,7 +163,7 @@ async def test_whoever_asks_for_nothing_is_cut_off(monkeypatch: pytest.MonkeyPat
 )
 async def test_the_end_bears_its_reason(frames: bytes, code: int) -> None:
     """Close codes of RFC 6455, section 7.4.1."""
-    async with serving_feeds(echo, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
+    async with serve_feeds(echo, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
         writer.write(HANDSHAKE)
         await reader.readuntil(b"\r\n\r\n")
         writer.write(frames)
@@ -173,7 +173,7 @@ async def test_the_end_bears_its_reason(frames: bytes, code: int) -> None:
 
 async def test_fragments_are_joined_and_pings_answered_between_them() -> None:
     """A message may come in parts, with control frames among them."""
-    async with serving_feeds(echo, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
+    async with serve_feeds(echo, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
         writer.write(HANDSHAKE)
         await reader.readuntil(b"\r\n\r\n")
         for part in (masked(1, b"Gram Alt\xc4", final=False), masked(9, b"?"), masked(0, b"\xb1n")):
@@ -193,7 +193,7 @@ async def test_a_client_that_goes_on_sending_after_the_farewell_is_cut_off(
         await send({"type": "websocket.accept", "subprotocol": None})
         await send({"type": "websocket.close", "code": 4400})
 
-    async with serving_feeds(close, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
+    async with serve_feeds(close, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
         writer.write(HANDSHAKE)
         await reader.readuntil(b"\r\n\r\n")
         assert await closed_with(reader) == 4400
@@ -209,7 +209,7 @@ async def test_a_client_that_goes_on_sending_after_the_farewell_is_cut_off(
 @pytest.mark.parametrize("kind", ["pings", "fragments"])
 async def test_what_floods_is_read_at_its_own_pace(kind: str) -> None:
     """Past a hundred a second reading pauses; nothing is lost, and what comes after is read too."""
-    async with serving_feeds(echo, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
+    async with serve_feeds(echo, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
         writer.write(HANDSHAKE)
         await reader.readuntil(b"\r\n\r\n")
         count = 3 * server.EXTRA_FRAMES_PER_SECOND
@@ -230,7 +230,7 @@ async def test_what_floods_is_read_at_its_own_pace(kind: str) -> None:
 
 async def test_a_message_of_too_many_fragments_is_refused() -> None:
     """However small they are."""
-    async with serving_feeds(echo, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
+    async with serve_feeds(echo, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
         writer.write(HANDSHAKE)
         await reader.readuntil(b"\r\n\r\n")
         writer.write(masked(1, b"", final=False) + masked(0, b"", final=False) * MAX_FRAGMENTS)
@@ -248,7 +248,7 @@ async def test_an_application_that_fails_ends_its_connection_alone() -> None:
             raise RuntimeError("on purpose")
         await send({"type": "websocket.send", "text": "well"})
 
-    async with serving_feeds(fail, "127.0.0.1", 0) as port:
+    async with serve_feeds(fail, "127.0.0.1", 0) as port:
         async with connect(f"ws://127.0.0.1:{port}/fails") as client:
             with pytest.raises(ConnectionClosed):
                 await client.recv()
@@ -272,7 +272,7 @@ async def test_messages_that_nobody_takes_stay_in_the_clients_hands() -> None:
             await send({"type": "websocket.send", "text": str(len(event["text"]))})
 
     count, size = 4000, 10_000
-    async with serving_feeds(slow, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
+    async with serve_feeds(slow, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65_536)
         writer.write(HANDSHAKE)
         await reader.readuntil(b"\r\n\r\n")
@@ -297,7 +297,7 @@ async def test_a_client_that_vanishes_is_told_to_the_application() -> None:
         except OSError:
             told.set_result((event["code"], True))
 
-    async with serving_feeds(app, "127.0.0.1", 0) as port:
+    async with serve_feeds(app, "127.0.0.1", 0) as port:
         client = socket.create_connection(("127.0.0.1", port))
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         client.sendall(HANDSHAKE)
@@ -312,5 +312,5 @@ async def test_a_port_that_is_taken_is_told_in_one_line() -> None:
         other.listen()
         port = other.getsockname()[1]
         with pytest.raises(ServerFailedError, match=f"cannot listen on port {port}"):
-            async with serving_feeds(echo, "127.0.0.1", port):
+            async with serve_feeds(echo, "127.0.0.1", port):
                 pass

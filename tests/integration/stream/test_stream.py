@@ -16,7 +16,7 @@ from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from quotecast.stream.endpoint import Streams
-from quotecast.stream.listeners import serving_feeds
+from quotecast.stream.listeners import serve_feeds
 from quotecast.stream.restarts import retry_ms
 from support.market_made import EPOCH, state_of, stock
 
@@ -62,7 +62,7 @@ async def running(*, sockets_per_address: int = 0) -> AsyncIterator[Running]:
         sockets_per_address=sockets_per_address,
         address_of=lambda scope: scope["client"][0],
     )
-    async with serving_feeds(streams, "127.0.0.1", 0) as port:
+    async with serve_feeds(streams, "127.0.0.1", 0) as port:
         yield Running(hub, streams, port)
 
 

@@ -95,7 +95,7 @@ async def test_refusal_of_all_addresses_uses_no_attempt_of_one() -> None:
         await pending[-1].count_address(f"203.0.113.{number}")
     assert not any([await guess(logins) for _ in range(PER_CLIENT)])
     for attempt in pending:
-        await attempt.void()
+        await attempt.cancel()
     assert [await guess(logins) for _ in range(PER_CLIENT)] == [True] * PER_CLIENT
 
 
@@ -126,7 +126,7 @@ async def test_attempt_that_the_service_could_not_judge_is_not_counted() -> None
         attempt = logins.attempt(EMAIL)
         await attempt.count_device(DEVICE)
         await attempt.count_address(HOME)
-        await attempt.void()
+        await attempt.cancel()
 
 
 async def test_no_key_holds_an_email() -> None:

@@ -43,18 +43,18 @@ def test_company_that_the_upstream_answered_for_is_known() -> None:
     """Although it is on no list."""
     known = of_documents("NVDA")
     assert known.is_invented("ROGUE")
-    known.answered("ROGUE")
+    known.remember_company("ROGUE")
     assert known.find("financials", "rogue") == "ROGUE"
     assert not known.is_invented("ROGUE")
     assert not known.is_listed("ROGUE")
 
 
 def test_answered_companies_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one answered longest ago makes room."""
-    monkeypatch.setattr(names, "MAX_ANSWERED", 2)
+    """The company remembered longest ago makes room."""
+    monkeypatch.setattr(names, "MAX_COMPANIES", 2)
     known = of_documents("NVDA")
     for symbol in ("A", "B", "A", "C"):
-        known.answered(symbol)
+        known.remember_company(symbol)
     assert [known.find("financials", symbol) for symbol in "ABC"] == ["A", None, "C"]
 
 

@@ -10,7 +10,7 @@ from quotecast.api.app import build_app
 from quotecast.api.edge.access_log import access_log
 from quotecast.api.edge.middleware import Edge
 from quotecast.api.edge.repeats import Repeats
-from quotecast.api.edge.requests import Requests, described
+from quotecast.api.edge.requests import Requests, span_attributes
 from quotecast.api.edge.throttle import Throttle
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow
@@ -157,5 +157,7 @@ async def test_a_logged_request_tells_no_secret() -> None:
 def test_a_trace_names_the_route() -> None:
     """And the request's id, by which its events are found in the log."""
     scope = {"quotecast.request_id": "abc", "method": "GET", "path_template": "/api/market/news"}
-    assert described(scope) == {"quotecast.request_id": "abc", "http.route": "/api/market/news"}
-    assert described({"quotecast.request_id": "abc", "method": "GET"}) == {"quotecast.request_id": "abc"}
+    assert span_attributes(scope) == {"quotecast.request_id": "abc", "http.route": "/api/market/news"}
+    assert span_attributes({"quotecast.request_id": "abc", "method": "GET"}) == {
+        "quotecast.request_id": "abc"
+    }

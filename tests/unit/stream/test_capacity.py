@@ -32,7 +32,7 @@ def test_memory_bounds_feeds_where_open_files_are_plenty() -> None:
 def test_a_setting_overrides_memory_but_not_open_files(asked: int, feeds: int, reason: str) -> None:
     """Files that the process may not open would be missing at the next request."""
     files = 1_048_576 if asked > 1000 else 256
-    found = capacity(files=files, memory=GIGABYTE, asked=asked, split=False)
+    found = capacity(files=files, memory=GIGABYTE, requested=asked, split=False)
     assert (found.feeds, found.reason) == (feeds, reason)
 
 
@@ -41,7 +41,7 @@ def test_a_setting_overrides_memory_but_not_open_files(asked: int, feeds: int, r
 @pytest.mark.parametrize("asked", [0, 1, 100_000])
 def test_connections_never_need_more_files_than_there_are(files: int, asked: int, *, split: bool) -> None:
     """With all feeds and all of HTTP there is still a place for connections that are new."""
-    found = capacity(files=files, memory=GIGABYTE, asked=asked, split=split)
+    found = capacity(files=files, memory=GIGABYTE, requested=asked, split=split)
     needed = found.feeds + (0 if split else found.http * FILES_PASSED_ON)
     assert min(found.feeds, found.http) >= 1
     assert needed < found.files

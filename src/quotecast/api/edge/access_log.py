@@ -18,7 +18,7 @@ def access_log(fraction: float, chance: Callable[[], float] = random.random) -> 
     The route is told in place of the path, and no query: either may hold what is nobody's business.
     """
 
-    def tell(scope: Scope, status: int, seconds: float) -> None:
+    def observe(scope: Scope, status: int, seconds: float) -> None:
         if chance() < fraction:
             method, route = route_of(scope)
             log.info(
@@ -30,4 +30,4 @@ def access_log(fraction: float, chance: Callable[[], float] = random.random) -> 
                 request_id=scope[REQUEST_ID],
             )
 
-    return tell
+    return observe

@@ -47,7 +47,7 @@ def client_address(scope: Scope, trusted: Sequence[Network]) -> Address | None:
     the first. None when the server does not know the peer's address.
     """
     peer = _peer(scope)
-    if peer is None or not _within(peer, trusted):
+    if peer is None or not _is_in(peer, trusted):
         return peer
     address = peer
     for hop in _hops(scope):
@@ -55,7 +55,7 @@ def client_address(scope: Scope, trusted: Sequence[Network]) -> Address | None:
         if forwarded is None:
             return peer
         address = forwarded
-        if not _within(address, trusted):
+        if not _is_in(address, trusted):
             break
     return address
 
@@ -74,13 +74,13 @@ def identify_by_address(trusted_proxies: Iterable[str]) -> Callable[[Scope], str
     trusted = networks(trusted_proxies)
 
     @lru_cache(maxsize=4096)
-    def known(peer: str) -> tuple[str, bool]:
+    def describe(peer: str) -> tuple[str, bool]:
         address = parse(peer)
-        return identity(address), address is not None and _within(address, trusted)
+        return identity(address), address is not None and _is_in(address, trusted)
 
     def identify(scope: Scope) -> str:
         client = scope.get("client")
-        name, is_proxy = known(client[0] if client else "")
+        name, is_proxy = describe(client[0] if client else "")
         return identity(client_address(scope, trusted)) if is_proxy else name
 
     return identify
@@ -91,7 +91,7 @@ def _peer(scope: Scope) -> Address | None:
     return parse(client[0]) if client else None
 
 
-def _within(address: Address, trusted: Sequence[Network]) -> bool:
+def _is_in(address: Address, trusted: Sequence[Network]) -> bool:
     return any(address in network for network in trusted)
 
 

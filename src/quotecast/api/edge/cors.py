@@ -41,8 +41,8 @@ class CorsPolicy:
             (b"access-control-max-age", b"7200"),
         ]
         exposed = [(b"access-control-expose-headers", _EXPOSED.encode())]
-        self._answer = _Granted(allowed, exposed, always, with_local=with_local)
-        self._preflight = _Granted(allowed, preflight, always, with_local=with_local)
+        self._answer = _CorsHeaders(allowed, exposed, always, with_local=with_local)
+        self._preflight = _CorsHeaders(allowed, preflight, always, with_local=with_local)
 
     def answer(self, origin: bytes | None) -> Headers:
         """The headers of an answer to this origin; not to be changed."""
@@ -53,24 +53,26 @@ class CorsPolicy:
         return self._preflight.headers(origin)
 
 
-class _Granted:
+class _CorsHeaders:
     """The headers of one kind of answer, by origin."""
 
-    def __init__(self, origins: list[str], granted: Headers, always: Headers, *, with_local: bool) -> None:
+    def __init__(
+        self, origins: list[str], permissions: Headers, always: Headers, *, with_local: bool
+    ) -> None:
         named = [] if ANY in origins else origins
-        self._granted = granted
+        self._permissions = permissions
         self._always = always
         self._with_local = with_local and ANY not in origins
         self._by_origin = {origin.encode(): self._to(origin.encode()) for origin in named}
         if ANY in origins:
-            self._otherwise = [*always, (b"access-control-allow-origin", b"*"), *granted]
+            self._default = [*always, (b"access-control-allow-origin", b"*"), *permissions]
         else:
-            self._otherwise = [*always, _VARY] if origins or with_local else always
+            self._default = [*always, _VARY] if origins or with_local else always
 
     def headers(self, origin: bytes | None) -> Headers:
         if self._with_local and origin is not None and _LOCAL.fullmatch(origin):
             return self._to(origin)
-        return self._by_origin.get(origin or b"", self._otherwise)
+        return self._by_origin.get(origin or b"", self._default)
 
     def _to(self, origin: bytes) -> Headers:
-        return [*self._always, (b"access-control-allow-origin", origin), *self._granted, _VARY]
+        return [*self._always, (b"access-control-allow-origin", origin), *self._permissions, _VARY]

@@ -38,7 +38,7 @@ def require_token(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHa
 
     Raises NotAuthenticated or InvalidToken.
     """
-    _good_claims(connection.scope, connection.app.state.services.accounts.tokens)
+    _require_claims(connection.scope, connection.app.state.services.accounts.tokens)
 
 
 async def with_account(
@@ -49,7 +49,7 @@ async def with_account(
     With `writing` no one else writes to the account meanwhile. Raises NotAuthenticated, InvalidToken,
     DatabaseAway, or what `work` raises.
     """
-    claims = _good_claims(request.scope, services_of(request).accounts.tokens)
+    claims = _require_claims(request.scope, services_of(request).accounts.tokens)
 
     async def entered(run: Run) -> T:
         return await work(await enter(run, claims, writing=writing))
@@ -57,7 +57,7 @@ async def with_account(
     return await services_of(request).accounts.database.transaction(entered)
 
 
-def _good_claims(scope: Any, tokens: Tokens) -> Claims:
+def _require_claims(scope: Any, tokens: Tokens) -> Claims:
     """What the request's token says. Raises NotAuthenticated or InvalidToken."""
     claims = _claims(scope, tokens)
     if claims is _NO_TOKEN:
@@ -70,11 +70,11 @@ def _good_claims(scope: Any, tokens: Tokens) -> Claims:
 def _claims(scope: Any, tokens: Tokens) -> object:
     """The token's claims; None for a bad token. Read once per request."""
     if _CLAIMS not in scope:
-        scope[_CLAIMS] = _read(scope, tokens)
+        scope[_CLAIMS] = _read_token(scope, tokens)
     return scope[_CLAIMS]
 
 
-def _read(scope: Any, tokens: Tokens) -> object:
+def _read_token(scope: Any, tokens: Tokens) -> object:
     token = bearer(scope)
     if token is None:
         return _NO_TOKEN

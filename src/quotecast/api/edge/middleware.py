@@ -106,7 +106,7 @@ class Edge:
         path, method = scope["path"], scope["method"]
         if "//" in path:
             path = scope["path"] = _SLASHES.sub("/", path)
-        origin, given_id, preflight = _look_through(scope["headers"])
+        origin, given_id, preflight = _cors_fields(scope["headers"])
         request_id = given_id if given_id and is_harmless(given_id) else self._make_id()
         scope[REQUEST_ID] = request_id.decode()
         identified = (b"x-request-id", request_id)
@@ -114,9 +114,11 @@ class Edge:
 
         if preflight and origin and method == "OPTIONS":
             preflights = [*policy.preflight(origin), identified]
-            await respond(self._finished(scope, send, preflights), 204, [])
+            await respond(self._with_edge_headers(scope, send, preflights), 204, [])
             return
-        answer = self._finished(scope, send, [*policy.answer(origin), identified], bodiless=method == "HEAD")
+        answer = self._with_edge_headers(
+            scope, send, [*policy.answer(origin), identified], bodiless=method == "HEAD"
+        )
         if is_ambiguous(scope):
             body = _BAD_REQUEST % request_id
             await respond(answer, 400, [*_LAST_JSON, content_length(body)], body)
@@ -130,12 +132,14 @@ class Edge:
         elif method == "OPTIONS":
             # The framework's own answer names the methods of one handler of the path; its 405 names all.
             scope["method"] = "TRACE"
-            answer = _listing(answer)
+            answer = _list_methods(answer)
         elif method in _METHODS_WITH_BODY:
-            receive = _in_time(receive, self._body_seconds)
+            receive = _with_deadline(receive, self._body_seconds)
         await self._app(scope, receive, answer)
 
-    def _finished(self, scope: Scope, send: Send, headers: Headers, *, bodiless: bool = False) -> Send:
+    def _with_edge_headers(
+        self, scope: Scope, send: Send, headers: Headers, *, bodiless: bool = False
+    ) -> Send:
         """A plain function, so that what the server returns reaches the caller without a coroutine around it.
 
         It tells the observers too: a layer of its own for that would cost a tenth of a small answer.
@@ -173,7 +177,7 @@ class Edge:
         await send({"type": "websocket.close", "code": 1008, "reason": "origin"})
 
 
-def _look_through(headers: Iterable[tuple[bytes, bytes]]) -> tuple[bytes | None, bytes | None, bool]:
+def _cors_fields(headers: Iterable[tuple[bytes, bytes]]) -> tuple[bytes | None, bytes | None, bool]:
     """The origin, the client's request id, and whether a browser asks for permission first."""
     origin = request_id = None
     preflight = False
@@ -187,7 +191,7 @@ def _look_through(headers: Iterable[tuple[bytes, bytes]]) -> tuple[bytes | None,
     return origin, request_id, preflight
 
 
-def _listing(send: Send) -> Send:
+def _list_methods(send: Send) -> Send:
     """Turns the 405 of a method that no route has into a 204 that lists the methods it has."""
     listed = False
 
@@ -217,10 +221,10 @@ def is_harmless(request_id: bytes) -> bool:
     return len(request_id) <= _MAX_ID_LENGTH and not request_id.translate(None, _ID_CHARACTERS)
 
 
-def _in_time(receive: Receive, seconds: float) -> Receive:
+def _with_deadline(receive: Receive, seconds: float) -> Receive:
     deadline = asyncio.get_running_loop().time() + seconds
 
-    async def receive_in_time() -> Message:
+    async def receive_before_deadline() -> Message:
         try:
             async with asyncio.timeout_at(deadline):
                 message = await receive()
@@ -231,4 +235,4 @@ def _in_time(receive: Receive, seconds: float) -> Receive:
             raise HTTPException(status_code=400, detail="Bad Request")
         return message
 
-    return receive_in_time
+    return receive_before_deadline

@@ -99,7 +99,7 @@ def built_pages(folder: Traversable | None = None) -> dict[str, Page]:
     found = dict(_files(folder, "/")) if folder.is_dir() else {}
     pages = {path: _page(path, found) for path in found if not path.endswith(tuple(_CODINGS))}
     index = pages.pop(_INDEX, None)
-    return pages | {"/": index or _made({b"": _UNBUILT}, _MEDIA_TYPES[".html"], _ALWAYS_ASK)}
+    return pages | {"/": index or _page_of({b"": _UNBUILT}, _MEDIA_TYPES[".html"], _ALWAYS_ASK)}
 
 
 def _files(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:
@@ -113,12 +113,12 @@ def _files(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:
 def _page(path: str, found: Mapping[str, bytes]) -> Page:
     coded = {coding: found[path + suffix] for suffix, coding in _CODINGS.items() if path + suffix in found}
     media_type = _MEDIA_TYPES.get(PurePosixPath(path).suffix, b"application/octet-stream")
-    return _made(
+    return _page_of(
         {**coded, b"": found[path]}, media_type, _FOREVER if path.startswith(_HASHED) else _ALWAYS_ASK
     )
 
 
-def _made(bodies: dict[bytes, bytes], media_type: bytes, cache: bytes) -> Page:
+def _page_of(bodies: dict[bytes, bytes], media_type: bytes, cache: bytes) -> Page:
     tag = content_tag(bodies[b""])
     more = ((b"content-type", media_type), (b"cache-control", cache), (b"etag", tag))
     return Page(bodies, (*_SECURITY, *more, VARY), tag)
@@ -142,5 +142,5 @@ async def _refuse(scope: Any, send: Any) -> None:
     given = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
     request_id = given if given and is_harmless(given) else os.urandom(8).hex().encode()
     body = encode_json(Problem("Method Not Allowed", "method_not_allowed", request_id.decode()))
-    described = ((b"content-type", JSON), content_length(body))
-    await respond(send, 405, [*_SECURITY, _ALLOW, (b"x-request-id", request_id), *described], body)
+    content = ((b"content-type", JSON), content_length(body))
+    await respond(send, 405, [*_SECURITY, _ALLOW, (b"x-request-id", request_id), *content], body)

@@ -1,4 +1,4 @@
-"""What HTTP requests came to: their route, status and time, told as each is answered."""
+"""What HTTP requests came to: their route, status and time, attributes as each is answered."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -19,11 +19,11 @@ def route_of(scope: Mapping[str, Any]) -> tuple[str, str]:
     return (scope["method"], template) if template else (NO_ROUTE, NO_ROUTE)
 
 
-def described(scope: Mapping[str, Any]) -> dict[str, str]:
+def span_attributes(scope: Mapping[str, Any]) -> dict[str, str]:
     """What a trace tells of a request: its route, if there was one, and its id."""
     method, route = route_of(scope)
-    told = {"quotecast.request_id": scope.get(REQUEST_ID, "")}
-    return told if method == NO_ROUTE else told | {"http.route": route}
+    attributes = {"quotecast.request_id": scope.get(REQUEST_ID, "")}
+    return attributes if method == NO_ROUTE else attributes | {"http.route": route}
 
 
 class Requests:

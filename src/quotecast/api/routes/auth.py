@@ -184,7 +184,7 @@ async def login(request: HttpRequest) -> Answer:
         raise
     except (Busy, DatabaseAway):
         logins.outcomes["unavailable"] += 1
-        await attempt.void()
+        await attempt.cancel()
         raise
     logins.outcomes["ok"] += 1
     await attempt.succeed()

@@ -41,7 +41,7 @@ async def read_part(services: Services, provider: FinancialsProvider, part: Part
         if not services.names.is_listed(symbol):
             raise
         return Cached(encode_json(part.nothing(symbol)), "MISS", 0, 0)
-    services.names.answered(symbol)
+    services.names.remember_company(symbol)
     return cached
 
 
