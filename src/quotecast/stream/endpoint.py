@@ -1,7 +1,7 @@
-"""The feeds' WebSocket endpoints: an ASGI application of the feed server (`quotecast.stream.server`).
+"""WebSocket endpoints of the feeds: an ASGI application of the feed server (`quotecast.stream.server`).
 
-The hub starts all sends of a tick by the server's extension `WRITE` and looks at them at the next tick:
-a loop over all clients in place of a task for each.
+The hub starts all sends of a tick by the server's extension `WRITE` and checks them at the next tick: one
+loop over all clients in place of a task per client.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from quotecast.market.feeds import Feed
 from quotecast.stream.restarts import retry_ms
 from quotecast.stream.server import WRITE
 
-#: How long a client is given to take its farewell, and then the close frame.
+#: Seconds that a client has to read the farewell, and then the close frame.
 FAREWELL_SECONDS: Final = 1.0
 CLOSE_SECONDS: Final = 3.0
 CATCH_UP_SECONDS: Final = 2.0
@@ -39,16 +39,16 @@ Start = Callable[[Frame], Sending]
 
 
 class _ConnectionEnded(Exception):
-    """The connection is over; `code` is what it is closed with, if the client is still there."""
+    """The connection is over; `code` is for the close frame, None if the client has disconnected."""
 
     def __init__(self, code: CloseCode | None = None) -> None:
         self.code = code
 
 
 class Streams:
-    """Serves every feed's path; anything that is no WebSocket goes on to `http`.
+    """ASGI application that serves every feed's path and passes all but WebSockets on to `http`.
 
-    `sockets_per_address` of 0 is no cap.
+    `sockets_per_address` of 0 means no limit.
     """
 
     def __init__(
@@ -67,11 +67,11 @@ class Streams:
         self._address_of = address_of
         self._streams: set[_Client] = set()
         self._by_address: Counter[str] = Counter()
-        #: Handshakes that were accepted.
+        #: Accepted handshakes by feed.
         self.connects: Counter[Feed] = Counter()
-        #: Connections that were closed from here, by feed and code.
+        #: Connections that this worker closed, by feed and code.
         self.closes: Counter[tuple[Feed, CloseCode]] = Counter()
-        #: The bounds of the delays that clients are told; None until the worker stops.
+        #: Bounds of the reconnection delay in milliseconds; None until the worker stops.
         self._retry_ms: tuple[int, int] | None = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -114,7 +114,7 @@ class Streams:
             self._streams.remove(stream)
 
     async def drain(self) -> None:
-        """Tells every client that the server restarts and when to come back, then closes."""
+        """Tells every client that the server restarts and when to reconnect, then closes."""
         streams = list(self._streams)
         delays = self._retry_ms = retry_ms(len(streams))
         with contextlib.suppress(TimeoutError):
@@ -128,7 +128,7 @@ class Streams:
             await asyncio.wait([stream.task for stream in streams], timeout=CLOSE_SECONDS)
 
     async def _send_back(self, hub: Hub, stream: "_Client", retry_ms: tuple[int, int]) -> None:
-        """Tells a client of a stopping worker when to come back, and closes its connection."""
+        """Tells a client of a stopping worker when to reconnect, and closes its connection."""
         with contextlib.suppress(_ConnectionEnded):
             await stream.send_farewell(retry_ms)
         await self._close(hub, stream, CloseCode.SERVICE_RESTART)
@@ -157,7 +157,7 @@ class Streams:
 
 
 class _Client:
-    """One client's socket and its session."""
+    """One client: its socket, its session, and the task that serves them."""
 
     __slots__ = ("_send", "_turn", "code", "connection", "task")
 
@@ -169,24 +169,24 @@ class _Client:
         self.connection = Connection(session, write, self.disconnect)
 
     def disconnect(self, code: CloseCode) -> None:
-        """Interrupts the connection's task, which then closes with the code."""
+        """Cancels the connection's task, which then closes the socket with the code."""
         self.code = code
         self.task.cancel()
 
     async def send_farewell(self, delays: tuple[int, int]) -> None:
-        """Says that the server restarts and when to come back, within the bounds in milliseconds."""
+        """Sends `shutdown` with a random reconnection delay between the two bounds, in milliseconds."""
         await self.wait_until_sent()
-        # Only spreads load over time: nothing depends on its being unpredictable.
+        # Spreads load over time; security does not depend on it.
         await self.answer([self.connection.session.shutdown(random.randint(*delays))])  # noqa: S311
 
     async def close(self, code: CloseCode) -> None:
-        """Sends a close frame; a client that does not even take that is dropped."""
+        """Sends a close frame; drops a client that does not read it in time."""
         with contextlib.suppress(TimeoutError, OSError, RuntimeError):
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self._send({"type": "websocket.close", "code": int(code), "reason": code.name.lower()})
 
     async def answer(self, frames: list[Frame]) -> None:
-        """Sends frames one after the other; the hub and other answers keep out meanwhile."""
+        """Sends frames in order, under a lock that keeps the hub and other answers out."""
         async with self._turn:
             self.connection.busy = True
             for frame in frames:
@@ -210,7 +210,7 @@ class _Client:
 
 
 async def _refuse_path(path: str, send: Any) -> None:
-    """Closes a feed that has no provider; refuses the handshake on a path that is no feed."""
+    """Closes a feed without a provider; refuses the handshake on a path that is no feed."""
     if path in _PATHS.values():
         await send({"type": "websocket.accept", "subprotocol": None, "headers": []})
         code = CloseCode.NO_PROVIDER
@@ -224,7 +224,7 @@ def _event(frame: Frame) -> dict[str, Any]:
 
 
 async def _run_commands(hub: Hub, stream: _Client, receive: Any) -> None:
-    """Answers commands until the client goes or must go."""
+    """Answers the client's commands until either side ends the connection."""
     session = stream.connection.session
     async for message in _messages(receive):
         if pause := session.pause(time.monotonic()):
@@ -248,14 +248,13 @@ async def _messages(receive: Any) -> AsyncIterator[str | bytes]:
 
 
 async def _wait_for_data(mirror: Mirror, query: Query) -> None:
-    """A client that knows more than this worker, or comes before any data, waits for a moment."""
+    """Waits at most CATCH_UP_SECONDS for a worker that is behind its client's cursor, or has no data yet."""
     steps = range(int(CATCH_UP_SECONDS / CATCH_UP_STEP_SECONDS))
     for _ in itertools.takewhile(lambda _: _is_behind(mirror, query), steps):
         await asyncio.sleep(CATCH_UP_STEP_SECONDS)
     asked = query.since is not None or names_of(query.symbols) not in ([], "all")
     if not mirror.loaded and asked:
-        # Nothing is known yet: refusing the names, or what the client holds, would be for good; coming
-        # back is not.
+        # A refusal of the names or of the cursor would be final; after this close the client reconnects.
         raise _ConnectionEnded(CloseCode.NO_DATA)
 
 
@@ -264,7 +263,7 @@ def _is_behind(mirror: Mirror, query: Query) -> bool:
 
 
 async def _await_send(sending: Awaitable[Any]) -> None:
-    """Waits for a send; a client that takes nothing for too long is slow, one that is gone has ended."""
+    """Waits for a send. Raises _ConnectionEnded if the client is slow or gone."""
     try:
         async with asyncio.timeout(SLOW_AFTER_SECONDS):
             await sending
@@ -276,14 +275,14 @@ async def _await_send(sending: Awaitable[Any]) -> None:
 
 def _running_task() -> "asyncio.Task[Any]":
     task = asyncio.current_task()
-    assert task is not None, "servers run applications in tasks"  # noqa: S101 - tells the type checker
+    assert task is not None, "servers run applications in tasks"  # noqa: S101 - narrows the type
     return task
 
 
 def _query(scope: Any) -> Query:
     given = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
     symbols = given.get("symbols")
-    # A list may be repeated; of what is one value the last counts.
+    # Lists add up when a client repeats them; of a single value the last counts.
     return Query(
         symbols=None if symbols is None else ",".join(symbols),
         interval=given.get("interval", [None])[-1],
@@ -292,5 +291,5 @@ def _query(scope: Any) -> Query:
 
 
 def paths(hubs: Mapping[Any, Hub]) -> dict[str, Hub]:
-    """Each feed's hub by the path it is served on."""
+    """Returns the hubs by the path of their feed."""
     return {_PATHS[feed]: hub for feed, hub in hubs.items()}

@@ -1,16 +1,16 @@
-"""The bytes on the wire of WebSocket messages, which connections share."""
+"""WebSocket frames as bytes, shared by all connections that send the same message."""
 
 import struct
 from collections.abc import Callable
 
 from websockets.frames import Opcode
 
-#: The bytes on the wire of what is sent, text or binary.
+#: Returns the bytes on the wire of a text or binary message.
 Encode = Callable[[str | bytes], bytes]
 
 
 def frame_encoder() -> Encode:
-    """Remembers the last frame: the hub gives the same object to all who share one."""
+    """Returns an encoder that remembers the last frame, which the hub gives to many clients."""
     last: str | bytes = b""
     data = b""
 
@@ -28,7 +28,7 @@ def frame_encoder() -> Encode:
 
 
 def _unmasked(opcode: Opcode, payload: bytes) -> bytes:
-    """A whole message in one frame, as servers send it (RFC 6455, section 5.2)."""
+    """Returns a whole message in one frame, as servers send it (RFC 6455, section 5.2)."""
     length = len(payload)
     if length < 126:
         return struct.pack("!BB", 0x80 | opcode, length) + payload

@@ -1,8 +1,8 @@
-"""One public port for feeds and HTTP: the first bytes of a connection say which of the two it wants.
+"""One public port for feeds and HTTP: the first bytes of a connection decide which server gets it.
 
-A WebSocket handshake stays on the worker's event loop (`quotecast.stream.server`). The bytes of every other
-connection go to granian's port on the loopback interface and back: granian neither gives a connection
-away nor takes one over. ADR 8 says what that costs.
+A WebSocket handshake stays on the worker's event loop (`quotecast.stream.server`). The front forwards the
+bytes of every other connection to granian's port on the loopback interface, and back: granian neither gives a
+connection away nor takes one over. ADR 8 says what that costs.
 """
 
 import asyncio
@@ -19,11 +19,11 @@ from quotecast.stream.room import Room
 Peer = tuple[str, int]
 
 LOOPBACK: Final = "127.0.0.1"
-#: Seconds in which a client says what it wants.
+#: Seconds that a client has for its first bytes.
 FIRST_BYTES_SECONDS: Final = 10.0
-#: Bytes of a feed's handshake that are looked at for its `Upgrade`.
+#: Bytes of a feed's handshake that may precede its `Upgrade`.
 MAX_HEAD_BYTES: Final = 32 * 1024
-#: Seconds in which the last answers leave when the worker stops.
+#: Seconds that the last answers have to leave when the worker stops.
 LAST_ANSWERS_SECONDS: Final = 1.0
 
 _FEED: Final = b"GET /api/ws/"
@@ -33,9 +33,10 @@ _UPGRADE: Final = re.compile(rb"\r\nupgrade:[ \t]*websocket", re.IGNORECASE)
 
 
 class Front:
-    """Sends connections on; `peers` names the client behind each of granian's connections, by port.
+    """Dispatches new connections to the feed server or to granian.
 
-    Beyond the room's capacity HTTP is answered 503, but for health checks.
+    `peers` names the client behind each of granian's connections, by the port on our side. Beyond the room's
+    capacity the front answers HTTP with 503, except for health checks.
     """
 
     def __init__(
@@ -61,13 +62,15 @@ class Front:
             server.close()
 
     async def flush(self) -> None:
-        """Waits, but not for long, until clients have the last answers; call it when granian has ended."""
+        """Waits up to LAST_ANSWERS_SECONDS until clients have the last answers; call it after granian
+        ends.
+        """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LAST_ANSWERS_SECONDS):
                 await self._empty.wait()
 
     def take(self, transport: asyncio.Transport, head: bytes) -> None:
-        """Gives a connection to the server that its first bytes ask for."""
+        """Gives a connection to the server that its first bytes name."""
         if head.startswith(_FEED) and _UPGRADE.search(head):
             feed = self._feeds()
             transport.set_protocol(feed)
@@ -96,7 +99,9 @@ class Front:
             client.transport.close()
             return
         peer = client.transport.get_extra_info("peername")
-        if peer is None or client.transport.is_closing() or transport.is_closing():  # one left meanwhile
+        if (
+            peer is None or client.transport.is_closing() or transport.is_closing()
+        ):  # one end closed meanwhile
             transport.abort()
             client.transport.abort()
             return
@@ -114,9 +119,9 @@ class Front:
             self._empty.set()
 
     def with_client_addresses(self, app: App) -> App:
-        """The application as granian sees it: with the client's address in place of our own.
+        """Returns the application for granian: it sees the client's address in place of the loopback address.
 
-        A request that came to granian's port by another way is 403.
+        It answers 403 to a request that did not come through the front.
         """
 
         async def with_address(scope: Any, receive: Any, send: Any) -> None:
@@ -131,7 +136,7 @@ class Front:
 
 
 class _Arrival(asyncio.Protocol):
-    """A connection that has not said yet what it wants."""
+    """A connection whose first bytes have not arrived yet."""
 
     def __init__(self, front: Front) -> None:
         self._front = front
@@ -161,9 +166,10 @@ class _Arrival(asyncio.Protocol):
 
 
 class _End(asyncio.Protocol):
-    """One end of a connection that is passed on: what it receives, the other end sends.
+    """One end of a forwarded connection: the other end sends what this one receives.
 
-    Neither end reads faster than the other one writes. When one closes, so does the other.
+    Back-pressure works both ways: neither end reads faster than the other one writes. When one end closes, it
+    closes the other.
     """
 
     __slots__ = ("_on_close", "other", "transport")

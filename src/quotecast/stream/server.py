@@ -1,8 +1,8 @@
-"""A WebSocket server for feeds alone, beside the HTTP server and on the worker's own event loop.
+"""A WebSocket server for feeds, beside the HTTP server and on the worker's own event loop.
 
-What is received is parsed by `websockets`; what is sent are bytes that connections share, written
-straight to the socket, without a copy per client. It is an ASGI server: feeds are the same application
-on either port.
+`websockets` parses what clients send. What the server sends are bytes that connections share, written
+straight to the socket without a copy per client. It is an ASGI server: one application serves feeds on either
+port.
 """
 
 import asyncio
@@ -22,29 +22,29 @@ from quotecast.stream.handshakes import answer_handshake, refusal_for, scope_of
 from quotecast.stream.messages import Assembly, BadMessageError, is_whole
 from quotecast.stream.room import Room
 
-#: The ASGI extension that hands a feed its socket's `write`: frames of a tick need no events around them.
+#: The ASGI extension that holds the socket's `write`: frames of a tick go out without ASGI events.
 WRITE: Final = "quotecast.write"
 HANDSHAKE_SECONDS: Final = 10.0
-#: How long a client is given to take the close frame and to answer it.
+#: Seconds that a client has to read the close frame and to answer it.
 CLOSE_SECONDS: Final = 3.0
-#: More than any command may have, so that one too long is still told so by the feed.
+#: Above the limit of a command, so that the feed itself answers one that is too long.
 MAX_MESSAGE_BYTES: Final = 1 << 18
 #: Messages that may wait for the application before reading pauses.
 MAX_WAITING: Final = 16
 #: Pings, pongs and fragments that a client may send in a second; past it reading pauses.
 EXTRA_FRAMES_PER_SECOND: Final = 100
-#: Bytes that are parsed before the bounds are looked at again: some 170 of the smallest frames.
+#: Bytes to parse between two checks of the bounds: some 170 of the smallest frames.
 SLICE_BYTES: Final = 1024
 
 log = structlog.get_logger()
 
 
 class Socket(asyncio.Protocol):
-    """One connection. It is what its own sends return: done when the socket has taken all of them.
+    """One WebSocket connection. Its sends return the connection itself: an awaitable, done when all is sent.
 
-    A client costs bounded memory and time: bytes wait unparsed, and unread in the kernel, while the
-    socket has not taken what was sent, while messages wait for the application, and while the client
-    sends control frames and fragments faster than `EXTRA_FRAMES_PER_SECOND`.
+    A client costs bounded memory and time. Back-pressure leaves its bytes unparsed, and unread in the kernel,
+    while the socket has not taken what was sent, while messages wait for the application, and while the
+    client sends control frames and fragments faster than `EXTRA_FRAMES_PER_SECOND`.
     """
 
     __slots__ = (
@@ -72,18 +72,18 @@ class Socket(asyncio.Protocol):
         self._encode = encode
         self._room = room
         self._protocol = ServerProtocol(max_size=MAX_MESSAGE_BYTES)
-        #: To the handshake, until the application accepts or refuses.
+        #: The response to the handshake, until the application accepts or refuses it.
         self._response: Response | None = None
         self._open = False
-        #: Whether the deadline is that of the farewell.
+        #: Whether the close frame is sent or received; `_deadline` then ends the connection.
         self._closing = False
-        #: Bytes that the client sent and nobody parsed yet.
+        #: Received bytes that are not parsed yet.
         self._unparsed = bytearray()
         self._assembly = Assembly()
         self._pace = Pace(EXTRA_FRAMES_PER_SECOND)
-        #: Ends the pause of a client that was too fast.
+        #: The timer that ends the pause of a client that was too fast.
         self._pause: asyncio.TimerHandle | None = None
-        #: What was received; None at its end.
+        #: Received messages; None marks the end of the connection.
         self._inbox: list[str | bytes | None] = []
         #: Pending while the application waits for a message.
         self._message_waiter: asyncio.Future[None] | None = None
@@ -91,37 +91,37 @@ class Socket(asyncio.Protocol):
         self._drained: asyncio.Future[None] | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # TCP's
-        """The client has to ask for a feed soon."""
+        """Starts the deadline of the handshake."""
         self._transport = transport
         self._room.wait(transport)
-        # So that we are told whenever a write leaves something in the buffer, and when that is gone.
+        # asyncio then calls pause_writing for any byte in the buffer, and resume_writing when it is empty.
         transport.set_write_buffer_limits(0)
         self._deadline = asyncio.get_running_loop().call_later(HANDSHAKE_SECONDS, transport.abort)
 
     def data_received(self, data: bytes) -> None:
-        """Parses as much as the bounds allow; the protocol answers pings and farewells by itself."""
+        """Parses as much as the bounds allow; the protocol answers pings and close frames by itself."""
         self._unparsed += data
         self._parse()
 
     def eof_received(self) -> None:
-        """The client has closed its side."""
+        """Handles the client's end of input."""
         self._protocol.receive_eof()
         self._flush()
 
     def pause_writing(self) -> None:
-        """The socket has not taken everything: a client that does not read is not read either."""
+        """Stops reading: the socket has not taken everything that was sent."""
         self._drained = asyncio.get_running_loop().create_future()
         self._update_reading()
 
     def resume_writing(self) -> None:
-        """The socket has taken everything."""
+        """Reads on: the socket has taken everything that was sent."""
         if self._drained is not None:
             self._drained.set_result(None)
             self._drained = None
             self._parse()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tells whoever waits."""
+        """Frees the connection's place and wakes every waiter."""
         del exc
         self._open = False
         self._room.leave(self._transport)
@@ -133,7 +133,7 @@ class Socket(asyncio.Protocol):
         self._deliver(None)
 
     def write(self, frame: str | bytes) -> "Socket":
-        """Starts sending a frame; nothing happens if the client is gone."""
+        """Starts sending a frame; does nothing once the connection is closed."""
         if self._open:
             self._transport.write(self._encode(frame))
         return self
@@ -143,12 +143,12 @@ class Socket(asyncio.Protocol):
         return self._drained is None
 
     def __await__(self) -> Generator[Any, None, None]:
-        """Until the socket has taken everything that was sent, or is gone."""
+        """Waits until the socket has taken everything that was sent, or is closed."""
         if self._drained is not None:
             yield from asyncio.shield(self._drained).__await__()
 
     def _parse(self) -> None:
-        """Parses what waits, a slice at a time, until a bound says stop."""
+        """Parses received bytes a slice at a time, until a bound is reached."""
         while self._unparsed and self._may_read():
             part = bytes(self._unparsed[:SLICE_BYTES])
             del self._unparsed[:SLICE_BYTES]
@@ -161,7 +161,7 @@ class Socket(asyncio.Protocol):
         return self._drained is None and self._pause is None and len(self._inbox) <= MAX_WAITING
 
     def _update_reading(self) -> None:
-        """Reads on or pauses."""
+        """Resumes or pauses reading."""
         transport = self._transport
         if transport.is_closing():
             return
@@ -207,7 +207,7 @@ class Socket(asyncio.Protocol):
         code = CloseCode.NORMAL_CLOSURE
         try:
             await self._app(scope, self._receive, self._send)
-        except Exception:  # whatever it is, it ends this connection alone
+        except Exception:  # any failure ends this connection only
             log.exception("a feed's connection failed")
             code = CloseCode.INTERNAL_ERROR
         finally:
@@ -228,7 +228,7 @@ class Socket(asyncio.Protocol):
         return {"type": "websocket.receive", "text" if isinstance(message, str) else "bytes": message}
 
     def _send(self, event: dict[str, Any]) -> "Socket":
-        """Does at once what an ASGI event says. Raises ConnectionResetError if the client is gone."""
+        """Carries out an ASGI event at once. Raises ConnectionResetError if the client has disconnected."""
         match event["type"]:
             case "websocket.send":
                 if not self._open:
@@ -252,7 +252,7 @@ class Socket(asyncio.Protocol):
         self._answer(response)
 
     def _close(self, code: int, reason: str) -> None:
-        """Begins the farewell; one who was not accepted yet is refused."""
+        """Sends the close frame; refuses the handshake of a connection that is not accepted yet."""
         if self._response is not None:
             self._response = None
             self._refuse(reason)
@@ -270,14 +270,14 @@ class Socket(asyncio.Protocol):
         self._flush()
 
     def _flush(self) -> None:
-        """Sends what the protocol has to say."""
+        """Writes the bytes that the protocol has ready."""
         for data in self._protocol.data_to_send():
             if data:
                 self._transport.write(data)
             else:
                 self._transport.close()
         if self._protocol.close_expected() and not self._closing:
-            # Once: a client that goes on sending must not put its own end off.
+            # Once: a client that continues to send must not extend the deadline.
             self._closing = True
             self._open = False
             self._deadline.cancel()

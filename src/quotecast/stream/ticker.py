@@ -1,4 +1,4 @@
-"""The worker's clockwork: ticks each interval of every hub, and sweeps them twice a second."""
+"""The worker's timers: each interval of every hub ticks, and each hub is swept twice a second."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -12,7 +12,7 @@ SWEEP_SECONDS: Final = 0.5
 
 
 async def run(hubs: Iterable[Hub]) -> None:
-    """Runs for ever; rests while nobody is connected."""
+    """Ticks and sweeps the hubs for ever; waits while no client is connected."""
     served = tuple(hubs)
     joined = asyncio.Event()
     for hub in served:
@@ -33,10 +33,10 @@ async def run(hubs: Iterable[Hub]) -> None:
 async def _every(
     seconds: float, steps: Sequence[Callable[[], None]], wait_for_clients: Callable[[], Awaitable[None]]
 ) -> None:
-    """Keeps to the grid of the loop's clock, once there is wait_for_clients.
+    """Runs the steps at multiples of `seconds` on the loop's clock, while clients are connected.
 
-    After a tick that took longer than its interval the next is at a quarter of the grid: at once it would
-    leave no time to anybody else, and at the next point of the grid half of the time would be lost.
+    After steps that took longer than the interval the next ones follow at a quarter of it: at once would
+    leave no time to other tasks, and the next multiple would waste half of the time.
     """
     loop = asyncio.get_running_loop()
     grid = seconds
