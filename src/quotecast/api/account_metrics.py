@@ -1,4 +1,4 @@
-"""Metrics of PostgreSQL and of logins, as one API worker counts them."""
+"""Metrics of PostgreSQL and of logins in one API worker."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The HTTP application: routes over the services, and nothing that opens or closes."""
+"""The HTTP application: routes over the services. It opens and closes no resource."""
 
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -43,7 +43,7 @@ _ROUTERS: Final = (
     docs.ROUTER,
     upgrades.ROUTER,
 )
-#: What requests' bodies hold.
+#: The types of request bodies.
 _BODIES: Final[tuple[type[Struct], ...]] = (
     *auth.BODIES,
     *portfolio.BODIES,
@@ -58,9 +58,9 @@ def build_app(
     extra_handlers: Iterable[ControllerRouterHandler] = (),
     middleware: Sequence[Middleware] = (),
 ) -> Litestar:
-    """The application; `extra_handlers` are served and described like its own.
+    """Returns the application; it serves and documents `extra_handlers` like its own routes.
 
-    It answers HEAD on no route: the edge in front of it makes GET of it.
+    No route answers HEAD: the edge in front turns HEAD into GET.
     """
     handlers: list[Any] = [*_ROUTERS, *extra_handlers]
     documents = _documents(*handlers)
@@ -71,12 +71,12 @@ def build_app(
         exception_handlers=exception_handlers(),
         request_max_body_size=MAX_BODY_BYTES,
         openapi_config=None,
-        # Failures are logged where they are answered.
+        # `problems` logs failures when it answers them.
         logging_config=None,
     )
 
 
 @cache
 def _documents(*handlers: ControllerRouterHandler) -> Documents:
-    """Kept for the next application of the same routes: it takes longer than all the rest."""
+    """Caches the documents for the next application with the same routes: they take most of the start."""
     return Documents.of(openapi_document([*handlers], _BODIES), asyncapi_document())

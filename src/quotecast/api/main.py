@@ -1,6 +1,6 @@
 """One API worker: a mirror of every feed behind HTTP and WebSocket, on one event loop.
 
-The loop is ours and granian runs inside it: so clients are told and closed before the server stops.
+granian runs inside our own loop, so the worker can close its clients' connections before the server stops.
 """
 
 import asyncio
@@ -63,7 +63,7 @@ BUS_SECONDS: Final = 30.0
 
 
 def run(settings: Settings) -> int:
-    """Runs until it is told to stop; the exit code."""
+    """Runs until it receives a signal to stop; returns the exit code."""
     _check(settings)
     configure_logs(level=settings.log_level, as_json=settings.mode == "production")
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -72,7 +72,7 @@ def run(settings: Settings) -> int:
 
 
 def _check(settings: Settings) -> None:
-    """What `up` gives its workers has to be given to those that run without it."""
+    """Raises SettingsError for settings that `up` gives its workers and that are missing here."""
     needed = {
         "REDIS_URL": (settings.redis_url, "name a Redis; `quotecast up` starts one of its own"),
         "DATABASE_URL": (settings.database_url, "name a PostgreSQL; `quotecast up` starts one of its own"),
@@ -84,7 +84,7 @@ def _check(settings: Settings) -> None:
 
 
 async def _serve(settings: Settings) -> None:
-    """The composition root: everything is opened here, and closed here in the reverse order."""
+    """The composition root: opens everything here, and closes it in the reverse order."""
     draining = asyncio.Event()
     redis = (settings.redis_url, settings.redis_prefix)
     async with contextlib.AsyncExitStack() as stack:
@@ -112,7 +112,7 @@ async def _serve(settings: Settings) -> None:
         streams = _streams(http, hubs, settings)
         requests = Requests()
         edge = traced(_edge(streams, private_prefixes(routed), requests, settings), span_attributes)
-        # What an earlier provider left on the bus of a feed that has none now stays there.
+        # The relay ignores data on the bus of a feed that no longer has a provider.
         relay = Relay(
             bus, {feed: services.mirrors[feed] for feed in services.configured()}, services.documents
         )
@@ -143,7 +143,7 @@ async def _serve(settings: Settings) -> None:
         stop = asyncio.create_task(parent.told_to_stop())
         first = asyncio.create_task(_wait_for_data(services, relay))
         if parent.is_there():
-            # Others listen on the same port: whoever knows nothing yet leaves the clients to them.
+            # Other workers listen on the same port: a worker without data leaves the clients to them.
             await _wait_for_first(stop, first)
         if stop.done():
             return
@@ -190,7 +190,7 @@ def _services(
 
 
 async def _announce(line: str, *tasks: asyncio.Task[None]) -> None:
-    """Says that the worker serves, and shows that it does not hang, until one of the tasks ends."""
+    """Announces that the worker serves, and sends heartbeats to its parent until one of the tasks ends."""
     parent.announce(line)
     async with _run_loops(parent.beat()):
         await _wait_for_first(*tasks)
@@ -202,7 +202,7 @@ async def _wait_for_first(*tasks: asyncio.Task[None]) -> None:
 
 @contextlib.asynccontextmanager
 async def _run_loops(*loops: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Runs what never ends. If it does all the same, the worker must not live on half dead."""
+    """Runs endless loops. If one ends or fails, the whole worker ends with it."""
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(each) for each in loops]
@@ -210,19 +210,19 @@ async def _run_loops(*loops: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
             for task in tasks:
                 task.cancel()
     except BaseExceptionGroup as errors:
-        # One is enough to say what happened, in one line.
+        # The first error says what happened, in one line.
         raise errors.exceptions[0] from None
 
 
 async def _wait_for_data(services: Services, relay: Relay) -> None:
-    """Waits for data, so that a worker that calls itself ready can answer.
+    """Waits for the first data, so that a worker that calls itself ready can answer.
 
-    A moment if there is none yet, longer for a bus that cannot be asked.
+    Waits FIRST_DATA_SECONDS for feeds without data, and BUS_SECONDS for a bus that does not answer.
     """
     loop = asyncio.get_running_loop()
     began = loop.time()
     feeds = services.configured()
-    # Once, at the start: not worth an event in the mirror.
+    # Polls: it happens once, at the start, and is not worth an event in the mirror.
     while not all(services.mirrors[feed].loaded for feed in feeds):
         if loop.time() - began > (FIRST_DATA_SECONDS if relay.has_asked else BUS_SECONDS):
             return
@@ -277,7 +277,7 @@ def _limits(settings: Settings) -> dict[str, int]:
 
 
 def _capacity(settings: Settings) -> Capacity:
-    """Workers of one `up` share its memory."""
+    """Returns this worker's capacity; the workers of one `up` share its memory."""
     return capacity(
         files=open_files(),
         own=OWN_FILES + settings.database_connections,

@@ -1,4 +1,4 @@
-"""What an API worker tells Prometheus, read from its parts when it is asked."""
+"""Metrics of an API worker in the format of Prometheus, read from its components when scraped."""
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
@@ -26,7 +26,7 @@ _STATES = ("live", "stale", "down")
 
 
 class Worker(Struct, frozen=True, kw_only=True):
-    """What an API worker consists of, as far as it counts."""
+    """The components of an API worker that have counters."""
 
     requests: Requests
     window: Window
@@ -37,14 +37,14 @@ class Worker(Struct, frozen=True, kw_only=True):
     cache: RedisCache
     database: Database
     logins: LoginWindow
-    #: Calls that each upstream's plan had left.
+    #: Calls that remain in each upstream's plan, by name.
     budgets: Mapping[str, int]
-    #: The clock that the mirrors' `heard_at` is read from.
+    #: The clock of the mirrors' `heard_at`, in seconds.
     monotonic: Callable[[], float]
 
 
 def families(worker: Worker) -> Iterator[Metric]:
-    """Everything that is counted."""
+    """Yields all metrics of the worker."""
     mirrors = {feed: hub.mirror for feed, hub in worker.hubs.items()}
     yield from _http(worker.requests)
     yield from _limits(worker.window)

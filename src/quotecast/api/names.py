@@ -1,4 +1,4 @@
-"""Names of instruments and companies: which of those in a path are real, and how each is spelled."""
+"""Canonical names of instruments and companies in paths."""
 
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -17,10 +17,10 @@ _COMPANIES: Final = "financials"
 
 
 class Names:
-    """Tells real names from invented ones, by what this worker holds now; asks nobody.
+    """Decides by this worker's data which names exist; calls no upstream.
 
     A feed knows the symbols that have a quote. A company is known if it is listed, or if the upstream has
-    answered for it; the last MAX_COMPANIES of these are remembered.
+    answered for it; the last MAX_COMPANIES of these stay known.
     """
 
     def __init__(self, mirrors: Mapping[Feed, Mirror], documents: Documents) -> None:
@@ -29,9 +29,9 @@ class Names:
         self._companies: OrderedDict[str, None] = OrderedDict()
 
     def find(self, group: str, text: str) -> str | None:
-        """The one spelling of a name in a path of that group of routes; None for an unknown name.
+        """Returns the canonical spelling of a name in a path of a route group; None for an unknown name.
 
-        Groups of account routes have ids in their paths, and no names.
+        Paths of account routes have ids and no names.
         """
         if group == _COMPANIES:
             symbol = canonical(Feed.STOCKS, text)
@@ -41,7 +41,7 @@ class Names:
         return entry.key if entry else None
 
     def is_invented(self, symbol: str) -> bool:
-        """Whether a company is unknown although there is a list of assets to look it up in."""
+        """Whether a company is unknown although the list of assets is loaded."""
         return self._assets.items is not None and not self._has_company(symbol)
 
     def is_listed(self, symbol: str) -> bool:
@@ -51,7 +51,7 @@ class Names:
         return symbol in tickers or self._mirrors[Feed.STOCKS].find(symbol) is not None
 
     def remember_company(self, symbol: str) -> None:
-        """Remembers a company that the upstream has answered for."""
+        """Adds a company that the upstream has answered for."""
         self._companies[symbol] = None
         self._companies.move_to_end(symbol)
         if len(self._companies) > MAX_COMPANIES:

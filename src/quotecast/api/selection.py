@@ -1,4 +1,4 @@
-"""Lists of symbols as clients write them, and the headers that name those which no feed knows."""
+"""Lists of symbols in requests, and the headers that name the unknown ones."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -13,13 +13,13 @@ from quotecast.feed.commands import names_of
 MAX_SYMBOLS: Final = 500
 #: Bytes of `X-Missing-Symbols`: 500 tickers of five letters fit. nginx takes 4 KB of headers by default.
 MAX_HEADER_BYTES: Final = 3072
-#: How documents describe a list of symbols, required or not: the framework sees a list of texts.
+#: Schema of a list of symbols, required or optional, in the documents: the framework sees a list of texts.
 AS_TEXT: Final = {"type": OpenAPIType.STRING, "items": None}
 AS_OPTIONAL_TEXT: Final = {
     "one_of": [Schema(type=OpenAPIType.STRING), Schema(type=OpenAPIType.NULL)],
 }
 
-#: Lists of this many are in use at once; a longer one than a repeated read may have is not remembered.
+#: Parsed lists to remember, and the characters of one: as many as the URL of a repeated read may have.
 MAX_REMEMBERED: Final = 1024
 MAX_REMEMBERED_LENGTH: Final = 512
 
@@ -27,10 +27,10 @@ Selection = tuple[str, ...] | Literal["all"]
 
 
 def selection_of(symbols: Sequence[str]) -> Selection:
-    """The symbols of comma-separated lists: trimmed, in upper case, each once, in their order.
+    """Returns the symbols of comma-separated lists: trimmed, in upper case, without repetitions, in order.
 
-    `all`, in any case, means everything only where nothing stands beside it: `ALL,AAPL` and `ALL,ALL` name
-    a stock. Raises InvalidValue for a list that is empty or longer than MAX_SYMBOLS.
+    `all`, in any case, selects everything only if it is the whole list: `ALL,AAPL` and `ALL,ALL` name a
+    stock. Raises InvalidValue for a list that is empty or longer than MAX_SYMBOLS.
     """
     text = ",".join(symbols)
     return _remembered(text) if len(text) <= MAX_REMEMBERED_LENGTH else _selection(text)
@@ -52,14 +52,14 @@ _remembered: Final = lru_cache(MAX_REMEMBERED)(_selection)
 
 
 def symbol_of_path(parameter: str) -> str:
-    """The symbol in a path: a parameter that may hold slashes comes with one in front."""
+    """Returns the symbol in a path: Litestar prefixes a parameter that may hold slashes with one."""
     return parameter.removeprefix("/")
 
 
 def missing_headers(names: Sequence[str]) -> list[tuple[bytes, bytes]]:
-    """The headers that count unknown symbols and name them, as many as fit into MAX_HEADER_BYTES.
+    """Returns the headers that count unknown symbols and name as many as fit into MAX_HEADER_BYTES.
 
-    Names are complete and in the order given; what is not plain text in them is percent-encoded.
+    Names are complete and in the given order; other characters than plain text are percent-encoded.
     """
     count = (b"x-missing-count", b"%d" % len(names))
     value = ",".join(quote(name, safe="./") for name in names)

@@ -1,4 +1,4 @@
-"""A worker's servers: granian for HTTP, our own for feeds, on one public port or on one each."""
+"""The servers of a worker: granian for HTTP, our own for feeds, on one public port or on one each."""
 
 import asyncio
 import contextlib
@@ -24,20 +24,21 @@ from quotecast.stream.listeners import (
 )
 from quotecast.stream.room import Room
 
-#: Bytes of a request's head; granian answers 431 to more.
+#: Bytes of a request's head; granian answers 431 to a longer one.
 MAX_HEAD_BYTES: Final = 32 * 1024
-#: Seconds between looks at whether granian listens yet.
+#: Seconds between two checks whether granian listens.
 _LOOK_SECONDS: Final = 0.005
-#: Seconds after which there is no more waiting for it, where sockets cannot be listed.
+#: Seconds to wait for granian's socket; without /proc it never appears.
 _LIMIT_SECONDS: Final = 1.0
 
 
 @contextlib.asynccontextmanager
 async def serve(http: App, feeds: App, settings: Settings, room: Room) -> AsyncIterator[asyncio.Task[None]]:
-    """Serves until left; the task ends early only when granian fails. Raises ServerFailedError.
+    """Serves until the context ends; the task ends early only when granian fails. Raises ServerFailedError.
 
-    Without a port for feeds one port has both: its connections are feeds, or are passed on to granian, on
-    a port of the loopback interface that only this worker uses. With one, each server has its own port.
+    Without a port for feeds one port serves both: the front keeps feeds and forwards other connections to
+    granian, on a port of the loopback interface that only this worker uses. With one, each server has its own
+    port.
     """
     if settings.feed_port:
         async with (
@@ -49,7 +50,7 @@ async def serve(http: App, feeds: App, settings: Settings, room: Room) -> AsyncI
         return
     with _reserved_port() as port:
         front = Front(connection_factory(feeds, room), port, room)
-        # The front refuses before granian would let clients wait.
+        # The front refuses connections before granian lets clients wait.
         most = room.capacity.http + 2 * SPARE_CONNECTIONS
         async with _granian(front.with_client_addresses(http), LOOPBACK, port, most) as ended:
             await _wait_until_listening(port, ended)
@@ -61,7 +62,7 @@ async def serve(http: App, feeds: App, settings: Settings, room: Room) -> AsyncI
 @contextlib.asynccontextmanager
 async def _granian(app: App, host: str, port: int, most: int) -> AsyncIterator[asyncio.Task[None]]:
     """Serves HTTP; beyond `most` connections at once clients wait in the kernel's queue."""
-    # Granian says that embedding is experimental; docs/adr/0001 says why we do it all the same.
+    # Granian calls embedding experimental; docs/adr/0001 has the reasons for it.
     logging.getLogger("_granian").setLevel(logging.ERROR)
     server: Any = Server(
         app,
@@ -69,7 +70,7 @@ async def _granian(app: App, host: str, port: int, most: int) -> AsyncIterator[a
         port=port,
         interface=Interfaces.ASGINL,
         http=HTTPModes.http1,
-        # It answers pings of a client that reads no pongs until memory is full: docs/adr/0008.
+        # Its pongs to a client that does not read them fill the memory: docs/adr/0008.
         websockets=False,
         http1_settings=HTTP1Settings(max_buffer_size=MAX_HEAD_BYTES),
         backlog=BACKLOG,
@@ -87,7 +88,7 @@ async def _granian(app: App, host: str, port: int, most: int) -> AsyncIterator[a
 
 @contextlib.contextmanager
 def _reserved_port() -> Iterator[int]:
-    """A free port of the loopback interface; nobody else's program gets it while granian does."""
+    """Yields a free port of the loopback interface and holds it, so that only granian can share it."""
     with socket.socket() as reserved:
         reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         reserved.bind((LOOPBACK, 0))
@@ -95,7 +96,7 @@ def _reserved_port() -> Iterator[int]:
 
 
 async def _limit_unread_bytes(port: int, ended: asyncio.Task[None]) -> None:
-    """Bounds what waits for clients of granian's listening socket, which has no setting for it."""
+    """Sets the kernel's limits on granian's listening socket; granian has no setting for them."""
     deadline = asyncio.get_running_loop().time() + _LIMIT_SECONDS
     while not ended.done() and asyncio.get_running_loop().time() < deadline:
         for listening in listeners_of(port):
@@ -105,7 +106,7 @@ async def _limit_unread_bytes(port: int, ended: asyncio.Task[None]) -> None:
 
 
 async def _wait_until_listening(port: int, ended: asyncio.Task[None]) -> None:
-    """Waits until granian listens; it does not say when."""
+    """Waits until granian accepts connections; it sends no signal when it does."""
     while not ended.done():
         with contextlib.suppress(OSError):
             _, writer = await asyncio.open_connection(LOOPBACK, port)

@@ -1,4 +1,4 @@
-"""The providers that answer requests for bars and company data: chosen by the settings."""
+"""Providers that answer requests for bars and company data, selected by the settings."""
 
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import Admission, FinancialsProvider, HistoryProvider, unlimited
@@ -15,7 +15,7 @@ def history_providers(
 
 
 def financials_provider(settings: Settings, budgets: Budgets) -> FinancialsProvider | None:
-    """Returns the provider of company data, if the operator chose one."""
+    """Returns the provider of company data; None if the operator chose none."""
     for name in settings.providers_of(FINANCIALS):
         if make := offer_of(name).financials:
             return make(settings.own[name], budgets)
@@ -23,7 +23,7 @@ def financials_provider(settings: Settings, budgets: Budgets) -> FinancialsProvi
 
 
 def unlisted_admission(settings: Settings, budgets: Budgets) -> Admission:
-    """Returns what is awaited before a call about a company that nobody lists."""
+    """Returns the admission of requests about companies that are not listed."""
     for name in settings.providers_of(FINANCIALS):
         if make := offer_of(name).unlisted:
             return make(settings.own[name], budgets)

@@ -62,9 +62,7 @@ class Front:
             server.close()
 
     async def flush(self) -> None:
-        """Waits up to LAST_ANSWERS_SECONDS until clients have the last answers; call it after granian
-        ends.
-        """
+        """Waits up to LAST_ANSWERS_SECONDS for the last answers to leave; call it after granian ends."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LAST_ANSWERS_SECONDS):
                 await self._empty.wait()

@@ -1,4 +1,4 @@
-"""Which origins a browser may read an answer from, as header lists made once."""
+"""CORS: the origins that may read an answer in a browser, as prepared lists of headers."""
 
 import re
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from quotecast.asgi import Headers
 
 ANY: Final = "*"
 
-#: Pages that are served on the browser's own machine, on any port.
+#: Origins on the browser's own machine, on any port.
 _LOCAL: Final = re.compile(rb"https?://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?")
 
 _EXPOSED: Final = (
@@ -22,17 +22,17 @@ _VARY: Final = (b"vary", b"Origin")
 class CorsPolicy:
     """The CORS headers of one class of routes.
 
-    Nothing here allows credentials: a browser sends a token because a script sets the header, never by
-    itself. Where any origin may read, the headers do not depend on the request, so shared caches may
-    keep one copy; otherwise the answer says that it varies.
+    No route allows credentials: a script sets the token's header, a browser never adds it by itself. Where
+    any origin may read, the headers do not depend on the request, so shared caches may store one copy;
+    otherwise the answer has `Vary: Origin`.
     """
 
     def __init__(
         self, origins: Iterable[str], *, methods: str, always: Headers, with_local: bool = False
     ) -> None:
-        """`methods` are those a preflight allows; `always` are headers that every answer has besides.
+        """`methods` are allowed in a preflight; `always` are headers of every answer.
 
-        `with_local` admits the pages of the browser's own machine too.
+        `with_local` also admits pages of the browser's own machine.
         """
         allowed = list(origins)
         preflight = [
@@ -45,11 +45,11 @@ class CorsPolicy:
         self._preflight = _CorsHeaders(allowed, preflight, always, with_local=with_local)
 
     def answer(self, origin: bytes | None) -> Headers:
-        """The headers of an answer to this origin; not to be changed."""
+        """Returns the headers of an answer to this origin; callers must not change the list."""
         return self._answer.headers(origin)
 
     def preflight(self, origin: bytes) -> Headers:
-        """The headers of an answer to this origin's preflight; not to be changed."""
+        """Returns the headers of a preflight's answer to this origin; callers must not change the list."""
         return self._preflight.headers(origin)
 
 

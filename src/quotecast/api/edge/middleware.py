@@ -1,4 +1,4 @@
-"""The outermost layer of the API: request ids, CORS, security headers, HEAD, and who may open a feed."""
+"""The outermost layer of the API: request ids, CORS, security headers, HEAD, WebSocket origins."""
 
 import asyncio
 import os
@@ -13,10 +13,10 @@ from quotecast.api.edge.ambiguity import is_ambiguous
 from quotecast.api.edge.cors import ANY, CorsPolicy
 from quotecast.asgi import App, Headers, Message, Receive, Scope, Send, content_length, respond
 
-#: Told of a request when its answer begins: its scope, the status, and how many seconds that took.
+#: Called with a request's scope, its status, and the seconds until its answer began.
 Observer = Callable[[Scope, int, float], None]
 
-#: Where routes find the request's id.
+#: The entry of a request's scope that holds its id.
 REQUEST_ID: Final = "quotecast.request_id"
 
 DOCS_PATH: Final = "/api/docs"
@@ -34,9 +34,9 @@ _DOCS_POLICY: Final = (
 )
 _METHODS_WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _JSON: Final = [(b"content-type", b"application/json")]
-#: What follows an ambiguous request on its connection may be a part of it.
+#: The bytes that follow an ambiguous request on its connection may be a part of it.
 _LAST_JSON: Final = [*_JSON, (b"connection", b"close")]
-#: As `problems` says it; the id is harmless, so it needs no escapes.
+#: In the format of `problems`; the id is harmless, so it needs no escapes.
 _NOT_FOUND: Final = b'{"detail":"Not Found","code":"not_found","request_id":"%b"}'
 _BAD_REQUEST: Final = b'{"detail":"Bad Request","code":"bad_request","request_id":"%b"}'
 _NO_STORE: Final = (b"cache-control", b"no-store")
@@ -45,20 +45,19 @@ _NO_STORE: Final = (b"cache-control", b"no-store")
 class Edge:
     """ASGI application around the routed one; every HTTP answer leaves through it.
 
-    - `X-Request-ID` is echoed if it is short and harmless, else made; routes find it in the scope.
-    - Public answers may be read from `cors_origins`. Those of paths that begin with one of `private` may be
-      read from `account_origins`, with `local_accounts` from pages of the browser's own machine too, and no
+    - The edge echoes an `X-Request-ID` that is short and harmless, or makes one; routes find it in the scope.
+    - Browsers may read public answers from `cors_origins`. Answers of paths that begin with one of `private`
+      are for `account_origins`, with `local_accounts` also for pages of the browser's own machine, and no
       cache stores them.
-    - `observers` are told of every request; `clock` counts seconds from anywhere.
-    - A preflight is answered here, on every path, and reaches neither routes nor limits.
-    - HEAD is routed as GET and answered without the body; `Allow` names HEAD wherever it names GET.
-    - A body has to arrive within `body_seconds`; past that, who reads it is told 408, and 400 when it ends
-      too soon.
-    - A request that a proxy may understand differently is 400, and the last of its connection.
-    - A path that no resource can have is 404 before routing; repeated slashes count as one.
-    - A WebSocket from an origin that is not among `websocket_origins` is refused with 403; a client that
-      is no browser sends none, and is let in. The server's own send goes through as it is: the stream
-      handler needs what it returns.
+    - The edge calls `observers` for every request; `clock` counts seconds from any origin.
+    - It answers preflights on every path itself; they reach neither routes nor limits.
+    - It routes HEAD as GET and answers without the body; `Allow` names HEAD wherever it names GET.
+    - A body has `body_seconds` to arrive. After that the request is answered 408; a truncated body is 400.
+    - The edge answers 400 to a request that a proxy may understand differently, and closes its
+      connection.
+    - It answers 404 to a path that no resource can have, before routing; repeated slashes count as one.
+    - It refuses a WebSocket from an origin outside `websocket_origins` with 403. Clients that are no browsers
+      send no origin and pass. The server's own `send` passes unchanged: the stream handler needs its result.
     """
 
     def __init__(
@@ -130,7 +129,7 @@ class Edge:
         if method == "HEAD":
             scope["method"] = "GET"
         elif method == "OPTIONS":
-            # The framework's own answer names the methods of one handler of the path; its 405 names all.
+            # The framework's answer to OPTIONS names the methods of one handler; its 405 names those of all.
             scope["method"] = "TRACE"
             answer = _list_methods(answer)
         elif method in _METHODS_WITH_BODY:
@@ -140,9 +139,10 @@ class Edge:
     def _with_edge_headers(
         self, scope: Scope, send: Send, headers: Headers, *, bodiless: bool = False
     ) -> Send:
-        """A plain function, so that what the server returns reaches the caller without a coroutine around it.
+        """Returns a `send` that adds headers to the answer and calls the observers.
 
-        It tells the observers too: a layer of its own for that would cost a tenth of a small answer.
+        It is a plain function, so that the server's result reaches the caller without a coroutine around it.
+        A layer of its own for the observers would cost a tenth of a small answer.
         """
         began = self._clock()
         asks_for_methods = scope["method"] == "OPTIONS"
@@ -152,7 +152,7 @@ class Edge:
                 seconds = self._clock() - began
                 for observe in self._observers:
                     observe(scope, message["status"], seconds)
-                # A copy: a route may send one prepared list again and again.
+                # A copy: routes share prepared lists of headers.
                 message["headers"] = [*message["headers"], *headers]
                 if asks_for_methods or message["status"] == 405:
                     message["headers"] = [_with_head(name, value) for name, value in message["headers"]]
@@ -173,12 +173,12 @@ class Edge:
             await self._app(scope, receive, send)
             return
         await receive()
-        # Closing what was never accepted is how ASGI refuses a handshake: the server answers 403.
+        # In ASGI a close before the accept refuses the handshake: the server answers 403.
         await send({"type": "websocket.close", "code": 1008, "reason": "origin"})
 
 
 def _cors_fields(headers: Iterable[tuple[bytes, bytes]]) -> tuple[bytes | None, bytes | None, bool]:
-    """The origin, the client's request id, and whether a browser asks for permission first."""
+    """Returns the origin, the client's request id, and whether the request is a preflight."""
     origin = request_id = None
     preflight = False
     for name, value in headers:
@@ -192,7 +192,7 @@ def _cors_fields(headers: Iterable[tuple[bytes, bytes]]) -> tuple[bytes | None, 
 
 
 def _list_methods(send: Send) -> Send:
-    """Turns the 405 of a method that no route has into a 204 that lists the methods it has."""
+    """Turns the 405 of a method that no route has into a 204 that lists the methods of the path."""
     listed = False
 
     def answer(message: Message) -> Awaitable[None]:
@@ -209,7 +209,7 @@ def _list_methods(send: Send) -> Send:
 
 
 def _with_head(name: bytes, value: bytes) -> tuple[bytes, bytes]:
-    """A header; one that names the methods of a route gets HEAD beside GET."""
+    """Returns the header; adds HEAD to an `Allow` that has GET."""
     if name != b"allow":
         return name, value
     methods = {method.strip() for method in value.split(b",")}
@@ -217,7 +217,7 @@ def _with_head(name: bytes, value: bytes) -> tuple[bytes, bytes]:
 
 
 def is_harmless(request_id: bytes) -> bool:
-    """Whether a client's request id may be repeated in headers and logs."""
+    """Whether a client's request id is safe to repeat in headers and logs."""
     return len(request_id) <= _MAX_ID_LENGTH and not request_id.translate(None, _ID_CHARACTERS)
 
 
@@ -231,7 +231,7 @@ def _with_deadline(receive: Receive, seconds: float) -> Receive:
         except TimeoutError:
             raise HTTPException(status_code=408, detail="Request Timeout") from None
         if message["type"] == "http.disconnect":
-            # To who reads a body it would be a failure of ours; it is half a body, or one that is no HTTP.
+            # A disconnect here means a truncated body: answer 400, not 500.
             raise HTTPException(status_code=400, detail="Bad Request")
         return message
 

@@ -1,7 +1,7 @@
-"""The terminal: the built page and its files, in front of the API that it is made of.
+"""The terminal's page and its files, served in front of the API.
 
-What is served is what the build left in `web/dist`, read once: a path is looked up among those files and
-never becomes a path on the disk. Every other path is the API's.
+The files are those that the build wrote to `web/dist`, read once at the start. A path is looked up among them
+and never becomes a path on the disk. Every other path goes to the API.
 """
 
 import os
@@ -21,7 +21,7 @@ from quotecast.asgi import App, Header, content_length, respond
 from quotecast.errors import Problem
 from quotecast.market.codec import encode_json
 
-#: Codings by the suffix of their files, the best first.
+#: Content codings by the suffix of their files, the smallest first.
 _CODINGS: Final = {".br": b"br", ".zst": b"zstd", ".gz": b"gzip"}
 _MEDIA_TYPES: Final = {
     ".html": b"text/html; charset=utf-8",
@@ -30,12 +30,12 @@ _MEDIA_TYPES: Final = {
     ".svg": b"image/svg+xml",
 }
 _INDEX: Final = "/index.html"
-#: Names there hold a hash of the content.
+#: File names in this folder hold a hash of the content.
 _HASHED: Final = "/assets/"
 _FOREVER: Final = b"public, max-age=31536000, immutable"
 _ALWAYS_ASK: Final = b"no-cache"
 
-#: Nothing but this service: no inline code, no other origin, no frame around the page.
+#: Only this service: no inline code, no other origin, no frame around the page.
 _POLICY: Final = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -61,7 +61,7 @@ _UNBUILT: Final = b"""<!doctype html>
 
 
 class Page(Struct, frozen=True):
-    """A file as it is sent: its bytes by coding (b"" for none), and its headers."""
+    """One file: its bytes by content coding (b"" for none), its headers and its entity tag."""
 
     bodies: dict[bytes, bytes]
     headers: tuple[Header, ...]
@@ -69,19 +69,19 @@ class Page(Struct, frozen=True):
 
     @property
     def codings(self) -> tuple[bytes, ...]:
-        """The codings that the build made, the smallest body first."""
+        """The content codings that the build made, the smallest body first."""
         return tuple(filter(None, self.bodies))
 
 
 class Pages:
-    """ASGI application that answers the terminal's own paths and leaves the others to `app`."""
+    """ASGI application that answers the terminal's own paths and passes the others on to `app`."""
 
     def __init__(self, app: App, pages: Mapping[str, Page]) -> None:
         self._app = app
         self._pages = pages
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serves one connection of any ASGI type."""
+        """Serves one connection."""
         page = self._pages.get(scope["path"]) if scope["type"] == "http" else None
         if page is None or is_ambiguous(scope):
             await self._app(scope, receive, send)
@@ -94,7 +94,7 @@ class Pages:
 
 
 def built_pages(folder: Traversable | None = None) -> dict[str, Page]:
-    """What the build left, by path; without a build a page that says how to build."""
+    """Returns the built files by path; without a build, a page that says how to build."""
     folder = folder or files("quotecast").joinpath("web", "dist")
     found = dict(_files(folder, "/")) if folder.is_dir() else {}
     pages = {path: _page(path, found) for path in found if not path.endswith(tuple(_CODINGS))}
@@ -138,7 +138,7 @@ async def _answer(page: Page, scope: Any, send: Any) -> None:
 
 
 async def _refuse(scope: Any, send: Any) -> None:
-    """Answers 405 as the API writes errors."""
+    """Answers 405 in the format of the API's errors."""
     given = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
     request_id = given if given and is_harmless(given) else os.urandom(8).hex().encode()
     body = encode_json(Problem("Method Not Allowed", "method_not_allowed", request_id.decode()))
