@@ -1,4 +1,4 @@
-"""One port for feeds and HTTP: who gets a connection, and that passing bytes on loses and hoards none."""
+"""One port for feeds and HTTP: the front's dispatch, and forwarding without loss or unbounded buffers."""
 
 import asyncio
 import contextlib
@@ -30,7 +30,7 @@ PATIENCE_SECONDS = 60
 
 
 class Opened:
-    """A front, and the ports of it and of the server behind it."""
+    """A front, with its port and the port of the server behind it."""
 
     def __init__(self, door: Front, port: int, behind: int) -> None:
         self.front = door
@@ -73,7 +73,7 @@ def reserved() -> Any:
 
 
 async def greet(_scope: Any, receive: Any, send: Any) -> None:
-    """A feed that says one thing."""
+    """A feed that sends one message."""
     await receive()
     await send({"type": "websocket.accept", "subprotocol": None})
     await send({"type": "websocket.send", "text": "a feed"})
@@ -93,7 +93,7 @@ async def nobody(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 
 
 async def test_a_handshake_becomes_a_feed() -> None:
-    """Also when its bytes come one by one."""
+    """Also when its bytes arrive one by one."""
     async with opened(nobody) as door:
         async with connect(f"ws://127.0.0.1:{door.port}/api/ws/market") as client:
             assert await client.recv() == "a feed"
@@ -117,7 +117,7 @@ async def test_a_handshake_becomes_a_feed() -> None:
     ids=["a request", "a letter and more", "no HTTP", "no upgrade", "another path"],
 )
 async def test_all_else_is_passed_on(head: bytes) -> None:
-    """Byte for byte, in both directions."""
+    """The front forwards every byte in both directions."""
     async with opened(echo) as door:
         reader, writer = await door.connect()
         rest = b"x" * 3_000_000
@@ -129,7 +129,7 @@ async def test_all_else_is_passed_on(head: bytes) -> None:
 
 
 async def test_the_application_sees_the_client() -> None:
-    """And not the worker itself; whoever comes to the port behind without it is 403."""
+    """It does not see the worker's own address; a request that bypasses the front is 403."""
     seen: list[Any] = []
 
     async def app(scope: Any, _receive: Any, _send: Any) -> None:
@@ -160,7 +160,7 @@ async def test_the_application_sees_the_client() -> None:
 
 
 async def test_an_end_closes_with_the_other() -> None:
-    """Nothing stays of either, whoever leaves first."""
+    """The front holds nothing of either end, whichever closes first."""
     ended = asyncio.Event()
 
     async def until_left(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -188,7 +188,7 @@ async def test_an_end_closes_with_the_other() -> None:
 
 
 async def test_a_client_that_does_not_read_stops_the_server() -> None:
-    """What waits in between is bounded."""
+    """Buffers between the two are bounded."""
     stuck = asyncio.Event()
     sent = 0
 
@@ -218,7 +218,7 @@ async def test_a_client_that_does_not_read_stops_the_server() -> None:
 
 
 async def test_silence_and_an_absent_server_end_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever says nothing is cut off; a request that nobody can take is answered 503."""
+    """The front closes a silent connection, and answers 503 when the server is absent."""
     monkeypatch.setattr(front, "FIRST_BYTES_SECONDS", 0.05)
     async with opened(nobody) as door:
         reader, writer = await door.connect()
@@ -235,7 +235,7 @@ async def test_silence_and_an_absent_server_end_a_connection(monkeypatch: pytest
 
 
 async def test_the_kernel_gives_up_a_client_that_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However long it stays connected: unread bytes have a deadline."""
+    """Unread bytes have a deadline, even while the client stays connected."""
     monkeypatch.setattr(listeners, "UNREAD_SECONDS", 0.5)
     lost = asyncio.get_running_loop().create_future()
 
@@ -255,7 +255,7 @@ async def test_the_kernel_gives_up_a_client_that_reads_nothing(monkeypatch: pyte
 
 
 def test_a_listener_of_a_library_is_found_and_bounded() -> None:
-    """And no other socket of the process."""
+    """Other sockets of the process keep their options."""
     with socket.create_server(("127.0.0.1", 0)) as library, socket.create_server(("127.0.0.1", 0)) as other:
         (found,) = map(socket.socket.dup, listeners_of(library.getsockname()[1]))
         with found:
@@ -266,6 +266,6 @@ def test_a_listener_of_a_library_is_found_and_bounded() -> None:
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
 def test_all_addresses_are_those_of_both_families(address: str) -> None:
-    """As `::` means elsewhere in this service."""
+    """`::` listens on IPv4 and IPv6, as elsewhere in this service."""
     with listening_socket("::", 0) as listening:
         socket.create_connection((address, listening.getsockname()[1])).close()

@@ -1,4 +1,4 @@
-"""Account routes are found by what they declare, wherever they are."""
+"""Account routes are private by their declaration, in any folder."""
 
 from litestar import get
 from litestar.params import FromPath
