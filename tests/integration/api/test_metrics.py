@@ -42,9 +42,9 @@ class Measured:
 
     def _started(self, command: str) -> str:
         self.service.launch(command)
-        told = self.service._links[-1].recv(1000).decode()
-        found = re.search(r"; metrics on (http://127\.0\.0\.1:\d+/metrics)\n", told)
-        assert found, told
+        line = self.service._links[-1].recv(1000).decode()
+        found = re.search(r"; metrics on (http://127\.0\.0\.1:\d+/metrics)\n", line)
+        assert found, line
         return found[1]
 
     def counted(self, name: str, **labels: str) -> float:
@@ -154,8 +154,8 @@ def test_the_state_of_feeds_is_exported(measured: Measured) -> None:
         assert 0 <= found.value("quotecast_feed_silence_seconds", feed=feed) < 20
         assert found.value("quotecast_feed_last_update_timestamp_seconds", feed=feed) > 1_700_000_000
     epochs = {each["feed"]: each["epoch"] for each in found.labels("quotecast_feed_epoch_info")}
-    told = measured.service.get("/api/market/status").json()["feeds"]
-    assert epochs == {feed: state["epoch"] for feed, state in told.items()}
+    states = measured.service.get("/api/market/status").json()["feeds"]
+    assert epochs == {feed: state["epoch"] for feed, state in states.items()}
 
 
 def test_the_ingest_tells_that_it_leads(measured: Measured) -> None:
@@ -257,10 +257,10 @@ def asked_for() -> set[str]:
 
 def test_dashboard_and_alerts_name_existing_metrics(measured: Measured) -> None:
     """No panel is empty because its metric does not exist."""
-    told = scrape(measured.api).names() | scrape(measured.ingest).names() | OWN
+    exported = scrape(measured.api).names() | scrape(measured.ingest).names() | OWN
     asked = asked_for()
     assert len(asked) > 30
-    assert asked <= told
+    assert asked <= exported
 
 
 def test_alerts_say_what_to_do() -> None:

@@ -192,6 +192,6 @@ def test_only_requests_begin_traces() -> None:
         kind: sampler.should_sample(None, 1, "name", kind).decision
         for kind in (SpanKind.SERVER, SpanKind.CLIENT, SpanKind.INTERNAL)
     }
-    dropped, kept = sampling.Decision.DROP, sampling.Decision.RECORD_AND_SAMPLE
-    assert decisions == {SpanKind.SERVER: kept, SpanKind.CLIENT: dropped, SpanKind.INTERNAL: dropped}
+    dropped, sampled = sampling.Decision.DROP, sampling.Decision.RECORD_AND_SAMPLE
+    assert decisions == {SpanKind.SERVER: sampled, SpanKind.CLIENT: dropped, SpanKind.INTERNAL: dropped}
     assert sampler.get_description() == "OnlyRequests(AlwaysOnSampler)"

@@ -69,7 +69,7 @@ LIVES: Final[Mapping[str, tuple[Callable[[socket.socket], None], ...]]] = {
 }
 
 
-class Kept(NamedTuple):
+class Resources(NamedTuple):
     """The resources of a worker without clients."""
 
     sockets: int
@@ -86,9 +86,9 @@ class Worker:
         service.start("ingest")
         with errors.open("wb") as file:
             self._process = service.launch("api", stderr=file)
-        told = service._links[-1].recv(1000).decode()
-        found = re.search(r"; metrics on (\S+)\n", told)
-        assert found, told
+        line = service._links[-1].recv(1000).decode()
+        found = re.search(r"; metrics on (\S+)\n", line)
+        assert found, line
         self._metrics = found[1]
         self._valkey = valkey
 
@@ -99,20 +99,20 @@ class Worker:
         with ThreadPoolExecutor(AT_ONCE) as pool:
             list(pool.map(partial(live, self._port), lives))
 
-    def kept(self) -> Kept:
+    def resources(self) -> Resources:
         """Returns the worker's resources once it has noticed that all clients have left."""
         scraped_until(self._metrics, lambda one: one.value("quotecast_feed_sockets") == 0)
         with redis.Redis.from_url(self._valkey.url) as client:
             clients = len(client.client_list())
         found = scrape(self._metrics)
         memory = int(found.value("process_resident_memory_bytes"))
-        return Kept(self._sockets(), clients, memory)
+        return Resources(self._sockets(), clients, memory)
 
     def _sockets(self) -> int:
         links = Path(f"/proc/{self._process.pid}/fd").iterdir()
         return sum(is_socket(link) for link in links)
 
-    def served(self) -> float:
+    def frames_sent(self) -> float:
         """Returns the number of frames sent."""
         return scrape(self._metrics).value("quotecast_feed_frames_total")
 
@@ -141,11 +141,11 @@ def worker(tmp_path: Path) -> Iterator[Worker]:
 def test_nothing_stays_of_those_who_left(worker: Worker) -> None:
     """Sockets, hub places, connections to Redis and memory return to their start; no error is logged."""
     worker.churn(CONNECTIONS // 2, seed=1)  # allocates what is allocated once
-    before, frames = worker.kept(), worker.served()
+    before, frames = worker.resources(), worker.frames_sent()
     worker.churn(CONNECTIONS, seed=2)
-    assert worker.served() > frames + CONNECTIONS
+    assert worker.frames_sent() > frames + CONNECTIONS
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while (after := worker.kept()).sockets > before.sockets:
+    while (after := worker.resources()).sockets > before.sockets:
         assert time.monotonic() < deadline, "sockets stay open"
     assert after.clients_of_redis <= before.clients_of_redis
     assert after.memory - before.memory < KEPT_BYTES

@@ -286,7 +286,7 @@ async def test_messages_that_nobody_takes_stay_in_the_clients_hands() -> None:
 
 async def test_application_learns_of_a_reset_connection() -> None:
     """A reset connection is a disconnect with 1006, and sending to it raises."""
-    told: asyncio.Future[tuple[int, bool]] = asyncio.get_running_loop().create_future()
+    disconnected: asyncio.Future[tuple[int, bool]] = asyncio.get_running_loop().create_future()
 
     async def app(_scope: Any, receive: Any, send: Any) -> None:
         await receive()
@@ -295,14 +295,14 @@ async def test_application_learns_of_a_reset_connection() -> None:
         try:
             await send({"type": "websocket.send", "text": "anybody?"})
         except OSError:
-            told.set_result((event["code"], True))
+            disconnected.set_result((event["code"], True))
 
     async with serve_feeds(app, "127.0.0.1", 0) as port:
         client = socket.create_connection(("127.0.0.1", port))
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         client.sendall(HANDSHAKE)
         client.close()
-        assert await asyncio.wait_for(told, 10) == (1006, True)
+        assert await asyncio.wait_for(disconnected, 10) == (1006, True)
 
 
 async def test_occupied_port_is_an_error_of_one_line() -> None:

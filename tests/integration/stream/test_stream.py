@@ -77,7 +77,7 @@ async def snapshot(client: ClientConnection) -> dict[str, Any]:
             return frame
 
 
-async def told(service: Running, client: ClientConnection, price: float) -> None:
+async def wait_for_price(service: Running, client: ClientConnection, price: float) -> None:
     """Ticks until a client has received a price: a tick skips it while its last send is pending."""
     while True:
         service.hub.tick(100)
@@ -118,7 +118,7 @@ async def test_a_client_that_stops_reading_is_closed_and_harms_nobody() -> None:
             while not service.hub.statistics()["expelled"]:
                 price += 1.0
                 service.move(price)
-                await told(service, fine, price)
+                await wait_for_price(service, fine, price)
         assert service.hub.statistics()["passed_over"] > 0
         assert len(service.hub) == 1
         assert await close_code(stuck) == 4458
