@@ -18,8 +18,8 @@ SPARE_CONNECTIONS: Final = 8
 FEED_BYTES: Final = 32 * 1024
 #: Feeds get half of the memory, and three quarters of the files.
 FEED_SHARE_OF_MEMORY: Final = 2
-#: Files of an HTTP connection that is passed on to granian: the client's, and both ends of the way there.
-FILES_PASSED_ON: Final = 3
+#: Open files of an HTTP connection that the front forwards: the client's, and two for the one to granian.
+FILES_FORWARDED: Final = 3
 MIN_FILES: Final = 64
 #: Linux's default maximum; "unlimited" counts as this.
 MAX_FILES: Final = 1 << 20
@@ -55,7 +55,7 @@ def capacity(*, files: int, memory: int, own: int = OWN_FILES, requested: int = 
         bounds.append((memory // FEED_SHARE_OF_MEMORY // FEED_BYTES, f"{memory >> 20:,} MB of memory"))
     feeds, reason = min(bounds)
     # Each HTTP connection needs room for one more that is still silent.
-    http = min(MAX_CONNECTIONS, (available - feeds) // (1 + (1 if split else FILES_PASSED_ON)))
+    http = min(MAX_CONNECTIONS, (available - feeds) // (1 + (1 if split else FILES_FORWARDED)))
     return Capacity(feeds=feeds, http=http, files=available - http if split else available, reason=reason)
 
 

@@ -67,7 +67,7 @@ class Front:
             async with asyncio.timeout(LAST_ANSWERS_SECONDS):
                 await self._empty.wait()
 
-    def take(self, transport: asyncio.Transport, head: bytes) -> None:
+    def dispatch(self, transport: asyncio.Transport, head: bytes) -> None:
         """Gives a connection to the server that its first bytes name."""
         if head.startswith(_FEED) and _UPGRADE.search(head):
             feed = self._feeds()
@@ -84,11 +84,11 @@ class Front:
         transport.set_protocol(client)
         self._clients.add(client)
         self._empty.clear()
-        task = asyncio.get_running_loop().create_task(self._pass_on(client, head))
+        task = asyncio.get_running_loop().create_task(self._forward(client, head))
         self._opening.add(task)
         task.add_done_callback(self._opening.discard)
 
-    async def _pass_on(self, client: "_End", head: bytes) -> None:
+    async def _forward(self, client: "_End", head: bytes) -> None:
         loop = asyncio.get_running_loop()
         try:
             transport, _ = await loop.create_connection(asyncio.Protocol, LOOPBACK, self._http_port)
@@ -97,9 +97,7 @@ class Front:
             client.transport.close()
             return
         peer = client.transport.get_extra_info("peername")
-        if (
-            peer is None or client.transport.is_closing() or transport.is_closing()
-        ):  # one end closed meanwhile
+        if peer is None or client.transport.is_closing() or transport.is_closing():  # closed
             transport.abort()
             client.transport.abort()
             return
@@ -150,7 +148,7 @@ class _Arrival(asyncio.Protocol):
         if not self._is_undecided():
             self._deadline.cancel()
             self._front.room.leave(self._transport)
-            self._front.take(self._transport, self._head)
+            self._front.dispatch(self._transport, self._head)
 
     def connection_lost(self, exc: Exception | None) -> None:
         del exc

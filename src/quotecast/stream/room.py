@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from typing import Final
 
-from quotecast.stream.capacity import FILES_PASSED_ON, SPARE_CONNECTIONS, Capacity
+from quotecast.stream.capacity import FILES_FORWARDED, SPARE_CONNECTIONS, Capacity
 
 #: Seconds after which a client that was refused may try again.
 RETRY_SECONDS: Final = 5
@@ -73,4 +73,4 @@ class Room:
             self.turned_away["silent"] += 1
 
     def _files(self) -> int:
-        return self.feeds + self.http * FILES_PASSED_ON + len(self._silent)
+        return self.feeds + self.http * FILES_FORWARDED + len(self._silent)

@@ -8,7 +8,7 @@ from unittest.mock import Mock
 import pytest
 
 from quotecast.errors import ServerFailedError
-from quotecast.stream.capacity import FILES_PASSED_ON, OWN_FILES, capacity, memory, open_files
+from quotecast.stream.capacity import FILES_FORWARDED, OWN_FILES, capacity, memory, open_files
 from quotecast.stream.room import Room
 
 GIGABYTE = 1 << 30
@@ -42,7 +42,7 @@ def test_a_setting_overrides_memory_but_not_open_files(asked: int, feeds: int, r
 def test_connections_never_need_more_files_than_there_are(files: int, asked: int, *, split: bool) -> None:
     """With all feeds and all HTTP connections open, files remain for new connections."""
     found = capacity(files=files, memory=GIGABYTE, requested=asked, split=split)
-    needed = found.feeds + (0 if split else found.http * FILES_PASSED_ON)
+    needed = found.feeds + (0 if split else found.http * FILES_FORWARDED)
     assert min(found.feeds, found.http) >= 1
     assert needed < found.files
     assert found.files + (found.http if split else 0) <= files - OWN_FILES
@@ -122,4 +122,4 @@ def test_health_checks_find_room_where_others_do_not() -> None:
     assert full.take_http(health=True)
     while full.take_http(health=True):
         pass
-    assert full.http * FILES_PASSED_ON < full.capacity.files
+    assert full.http * FILES_FORWARDED < full.capacity.files

@@ -51,10 +51,10 @@ async def with_account(
     """
     claims = _require_claims(request.scope, services_of(request).accounts.tokens)
 
-    async def entered(run: Run) -> T:
+    async def run_work(run: Run) -> T:
         return await work(await enter(run, claims, writing=writing))
 
-    return await services_of(request).accounts.database.transaction(entered)
+    return await services_of(request).accounts.database.transaction(run_work)
 
 
 def _require_claims(scope: Any, tokens: Tokens) -> Claims:
