@@ -24,7 +24,7 @@ from quotecast.market.financials import (
 from quotecast.providers.base import FinancialsProvider
 from quotecast.providers.simulator.financials import SimulatorFinancials
 from support.caching import Clock
-from support.factories import NOW, client_of, full_mirrors, parts
+from support.factories import NOW, client_of, full_mirrors, services
 
 COMPANY = "/api/financials/company"
 CALENDAR = "/api/financials/earnings-calendar"
@@ -104,6 +104,6 @@ async def served(
 ) -> AsyncIterator[httpx.AsyncClient]:
     """One worker."""
     async with RedisCache(url, "t", clock=clock, budget=5.0) as cache:
-        made = parts(full_mirrors(), clock=clock, financials=provider, cache=cache, **other)
+        made = services(full_mirrors(), clock=clock, financials=provider, cache=cache, **other)
         async with client_of(made) as client:
             yield client

@@ -14,7 +14,7 @@ from quotecast.feed.session import MAX_FAULTS
 from quotecast.market.feeds import Feed
 from quotecast.stream.endpoint import Streams
 from quotecast.stream.hubs import hub_of
-from quotecast.stream.listeners import serving_feeds
+from quotecast.stream.listeners import serve_feeds
 from support.market_made import state_of, stock
 
 MESSAGES: Final = 10_000
@@ -70,7 +70,7 @@ async def told_until_closed(url: str, given: Iterator[str | bytes]) -> int | Non
 
 async def test_ten_thousand_messages_leave_a_feed_as_it_was() -> None:
     """Who errs too often is sent away with 4400; the next is served as if nobody had been there."""
-    async with serving_feeds(streams := feeds(), "127.0.0.1", 0) as port:
+    async with serve_feeds(streams := feeds(), "127.0.0.1", 0) as port:
         url = f"ws://127.0.0.1:{port}{PATH}"
         given = messages(seed=1)
         closed = 0

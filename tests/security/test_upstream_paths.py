@@ -14,7 +14,7 @@ from fakes.finnhub import FakeFinnhub
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical
 from support.caching import Clock
-from support.factories import client_of, full_mirrors, parts
+from support.factories import client_of, full_mirrors, services
 from support.finnhub_local import PATHS, local_finnhub, provider
 
 MEMBERS: Final = (*(path.replace("_", "-") for path in PATHS), "overview")
@@ -41,7 +41,7 @@ async def fake() -> AsyncIterator[FakeFinnhub]:
 
 async def ask(fake: FakeFinnhub, written: str) -> list[httpx.Response]:
     """Each route of a company, with the text in the place of its symbol."""
-    async with client_of(parts(full_mirrors(), financials=provider(fake))) as client:
+    async with client_of(services(full_mirrors(), financials=provider(fake))) as client:
         return [await client.get(f"/api/financials/company/{written}/{member}") for member in MEMBERS]
 
 

@@ -13,7 +13,7 @@ from quotecast.market.bars import Bar, Interval, stamp
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
 from quotecast.providers.base import HistoryProvider
-from support.factories import NOW, client_to, edge_of, empty_mirrors, mirror_of, parts
+from support.factories import NOW, client_to, edge_of, empty_mirrors, mirror_of, services
 from support.market_made import pair, stock
 from support.memory_cache import MemoryCache
 
@@ -50,7 +50,9 @@ class Service:
     def __init__(self) -> None:
         self.mirrors = empty_mirrors()
         self.histories: dict[Feed, dict[str, HistoryProvider]] = {}
-        self.edge = edge_of(parts(self.mirrors, history=self.histories, cache=self, clock=lambda: self.now))
+        self.edge = edge_of(
+            services(self.mirrors, history=self.histories, cache=self, clock=lambda: self.now)
+        )
         self.reset(History())
 
     def reset(self, history: History) -> None:

@@ -10,8 +10,8 @@ import httpx
 from quotecast.api.app import build_app
 from quotecast.api.edge.middleware import Edge, Observer
 from quotecast.api.names import Names
-from quotecast.api.parts import Parts
 from quotecast.api.private import private_prefixes
+from quotecast.api.services import Services
 from quotecast.bus.base import FeedInfo, Snapshot, Stored
 from quotecast.cache.base import Cached, Policy
 from quotecast.feed.documents import Documents
@@ -100,7 +100,7 @@ class _Raising:
 NO_ACCOUNTS: Any = _Raising()
 
 
-def parts(mirrors: dict[Feed, Mirror], **other: Any) -> Parts:
+def services(mirrors: dict[Feed, Mirror], **other: Any) -> Services:
     documents = other.pop("documents", None) or Documents()
     given: dict[str, Any] = {
         "documents": documents,
@@ -118,12 +118,12 @@ def parts(mirrors: dict[Feed, Mirror], **other: Any) -> Parts:
         "checks": {},
         "draining": lambda: False,
     }
-    return Parts(mirrors=mirrors, **(given | other))
+    return Services(mirrors=mirrors, **(given | other))
 
 
-def edge_of(parts: Parts, *, observers: Sequence[Observer] = (), **app: Any) -> Edge:
+def edge_of(services: Services, *, observers: Sequence[Observer] = (), **app: Any) -> Edge:
     """The application behind its edge, as it is served; to its observers each request takes half a second."""
-    routed = build_app(parts, **app)
+    routed = build_app(services, **app)
     return Edge(
         routed,
         private=private_prefixes(routed),
@@ -143,5 +143,5 @@ def client_to(edge: Edge) -> httpx.AsyncClient:
     )
 
 
-def client_of(parts: Parts, **app: Any) -> httpx.AsyncClient:
-    return client_to(edge_of(parts, **app))
+def client_of(services: Services, **app: Any) -> httpx.AsyncClient:
+    return client_to(edge_of(services, **app))

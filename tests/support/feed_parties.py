@@ -15,7 +15,7 @@ from quotecast.market.feeds import Feed
 from quotecast.stream import endpoint
 from quotecast.stream.endpoint import Streams
 from quotecast.stream.hubs import hub_of
-from quotecast.stream.listeners import serving_feeds
+from quotecast.stream.listeners import serve_feeds
 from support.merging_client import MergingClient
 
 INTERVAL: Final = 100
@@ -38,7 +38,7 @@ class Worker:
         )
         relay = Relay(self.bus, {Feed.STOCKS: mirror})
         self.following = asyncio.create_task(relay.run())
-        self.listening = serving_feeds(self.streams, "127.0.0.1", 0)
+        self.listening = serve_feeds(self.streams, "127.0.0.1", 0)
         self.port = 0
 
     async def start(self) -> None:

@@ -1,4 +1,4 @@
-"""Metrics of PostgreSQL and of logins, as one API worker counts them."""
+"""Metrics of PostgreSQL and of logins in one API worker."""
 
 from collections.abc import Iterator
 
@@ -26,8 +26,10 @@ def _connections(database: Database) -> Iterator[Metric]:
     counts = database.statistics()
     states = {("idle",): counts["idle"], ("used",): counts["connections"] - counts["idle"]}
     yield gauge("database_connections", "Connections to PostgreSQL.", states, ["state"])
-    yield gauge("database_connections_limit", "As many as there may be.", counts["limit"])
-    yield gauge("database_transactions", "Under way, or waiting for a connection.", counts["transactions"])
+    yield gauge("database_connections_limit", "Most connections at once.", counts["limit"])
+    yield gauge(
+        "database_transactions", "Transactions that run or wait for a connection.", counts["transactions"]
+    )
     yield counter(
         "database_connects",
         "Connections that were opened, or failed to open.",
@@ -55,7 +57,7 @@ def _transactions(database: Database) -> Iterator[Metric]:
     )
     yield counter(
         "database_errors",
-        "Errors of PostgreSQL and of the way there, by kind.",
+        "Errors of PostgreSQL and of its connections, by kind.",
         {(kind,): count for kind, count in database.measured.errors.items()},
         ["kind"],
     )

@@ -1,4 +1,4 @@
-"""The paths of account routes, read from what the routes declare."""
+"""Paths of account routes, derived from the declarations of the routes."""
 
 from litestar import Litestar
 from litestar.handlers import HTTPRouteHandler
@@ -8,10 +8,10 @@ from quotecast.api.reference.account_operations import AccountOperation
 
 
 def private_prefixes(app: Litestar) -> tuple[str, ...]:
-    """Returns the beginnings of all paths whose answers belong to one user.
+    """Returns the prefixes of all paths whose answers belong to one user.
 
-    A route is private if it is secured, or if its operation is an AccountOperation. A path parameter and
-    what follows it are left out, so `/api/watchlist` stands for `/api/watchlist/{ticker}` too.
+    A route is private if it is secured, or if its operation is an AccountOperation. A prefix ends before the
+    first path parameter, so `/api/watchlist` covers `/api/watchlist/{ticker}` too.
     """
     routes = (route for route in app.routes if isinstance(route, HTTPRoute))
     paths = {

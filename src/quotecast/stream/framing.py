@@ -1,20 +1,20 @@
-"""The bytes on the wire of WebSocket messages, which connections share."""
+"""WebSocket frames as bytes, shared by all connections that send the same message."""
 
 import struct
 from collections.abc import Callable
 
 from websockets.frames import Opcode
 
-#: The bytes on the wire of what is sent, text or binary.
-Written = Callable[[str | bytes], bytes]
+#: Returns the bytes on the wire of a text or binary message.
+Encode = Callable[[str | bytes], bytes]
 
 
-def shared() -> Written:
-    """Remembers the last frame: the hub gives the same object to all who share one."""
+def frame_encoder() -> Encode:
+    """Returns an encoder that remembers the last frame, which the hub gives to many clients."""
     last: str | bytes = b""
     data = b""
 
-    def written(frame: str | bytes) -> bytes:
+    def encode(frame: str | bytes) -> bytes:
         nonlocal last, data
         if frame is not last or not data:
             if isinstance(frame, str):
@@ -24,11 +24,11 @@ def shared() -> Written:
             last = frame
         return data
 
-    return written
+    return encode
 
 
 def _unmasked(opcode: Opcode, payload: bytes) -> bytes:
-    """A whole message in one frame, as servers send it (RFC 6455, section 5.2)."""
+    """Returns a whole message in one frame, as servers send it (RFC 6455, section 5.2)."""
     length = len(payload)
     if length < 126:
         return struct.pack("!BB", 0x80 | opcode, length) + payload

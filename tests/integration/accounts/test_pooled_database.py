@@ -115,4 +115,4 @@ async def test_readiness_asks_the_server_behind_a_pooler() -> None:
     with tempfile.TemporaryDirectory() as folder:
         async with await asyncio.start_unix_server(welcome_and_refuse, Path(folder) / ".s.PGSQL.5432"):
             with pytest.raises(asyncpg.PostgresConnectionError):
-                await checks.postgres(f"postgresql://nobody@/nothing?host={folder}")()
+                await checks.postgres_check(f"postgresql://nobody@/nothing?host={folder}")()

@@ -53,7 +53,7 @@ class World:
         self.service.now = time.time()
         self.service.histories.clear()
         self.service.histories.update(
-            sources.histories(self.settings(), lambda *_: unlimited, lambda: EXCHANGE)
+            sources.history_providers(self.settings(), lambda *_: unlimited, lambda: EXCHANGE)
         )
 
     def settings(self) -> Settings:

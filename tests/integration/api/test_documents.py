@@ -12,7 +12,7 @@ from quotecast.feed.documents import Documents
 from quotecast.market.feeds import Feed
 from quotecast.market.news import NewsImage
 from support.documents_made import article, asset, assets_of, news_of
-from support.factories import client_of, client_to, edge_of, full_mirrors, parts
+from support.factories import client_of, client_to, edge_of, full_mirrors, services
 
 PATHS = ["/api/market/news", "/api/market/assets"]
 
@@ -36,7 +36,7 @@ def full_documents() -> Documents:
 
 @pytest.fixture(scope="module")
 def full() -> Edge:
-    return edge_of(parts(full_mirrors(), documents=full_documents()))
+    return edge_of(services(full_mirrors(), documents=full_documents()))
 
 
 @pytest_asyncio.fixture
@@ -62,7 +62,7 @@ async def test_an_article_has_the_specified_fields() -> None:
         1, url="https://example.com/1", images=[NewsImage("thumb", "https://example.com/1.png")]
     )
     documents.news.take(news_of(pictured))
-    async with client_of(parts(full_mirrors(), documents=documents)) as client:
+    async with client_of(services(full_mirrors(), documents=documents)) as client:
         answer = await client.get("/api/market/news")
     assert answer.json() == [
         {
@@ -188,7 +188,7 @@ async def test_what_the_client_has_is_not_sent_again(client: httpx.AsyncClient, 
 @pytest.mark.parametrize("path", PATHS)
 async def test_a_change_is_sent_again(path: str) -> None:
     documents = full_documents()
-    async with client_of(parts(full_mirrors(), documents=documents)) as client:
+    async with client_of(services(full_mirrors(), documents=documents)) as client:
         before = await client.get(path)
         documents.news.take(news_of(article(99)))
         documents.assets.take(assets_of(asset("NEW")))
@@ -203,7 +203,7 @@ async def test_large_lists_are_compressed_once(path: str) -> None:
     documents = Documents()
     documents.news.take(news_of(*ARTICLES))
     documents.assets.take(assets_of(*(asset(f"S{number}") for number in range(50))))
-    async with client_of(parts(full_mirrors(), documents=documents)) as client:
+    async with client_of(services(full_mirrors(), documents=documents)) as client:
         packed = await client.get(path, headers={"accept-encoding": "gzip"})
         plain = await client.get(path)
     copy = documents.news if path.endswith("news") else documents.assets
@@ -217,7 +217,7 @@ async def test_large_lists_are_compressed_once(path: str) -> None:
 @pytest.mark.parametrize("path", PATHS)
 async def test_before_the_first_document_there_is_no_data(path: str) -> None:
     """An empty list would be taken for an empty world."""
-    async with client_of(parts(full_mirrors())) as client:
+    async with client_of(services(full_mirrors())) as client:
         answer = await client.get(path)
     name = path.rpartition("/")[2]
     assert (answer.status_code, answer.json()["code"]) == (503, "no_data")
@@ -229,7 +229,7 @@ async def test_an_empty_document_is_data() -> None:
     """The upstream has no news: so it says."""
     documents = Documents()
     documents.news.take(news_of())
-    async with client_of(parts(full_mirrors(), documents=documents)) as client:
+    async with client_of(services(full_mirrors(), documents=documents)) as client:
         answer = await client.get("/api/market/news")
     assert (answer.status_code, answer.json()) == (200, [])
 
@@ -237,7 +237,7 @@ async def test_an_empty_document_is_data() -> None:
 @pytest.mark.parametrize("path", PATHS)
 async def test_without_provider_it_is_unavailable(path: str) -> None:
     """Even where an old document is at hand: news and assets come with the stocks."""
-    given = parts(full_mirrors(), documents=full_documents(), providers=dict.fromkeys(Feed, "none"))
+    given = services(full_mirrors(), documents=full_documents(), providers=dict.fromkeys(Feed, "none"))
     async with client_of(given) as client:
         answer = await client.get(path)
     name = path.rpartition("/")[2]

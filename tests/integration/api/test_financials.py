@@ -14,7 +14,7 @@ from quotecast.market.assets import Asset
 from support.account_service import LocalLimits
 from support.caching import Clock, until
 from support.documents_made import asset, assets_of
-from support.factories import client_of, full_mirrors, parts
+from support.factories import client_of, full_mirrors, services
 
 HOURS = {
     "metrics": 24,
@@ -274,7 +274,7 @@ async def test_a_listed_stock_without_data_has_empty_records(
 ) -> None:
     """Be it quoted or among the assets: its symbol is known, though the upstream has nothing to tell."""
     upstream.fail(SymbolNotFound())
-    made = parts(full_mirrors())
+    made = services(full_mirrors())
     made.documents.assets.items = [Asset(ticker="FUND", name="A Fund", exchange="NYSE")]
     async with served(redis_url, clock, upstream, documents=made.documents) as client:
         overview = (await client.get(f"{COMPANY}/{symbol}/overview")).json()
@@ -288,7 +288,7 @@ async def test_a_listed_stock_without_data_has_empty_records(
 
 @pytest.mark.parametrize("path", [*(f"{COMPANY}/AAPL/{path}" for path in [*MEMBERS, "overview"]), CALENDAR])
 async def test_without_a_provider_there_is_nothing(path: str) -> None:
-    async with client_of(parts(full_mirrors(), financials=None)) as client:
+    async with client_of(services(full_mirrors(), financials=None)) as client:
         answer = await client.get(path)
     assert answer.status_code == 503
     assert answer.json()["detail"] == "No provider configured for financials"

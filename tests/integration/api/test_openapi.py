@@ -12,7 +12,7 @@ from litestar.routes import HTTPRoute
 from quotecast.api.app import build_app
 from quotecast.api.edge.middleware import Edge
 from quotecast.market.feeds import Feed
-from support.factories import client_to, edge_of, full_mirrors, parts
+from support.factories import client_to, edge_of, full_mirrors, services
 
 PATHS = {
     "/api/market/quotes": "market",
@@ -70,7 +70,7 @@ HIDDEN = {
 
 @pytest.fixture(scope="module")
 def edge() -> Edge:
-    return edge_of(parts(full_mirrors()))
+    return edge_of(services(full_mirrors()))
 
 
 @pytest_asyncio.fixture
@@ -87,7 +87,7 @@ async def document(client: httpx.AsyncClient) -> dict[str, Any]:
 
 def served() -> dict[tuple[str, str], Any]:
     """Handlers by method and path; OPTIONS is the framework's own."""
-    app = build_app(parts(full_mirrors()))
+    app = build_app(services(full_mirrors()))
     return {
         (method.lower(), route.path_format): handlers[0]
         for route in app.routes

@@ -9,7 +9,7 @@ import pytest_asyncio
 
 from quotecast.api.edge.middleware import Edge
 from quotecast.market.feeds import Feed
-from support.factories import client_of, client_to, edge_of, empty_mirrors, full_mirrors, mirror_of, parts
+from support.factories import client_of, client_to, edge_of, empty_mirrors, full_mirrors, mirror_of, services
 from support.market_made import stock
 
 LISTS = ["/api/market/quotes?symbols=all", "/api/crypto/quotes", "/api/doviz/quotes"]
@@ -49,7 +49,7 @@ CRYPTO_FIELDS = {
 
 @pytest.fixture(scope="module")
 def full() -> Edge:
-    return edge_of(parts(full_mirrors()))
+    return edge_of(services(full_mirrors()))
 
 
 @pytest_asyncio.fixture
@@ -130,7 +130,7 @@ async def test_a_stock_that_is_called_all_is_reachable() -> None:
         "?symbols=all&symbols=aapl": ["ALL", "AAPL"],
         "?symbols=ALL,ALL": ["ALL"],
     }
-    async with client_of(parts(mirrors)) as client:
+    async with client_of(services(mirrors)) as client:
         answers = {query: list((await client.get(f"/api/market/quotes{query}")).json()) for query in asked}
         single = await client.get("/api/market/quotes/ALL")
     assert answers == asked
@@ -232,7 +232,7 @@ async def test_doviz_symbols_are_grouped_by_all_categories(client: httpx.AsyncCl
 @pytest.mark.parametrize("path", LISTS + SINGLES + NAMES)
 async def test_without_data_yet_a_feed_says_so(path: str) -> None:
     """An empty object would be taken for an empty market."""
-    async with client_of(parts(empty_mirrors())) as client:
+    async with client_of(services(empty_mirrors())) as client:
         answer = await client.get(path)
     assert answer.status_code == 503
     assert answer.headers["retry-after"] == "1"
@@ -243,7 +243,7 @@ async def test_without_data_yet_a_feed_says_so(path: str) -> None:
 @pytest.mark.parametrize("path", LISTS + SINGLES + NAMES)
 async def test_a_feed_without_provider_is_unavailable(path: str) -> None:
     """It says so even where an old state is at hand."""
-    async with client_of(parts(full_mirrors(), providers=dict.fromkeys(Feed, "none"))) as client:
+    async with client_of(services(full_mirrors(), providers=dict.fromkeys(Feed, "none"))) as client:
         answer = await client.get(path)
     assert answer.status_code == 503
     assert answer.json()["code"] == "no_provider"

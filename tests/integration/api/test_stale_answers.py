@@ -16,7 +16,7 @@ from quotecast.feed.mirror import STALE_AFTER_SECONDS, Mirror
 from quotecast.market.feeds import Feed
 from support.account_service import User, account_service
 from support.bar_service import APPLE, BITCOIN, FRIDAY, History, bar
-from support.factories import MONOTONIC, NOW, client_of, doviz, full_mirrors, mirror_of, parts
+from support.factories import MONOTONIC, NOW, client_of, doviz, full_mirrors, mirror_of, services
 from support.servers import Valkey
 from support.service import Service
 
@@ -48,7 +48,7 @@ class Worker:
         self.now = MONOTONIC
         history = History(bar(FRIDAY - timedelta(hours=1)), bar(FRIDAY))
         self.client = client_of(
-            parts(
+            services(
                 self.mirrors,
                 history={feed: {"test": history} for feed in (Feed.STOCKS, Feed.CRYPTO)},
                 clock=lambda: NOW,

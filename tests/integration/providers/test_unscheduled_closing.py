@@ -25,7 +25,7 @@ from quotecast.providers.alpaca.hours import AlpacaClock
 from quotecast.providers.base import Admission, QuoteProvider, unlimited
 from quotecast.stream.hubs import market_of
 from support.alpaca_rest_made import APPLE, NOW
-from support.factories import client_of, empty_mirrors, parts
+from support.factories import client_of, empty_mirrors, services
 from support.following import running, until
 
 STATUS = "/api/market/status"
@@ -56,7 +56,7 @@ class World:
         self.rest = rest
         self.stream = stream
         self.provider = self.new_provider()
-        self.parts = parts(
+        self.services = services(
             self.mirrors,
             clock=rest.clock,
             history={
@@ -86,7 +86,7 @@ class World:
         )
 
     async def get(self, path: str) -> Any:
-        async with client_of(self.parts) as client:
+        async with client_of(self.services) as client:
             return (await client.get(path)).json()
 
 

@@ -1,4 +1,4 @@
-"""Holdings as they are answered."""
+"""Holdings as the API answers them."""
 
 import json
 from datetime import UTC, date, datetime
@@ -40,18 +40,18 @@ def mirrors() -> Mirrors:
 
 
 def worth_in(there: Mirrors, of: Holding, currency: str | None = None) -> dict[str, Any]:
-    """What is answered of a holding with such quotes."""
+    """Returns the answer for a holding, with these quotes."""
     body = codec.encode_json(valued(of, there, exchange(there), currency))
     parsed: dict[str, Any] = json.loads(body, parse_float=Decimal)
     return parsed
 
 
-def told(of: Holding, currency: str | None = None) -> dict[str, Any]:
+def fields_of(of: Holding, currency: str | None = None) -> dict[str, Any]:
     return worth_in(mirrors(), of, currency)
 
 
 def rated() -> Mirrors:
-    """Quotes of which some are rates between currencies."""
+    """Returns quotes of which some are exchange rates."""
     dollar = msgspec.structs.replace(doviz("USD", "currency"), unit="1 USD", price=40.0)
     pairs = [pair("BTC/USDT", price=90_000.0), pair("USDT/TRY", price=44.0)]
     return full_mirrors() | {
@@ -61,7 +61,7 @@ def rated() -> Mirrors:
 
 
 def test_a_holding_by_itself_has_no_worth() -> None:
-    """Its amounts are numbers without needless zeros; the fields of its worth are not there."""
+    """Its amounts are numbers without trailing zeros, and fields of its worth are absent."""
     many = holding(shares=Decimal("1E+3"), avg_cost=Decimal("2.50"))
     text = codec.encode_json(shown(many, mirrors())).decode()
     assert '"shares":1000,"avg_cost":2.5,' in text
@@ -73,8 +73,8 @@ def test_a_holding_by_itself_has_no_worth() -> None:
     [("AAPL", "USD", "100.1"), ("BTC/EUR", "EUR", "90000.0"), ("gram-altin", "TRY", "42.0")],
 )
 def test_a_quote_in_its_currency_is_its_worth(ticker: str, currency: str, price: str) -> None:
-    """Dollars for stocks, the second part of a pair, the currency that a metal is quoted in."""
-    answer = told(holding(ticker, currency))
+    """Dollars for stocks, the second part of a pair, the currency of a metal's quote."""
+    answer = fields_of(holding(ticker, currency))
     assert answer["price"] == Decimal(price)
     assert answer["market_value"] == Decimal(price) * Decimal("0.1")
     assert answer["gain"] == answer["market_value"] - Decimal("3.03")
@@ -85,40 +85,40 @@ def test_a_quote_in_its_currency_is_its_worth(ticker: str, currency: str, price:
     [("AAPL", "TRY"), ("BTC/EUR", "USD"), ("gram-altin", "USD"), ("NOPE", "USD")],
 )
 def test_any_other_quote_is_none(ticker: str, currency: str) -> None:
-    """Every field is there, and null: also of a later feed that quotes in the holding's currency."""
-    assert {name: told(holding(ticker, currency))[name] for name in WORTH} == dict.fromkeys(WORTH)
+    """Every field is null, also when a later feed quotes in the holding's currency."""
+    assert {name: fields_of(holding(ticker, currency))[name] for name in WORTH} == dict.fromkeys(WORTH)
 
 
 def test_without_data_nothing_is_known() -> None:
-    """Null, not zero."""
+    """Fields are null, not zero."""
     answer = worth_in(empty_mirrors(), holding())
     assert {name: answer[name] for name in WORTH} == dict.fromkeys(WORTH)
 
 
 def test_an_unknown_change_is_null() -> None:
-    """The rest is known all the same."""
+    """The other fields have values."""
     unchanged = msgspec.structs.replace(stock("AAPL"), change=None)
     there = full_mirrors() | {Feed.STOCKS: mirror_of(Feed.STOCKS, [unchanged])}
     answer = worth_in(there, holding())
     assert (answer["market_value"], answer["day_change"]) == (10, None)
 
 
-def test_a_ticker_kept_without_data_is_found_later() -> None:
-    """It was kept in upper case, before any feed told how it is spelled."""
-    assert told(holding("GRAM-ALTIN", "TRY"))["price"] == 42
+def test_a_ticker_stored_without_data_is_found_later() -> None:
+    """It was stored in upper case, before a feed had its spelling."""
+    assert fields_of(holding("GRAM-ALTIN", "TRY"))["price"] == 42
 
 
 @pytest.mark.parametrize(
     ("ticker", "kind"), [("AAPL", "stock"), ("BTC/EUR", "crypto"), ("gram-altin", "doviz"), ("NOPE", None)]
 )
 def test_a_holding_says_what_it_is(ticker: str, kind: str | None) -> None:
-    """So that no client has to guess; null marks what no feed knows."""
-    assert told(holding(ticker))["type"] == kind
+    """Clients need not guess its kind; null marks a ticker that no feed knows."""
+    assert fields_of(holding(ticker))["type"] == kind
     assert json.loads(codec.encode_json(shown(holding(ticker), mirrors())))["type"] == kind
 
 
 def test_a_quote_in_another_currency_is_converted() -> None:
-    """Tethers by way of lira into dollars, by quotes that are named and dated."""
+    """Tethers by way of lira into dollars; the answer names and dates the rates."""
     answer = worth_in(rated(), holding("BTC/USDT", "USD"))
     assert (answer["price"], answer["market_value"]) == (Decimal("99000.0"), Decimal("9900.0"))
     assert answer["gain"] == Decimal(9900) - Decimal("3.03")
@@ -130,13 +130,13 @@ def test_a_quote_in_another_currency_is_converted() -> None:
 
 
 def test_what_moved_today_is_converted_too() -> None:
-    """By the rate of now."""
+    """By the current rate."""
     answer = worth_in(rated(), holding("AAPL", "TRY"))
     assert (answer["price"], answer["day_change"]) == (4000, 4)
 
 
 def test_a_holding_is_valued_in_the_currency_asked_for() -> None:
-    """Beside its own; without a way there it is null, and its own worth stays."""
+    """Beside its own currency; without a rate that worth is null, and its own worth remains."""
     answer = worth_in(rated(), holding("AAPL", "USD"), "TRY")
     assert answer["rates"] == []
     converted = answer["converted"]
@@ -151,7 +151,7 @@ def test_a_holding_is_valued_in_the_currency_asked_for() -> None:
 
 
 def test_the_examples_are_what_is_answered() -> None:
-    """The same fields in the same order, and amounts that are numbers."""
+    """The same fields in the same order, and amounts as numbers."""
     alone = json.loads(codec.encode_json(shown(holding(), mirrors())))
     worth = worth_in(rated(), holding(), "TRY")
     assert list(plain(SHOWN)) == list(alone)

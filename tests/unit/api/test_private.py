@@ -1,4 +1,4 @@
-"""Account routes are found by what they declare, wherever they are."""
+"""Account routes are private by their declaration, in any folder."""
 
 from litestar import get
 from litestar.params import FromPath
@@ -6,7 +6,7 @@ from litestar.params import FromPath
 from quotecast.api.app import build_app
 from quotecast.api.private import private_prefixes
 from quotecast.api.reference.account_operations import SECURED
-from support.factories import client_of, empty_mirrors, parts
+from support.factories import client_of, empty_mirrors, services
 
 
 @get("/api/market/alerts/{number:int}", security=SECURED)
@@ -17,7 +17,7 @@ async def alerts(number: FromPath[int]) -> str:
 
 def test_private_paths_are_those_of_account_routes() -> None:
     """Login and register ask for no token, but what they answer is one user's."""
-    assert private_prefixes(build_app(parts(empty_mirrors()))) == (
+    assert private_prefixes(build_app(services(empty_mirrors()))) == (
         "/api/auth/login",
         "/api/auth/profile",
         "/api/auth/register",
@@ -29,7 +29,7 @@ def test_private_paths_are_those_of_account_routes() -> None:
 
 async def test_a_new_secured_route_is_private_by_its_own_declaration() -> None:
     """No cache stores its answers, and pages of other origins cannot read them."""
-    async with client_of(parts(empty_mirrors()), extra_handlers=[alerts]) as client:
+    async with client_of(services(empty_mirrors()), extra_handlers=[alerts]) as client:
         private = await client.get("/api/market/alerts/1", headers={"origin": "https://other.test"})
         public = await client.get("/api/health", headers={"origin": "https://other.test"})
     assert private.text == "alert 1"

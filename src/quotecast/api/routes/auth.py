@@ -13,7 +13,6 @@ from quotecast.api.answers import Answer
 from quotecast.api.edge.identity import require_token, with_account
 from quotecast.api.edge.throttle import BY_ADDRESS, overrule
 from quotecast.api.logins import Attempt
-from quotecast.api.parts import Accounts, HttpRequest, parts_of
 from quotecast.api.reference.account_operations import (
     SECURED,
     AccountOperation,
@@ -25,6 +24,7 @@ from quotecast.api.reference.account_operations import (
 from quotecast.api.reference.openapi import ID, refused
 from quotecast.api.routes.bodies import body_of
 from quotecast.api.routes.devices import cookie_for, device_of
+from quotecast.api.services import Accounts, HttpRequest, services_of
 from quotecast.errors import Busy, DatabaseAway, InvalidValue, Problem, TooManyRequests, WrongCredentials
 from quotecast.limits.decision import Decision
 
@@ -144,10 +144,10 @@ async def register(request: HttpRequest) -> Answer:
     given = await body_of(request, Registration)
     name, email = rules.name(given.name), rules.email(given.email)
     password = rules.password(given.password, rules.MIN_PASSWORD)
-    parts = parts_of(request)
-    password_hash = await parts.accounts.passwords.hash(password)
-    user_id = new_id(parts.clock)
-    user = await parts.accounts.database.transaction(
+    services = services_of(request)
+    password_hash = await services.accounts.passwords.hash(password)
+    user_id = new_id(services.clock)
+    user = await services.accounts.database.transaction(
         lambda run: users.create(run, user_id=user_id, name=name, email=email, password_hash=password_hash)
     )
     return _session(request, user, 201)
@@ -171,7 +171,7 @@ async def login(request: HttpRequest) -> Answer:
     """
     given = await body_of(request, Credentials)
     email, password = rules.lowered(given.email), rules.password(given.password, 1)
-    logins = parts_of(request).accounts.logins
+    logins = services_of(request).accounts.logins
     attempt = logins.attempt(email)
     try:
         user = await _entered(request, attempt, email, password)
@@ -184,7 +184,7 @@ async def login(request: HttpRequest) -> Answer:
         raise
     except (Busy, DatabaseAway):
         logins.outcomes["unavailable"] += 1
-        await attempt.void()
+        await attempt.cancel()
         raise
     logins.outcomes["ok"] += 1
     await attempt.succeed()
@@ -232,7 +232,7 @@ async def change(request: HttpRequest) -> Answer:
 
 async def _entered(request: HttpRequest, attempt: Attempt, email: str, password: str) -> UserRow:
     """The user who logs in. Raises TooManyRequests or WrongCredentials, alike for an unknown email."""
-    accounts = parts_of(request).accounts
+    accounts = services_of(request).accounts
     address = accounts.address_of(request.scope)
     device = device_of(request.scope, accounts.tokens)
     # Counted before anything costs more than counting.
@@ -255,7 +255,7 @@ async def _verified(accounts: Accounts, user: UserRow | None, password: str) -> 
 
 
 def _session(request: HttpRequest, user: UserRow, status: int = 200) -> Answer:
-    tokens = parts_of(request).accounts.tokens
+    tokens = services_of(request).accounts.tokens
     session = Session(tokens.issue(user.id, user.token_version), Profile.of(user))
     return secret_answer(session, status, cookie_for(request.scope, tokens, user.id))
 

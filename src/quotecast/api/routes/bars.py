@@ -7,9 +7,9 @@ from typing import Final
 from msgspec import Struct
 
 from quotecast.api.answers import Answer, feed_headers
-from quotecast.api.parts import Parts, loaded
 from quotecast.api.routes import series
 from quotecast.api.routes.bar_parameters import MAX_BARS, count_of, range_and_interval, timeframe_of
+from quotecast.api.services import Services, require_mirror
 from quotecast.bus.base import FeedInfo
 from quotecast.cache.base import Cached, Policy
 from quotecast.errors import ProviderMissing, SymbolNotFound
@@ -69,32 +69,32 @@ class Stretch(Struct, frozen=True):
     limit: int | None = None
 
 
-async def stock_bars(parts: Parts, symbol: str, span: str, interval: str | None) -> Answer:
+async def stock_bars(services: Services, symbol: str, span: str, interval: str | None) -> Answer:
     """Bars of a range that ends now."""
     wanted, length = range_and_interval(span, interval)
-    market = _market(parts, Feed.STOCKS, symbol)
+    market = _market(services, Feed.STOCKS, symbol)
     start = start_of(wanted, market.calendar, market.moment)
-    return await _answer(parts, Feed.STOCKS, market, Stretch(f"{start:%Y%m%dT%H%M}", length, start))
+    return await _answer(services, Feed.STOCKS, market, Stretch(f"{start:%Y%m%dT%H%M}", length, start))
 
 
-async def crypto_bars(parts: Parts, symbol: str, timeframe: str, limit: str) -> Answer:
+async def crypto_bars(services: Services, symbol: str, timeframe: str, limit: str) -> Answer:
     """The newest bars."""
     length, count = timeframe_of(timeframe), count_of(limit)
-    market = _market(parts, Feed.CRYPTO, symbol)
+    market = _market(services, Feed.CRYPTO, symbol)
     size = next(size for size in _SIZES if size >= count)
     start = start_of_newest(size, length, market.moment)
-    return await _answer(parts, Feed.CRYPTO, market, Stretch(f"newest{size}", length, start, count))
+    return await _answer(services, Feed.CRYPTO, market, Stretch(f"newest{size}", length, start, count))
 
 
-def _market(parts: Parts, feed: Feed, symbol: str) -> Market:
+def _market(services: Services, feed: Feed, symbol: str) -> Market:
     """Raises ProviderMissing, NoData or SymbolNotFound."""
-    mirror = loaded(parts, feed)
+    mirror = require_mirror(services, feed)
     entry = mirror.find(symbol)
     if entry is None or entry.quote is None:
         raise SymbolNotFound
     info, quote = mirror.info, entry.quote
     calendar = _calendar(feed, info)
-    now = datetime.fromtimestamp(parts.clock(), UTC)
+    now = datetime.fromtimestamp(services.clock(), UTC)
     traded = datetime.fromisoformat(quote.timestamp) if quote.timestamp else now
     pause = timedelta(seconds=RESTING_SECONDS)
     return Market(
@@ -128,12 +128,12 @@ def _calendar(feed: Feed, info: FeedInfo | None) -> Calendar:
     return exchange_of(info) if feed.spec.keeps_hours else feed.spec.calendar
 
 
-async def _answer(parts: Parts, feed: Feed, market: Market, stretch: Stretch) -> Answer:
-    cached = await _read(parts, feed, market, stretch)
+async def _answer(services: Services, feed: Feed, market: Market, stretch: Stretch) -> Answer:
+    cached = await _read(services, feed, market, stretch)
     kept = series.decode(cached.body)
     document = series.document(kept, _tail(kept.last, market, stretch), stretch.limit)
-    mirror = parts.mirrors[feed]
-    state = mirror.state(parts.monotonic())
+    mirror = services.mirrors[feed]
+    state = mirror.state(services.monotonic())
     cache = b"public, max-age=%d" % (RESTING_SECONDS if market.resting else MAX_AGE)
     headers = [
         *feed_headers(document.tag, state, cache),
@@ -141,22 +141,22 @@ async def _answer(parts: Parts, feed: Feed, market: Market, stretch: Stretch) ->
         # The answer is made now, with the price of now, however long the history was kept.
         (b"age", b"0"),
     ]
-    until = parts.monotonic() + HELD_SECONDS
+    until = services.monotonic() + HELD_SECONDS
 
     def is_current() -> bool:
-        now, entry = parts.monotonic(), mirror.find(market.symbol)
+        now, entry = services.monotonic(), mirror.find(market.symbol)
         same_price = entry is not None and entry.revision == market.revision
         return same_price and now < until and mirror.state(now) == state
 
     return Answer(document, headers, tag=headers[0][1], is_current=is_current)
 
 
-async def _read(parts: Parts, feed: Feed, market: Market, stretch: Stretch) -> Cached:
+async def _read(services: Services, feed: Feed, market: Market, stretch: Stretch) -> Cached:
     """Raises ProviderMissing, SymbolNotFound, NotOffered or UpstreamError.
 
     Only the provider that quotes the price is asked, and the cache's key names it: a candle is of one venue.
     """
-    offered = parts.history.get(feed)
+    offered = services.history.get(feed)
     if not offered:
         raise ProviderMissing(f"bars of {feed}")
     history = offered.get(market.provider)
@@ -169,7 +169,7 @@ async def _read(parts: Parts, feed: Feed, market: Market, stretch: Stretch) -> C
         return await asyncio.to_thread(lambda: series.encode(series.series_of(found)))
 
     key = f"{history.name}:bars{series.VERSION}:{market.symbol}:{stretch.interval}:{stretch.name}"
-    return await parts.cache.read(key, _policy(market, stretch.interval), fetch)
+    return await services.cache.read(key, _policy(market, stretch.interval), fetch)
 
 
 def _policy(market: Market, interval: Interval) -> Policy:

@@ -4,7 +4,7 @@ from typing import Final, TypeVar, get_type_hints
 
 import msgspec
 
-from quotecast.api.parts import HttpRequest
+from quotecast.api.services import HttpRequest
 from quotecast.complaints import choices_of, complaint
 from quotecast.errors import InvalidValue, MalformedJson
 

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from quotecast.api.parts import Parts
 from quotecast.api.routes.company_parts import PARTS, Part
+from quotecast.api.services import Services
 from quotecast.cache.base import Cached, Provisional
 from quotecast.errors import NotOffered, QuotecastError, SymbolNotFound, UpstreamError
 from quotecast.market.codec import encode_json, object_json
@@ -26,40 +26,40 @@ def key_of(provider: FinancialsProvider, *names: object) -> str:
     return ":".join((provider.name, "financials", *map(str, names)))
 
 
-async def read_part(parts: Parts, provider: FinancialsProvider, part: Part, symbol: str) -> Cached:
+async def read_part(services: Services, provider: FinancialsProvider, part: Part, symbol: str) -> Cached:
     """One kind of data about a company. Raises SymbolNotFound, NotOffered or UpstreamError.
 
     A stock that we know ourselves is not unknown because the upstream has no data of it.
     """
 
     async def fetch() -> bytes | Provisional:
-        if parts.names.is_invented(symbol):
-            await parts.unlisted()
+        if services.names.is_invented(symbol):
+            await services.unlisted()
         body = encode_json(await part.ask(provider, symbol))
         return Provisional(body, PROVISIONAL_SECONDS) if provider.is_provisional(symbol) else body
 
     try:
-        cached = await parts.cache.read(key_of(provider, part.path, symbol), part.policy, fetch)
+        cached = await services.cache.read(key_of(provider, part.path, symbol), part.policy, fetch)
     except SymbolNotFound:
-        if not parts.names.is_listed(symbol):
+        if not services.names.is_listed(symbol):
             raise
         return Cached(encode_json(part.nothing(symbol)), "MISS", 0, 0)
-    parts.names.answered(symbol)
+    services.names.remember_company(symbol)
     return cached
 
 
-async def read_all(parts: Parts, provider: FinancialsProvider, symbol: str) -> Cached:
+async def read_all(services: Services, provider: FinancialsProvider, symbol: str) -> Cached:
     """All kinds of data about a company, read at the same time.
 
     One that could not be had is null. Raises SymbolNotFound, NotOffered or UpstreamError when none could.
     """
-    outcomes = await asyncio.gather(*(_attempt(parts, provider, part, symbol) for part in PARTS))
+    outcomes = await asyncio.gather(*(_attempt(services, provider, part, symbol) for part in PARTS))
     return _joined(symbol, {part.member: each for part, each in zip(PARTS, outcomes, strict=True)})
 
 
-async def _attempt(parts: Parts, provider: FinancialsProvider, part: Part, symbol: str) -> Outcome:
+async def _attempt(services: Services, provider: FinancialsProvider, part: Part, symbol: str) -> Outcome:
     try:
-        return await read_part(parts, provider, part, symbol)
+        return await read_part(services, provider, part, symbol)
     except (SymbolNotFound, NotOffered, UpstreamError) as error:
         return error
 

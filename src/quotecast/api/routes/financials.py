@@ -12,12 +12,12 @@ from litestar.openapi import ResponseSpec
 from litestar.params import FromPath, QueryParameter
 
 from quotecast.api.answers import JSON, Answer, Document
-from quotecast.api.edge.repeats import repeatable_read
-from quotecast.api.parts import HttpRequest, Parts
+from quotecast.api.edge.repeats import repeatable
 from quotecast.api.reference import financial_examples as examples
 from quotecast.api.reference.openapi import CachedReading, answered, refused
 from quotecast.api.routes.company import UNAVAILABLE, key_of, read_all, read_part
 from quotecast.api.routes.company_parts import EXAMPLE, HOUR_SECONDS, PARTS, Overview, Part
+from quotecast.api.services import Services
 from quotecast.cache.base import Cached, Policy
 from quotecast.errors import FieldProblem, InvalidValue, Problem, ProviderMissing, SymbolNotFound
 from quotecast.market.codec import encode_json
@@ -70,23 +70,23 @@ To = Annotated[str | None, _day_parameter("to", f"Last day; {DEFAULT_DAYS} days 
     responses=answered(EarningsCalendar, examples.EARNINGS_CALENDAR, "Reports by date", 429)
     | _errors(422, 503),
 )
-async def earnings_calendar(request: HttpRequest, first: From = None, last: To = None) -> Answer:
+@repeatable
+async def earnings_calendar(services: Services, first: From = None, last: To = None) -> Answer:
     """Reports that are due or done, from one day to another, at most 92 days later; both are included.
 
     `coveredFrom` and `coveredTo` are the days that the upstream has: fewer where its plan or its limit ends.
     """
-    return await repeatable_read(request, _calendar, _day("from", first), _day("to", last))
-
-
-async def _calendar(parts: Parts, first: date | None, last: date | None) -> Answer:
-    provider = _provider(parts)
-    today = datetime.fromtimestamp(parts.clock(), NEW_YORK).date()
-    begin, end = _span(first, last, today)
+    days = _day("from", first), _day("to", last)
+    provider = _provider(services)
+    today = datetime.fromtimestamp(services.clock(), NEW_YORK).date()
+    begin, end = _span(*days, today)
 
     async def fetch() -> bytes:
         return encode_json(await provider.earnings_calendar(begin, end))
 
-    return _answer(parts, await parts.cache.read(key_of(provider, "calendar", begin, end), _CALENDAR, fetch))
+    return _answer(
+        services, await services.cache.read(key_of(provider, "calendar", begin, end), _CALENDAR, fetch)
+    )
 
 
 @get(
@@ -95,13 +95,11 @@ async def _calendar(parts: Parts, first: date | None, last: date | None) -> Answ
     operation_class=CachedReading,
     responses=answered(Overview, EXAMPLE, "All kinds of company data", 404, 429) | _errors(503),
 )
-async def overview(request: HttpRequest, symbol: FromPath[str]) -> Answer:
+@repeatable
+async def overview(services: Services, symbol: FromPath[str]) -> Answer:
     """What could not be had is null and named in `errors`; `Age` is that of the oldest part."""
-    return await repeatable_read(request, _overview, _ticker(symbol))
-
-
-async def _overview(parts: Parts, symbol: str) -> Answer:
-    return _answer(parts, await read_all(parts, _provider(parts), symbol))
+    ticker = _ticker(symbol)
+    return _answer(services, await read_all(services, _provider(services), ticker))
 
 
 def _route(part: Part) -> HTTPRouteHandler:
@@ -112,8 +110,10 @@ def _route(part: Part) -> HTTPRouteHandler:
         operation_class=CachedReading,
         responses=answered(part.kind, part.example, part.description, 404, 429) | _errors(503),
     )
-    async def route(request: HttpRequest, symbol: FromPath[str]) -> Answer:
-        return await repeatable_read(request, _part, part, _ticker(symbol))
+    @repeatable
+    async def route(services: Services, symbol: FromPath[str]) -> Answer:
+        ticker = _ticker(symbol)
+        return _answer(services, await read_part(services, _provider(services), part, ticker))
 
     return route
 
@@ -126,14 +126,10 @@ def refuse_slash(part: FromPath[str]) -> None:
     raise NotFoundException
 
 
-async def _part(parts: Parts, part: Part, symbol: str) -> Answer:
-    return _answer(parts, await read_part(parts, _provider(parts), part, symbol))
-
-
-def _provider(parts: Parts) -> FinancialsProvider:
-    if parts.financials is None:
+def _provider(services: Services) -> FinancialsProvider:
+    if services.financials is None:
         raise ProviderMissing(GROUP)
-    return parts.financials
+    return services.financials
 
 
 def _ticker(text: str) -> str:
@@ -170,7 +166,7 @@ def _moved(day: date, days: int) -> date:
     return date.fromordinal(max(1, min(day.toordinal() + days, date.max.toordinal())))
 
 
-def _answer(parts: Parts, cached: Cached) -> Answer:
+def _answer(services: Services, cached: Cached) -> Answer:
     document = _document(cached.body)
     # The whole time to live, of which caches subtract the age; what is past its time is asked for again.
     max_age = cached.age_seconds + cached.fresh_seconds if cached.fresh_seconds else 0
@@ -181,8 +177,8 @@ def _answer(parts: Parts, cached: Cached) -> Answer:
         (b"x-cache", cached.status.encode()),
         (b"age", b"%d" % cached.age_seconds),
     ]
-    until = parts.monotonic() + HELD_SECONDS
-    return Answer(document, headers, tag=document.tag, is_current=lambda: parts.monotonic() < until)
+    until = services.monotonic() + HELD_SECONDS
+    return Answer(document, headers, tag=document.tag, is_current=lambda: services.monotonic() < until)
 
 
 @lru_cache(maxsize=256)

@@ -9,9 +9,10 @@ from litestar import Router, get
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from quotecast.api.answers import CACHE_NOTHING, JSON, Answer, content_tag
-from quotecast.api.parts import HttpRequest, Parts, parts_of
+from quotecast.api.answers import CACHE_NOTHING, JSON, Answer
+from quotecast.api.negotiation import content_tag
 from quotecast.api.reference.openapi import Reading, answered, described
+from quotecast.api.services import HttpRequest, Services, services_of
 from quotecast.feed.mirror import FeedState, Mirror
 from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed
@@ -71,19 +72,21 @@ def health() -> Answer:
 )
 async def ready(request: HttpRequest) -> Answer:
     """Outages of Redis and PostgreSQL show in the body only: a worker serves from memory meanwhile."""
-    found = await readiness(parts_of(request))
+    found = await readiness(services_of(request))
     return _answer(encode_json(found), 200 if found.status == "ready" else 503)
 
 
-async def readiness(parts: Parts) -> Readiness:
+async def readiness(services: Services) -> Readiness:
     """Runs the checks, and looks at the feeds."""
-    outcomes = await asyncio.gather(*map(_outcome, parts.checks.values()))
-    return _readiness(parts, dict(zip(parts.checks, outcomes, strict=True)))
+    outcomes = await asyncio.gather(*map(_outcome, services.checks.values()))
+    return _readiness(services, dict(zip(services.checks, outcomes, strict=True)))
 
 
-async def readiness_on_private_port(parts: Parts, serves: Callable[[], bool]) -> tuple[HTTPStatus, bytes]:
+async def readiness_on_private_port(
+    services: Services, serves: Callable[[], bool]
+) -> tuple[HTTPStatus, bytes]:
     """Says the same, but `loading` until the public ports are open: the private one opens earlier."""
-    found = await readiness(parts)
+    found = await readiness(services)
     if found.status == "ready" and not serves():
         found = replace(found, status="loading", detail="Not serving yet", code="not_serving")
     status = HTTPStatus.OK if found.status == "ready" else HTTPStatus.SERVICE_UNAVAILABLE
@@ -101,9 +104,9 @@ async def _outcome(check: Callable[[], Awaitable[str]]) -> str:
         return "failed"
 
 
-def _readiness(parts: Parts, checks: dict[str, str]) -> Readiness:
-    feeds = {feed: _age(parts.mirrors[feed], parts.monotonic()) for feed in parts.configured()}
-    if parts.draining():
+def _readiness(services: Services, checks: dict[str, str]) -> Readiness:
+    feeds = {feed: _age(services.mirrors[feed], services.monotonic()) for feed in services.configured()}
+    if services.draining():
         return Readiness("draining", checks, feeds, "Draining", "draining")
     # One feed is enough: an upstream that never delivered must not keep the others from being served.
     if feeds and all(age.state == "down" for age in feeds.values()):

@@ -12,10 +12,10 @@ from quotecast.accounts.account import Account
 from quotecast.accounts.terminal import SavedLayout
 from quotecast.api.answers import Answer
 from quotecast.api.edge.identity import require_token, with_account
-from quotecast.api.parts import HttpRequest, parts_of
 from quotecast.api.reference.account_operations import SECURED, AccountOperation, answer, outcomes, taking
 from quotecast.api.reference.openapi import ID, refused
 from quotecast.api.routes.bodies import body_of
+from quotecast.api.services import HttpRequest, services_of
 from quotecast.errors import InvalidValue, MalformedJson, Problem, TooLarge
 from quotecast.market import codec
 
@@ -91,7 +91,7 @@ async def save(request: HttpRequest) -> Answer:
     """With `version`, only if nobody saved another meanwhile."""
     given = await body_of(request, NewLayout)
     text = _checked(bytes(given.layout))
-    now = datetime.fromtimestamp(parts_of(request).clock(), UTC)
+    now = datetime.fromtimestamp(services_of(request).clock(), UTC)
 
     async def write(account: Account) -> SavedLayout:
         return await terminal.save(account, text, given.version, now)

@@ -2,11 +2,11 @@
 
 from litestar import get
 
-from quotecast.api.answers import Answer, of_quotes, shared
+from quotecast.api.answers import Answer, quotes_answer, shared_body
 from quotecast.api.edge.repeats import repeatable
-from quotecast.api.parts import HttpRequest, Parts, loaded
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import FeedReading, answered
+from quotecast.api.services import Services, require_mirror
 from quotecast.feed.mirror import Mirror
 from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed
@@ -22,18 +22,15 @@ from quotecast.market.quotes import StockQuote
     operation_class=FeedReading,
     responses=answered(Heatmap, examples.HEATMAP, "Sectors and stocks, the heaviest first", 429, 503),
 )
-def heatmap(request: HttpRequest) -> Answer:
+@repeatable
+def heatmap(services: Services) -> Answer:
     """A stock's weight is its share of what all companies are worth.
 
     Weights have six decimals and sum up to 1; percentages have four decimals.
     """
-    return repeatable(request, _heatmap)
-
-
-def _heatmap(parts: Parts) -> Answer:
-    mirror = loaded(parts, Feed.STOCKS)
-    body = shared(mirror, "heatmap", lambda: encode_json(heatmap_of(_stocks(mirror), parts.shares)))
-    return of_quotes(mirror, parts.monotonic(), body)
+    mirror = require_mirror(services, Feed.STOCKS)
+    body = shared_body(mirror, "heatmap", lambda: encode_json(heatmap_of(_stocks(mirror), services.shares)))
+    return quotes_answer(mirror, services.monotonic(), body)
 
 
 @get(
@@ -43,15 +40,12 @@ def _heatmap(parts: Parts) -> Answer:
     operation_class=FeedReading,
     responses=answered(Movers, examples.MOVERS, "Both lists, the greatest move first", 429, 503),
 )
-def movers(request: HttpRequest) -> Answer:
+@repeatable
+def movers(services: Services) -> Answer:
     """Stocks that are very cheap or hardly traded are left out; so lists may be shorter."""
-    return repeatable(request, _movers)
-
-
-def _movers(parts: Parts) -> Answer:
-    mirror = loaded(parts, Feed.STOCKS)
-    body = shared(mirror, "movers", lambda: encode_json(movers_of(_stocks(mirror), parts.floors)))
-    return of_quotes(mirror, parts.monotonic(), body)
+    mirror = require_mirror(services, Feed.STOCKS)
+    body = shared_body(mirror, "movers", lambda: encode_json(movers_of(_stocks(mirror), services.floors)))
+    return quotes_answer(mirror, services.monotonic(), body)
 
 
 def _stocks(mirror: Mirror) -> list[StockQuote]:

@@ -13,7 +13,6 @@ from quotecast.accounts.account import Account
 from quotecast.accounts.ids import ID_PATTERN, new_id
 from quotecast.api.answers import JSON, Answer, state_header
 from quotecast.api.edge.identity import require_token, with_account
-from quotecast.api.parts import HttpRequest, parts_of, state_of
 from quotecast.api.reference.account_operations import (
     SECURED,
     AccountOperation,
@@ -29,6 +28,7 @@ from quotecast.api.reference.openapi import ID, refused
 from quotecast.api.routes.bodies import body_of
 from quotecast.api.routes.holdings_shown import SHOWN, VALUED, HoldingShown, exchange, feeds_of, shown, valued
 from quotecast.api.routes.new_holding import NewHolding, checked, currency_code, fingerprint
+from quotecast.api.services import HttpRequest, combined_state, services_of
 from quotecast.errors import InvalidValue, NotFound, Problem
 from quotecast.market import codec
 
@@ -61,13 +61,13 @@ async def holdings(request: HttpRequest, include: Include = None, currency: Curr
     """
     wanted = currency_code("currency", currency) if currency is not None else None
     owned = await with_account(request, portfolio.holdings)
-    parts = parts_of(request)
-    mirrors = parts.mirrors
+    services = services_of(request)
+    mirrors = services.mirrors
     if include is None:
         return answer([shown(each, mirrors) for each in owned])
     rates = exchange(mirrors)
     worth = [valued(each, mirrors, rates, wanted) for each in owned]
-    state = state_of(parts, set().union(*map(feeds_of, worth)))
+    state = combined_state(services, set().union(*map(feeds_of, worth)))
     return answer(worth, 200, state_header(state))
 
 
@@ -81,12 +81,12 @@ async def holdings(request: HttpRequest, include: Include = None, currency: Curr
 async def add(request: HttpRequest) -> Answer:
     """With an `Idempotency-Key`, a repetition within 24 hours is told the same and adds nothing."""
     key = _key(request)
-    parts = parts_of(request)
-    now = datetime.fromtimestamp(parts.clock(), UTC)
+    services = services_of(request)
+    now = datetime.fromtimestamp(services.clock(), UTC)
     given = await body_of(request, NewHolding)
-    new = checked(given, parts.mirrors, new_id(parts.clock), now)
+    new = checked(given, services.mirrors, new_id(services.clock), now)
     asked = fingerprint(given, new)
-    body = codec.encode_json(shown(new, parts.mirrors))
+    body = codec.encode_json(shown(new, services.mirrors))
 
     async def write(account: Account) -> bytes | None:
         if key and (told := await portfolio.answer_to(account, key, asked, now)):

@@ -7,7 +7,7 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from quotecast.api.parts import Parts
+from quotecast.api.services import Services
 from quotecast.feed.mirror import FeedState, Mirror
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
@@ -44,11 +44,11 @@ class MarketStatus(Struct, frozen=True, rename="camel", kw_only=True):
         return replace(self, timestamp="")
 
 
-def market_status(parts: Parts) -> MarketStatus:
+def market_status(services: Services) -> MarketStatus:
     """What this worker knows now, without asking anybody."""
-    now = parts.clock()
-    feeds = {feed: _feed_status(parts, parts.mirrors[feed]) for feed in parts.configured()}
-    session, opening, closing = _exchange(parts.mirrors[Feed.STOCKS], now)
+    now = services.clock()
+    feeds = {feed: _feed_status(services, services.mirrors[feed]) for feed in services.configured()}
+    session, opening, closing = _exchange(services.mirrors[Feed.STOCKS], now)
     updates = [feed.last_update for feed in feeds.values() if feed.last_update]
     return MarketStatus(
         status=_overall([feed.state for feed in feeds.values()]),
@@ -62,13 +62,13 @@ def market_status(parts: Parts) -> MarketStatus:
     )
 
 
-def _feed_status(parts: Parts, mirror: Mirror) -> FeedStatus:
+def _feed_status(services: Services, mirror: Mirror) -> FeedStatus:
     info = mirror.info
     return FeedStatus(
-        state=mirror.state(parts.monotonic()),
+        state=mirror.state(services.monotonic()),
         last_update=info.last_update if info else None,
         symbols=len(mirror),
-        provider=info.provider if info else parts.providers[mirror.feed],
+        provider=info.provider if info else services.providers[mirror.feed],
         simulated=info.simulated if info else None,
         delay_seconds=info.delay_seconds if info else None,
         epoch=mirror.mark.epoch or None,

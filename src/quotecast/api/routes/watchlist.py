@@ -12,7 +12,6 @@ from quotecast.accounts.account import Account
 from quotecast.accounts.watchlist import Watched
 from quotecast.api.answers import Answer, state_header
 from quotecast.api.edge.identity import require_token, with_account
-from quotecast.api.parts import NO_PROVIDER, HttpRequest, Parts, parts_of, state_of
 from quotecast.api.reference import examples
 from quotecast.api.reference.account_operations import (
     SECURED,
@@ -28,6 +27,7 @@ from quotecast.api.reference.openapi import ID, described, refused
 from quotecast.api.routes.bodies import body_of
 from quotecast.api.routes.lookup import FEEDS, known
 from quotecast.api.selection import symbol_of_path
+from quotecast.api.services import NO_PROVIDER, HttpRequest, Services, combined_state, services_of
 from quotecast.errors import InvalidValue, NotFound, Problem, ProviderMissing, SymbolNotFound
 from quotecast.market import codec
 from quotecast.market.feeds import Kind
@@ -93,9 +93,9 @@ async def entries(request: HttpRequest, include: Include = None) -> Answer:
     listed = await with_account(request, watchlist.entries)
     if include is None:
         return answer([_shown(entry) for entry in listed])
-    parts = parts_of(request)
-    state = state_of(parts, {FEEDS[entry.kind] for entry in listed})
-    return answer([_shown(entry, _quote(parts, entry)) for entry in listed], 200, state_header(state))
+    services = services_of(request)
+    state = combined_state(services, {FEEDS[entry.kind] for entry in listed})
+    return answer([_shown(entry, _quote(services, entry)) for entry in listed], 200, state_header(state))
 
 
 @post(
@@ -115,9 +115,9 @@ async def entries(request: HttpRequest, include: Include = None) -> Answer:
 async def add(request: HttpRequest) -> Answer:
     """The answer is 200 when the list has it already."""
     given = await body_of(request, NewEntry)
-    parts = parts_of(request)
-    kind, ticker = _found(parts, given)
-    now = datetime.fromtimestamp(parts.clock(), UTC)
+    services = services_of(request)
+    kind, ticker = _found(services, given)
+    now = datetime.fromtimestamp(services.clock(), UTC)
 
     async def write(account: Account) -> tuple[Watched, bool]:
         return await watchlist.add(account, kind, ticker, now)
@@ -148,15 +148,15 @@ async def remove(request: HttpRequest, ticker: Ticker, kind: WatchedKind = None)
     await with_account(request, write, writing=True)
 
 
-def _found(parts: Parts, given: NewEntry) -> tuple[Kind, str]:
+def _found(services: Services, given: NewEntry) -> tuple[Kind, str]:
     """What the ticker stands for. Raises InvalidValue, SymbolNotFound, NoData or ProviderMissing."""
     if not given.ticker.strip():
         raise InvalidValue("ticker", "Not a ticker")
     asked: list[Kind] = [given.type] if given.type else [*FEEDS]
-    provided = [kind for kind in asked if parts.providers[FEEDS[kind]] != NO_PROVIDER]
+    provided = [kind for kind in asked if services.providers[FEEDS[kind]] != NO_PROVIDER]
     if given.type and not provided:
         raise ProviderMissing(FEEDS[given.type])
-    found = known(parts.mirrors, given.ticker, provided)
+    found = known(services.mirrors, given.ticker, provided)
     if found is None:
         raise SymbolNotFound
     return found[0], found[1].key
@@ -168,8 +168,8 @@ def _is_named(entry: Watched, ticker: str, kind: str | None) -> bool:
     return same and kind in (None, entry.kind)
 
 
-def _quote(parts: Parts, entry: Watched) -> Raw | None:
-    found = parts.mirrors[FEEDS[entry.kind]].find(entry.ticker)
+def _quote(services: Services, entry: Watched) -> Raw | None:
+    found = services.mirrors[FEEDS[entry.kind]].find(entry.ticker)
     return Raw(found.full_json()) if found else None
 
 
