@@ -4,7 +4,7 @@ import gzip
 import hashlib
 from collections.abc import Callable, Iterable
 from functools import cached_property, lru_cache
-from typing import Any, Final
+from typing import Any, Concatenate, Final, ParamSpec
 
 import zstandard
 from litestar.response.base import ASGIResponse
@@ -12,6 +12,8 @@ from litestar.types import Receive, Scope, Send
 
 from quotecast.feed.mirror import Entry, FeedState, Mirror
 from quotecast.market import codec
+
+P = ParamSpec("P")
 
 Header = tuple[bytes, bytes]
 
@@ -121,12 +123,7 @@ def of_quotes(mirror: Mirror, now: float, body: bytes | Document, *extra: Header
 
     `now` is the clock of the mirror's `heard_at`.
     """
-    state = mirror.state(now)
-
-    def made() -> list[Header]:
-        return feed_headers(_feed_tag(mirror, mirror.mark.seq), state, CACHE_QUOTES)
-
-    headers = mirror.once(f"headers {state}", made)
+    headers = mirror.derive(_quotes_headers, mirror.state(now))
     return Answer(body, (*headers, *extra), tag=headers[0][1])
 
 
@@ -160,12 +157,29 @@ def state_header(state: FeedState) -> Header:
 
 def everything(mirror: Mirror) -> Document:
     """All quotes of a feed by key, in the order of the keys; made once per change."""
-    return mirror.once("everything", lambda: Document(quotes_json(mirror.live())))
+    return shared(mirror, _all_quotes_json)
 
 
-def shared(mirror: Mirror, name: str, make: Callable[[], bytes]) -> Document:
-    """A body derived from a feed's present state; made once per change."""
-    return mirror.once(name, lambda: Document(make()))
+def shared(
+    mirror: Mirror,
+    body: Callable[Concatenate[Mirror, P], bytes],
+    *args: P.args,
+    **constants: P.kwargs,
+) -> Document:
+    """Returns the body that a view of the mirror writes, encoded once per change; see `Mirror.derive`."""
+    return mirror.derive(_document, body, *args, **constants)
+
+
+def _document(mirror: Mirror, body: Callable[..., bytes], *args: Any, **constants: Any) -> Document:
+    return Document(body(mirror, *args, **constants))
+
+
+def _all_quotes_json(mirror: Mirror) -> bytes:
+    return quotes_json(mirror.live())
+
+
+def _quotes_headers(mirror: Mirror, state: FeedState) -> list[Header]:
+    return feed_headers(_feed_tag(mirror, mirror.mark.seq), state, CACHE_QUOTES)
 
 
 def quotes_json(entries: Iterable[Entry]) -> bytes:

@@ -1,7 +1,7 @@
 """A worker's copies of the documents: what is known of news and assets, and what was made of it."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar
 
 import structlog
 
@@ -12,8 +12,9 @@ from quotecast.market.assets import Asset
 from quotecast.market.feeds import Feed
 from quotecast.market.news import Article
 
+P = ParamSpec("P")
 T = TypeVar("T")
-Made = TypeVar("Made")
+Derived = TypeVar("Derived")
 
 log = structlog.get_logger()
 
@@ -28,7 +29,7 @@ class Copy(Generic[T]):
         #: Of the version that came last, whether it could be read or not.
         self.digest: str | None = None
         self._read = read
-        self._made: dict[str, Any] = {}
+        self._derived: dict[tuple[Callable[..., Any], tuple[Any, ...]], Any] = {}
 
     def take(self, document: Document) -> None:
         """Goes over to another version."""
@@ -38,14 +39,20 @@ class Copy(Generic[T]):
         except BusError as error:
             log.warning("document not understood", feed=self.feed, document=self.name, error=str(error))
         else:
-            self._made.clear()
+            self._derived.clear()
 
-    def once(self, name: str, make: Callable[[], Made]) -> Made:
-        """What `make` makes of the present items, made once and shared until they change."""
-        if name not in self._made:
-            self._made[name] = make()
-        made: Made = self._made[name]
-        return made
+    def derive(
+        self, view: Callable[Concatenate[Sequence[T], P], Derived], *args: P.args, **constants: P.kwargs
+    ) -> Derived:
+        """Returns `view(items, *args)`, computed at most once until the items change.
+
+        `Mirror.derive` says what a view may be. Before the first version, the items are an empty list.
+        """
+        key = view, args
+        if key not in self._derived:
+            self._derived[key] = view(self.items or (), *args, **constants)
+        derived: Derived = self._derived[key]
+        return derived
 
 
 class Documents:

@@ -10,7 +10,7 @@ says nothing of the fields that only this version sends.
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import Any, Final, Literal, NamedTuple, TypeVar
+from typing import Any, Concatenate, Final, Literal, NamedTuple, ParamSpec, TypeVar
 
 from msgspec import Raw
 
@@ -25,6 +25,7 @@ from quotecast.market.quotes import Quote
 
 STALE_AFTER_SECONDS: Final = 3.0
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 FeedState = Literal["live", "stale", "down"]
@@ -106,8 +107,8 @@ class Mirror:
         self._spellings: dict[str, str] = {}
         self._tombstones = 0
         self._groups: dict[str, frozenset[str]] | None = None
-        self._made: dict[str, Any] = {}
-        self._made_at = self.mark
+        self._derived: dict[tuple[Callable[..., Any], tuple[Any, ...]], Any] = {}
+        self._derived_at = self.mark
 
     @property
     def loaded(self) -> bool:
@@ -126,15 +127,21 @@ class Mirror:
         """The number of symbols that have a quote."""
         return len(self._entries) - self._tombstones
 
-    def once(self, name: str, make: Callable[[], T]) -> T:
-        """What `make` makes of the present state, made once and shared until the state changes."""
-        if self._made_at is not self.mark:
-            self._made.clear()
-            self._made_at = self.mark
-        if name not in self._made:
-            self._made[name] = make()
-        made: T = self._made[name]
-        return made
+    def derive(self, view: Callable[Concatenate["Mirror", P], T], *args: P.args, **constants: P.kwargs) -> T:
+        """Returns `view(self, *args)`, computed at most once until the state changes.
+
+        The key is the function and its positional arguments. A view is a function of a module: a lambda
+        would be a new key at each call. Keyword arguments are constants of the process, and no part of the
+        key.
+        """
+        if self._derived_at is not self.mark:
+            self._derived.clear()
+            self._derived_at = self.mark
+        key = view, args
+        if key not in self._derived:
+            self._derived[key] = view(self, *args, **constants)
+        derived: T = self._derived[key]
+        return derived
 
     def find(self, text: str) -> Entry | None:
         """The live entry of a symbol, however the client spelled it."""
@@ -146,18 +153,18 @@ class Mirror:
 
     def group(self, text: str) -> str | None:
         """The name of a group that has members, however the client spelled it."""
-        names = self.once("group names", lambda: {name.casefold(): name for name in self._members()})
-        return names.get(text.strip().casefold())
+        return self.derive(_group_names).get(text.strip().casefold())
 
     def keys_of(self, names: frozenset[str]) -> frozenset[str]:
         """Symbols for names, some of which may stand for groups: the present members of those."""
         groups = [name for name in names if ":" in name]
         if not groups:
             return names
-        members = self._members()
+        members = self.members()
         return names.union(*(members.get(group, frozenset()) for group in groups)) - frozenset(groups)
 
-    def _members(self) -> dict[str, frozenset[str]]:
+    def members(self) -> dict[str, frozenset[str]]:
+        """Returns the keys of the quotes in each group, by the group's name."""
         if self._groups is None:
             self._groups = groups(self.quotes(), self.feed.spec.groups)
         return self._groups
@@ -275,3 +282,8 @@ class Mirror:
         entry.change(quote, revision, seq, full=full)
         if full:
             self._groups = None
+
+
+def _group_names(mirror: Mirror) -> dict[str, str]:
+    """Returns the names of all groups by their case-folded spelling."""
+    return {name.casefold(): name for name in mirror.members()}

@@ -196,8 +196,7 @@ class Session:
     def _snapshot(self, reason: str, held: frozenset[str] = frozenset()) -> Frame:
         """All that is wanted and not yet held; the whole feed is encoded once for all who want it."""
         if self.wanted is None and not held:
-            name = f"{reason} {self.encoding.subprotocol}"
-            return self._mirror.once(name, lambda: self._written_snapshot(reason, self._mirror.live()))
+            return self._mirror.derive(_whole_snapshot, reason, self.encoding)
         entries = self._mirror.live() if self.wanted is None else self._mirror.entries(self.keys)
         return self._written_snapshot(reason, (entry for entry in entries if entry.key not in held))
 
@@ -272,6 +271,11 @@ class Session:
         if self._faults > MAX_FAULTS:
             self.close_code = CloseCode.BAD_COMMANDS
         return self.encoding.write(frames.error(400, detail, request))
+
+
+def _whole_snapshot(mirror: Mirror, reason: str, encoding: Encoding) -> Frame:
+    """Returns the snapshot of all quotes at the mirror's present mark."""
+    return encoding.write(frames.snapshot(mirror.mark, reason, mirror.live(), encoding.notation))
 
 
 def parse_since(text: str) -> tuple[str, int]:

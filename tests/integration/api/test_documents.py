@@ -8,6 +8,8 @@ import pytest_asyncio
 
 from quotecast.api.answers import Document
 from quotecast.api.edge.middleware import Edge
+from quotecast.api.routes import assets as assets_route
+from quotecast.api.routes import news as news_route
 from quotecast.feed.documents import Documents
 from quotecast.market.feeds import Feed
 from quotecast.market.news import NewsImage
@@ -197,6 +199,12 @@ async def test_a_change_is_sent_again(path: str) -> None:
     assert len(after.json()) == 1
 
 
+def _shared_document(path: str, documents: Documents) -> Document:
+    if path.endswith("news"):
+        return documents.news.derive(news_route.newest_articles, 30)
+    return documents.assets.derive(assets_route.all_assets)
+
+
 @pytest.mark.parametrize("path", PATHS)
 async def test_large_lists_are_compressed_once(path: str) -> None:
     """The same bytes go to everybody until the document changes."""
@@ -206,9 +214,7 @@ async def test_large_lists_are_compressed_once(path: str) -> None:
     async with client_of(services(full_mirrors(), documents=documents)) as client:
         packed = await client.get(path, headers={"accept-encoding": "gzip"})
         plain = await client.get(path)
-    copy = documents.news if path.endswith("news") else documents.assets
-    name = "newest 30" if path.endswith("news") else "all"
-    shared = copy.once(name, lambda: Document(b"made twice"))
+    shared = _shared_document(path, documents)
     assert packed.headers["content-encoding"] == "gzip"
     assert int(packed.headers["content-length"]) == len(shared.gzipped) < len(plain.content)
     assert packed.content == plain.content == shared.body

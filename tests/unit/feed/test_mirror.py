@@ -1,5 +1,7 @@
 """The worker's copy of a feed."""
 
+from collections.abc import Callable
+
 from quotecast.bus.base import Batch, Change, Stored
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
@@ -101,12 +103,43 @@ def test_the_feed_is_down_before_data_and_stale_in_silence() -> None:
     assert mirror.state(13.1) == "stale"
 
 
-def test_what_is_made_of_a_state_is_made_once() -> None:
-    """Shared answers are built at the first request after a change, not at each."""
+def test_a_view_is_computed_once_per_state() -> None:
+    """The mirror computes a view at the first call after a change, not at each call."""
     mirror = loaded("AAPL")
-    made: list[int] = []
-    for _ in range(3):
-        mirror.once("all", lambda: made.append(1))
+    computed: list[int] = []
+
+    def revision(mirror: Mirror) -> int:
+        computed.append(mirror.mark.revision)
+        return computed[-1]
+
+    assert [mirror.derive(revision) for _ in range(3)] == [1, 1, 1]
     mirror.apply(batch(2, Change(stock("AAPL", 2.0))))
-    mirror.once("all", lambda: made.append(2))
-    assert made == [1, 2]
+    assert mirror.derive(revision) == 2
+    assert computed == [1, 2]
+
+
+def test_views_are_keyed_by_function_and_arguments() -> None:
+    """Two views of one name, in two modules, do not share a value; nor does one view for two arguments."""
+    mirror = loaded("AAPL")
+
+    def made_in(module: str) -> Callable[[Mirror, str], str]:
+        def symbols(mirror: Mirror, category: str) -> str:
+            return f"{module} {category} {len(mirror)}"
+
+        return symbols
+
+    crypto, doviz = made_in("crypto"), made_in("doviz")
+    assert mirror.derive(crypto, "all") == "crypto all 1"
+    assert mirror.derive(doviz, "all") == "doviz all 1"
+    assert mirror.derive(doviz, "gold") == "doviz gold 1"
+
+
+def test_constants_are_passed_to_a_view_and_are_not_its_key() -> None:
+    """A table that never changes need not be hashable."""
+    mirror = loaded("AAPL")
+
+    def weights(mirror: Mirror, *, shares: dict[str, int]) -> int:
+        return len(mirror) * shares["AAPL"]
+
+    assert mirror.derive(weights, shares={"AAPL": 7}) == 7
+    assert mirror.derive(weights, shares={}) == 7

@@ -47,7 +47,7 @@ def _assets(services: Services, search: str, limit: int | None, offset: int) -> 
     copy = services.documents.assets
     found = _found(copy, items_of(services, copy), search)
     if found is copy.items and limit is None and offset == 0:
-        body = copy.once("all", lambda: Document(encode_json(found)))
+        body = copy.derive(all_assets)
     else:
         body = Document(encode_json(found[offset:][:limit]))
     return _counted(body, len(found))
@@ -56,7 +56,12 @@ def _assets(services: Services, search: str, limit: int | None, offset: int) -> 
 def _found(copy: Copy[Asset], everything: Sequence[Asset], search: str) -> Sequence[Asset]:
     if not search.strip():
         return everything
-    return matching(copy.once("index", lambda: indexed(everything)), search)
+    return matching(copy.derive(indexed), search)
+
+
+def all_assets(assets: Sequence[Asset]) -> Document:
+    """Returns the body that lists every asset."""
+    return Document(encode_json(assets))
 
 
 def _counted(body: Document, total: int) -> Answer:

@@ -92,7 +92,7 @@ def symbols(request: HttpRequest) -> Answer:
 
 def _listing(services: Services) -> Answer:
     mirror = loaded(services, Feed.CRYPTO)
-    return of_names(mirror, services.monotonic(), shared(mirror, "symbols", lambda: _symbols(mirror)))
+    return of_names(mirror, services.monotonic(), shared(mirror, _symbols))
 
 
 @get(

@@ -61,7 +61,7 @@ def _quotes(services: Services, wanted: str | None) -> Answer:
         return of_quotes(mirror, now, everything(mirror))
     if wanted not in CATEGORIES:
         raise InvalidValue("category", f"One of {', '.join(CATEGORIES)}")
-    return of_quotes(mirror, now, shared(mirror, wanted, lambda: _quotes_of(mirror, wanted)))
+    return of_quotes(mirror, now, shared(mirror, _quotes_of, wanted))
 
 
 @get(
@@ -96,7 +96,7 @@ def symbols(request: HttpRequest) -> Answer:
 
 def _listing(services: Services) -> Answer:
     mirror = loaded(services, Feed.DOVIZ)
-    return of_names(mirror, services.monotonic(), shared(mirror, "symbols", lambda: _symbols(mirror)))
+    return of_names(mirror, services.monotonic(), shared(mirror, _symbols))
 
 
 def _quotes_of(mirror: Mirror, category: str) -> bytes:

@@ -48,10 +48,15 @@ def _news(services: Services, wanted: Selection, limit: int) -> Answer:
     copy = services.documents.news
     articles = items_of(services, copy)
     if wanted == "all":
-        body = copy.once(f"newest {limit}", lambda: Document(encode_json(articles[:limit])))
+        body = copy.derive(newest_articles, limit)
     else:
         body = Document(encode_json(_about(articles, wanted, limit)))
     return of_document(body, CACHE_NEWS)
+
+
+def newest_articles(articles: Sequence[Article], limit: int) -> Document:
+    """Returns the body that lists the first `limit` articles; they come newest first."""
+    return Document(encode_json(articles[:limit]))
 
 
 def _about(articles: Sequence[Article], symbols: list[str], limit: int) -> list[Article]:

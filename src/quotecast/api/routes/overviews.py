@@ -1,5 +1,7 @@
 """The whole stock market at a glance: by sector, and who moved the most."""
 
+from collections.abc import Mapping
+
 from litestar import get
 
 from quotecast.api.answers import Answer, of_quotes, shared
@@ -11,7 +13,7 @@ from quotecast.feed.mirror import Mirror
 from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed
 from quotecast.market.heatmap import Heatmap, heatmap_of
-from quotecast.market.movers import Movers, movers_of
+from quotecast.market.movers import Floors, Movers, movers_of
 from quotecast.market.quotes import StockQuote
 
 
@@ -32,8 +34,12 @@ def heatmap(request: HttpRequest) -> Answer:
 
 def _heatmap(services: Services) -> Answer:
     mirror = loaded(services, Feed.STOCKS)
-    body = shared(mirror, "heatmap", lambda: encode_json(heatmap_of(_stocks(mirror), services.shares)))
+    body = shared(mirror, _heatmap_json, shares=services.shares)
     return of_quotes(mirror, services.monotonic(), body)
+
+
+def _heatmap_json(mirror: Mirror, *, shares: Mapping[str, int]) -> bytes:
+    return encode_json(heatmap_of(_stocks(mirror), shares))
 
 
 @get(
@@ -50,8 +56,12 @@ def movers(request: HttpRequest) -> Answer:
 
 def _movers(services: Services) -> Answer:
     mirror = loaded(services, Feed.STOCKS)
-    body = shared(mirror, "movers", lambda: encode_json(movers_of(_stocks(mirror), services.floors)))
+    body = shared(mirror, _movers_json, services.floors)
     return of_quotes(mirror, services.monotonic(), body)
+
+
+def _movers_json(mirror: Mirror, floors: Floors) -> bytes:
+    return encode_json(movers_of(_stocks(mirror), floors))
 
 
 def _stocks(mirror: Mirror) -> list[StockQuote]:
