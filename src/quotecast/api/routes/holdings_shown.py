@@ -11,11 +11,10 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from msgspec.structs import asdict, replace
 
 from quotecast.accounts.portfolio import Holding
-from quotecast.api.routes.lookup import FEEDS, Mirrors, first_known
-from quotecast.feed.mirror import Entry
+from quotecast.api.routes.lookup import Mirrors, first_with
 from quotecast.market import codec, money
 from quotecast.market.conversion import Rate, factor, rates_between, rates_of, rounded
-from quotecast.market.feeds import Feed, Kind
+from quotecast.market.feeds import Feed, Kind, feed_of_kind
 
 #: Described as the JSON number that it is sent as; to the framework a Decimal would be a string.
 Amount = Annotated[float, Meta(description="An exact decimal, with all its digits and no exponent")]
@@ -117,7 +116,7 @@ VALUED: Final = replace(
 
 def shown(holding: Holding, mirrors: Mirrors) -> Encoded:
     """The holding by itself."""
-    found = first_known(mirrors, holding.ticker)
+    found = first_with(mirrors, holding.ticker)
     return Encoded(
         id=holding.id,
         ticker=holding.ticker,
@@ -126,7 +125,7 @@ def shown(holding: Holding, mirrors: Mirrors) -> Encoded:
         bought_at=holding.bought_at,
         currency=holding.currency,
         created_at=codec.iso_utc(holding.created_at.timestamp()),
-        type=found[0] if found else None,
+        type=found[0].spec.kind if found else None,
     )
 
 
@@ -145,9 +144,9 @@ def exchange(mirrors: Mirrors) -> Exchange:
 def valued(holding: Holding, mirrors: Mirrors, exchange: Exchange, currency: str | None = None) -> Encoded:
     """The holding with what it is worth now, in its own currency and in `currency` if one is given."""
     alone = shown(holding, mirrors)
-    found = first_known(mirrors, holding.ticker)
-    quote = found[1].quote if found else None
-    rates = exchange(_currency_of(*found), holding.currency) if found and quote else None
+    feed, entry = first_with(mirrors, holding.ticker) or (None, None)
+    quote = entry.quote if entry else None
+    rates = exchange(feed.spec.currency(quote), holding.currency) if feed and quote else None
     if quote is None or rates is None:
         nothing = dict.fromkeys(money.Worth.__struct_fields__, money.written(None))
         return replace(alone, price=None, rates=None, converted=None if currency else UNSET, **nothing)
@@ -164,13 +163,9 @@ def valued(holding: Holding, mirrors: Mirrors, exchange: Exchange, currency: str
 
 def feeds_of(holding: Encoded) -> set[Feed]:
     """The feeds that gave the holding's quote and the rates."""
-    own = {FEEDS[holding.type]} if holding.type else set()
+    own = {feed_of_kind(holding.type)} if holding.type else set()
     rates = [holding.rates, holding.converted.rates if holding.converted else None]
     return own.union(_RATE_FEEDS) if any(rates) else own
-
-
-def _currency_of(kind: Kind, entry: Entry) -> str:
-    return FEEDS[kind].spec.currency(entry.quote)
 
 
 def _converted(amount: float | None, rates: Sequence[Rate]) -> float | None:

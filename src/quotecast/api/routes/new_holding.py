@@ -7,7 +7,7 @@ from typing import Annotated, Final
 from msgspec import Meta, Raw, Struct
 
 from quotecast.accounts.portfolio import Holding
-from quotecast.api.routes.lookup import Mirrors, spelled
+from quotecast.api.routes.lookup import Mirrors, stored_spelling
 from quotecast.errors import InvalidValue
 from quotecast.market import codec, money
 from quotecast.market.currencies import CURRENCIES
@@ -49,7 +49,7 @@ def fingerprint(given: NewHolding, holding: Holding) -> bytes:
 
 def checked(given: NewHolding, mirrors: Mirrors, holding_id: str, now: datetime) -> Holding:
     """What to keep. Raises InvalidValue."""
-    ticker = spelled(mirrors, given.ticker)
+    ticker = stored_spelling(mirrors, given.ticker)
     if ticker is None:
         raise InvalidValue("ticker", "Not a ticker")
     return Holding(

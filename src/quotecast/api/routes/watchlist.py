@@ -25,14 +25,14 @@ from quotecast.api.reference.account_operations import (
 )
 from quotecast.api.reference.openapi import ID, described, refused
 from quotecast.api.routes.bodies import body_of
-from quotecast.api.routes.lookup import FEEDS, known
+from quotecast.api.routes.lookup import first_with, require_data
 from quotecast.api.selection import symbol_of_path
 from quotecast.api.services import NO_PROVIDER, HttpRequest, Services, services_of, state_of
 from quotecast.errors import InvalidValue, NotFound, Problem, ProviderMissing, SymbolNotFound
 from quotecast.market import codec
-from quotecast.market.feeds import Kind
+from quotecast.market.feeds import Feed, Kind, feed_of_kind
 from quotecast.market.instruments import canonical
-from quotecast.market.quotes import CryptoQuote, DovizQuote, StockQuote
+from quotecast.market.quotes import Quote
 
 Include = Annotated[
     Literal["quote"] | None, QueryParameter(description="`quote` adds the last quote of each")
@@ -46,12 +46,15 @@ Ticker = Annotated[
 ]
 
 
+_KINDS: Final = ", ".join(feed.spec.kind for feed in Feed)
+
+
 class NewEntry(Struct, frozen=True):
     """What to keep an eye on."""
 
     ticker: Annotated[str, Meta(description="A stock, pair, currency or metal, in any case")]
     type: Annotated[
-        Kind | None, Meta(description="By default the first of stock, crypto and doviz that knows the ticker")
+        Kind | None, Meta(description=f"By default the first of {_KINDS} that has the ticker")
     ] = None
 
 
@@ -62,7 +65,7 @@ class Entry(Struct, frozen=True):
     type: Kind
     position: int
     added_at: str
-    quote: StockQuote | CryptoQuote | DovizQuote | UnsetType | None = UNSET
+    quote: Quote | UnsetType | None = UNSET
 
 
 class _Encoded(Struct, frozen=True):
@@ -94,7 +97,7 @@ async def entries(request: HttpRequest, include: Include = None) -> Answer:
     if include is None:
         return answer([_shown(entry) for entry in listed])
     services = services_of(request)
-    state = state_of(services, {FEEDS[entry.kind] for entry in listed})
+    state = state_of(services, {feed_of_kind(entry.kind) for entry in listed})
     return answer([_shown(entry, _quote(services, entry)) for entry in listed], 200, state_header(state))
 
 
@@ -152,24 +155,26 @@ def _found(services: Services, given: NewEntry) -> tuple[Kind, str]:
     """What the ticker stands for. Raises InvalidValue, SymbolNotFound, NoData or ProviderMissing."""
     if not given.ticker.strip():
         raise InvalidValue("ticker", "Not a ticker")
-    asked: list[Kind] = [given.type] if given.type else [*FEEDS]
-    provided = [kind for kind in asked if services.providers[FEEDS[kind]] != NO_PROVIDER]
+    asked = [feed_of_kind(given.type)] if given.type else list(Feed)
+    provided = [feed for feed in asked if services.providers[feed] != NO_PROVIDER]
     if given.type and not provided:
-        raise ProviderMissing(FEEDS[given.type])
-    found = known(services.mirrors, given.ticker, provided)
+        raise ProviderMissing(asked[0])
+    found = first_with(services.mirrors, given.ticker, provided)
     if found is None:
+        require_data(services.mirrors, given.ticker, provided)
         raise SymbolNotFound
-    return found[0], found[1].key
+    feed, entry = found
+    return feed.spec.kind, entry.key
 
 
 def _is_named(entry: Watched, ticker: str, kind: str | None) -> bool:
-    feed = FEEDS[entry.kind]
+    feed = feed_of_kind(entry.kind)
     same = canonical(feed, entry.ticker) == canonical(feed, ticker)
     return same and kind in (None, entry.kind)
 
 
 def _quote(services: Services, entry: Watched) -> Raw | None:
-    found = services.mirrors[FEEDS[entry.kind]].find(entry.ticker)
+    found = services.mirrors[feed_of_kind(entry.kind)].find(entry.ticker)
     return Raw(found.full_json()) if found else None
 
 
