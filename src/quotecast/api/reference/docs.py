@@ -11,7 +11,7 @@ from msgspec import Struct
 from swagger_ui_bundle import swagger_ui_path
 
 from quotecast.api.answers import CACHE_LISTS, Answer, Document, of_document
-from quotecast.api.reference.openapi import Reading, answered
+from quotecast.api.reference.openapi import TAG, Reading, answered
 from quotecast.api.services import HttpRequest
 from quotecast.market.codec import encode_json
 
@@ -106,4 +106,9 @@ def _file(name: str) -> Document:
     return Document((folder / name).read_bytes(), (_OWN | _BUNDLED)[name])
 
 
-ROUTER: Final = Router("/api", route_handlers=[openapi, asyncapi, page, page_file], tags=["Reference"])
+ROUTER: Final = Router(
+    "/api",
+    route_handlers=[openapi, asyncapi, page, page_file],
+    tags=["Reference"],
+    opt={TAG: "This description, and that of the WebSocket feeds."},
+)

@@ -6,7 +6,7 @@ from importlib.metadata import version
 from typing import Any, Final, cast
 
 import msgspec
-from litestar import Litestar
+from litestar import Litestar, Router
 from litestar.openapi import OpenAPIConfig, ResponseSpec
 from litestar.openapi.spec import (
     Components,
@@ -30,18 +30,8 @@ from quotecast.api.selection import MAX_HEADER_BYTES
 from quotecast.errors import FieldProblem, Problem
 from quotecast.market.feeds import Feed
 
-_TAGS: Final = [
-    Tag("Market", "US stocks: quotes, bars, overviews, news, and the state of the feeds."),
-    Tag("Crypto", "Pairs of crypto assets: quotes and bars; changes are over the last 24 hours."),
-    Tag("Doviz", "Turkish currency, gold and precious-metal quotes, those of single banks among them."),
-    Tag("Financials", "Company data and the earnings calendar, kept from one hour to a day."),
-    Tag("Accounts", "Register, log in, and the profile."),
-    Tag("Portfolio", "What you hold; amounts are exact decimals."),
-    Tag("Watchlist", "What you keep an eye on: stocks, pairs, currencies and metals."),
-    Tag("Terminal", "How you arranged your terminal."),
-    Tag("Operations", "For load balancers and operators."),
-    Tag("Reference", "This description, and that of the WebSocket feeds."),
-]
+#: The entry of a router's `opt` that describes the tag of its operations.
+TAG: Final = "tag"
 
 
 def _header(description: str, kind: OpenAPIType = OpenAPIType.STRING) -> OpenAPIHeader:
@@ -204,7 +194,7 @@ def openapi_document(
 
     It is written by an application of its own: one that serves has pages of the framework's beside it.
     """
-    app = Litestar(handlers, openapi_config=_config(), logging_config=None)
+    app = Litestar(handlers, openapi_config=_config(_tags(handlers)), logging_config=None)
     document = app.openapi_schema.to_schema()
     _, schemas = msgspec.json.schema_components(bodies, ref_template="#/components/schemas/{name}")
     document["components"]["schemas"] |= schemas
@@ -215,7 +205,13 @@ def openapi_document(
     return document
 
 
-def _config() -> OpenAPIConfig:
+def _tags(handlers: list[ControllerRouterHandler]) -> list[Tag]:
+    """Returns the tags of the routers that describe theirs, in the order of the routers."""
+    routers = [each for each in handlers if isinstance(each, Router) and TAG in each.opt]
+    return [Tag(router.tags[0], router.opt[TAG]) for router in routers]
+
+
+def _config(tags: list[Tag]) -> OpenAPIConfig:
     return OpenAPIConfig(
         title="quotecast",
         version=version("quotecast"),
@@ -226,7 +222,7 @@ def _config() -> OpenAPIConfig:
         ),
         license=License(name="MIT", identifier="MIT"),
         servers=[Server(url="/")],
-        tags=_TAGS,
+        tags=tags,
         components=Components(headers=_HEADERS, security_schemes=_SCHEMES),
         use_handler_docstrings=True,
     )

@@ -21,7 +21,7 @@ from quotecast.api.reference.account_operations import (
     secret_answer,
     taking,
 )
-from quotecast.api.reference.openapi import ID, refused
+from quotecast.api.reference.openapi import ID, TAG, refused
 from quotecast.api.routes.bodies import body_of
 from quotecast.api.routes.devices import cookie_for, device_of
 from quotecast.api.services import Accounts, HttpRequest, services_of
@@ -263,5 +263,8 @@ def _session(request: HttpRequest, user: UserRow, status: int = 200) -> Answer:
 BODIES: Final[tuple[type[Struct], ...]] = (Registration, Credentials, ProfileChange)
 
 ROUTER: Final = Router(
-    "/api/auth", route_handlers=[register, login, profile, change], tags=["Accounts"], opt={"limit": "auth"}
+    "/api/auth",
+    route_handlers=[register, login, profile, change],
+    tags=["Accounts"],
+    opt={TAG: "Register, log in, and the profile.", "limit": "auth"},
 )

@@ -9,7 +9,7 @@ from msgspec import Struct
 from quotecast.api.answers import Answer, everything, of_names, of_quotes, shared
 from quotecast.api.edge.repeats import repeatable, repeatable_read
 from quotecast.api.reference import examples
-from quotecast.api.reference.openapi import BarsReading, FeedReading, answered
+from quotecast.api.reference.openapi import TAG, BarsReading, FeedReading, answered
 from quotecast.api.routes.bar_parameters import DEFAULT_BARS, Count, Timeframe
 from quotecast.api.routes.bars import crypto_bars
 from quotecast.api.routes.quotes import one_quote
@@ -118,5 +118,11 @@ def _symbols(mirror: Mirror) -> bytes:
 
 
 ROUTER: Final = Router(
-    "/api/crypto", route_handlers=[quotes, quote, bars, symbols], tags=["Crypto"], opt={"limit": "crypto"}
+    "/api/crypto",
+    route_handlers=[quotes, quote, bars, symbols],
+    tags=["Crypto"],
+    opt={
+        TAG: "Pairs of crypto assets: quotes and bars; changes are over the last 24 hours.",
+        "limit": "crypto",
+    },
 )

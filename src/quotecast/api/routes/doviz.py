@@ -9,7 +9,7 @@ from msgspec import Struct
 from quotecast.api.answers import Answer, everything, of_names, of_quotes, quotes_json, shared
 from quotecast.api.edge.repeats import repeatable
 from quotecast.api.reference import examples
-from quotecast.api.reference.openapi import FeedReading, answered
+from quotecast.api.reference.openapi import TAG, FeedReading, answered
 from quotecast.api.routes.quotes import one_quote
 from quotecast.api.selection import symbol_of_path
 from quotecast.api.services import HttpRequest, Services, loaded
@@ -117,5 +117,11 @@ def _symbols(mirror: Mirror) -> bytes:
 
 
 ROUTER: Final = Router(
-    "/api/doviz", route_handlers=[quotes, quote, symbols], tags=["Doviz"], opt={"limit": "doviz"}
+    "/api/doviz",
+    route_handlers=[quotes, quote, symbols],
+    tags=["Doviz"],
+    opt={
+        TAG: "Turkish currency, gold and precious-metal quotes, those of single banks among them.",
+        "limit": "doviz",
+    },
 )

@@ -14,7 +14,7 @@ from litestar.params import FromPath, QueryParameter
 from quotecast.api.answers import JSON, Answer, Document
 from quotecast.api.edge.repeats import repeatable_read
 from quotecast.api.reference import financial_examples as examples
-from quotecast.api.reference.openapi import CachedReading, answered, refused
+from quotecast.api.reference.openapi import TAG, CachedReading, answered, refused
 from quotecast.api.routes.company import UNAVAILABLE, key_of, read_all, read_part
 from quotecast.api.routes.company_parts import EXAMPLE, HOUR_SECONDS, PARTS, Overview, Part
 from quotecast.api.services import HttpRequest, Services
@@ -197,5 +197,5 @@ ROUTER: Final = Router(
     "/api/financials",
     route_handlers=[earnings_calendar, overview, *map(_route, PARTS), refuse_slash],
     tags=["Financials"],
-    opt={"limit": GROUP},
+    opt={TAG: "Company data and the earnings calendar, kept from one hour to a day.", "limit": GROUP},
 )

@@ -10,7 +10,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from quotecast.api.answers import CACHE_NOTHING, JSON, Answer, content_tag
-from quotecast.api.reference.openapi import Reading, answered, described
+from quotecast.api.reference.openapi import TAG, Reading, answered, described
 from quotecast.api.services import HttpRequest, Services, services_of
 from quotecast.feed.mirror import FeedState, Mirror
 from quotecast.market.codec import encode_json
@@ -130,4 +130,9 @@ def _answer(body: bytes, status: int) -> Answer:
     return Answer(body, [*headers, (b"etag", tag)], tag=tag)
 
 
-ROUTER: Final = Router("/api", route_handlers=[health, ready], tags=["Operations"])
+ROUTER: Final = Router(
+    "/api",
+    route_handlers=[health, ready],
+    tags=["Operations"],
+    opt={TAG: "For load balancers and operators."},
+)

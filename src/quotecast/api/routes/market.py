@@ -16,7 +16,7 @@ from quotecast.api.answers import (
 )
 from quotecast.api.edge.repeats import repeatable, repeatable_read
 from quotecast.api.reference import examples
-from quotecast.api.reference.openapi import BarsReading, BatchReading, FeedReading, Reading, answered
+from quotecast.api.reference.openapi import TAG, BarsReading, BatchReading, FeedReading, Reading, answered
 from quotecast.api.routes.assets import assets
 from quotecast.api.routes.bar_parameters import Span, StockInterval
 from quotecast.api.routes.bars import stock_bars
@@ -132,5 +132,5 @@ ROUTER: Final = Router(
     "/api/market",
     route_handlers=[quotes, quote, bars, heatmap, movers, news, assets, status],
     tags=["Market"],
-    opt={"limit": "market"},
+    opt={TAG: "US stocks: quotes, bars, overviews, news, and the state of the feeds.", "limit": "market"},
 )

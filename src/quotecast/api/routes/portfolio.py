@@ -24,7 +24,7 @@ from quotecast.api.reference.account_operations import (
     replayable,
     taking,
 )
-from quotecast.api.reference.openapi import ID, refused
+from quotecast.api.reference.openapi import ID, TAG, refused
 from quotecast.api.routes.bodies import body_of
 from quotecast.api.routes.holdings_shown import SHOWN, VALUED, HoldingShown, exchange, feeds_of, shown, valued
 from quotecast.api.routes.new_holding import NewHolding, checked, currency_code, fingerprint
@@ -129,5 +129,5 @@ ROUTER: Final = Router(
     route_handlers=[holdings, add, remove],
     guards=[require_token],
     tags=["Portfolio"],
-    opt={"limit": "portfolio"},
+    opt={TAG: "What you hold; amounts are exact decimals.", "limit": "portfolio"},
 )
