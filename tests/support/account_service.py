@@ -14,7 +14,7 @@ from quotecast.api.app import build_app
 from quotecast.api.edge.addresses import identify_by_address
 from quotecast.api.edge.identity import identify_by_user
 from quotecast.api.edge.middleware import Edge
-from quotecast.api.edge.throttle import throttle
+from quotecast.api.edge.throttle import Throttle
 from quotecast.api.logins import LoginWindow
 from quotecast.api.private import private_prefixes
 from quotecast.api.services import Accounts
@@ -118,7 +118,7 @@ async def account_service(
         made = services(other.pop("mirrors", None) or full_mirrors(), accounts=accounts, **other)
         identify = identify_by_user(accounts.tokens, accounts.address_of)
         requests = LocalLimits()
-        limits = throttle(
+        limits = Throttle(
             requests.check,
             requests.give_back,
             limits=LIMITS,
@@ -126,7 +126,7 @@ async def account_service(
             identify=identify,
             by_address=accounts.address_of,
         )
-        app = build_app(made, middleware=[limits] if limited else [])
+        app = build_app(made, middleware=[limits.middleware] if limited else [])
         edge = Edge(
             app,
             cors_origins=["*"],

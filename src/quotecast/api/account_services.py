@@ -23,7 +23,7 @@ def window_of(settings: Settings, name: str = "", **other: Any) -> Window:
 
 
 @contextlib.asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[Accounts]:
+async def open_accounts(settings: Settings) -> AsyncIterator[Accounts]:
     """The database, the tokens, the hashing and the window of login attempts."""
     keys = [key for key in (settings.jwt_secret, settings.jwt_previous_secret) if key]
     attempts = window_of(settings, ":logins", seconds=logins.WINDOW_SECONDS, forgetful=True)

@@ -1,21 +1,20 @@
 """Successful answers: bodies encoded beforehand, entity tags, conditional and compressed forms."""
 
 import gzip
-import hashlib
-from collections.abc import Callable, Iterable
-from functools import cached_property, lru_cache
+from collections.abc import Awaitable, Callable, Iterable
+from functools import cached_property
 from typing import Any, Concatenate, Final, ParamSpec
 
 import zstandard
 from litestar.response.base import ASGIResponse
 from litestar.types import Receive, Scope, Send
 
+from quotecast.api.negotiation import VARY, best_coding, content_tag, matches, negotiation_headers
+from quotecast.asgi import Header, content_length, respond
 from quotecast.feed.mirror import Entry, FeedState, Mirror
 from quotecast.market import codec
 
 P = ParamSpec("P")
-
-Header = tuple[bytes, bytes]
 
 JSON: Final = b"application/json"
 CACHE_QUOTES: Final = b"public, max-age=1"
@@ -27,7 +26,8 @@ CACHE_NOTHING: Final = b"no-store"
 
 #: Below this a compressed body saves nothing worth the work.
 _COMPRESSED_FROM: Final = 1024
-_VARY: Final = (b"vary", b"Accept-Encoding")
+#: Zstandard is the smaller one of two that a client likes equally.
+_CODINGS: Final = (b"zstd", b"gzip")
 
 
 class Document:
@@ -54,7 +54,7 @@ class Document:
 
     def coded(self, encodings: bytes) -> tuple[bytes, bytes] | None:
         """The best coding that an `Accept-Encoding` admits, and the body in it; None for it as it is."""
-        match best_coding(encodings):
+        match best_coding(encodings, _CODINGS):
             case b"zstd":
                 return b"zstd", self.zstandard
             case b"gzip":
@@ -93,32 +93,31 @@ class Answer(ASGIResponse):
         """Sends the form that fits the request."""
         await self.send(scope, send)
 
-    async def send(self, scope: Any, send: Any, *more: Header) -> None:
+    def send(self, scope: Any, send: Any, *more: Header) -> Awaitable[None]:
         """Likewise, with more headers."""
-        condition, encodings = _negotiation(scope["headers"])
+        condition, encodings = negotiation_headers(scope["headers"])
         headers, body, status = [*self._headers, *more], self.body, self.status_code
         document = self._document if len(body) >= _COMPRESSED_FROM else None
         if document is not None:
-            headers.append(_VARY)
-        if condition and self._tag is not None and _matches(condition, self._tag):
+            headers.append(VARY)
+        if condition and self._tag is not None and matches(condition, self._tag):
             status, body = 304, b""
         else:
             if document is not None and (coded := document.coded(encodings)):
                 body = coded[1]
                 headers.append((b"content-encoding", coded[0]))
-            headers.append((b"content-length", b"%d" % len(body)))
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": body, "more_body": False})
+            headers.append(content_length(body))
+        return respond(send, status, headers, body)
 
 
-def of_document(document: Document, cache: bytes, *, tag: bytes | None = None) -> Answer:
+def document_answer(document: Document, cache: bytes, *, tag: bytes | None = None) -> Answer:
     """An answer that stays the same until its content changes."""
     tag = tag or document.tag
     headers = [(b"content-type", document.media_type), (b"etag", tag), (b"cache-control", cache)]
     return Answer(document, headers, tag=tag)
 
 
-def of_quotes(mirror: Mirror, now: float, body: bytes | Document, *extra: Header) -> Answer:
+def quotes_answer(mirror: Mirror, now: float, body: bytes | Document, *extra: Header) -> Answer:
     """An answer that stays the same until the feed's next batch, or until the feed becomes stale or live.
 
     `now` is the clock of the mirror's `heard_at`.
@@ -127,13 +126,13 @@ def of_quotes(mirror: Mirror, now: float, body: bytes | Document, *extra: Header
     return Answer(body, (*headers, *extra), tag=headers[0][1])
 
 
-def of_quote(mirror: Mirror, now: float, entry: Entry) -> Answer:
+def quote_answer(mirror: Mirror, now: float, entry: Entry) -> Answer:
     """An answer that stays the same until the quote or the feed's state changes, or another epoch begins."""
     headers = feed_headers(_feed_tag(mirror, entry.seq), mirror.state(now), CACHE_QUOTES)
     return Answer(entry.full_json(), headers, tag=headers[0][1])
 
 
-def of_names(mirror: Mirror, now: float, names: Document) -> Answer:
+def names_answer(mirror: Mirror, now: float, names: Document) -> Answer:
     """An answer that stays the same until the feed's symbols or its state change."""
     headers = feed_headers(names.tag, mirror.state(now), CACHE_LISTS)
     return Answer(names, headers, tag=headers[0][1])
@@ -155,12 +154,12 @@ def state_header(state: FeedState) -> Header:
     return b"x-feed-state", state.encode()
 
 
-def everything(mirror: Mirror) -> Document:
+def all_quotes(mirror: Mirror) -> Document:
     """All quotes of a feed by key, in the order of the keys; made once per change."""
-    return shared(mirror, _all_quotes_json)
+    return shared_body(mirror, _all_quotes_json)
 
 
-def shared(
+def shared_body(
     mirror: Mirror,
     body: Callable[Concatenate[Mirror, P], bytes],
     *args: P.args,
@@ -188,46 +187,5 @@ def quotes_json(entries: Iterable[Entry]) -> bytes:
     return codec.object_json((key, entry.full_json()) for key, entry in ordered)
 
 
-def content_tag(body: bytes) -> bytes:
-    """A weak entity tag: equal for equal content, on every worker."""
-    return b'W/"%b"' % hashlib.blake2b(body, digest_size=9).hexdigest().encode()
-
-
-@lru_cache(maxsize=64)
-def best_coding(header: bytes) -> bytes | None:
-    """What an `Accept-Encoding` prefers of what is served (RFC 9110, 12.5.3), Zstandard before gzip."""
-    weights = dict(_weighted(part) for part in header.lower().split(b","))
-    others = weights.get(b"*", 0.0)
-    weight, coding = max((weights.get(each, others), each) for each in (b"gzip", b"zstd"))
-    return coding if weight > 0 else None
-
-
 def _feed_tag(mirror: Mirror, seq: int) -> bytes:
     return b'W/"%b-%d"' % (mirror.mark.epoch.encode(), seq)
-
-
-def _negotiation(headers: Iterable[Header]) -> tuple[bytes, bytes]:
-    condition = encodings = b""
-    for name, value in headers:
-        if name == b"if-none-match":
-            condition = b"%b,%b" % (condition, value)
-        elif name == b"accept-encoding":
-            encodings = value
-    return condition, encodings
-
-
-def _matches(condition: bytes, tag: bytes) -> bool:
-    """Weak comparison (RFC 9110, 8.8.3.2); `*` matches whatever there is."""
-    given = {part.strip().removeprefix(b"W/") for part in condition.split(b",")}
-    return b"*" in given or tag.removeprefix(b"W/") in given
-
-
-def _weighted(part: bytes) -> tuple[bytes, float]:
-    coding, _, parameter = part.partition(b";")
-    name, _, weight = parameter.partition(b"=")
-    if name.strip() != b"q":
-        return coding.strip(), 1.0
-    try:
-        return coding.strip(), float(weight)
-    except ValueError:
-        return coding.strip(), 0.0

@@ -11,20 +11,19 @@ from functools import partial
 from typing import Any, Final
 
 import uvloop
-from litestar import Litestar
 
 from quotecast import parent
 from quotecast.api import checks, sources
-from quotecast.api.account_services import opened, window_of
+from quotecast.api.account_services import open_accounts, window_of
 from quotecast.api.app import build_app
 from quotecast.api.edge.access_log import access_log
 from quotecast.api.edge.addresses import identify_by_address
 from quotecast.api.edge.identity import identify_by_user
-from quotecast.api.edge.middleware import App, Edge
+from quotecast.api.edge.middleware import Edge
 from quotecast.api.edge.pages import Pages, built_pages
 from quotecast.api.edge.repeats import Repeats
 from quotecast.api.edge.requests import Requests, described
-from quotecast.api.edge.throttle import throttle
+from quotecast.api.edge.throttle import Throttle
 from quotecast.api.metrics import Worker, families
 from quotecast.api.names import Names
 from quotecast.api.private import private_prefixes
@@ -32,6 +31,7 @@ from quotecast.api.routes.bars import exchange_of
 from quotecast.api.routes.health import readiness_on_private_port
 from quotecast.api.services import Accounts, Services
 from quotecast.api.serving import serving
+from quotecast.asgi import App
 from quotecast.bus.redis import RedisBus
 from quotecast.cache.base import Cache
 from quotecast.cache.redis import RedisCache
@@ -93,7 +93,7 @@ async def _serve(settings: Settings) -> None:
         stack.push_async_callback(bus.close)
         window = await stack.enter_async_context(window_of(settings))
         cache = await stack.enter_async_context(RedisCache(*redis))
-        accounts = await stack.enter_async_context(opened(settings))
+        accounts = await stack.enter_async_context(open_accounts(settings))
         budgets = await stack.enter_async_context(window_of(settings, ":budgets"))
         left: dict[str, int] = {}
         services = _services(
@@ -106,8 +106,10 @@ async def _serve(settings: Settings) -> None:
         )
         hubs = {feed: hub_of(services.mirrors[feed], settings.heartbeat_ms) for feed in services.configured()}
         room = Room(_capacity(settings))
-        routed = _routed(services, window, settings)
-        streams = _streams(_http(routed, services, window), hubs, settings)
+        throttle = _throttle(services, window, settings)
+        routed = build_app(services, middleware=[throttle.middleware] if settings.limits == "on" else [])
+        http = Repeats(routed, throttle=throttle, parameters=routed.state.documents.parameters)
+        streams = _streams(http, hubs, settings)
         requests = Requests()
         edge = traced(_edge(streams, private_prefixes(routed), requests, settings), described)
         # What an earlier provider left on the bus of a feed that has none now stays there.
@@ -227,22 +229,16 @@ async def _first_data(services: Services, relay: Relay) -> None:
         await asyncio.sleep(0.01)
 
 
-def _routed(services: Services, window: Window, settings: Settings) -> Litestar:
-    limited = throttle(
+def _throttle(services: Services, window: Window, settings: Settings) -> Throttle:
+    accounts = services.accounts
+    return Throttle(
         window.check,
         window.give_back,
         limits=_limits(settings),
         find=services.names.find,
-        identify=identify_by_user(services.accounts.tokens, services.accounts.address_of),
-        by_address=services.accounts.address_of,
+        identify=identify_by_user(accounts.tokens, accounts.address_of),
+        by_address=accounts.address_of,
     )
-    return build_app(services, middleware=[limited] if settings.limits == "on" else [])
-
-
-def _http(routed: Litestar, services: Services, window: Window) -> App:
-    identify = identify_by_user(services.accounts.tokens, services.accounts.address_of)
-    parameters = routed.state.documents.parameters
-    return Repeats(routed, check=window.check, identify=identify, parameters=parameters)
 
 
 def _streams(http: App, hubs: Mapping[Feed, Hub], settings: Settings) -> Streams:

@@ -1,6 +1,7 @@
 """Lists of symbols as clients write them, and the headers that name those which no feed knows."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, Literal
 from urllib.parse import quote
 
@@ -18,7 +19,11 @@ AS_OPTIONAL_TEXT: Final = {
     "one_of": [Schema(type=OpenAPIType.STRING), Schema(type=OpenAPIType.NULL)],
 }
 
-Selection = list[str] | Literal["all"]
+#: Lists of this many are in use at once; a longer one than a repeated read may have is not remembered.
+MAX_REMEMBERED: Final = 1024
+MAX_REMEMBERED_LENGTH: Final = 512
+
+Selection = tuple[str, ...] | Literal["all"]
 
 
 def selection_of(symbols: Sequence[str]) -> Selection:
@@ -27,15 +32,23 @@ def selection_of(symbols: Sequence[str]) -> Selection:
     `all`, in any case, means everything only where nothing stands beside it: `ALL,AAPL` and `ALL,ALL` name
     a stock. Raises InvalidValue for a list that is empty or longer than MAX_SYMBOLS.
     """
-    names = names_of(",".join(symbols))
+    text = ",".join(symbols)
+    return _remembered(text) if len(text) <= MAX_REMEMBERED_LENGTH else _selection(text)
+
+
+def _selection(text: str) -> Selection:
+    names = names_of(text)
     if names == "all":
         return names
-    distinct = list(dict.fromkeys(map(str.upper, names)))
+    distinct = tuple(dict.fromkeys(map(str.upper, names)))
     if not distinct:
         raise InvalidValue("symbols", "Name at least one symbol, or all")
     if len(distinct) > MAX_SYMBOLS:
         raise InvalidValue("symbols", f"At most {MAX_SYMBOLS} symbols, or all")
     return distinct
+
+
+_remembered: Final = lru_cache(MAX_REMEMBERED)(_selection)
 
 
 def symbol_of_path(parameter: str) -> str:

@@ -82,7 +82,7 @@ def services_of(request: HttpRequest) -> Services:
     return services
 
 
-def loaded(services: Services, feed: Feed) -> Mirror:
+def require_mirror(services: Services, feed: Feed) -> Mirror:
     """A feed's mirror that has data. Raises ProviderMissing or NoData."""
     if services.providers[feed] == NO_PROVIDER:
         raise ProviderMissing(feed)
@@ -92,13 +92,13 @@ def loaded(services: Services, feed: Feed) -> Mirror:
     return mirror
 
 
-def state_of(services: Services, feeds: Iterable[Feed]) -> FeedState:
+def combined_state(services: Services, feeds: Iterable[Feed]) -> FeedState:
     """`live` while each of the feeds is, else `stale`."""
     now = services.monotonic()
     return "live" if all(services.mirrors[feed].state(now) == "live" for feed in feeds) else "stale"
 
 
-def items_of(services: Services, copy: Copy[T]) -> Sequence[T]:
+def require_items(services: Services, copy: Copy[T]) -> Sequence[T]:
     """What a document holds. Raises ProviderMissing or NoData."""
     if services.providers[copy.feed] == NO_PROVIDER:
         raise ProviderMissing(copy.name)

@@ -11,12 +11,12 @@ from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.server.embed import Server
 
+from quotecast.asgi import App
 from quotecast.settings.model import Settings
 from quotecast.stream.capacity import SPARE_CONNECTIONS
 from quotecast.stream.front import LOOPBACK, Front
 from quotecast.stream.listeners import BACKLOG, bound_what_waits, connections_to, listeners_of, serving_feeds
 from quotecast.stream.room import Room
-from quotecast.stream.server import App
 
 #: Bytes of a request's head; granian answers 431 to more.
 MAX_HEAD_BYTES: Final = 32 * 1024

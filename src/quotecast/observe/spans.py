@@ -6,7 +6,7 @@ makes no span. Loaded only where traces are asked for: see `quotecast.observe.tr
 
 import contextlib
 import os
-from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from importlib.metadata import version
 from typing import Any, Final
@@ -23,10 +23,7 @@ from opentelemetry.sdk.trace.sampling import Decision, Sampler, SamplingResult
 from opentelemetry.trace import SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-Message = MutableMapping[str, Any]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Any, Any, Any], Awaitable[None]]
-
+from quotecast.asgi import App, Message, Send
 
 #: Balancers and orchestrators ask these several times a second.
 PROBES: Final = frozenset({"/api/health", "/api/ready"})

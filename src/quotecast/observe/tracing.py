@@ -6,16 +6,17 @@ Without those nothing is imported or paid. What makes traces is an extra of the 
 import contextlib
 import importlib
 import os
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any, Final
 
 import structlog
 
+from quotecast.asgi import App
+
 #: Where traces are sent; each of them switches them on.
 ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 
-App = Callable[[Any, Any, Any], Awaitable[None]]
 #: Says of a request that was answered what its span tells beside method and status, by attribute.
 Describe = Callable[[Mapping[str, Any]], Mapping[str, str]]
 #: Puts an application into one that traces its requests.

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, Final
 from urllib.parse import parse_qs
 
+from quotecast.asgi import App
 from quotecast.errors import CloseCode
 from quotecast.feed.commands import Query, names_of
 from quotecast.feed.encoding import JSON, Frame, chosen
@@ -33,7 +34,6 @@ CATCH_UP_STEP_SECONDS: Final = 0.01
 
 _PATHS: Final = {feed: f"/api/ws/{feed.spec.name}" for feed in Feed}
 
-App = Callable[[Any, Any, Any], Awaitable[None]]
 #: Starts sending a frame.
 Start = Callable[[Frame], Sending]
 

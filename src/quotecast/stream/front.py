@@ -11,10 +11,10 @@ import re
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Final
 
+from quotecast.asgi import App, respond
 from quotecast.stream.handshakes import no_room
 from quotecast.stream.listeners import listening_socket
 from quotecast.stream.room import Room
-from quotecast.stream.server import App
 
 Peer = tuple[str, int]
 
@@ -122,8 +122,7 @@ class Front:
         async def named(scope: Any, receive: Any, send: Any) -> None:
             client = self.peers.get(int(scope["client"][1]))
             if client is None:
-                await send({"type": "http.response.start", "status": 403, "headers": []})
-                await send({"type": "http.response.body", "body": b""})
+                await respond(send, 403, [])
                 return
             scope["client"] = client
             await app(scope, receive, send)

@@ -9,10 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from quotecast.asgi import App
 from quotecast.errors import ServerFailedError
 from quotecast.stream.framing import shared
 from quotecast.stream.room import Room
-from quotecast.stream.server import App, Socket
+from quotecast.stream.server import Socket
 
 #: Connections that may wait for the event loop.
 BACKLOG: Final = 4096

@@ -6,7 +6,7 @@ on either port.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Generator
 from typing import Any, Final
 
 import structlog
@@ -15,13 +15,12 @@ from websockets.http11 import Request, Response
 from websockets.protocol import OPEN
 from websockets.server import ServerProtocol
 
+from quotecast.asgi import App
 from quotecast.feed.pace import Pace
 from quotecast.stream.framing import Written
 from quotecast.stream.handshakes import answer_handshake, refusal_for, scope_of
 from quotecast.stream.messages import Assembly, BadMessageError, is_whole
 from quotecast.stream.room import Room
-
-App = Callable[[Any, Any, Any], Awaitable[None]]
 
 #: The ASGI extension that hands a feed its socket's `write`: frames of a tick need no events around them.
 WRITE: Final = "quotecast.write"

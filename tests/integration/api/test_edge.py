@@ -9,7 +9,8 @@ from litestar import Litestar, Request, get, post
 from litestar.handlers import asgi
 from litestar.types import Receive, Scope, Send
 
-from quotecast.api.edge.middleware import MAX_PATH_LENGTH, REQUEST_ID, App, Edge
+from quotecast.api.edge.middleware import MAX_PATH_LENGTH, REQUEST_ID, Edge
+from quotecast.asgi import App
 
 ORIGIN = "https://example.org"
 ACCOUNT_ORIGIN = "https://app.example.org"

@@ -15,7 +15,8 @@ from granian.server.embed import Server
 from litestar import Litestar, Request, get, post
 from litestar.params import FromPath
 
-from quotecast.api.edge.middleware import App, Edge
+from quotecast.api.edge.middleware import Edge
+from quotecast.asgi import App
 
 ORIGIN = "https://example.org"
 OTHER_ORIGIN = "https://app.example.org"

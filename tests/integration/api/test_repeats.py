@@ -11,7 +11,7 @@ from quotecast.api.app import build_app
 from quotecast.api.edge import repeats
 from quotecast.api.edge.middleware import Edge
 from quotecast.api.edge.repeats import MAX_URLS, Repeats
-from quotecast.api.edge.throttle import throttle
+from quotecast.api.edge.throttle import Throttle
 from quotecast.bus.base import Batch, Change
 from quotecast.errors import UpstreamError
 from quotecast.feed.documents import Documents
@@ -73,7 +73,7 @@ class World:
             cache=MemoryCache(lambda: NOW),
             monotonic=lambda: self.now,
         )
-        limited = throttle(
+        limited = Throttle(
             self._check,
             self._give_back,
             limits=LIMITS,
@@ -81,14 +81,14 @@ class World:
             identify=_everybody,
             by_address=_everybody,
         )
-        app = build_app(made, middleware=[limited])
+        app = build_app(made, middleware=[limited.middleware])
 
         async def counted(scope: object, receive: object, send: object) -> None:
             self.routed += 1
             await app(scope, receive, send)  # type: ignore[arg-type]  # passed through
 
         parameters = app.state.documents.parameters
-        self.repeats = Repeats(counted, check=self._check, identify=_everybody, parameters=parameters)
+        self.repeats = Repeats(counted, throttle=limited, parameters=parameters)
         self.edge = Edge(self.repeats, cors_origins=["*"], account_origins=[], websocket_origins=["*"])
 
     async def _check(self, key: str, limit: int) -> Decision:

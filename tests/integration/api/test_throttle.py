@@ -10,7 +10,7 @@ from litestar.params import FromPath, JSONBody
 
 from quotecast.api.edge.addresses import identify_by_address
 from quotecast.api.edge.middleware import Edge
-from quotecast.api.edge.throttle import throttle
+from quotecast.api.edge.throttle import Throttle
 from quotecast.api.names import Names
 from quotecast.feed.documents import Documents
 from quotecast.limits.decision import Decision
@@ -81,12 +81,12 @@ def limiter() -> Limiter:
 async def client(limiter: Limiter) -> AsyncIterator[httpx.AsyncClient]:
     address_of = identify_by_address(["192.0.2.0/24"])
     find = Names(full_mirrors(), Documents()).find
-    limits = throttle(
+    limits = Throttle(
         limiter.check, limiter.give_back, limits=LIMITS, find=find, identify=address_of, by_address=address_of
     )
     routed = Litestar(
         [quotes, bars, pair, login, unwatch, health, holdings],
-        middleware=[limits],
+        middleware=[limits.middleware],
         openapi_config=None,
         request_max_body_size=80 * 1024,
     )

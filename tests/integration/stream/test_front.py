@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from websockets.asyncio.client import connect
 
+from quotecast.asgi import App
 from quotecast.stream import front, listeners
 from quotecast.stream.front import Front
 from quotecast.stream.listeners import (
@@ -18,7 +19,6 @@ from quotecast.stream.listeners import (
     listeners_of,
     listening_socket,
 )
-from quotecast.stream.server import App
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 REQUEST = b"GET /api/health HTTP/1.1\r\nHost: test\r\n\r\n"

@@ -11,7 +11,7 @@ from quotecast.api.edge.access_log import access_log
 from quotecast.api.edge.middleware import Edge
 from quotecast.api.edge.repeats import Repeats
 from quotecast.api.edge.requests import Requests, described
-from quotecast.api.edge.throttle import throttle
+from quotecast.api.edge.throttle import Throttle
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow
 from support.factories import edge_of, full_mirrors, services
@@ -85,7 +85,7 @@ class Limiter:
 def limited(requests: Requests) -> Edge:
     limiter = Limiter()
     made = services(full_mirrors())
-    limits = throttle(
+    limits = Throttle(
         limiter.check,
         limiter.give_back,
         limits=LIMITS,
@@ -93,8 +93,8 @@ def limited(requests: Requests) -> Edge:
         identify=everybody,
         by_address=everybody,
     )
-    routed = build_app(made, middleware=[limits])
-    repeats = Repeats(routed, check=limiter.check, identify=everybody, parameters={})
+    routed = build_app(made, middleware=[limits.middleware])
+    repeats = Repeats(routed, throttle=limits, parameters={})
     return Edge(
         repeats,
         cors_origins=["*"],

@@ -5,8 +5,9 @@ from collections.abc import Callable
 
 import structlog
 
-from quotecast.api.edge.middleware import REQUEST_ID, Observer, Scope
+from quotecast.api.edge.middleware import REQUEST_ID, Observer
 from quotecast.api.edge.requests import route_of
+from quotecast.asgi import Scope
 
 log = structlog.get_logger()
 

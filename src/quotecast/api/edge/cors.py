@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-Headers = list[tuple[bytes, bytes]]
+from quotecast.asgi import Headers
 
 ANY: Final = "*"
 

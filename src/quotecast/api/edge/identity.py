@@ -9,8 +9,8 @@ from litestar.handlers import BaseRouteHandler
 from quotecast.accounts.account import Account, enter
 from quotecast.accounts.database import Run
 from quotecast.accounts.tokens import Claims, Tokens
-from quotecast.api.edge.middleware import Scope
 from quotecast.api.services import HttpRequest, services_of
+from quotecast.asgi import Scope
 from quotecast.errors import InvalidToken, NotAuthenticated
 
 _CLAIMS: Final = "quotecast.claims"

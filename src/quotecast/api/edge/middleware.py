@@ -4,20 +4,15 @@ import asyncio
 import os
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Final
 
 from litestar.exceptions import HTTPException
 
 from quotecast.api.edge.ambiguity import is_ambiguous
-from quotecast.api.edge.cors import ANY, CorsPolicy, Headers
+from quotecast.api.edge.cors import ANY, CorsPolicy
+from quotecast.asgi import App, Headers, Message, Receive, Scope, Send, content_length, respond
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-#: Any, because frameworks type their events more narrowly than ASGI does.
-App = Callable[[Any, Any, Any], Awaitable[None]]
 #: Told of a request when its answer begins: its scope, the status, and how many seconds that took.
 Observer = Callable[[Scope, int, float], None]
 
@@ -119,14 +114,16 @@ class Edge:
 
         if preflight and origin and method == "OPTIONS":
             preflights = [*policy.preflight(origin), identified]
-            await _respond(self._finished(scope, send, preflights), 204, [])
+            await respond(self._finished(scope, send, preflights), 204, [])
             return
         answer = self._finished(scope, send, [*policy.answer(origin), identified], bodiless=method == "HEAD")
         if is_ambiguous(scope):
-            await _respond(answer, 400, _LAST_JSON, _BAD_REQUEST % request_id)
+            body = _BAD_REQUEST % request_id
+            await respond(answer, 400, [*_LAST_JSON, content_length(body)], body)
             return
         if len(path) > MAX_PATH_LENGTH or not path.isprintable():
-            await _respond(answer, 404, _JSON, _NOT_FOUND % request_id)
+            body = _NOT_FOUND % request_id
+            await respond(answer, 404, [*_JSON, content_length(body)], body)
             return
         if method == "HEAD":
             scope["method"] = "GET"
@@ -235,10 +232,3 @@ def _in_time(receive: Receive, seconds: float) -> Receive:
         return message
 
     return receive_in_time
-
-
-async def _respond(send: Send, status: int, headers: Headers, body: bytes = b"") -> None:
-    if body:
-        headers = [*headers, (b"content-length", b"%d" % len(body))]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

@@ -5,7 +5,7 @@ never becomes a path on the disk. Every other path is the API's.
 """
 
 import os
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import PurePosixPath
@@ -13,14 +13,13 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from quotecast.api.answers import JSON, content_tag
+from quotecast.api.answers import JSON
 from quotecast.api.edge.ambiguity import is_ambiguous
 from quotecast.api.edge.middleware import is_harmless
+from quotecast.api.negotiation import VARY, best_coding, content_tag, matches, negotiation_headers
+from quotecast.asgi import App, Header, content_length, respond
 from quotecast.errors import Problem
 from quotecast.market.codec import encode_json
-
-App = Callable[[Any, Any, Any], Awaitable[None]]
-Header = tuple[bytes, bytes]
 
 #: Codings by the suffix of their files, the best first.
 _CODINGS: Final = {".br": b"br", ".zst": b"zstd", ".gz": b"gzip"}
@@ -68,6 +67,11 @@ class Page(Struct, frozen=True):
     headers: tuple[Header, ...]
     tag: bytes
 
+    @property
+    def codings(self) -> tuple[bytes, ...]:
+        """The codings that the build made, the smallest body first."""
+        return tuple(filter(None, self.bodies))
+
 
 class Pages:
     """ASGI application that answers the terminal's own paths and leaves the others to `app`."""
@@ -84,7 +88,7 @@ class Pages:
         elif scope["method"] in {"GET", "HEAD"}:
             await _answer(page, scope, send)
         elif scope["method"] == "OPTIONS":
-            await _send(send, 204, [*_SECURITY, _ALLOW], b"")
+            await respond(send, 204, [*_SECURITY, _ALLOW])
         else:
             await _refuse(scope, send)
 
@@ -117,22 +121,20 @@ def _page(path: str, found: Mapping[str, bytes]) -> Page:
 def _made(bodies: dict[bytes, bytes], media_type: bytes, cache: bytes) -> Page:
     tag = content_tag(bodies[b""])
     more = ((b"content-type", media_type), (b"cache-control", cache), (b"etag", tag))
-    return Page(bodies, (*_SECURITY, *more, (b"vary", b"Accept-Encoding")), tag)
+    return Page(bodies, (*_SECURITY, *more, VARY), tag)
 
 
 async def _answer(page: Page, scope: Any, send: Any) -> None:
-    given = {
-        name: value for name, value in scope["headers"] if name in {b"accept-encoding", b"if-none-match"}
-    }
-    if page.tag in given.get(b"if-none-match", b""):
-        await _send(send, 304, [*page.headers], b"")
+    condition, encodings = negotiation_headers(scope["headers"])
+    if matches(condition, page.tag):
+        await respond(send, 304, [*page.headers])
         return
-    coding = _coding(given.get(b"accept-encoding", b""), page.bodies)
+    coding = best_coding(encodings, page.codings)
     body = page.bodies[coding]
-    headers = [*page.headers, (b"content-length", b"%d" % len(body))]
+    headers = [*page.headers, content_length(body)]
     if coding:
         headers.append((b"content-encoding", coding))
-    await _send(send, 200, headers, b"" if scope["method"] == "HEAD" else body)
+    await respond(send, 200, headers, b"" if scope["method"] == "HEAD" else body)
 
 
 async def _refuse(scope: Any, send: Any) -> None:
@@ -140,17 +142,5 @@ async def _refuse(scope: Any, send: Any) -> None:
     given = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
     request_id = given if given and is_harmless(given) else os.urandom(8).hex().encode()
     body = encode_json(Problem("Method Not Allowed", "method_not_allowed", request_id.decode()))
-    described = ((b"content-type", JSON), (b"content-length", b"%d" % len(body)))
-    await _send(send, 405, [*_SECURITY, _ALLOW, (b"x-request-id", request_id), *described], body)
-
-
-def _coding(accepted: bytes, bodies: Mapping[bytes, bytes]) -> bytes:
-    """The best coding that there is and that the client takes; b"" for none."""
-    parts = [part.replace(b" ", b"").partition(b";") for part in accepted.lower().split(b",")]
-    taken = {name for name, _, weight in parts if weight not in {b"q=0", b"q=0.0", b"q=0.00", b"q=0.000"}}
-    return next((coding for coding in bodies if coding in taken), b"")
-
-
-async def _send(send: Any, status: int, headers: list[Header], body: bytes) -> None:
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    described = ((b"content-type", JSON), content_length(body))
+    await respond(send, 405, [*_SECURITY, _ALLOW, (b"x-request-id", request_id), *described], body)

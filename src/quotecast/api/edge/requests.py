@@ -4,8 +4,9 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, Final
 
-from quotecast.api.edge.middleware import REQUEST_ID, Scope
+from quotecast.api.edge.middleware import REQUEST_ID
 from quotecast.api.edge.throttle import DECISION, LIMITED
+from quotecast.asgi import Scope
 from quotecast.observe.histograms import Histogram
 
 #: Stands for the route and method of what no route answered: no client's words become labels.

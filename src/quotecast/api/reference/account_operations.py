@@ -18,8 +18,9 @@ from litestar.openapi.spec import (
 )
 from msgspec import Struct
 
-from quotecast.api.answers import JSON, Answer, Document, Header
+from quotecast.api.answers import JSON, Answer, Document
 from quotecast.api.reference.openapi import ID, LIMITED, described, refused
+from quotecast.asgi import Header
 from quotecast.errors import FieldProblem, Problem
 from quotecast.market import codec
 

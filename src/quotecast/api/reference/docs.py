@@ -10,7 +10,7 @@ from litestar.params import FromPath
 from msgspec import Struct
 from swagger_ui_bundle import swagger_ui_path
 
-from quotecast.api.answers import CACHE_LISTS, Answer, Document, of_document
+from quotecast.api.answers import CACHE_LISTS, Answer, Document, document_answer
 from quotecast.api.reference.openapi import TAG, Reading, answered
 from quotecast.api.services import HttpRequest
 from quotecast.market.codec import encode_json
@@ -71,7 +71,7 @@ def _documents(request: HttpRequest) -> Documents:
 )
 def openapi(request: HttpRequest) -> Answer:
     """What this page is made of."""
-    return of_document(_documents(request).openapi, CACHE_LISTS)
+    return document_answer(_documents(request).openapi, CACHE_LISTS)
 
 
 @get(
@@ -83,13 +83,13 @@ def openapi(request: HttpRequest) -> Answer:
 )
 def asyncapi(request: HttpRequest) -> Answer:
     """Channels, commands and frames of the three feeds."""
-    return of_document(_documents(request).asyncapi, CACHE_LISTS)
+    return document_answer(_documents(request).asyncapi, CACHE_LISTS)
 
 
 @get("/docs", sync_to_thread=True, include_in_schema=False)
 def page() -> Answer:
     """The interactive reference."""
-    return of_document(_file("docs.html"), CACHE_LISTS)
+    return document_answer(_file("docs.html"), CACHE_LISTS)
 
 
 @get("/docs/{name:str}", sync_to_thread=True, include_in_schema=False)
@@ -97,7 +97,7 @@ def page_file(name: FromPath[str]) -> Answer:
     """A file that a page loads, and the page of the feeds."""
     if name not in _OWN | _BUNDLED:
         raise NotFoundException
-    return of_document(_file(name), CACHE_LISTS)
+    return document_answer(_file(name), CACHE_LISTS)
 
 
 @cache

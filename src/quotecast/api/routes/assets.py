@@ -10,7 +10,7 @@ from quotecast.api.answers import CACHE_LISTS, JSON, Answer, Document
 from quotecast.api.edge.repeats import repeatable
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import PageReading, answered
-from quotecast.api.services import HttpRequest, Services, items_of
+from quotecast.api.services import Services, require_items
 from quotecast.feed.documents import Copy
 from quotecast.market.assets import Asset, indexed, matching
 from quotecast.market.codec import encode_json
@@ -38,14 +38,11 @@ Offset = Annotated[int, QueryParameter(ge=0, description="How many to leave out 
     operation_class=PageReading,
     responses=answered(list[Asset], [examples.ASSET], "Stocks in the order of tickers", 422, 429, 503),
 )
-def assets(request: HttpRequest, search: Search = "", limit: Limit = None, offset: Offset = 0) -> Answer:
+@repeatable
+def assets(services: Services, search: Search = "", limit: Limit = None, offset: Offset = 0) -> Answer:
     """Stocks found by their ticker come before those found by name; `X-Total-Count` counts all pages."""
-    return repeatable(request, _assets, search, limit, offset)
-
-
-def _assets(services: Services, search: str, limit: int | None, offset: int) -> Answer:
     copy = services.documents.assets
-    found = _found(copy, items_of(services, copy), search)
+    found = _found(copy, require_items(services, copy), search)
     if found is copy.items and limit is None and offset == 0:
         body = copy.derive(all_assets)
     else:

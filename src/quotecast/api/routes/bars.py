@@ -9,7 +9,7 @@ from msgspec import Struct
 from quotecast.api.answers import Answer, feed_headers
 from quotecast.api.routes import series
 from quotecast.api.routes.bar_parameters import MAX_BARS, count_of, range_and_interval, timeframe_of
-from quotecast.api.services import Services, loaded
+from quotecast.api.services import Services, require_mirror
 from quotecast.bus.base import FeedInfo
 from quotecast.cache.base import Cached, Policy
 from quotecast.errors import ProviderMissing, SymbolNotFound
@@ -88,7 +88,7 @@ async def crypto_bars(services: Services, symbol: str, timeframe: str, limit: st
 
 def _market(services: Services, feed: Feed, symbol: str) -> Market:
     """Raises ProviderMissing, NoData or SymbolNotFound."""
-    mirror = loaded(services, feed)
+    mirror = require_mirror(services, feed)
     entry = mirror.find(symbol)
     if entry is None or entry.quote is None:
         raise SymbolNotFound

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from quotecast.accounts.tokens import Device, Tokens
-from quotecast.api.answers import Header
 from quotecast.api.edge.identity import bearer
+from quotecast.asgi import Header
 from quotecast.errors import InvalidToken
 
 COOKIE: Final = "quotecast_device"

@@ -12,12 +12,12 @@ from litestar.openapi import ResponseSpec
 from litestar.params import FromPath, QueryParameter
 
 from quotecast.api.answers import JSON, Answer, Document
-from quotecast.api.edge.repeats import repeatable_read
+from quotecast.api.edge.repeats import repeatable
 from quotecast.api.reference import financial_examples as examples
 from quotecast.api.reference.openapi import TAG, CachedReading, answered, refused
 from quotecast.api.routes.company import UNAVAILABLE, key_of, read_all, read_part
 from quotecast.api.routes.company_parts import EXAMPLE, HOUR_SECONDS, PARTS, Overview, Part
-from quotecast.api.services import HttpRequest, Services
+from quotecast.api.services import Services
 from quotecast.cache.base import Cached, Policy
 from quotecast.errors import FieldProblem, InvalidValue, Problem, ProviderMissing, SymbolNotFound
 from quotecast.market.codec import encode_json
@@ -70,18 +70,16 @@ To = Annotated[str | None, _day_parameter("to", f"Last day; {DEFAULT_DAYS} days 
     responses=answered(EarningsCalendar, examples.EARNINGS_CALENDAR, "Reports by date", 429)
     | _errors(422, 503),
 )
-async def earnings_calendar(request: HttpRequest, first: From = None, last: To = None) -> Answer:
+@repeatable
+async def earnings_calendar(services: Services, first: From = None, last: To = None) -> Answer:
     """Reports that are due or done, from one day to another, at most 92 days later; both are included.
 
     `coveredFrom` and `coveredTo` are the days that the upstream has: fewer where its plan or its limit ends.
     """
-    return await repeatable_read(request, _calendar, _day("from", first), _day("to", last))
-
-
-async def _calendar(services: Services, first: date | None, last: date | None) -> Answer:
+    days = _day("from", first), _day("to", last)
     provider = _provider(services)
     today = datetime.fromtimestamp(services.clock(), NEW_YORK).date()
-    begin, end = _span(first, last, today)
+    begin, end = _span(*days, today)
 
     async def fetch() -> bytes:
         return encode_json(await provider.earnings_calendar(begin, end))
@@ -97,13 +95,11 @@ async def _calendar(services: Services, first: date | None, last: date | None) -
     operation_class=CachedReading,
     responses=answered(Overview, EXAMPLE, "All kinds of company data", 404, 429) | _errors(503),
 )
-async def overview(request: HttpRequest, symbol: FromPath[str]) -> Answer:
+@repeatable
+async def overview(services: Services, symbol: FromPath[str]) -> Answer:
     """What could not be had is null and named in `errors`; `Age` is that of the oldest part."""
-    return await repeatable_read(request, _overview, _ticker(symbol))
-
-
-async def _overview(services: Services, symbol: str) -> Answer:
-    return _answer(services, await read_all(services, _provider(services), symbol))
+    ticker = _ticker(symbol)
+    return _answer(services, await read_all(services, _provider(services), ticker))
 
 
 def _route(part: Part) -> HTTPRouteHandler:
@@ -114,8 +110,10 @@ def _route(part: Part) -> HTTPRouteHandler:
         operation_class=CachedReading,
         responses=answered(part.kind, part.example, part.description, 404, 429) | _errors(503),
     )
-    async def route(request: HttpRequest, symbol: FromPath[str]) -> Answer:
-        return await repeatable_read(request, _part, part, _ticker(symbol))
+    @repeatable
+    async def route(services: Services, symbol: FromPath[str]) -> Answer:
+        ticker = _ticker(symbol)
+        return _answer(services, await read_part(services, _provider(services), part, ticker))
 
     return route
 
@@ -126,10 +124,6 @@ def refuse_slash(part: FromPath[str]) -> None:
     if part in {"overview", *(each.path for each in PARTS)}:
         raise SymbolNotFound
     raise NotFoundException
-
-
-async def _part(services: Services, part: Part, symbol: str) -> Answer:
-    return _answer(services, await read_part(services, _provider(services), part, symbol))
 
 
 def _provider(services: Services) -> FinancialsProvider:

@@ -9,7 +9,8 @@ from litestar import Router, get
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from quotecast.api.answers import CACHE_NOTHING, JSON, Answer, content_tag
+from quotecast.api.answers import CACHE_NOTHING, JSON, Answer
+from quotecast.api.negotiation import content_tag
 from quotecast.api.reference.openapi import TAG, Reading, answered, described
 from quotecast.api.services import HttpRequest, Services, services_of
 from quotecast.feed.mirror import FeedState, Mirror

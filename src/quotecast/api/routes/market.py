@@ -9,12 +9,12 @@ from quotecast.api.answers import (
     CACHE_QUOTES,
     Answer,
     Document,
-    content_tag,
-    everything,
-    of_document,
-    of_quotes,
+    all_quotes,
+    document_answer,
+    quotes_answer,
 )
-from quotecast.api.edge.repeats import repeatable, repeatable_read
+from quotecast.api.edge.repeats import repeatable
+from quotecast.api.negotiation import content_tag
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import TAG, BarsReading, BatchReading, FeedReading, Reading, answered
 from quotecast.api.routes.assets import assets
@@ -27,12 +27,11 @@ from quotecast.api.routes.status import EXAMPLE, MarketStatus, market_status
 from quotecast.api.selection import (
     AS_TEXT,
     MAX_SYMBOLS,
-    Selection,
     missing_headers,
     selection_of,
     symbol_of_path,
 )
-from quotecast.api.services import HttpRequest, Services, loaded
+from quotecast.api.services import Services, require_mirror
 from quotecast.market import codec
 from quotecast.market.bars import Bar
 from quotecast.market.feeds import Feed
@@ -62,19 +61,17 @@ Symbol = Annotated[str, PathParameter(description="The ticker, in any case")]
         dict[str, StockQuote], examples.by_key(examples.STOCK), "Quotes by ticker", 422, 429, 503
     ),
 )
-def quotes(request: HttpRequest, symbols: Symbols) -> Answer:
+@repeatable
+def quotes(services: Services, symbols: Symbols) -> Answer:
     """Symbols that no feed knows are left out, counted in `X-Missing-Count`, named in `X-Missing-Symbols`."""
-    return repeatable(request, _quotes, selection_of(symbols))
-
-
-def _quotes(services: Services, wanted: Selection) -> Answer:
-    mirror, now = loaded(services, Feed.STOCKS), services.monotonic()
+    wanted = selection_of(symbols)
+    mirror, now = require_mirror(services, Feed.STOCKS), services.monotonic()
     if wanted == "all":
-        return of_quotes(mirror, now, everything(mirror), *missing_headers([]))
+        return quotes_answer(mirror, now, all_quotes(mirror), *missing_headers([]))
     found = [(name, mirror.find(name)) for name in wanted]
     body = codec.object_json([(entry.key, entry.full_json()) for _, entry in found if entry])
     missing = [name for name, entry in found if not entry]
-    return of_quotes(mirror, now, Document(body), *missing_headers(missing))
+    return quotes_answer(mirror, now, Document(body), *missing_headers(missing))
 
 
 @get(
@@ -84,9 +81,10 @@ def _quotes(services: Services, wanted: Selection) -> Answer:
     operation_class=FeedReading,
     responses=answered(StockQuote, examples.STOCK, "The quote", 404, 429, 503),
 )
-def quote(request: HttpRequest, symbol: Symbol) -> Answer:
+@repeatable
+def quote(services: Services, symbol: Symbol) -> Answer:
     """The ticker may be in any case."""
-    return repeatable(request, one_quote, Feed.STOCKS, symbol_of_path(symbol))
+    return one_quote(services, Feed.STOCKS, symbol_of_path(symbol))
 
 
 @get(
@@ -95,8 +93,9 @@ def quote(request: HttpRequest, symbol: Symbol) -> Answer:
     operation_class=BarsReading,
     responses=answered(list[Bar], examples.BARS, "Bars in ascending order", 404, 422, 429, 503),
 )
+@repeatable
 async def bars(
-    request: HttpRequest, symbol: Symbol, span: Span = "1D", interval: StockInterval = None
+    services: Services, symbol: Symbol, span: Span = "1D", interval: StockInterval = None
 ) -> Answer:
     """`1D` is the latest session and `5D` the last five; longer ranges begin with a session.
 
@@ -104,7 +103,7 @@ async def bars(
     nothing traded. `D`, `W` and `M` bear midnight in New York of their first session. The last bar closes
     with the price of now.
     """
-    return await repeatable_read(request, stock_bars, symbol_of_path(symbol), span, interval)
+    return await stock_bars(services, symbol_of_path(symbol), span, interval)
 
 
 @get(
@@ -114,18 +113,15 @@ async def bars(
     operation_class=Reading,
     responses=answered(MarketStatus, EXAMPLE, "The state", 429),
 )
-def status(request: HttpRequest) -> Answer:
+@repeatable
+def status(services: Services) -> Answer:
     """Told from this worker's own copy of the feeds; asks no upstream.
 
     `running` means that every configured feed is live, `down` that none has data.
     """
-    return repeatable(request, _status)
-
-
-def _status(services: Services) -> Answer:
     state = market_status(services)
     body = codec.encode_json(state)
-    return of_document(Document(body), CACHE_QUOTES, tag=content_tag(codec.encode_json(state.lasting())))
+    return document_answer(Document(body), CACHE_QUOTES, tag=content_tag(codec.encode_json(state.lasting())))
 
 
 ROUTER: Final = Router(

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 from litestar import get
 
-from quotecast.api.answers import Answer, of_quotes, shared
+from quotecast.api.answers import Answer, quotes_answer, shared_body
 from quotecast.api.edge.repeats import repeatable
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import FeedReading, answered
-from quotecast.api.services import HttpRequest, Services, loaded
+from quotecast.api.services import Services, require_mirror
 from quotecast.feed.mirror import Mirror
 from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed
@@ -24,18 +24,15 @@ from quotecast.market.quotes import StockQuote
     operation_class=FeedReading,
     responses=answered(Heatmap, examples.HEATMAP, "Sectors and stocks, the heaviest first", 429, 503),
 )
-def heatmap(request: HttpRequest) -> Answer:
+@repeatable
+def heatmap(services: Services) -> Answer:
     """A stock's weight is its share of what all companies are worth.
 
     Weights have six decimals and sum up to 1; percentages have four decimals.
     """
-    return repeatable(request, _heatmap)
-
-
-def _heatmap(services: Services) -> Answer:
-    mirror = loaded(services, Feed.STOCKS)
-    body = shared(mirror, _heatmap_json, shares=services.shares)
-    return of_quotes(mirror, services.monotonic(), body)
+    mirror = require_mirror(services, Feed.STOCKS)
+    body = shared_body(mirror, _heatmap_json, shares=services.shares)
+    return quotes_answer(mirror, services.monotonic(), body)
 
 
 def _heatmap_json(mirror: Mirror, *, shares: Mapping[str, int]) -> bytes:
@@ -49,15 +46,12 @@ def _heatmap_json(mirror: Mirror, *, shares: Mapping[str, int]) -> bytes:
     operation_class=FeedReading,
     responses=answered(Movers, examples.MOVERS, "Both lists, the greatest move first", 429, 503),
 )
-def movers(request: HttpRequest) -> Answer:
+@repeatable
+def movers(services: Services) -> Answer:
     """Stocks that are very cheap or hardly traded are left out; so lists may be shorter."""
-    return repeatable(request, _movers)
-
-
-def _movers(services: Services) -> Answer:
-    mirror = loaded(services, Feed.STOCKS)
-    body = shared(mirror, _movers_json, services.floors)
-    return of_quotes(mirror, services.monotonic(), body)
+    mirror = require_mirror(services, Feed.STOCKS)
+    body = shared_body(mirror, _movers_json, services.floors)
+    return quotes_answer(mirror, services.monotonic(), body)
 
 
 def _movers_json(mirror: Mirror, floors: Floors) -> bytes:

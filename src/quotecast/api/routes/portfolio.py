@@ -28,7 +28,7 @@ from quotecast.api.reference.openapi import ID, TAG, refused
 from quotecast.api.routes.bodies import body_of
 from quotecast.api.routes.holdings_shown import SHOWN, VALUED, HoldingShown, exchange, feeds_of, shown, valued
 from quotecast.api.routes.new_holding import NewHolding, checked, currency_code, fingerprint
-from quotecast.api.services import HttpRequest, services_of, state_of
+from quotecast.api.services import HttpRequest, combined_state, services_of
 from quotecast.errors import InvalidValue, NotFound, Problem
 from quotecast.market import codec
 
@@ -67,7 +67,7 @@ async def holdings(request: HttpRequest, include: Include = None, currency: Curr
         return answer([shown(each, mirrors) for each in owned])
     rates = exchange(mirrors)
     worth = [valued(each, mirrors, rates, wanted) for each in owned]
-    state = state_of(services, set().union(*map(feeds_of, worth)))
+    state = combined_state(services, set().union(*map(feeds_of, worth)))
     return answer(worth, 200, state_header(state))
 
 

@@ -12,7 +12,8 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from quotecast.api.answers import Document, content_tag
+from quotecast.api.answers import Document
+from quotecast.api.negotiation import content_tag
 from quotecast.market.bars import Bar
 from quotecast.market.codec import encode_json
 

@@ -27,7 +27,7 @@ from quotecast.api.reference.openapi import ID, TAG, described, refused
 from quotecast.api.routes.bodies import body_of
 from quotecast.api.routes.lookup import first_with, require_data
 from quotecast.api.selection import symbol_of_path
-from quotecast.api.services import NO_PROVIDER, HttpRequest, Services, services_of, state_of
+from quotecast.api.services import NO_PROVIDER, HttpRequest, Services, combined_state, services_of
 from quotecast.errors import InvalidValue, NotFound, Problem, ProviderMissing, SymbolNotFound
 from quotecast.market import codec
 from quotecast.market.feeds import Feed, Kind, feed_of_kind
@@ -97,7 +97,7 @@ async def entries(request: HttpRequest, include: Include = None) -> Answer:
     if include is None:
         return answer([_shown(entry) for entry in listed])
     services = services_of(request)
-    state = state_of(services, {feed_of_kind(entry.kind) for entry in listed})
+    state = combined_state(services, {feed_of_kind(entry.kind) for entry in listed})
     return answer([_shown(entry, _quote(services, entry)) for entry in listed], 200, state_header(state))
 
 
