@@ -11,7 +11,7 @@ from litestar.types import Receive, Scope, Send
 
 from quotecast.api.negotiation import VARY, best_coding, content_tag, matches, negotiation_headers
 from quotecast.asgi import Header, content_length, respond
-from quotecast.feed.mirror import Entry, FeedState, Mirror
+from quotecast.feed.mirror import FeedState, Mirror, QuoteEntry
 from quotecast.market import codec
 
 P = ParamSpec("P")
@@ -126,7 +126,7 @@ def quotes_answer(mirror: Mirror, now: float, body: bytes | Document, *extra: He
     return Answer(body, (*headers, *extra), tag=headers[0][1])
 
 
-def quote_answer(mirror: Mirror, now: float, entry: Entry) -> Answer:
+def quote_answer(mirror: Mirror, now: float, entry: QuoteEntry) -> Answer:
     """An answer that stays the same until the quote or the feed's state changes, or another epoch begins."""
     headers = feed_headers(_feed_tag(mirror, entry.seq), mirror.state(now), CACHE_QUOTES)
     return Answer(entry.full_json(), headers, tag=headers[0][1])
@@ -181,7 +181,7 @@ def _quotes_headers(mirror: Mirror, state: FeedState) -> list[Header]:
     return feed_headers(_feed_tag(mirror, mirror.mark.seq), state, CACHE_QUOTES)
 
 
-def quotes_json(entries: Iterable[Entry]) -> bytes:
+def quotes_json(entries: Iterable[QuoteEntry]) -> bytes:
     """An object of quotes by key, in the order of the keys."""
     ordered = sorted((entry.key, entry) for entry in entries)
     return codec.object_json((key, entry.full_json()) for key, entry in ordered)

@@ -67,12 +67,12 @@ def decode(message: str | bytes, encoding: Encoding) -> Command:
             return _packed_commands.decode(message)
         return _commands.decode(message)
     except msgspec.ValidationError as error:
-        raise CommandError(_explained(str(error))) from None
+        raise CommandError(_explain(str(error))) from None
     except (msgspec.DecodeError, RecursionError, UnicodeError):
         raise CommandError("Malformed MessagePack" if packed else "Malformed JSON") from None
 
 
-def _explained(text: str) -> str:
+def _explain(text: str) -> str:
     field = complaint(text).field
     if field == "symbols":
         return "symbols: Must be a list of symbols, or all"
@@ -105,7 +105,7 @@ def interval_of(text: str | None) -> int | None:
     return int(text[:9])
 
 
-def checked_interval(interval: int | None, present: int) -> int:
+def require_interval(interval: int | None, present: int) -> int:
     """An interval that is served, the present one by default. Raises CommandError."""
     if interval is None:
         return present

@@ -32,7 +32,7 @@ def _text(frame: Struct) -> str:
     return str(_json.encode(frame), "utf-8")
 
 
-def _deflated(frame: Struct) -> bytes:
+def _deflate(frame: Struct) -> bytes:
     """Raw deflate (RFC 1951): each frame stands alone, so that it can be shared."""
     squeeze = zlib.compressobj(DEFLATE_LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
     return squeeze.compress(_json.encode(frame)) + squeeze.flush()
@@ -40,12 +40,12 @@ def _deflated(frame: Struct) -> bytes:
 
 JSON: Final = Encoding("quotecast.v1.json", "json", _text)
 MSGPACK: Final = Encoding("quotecast.v1.msgpack", "msgpack", _msgpack.encode)
-DEFLATE: Final = Encoding("quotecast.v1.json.deflate", "json", _deflated)
+DEFLATE: Final = Encoding("quotecast.v1.json.deflate", "json", _deflate)
 
 ENCODINGS: Final = (JSON, MSGPACK, DEFLATE)
 
 
-def chosen(offered: list[str]) -> Encoding | None:
+def negotiate(offered: list[str]) -> Encoding | None:
     """The first subprotocol of the client's list that is served; None if there is none."""
     known = {encoding.subprotocol: encoding for encoding in ENCODINGS}
     return next((known[name] for name in offered if name in known), None)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from quotecast.feed.mirror import Entry, FeedState, Mark
+from quotecast.feed.mirror import FeedState, Mark, QuoteEntry
 from quotecast.market.codec import Notation
 from quotecast.market.feeds import Feed
 
@@ -85,10 +85,10 @@ def subscribed(
     symbols: Sequence[str] | str, rejected: Sequence[Rejected], interval: int, request: Id = None
 ) -> Struct:
     """The answer to subscribe, unsubscribe and list: the full set."""
-    return _Subscribed(symbols, rejected, interval, _given(request))
+    return _Subscribed(symbols, rejected, interval, _unset_or(request))
 
 
-def snapshot(mark: Mark, reason: str, entries: Iterable[Entry], notation: Notation = "json") -> Struct:
+def snapshot(mark: Mark, reason: str, entries: Iterable[QuoteEntry], notation: Notation = "json") -> Struct:
     """Full quotes, standing at `mark`."""
     data = [entry.full(notation) for entry in entries]
     return _Snapshot(mark.epoch, mark.seq, reason, data)
@@ -96,7 +96,7 @@ def snapshot(mark: Mark, reason: str, entries: Iterable[Entry], notation: Notati
 
 def update(
     mark: Mark,
-    changed: Iterable[Entry],
+    changed: Iterable[QuoteEntry],
     revision: int,
     removed: Sequence[str] = (),
     notation: Notation = "json",
@@ -113,12 +113,12 @@ def heartbeat(mark: Mark, timestamp: str, feed: FeedState, market: str) -> Struc
 
 def pong(timestamp: str, request: Id) -> Struct:
     """The answer to ping."""
-    return _Pong(timestamp, _given(request))
+    return _Pong(timestamp, _unset_or(request))
 
 
 def error(code: int, detail: str, request: Id = None) -> Struct:
     """A command was refused and changed nothing."""
-    return _Error(code, detail, _given(request))
+    return _Error(code, detail, _unset_or(request))
 
 
 def shutdown(retry_after_ms: int) -> Struct:
@@ -126,5 +126,5 @@ def shutdown(retry_after_ms: int) -> Struct:
     return _Shutdown(retry_after_ms)
 
 
-def _given(request: Id) -> int | str | UnsetType:
+def _unset_or(request: Id) -> int | str | UnsetType:
     return UNSET if request is None else request

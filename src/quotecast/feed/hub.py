@@ -13,7 +13,7 @@ from quotecast.errors import CloseCode
 from quotecast.feed.commands import INTERVALS
 from quotecast.feed.encoding import Frame
 from quotecast.feed.mirror import FeedState, Mirror
-from quotecast.feed.session import Session, Wanted
+from quotecast.feed.session import FeedSession, Wanted
 from quotecast.market.codec import iso_utc
 from quotecast.observe.histograms import Histogram
 
@@ -31,23 +31,32 @@ class Sending(Protocol):
 class Connection:
     """A session and its socket, as the hub sees them."""
 
-    __slots__ = ("busy", "expel", "heartbeat_at", "send", "sending", "sent_at", "session", "told")
+    __slots__ = (
+        "announced_state",
+        "busy",
+        "disconnect",
+        "heartbeat_at",
+        "send",
+        "sending",
+        "sent_at",
+        "session",
+    )
 
     def __init__(
-        self, session: Session, send: Callable[[Frame], Sending], expel: Callable[[CloseCode], None]
+        self, session: FeedSession, send: Callable[[Frame], Sending], disconnect: Callable[[CloseCode], None]
     ) -> None:
         self.session = session
         #: Starts a send at once and does not wait.
         self.send = send
         #: Ends the connection with a close code.
-        self.expel = expel
+        self.disconnect = disconnect
         #: True while a command is answered: the hub keeps out, so that its frames stay in order.
         self.busy = False
         self.sending: Sending | None = None
         self.sent_at = 0.0
         self.heartbeat_at = 0.0
         #: The feed's state as the client believes it; live until told otherwise.
-        self.told: FeedState = "live"
+        self.announced_state: FeedState = "live"
 
     def idle(self) -> bool:
         """Whether a frame may be started."""
@@ -86,7 +95,7 @@ class Hub:
         self._frames_sent = 0
         self._length_sent = 0
         self._passed_over = 0
-        self._expelled = 0
+        self._disconnected = 0
         #: Called when a connection joins.
         self.on_join: Callable[[], None] = lambda: None
         #: Cursors that clients came back with, by what they got: `resume` or `resync`.
@@ -123,10 +132,10 @@ class Hub:
         state = self.mirror.state(now)
         frames = length = 0
         due: list[Connection] = []
-        shared: dict[tuple[str, Wanted, int], tuple[Session, Frame | None, int]] = {}
+        shared: dict[tuple[str, Wanted, int], tuple[FeedSession, Frame | None, int]] = {}
         for connection in self._tiers[interval]:
             session = connection.session
-            is_due = now >= connection.heartbeat_at or connection.told != state
+            is_due = now >= connection.heartbeat_at or connection.announced_state != state
             if session.mark is mark and not is_due:
                 continue
             if not connection.idle():
@@ -139,9 +148,9 @@ class Hub:
             owing = (session.encoding.subprotocol, session.wanted, session.mark.revision)
             if owing in shared:
                 first, frame, size = shared[owing]
-                session.follow(first)
+                session.copy_position(first)
             else:
-                frame = session.owed()
+                frame = session.advance()
                 size = len(frame) if frame else 0
                 shared[owing] = session, frame, size
             if frame is not None:
@@ -167,8 +176,8 @@ class Hub:
         due: list[Connection] = []
         for connection in list(self._connections):
             if not connection.idle():
-                self._expel_if_slow(connection, now)
-            elif now >= connection.heartbeat_at or connection.told != state:
+                self._disconnect_if_slow(connection, now)
+            elif now >= connection.heartbeat_at or connection.announced_state != state:
                 due.append(connection)
         self._beat(due, now, state)
 
@@ -179,7 +188,7 @@ class Hub:
             "frames_sent": self._frames_sent,
             "length_sent": self._length_sent,
             "passed_over": self._passed_over,
-            "expelled": self._expelled,
+            "expelled": self._disconnected,
         }
 
     def _beat(self, due: Sequence[Connection], now: float, state: FeedState) -> None:
@@ -188,7 +197,7 @@ class Hub:
         timestamp, market = iso_utc(self._wall_clock()), self._market()
         for connection in due:
             connection.heartbeat_at = now + self._heartbeat_seconds
-            connection.told = state
+            connection.announced_state = state
             frame = connection.session.heartbeat(timestamp, state, market)
             connection.start(frame, now)
             self._count(1, len(frame))
@@ -202,8 +211,8 @@ class Hub:
         self._connections[connection] = interval
         self._tiers[interval][connection] = None
 
-    def _expel_if_slow(self, connection: Connection, now: float) -> None:
+    def _disconnect_if_slow(self, connection: Connection, now: float) -> None:
         if not connection.busy and now - connection.sent_at > self._slow_seconds:
-            self._expelled += 1
+            self._disconnected += 1
             self.leave(connection)
-            connection.expel(CloseCode.SLOW)
+            connection.disconnect(CloseCode.SLOW)

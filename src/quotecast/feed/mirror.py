@@ -40,7 +40,7 @@ class Mark(NamedTuple):
     seq: int
 
 
-class Entry:
+class QuoteEntry:
     """One symbol's last state; a removed symbol stays as a tombstone without a quote."""
 
     __slots__ = ("_full", "_moving", "full_revision", "full_seq", "key", "quote", "revision", "seq")
@@ -103,7 +103,7 @@ class Mirror:
         self.heard_at = float("-inf")
         #: When the newest batch was published, in Unix time; 0 while the state is one that was loaded.
         self.published_at = 0.0
-        self._entries: OrderedDict[str, Entry] = OrderedDict()
+        self._entries: OrderedDict[str, QuoteEntry] = OrderedDict()
         self._spellings: dict[str, str] = {}
         self._tombstones = 0
         self._groups: dict[str, frozenset[str]] | None = None
@@ -143,7 +143,7 @@ class Mirror:
         derived: T = self._derived[key]
         return derived
 
-    def find(self, text: str) -> Entry | None:
+    def find(self, text: str) -> QuoteEntry | None:
         """The live entry of a symbol, however the client spelled it."""
         entry = self._entries.get(text)
         if entry is None:
@@ -169,11 +169,11 @@ class Mirror:
             self._groups = groups(self.quotes(), self.feed.spec.groups)
         return self._groups
 
-    def live(self) -> Iterator[Entry]:
+    def live(self) -> Iterator[QuoteEntry]:
         """Every entry that has a quote, the longest unchanged first."""
         return (entry for entry in self._entries.values() if entry.quote is not None)
 
-    def entries(self, keys: frozenset[str]) -> Iterator[Entry]:
+    def entries(self, keys: frozenset[str]) -> Iterator[QuoteEntry]:
         """Those of some keys that have a quote, in the order of the keys."""
         found = (self._entries.get(key) for key in sorted(keys))
         return (entry for entry in found if entry is not None and entry.quote is not None)
@@ -182,7 +182,7 @@ class Mirror:
         """Every quote by key."""
         return {entry.key: entry.quote for entry in self._entries.values() if entry.quote is not None}
 
-    def changed_since(self, revision: int) -> list[Entry]:
+    def changes_since(self, revision: int) -> list[QuoteEntry]:
         """Entries, tombstones among them, that changed past `revision`; the newest change first."""
         changed = []
         for entry in reversed(self._entries.values()):
@@ -191,24 +191,24 @@ class Mirror:
             changed.append(entry)
         return changed
 
-    def of_keys(self, keys: frozenset[str]) -> list[Entry]:
+    def entries_of(self, keys: frozenset[str]) -> list[QuoteEntry]:
         """Their entries, which stay the same as quotes change, go and come back."""
         return [self._entries[key] for key in keys if key in self._entries]
 
-    def changed_among(self, keys: frozenset[str], held: list[Entry], revision: int) -> list[Entry]:
+    def changes_among(self, keys: frozenset[str], held: list[QuoteEntry], revision: int) -> list[QuoteEntry]:
         """Likewise for some keys and their entries; walks whichever is shorter, those or the changes."""
         if len(held) <= self.mark.revision - revision:
             return [entry for entry in held if entry.revision > revision]
-        return [entry for entry in self.changed_since(revision) if entry.key in keys]
+        return [entry for entry in self.changes_since(revision) if entry.key in keys]
 
-    def changed_past(self, seq: int) -> list[Entry]:
+    def changes_past(self, seq: int) -> list[QuoteEntry]:
         """Entries that the bus changed past `seq` of the present epoch.
 
         This looks at every entry: after a load, revisions need not follow the bus's numbers.
         """
         return [entry for entry in self._entries.values() if entry.seq > seq]
 
-    def left_past(self, seq: int, keys: frozenset[str]) -> bool:
+    def may_have_left_since(self, seq: int, keys: frozenset[str]) -> bool:
         """Whether a symbol that is not among `keys` may have been when the feed stood at `seq`."""
         return any(entry.full_seq > seq for entry in self._entries.values() if entry.key not in keys)
 
@@ -272,7 +272,7 @@ class Mirror:
     def _put(self, key: str, quote: Quote | None, revision: int, seq: int, *, full: bool) -> None:
         entry = self._entries.get(key)
         if entry is None:
-            entry = self._entries[key] = Entry(key)
+            entry = self._entries[key] = QuoteEntry(key)
             self._tombstones += 1
             self._spellings[canonical(self.feed, key) or key] = key
         else:

@@ -1,7 +1,7 @@
 """How fast a client may go on: a token bucket."""
 
 
-class Pace:
+class CommandPace:
     """Allows `per_second` of something, and as many at once after a pause of a second."""
 
     __slots__ = ("_at", "_left", "_per_second")

@@ -14,16 +14,16 @@ from quotecast.feed.commands import (
     Command,
     CommandError,
     Query,
-    checked_interval,
     decode,
     interval_of,
     names_of,
+    require_interval,
     tag_of,
 )
 from quotecast.feed.encoding import JSON, Encoding, Frame
 from quotecast.feed.frames import Id, Limits, Rejected
-from quotecast.feed.mirror import Entry, FeedState, Mirror
-from quotecast.feed.pace import Pace
+from quotecast.feed.mirror import FeedState, Mirror, QuoteEntry
+from quotecast.feed.pace import CommandPace
 from quotecast.market.codec import iso_utc
 
 MAX_FAULTS: Final = 10
@@ -35,7 +35,7 @@ NAMES_PER_SYMBOL: Final = 2
 Wanted = frozenset[str] | None
 
 
-class Session:
+class FeedSession:
     """Answers one client; `close_code` says when the client has to go."""
 
     __slots__ = (
@@ -72,11 +72,11 @@ class Session:
         self._resumptions = Counter[str]() if resumptions is None else resumptions
         #: The symbols that `wanted` stood for at `mark`.
         self.keys: frozenset[str] = frozenset()
-        self.entries: list[Entry] = []
+        self.entries: list[QuoteEntry] = []
         #: Whether the symbols may change while `wanted` does not.
         self._in_groups = False
         self._faults = 0
-        self._pace = Pace(COMMANDS_PER_SECOND)
+        self._pace = CommandPace(COMMANDS_PER_SECOND)
 
     def open(self, query: Query, heartbeat_ms: int) -> list[Frame]:
         """The frames that greet a client, with what its address asked for."""
@@ -101,17 +101,17 @@ class Session:
         except CommandError as refusal:
             return [self._fault(str(refusal), request or tag_of(message))]
 
-    def owed(self) -> Frame | None:
+    def advance(self) -> Frame | None:
         """Brings the connection to the present; the frame that does so, if anything changed."""
         mirror, before, held = self._mirror, self.mark, self.keys
         self.mark = mirror.mark
         if self.wanted is None:
-            changed = mirror.changed_since(before.revision)
+            changed = mirror.changes_since(before.revision)
             left: frozenset[str] = frozenset()
         else:
             if self._in_groups:
                 self._hold(mirror.keys_of(self.wanted))
-            changed = mirror.changed_among(self.keys, self.entries, before.revision)
+            changed = mirror.changes_among(self.keys, self.entries, before.revision)
             left = held - self.keys if self._in_groups else frozenset()
         if not changed and not left:
             return None
@@ -121,7 +121,7 @@ class Session:
         notation = self.encoding.notation
         return self.encoding.write(frames.update(self.mark, data, before.revision, sorted(left), notation))
 
-    def follow(self, other: "Session") -> None:
+    def copy_position(self, other: "FeedSession") -> None:
         """Stands where another session with the same wants, brought to the present, stands."""
         self.mark, self.keys, self.entries = other.mark, other.keys, other.entries
 
@@ -153,44 +153,44 @@ class Session:
             raise CommandError("subscribe needs symbols, a list or all")
         if isinstance(command.symbols, list) and command.symbols and not self._mirror.loaded:
             raise CommandError("there is no data yet, so no symbol is known")
-        interval = checked_interval(command.interval, self.interval)
+        interval = require_interval(command.interval, self.interval)
         added, rejected = self._resolve(command.symbols)
-        wanted = self._joined(added)
+        wanted = self._union(added)
         self.interval = interval
         if command.since is not None:
             self.wanted = wanted
             # What is rejected now may have been known then: only starting over tells that it is gone.
-            resumed = self._resumed(command.since, known=not rejected)
+            resumed = self._resume(command.since, known=not rejected)
             return [self._acknowledgement(command.id, rejected), resumed]
         if wanted == self.wanted:
             return [self._acknowledgement(command.id, rejected)]
-        return self._extended(wanted, command.id, rejected)
+        return self._extend(wanted, command.id, rejected)
 
-    def _extended(self, wanted: Wanted, request: Id, rejected: Sequence[Rejected]) -> list[Frame]:
+    def _extend(self, wanted: Wanted, request: Id, rejected: Sequence[Rejected]) -> list[Frame]:
         """Brings the old set to the present, then adds: one cursor serves both."""
-        update = self.owed()
+        update = self.advance()
         held = self.keys
         self._want(wanted)
         opening = [update] if update else []
         return [*opening, self._acknowledgement(request, rejected), self._snapshot("subscribe", held)]
 
-    def _resumed(self, since: str, *, known: bool) -> Frame:
+    def _resume(self, since: str, *, known: bool) -> Frame:
         """What changed past a point that the client vouches for, or everything if it is not known here."""
         self.mark = self._mirror.mark
         self._want(self.wanted)
         epoch, seq = parse_since(since)
-        changed = self._changed_past(seq) if known and epoch == self.mark.epoch else None
+        changed = self._changes_past(seq) if known and epoch == self.mark.epoch else None
         if epoch:  # anything else asks to start over
             self._resumptions["resync" if changed is None else "resume"] += 1
-        return self._snapshot("resync") if changed is None else self._written_snapshot("resume", changed)
+        return self._snapshot("resync") if changed is None else self._encode_snapshot("resume", changed)
 
-    def _changed_past(self, seq: int) -> list[Entry] | None:
+    def _changes_past(self, seq: int) -> list[QuoteEntry] | None:
         """What is wanted and changed past a point; None if only starting over tells what is gone since."""
         if seq > self.mark.seq:
             return None
-        changed = [entry for entry in self._mirror.changed_past(seq) if self._wants(entry.key)]
+        changed = [entry for entry in self._mirror.changes_past(seq) if self._wants(entry.key)]
         # A snapshot cannot say that a symbol is gone; starting over can.
-        whole = all(entry.quote is not None for entry in changed) and not self._lost_members(seq)
+        whole = all(entry.quote is not None for entry in changed) and not self._may_have_lost_members(seq)
         return changed if whole else None
 
     def _snapshot(self, reason: str, held: frozenset[str] = frozenset()) -> Frame:
@@ -198,9 +198,9 @@ class Session:
         if self.wanted is None and not held:
             return self._mirror.derive(_whole_snapshot, reason, self.encoding)
         entries = self._mirror.live() if self.wanted is None else self._mirror.entries(self.keys)
-        return self._written_snapshot(reason, (entry for entry in entries if entry.key not in held))
+        return self._encode_snapshot(reason, (entry for entry in entries if entry.key not in held))
 
-    def _written_snapshot(self, reason: str, entries: Iterable[Entry]) -> Frame:
+    def _encode_snapshot(self, reason: str, entries: Iterable[QuoteEntry]) -> Frame:
         return self.encoding.write(frames.snapshot(self.mark, reason, entries, self.encoding.notation))
 
     def _unsubscribe(self, command: Command) -> list[Frame]:
@@ -209,7 +209,7 @@ class Session:
         if isinstance(command.symbols, list) and self.wanted is None:
             raise CommandError("the subscription is to all; unsubscribe all, then subscribe to names")
         # What left a group until now must be told before the set changes.
-        update = self.owed()
+        update = self.advance()
         if isinstance(command.symbols, str) or self.wanted is None:
             self._want(frozenset())
         else:
@@ -227,17 +227,17 @@ class Session:
         most = NAMES_PER_SYMBOL * self._limits.symbols
         if len(symbols or ()) > most:
             raise CommandError(f"at most {most} names per command")
-        named = {name: self._known(name) for name in symbols or ()}
+        named = {name: self._name_of(name) for name in symbols or ()}
         known = frozenset(name for name in named.values() if name is not None)
         return known, [Rejected(name[:64]) for name, found in named.items() if found is None]
 
-    def _known(self, name: str) -> str | None:
+    def _name_of(self, name: str) -> str | None:
         if ":" in name:
             return self._mirror.group(name)
         entry = self._mirror.find(name)
         return entry.key if entry is not None else None
 
-    def _joined(self, added: Wanted) -> Wanted:
+    def _union(self, added: Wanted) -> Wanted:
         if added is None or self.wanted is None:
             return None
         joined = self.wanted | added
@@ -253,14 +253,14 @@ class Session:
     def _hold(self, keys: frozenset[str]) -> None:
         if keys != self.keys:
             self.keys = keys
-            self.entries = self._mirror.of_keys(keys)
+            self.entries = self._mirror.entries_of(keys)
 
     def _wants(self, key: str) -> bool:
         return self.wanted is None or key in self.keys
 
-    def _lost_members(self, seq: int) -> bool:
+    def _may_have_lost_members(self, seq: int) -> bool:
         """Whether a symbol may have left a wanted group since: then the client holds one too many."""
-        return self._in_groups and self._mirror.left_past(seq, self.keys)
+        return self._in_groups and self._mirror.may_have_left_since(seq, self.keys)
 
     def _acknowledgement(self, request: Id, rejected: Sequence[Rejected] = ()) -> Frame:
         symbols = "all" if self.wanted is None else sorted(self.wanted)

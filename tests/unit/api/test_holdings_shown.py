@@ -10,7 +10,7 @@ import pytest
 
 from quotecast.accounts.portfolio import Holding
 from quotecast.api.reference.examples import plain
-from quotecast.api.routes.holdings_shown import SHOWN, VALUED, exchange, shown, valued
+from quotecast.api.routes.holdings_shown import SHOWN, VALUED, encode_holding, exchange_of, value_holding
 from quotecast.api.routes.lookup import Mirrors
 from quotecast.market import codec
 from quotecast.market.feeds import Feed
@@ -41,7 +41,7 @@ def mirrors() -> Mirrors:
 
 def worth_in(there: Mirrors, of: Holding, currency: str | None = None) -> dict[str, Any]:
     """What is answered of a holding with such quotes."""
-    body = codec.encode_json(valued(of, there, exchange(there), currency))
+    body = codec.encode_json(value_holding(of, there, exchange_of(there), currency))
     parsed: dict[str, Any] = json.loads(body, parse_float=Decimal)
     return parsed
 
@@ -63,7 +63,7 @@ def rated() -> Mirrors:
 def test_a_holding_by_itself_has_no_worth() -> None:
     """Its amounts are numbers without needless zeros; the fields of its worth are not there."""
     many = holding(shares=Decimal("1E+3"), avg_cost=Decimal("2.50"))
-    text = codec.encode_json(shown(many, mirrors())).decode()
+    text = codec.encode_json(encode_holding(many, mirrors())).decode()
     assert '"shares":1000,"avg_cost":2.5,' in text
     assert not set(WORTH) & set(json.loads(text))
 
@@ -114,7 +114,7 @@ def test_a_ticker_kept_without_data_is_found_later() -> None:
 def test_a_holding_says_what_it_is(ticker: str, kind: str | None) -> None:
     """So that no client has to guess; null marks what no feed knows."""
     assert told(holding(ticker))["type"] == kind
-    assert json.loads(codec.encode_json(shown(holding(ticker), mirrors())))["type"] == kind
+    assert json.loads(codec.encode_json(encode_holding(holding(ticker), mirrors())))["type"] == kind
 
 
 def test_a_quote_in_another_currency_is_converted() -> None:
@@ -152,7 +152,7 @@ def test_a_holding_is_valued_in_the_currency_asked_for() -> None:
 
 def test_the_examples_are_what_is_answered() -> None:
     """The same fields in the same order, and amounts that are numbers."""
-    alone = json.loads(codec.encode_json(shown(holding(), mirrors())))
+    alone = json.loads(codec.encode_json(encode_holding(holding(), mirrors())))
     worth = worth_in(rated(), holding(), "TRY")
     assert list(plain(SHOWN)) == list(alone)
     assert list(plain(VALUED)) == list(worth)

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from quotecast.api.routes.lookup import Mirrors
-from quotecast.api.routes.new_holding import NewHolding, checked, fingerprint
+from quotecast.api.routes.new_holding import NewHolding, fingerprint, holding_from
 from support.factories import NOW, empty_mirrors, full_mirrors
 
 TODAY = datetime.fromtimestamp(NOW, UTC)
@@ -14,7 +14,7 @@ TODAY = datetime.fromtimestamp(NOW, UTC)
 
 def asked(body: str, mirrors: Mirrors, now: datetime = TODAY) -> bytes:
     given = msgspec.json.decode(body, type=NewHolding)
-    return fingerprint(given, checked(given, mirrors, "0" * 24, now))
+    return fingerprint(given, holding_from(given, mirrors, "0" * 24, now))
 
 
 GIVEN = '{"ticker":"gram-altin","shares":1,"avg_cost":0,"currency":"TRY"}'

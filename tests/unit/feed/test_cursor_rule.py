@@ -11,8 +11,8 @@ from quotecast.feed.commands import Query
 from quotecast.feed.encoding import ENCODINGS, JSON, Encoding, Frame
 from quotecast.feed.frames import Limits
 from quotecast.feed.hub import Connection, Hub
-from quotecast.feed.mirror import Entry, Mirror
-from quotecast.feed.session import Session, is_ahead
+from quotecast.feed.mirror import Mirror, QuoteEntry
+from quotecast.feed.session import FeedSession, is_ahead
 from quotecast.ingest.ledger import Ledger
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import StockQuote
@@ -130,7 +130,7 @@ class Feeds(RuleBasedStateMachine):
                 self.socket.send(frame)
 
     def open(self, query: Query) -> None:
-        self.session = Session(self.at.mirror, Limits(), self.socket.encoding)
+        self.session = FeedSession(self.at.mirror, Limits(), self.socket.encoding)
         self.connection = Connection(self.session, self.socket.send, lambda _: None)
         for frame in self.session.open(query, 15_000):
             self.socket.send(frame)
@@ -183,7 +183,7 @@ class Feeds(RuleBasedStateMachine):
         return entry is not None and f"sector:{quote_of(entry).sector}" in self.session.wanted
 
 
-def quote_of(entry: Entry) -> StockQuote:
+def quote_of(entry: QuoteEntry) -> StockQuote:
     assert isinstance(entry.quote, StockQuote)
     return entry.quote
 

@@ -9,7 +9,7 @@ from quotecast.feed.frames import Limits
 from quotecast.feed.hub import Connection, Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
-from quotecast.feed.session import Session
+from quotecast.feed.session import FeedSession
 from quotecast.market.feeds import Feed
 from support.market_made import EPOCH, INFO, state_of, stock
 
@@ -50,7 +50,7 @@ def hub_at(mirror: Mirror, now: float) -> Hub:
 
 def joined(hub: Hub) -> Socket:
     socket = Socket()
-    connection = Connection(Session(hub.mirror, Limits()), socket.send, lambda _: None)
+    connection = Connection(FeedSession(hub.mirror, Limits()), socket.send, lambda _: None)
     connection.session.open(Query("all"), 15_000)
     hub.join(connection)
     return socket

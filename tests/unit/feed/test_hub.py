@@ -12,7 +12,7 @@ from quotecast.feed.encoding import Frame
 from quotecast.feed.frames import Limits
 from quotecast.feed.hub import Connection, Hub
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.session import Session
+from quotecast.feed.session import FeedSession
 from quotecast.market.feeds import Feed
 from support.market_made import EPOCH, named, state_of, stock
 
@@ -57,7 +57,7 @@ def hub(clock: Clock) -> Hub:
 
 def joined(hub: Hub, query: Query) -> tuple[Connection, Socket]:
     socket = Socket()
-    connection = Connection(Session(hub.mirror, Limits()), socket.send, socket.expelled.append)
+    connection = Connection(FeedSession(hub.mirror, Limits()), socket.send, socket.expelled.append)
     connection.session.open(query, 15_000)
     hub.join(connection)
     return connection, socket

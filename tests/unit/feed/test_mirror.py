@@ -34,7 +34,7 @@ def test_a_takeover_counts_as_changes_only_what_differs() -> None:
     mirror = loaded("AAPL", "MSFT", "OLD")
     before = mirror.mark.revision
     mirror.load(state_of([stock("AAPL"), stock("MSFT", 5.0)], epoch="0000000000bb00000001"))
-    assert {entry.key for entry in mirror.changed_since(before)} == {"MSFT", "OLD"}
+    assert {entry.key for entry in mirror.changes_since(before)} == {"MSFT", "OLD"}
     assert mirror.epoch == "0000000000bb00000001"
     assert len(mirror) == 2
 
@@ -53,7 +53,7 @@ def test_a_client_told_before_a_full_change_gets_the_full_quote() -> None:
     told = mirror.mark.revision
     mirror.apply(batch(2, Change(stock("AAPL", 2.0, name="Apple"), full=True)))
     mirror.apply(batch(3, Change(stock("AAPL", 3.0, name="Apple"))))
-    (entry,) = mirror.changed_since(told)
+    (entry,) = mirror.changes_since(told)
     assert b'"name":"Apple"' in bytes(entry.since(told, "json"))
     assert b"name" not in bytes(entry.since(mirror.mark.revision - 1, "json"))
 
@@ -65,8 +65,8 @@ def test_walks_by_key_and_by_change_agree() -> None:
     for seq in range(2, 12):
         mirror.apply(batch(seq, Change(stock(f"T{seq}", float(seq)))))
     few, many = frozenset({"T3"}), frozenset(f"T{number}" for number in range(40))
-    assert [entry.key for entry in mirror.changed_among(few, mirror.of_keys(few), told)] == ["T3"]
-    assert {entry.key for entry in mirror.changed_among(many, mirror.of_keys(many), told)} == {
+    assert [entry.key for entry in mirror.changes_among(few, mirror.entries_of(few), told)] == ["T3"]
+    assert {entry.key for entry in mirror.changes_among(many, mirror.entries_of(many), told)} == {
         f"T{n}" for n in range(2, 12)
     }
 
@@ -78,7 +78,7 @@ def test_removed_symbols_are_remembered_and_may_come_back() -> None:
     mirror.apply(batch(2, removed=("OLD",)))
     assert mirror.find("OLD") is None
     assert len(mirror) == 1
-    assert [(entry.key, entry.quote) for entry in mirror.changed_since(told)] == [("OLD", None)]
+    assert [(entry.key, entry.quote) for entry in mirror.changes_since(told)] == [("OLD", None)]
     mirror.apply(batch(3, Change(stock("OLD"))))
     assert mirror.find("old") is not None
     assert len(mirror) == 2

@@ -12,7 +12,7 @@ from quotecast.errors import CloseCode
 from quotecast.feed.commands import Query
 from quotecast.feed.frames import Limits
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.session import Session, is_ahead
+from quotecast.feed.session import FeedSession, is_ahead
 from quotecast.market.feeds import Feed
 from support.market_made import EPOCH, named, state_of, stock
 
@@ -28,12 +28,12 @@ def made_mirror() -> Mirror:
     return mirror
 
 
-def opened(mirror: Mirror, **query: str) -> tuple[Session, list[dict[str, Any]]]:
-    session = Session(mirror, Limits(symbols=2))
+def opened(mirror: Mirror, **query: str) -> tuple[FeedSession, list[dict[str, Any]]]:
+    session = FeedSession(mirror, Limits(symbols=2))
     return session, [json.loads(frame) for frame in session.open(Query(**query), 15_000)]
 
 
-def told(session: Session, **command: Any) -> list[dict[str, Any]]:
+def told(session: FeedSession, **command: Any) -> list[dict[str, Any]]:
     return [json.loads(frame) for frame in session.receive(json.dumps(command), 0.0)]
 
 
@@ -96,7 +96,7 @@ def test_a_later_subscribe_first_brings_the_old_set_to_the_present(mirror: Mirro
     assert frames[1]["id"] == 1
     assert [item["ticker"] for item in frames[2]["data"]] == ["MSFT"]
     assert frames[0]["seq"] == frames[2]["seq"] == 2
-    assert session.owed() is None
+    assert session.advance() is None
 
 
 def test_a_repeated_subscribe_is_only_acknowledged(mirror: Mirror) -> None:
@@ -117,7 +117,7 @@ def test_an_update_bears_all_moving_fields_and_only_them(mirror: Mirror) -> None
     """Absolute values, so that any number of updates merge into one."""
     session, _ = opened(mirror, symbols="AAPL")
     move(mirror, "AAPL", 7.0)
-    frame = json.loads(session.owed() or "")
+    frame = json.loads(session.advance() or "")
     assert frame.keys() == {"type", "epoch", "seq", "data"}
     assert frame["data"][0].keys() == {
         "ticker",
@@ -136,7 +136,7 @@ def test_removed_symbols_are_named(mirror: Mirror) -> None:
     """Only when there are any."""
     session, _ = opened(mirror, symbols="all")
     move(mirror, "", 0.0, removed=("TSLA",))
-    frame = json.loads(session.owed() or "")
+    frame = json.loads(session.advance() or "")
     assert (frame["data"], frame["removed"]) == ([], ["TSLA"])
 
 
@@ -297,7 +297,7 @@ def test_resume_that_names_what_is_gone_starts_over(mirror: Mirror) -> None:
 
 def test_no_symbol_is_refused_before_there_is_data() -> None:
     """A refusal would be for good; an error may be tried again."""
-    session = Session(Mirror(Feed.STOCKS), Limits())
+    session = FeedSession(Mirror(Feed.STOCKS), Limits())
     assert kinds(told(session, action="subscribe", symbols=["AAPL"])) == ["error"]
     assert kinds(told(session, action="subscribe", symbols="all")) == ["subscribed", "snapshot"]
 

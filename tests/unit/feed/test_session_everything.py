@@ -8,15 +8,15 @@ import pytest
 from quotecast.feed.commands import Query
 from quotecast.feed.frames import Limits
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.session import Session
+from quotecast.feed.session import FeedSession
 from quotecast.market.feeds import Feed
 from support.market_made import state_of, stock
 
 
-def opened(symbols: str | None = None) -> tuple[Session, list[dict[str, Any]]]:
+def opened(symbols: str | None = None) -> tuple[FeedSession, list[dict[str, Any]]]:
     mirror = Mirror(Feed.STOCKS)
     mirror.load(state_of([stock("AAPL"), stock("ALL")]))
-    session = Session(mirror, Limits())
+    session = FeedSession(mirror, Limits())
     return session, [json.loads(frame) for frame in session.open(Query(symbols=symbols), 15_000)]
 
 

@@ -11,7 +11,7 @@ from quotecast.feed.commands import Query
 from quotecast.feed.encoding import ENCODINGS, MSGPACK
 from quotecast.feed.frames import Limits
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.session import Session
+from quotecast.feed.session import FeedSession
 from quotecast.market.feeds import Feed
 from support.market_made import EPOCH, named, state_of, stock
 from support.merging_client import READERS
@@ -24,8 +24,8 @@ def mirror() -> Mirror:
     return mirror
 
 
-def opened(mirror: Mirror, **query: str) -> tuple[Session, list[dict[str, Any]]]:
-    session = Session(mirror, Limits())
+def opened(mirror: Mirror, **query: str) -> tuple[FeedSession, list[dict[str, Any]]]:
+    session = FeedSession(mirror, Limits())
     return session, [json.loads(frame) for frame in session.open(Query(**query), 15_000)]
 
 
@@ -39,7 +39,7 @@ def test_groups_follow_their_members(mirror: Mirror) -> None:
         Change(stock("NEW"), full=True),
     ]
     assert mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=changes))
-    frame = json.loads(session.owed() or "")
+    frame = json.loads(session.advance() or "")
     assert [item["ticker"] for item in frame["data"]] == ["NEW"]
     assert frame["removed"] == ["AAPL"]
     assert json.loads(session.receive('{"action":"list"}', 0.0)[0])["symbols"] == ["sector:Energy"]
@@ -62,7 +62,7 @@ def test_resume_starts_over_when_a_member_may_have_left(mirror: Mirror) -> None:
 
 def test_a_msgpack_client_is_understood_in_its_own_notation(mirror: Mirror) -> None:
     """Commands in MessagePack or in JSON, answers in MessagePack."""
-    session = Session(mirror, Limits(), MSGPACK)
+    session = FeedSession(mirror, Limits(), MSGPACK)
     packed = msgspec.msgpack.encode({"action": "ping", "id": 1})
     for message in (packed, '{"action":"ping","id":1}'):
         (frame,) = session.receive(message, 0.0)
@@ -77,7 +77,7 @@ def test_every_encoding_says_the_same(mirror: Mirror) -> None:
     """The structures are equal, whatever the bytes."""
     said = []
     for encoding in ENCODINGS:
-        session = Session(mirror, Limits(), encoding)
+        session = FeedSession(mirror, Limits(), encoding)
         said.append([READERS[encoding.subprotocol](each) for each in session.open(Query("all"), 15_000)])
     assert said[0] == said[1] == said[2]
 

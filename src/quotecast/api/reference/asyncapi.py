@@ -12,7 +12,7 @@ from quotecast.errors import CloseCode
 from quotecast.feed import frames
 from quotecast.feed.commands import DEFAULT_INTERVAL, INTERVALS, Command
 from quotecast.feed.frames import Limits, Rejected
-from quotecast.feed.mirror import Entry, Mark
+from quotecast.feed.mirror import Mark, QuoteEntry
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
 
@@ -191,13 +191,13 @@ def _parsed(frame: Struct) -> dict[str, Any]:
     return parsed
 
 
-def _entry(quote: Quote) -> Entry:
-    entry = Entry(quote.key)
+def _entry(quote: Quote) -> QuoteEntry:
+    entry = QuoteEntry(quote.key)
     entry.change(quote, 1, 11, full=True)
     return entry
 
 
-def _moved(quote: Quote) -> Entry:
+def _moved(quote: Quote) -> QuoteEntry:
     entry = _entry(quote)
     entry.change(replace(quote, price=round(quote.price * 1.001, 2)), 2, 12, full=False)
     return entry

@@ -174,7 +174,7 @@ async def login(request: HttpRequest) -> Answer:
     logins = services_of(request).accounts.logins
     attempt = logins.attempt(email)
     try:
-        user = await _entered(request, attempt, email, password)
+        user = await _authenticate(request, attempt, email, password)
     except WrongCredentials:
         logins.outcomes["refused"] += 1
         raise
@@ -230,7 +230,7 @@ async def change(request: HttpRequest) -> Answer:
     return answer(Profile.of(await with_account(request, write, writing=True)))
 
 
-async def _entered(request: HttpRequest, attempt: Attempt, email: str, password: str) -> UserRow:
+async def _authenticate(request: HttpRequest, attempt: Attempt, email: str, password: str) -> UserRow:
     """The user who logs in. Raises TooManyRequests or WrongCredentials, alike for an unknown email."""
     accounts = services_of(request).accounts
     address = accounts.address_of(request.scope)
@@ -240,10 +240,10 @@ async def _entered(request: HttpRequest, attempt: Attempt, email: str, password:
     user = await accounts.database.transaction(lambda run: users.find(run, email=email))
     if device and not (user and user.id == device.sub):
         await attempt.count_address(address)
-    return await _verified(accounts, user, password)
+    return await _verify(accounts, user, password)
 
 
-async def _verified(accounts: Accounts, user: UserRow | None, password: str) -> UserRow:
+async def _verify(accounts: Accounts, user: UserRow | None, password: str) -> UserRow:
     """The user who logs in. Raises WrongCredentials, as late for an unknown email as for a wrong password."""
     right = await accounts.passwords.verify(user.password_hash if user else None, password)
     if user is None or not right or user.disabled:

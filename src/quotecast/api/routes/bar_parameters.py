@@ -58,7 +58,7 @@ def range_and_interval(span: str, interval: str | None) -> tuple[Range, Interval
         raise InvalidValue("range", f"One of {', '.join(RANGES)}")
     if interval is None:
         return wanted, default_interval(wanted)
-    length = _chosen("interval", interval, STOCK_INTERVALS)
+    length = _require_interval("interval", interval, STOCK_INTERVALS)
     allowed = intervals_of(wanted, STOCK_INTERVALS)
     if length not in allowed:
         raise InvalidValue("interval", f"Too fine for {wanted}; one of {', '.join(allowed)}")
@@ -67,7 +67,7 @@ def range_and_interval(span: str, interval: str | None) -> tuple[Range, Interval
 
 def timeframe_of(text: str) -> Interval:
     """The interval that a timeframe means. Raises InvalidValue."""
-    return _chosen("timeframe", text, INTERVALS)
+    return _require_interval("timeframe", text, INTERVALS)
 
 
 def count_of(text: str) -> int:
@@ -77,7 +77,7 @@ def count_of(text: str) -> int:
     return int(text)
 
 
-def _chosen(field: str, text: str, offered: tuple[Interval, ...]) -> Interval:
+def _require_interval(field: str, text: str, offered: tuple[Interval, ...]) -> Interval:
     interval = interval_named(text)
     if interval is None or interval not in offered:
         raise InvalidValue(field, f"One of {', '.join(offered)}")

@@ -60,7 +60,7 @@ class Market(Struct, frozen=True):
     resting: bool
 
 
-class Stretch(Struct, frozen=True):
+class HistorySpan(Struct, frozen=True):
     """A part of a history; `name` is the same while what is kept of it can be used."""
 
     name: str
@@ -74,7 +74,7 @@ async def stock_bars(services: Services, symbol: str, span: str, interval: str |
     wanted, length = range_and_interval(span, interval)
     market = _market(services, Feed.STOCKS, symbol)
     start = start_of(wanted, market.calendar, market.moment)
-    return await _answer(services, Feed.STOCKS, market, Stretch(f"{start:%Y%m%dT%H%M}", length, start))
+    return await _answer(services, Feed.STOCKS, market, HistorySpan(f"{start:%Y%m%dT%H%M}", length, start))
 
 
 async def crypto_bars(services: Services, symbol: str, timeframe: str, limit: str) -> Answer:
@@ -83,7 +83,7 @@ async def crypto_bars(services: Services, symbol: str, timeframe: str, limit: st
     market = _market(services, Feed.CRYPTO, symbol)
     size = next(size for size in _SIZES if size >= count)
     start = start_of_newest(size, length, market.moment)
-    return await _answer(services, Feed.CRYPTO, market, Stretch(f"newest{size}", length, start, count))
+    return await _answer(services, Feed.CRYPTO, market, HistorySpan(f"newest{size}", length, start, count))
 
 
 def _market(services: Services, feed: Feed, symbol: str) -> Market:
@@ -128,10 +128,10 @@ def _calendar(feed: Feed, info: FeedInfo | None) -> Calendar:
     return exchange_of(info) if feed.spec.keeps_hours else feed.spec.calendar
 
 
-async def _answer(services: Services, feed: Feed, market: Market, stretch: Stretch) -> Answer:
-    cached = await _read(services, feed, market, stretch)
+async def _answer(services: Services, feed: Feed, market: Market, span: HistorySpan) -> Answer:
+    cached = await _read(services, feed, market, span)
     kept = series.decode(cached.body)
-    document = series.document(kept, _tail(kept.last, market, stretch), stretch.limit)
+    document = series.document(kept, _tail(kept.last, market, span), span.limit)
     mirror = services.mirrors[feed]
     state = mirror.state(services.monotonic())
     cache = b"public, max-age=%d" % (RESTING_SECONDS if market.resting else MAX_AGE)
@@ -151,7 +151,7 @@ async def _answer(services: Services, feed: Feed, market: Market, stretch: Stret
     return Answer(document, headers, tag=headers[0][1], is_current=is_current)
 
 
-async def _read(services: Services, feed: Feed, market: Market, stretch: Stretch) -> Cached:
+async def _read(services: Services, feed: Feed, market: Market, span: HistorySpan) -> Cached:
     """Raises ProviderMissing, SymbolNotFound, NotOffered or UpstreamError.
 
     Only the provider that quotes the price is asked, and the cache's key names it: a candle is of one venue.
@@ -165,11 +165,11 @@ async def _read(services: Services, feed: Feed, market: Market, stretch: Stretch
 
     async def fetch() -> bytes:
         end = market.moment + _TICK
-        found = await history.bars(market.symbol, stretch.interval, stretch.start, end)
+        found = await history.bars(market.symbol, span.interval, span.start, end)
         return await asyncio.to_thread(lambda: series.encode(series.series_of(found)))
 
-    key = f"{history.name}:bars{series.VERSION}:{market.symbol}:{stretch.interval}:{stretch.name}"
-    return await services.cache.read(key, _policy(market, stretch.interval), fetch)
+    key = f"{history.name}:bars{series.VERSION}:{market.symbol}:{span.interval}:{span.name}"
+    return await services.cache.read(key, _policy(market, span.interval), fetch)
 
 
 def _policy(market: Market, interval: Interval) -> Policy:
@@ -177,9 +177,9 @@ def _policy(market: Market, interval: Interval) -> Policy:
     return Policy(fresh_seconds=fresh, stale_seconds=_FRESH[interval] * _STALE)
 
 
-def _tail(last: Bar | None, market: Market, stretch: Stretch) -> list[Bar]:
+def _tail(last: Bar | None, market: Market, span: HistorySpan) -> list[Bar]:
     """The last bars, in line with the price; one outside the trading hours moves nothing."""
-    opened = opening(market.calendar, stretch.interval, market.traded)
-    if opened is None or market.traded < stretch.start:
+    opened = opening(market.calendar, span.interval, market.traded)
+    if opened is None or market.traded < span.start:
         return [] if last is None else [last]
     return continued(last, opened, market.price)

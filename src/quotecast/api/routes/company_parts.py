@@ -22,7 +22,7 @@ from quotecast.providers.base import FinancialsProvider
 HOUR_SECONDS: Final = 3600
 
 
-class Part(Struct, frozen=True, kw_only=True):
+class CompanyRecord(Struct, frozen=True, kw_only=True):
     """One kind of data about a company."""
 
     #: Last segment of its route's path.
@@ -69,8 +69,8 @@ EXAMPLE: Final = Overview(
 )
 
 #: In the order of the overview's members.
-PARTS: Final = (
-    Part(
+RECORDS: Final = (
+    CompanyRecord(
         path="metrics",
         member="metrics",
         summary="Metrics of a company",
@@ -81,7 +81,7 @@ PARTS: Final = (
         ask=lambda provider, symbol: provider.metrics(symbol),
         nothing=lambda symbol: Metrics(symbol, "all", {}, Series({}, {})),
     ),
-    Part(
+    CompanyRecord(
         path="earnings",
         member="earnings",
         summary="Reported earnings of a company",
@@ -92,7 +92,7 @@ PARTS: Final = (
         ask=lambda provider, symbol: provider.earnings(symbol),
         nothing=lambda _: [],
     ),
-    Part(
+    CompanyRecord(
         path="recommendations",
         member="recommendations",
         summary="Analysts' recommendations for a stock",
@@ -103,7 +103,7 @@ PARTS: Final = (
         ask=lambda provider, symbol: provider.recommendations(symbol),
         nothing=lambda _: [],
     ),
-    Part(
+    CompanyRecord(
         path="revenue-estimates",
         member="revenueEstimates",
         summary="Expected revenue of a company",
@@ -114,7 +114,7 @@ PARTS: Final = (
         ask=lambda provider, symbol: provider.revenue_estimates(symbol),
         nothing=lambda symbol: Estimates(symbol, "quarterly", []),
     ),
-    Part(
+    CompanyRecord(
         path="eps-estimates",
         member="epsEstimates",
         summary="Expected earnings per share of a company",
@@ -125,7 +125,7 @@ PARTS: Final = (
         ask=lambda provider, symbol: provider.eps_estimates(symbol),
         nothing=lambda symbol: Estimates(symbol, "quarterly", []),
     ),
-    Part(
+    CompanyRecord(
         path="earnings-quality",
         member="earningsQuality",
         summary="Quality of a company's earnings",

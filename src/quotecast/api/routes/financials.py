@@ -15,8 +15,8 @@ from quotecast.api.answers import JSON, Answer, Document
 from quotecast.api.edge.repeats import repeatable
 from quotecast.api.reference import financial_examples as examples
 from quotecast.api.reference.openapi import TAG, CachedReading, answered, refused
-from quotecast.api.routes.company import UNAVAILABLE, key_of, read_all, read_part
-from quotecast.api.routes.company_parts import EXAMPLE, HOUR_SECONDS, PARTS, Overview, Part
+from quotecast.api.routes.company import UNAVAILABLE, cache_key, read_overview, read_record
+from quotecast.api.routes.company_parts import EXAMPLE, HOUR_SECONDS, RECORDS, CompanyRecord, Overview
 from quotecast.api.services import Services
 from quotecast.cache.base import Cached, Policy
 from quotecast.errors import FieldProblem, InvalidValue, Problem, ProviderMissing, SymbolNotFound
@@ -85,7 +85,7 @@ async def earnings_calendar(services: Services, first: From = None, last: To = N
         return encode_json(await provider.earnings_calendar(begin, end))
 
     return _answer(
-        services, await services.cache.read(key_of(provider, "calendar", begin, end), _CALENDAR, fetch)
+        services, await services.cache.read(cache_key(provider, "calendar", begin, end), _CALENDAR, fetch)
     )
 
 
@@ -99,21 +99,21 @@ async def earnings_calendar(services: Services, first: From = None, last: To = N
 async def overview(services: Services, symbol: FromPath[str]) -> Answer:
     """What could not be had is null and named in `errors`; `Age` is that of the oldest part."""
     ticker = _ticker(symbol)
-    return _answer(services, await read_all(services, _provider(services), ticker))
+    return _answer(services, await read_overview(services, _provider(services), ticker))
 
 
-def _route(part: Part) -> HTTPRouteHandler:
+def _route(record: CompanyRecord) -> HTTPRouteHandler:
     @get(
-        f"/company/{{symbol:str}}/{part.path}",
-        summary=part.summary,
-        description=part.description,
+        f"/company/{{symbol:str}}/{record.path}",
+        summary=record.summary,
+        description=record.description,
         operation_class=CachedReading,
-        responses=answered(part.kind, part.example, part.description, 404, 429) | _errors(503),
+        responses=answered(record.kind, record.example, record.description, 404, 429) | _errors(503),
     )
     @repeatable
     async def route(services: Services, symbol: FromPath[str]) -> Answer:
         ticker = _ticker(symbol)
-        return _answer(services, await read_part(services, _provider(services), part, ticker))
+        return _answer(services, await read_record(services, _provider(services), record, ticker))
 
     return route
 
@@ -121,7 +121,7 @@ def _route(part: Part) -> HTTPRouteHandler:
 @get("/company/{symbol:str}/{rest:str}/{part:str}", sync_to_thread=False, include_in_schema=False)
 def refuse_slash(part: FromPath[str]) -> None:
     """No company's symbol holds a slash: `BRK/B` is unknown. Raises SymbolNotFound or NotFoundException."""
-    if part in {"overview", *(each.path for each in PARTS)}:
+    if part in {"overview", *(each.path for each in RECORDS)}:
         raise SymbolNotFound
     raise NotFoundException
 
@@ -151,9 +151,9 @@ def _day(field: str, text: str | None) -> date | None:
 def _span(first: date | None, last: date | None, today: date) -> tuple[date, date]:
     """The days asked for; a week's, where one end is left open. Raises InvalidValue."""
     if first is None:
-        first = today if last is None or last >= today else _moved(last, -DEFAULT_DAYS)
+        first = today if last is None or last >= today else _shift(last, -DEFAULT_DAYS)
     if last is None:
-        last = _moved(first, DEFAULT_DAYS)
+        last = _shift(first, DEFAULT_DAYS)
     if first > last:
         raise InvalidValue("from", "Not after to")
     if (last - first).days > MAX_DAYS:
@@ -161,7 +161,7 @@ def _span(first: date | None, last: date | None, today: date) -> tuple[date, dat
     return first, last
 
 
-def _moved(day: date, days: int) -> date:
+def _shift(day: date, days: int) -> date:
     """As far as dates go."""
     return date.fromordinal(max(1, min(day.toordinal() + days, date.max.toordinal())))
 
@@ -189,7 +189,7 @@ def _document(body: bytes) -> Document:
 
 ROUTER: Final = Router(
     "/api/financials",
-    route_handlers=[earnings_calendar, overview, *map(_route, PARTS), refuse_slash],
+    route_handlers=[earnings_calendar, overview, *map(_route, RECORDS), refuse_slash],
     tags=["Financials"],
     opt={TAG: "Company data and the earnings calendar, kept from one hour to a day.", "limit": GROUP},
 )

@@ -66,7 +66,7 @@ class HoldingShown(Struct, frozen=True, kw_only=True):
     converted: ConvertedShown | UnsetType | None = UNSET
 
 
-class Encoded(Struct, frozen=True, kw_only=True):
+class EncodedHolding(Struct, frozen=True, kw_only=True):
     """The same with amounts that are encoded already."""
 
     id: str
@@ -114,10 +114,10 @@ VALUED: Final = replace(
 )
 
 
-def shown(holding: Holding, mirrors: Mirrors) -> Encoded:
+def encode_holding(holding: Holding, mirrors: Mirrors) -> EncodedHolding:
     """The holding by itself."""
     found = first_with(mirrors, holding.ticker)
-    return Encoded(
+    return EncodedHolding(
         id=holding.id,
         ticker=holding.ticker,
         shares=money.written(money.plain(holding.shares)),
@@ -129,7 +129,7 @@ def shown(holding: Holding, mirrors: Mirrors) -> Encoded:
     )
 
 
-def exchange(mirrors: Mirrors) -> Exchange:
+def exchange_of(mirrors: Mirrors) -> Exchange:
     """A function that finds the rates between two currencies, each way once."""
     feeds = (mirrors[feed].quotes().values() for feed in _RATE_FEEDS)
     given = rates_of(chain.from_iterable(feeds))
@@ -141,46 +141,52 @@ def exchange(mirrors: Mirrors) -> Exchange:
     return rates
 
 
-def valued(holding: Holding, mirrors: Mirrors, exchange: Exchange, currency: str | None = None) -> Encoded:
+def value_holding(
+    holding: Holding, mirrors: Mirrors, exchange: Exchange, currency: str | None = None
+) -> EncodedHolding:
     """The holding with what it is worth now, in its own currency and in `currency` if one is given."""
-    alone = shown(holding, mirrors)
+    alone = encode_holding(holding, mirrors)
     feed, entry = first_with(mirrors, holding.ticker) or (None, None)
     quote = entry.quote if entry else None
     rates = exchange(feed.spec.currency(quote), holding.currency) if feed and quote else None
     if quote is None or rates is None:
         nothing = dict.fromkeys(money.Worth.__struct_fields__, money.written(None))
         return replace(alone, price=None, rates=None, converted=None if currency else UNSET, **nothing)
-    price, change = (_converted(each, rates) for each in (quote.price, quote.change))
+    price, change = (_convert(each, rates) for each in (quote.price, quote.change))
     worth = money.worth(holding.shares, holding.avg_cost, price or 0.0, change)
     return replace(
         alone,
         price=price,
-        rates=[_shown(rate) for rate in rates],
-        converted=_in(currency, worth, exchange(holding.currency, currency)) if currency else UNSET,
+        rates=[_rate_shown(rate) for rate in rates],
+        converted=_converted_worth(currency, worth, exchange(holding.currency, currency))
+        if currency
+        else UNSET,
         **{name: money.written(amount) for name, amount in asdict(worth).items()},
     )
 
 
-def feeds_of(holding: Encoded) -> set[Feed]:
+def feeds_of(holding: EncodedHolding) -> set[Feed]:
     """The feeds that gave the holding's quote and the rates."""
     own = {feed_of_kind(holding.type)} if holding.type else set()
     rates = [holding.rates, holding.converted.rates if holding.converted else None]
     return own.union(_RATE_FEEDS) if any(rates) else own
 
 
-def _converted(amount: float | None, rates: Sequence[Rate]) -> float | None:
+def _convert(amount: float | None, rates: Sequence[Rate]) -> float | None:
     """The amount after the rates; exactly the same where there are none."""
     return float(rounded(Decimal(repr(amount)) * factor(rates))) if amount and rates else amount
 
 
-def _in(currency: str, worth: money.Worth, rates: Sequence[Rate] | None) -> ConvertedShown | None:
+def _converted_worth(
+    currency: str, worth: money.Worth, rates: Sequence[Rate] | None
+) -> ConvertedShown | None:
     if rates is None:
         return None
     value, gain = (float(rounded(amount * factor(rates))) for amount in (worth.market_value, worth.gain))
-    return ConvertedShown(currency=currency, market_value=value, gain=gain, rates=[*map(_shown, rates)])
+    return ConvertedShown(currency=currency, market_value=value, gain=gain, rates=[*map(_rate_shown, rates)])
 
 
-def _shown(rate: Rate) -> RateShown:
+def _rate_shown(rate: Rate) -> RateShown:
     return RateShown(
         source=rate.base,
         target=rate.target,

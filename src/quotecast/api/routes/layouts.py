@@ -53,7 +53,7 @@ class LayoutShown(Struct, frozen=True):
     updated_at: str | None
 
 
-class _Encoded(Struct, frozen=True):
+class _EncodedLayout(Struct, frozen=True):
     """The same with a layout that is encoded already."""
 
     layout: Raw
@@ -77,7 +77,7 @@ _STALE: Final = refused(
 )
 async def layout(request: HttpRequest) -> Answer:
     """An empty object at version 0 for who never saved one."""
-    return answer(_shown(await with_account(request, terminal.layout)))
+    return answer(_encode_layout(await with_account(request, terminal.layout)))
 
 
 @put(
@@ -90,16 +90,16 @@ async def layout(request: HttpRequest) -> Answer:
 async def save(request: HttpRequest) -> Answer:
     """With `version`, only if nobody saved another meanwhile."""
     given = await body_of(request, NewLayout)
-    text = _checked(bytes(given.layout))
+    text = _require_object(bytes(given.layout))
     now = datetime.fromtimestamp(services_of(request).clock(), UTC)
 
     async def write(account: Account) -> SavedLayout:
         return await terminal.save(account, text, given.version, now)
 
-    return answer(_shown(await with_account(request, write, writing=True)))
+    return answer(_encode_layout(await with_account(request, write, writing=True)))
 
 
-def _checked(layout: bytes) -> str:
+def _require_object(layout: bytes) -> str:
     """The text of a JSON object within bounds. Raises TooLarge, InvalidValue or MalformedJson."""
     if len(layout) > MAX_BYTES:
         raise TooLarge
@@ -125,9 +125,9 @@ def _is_deeper(value: object, levels: int) -> bool:
             return False
 
 
-def _shown(saved: SavedLayout) -> _Encoded:
+def _encode_layout(saved: SavedLayout) -> _EncodedLayout:
     updated_at = codec.iso_utc(saved.updated_at.timestamp()) if saved.updated_at else None
-    return _Encoded(Raw(saved.layout.encode()), saved.version, updated_at)
+    return _EncodedLayout(Raw(saved.layout.encode()), saved.version, updated_at)
 
 
 BODIES: Final[tuple[type[Struct], ...]] = (NewLayout,)

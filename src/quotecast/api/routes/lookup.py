@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Mapping
 
 from quotecast.errors import NoData
-from quotecast.feed.mirror import Entry, Mirror
+from quotecast.feed.mirror import Mirror, QuoteEntry
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical
 
 Mirrors = Mapping[Feed, Mirror]
 
 
-def first_with(mirrors: Mirrors, ticker: str, feeds: Iterable[Feed] = Feed) -> tuple[Feed, Entry] | None:
+def first_with(mirrors: Mirrors, ticker: str, feeds: Iterable[Feed] = Feed) -> tuple[Feed, QuoteEntry] | None:
     """Returns the first of the feeds that has the ticker, and its entry; None if no feed has it."""
     return next(((feed, entry) for feed in feeds if (entry := mirrors[feed].find(ticker))), None)
 

@@ -47,7 +47,7 @@ def fingerprint(given: NewHolding, holding: Holding) -> bytes:
     )
 
 
-def checked(given: NewHolding, mirrors: Mirrors, holding_id: str, now: datetime) -> Holding:
+def holding_from(given: NewHolding, mirrors: Mirrors, holding_id: str, now: datetime) -> Holding:
     """What to keep. Raises InvalidValue."""
     ticker = stored_spelling(mirrors, given.ticker)
     if ticker is None:

@@ -26,8 +26,16 @@ from quotecast.api.reference.account_operations import (
 )
 from quotecast.api.reference.openapi import ID, TAG, refused
 from quotecast.api.routes.bodies import body_of
-from quotecast.api.routes.holdings_shown import SHOWN, VALUED, HoldingShown, exchange, feeds_of, shown, valued
-from quotecast.api.routes.new_holding import NewHolding, checked, currency_code, fingerprint
+from quotecast.api.routes.holdings_shown import (
+    SHOWN,
+    VALUED,
+    HoldingShown,
+    encode_holding,
+    exchange_of,
+    feeds_of,
+    value_holding,
+)
+from quotecast.api.routes.new_holding import NewHolding, currency_code, fingerprint, holding_from
 from quotecast.api.services import HttpRequest, combined_state, services_of
 from quotecast.errors import InvalidValue, NotFound, Problem
 from quotecast.market import codec
@@ -64,9 +72,9 @@ async def holdings(request: HttpRequest, include: Include = None, currency: Curr
     services = services_of(request)
     mirrors = services.mirrors
     if include is None:
-        return answer([shown(each, mirrors) for each in owned])
-    rates = exchange(mirrors)
-    worth = [valued(each, mirrors, rates, wanted) for each in owned]
+        return answer([encode_holding(each, mirrors) for each in owned])
+    rates = exchange_of(mirrors)
+    worth = [value_holding(each, mirrors, rates, wanted) for each in owned]
     state = combined_state(services, set().union(*map(feeds_of, worth)))
     return answer(worth, 200, state_header(state))
 
@@ -84,9 +92,9 @@ async def add(request: HttpRequest) -> Answer:
     services = services_of(request)
     now = datetime.fromtimestamp(services.clock(), UTC)
     given = await body_of(request, NewHolding)
-    new = checked(given, services.mirrors, new_id(services.clock), now)
+    new = holding_from(given, services.mirrors, new_id(services.clock), now)
     asked = fingerprint(given, new)
-    body = codec.encode_json(shown(new, services.mirrors))
+    body = codec.encode_json(encode_holding(new, services.mirrors))
 
     async def write(account: Account) -> bytes | None:
         if key and (told := await portfolio.answer_to(account, key, asked, now)):

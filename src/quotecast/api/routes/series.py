@@ -26,7 +26,7 @@ _GZIP_HEADER: Final = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"
 _BETWEEN: Final = b"},{"
 
 
-class Series(Struct, frozen=True):
+class BarSeries(Struct, frozen=True):
     """Bars in ascending order, of which the last may be in progress."""
 
     #: How many bars are closed, and their JSON: the beginning of an array, with a comma after each.
@@ -39,32 +39,32 @@ class Series(Struct, frozen=True):
     last: Bar | None
 
 
-def series_of(bars: Sequence[Bar]) -> Series:
+def series_of(bars: Sequence[Bar]) -> BarSeries:
     """Takes some 20 ms per megabyte."""
     last = bars[-1] if bars else None
     closed = bars[:-1]
     head = b"[%b" % encode_json(closed)[1:-1] + (b"," if closed else b"")
     squeeze = zlib.compressobj(_LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
     deflated = squeeze.compress(head) + squeeze.flush(zlib.Z_SYNC_FLUSH)
-    return Series(len(closed), head, content_tag(head), deflated, zlib.crc32(head), last)
+    return BarSeries(len(closed), head, content_tag(head), deflated, zlib.crc32(head), last)
 
 
 encode = msgspec.msgpack.Encoder().encode
-decode = msgspec.msgpack.Decoder(Series).decode
+decode = msgspec.msgpack.Decoder(BarSeries).decode
 
 
-def document(series: Series, tail: Sequence[Bar], limit: int | None = None) -> Document:
+def document(series: BarSeries, tail: Sequence[Bar], limit: int | None = None) -> Document:
     """The closed bars of a series and some more; of all these, the newest `limit`."""
     if limit is None or series.count + len(tail) <= limit:
-        return _Continued(series, _written(tail))
+        return _ContinuedSeries(series, _tail_json(tail))
     tail = tail[-limit:]
-    return Document(_newest(series, limit - len(tail)) + _written(tail))
+    return Document(_newest_head(series, limit - len(tail)) + _tail_json(tail))
 
 
-class _Continued(Document):
+class _ContinuedSeries(Document):
     """A series to its end: tagged and compressed without looking at its closed bars again."""
 
-    def __init__(self, series: Series, tail: bytes) -> None:
+    def __init__(self, series: BarSeries, tail: bytes) -> None:
         super().__init__(series.head + tail)
         self._series = series
         self._tail = tail
@@ -88,11 +88,11 @@ class _Continued(Document):
         )
 
 
-def _newest(series: Series, count: int) -> bytes:
+def _newest_head(series: BarSeries, count: int) -> bytes:
     """The head with only the newest of its bars; they hold no braces of their own."""
     dropped = series.count - count
     return b"[{" + series.head.split(_BETWEEN, dropped)[dropped] if count else b"["
 
 
-def _written(tail: Sequence[Bar]) -> bytes:
+def _tail_json(tail: Sequence[Bar]) -> bytes:
     return encode_json(tail)[1:]

@@ -68,7 +68,7 @@ class Entry(Struct, frozen=True):
     quote: Quote | UnsetType | None = UNSET
 
 
-class _Encoded(Struct, frozen=True):
+class _EncodedEntry(Struct, frozen=True):
     """The same with a quote that is encoded already."""
 
     ticker: str
@@ -95,10 +95,12 @@ async def entries(request: HttpRequest, include: Include = None) -> Answer:
     """Positions count from 0, without gaps."""
     listed = await with_account(request, watchlist.entries)
     if include is None:
-        return answer([_shown(entry) for entry in listed])
+        return answer([_encode_entry(entry) for entry in listed])
     services = services_of(request)
     state = combined_state(services, {feed_of_kind(entry.kind) for entry in listed})
-    return answer([_shown(entry, _quote(services, entry)) for entry in listed], 200, state_header(state))
+    return answer(
+        [_encode_entry(entry, _quote(services, entry)) for entry in listed], 200, state_header(state)
+    )
 
 
 @post(
@@ -119,14 +121,14 @@ async def add(request: HttpRequest) -> Answer:
     """The answer is 200 when the list has it already."""
     given = await body_of(request, NewEntry)
     services = services_of(request)
-    kind, ticker = _found(services, given)
+    kind, ticker = _resolve_ticker(services, given)
     now = datetime.fromtimestamp(services.clock(), UTC)
 
     async def write(account: Account) -> tuple[Watched, bool]:
         return await watchlist.add(account, kind, ticker, now)
 
     entry, is_new = await with_account(request, write, writing=True)
-    return answer(_shown(entry), 201 if is_new else 200)
+    return answer(_encode_entry(entry), 201 if is_new else 200)
 
 
 @delete(
@@ -151,7 +153,7 @@ async def remove(request: HttpRequest, ticker: Ticker, kind: WatchedKind = None)
     await with_account(request, write, writing=True)
 
 
-def _found(services: Services, given: NewEntry) -> tuple[Kind, str]:
+def _resolve_ticker(services: Services, given: NewEntry) -> tuple[Kind, str]:
     """What the ticker stands for. Raises InvalidValue, SymbolNotFound, NoData or ProviderMissing."""
     if not given.ticker.strip():
         raise InvalidValue("ticker", "Not a ticker")
@@ -178,9 +180,9 @@ def _quote(services: Services, entry: Watched) -> Raw | None:
     return Raw(found.full_json()) if found else None
 
 
-def _shown(entry: Watched, quote: Raw | UnsetType | None = UNSET) -> _Encoded:
+def _encode_entry(entry: Watched, quote: Raw | UnsetType | None = UNSET) -> _EncodedEntry:
     added_at = codec.iso_utc(entry.added_at.timestamp())
-    return _Encoded(entry.ticker, entry.kind, entry.position, added_at, quote)
+    return _EncodedEntry(entry.ticker, entry.kind, entry.position, added_at, quote)
 
 
 BODIES: Final[tuple[type[Struct], ...]] = (NewEntry,)
