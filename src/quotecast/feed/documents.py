@@ -1,4 +1,4 @@
-"""A worker's copies of the documents: what is known of news and assets, and what was made of it."""
+"""A worker's copies of the documents news and assets, and the views derived from them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar
@@ -20,19 +20,19 @@ log = structlog.get_logger()
 
 
 class Copy(Generic[T]):
-    """The last version of one document that could be read; `items` is None until there was one."""
+    """The last readable version of one document; `items` is None before the first."""
 
     def __init__(self, feed: Feed, name: str, read: Callable[[bytes], Sequence[T]]) -> None:
         self.feed: Final = feed
         self.name: Final = name
         self.items: Sequence[T] | None = None
-        #: Of the version that came last, whether it could be read or not.
+        #: Digest of the last version, readable or not.
         self.digest: str | None = None
         self._read = read
         self._derived: dict[tuple[Callable[..., Any], tuple[Any, ...]], Any] = {}
 
     def take(self, document: Document) -> None:
-        """Goes over to another version."""
+        """Replaces the items by those of a newer version; keeps the old ones if it is unreadable."""
         self.digest = document.digest
         try:
             self.items = self._read(document.content)
@@ -56,12 +56,12 @@ class Copy(Generic[T]):
 
 
 class Documents:
-    """All documents there are."""
+    """The copies of all documents."""
 
     def __init__(self) -> None:
         self.news: Copy[Article] = Copy(Feed.STOCKS, NEWS, wire.articles)
         self.assets: Copy[Asset] = Copy(Feed.STOCKS, ASSETS, wire.assets)
 
     def __iter__(self) -> Iterator[Copy[Any]]:
-        """Each of them."""
+        """Yields each copy."""
         return iter((self.news, self.assets))

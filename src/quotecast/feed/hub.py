@@ -1,8 +1,8 @@
-"""Fans one feed out: at each interval's tick, every connection gets what it is owed, in shared frames.
+"""Fan-out of one feed: at each tick of an interval, the hub sends every connection one merged update.
 
-Nothing is queued. A connection whose last send has not ended is passed over; what it misses now is
-merged into what it is sent later, because it is owed the newest form of whatever changed past its
-cursor. One that accepts nothing for ten seconds is expelled.
+Connections with equal subscriptions and cursors share an encoded frame. There is no queue: the hub skips a
+connection whose last send is still pending, and merges the skipped changes into its next update
+(conflation). The hub disconnects a slow consumer, which accepts nothing for ten seconds.
 """
 
 from collections import Counter
@@ -21,10 +21,10 @@ SLOW_AFTER_SECONDS: Final = 10.0
 
 
 class Sending(Protocol):
-    """A send under way."""
+    """A pending send."""
 
     def done(self) -> bool:
-        """Whether the socket has taken the frame."""
+        """Returns whether the socket has accepted the frame."""
         ...
 
 
@@ -46,20 +46,20 @@ class Connection:
         self, session: FeedSession, send: Callable[[Frame], Sending], disconnect: Callable[[CloseCode], None]
     ) -> None:
         self.session = session
-        #: Starts a send at once and does not wait.
+        #: Starts a send and returns at once.
         self.send = send
         #: Ends the connection with a close code.
         self.disconnect = disconnect
-        #: True while a command is answered: the hub keeps out, so that its frames stay in order.
+        #: True while a command is answered. The hub sends nothing then, so that frames stay in order.
         self.busy = False
         self.sending: Sending | None = None
         self.sent_at = 0.0
         self.heartbeat_at = 0.0
-        #: The feed's state as the client believes it; live until told otherwise.
+        #: The feed's state that the client last received; a client assumes `live`.
         self.announced_state: FeedState = "live"
 
     def idle(self) -> bool:
-        """Whether a frame may be started."""
+        """Returns whether the socket is ready for the next frame."""
         return not self.busy and (self.sending is None or self.sending.done())
 
     def start(self, frame: Frame, now: float) -> None:
@@ -98,23 +98,23 @@ class Hub:
         self._disconnected = 0
         #: Called when a connection joins.
         self.on_join: Callable[[], None] = lambda: None
-        #: Cursors that clients came back with, by what they got: `resume` or `resync`.
+        #: Counts of reconnects with a cursor, by their outcome: `resume` or `resync`.
         self.resumptions: Counter[str] = Counter()
         #: Seconds from the publication of the newest batch to the tick that sends it.
         self.ages = Histogram()
 
     def __len__(self) -> int:
-        """The number of open connections."""
+        """Returns the number of open connections."""
         return len(self._connections)
 
     def join(self, connection: Connection) -> None:
-        """Begins to serve a connection, which has had its greeting."""
+        """Starts to serve a connection that has received its greeting."""
         connection.heartbeat_at = self._clock() + self._heartbeat_seconds
         self._enter(connection)
         self.on_join()
 
     def move(self, connection: Connection) -> None:
-        """Serves the connection at its session's present interval."""
+        """Moves the connection to the tier of its session's interval."""
         if self._connections.get(connection) != connection.session.interval:
             self.leave(connection)
             self._enter(connection)
@@ -126,7 +126,7 @@ class Hub:
             del self._tiers[interval][connection]
 
     def tick(self, interval: int) -> None:
-        """Brings every connection of one interval to the present."""
+        """Sends every ready connection of one interval its update, and due heartbeats."""
         mark = self.mirror.mark
         now = self._clock()
         state = self.mirror.state(now)
@@ -161,16 +161,16 @@ class Hub:
             self._count(frames, length)
             if self.mirror.published_at:
                 self.ages.observe(max(0.0, self._wall_clock() - self.mirror.published_at))
-        # Behind the tick's frames: a connection that is busy at each sweep has no other moment for them.
+        # After the tick's frames: a connection that is busy at every sweep gets its heartbeats here.
         self._beat(due, now, state)
 
     def count(self, frames: Iterable[Frame]) -> None:
-        """Counts what was sent to a connection beside the hub."""
+        """Counts frames that the stream sent outside the hub."""
         for frame in frames:
             self._count(1, len(frame))
 
     def sweep(self) -> None:
-        """Sends the heartbeats that are due and expels who accepts nothing; call it twice a second."""
+        """Sends due heartbeats and disconnects slow consumers; call it twice a second."""
         now = self._clock()
         state = self.mirror.state(now)
         due: list[Connection] = []
@@ -182,7 +182,7 @@ class Hub:
         self._beat(due, now, state)
 
     def statistics(self) -> dict[str, int]:
-        """Counts since the start, and the connections open now."""
+        """Returns counts since the start, and the number of open connections."""
         return {
             "connections": len(self._connections),
             "frames_sent": self._frames_sent,

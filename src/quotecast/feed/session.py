@@ -1,6 +1,6 @@
 """One connection's side of the feed protocol: commands in, frames out; no I/O.
 
-A connection's whole state is what it wants and its cursor, the point up to which it has been told.
+The state of a connection is its subscription and its cursor: the mark up to which it has received changes.
 """
 
 from collections import Counter
@@ -28,15 +28,15 @@ from quotecast.market.codec import iso_utc
 
 MAX_FAULTS: Final = 10
 COMMANDS_PER_SECOND: Final = 20
-#: A list may repeat names and hold unknown ones, so it may be longer than a subscription.
+#: A command may repeat names and include unknown ones, so it may be longer than a subscription.
 NAMES_PER_SYMBOL: Final = 2
 
-#: What a connection wants: keys of symbols and names of groups; None is everything.
+#: A subscription: keys of symbols and names of groups; None is every symbol.
 Wanted = frozenset[str] | None
 
 
 class FeedSession:
-    """Answers one client; `close_code` says when the client has to go."""
+    """The subscription and cursor of one client; a `close_code` asks the stream to disconnect it."""
 
     __slots__ = (
         "_faults",
@@ -68,18 +68,18 @@ class FeedSession:
         self.close_code: CloseCode | None = None
         self._mirror = mirror
         self._limits = limits
-        #: Cursors that clients came back with, by what they got: `resume` or `resync`.
+        #: Counts of reconnects with a cursor, by their outcome: `resume` or `resync`.
         self._resumptions = Counter[str]() if resumptions is None else resumptions
-        #: The symbols that `wanted` stood for at `mark`.
+        #: The symbols that `wanted` meant at `mark`.
         self.keys: frozenset[str] = frozenset()
         self.entries: list[QuoteEntry] = []
-        #: Whether the symbols may change while `wanted` does not.
+        #: Whether `wanted` includes groups, whose members change.
         self._in_groups = False
         self._faults = 0
         self._pace = CommandPace(COMMANDS_PER_SECOND)
 
     def open(self, query: Query, heartbeat_ms: int) -> list[Frame]:
-        """The frames that greet a client, with what its address asked for."""
+        """Returns the frames that greet a client: the welcome, and the answer to the query of its address."""
         write = self.encoding.write
         greeting = [write(frames.welcome(self._mirror.feed, self._mirror.mark, heartbeat_ms, self._limits))]
         if query == Query():
@@ -92,7 +92,7 @@ class FeedSession:
             return [*greeting, self._fault(str(refusal))]
 
     def receive(self, message: str | bytes, now: float) -> list[Frame]:
-        """Obeys one command; `now` is Unix time, for the pong."""
+        """Returns the frames that answer one command; `now` is Unix time, for the pong."""
         request: Id = None
         try:
             command = decode(message, self.encoding)
@@ -102,39 +102,39 @@ class FeedSession:
             return [self._fault(str(refusal), request or tag_of(message))]
 
     def advance(self) -> Frame | None:
-        """Brings the connection to the present; the frame that does so, if anything changed."""
+        """Moves the cursor to the mirror's mark; returns the update with the changes, or None."""
         mirror, before, held = self._mirror, self.mark, self.keys
         self.mark = mirror.mark
         if self.wanted is None:
             changed = mirror.changes_since(before.revision)
-            left: frozenset[str] = frozenset()
+            removed: frozenset[str] = frozenset()
         else:
             if self._in_groups:
                 self._hold(mirror.keys_of(self.wanted))
             changed = mirror.changes_among(self.keys, self.entries, before.revision)
-            left = held - self.keys if self._in_groups else frozenset()
-        if not changed and not left:
+            removed = held - self.keys if self._in_groups else frozenset()
+        if not changed and not removed:
             return None
         data = [entry for entry in changed if entry.quote is not None]
         if len(data) < len(changed):
-            left |= {entry.key for entry in changed if entry.quote is None}
+            removed |= {entry.key for entry in changed if entry.quote is None}
         notation = self.encoding.notation
-        return self.encoding.write(frames.update(self.mark, data, before.revision, sorted(left), notation))
+        return self.encoding.write(frames.update(self.mark, data, before.revision, sorted(removed), notation))
 
     def copy_position(self, other: "FeedSession") -> None:
-        """Stands where another session with the same wants, brought to the present, stands."""
+        """Copies the cursor of an identical session that was just advanced."""
         self.mark, self.keys, self.entries = other.mark, other.keys, other.entries
 
     def heartbeat(self, timestamp: str, feed: FeedState, market: str) -> Frame:
-        """A sign of life."""
+        """Returns a heartbeat frame with this session's cursor."""
         return self.encoding.write(frames.heartbeat(self.mark, timestamp, feed, market))
 
     def shutdown(self, retry_after_ms: int) -> Frame:
-        """The farewell of a server that restarts."""
+        """Returns the shutdown frame of a restarting server."""
         return self.encoding.write(frames.shutdown(retry_after_ms))
 
     def pause(self, now: float) -> float:
-        """Counts one command; seconds to wait before the next may be read (monotonic `now`)."""
+        """Counts one command; returns the seconds to wait before the next one (`now` is monotonic)."""
         return self._pace.spend(1, now)
 
     def _obey(self, command: Command, now: float) -> list[Frame]:
@@ -159,7 +159,7 @@ class FeedSession:
         self.interval = interval
         if command.since is not None:
             self.wanted = wanted
-            # What is rejected now may have been known then: only starting over tells that it is gone.
+            # A name that is rejected now may have existed at `since`: only a resync says that it is gone.
             resumed = self._resume(command.since, known=not rejected)
             return [self._acknowledgement(command.id, rejected), resumed]
         if wanted == self.wanted:
@@ -167,7 +167,7 @@ class FeedSession:
         return self._extend(wanted, command.id, rejected)
 
     def _extend(self, wanted: Wanted, request: Id, rejected: Sequence[Rejected]) -> list[Frame]:
-        """Brings the old set to the present, then adds: one cursor serves both."""
+        """Advances the old set before it adds symbols, so that one cursor serves both."""
         update = self.advance()
         held = self.keys
         self._want(wanted)
@@ -175,26 +175,26 @@ class FeedSession:
         return [*opening, self._acknowledgement(request, rejected), self._snapshot("subscribe", held)]
 
     def _resume(self, since: str, *, known: bool) -> Frame:
-        """What changed past a point that the client vouches for, or everything if it is not known here."""
+        """Returns the changes after the client's cursor; a resync if this mirror lacks that point."""
         self.mark = self._mirror.mark
         self._want(self.wanted)
         epoch, seq = parse_since(since)
         changed = self._changes_past(seq) if known and epoch == self.mark.epoch else None
-        if epoch:  # anything else asks to start over
+        if epoch:  # other texts ask for a resync
             self._resumptions["resync" if changed is None else "resume"] += 1
         return self._snapshot("resync") if changed is None else self._encode_snapshot("resume", changed)
 
     def _changes_past(self, seq: int) -> list[QuoteEntry] | None:
-        """What is wanted and changed past a point; None if only starting over tells what is gone since."""
+        """Returns the subscribed entries changed after `seq`; None if the client needs a resync."""
         if seq > self.mark.seq:
             return None
         changed = [entry for entry in self._mirror.changes_past(seq) if self._wants(entry.key)]
-        # A snapshot cannot say that a symbol is gone; starting over can.
+        # A merged snapshot cannot say that a symbol is gone; a resync can.
         whole = all(entry.quote is not None for entry in changed) and not self._may_have_lost_members(seq)
         return changed if whole else None
 
     def _snapshot(self, reason: str, held: frozenset[str] = frozenset()) -> Frame:
-        """All that is wanted and not yet held; the whole feed is encoded once for all who want it."""
+        """Returns a snapshot of the subscription without `held`; sessions share that of the whole feed."""
         if self.wanted is None and not held:
             return self._mirror.derive(_whole_snapshot, reason, self.encoding)
         entries = self._mirror.live() if self.wanted is None else self._mirror.entries(self.keys)
@@ -208,7 +208,7 @@ class FeedSession:
             raise CommandError("unsubscribe needs symbols, a list or all")
         if isinstance(command.symbols, list) and self.wanted is None:
             raise CommandError("the subscription is to all; unsubscribe all, then subscribe to names")
-        # What left a group until now must be told before the set changes.
+        # The client must hear of symbols that left a group before the set changes.
         update = self.advance()
         if isinstance(command.symbols, str) or self.wanted is None:
             self._want(frozenset())
@@ -218,9 +218,9 @@ class FeedSession:
         return [*([update] if update else []), self._acknowledgement(command.id)]
 
     def _resolve(self, symbols: list[str] | str | None) -> tuple[Wanted, list[Rejected]]:
-        """Keys and groups of the names, and the names that the feed does not know.
+        """Returns the keys and groups that the names mean, and the unknown names.
 
-        Raises CommandError before any work on a list that is too long.
+        Raises CommandError for a list that is too long, before any look-up.
         """
         if isinstance(symbols, str):
             return None, []
@@ -259,7 +259,7 @@ class FeedSession:
         return self.wanted is None or key in self.keys
 
     def _may_have_lost_members(self, seq: int) -> bool:
-        """Whether a symbol may have left a wanted group since: then the client holds one too many."""
+        """Returns whether a symbol may have left a subscribed group since `seq`: the client still has it."""
         return self._in_groups and self._mirror.may_have_left_since(seq, self.keys)
 
     def _acknowledgement(self, request: Id, rejected: Sequence[Rejected] = ()) -> Frame:
@@ -279,15 +279,15 @@ def _whole_snapshot(mirror: Mirror, reason: str, encoding: Encoding) -> Frame:
 
 
 def parse_since(text: str) -> tuple[str, int]:
-    """Epoch and seq of `<epoch>-<seq>`; of anything else an epoch that never was."""
+    """Returns the epoch and seq of `<epoch>-<seq>`; an empty epoch, which no mirror has, for other text."""
     epoch, _, digits = text.rpartition("-")
     return (epoch, int(digits)) if digits.isascii() and digits.isdigit() and len(digits) < 20 else ("", 0)
 
 
 def is_ahead(mirror: Mirror, since: str | None) -> bool:
-    """Whether a client comes with more than this worker knows yet, from one that was a moment faster.
+    """Returns whether a client's cursor is ahead of this mirror, as it may be after a faster worker.
 
-    That one may be of another version: then its epoch has another shape, or none.
+    A worker of another version names its epoch with another shape, or without one.
     """
     epoch, seq = parse_since(since or "")
     return epoch.partition(".")[0] == mirror.epoch and seq > mirror.mark.seq

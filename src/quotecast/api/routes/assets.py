@@ -28,19 +28,19 @@ Search = Annotated[
 Limit = Annotated[
     int | None, QueryParameter(ge=1, le=MAX_ASSETS, description="How many at most; all by default")
 ]
-Offset = Annotated[int, QueryParameter(ge=0, description="How many to leave out at the beginning")]
+Offset = Annotated[int, QueryParameter(ge=0, description="How many to skip at the beginning")]
 
 
 @get(
     "/assets",
     sync_to_thread=False,
-    summary="All stocks, or those that a search finds",
+    summary="All stocks, or the matches of a search",
     operation_class=PageReading,
     responses=answered(list[Asset], [examples.ASSET], "Stocks in the order of tickers", 422, 429, 503),
 )
 @repeatable
 def assets(services: Services, search: Search = "", limit: Limit = None, offset: Offset = 0) -> Answer:
-    """Stocks found by their ticker come before those found by name; `X-Total-Count` counts all pages."""
+    """Matches by ticker come before matches by name. `X-Total-Count` counts the matches of all pages."""
     copy = services.documents.assets
     found = _found(copy, require_items(services, copy), search)
     if found is copy.items and limit is None and offset == 0:

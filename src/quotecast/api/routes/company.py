@@ -1,4 +1,4 @@
-"""Company data as it is read through the cache: one kind, or all of them together."""
+"""Company data through the cache: one record, or the overview of all records."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -13,23 +13,23 @@ from quotecast.providers.base import FinancialsProvider
 
 UNAVAILABLE: Final = "Upstream unavailable"
 
-#: What to say when nothing could be had: that it is worth trying again, if it is.
+#: Which error an overview without any record raises: the first kind that occurred.
 _SEVERITY: Final = (UpstreamError, SymbolNotFound, NotOffered)
 
 Outcome = Cached | QuotecastError
 
 
 def cache_key(provider: FinancialsProvider, *names: object) -> str:
-    """What is kept of one provider is never told for another's."""
+    """Returns a cache key that names the provider, so that providers never share an entry."""
     return ":".join((provider.name, "financials", *map(str, names)))
 
 
 async def read_record(
     services: Services, provider: FinancialsProvider, record: CompanyRecord, symbol: str
 ) -> Cached:
-    """One kind of data about a company. Raises SymbolNotFound, NotOffered or UpstreamError.
+    """Returns one record of a company. Raises SymbolNotFound, NotOffered or UpstreamError.
 
-    A stock that we know ourselves is not unknown because the upstream has no data of it.
+    A listed stock without data at the upstream has an empty record.
     """
 
     async def fetch() -> bytes:

@@ -28,7 +28,7 @@ Symbol = Annotated[str, PathParameter(description="The symbol, in any case")]
 
 
 class DovizSymbol(Struct, frozen=True):
-    """What may be asked for; `source` names the bank, or the market, whose price it is."""
+    """An instrument; `source` is the bank or market of its price."""
 
     symbol: str
     name: str
@@ -37,7 +37,7 @@ class DovizSymbol(Struct, frozen=True):
 
     @classmethod
     def of(cls, quote: DovizQuote) -> "DovizSymbol":
-        """What the quote is a quote of."""
+        """Returns the instrument of a quote."""
         return cls(quote.symbol, quote.name, quote.unit, quote.source)
 
 
@@ -83,14 +83,14 @@ def quote(services: Services, symbol: Symbol) -> Answer:
     responses=answered(
         dict[str, list[DovizSymbol]],
         {category: [] for category in CATEGORIES} | {"gold": [DovizSymbol.of(examples.DOVIZ)]},
-        "Every category, also those without symbols",
+        "Every category, including empty ones",
         429,
         503,
     ),
 )
 @repeatable
 def symbols(services: Services) -> Answer:
-    """What may be asked for, the tickers of single banks among it."""
+    """Lists all symbols, including those of single banks."""
     mirror = require_mirror(services, Feed.DOVIZ)
     return names_answer(mirror, services.monotonic(), shared_body(mirror, _symbols))
 

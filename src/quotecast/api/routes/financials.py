@@ -1,4 +1,4 @@
-"""Company data and the earnings calendar, kept between the upstream and the clients."""
+"""Company data and the earnings calendar, read through the cache."""
 
 import re
 from datetime import date, datetime
@@ -29,7 +29,7 @@ from quotecast.providers.base import FinancialsProvider
 
 GROUP: Final = "financials"
 MAX_DAYS: Final = 92
-#: For how long the same answer is sent again: `Age` counts whole seconds.
+#: Seconds for which an answer is sent again; `Age` counts whole seconds.
 HELD_SECONDS: Final = 0.5
 DEFAULT_DAYS: Final = 7
 
@@ -43,11 +43,11 @@ def _errors(*statuses: int) -> dict[int, ResponseSpec]:
 
 _ERRORS: Final = {
     422: refused(
-        "A date is not one, or out of bounds",
+        "A date is invalid or out of bounds",
         Problem("Invalid from", "invalid", errors=[FieldProblem("from", "Not after to")]),
     ),
     503: refused(
-        "The upstream failed and nothing is kept, does not offer this, or there is none",
+        "The upstream failed with an empty cache, does not offer this, or no provider is configured",
         Problem(UNAVAILABLE, "upstream"),
         Problem("Not in the upstream's plan", "not_offered"),
         Problem("No provider configured for financials", "no_provider"),
@@ -72,9 +72,9 @@ To = Annotated[str | None, _day_parameter("to", f"Last day; {DEFAULT_DAYS} days 
 )
 @repeatable
 async def earnings_calendar(services: Services, first: From = None, last: To = None) -> Answer:
-    """Reports that are due or done, from one day to another, at most 92 days later; both are included.
+    """Lists past and expected reports from one day to another, both included, at most 92 days apart.
 
-    `coveredFrom` and `coveredTo` are the days that the upstream has: fewer where its plan or its limit ends.
+    `coveredFrom` and `coveredTo` are the days that the upstream covers, which its plan may limit.
     """
     days = _day("from", first), _day("to", last)
     provider = _provider(services)
@@ -97,7 +97,7 @@ async def earnings_calendar(services: Services, first: From = None, last: To = N
 )
 @repeatable
 async def overview(services: Services, symbol: FromPath[str]) -> Answer:
-    """What could not be had is null and named in `errors`; `Age` is that of the oldest part."""
+    """A record that is not available is null and named in `errors`; `Age` is that of the oldest record."""
     ticker = _ticker(symbol)
     return _answer(services, await read_overview(services, _provider(services), ticker))
 
@@ -120,7 +120,7 @@ def _route(record: CompanyRecord) -> HTTPRouteHandler:
 
 @get("/company/{symbol:str}/{rest:str}/{part:str}", sync_to_thread=False, include_in_schema=False)
 def refuse_slash(part: FromPath[str]) -> None:
-    """No company's symbol holds a slash: `BRK/B` is unknown. Raises SymbolNotFound or NotFoundException."""
+    """Raises SymbolNotFound for a symbol with a slash such as `BRK/B`, else NotFoundException."""
     if part in {"overview", *(each.path for each in RECORDS)}:
         raise SymbolNotFound
     raise NotFoundException
@@ -149,7 +149,7 @@ def _day(field: str, text: str | None) -> date | None:
 
 
 def _span(first: date | None, last: date | None, today: date) -> tuple[date, date]:
-    """The days asked for; a week's, where one end is left open. Raises InvalidValue."""
+    """Returns the first and last day; an open end is a week from the other. Raises InvalidValue."""
     if first is None:
         first = today if last is None or last >= today else _shift(last, -DEFAULT_DAYS)
     if last is None:
@@ -162,13 +162,13 @@ def _span(first: date | None, last: date | None, today: date) -> tuple[date, dat
 
 
 def _shift(day: date, days: int) -> date:
-    """As far as dates go."""
+    """Returns the day moved by `days`, within the range of dates."""
     return date.fromordinal(max(1, min(day.toordinal() + days, date.max.toordinal())))
 
 
 def _answer(services: Services, cached: Cached) -> Answer:
     document = _document(cached.body)
-    # The whole time to live, of which caches subtract the age; what is past its time is asked for again.
+    # The whole time to live: caches subtract `Age`. A stale answer has none.
     max_age = cached.age_seconds + cached.fresh_seconds if cached.fresh_seconds else 0
     headers = [
         (b"content-type", JSON),
@@ -183,7 +183,7 @@ def _answer(services: Services, cached: Cached) -> Answer:
 
 @lru_cache(maxsize=256)
 def _document(body: bytes) -> Document:
-    """The same for all who are sent the same body, so that it is compressed once."""
+    """Returns one shared document for equal bodies, so that each is compressed once."""
     return Document(body)
 
 
@@ -191,5 +191,5 @@ ROUTER: Final = Router(
     "/api/financials",
     route_handlers=[earnings_calendar, overview, *map(_route, RECORDS), refuse_slash],
     tags=["Financials"],
-    opt={TAG: "Company data and the earnings calendar, kept from one hour to a day.", "limit": GROUP},
+    opt={TAG: "Company data and the earnings calendar, cached from one hour to a day.", "limit": GROUP},
 )

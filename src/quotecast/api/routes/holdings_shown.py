@@ -1,4 +1,4 @@
-"""Holdings as the API answers them, and what they are worth."""
+"""Holdings as the API answers them, with their valuation."""
 
 from collections.abc import Callable, Sequence
 from datetime import date
@@ -16,15 +16,15 @@ from quotecast.market import codec, money
 from quotecast.market.conversion import Rate, factor, rates_between, rates_of, rounded
 from quotecast.market.feeds import Feed, Kind, feed_of_kind
 
-#: Described as the JSON number that it is sent as; to the framework a Decimal would be a string.
+#: A JSON number in the OpenAPI document; the framework would describe a Decimal as a string.
 Amount = Annotated[float, Meta(description="An exact decimal, with all its digits and no exponent")]
 
-#: The rates from one currency to another; None without a way.
+#: Returns the chain of rates from one currency to another; None if there is none.
 Exchange = Callable[[str, str], Sequence[Rate] | None]
 
 
 class RateShown(Struct, frozen=True, kw_only=True, rename={"source": "from", "target": "to"}):
-    """A unit of `from` costs so much of `to`, by the quote of `symbol` at `timestamp`."""
+    """The price of one unit of `from` in `to`, by the quote of `symbol` at `timestamp`."""
 
     source: str
     target: str
@@ -34,7 +34,7 @@ class RateShown(Struct, frozen=True, kw_only=True, rename={"source": "from", "ta
 
 
 class ConvertedShown(Struct, frozen=True, kw_only=True):
-    """What a holding is worth in the currency asked for, and the rates from its own to that."""
+    """The value of a holding in the requested currency, and the rates that convert it."""
 
     currency: str
     market_value: float
@@ -43,10 +43,10 @@ class ConvertedShown(Struct, frozen=True, kw_only=True):
 
 
 class HoldingShown(Struct, frozen=True, kw_only=True):
-    """A holding; `type` is null while no feed knows the ticker.
+    """A holding; `type` is null while no feed has the ticker.
 
-    From `price` on with `include=quote` only, in the holding's currency, by way of `rates` where the quote is
-    in another; null where there is no quote or no way. `converted` with `currency` only.
+    The fields from `price` on need `include=quote`. They are in the holding's currency; `rates` converted the
+    quote if it is in another one. Without a quote or a rate they are null. `converted` needs `currency`.
     """
 
     id: str
@@ -67,7 +67,7 @@ class HoldingShown(Struct, frozen=True, kw_only=True):
 
 
 class EncodedHolding(Struct, frozen=True, kw_only=True):
-    """The same with amounts that are encoded already."""
+    """A HoldingShown whose amounts are encoded JSON."""
 
     id: str
     ticker: str
@@ -86,7 +86,7 @@ class EncodedHolding(Struct, frozen=True, kw_only=True):
     converted: ConvertedShown | UnsetType | None = UNSET
 
 
-#: Currencies are converted by their quotes, the first of these that knows one.
+#: The feeds whose quotes give the rates between currencies.
 _RATE_FEEDS: Final = (Feed.DOVIZ, Feed.CRYPTO)
 
 SHOWN: Final = HoldingShown(
@@ -115,7 +115,7 @@ VALUED: Final = replace(
 
 
 def encode_holding(holding: Holding, mirrors: Mirrors) -> EncodedHolding:
-    """The holding by itself."""
+    """Returns the holding without a valuation."""
     found = first_with(mirrors, holding.ticker)
     return EncodedHolding(
         id=holding.id,
@@ -130,7 +130,7 @@ def encode_holding(holding: Holding, mirrors: Mirrors) -> EncodedHolding:
 
 
 def exchange_of(mirrors: Mirrors) -> Exchange:
-    """A function that finds the rates between two currencies, each way once."""
+    """Returns a function that finds the rates between two currencies, and caches them."""
     feeds = (mirrors[feed].quotes().values() for feed in _RATE_FEEDS)
     given = rates_of(chain.from_iterable(feeds))
 
@@ -144,7 +144,7 @@ def exchange_of(mirrors: Mirrors) -> Exchange:
 def value_holding(
     holding: Holding, mirrors: Mirrors, exchange: Exchange, currency: str | None = None
 ) -> EncodedHolding:
-    """The holding with what it is worth now, in its own currency and in `currency` if one is given."""
+    """Returns the holding with its value in its own currency, and in `currency` if given."""
     alone = encode_holding(holding, mirrors)
     feed, entry = first_with(mirrors, holding.ticker) or (None, None)
     quote = entry.quote if entry else None
@@ -166,14 +166,14 @@ def value_holding(
 
 
 def feeds_of(holding: EncodedHolding) -> set[Feed]:
-    """The feeds that gave the holding's quote and the rates."""
+    """Returns the feeds of the holding's quote and rates."""
     own = {feed_of_kind(holding.type)} if holding.type else set()
     rates = [holding.rates, holding.converted.rates if holding.converted else None]
     return own.union(_RATE_FEEDS) if any(rates) else own
 
 
 def _convert(amount: float | None, rates: Sequence[Rate]) -> float | None:
-    """The amount after the rates; exactly the same where there are none."""
+    """Returns the amount converted by the rates; unchanged without rates."""
     return float(rounded(Decimal(repr(amount)) * factor(rates))) if amount and rates else amount
 
 

@@ -41,7 +41,7 @@ Limit = Annotated[int, QueryParameter(ge=1, le=MAX_ARTICLES, description="How ma
 )
 @repeatable
 def news(services: Services, symbols: Symbols = None, limit: Limit = 30) -> Answer:
-    """Texts are without HTML, URLs are of http or https."""
+    """Lists articles; texts contain no HTML, URLs are http or https."""
     wanted = "all" if symbols is None else selection_of(symbols)
     copy = services.documents.news
     articles = require_items(services, copy)

@@ -1,4 +1,4 @@
-"""The whole stock market at a glance: by sector, and who moved the most."""
+"""Overviews of the stock market: the heatmap by sector, and the movers."""
 
 from collections.abc import Mapping
 
@@ -26,7 +26,7 @@ from quotecast.market.quotes import StockQuote
 )
 @repeatable
 def heatmap(services: Services) -> Answer:
-    """A stock's weight is its share of what all companies are worth.
+    """A stock's weight is its share of the total market capitalization.
 
     Weights have six decimals and sum up to 1; percentages have four decimals.
     """
@@ -48,7 +48,7 @@ def _heatmap_json(mirror: Mirror, *, shares: Mapping[str, int]) -> bytes:
 )
 @repeatable
 def movers(services: Services) -> Answer:
-    """Stocks that are very cheap or hardly traded are left out; so lists may be shorter."""
+    """Omits very cheap and thinly traded stocks, so lists may be shorter."""
     mirror = require_mirror(services, Feed.STOCKS)
     body = shared_body(mirror, _movers_json, services.floors)
     return quotes_answer(mirror, services.monotonic(), body)

@@ -1,4 +1,4 @@
-"""A user's holdings, and what they are worth."""
+"""A user's holdings and their valuation."""
 
 import re
 from datetime import UTC, datetime
@@ -41,17 +41,19 @@ from quotecast.errors import InvalidValue, NotFound, Problem
 from quotecast.market import codec
 
 Include = Annotated[
-    Literal["quote"] | None, QueryParameter(description="`quote` adds what each holding is worth now")
+    Literal["quote"] | None, QueryParameter(description="`quote` adds the current value of each holding")
 ]
 Currency = Annotated[
     str | None,
-    QueryParameter(description="With `include=quote`: a code of ISO 4217 that each holding is valued in too"),
+    QueryParameter(
+        description="With `include=quote`: an ISO 4217 code; each holding is also valued in this currency"
+    ),
 ]
 
 _KEY: Final = re.compile("[!-~]{1,255}")
 
 _GIVEN: Final = {"ticker": "AAPL", "shares": 0.1, "avg_cost": 187.5, "bought_at": "2026-03-02"}
-_FULL: Final = refused("There are as many as there may be", Problem("At most 1000 holdings", "full", ID))
+_FULL: Final = refused("The portfolio is full", Problem("At most 1000 holdings", "full", ID))
 
 
 @get(
@@ -62,10 +64,10 @@ _FULL: Final = refused("There are as many as there may be", Problem("At most 100
     responses=outcomes(200, list[HoldingShown], [VALUED, SHOWN], "The newest first", 422),
 )
 async def holdings(request: HttpRequest, include: Include = None, currency: Currency = None) -> Answer:
-    """Amounts are exact decimals. A quote in another currency is converted by the rates of the feeds.
+    """Amounts are exact decimals. The feeds' rates convert a quote in another currency.
 
-    `rates` names the quotes that gave them. A holding without a quote, or without a way from its currency to
-    the one asked for, has nulls: a sum leaves it out and has to say so.
+    `rates` names the quotes of the rates. A holding without a quote or without a rate to the requested
+    currency has nulls: a client's sum omits it and should say so.
     """
     wanted = currency_code("currency", currency) if currency is not None else None
     owned = await with_account(request, portfolio.holdings)
@@ -87,7 +89,7 @@ async def holdings(request: HttpRequest, include: Include = None, currency: Curr
     responses=outcomes(201, HoldingShown, SHOWN, "The new holding", body=True, others={409: _FULL}),
 )
 async def add(request: HttpRequest) -> Answer:
-    """With an `Idempotency-Key`, a repetition within 24 hours is told the same and adds nothing."""
+    """With an `Idempotency-Key`, a retry within 24 hours gets the same answer and adds nothing."""
     key = _key(request)
     services = services_of(request)
     now = datetime.fromtimestamp(services.clock(), UTC)
@@ -97,8 +99,8 @@ async def add(request: HttpRequest) -> Answer:
     body = codec.encode_json(encode_holding(new, services.mirrors))
 
     async def write(account: Account) -> bytes | None:
-        if key and (told := await portfolio.answer_to(account, key, asked, now)):
-            return told
+        if key and (answered := await portfolio.answer_to(account, key, asked, now)):
+            return answered
         await portfolio.add(account, new)
         if key:
             await portfolio.remember(account, key, asked, body, now)
@@ -117,7 +119,7 @@ async def add(request: HttpRequest) -> Answer:
     responses=none_left("Removed", others={404: not_found("Holding")}),
 )
 async def remove(request: HttpRequest, holding_id: FromPath[str]) -> None:
-    """Another user's holding is not found."""
+    """Answers 404 for another user's holding too."""
     if not ID_PATTERN.fullmatch(holding_id):
         raise NotFound("Holding")
     await with_account(request, lambda account: portfolio.remove(account, holding_id), writing=True)

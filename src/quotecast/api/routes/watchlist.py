@@ -1,4 +1,4 @@
-"""What a user keeps an eye on: stocks, pairs, currencies and metals."""
+"""A user's watchlist: stocks, pairs, currencies and metals."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Final, Literal
@@ -39,7 +39,7 @@ Include = Annotated[
 ]
 WatchedKind = Annotated[
     Kind | None,
-    QueryParameter(name="type", description="Needed where the list has the ticker under two types"),
+    QueryParameter(name="type", description="Required if the list has the ticker under two types"),
 ]
 Ticker = Annotated[
     str, PathParameter(description="In any case; a pair as `BTC%2FUSDT`, `BTC/USDT` or `BTC-USDT`")
@@ -50,7 +50,7 @@ _KINDS: Final = ", ".join(feed.spec.kind for feed in Feed)
 
 
 class NewEntry(Struct, frozen=True):
-    """What to keep an eye on."""
+    """The body of a request that adds an entry."""
 
     ticker: Annotated[str, Meta(description="A stock, pair, currency or metal, in any case")]
     type: Annotated[
@@ -59,7 +59,7 @@ class NewEntry(Struct, frozen=True):
 
 
 class Entry(Struct, frozen=True):
-    """An entry of the list, which counts from 0; `quote` with `include=quote` only, null if there is none."""
+    """An entry; `position` counts from 0. `quote` needs `include=quote`, and is null if there is none."""
 
     ticker: str
     type: Kind
@@ -69,7 +69,7 @@ class Entry(Struct, frozen=True):
 
 
 class _EncodedEntry(Struct, frozen=True):
-    """The same with a quote that is encoded already."""
+    """An Entry whose quote is encoded JSON."""
 
     ticker: str
     type: str
@@ -81,7 +81,7 @@ class _EncodedEntry(Struct, frozen=True):
 _ENTRY: Final = Entry("AAPL", "stock", 0, "2026-11-20T15:30:00.000Z")
 _QUOTED: Final = Entry("AAPL", "stock", 0, "2026-11-20T15:30:00.000Z", examples.STOCK)
 _FULL: Final = refused("The list is full", Problem("At most 500 watchlist entries", "full", ID))
-_UNKNOWN: Final = refused("Nobody knows the symbol", Problem("Symbol not found", "symbol_not_found", ID))
+_UNKNOWN: Final = refused("No feed has the symbol", Problem("Symbol not found", "symbol_not_found", ID))
 
 
 @get(
@@ -89,7 +89,7 @@ _UNKNOWN: Final = refused("Nobody knows the symbol", Problem("Symbol not found",
     summary="Your watchlist",
     operation_class=QuotedOperation,
     security=SECURED,
-    responses=outcomes(200, list[Entry], [_QUOTED, _ENTRY], "In the order in which it was made", 422),
+    responses=outcomes(200, list[Entry], [_QUOTED, _ENTRY], "In the order of addition", 422),
 )
 async def entries(request: HttpRequest, include: Include = None) -> Answer:
     """Positions count from 0, without gaps."""
@@ -114,11 +114,11 @@ async def entries(request: HttpRequest, include: Include = None) -> Answer:
         _ENTRY,
         "Added at the end",
         body=True,
-        others={200: described(Entry, _ENTRY, "It was there already"), 404: _UNKNOWN, 409: _FULL},
+        others={200: described(Entry, _ENTRY, "The list had it already"), 404: _UNKNOWN, 409: _FULL},
     ),
 )
 async def add(request: HttpRequest) -> Answer:
-    """The answer is 200 when the list has it already."""
+    """Adds an entry at the end; 200 if the list has it already."""
     given = await body_of(request, NewEntry)
     services = services_of(request)
     kind, ticker = _resolve_ticker(services, given)
@@ -133,13 +133,13 @@ async def add(request: HttpRequest) -> Answer:
 
 @delete(
     "/{ticker:path}",
-    summary="Take off the watchlist",
+    summary="Remove from the watchlist",
     operation_class=AccountOperation,
     security=SECURED,
     responses=none_left("Removed", 422, others={404: not_found("Watchlist entry")}),
 )
 async def remove(request: HttpRequest, ticker: Ticker, kind: WatchedKind = None) -> None:
-    """Also what no feed knows any more."""
+    """Removes an entry, even if no feed has its ticker any more."""
     wanted = symbol_of_path(ticker)
 
     async def write(account: Account) -> None:
@@ -154,7 +154,7 @@ async def remove(request: HttpRequest, ticker: Ticker, kind: WatchedKind = None)
 
 
 def _resolve_ticker(services: Services, given: NewEntry) -> tuple[Kind, str]:
-    """What the ticker stands for. Raises InvalidValue, SymbolNotFound, NoData or ProviderMissing."""
+    """Returns kind and key of a ticker. Raises InvalidValue, SymbolNotFound, NoData or ProviderMissing."""
     if not given.ticker.strip():
         raise InvalidValue("ticker", "Not a ticker")
     asked = [feed_of_kind(given.type)] if given.type else list(Feed)
