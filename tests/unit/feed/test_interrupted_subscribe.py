@@ -1,4 +1,4 @@
-"""A connection breaks while a subscribe is answered: coming back as `docs/feeds.md` says leaves no gap."""
+"""A connection breaks during the answer to a subscribe; a reconnect as in `docs/feeds.md` leaves no gap."""
 
 import json
 from typing import Literal
@@ -49,7 +49,7 @@ def test_the_connection_breaks_within_the_answer(
 
 
 def opened(mirror: Mirror, client: MergingClient) -> FeedSession:
-    """Returns the session of a client that lists what its cursor covers, at first AAPL."""
+    """Returns the session of a client that subscribes to AAPL first."""
     session = FeedSession(mirror, Limits())
     query = Query(symbols=client.listed or "AAPL", since=client.since)
     merge(client, session.open(query, 15_000))

@@ -1,4 +1,4 @@
-"""The worker's copy of a feed."""
+"""The mirror: a worker's copy of a feed."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ def batch(seq: int, *changes: Change, removed: tuple[str, ...] = (), epoch: str 
 
 
 def test_only_the_next_batch_is_taken() -> None:
-    """A hole is refused and changes nothing; a batch seen before counts as taken."""
+    """The mirror rejects a batch after a gap, and accepts one that it has applied before."""
     mirror = loaded("AAPL")
     assert not mirror.apply(batch(3, Change(stock("AAPL", 1.0))))
     assert mirror.apply(batch(1, Change(stock("AAPL", 2.0))))
@@ -30,7 +30,7 @@ def test_only_the_next_batch_is_taken() -> None:
 
 
 def test_a_takeover_counts_as_changes_only_what_differs() -> None:
-    """A new epoch with the same values leaves the revision where it was."""
+    """A new epoch with equal values does not change the revision."""
     mirror = loaded("AAPL", "MSFT", "OLD")
     before = mirror.mark.revision
     mirror.load(state_of([stock("AAPL"), stock("MSFT", 5.0)], epoch="0000000000bb00000001"))
@@ -48,37 +48,37 @@ def test_an_older_state_of_the_same_epoch_is_ignored() -> None:
 
 
 def test_a_client_told_before_a_full_change_gets_the_full_quote() -> None:
-    """Moving fields suffice only if nothing else changed past the cursor."""
+    """Moving fields suffice only if no other field changed after the cursor."""
     mirror = loaded("AAPL")
-    told = mirror.mark.revision
+    before = mirror.mark.revision
     mirror.apply(batch(2, Change(stock("AAPL", 2.0, name="Apple"), full=True)))
     mirror.apply(batch(3, Change(stock("AAPL", 3.0, name="Apple"))))
-    (entry,) = mirror.changes_since(told)
-    assert b'"name":"Apple"' in bytes(entry.since(told, "json"))
+    (entry,) = mirror.changes_since(before)
+    assert b'"name":"Apple"' in bytes(entry.since(before, "json"))
     assert b"name" not in bytes(entry.since(mirror.mark.revision - 1, "json"))
 
 
 def test_walks_by_key_and_by_change_agree() -> None:
-    """Whichever is shorter, the result is the same."""
+    """Both walks return the same entries."""
     mirror = loaded(*(f"T{number}" for number in range(50)))
-    told = mirror.mark.revision
+    before = mirror.mark.revision
     for seq in range(2, 12):
         mirror.apply(batch(seq, Change(stock(f"T{seq}", float(seq)))))
     few, many = frozenset({"T3"}), frozenset(f"T{number}" for number in range(40))
-    assert [entry.key for entry in mirror.changes_among(few, mirror.entries_of(few), told)] == ["T3"]
-    assert {entry.key for entry in mirror.changes_among(many, mirror.entries_of(many), told)} == {
+    assert [entry.key for entry in mirror.changes_among(few, mirror.entries_of(few), before)] == ["T3"]
+    assert {entry.key for entry in mirror.changes_among(many, mirror.entries_of(many), before)} == {
         f"T{n}" for n in range(2, 12)
     }
 
 
 def test_removed_symbols_are_remembered_and_may_come_back() -> None:
-    """A tombstone tells clients; the symbol is found again once it is quoted again."""
+    """A removed symbol leaves a tombstone, and the next quote restores it."""
     mirror = loaded("AAPL", "OLD")
-    told = mirror.mark.revision
+    before = mirror.mark.revision
     mirror.apply(batch(2, removed=("OLD",)))
     assert mirror.find("OLD") is None
     assert len(mirror) == 1
-    assert [(entry.key, entry.quote) for entry in mirror.changes_since(told)] == [("OLD", None)]
+    assert [(entry.key, entry.quote) for entry in mirror.changes_since(before)] == [("OLD", None)]
     mirror.apply(batch(3, Change(stock("OLD"))))
     assert mirror.find("old") is not None
     assert len(mirror) == 2
@@ -94,7 +94,7 @@ def test_a_loaded_tombstone_of_an_unknown_symbol_is_no_quote() -> None:
 
 
 def test_the_feed_is_down_before_data_and_stale_in_silence() -> None:
-    """Live needs data, a bus heard within three seconds, and an upstream in time."""
+    """A live feed has data, and a message of the bus within three seconds."""
     mirror = Mirror(Feed.STOCKS)
     assert mirror.state(0.0) == "down"
     mirror.load(state_of([stock()]))

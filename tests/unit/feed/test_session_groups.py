@@ -1,4 +1,4 @@
-"""Groups in subscriptions, and the notations frames are written in."""
+"""Groups in subscriptions, and the encodings of frames."""
 
 import json
 from typing import Any
@@ -30,7 +30,7 @@ def opened(mirror: Mirror, **query: str) -> tuple[FeedSession, list[dict[str, An
 
 
 def test_groups_follow_their_members(mirror: Mirror) -> None:
-    """A new member comes in full; one that leaves is named as removed; the group stays as asked."""
+    """A new member arrives as a full quote; a former member is in `removed`."""
     session, frames = opened(mirror, symbols="sector:energy")
     assert frames[1]["symbols"] == ["sector:Energy"]
     assert {quote["ticker"] for quote in frames[2]["data"]} == {"AAPL", "MSFT", "TSLA"}
@@ -46,13 +46,13 @@ def test_groups_follow_their_members(mirror: Mirror) -> None:
 
 
 def test_a_group_nobody_belongs_to_is_rejected(mirror: Mirror) -> None:
-    """As an unknown symbol is."""
+    """A group without members is rejected like an unknown symbol."""
     _, frames = opened(mirror, symbols="sector:Tulips")
     assert frames[1]["rejected"] == [{"symbol": "sector:Tulips", "code": 404}]
 
 
 def test_resume_starts_over_when_a_member_may_have_left(mirror: Mirror) -> None:
-    """A client that was away would keep it for ever."""
+    """A resume causes a resync if a member may have left: the client would keep it for ever."""
     changes = [Change(stock("AAPL", sector="Materials"), full=True)]
     assert mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=changes))
     _, frames = opened(mirror, symbols="sector:Energy", since=f"{named()}-1")
@@ -61,7 +61,7 @@ def test_resume_starts_over_when_a_member_may_have_left(mirror: Mirror) -> None:
 
 
 def test_a_msgpack_client_is_understood_in_its_own_notation(mirror: Mirror) -> None:
-    """Commands in MessagePack or in JSON, answers in MessagePack."""
+    """A MessagePack client sends commands in MessagePack or JSON, and gets MessagePack."""
     session = FeedSession(mirror, Limits(), MSGPACK)
     packed = msgspec.msgpack.encode({"action": "ping", "id": 1})
     for message in (packed, '{"action":"ping","id":1}'):
@@ -74,7 +74,7 @@ def test_a_msgpack_client_is_understood_in_its_own_notation(mirror: Mirror) -> N
 
 
 def test_every_encoding_says_the_same(mirror: Mirror) -> None:
-    """The structures are equal, whatever the bytes."""
+    """All encodings of a frame decode to the same structure."""
     said = []
     for encoding in ENCODINGS:
         session = FeedSession(mirror, Limits(), encoding)
@@ -83,7 +83,7 @@ def test_every_encoding_says_the_same(mirror: Mirror) -> None:
 
 
 def test_unsubscribing_tells_first_what_left_a_group(mirror: Mirror) -> None:
-    """Else the client would keep it for ever."""
+    """Unsubscribe sends the removals of a group first: the client would keep those symbols for ever."""
     session, _ = opened(mirror, symbols="sector:Energy,NEW")
     changes = [Change(stock("AAPL", sector="Materials"), full=True)]
     assert mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=changes))
