@@ -11,7 +11,7 @@ from quotecast.feed.commands import Query
 from quotecast.feed.frames import Limits
 from quotecast.feed.hub import Connection, Hub
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.session import Session
+from quotecast.feed.session import FeedSession
 from quotecast.market import codec
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import StockQuote
@@ -51,9 +51,9 @@ class Moving:
         changes = [Change(quote(number, 100 + seq % 50)) for number in range(count)]
         return Batch(feed=Feed.STOCKS, epoch="epoch", seq=seq, changes=changes)
 
-    def session(self, symbols: str) -> Session:
+    def session(self, symbols: str) -> FeedSession:
         """One that has had its greeting."""
-        session = Session(self.mirror, Limits())
+        session = FeedSession(self.mirror, Limits())
         session.open(Query(symbols), 15_000)
         return session
 
@@ -87,7 +87,7 @@ def test_frame_for_everything_is_built(benchmark: Any, moving: Moving, count: in
     def setup() -> None:
         moving.mirror.apply(moving.batch(count))
 
-    frame = benchmark.pedantic(session.owed, setup=setup, rounds=200)
+    frame = benchmark.pedantic(session.advance, setup=setup, rounds=200)
     assert len(msgspec.json.decode(frame)["data"]) == count
 
 
@@ -100,9 +100,9 @@ def test_frame_for_twenty_symbols_is_built(benchmark: Any, moving: Moving) -> No
 
     def setup() -> None:
         moving.mirror.apply(moving.batch(SYMBOLS))
-        other.owed()
+        other.advance()
 
-    frame = benchmark.pedantic(session.owed, setup=setup, rounds=200)
+    frame = benchmark.pedantic(session.advance, setup=setup, rounds=200)
     assert len(msgspec.json.decode(frame)["data"]) == 20
 
 

@@ -21,7 +21,7 @@ from quotecast.feed.commands import DEFAULT_INTERVAL, INTERVALS, MAX_MESSAGE_BYT
 from quotecast.feed.encoding import ENCODINGS, Frame
 from quotecast.feed.frames import Limits
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.session import COMMANDS_PER_SECOND, Session
+from quotecast.feed.session import COMMANDS_PER_SECOND, FeedSession
 from quotecast.ingest.ledger import Ledger
 from quotecast.market.feeds import Feed
 from quotecast.market.moves import moving_part
@@ -111,7 +111,7 @@ class World:
         self.reconnect("")
 
     def tick(self, _: str = "") -> None:
-        frame = self._session.owed()
+        frame = self._session.advance()
         self._receive([] if frame is None else [frame])
 
     def truth(self) -> dict[str, Any]:
@@ -120,7 +120,7 @@ class World:
         return {key: quote for key, quote in live.items() if session.wanted is None or key in session.keys}
 
     def _greeting(self) -> list[Frame]:
-        self._session = Session(self._mirror, Limits())
+        self._session = FeedSession(self._mirror, Limits())
         return self._session.open(Query(symbols=self._wanted, since=self.copy.since), 15_000)
 
     def _publish(self, update: Update) -> None:

@@ -1,5 +1,7 @@
 """The tables. What must hold of a row is declared here and checked by the database itself."""
 
+from typing import Final
+
 from piccolo.columns import (
     JSON,
     BigSerial,
@@ -17,6 +19,9 @@ from piccolo.constraints import Check, Unique
 from piccolo.table import Table
 
 from quotecast.accounts.engine import DB
+from quotecast.market.feeds import Feed
+
+_KINDS: Final = ", ".join(f"'{feed.spec.kind}'" for feed in Feed)
 
 # Columns without defaults refuse a row that lacks them, instead of filling it with blanks.
 
@@ -86,7 +91,7 @@ class WatchlistEntry(Table, tablename="watchlist", db=DB):
     added_at = Timestamptz()
 
     watchlist_names_a_symbol_once = Unique([user_id, kind, ticker])
-    watchlist_kind_is_known = Check("kind IN ('stock', 'crypto', 'doviz')")
+    watchlist_kind_is_known = Check(f"kind IN ({_KINDS})")
     watchlist_ticker_is_plain = Check("ticker ~ '^[A-Za-z0-9./-]+$'")
 
 

@@ -3,7 +3,7 @@
 import gzip
 from collections.abc import Awaitable, Callable, Iterable
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Concatenate, Final, ParamSpec
 
 import zstandard
 from litestar.response.base import ASGIResponse
@@ -11,8 +11,10 @@ from litestar.types import Receive, Scope, Send
 
 from quotecast.api.negotiation import VARY, best_coding, content_tag, matches, negotiation_headers
 from quotecast.asgi import Header, content_length, respond
-from quotecast.feed.mirror import Entry, FeedState, Mirror
+from quotecast.feed.mirror import FeedState, Mirror, QuoteEntry
 from quotecast.market import codec
+
+P = ParamSpec("P")
 
 JSON: Final = b"application/json"
 CACHE_QUOTES: Final = b"public, max-age=1"
@@ -119,16 +121,11 @@ def quotes_answer(mirror: Mirror, now: float, body: bytes | Document, *extra: He
 
     `now` is in seconds of the clock of the mirror's `heard_at`.
     """
-    state = mirror.state(now)
-
-    def make() -> list[Header]:
-        return feed_headers(_feed_tag(mirror, mirror.mark.seq), state, CACHE_QUOTES)
-
-    headers = mirror.once(f"headers {state}", make)
+    headers = mirror.derive(_quotes_headers, mirror.state(now))
     return Answer(body, (*headers, *extra), tag=headers[0][1])
 
 
-def quote_answer(mirror: Mirror, now: float, entry: Entry) -> Answer:
+def quote_answer(mirror: Mirror, now: float, entry: QuoteEntry) -> Answer:
     """Returns an answer that is the same until the quote, the feed's state or the epoch changes."""
     headers = feed_headers(_feed_tag(mirror, entry.seq), mirror.state(now), CACHE_QUOTES)
     return Answer(entry.full_json(), headers, tag=headers[0][1])
@@ -157,15 +154,32 @@ def state_header(state: FeedState) -> Header:
 
 def all_quotes(mirror: Mirror) -> Document:
     """Returns all quotes of a feed by key, in the order of the keys; encodes them once per change."""
-    return mirror.once("everything", lambda: Document(quotes_json(mirror.live())))
+    return shared_body(mirror, _all_quotes_json)
 
 
-def shared_body(mirror: Mirror, name: str, make: Callable[[], bytes]) -> Document:
-    """Returns a body derived from a feed's state; calls `make` once per change."""
-    return mirror.once(name, lambda: Document(make()))
+def shared_body(
+    mirror: Mirror,
+    body: Callable[Concatenate[Mirror, P], bytes],
+    *args: P.args,
+    **constants: P.kwargs,
+) -> Document:
+    """Returns the body that a view of the mirror writes, encoded once per change; see `Mirror.derive`."""
+    return mirror.derive(_document, body, *args, **constants)
 
 
-def quotes_json(entries: Iterable[Entry]) -> bytes:
+def _document(mirror: Mirror, body: Callable[..., bytes], *args: Any, **constants: Any) -> Document:
+    return Document(body(mirror, *args, **constants))
+
+
+def _all_quotes_json(mirror: Mirror) -> bytes:
+    return quotes_json(mirror.live())
+
+
+def _quotes_headers(mirror: Mirror, state: FeedState) -> list[Header]:
+    return feed_headers(_feed_tag(mirror, mirror.mark.seq), state, CACHE_QUOTES)
+
+
+def quotes_json(entries: Iterable[QuoteEntry]) -> bytes:
     """Returns a JSON object of quotes by key, in the order of the keys."""
     ordered = sorted((entry.key, entry) for entry in entries)
     return codec.object_json((key, entry.full_json()) for key, entry in ordered)

@@ -10,6 +10,7 @@ from litestar.types import ControllerRouterHandler, Middleware
 from msgspec import Struct
 
 from quotecast.api.edge.problems import exception_handlers
+from quotecast.api.private import require_guards
 from quotecast.api.reference import docs
 from quotecast.api.reference.asyncapi import asyncapi_document
 from quotecast.api.reference.docs import Documents
@@ -64,7 +65,7 @@ def build_app(
     """
     handlers: list[Any] = [*_ROUTERS, *extra_handlers]
     documents = _documents(*handlers)
-    return Litestar(
+    app = Litestar(
         handlers,
         state=State({"services": services, "documents": documents}),
         middleware=middleware,
@@ -74,6 +75,8 @@ def build_app(
         # `problems` logs failures when it answers them.
         logging_config=None,
     )
+    require_guards(app)
+    return app
 
 
 @cache

@@ -1,11 +1,12 @@
 """Canonical names of instruments and companies in paths."""
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from quotecast.feed.documents import Documents
 from quotecast.feed.mirror import Mirror
+from quotecast.market.assets import Asset
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical
 
@@ -46,8 +47,7 @@ class Names:
 
     def is_listed(self, symbol: str) -> bool:
         """Whether the symbol is among the assets or the stocks of the feed."""
-        assets = self._assets
-        tickers = assets.once("tickers", lambda: {asset.ticker for asset in assets.items or ()})
+        tickers = self._assets.derive(_tickers)
         return symbol in tickers or self._mirrors[Feed.STOCKS].find(symbol) is not None
 
     def remember_company(self, symbol: str) -> None:
@@ -59,3 +59,7 @@ class Names:
 
     def _has_company(self, symbol: str) -> bool:
         return symbol in self._companies or self.is_listed(symbol)
+
+
+def _tickers(assets: Sequence[Asset]) -> frozenset[str]:
+    return frozenset(asset.ticker for asset in assets)

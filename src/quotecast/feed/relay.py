@@ -1,9 +1,8 @@
-"""One subscription per worker: bus messages into the mirrors and documents, holes noticed and healed.
+"""One bus subscription per worker: the relay applies messages to the mirrors and documents, and heals gaps.
 
-It subscribes first and loads then, so that nothing falls between; after that every batch must follow
-the one before. A hole, a new epoch or a heartbeat that knows more than the mirror means loading anew,
-which costs clients only what really changed. Silence is checked too: a connection can look healthy and
-deliver nothing.
+The relay subscribes before it loads, so that no batch is lost in between. After a gap, a new epoch or a
+heartbeat ahead of the mirror it loads the state again; clients then receive only real changes. It also
+reloads after silence: a connection can look healthy and deliver nothing.
 """
 
 import asyncio
@@ -29,7 +28,7 @@ log = structlog.get_logger()
 
 
 class Relay:
-    """Keeps `mirrors` and `documents` as the bus is; `clock` is monotonic, `wall_clock` Unix time."""
+    """Applies the bus to `mirrors` and `documents`; `clock` is monotonic, `wall_clock` Unix time."""
 
     def __init__(
         self,
@@ -47,7 +46,7 @@ class Relay:
         self._clock = clock
         self._wall_clock = wall_clock
         self._sleep = sleep
-        #: Whether the bus has ever told what it knows, be it nothing.
+        #: Whether the first load has succeeded, even if the bus was empty.
         self.has_asked = False
         self._check_at = 0.0
         self._loaded_at: dict[Feed, float] = {}
@@ -59,21 +58,21 @@ class Relay:
         self.lags = {feed: Histogram() for feed in mirrors}
 
     async def run(self) -> None:
-        """Follows the bus for ever, unless there is nothing to follow."""
+        """Follows the bus for ever; returns at once if there are no mirrors."""
         self.has_asked = not self._mirrors
         while self._mirrors:
             try:
                 await self._follow()
             except BusError as error:
-                # A bus that stays away is told of once, not at every try.
-                tell = log.debug if self._failures else log.warning
-                tell("bus lost; reconnecting", error=str(error))
+                # One warning for each outage; repeated failures are logged at debug level.
+                write = log.debug if self._failures else log.warning
+                write("bus lost; reconnecting", error=str(error))
             self._counts["reconnects"] += 1
             await self._sleep(RETRY_SECONDS[min(self._failures, len(RETRY_SECONDS) - 1)])
             self._failures += 1
 
     def statistics(self) -> dict[str, int]:
-        """Counts since the start."""
+        """Returns counts since the start."""
         return dict(self._counts)
 
     async def _follow(self) -> None:
@@ -109,7 +108,7 @@ class Relay:
                 await self._load_document(message.feed, message.name, message.digest)
 
     async def _reload(self, mirror: Mirror) -> None:
-        """Loads a state; one that cannot be read at most once a second."""
+        """Loads a state; retries an unreadable one at most once a second."""
         if mirror.readable or self._clock() - self._loaded_at[mirror.feed] >= CHECK_SECONDS:
             await self._load(mirror.feed)
 
@@ -122,7 +121,7 @@ class Relay:
                 await self._load_document(feed, document.name)
 
     async def _load_state(self, mirror: Mirror) -> None:
-        """One feed that cannot be read must not stop the others: it waits for its leader's new epoch."""
+        """Loads one mirror. An unreadable feed waits for a new epoch, and does not stop the others."""
         feed, outage = mirror.feed, self._unreadable[mirror.feed]
         try:
             snapshot = await self._reader.load(feed)
@@ -144,14 +143,14 @@ class Relay:
             self._refused.failed("Redis refuses a request to the leader", feed=feed, error=str(error))
 
     async def _load_document(self, feed: Feed, name: str, digest: str | None = None) -> None:
-        """Brings a copy up to date with the bus; keeps the old one if the new one cannot be read."""
+        """Updates a copy from the bus; keeps the old version if the new one is unreadable."""
         try:
             await self._follow_document(feed, name, digest or await self._reader.digest(feed, name))
         except UnreadableState as error:
             log.warning("document cannot be read", feed=feed, document=name, error=str(error))
 
     async def _follow_document(self, feed: Feed, name: str, digest: str | None) -> None:
-        """Brings a copy up to date. One that is gone from the bus is kept: better old than none."""
+        """Updates a copy from the bus; keeps the last version if the bus has lost the document."""
         copy = self._documents.get((feed, name))
         if copy is None or digest in {None, copy.digest}:
             return
@@ -165,7 +164,7 @@ class Relay:
         await self._ask(feed, self._reader.report_document(document))
 
     async def _check_silence(self) -> None:
-        """Reloads feeds that say nothing; if that brings news, the subscription is not to be trusted."""
+        """Reloads silent feeds. Raises BusError if that finds changes: the subscription lost messages."""
         now = self._clock()
         self._check_at = now + CHECK_SECONDS
         silent = [feed for feed, mirror in self._mirrors.items() if self._is_silent(feed, mirror, now)]
@@ -175,7 +174,7 @@ class Relay:
             if self._mirrors[feed].mark != before:
                 raise BusError(f"messages of {feed} were lost")
         if silent and len(silent) == len(self._mirrors):
-            raise BusError("nothing but silence")
+            raise BusError("no messages of any feed")
 
     def _is_silent(self, feed: Feed, mirror: Mirror, now: float) -> bool:
         last = max(mirror.heard_at, self._loaded_at[feed])

@@ -121,3 +121,10 @@ _SPECS: Final = {
         groups=groups_of_currency,
     ),
 }
+
+_BY_KIND: Final[dict[Kind, Feed]] = {feed.spec.kind: feed for feed in Feed}
+
+
+def feed_of_kind(kind: Kind) -> Feed:
+    """Returns the feed whose instruments a watchlist calls by this kind."""
+    return _BY_KIND[kind]

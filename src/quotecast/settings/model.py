@@ -17,6 +17,7 @@ from msgspec.structs import FieldInfo, fields
 from quotecast.environment import DEMAND, FILE_SUFFIX, PREFIX
 from quotecast.settings.providers import (
     OWN,
+    PerMinute,
     ProviderSettings,
     Variable,
     own_variables,
@@ -27,7 +28,6 @@ MIN_SECRET_BYTES: Final = 32
 SECRETS: Final = ("database_url", "redis_url", "jwt_secret", "jwt_previous_secret")
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
-PerMinute = Annotated[int, Meta(ge=1, le=1_000_000)]
 
 
 def _cores() -> int:
@@ -148,10 +148,6 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
         Literal["on", "off"], Meta(description="Rate limits; switch off for load tests only")
     ] = "on"
     limit_auth: Annotated[PerMinute, Meta(description="Requests per minute and path: accounts")] = 10
-    limit_market: Annotated[PerMinute, Meta(description="Requests per minute and path: market")] = 120
-    limit_crypto: Annotated[PerMinute, Meta(description="Requests per minute and path: crypto")] = 120
-    limit_doviz: Annotated[PerMinute, Meta(description="Requests per minute and path: doviz")] = 120
-    limit_financials: Annotated[PerMinute, Meta(description="Requests per minute and path: financials")] = 30
     limit_portfolio: Annotated[PerMinute, Meta(description="Requests per minute and path: portfolio")] = 60
     limit_watchlist: Annotated[PerMinute, Meta(description="Requests per minute and path: watchlist")] = 60
     limit_terminal: Annotated[PerMinute, Meta(description="Requests per minute and path: terminal")] = 60

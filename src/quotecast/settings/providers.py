@@ -1,4 +1,4 @@
-"""The settings of providers: which feeds what, and the variables that each provider has of its own.
+"""The settings of feeds and providers: a feed's provider and rate limit, and each provider's own variables.
 
 They are part of `quotecast.settings`, and read from the environment there.
 """
@@ -14,6 +14,8 @@ from quotecast.environment import PREFIX
 from quotecast.market.feeds import Feed
 from quotecast.providers.offer import VARIABLE, Offer
 from quotecast.providers.offers import BUILT_IN, NONE, built_in, offer_of
+
+PerMinute = Annotated[int, Meta(ge=1, le=1_000_000)]
 
 
 class Variable(Struct, frozen=True):
@@ -59,7 +61,7 @@ def _defaults() -> dict[str, Struct]:
 
 
 class ProviderSettings(Struct, frozen=True, kw_only=True):
-    """One process's settings of providers."""
+    """The providers and rate limits of the feeds and of company data, and each provider's own settings."""
 
     stocks: Annotated[
         str, Meta(description=_meaning("Provider of stock quotes, bars, news and assets", "stocks"))
@@ -78,6 +80,10 @@ class ProviderSettings(Struct, frozen=True, kw_only=True):
     financials: Annotated[str, Meta(description=_meaning("Provider of company data", "financials"))] = (
         "simulator"
     )
+    limit_market: Annotated[PerMinute, Meta(description="Requests per minute and path: market")] = 120
+    limit_crypto: Annotated[PerMinute, Meta(description="Requests per minute and path: crypto")] = 120
+    limit_doviz: Annotated[PerMinute, Meta(description="Requests per minute and path: doviz")] = 120
+    limit_financials: Annotated[PerMinute, Meta(description="Requests per minute and path: financials")] = 30
     #: Each provider's own settings, by its name.
     own: Mapping[str, Any] = msgspec.field(default_factory=_defaults)
 

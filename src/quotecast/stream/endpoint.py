@@ -17,11 +17,11 @@ from urllib.parse import parse_qs
 from quotecast.asgi import App
 from quotecast.errors import CloseCode
 from quotecast.feed.commands import Query, names_of
-from quotecast.feed.encoding import JSON, Frame, chosen
+from quotecast.feed.encoding import JSON, Frame, negotiate
 from quotecast.feed.frames import Limits
 from quotecast.feed.hub import SLOW_AFTER_SECONDS, Connection, Hub, Sending
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.session import Session, is_ahead
+from quotecast.feed.session import FeedSession, is_ahead
 from quotecast.market.feeds import Feed
 from quotecast.stream.restarts import retry_ms
 from quotecast.stream.server import WRITE
@@ -97,11 +97,11 @@ class Streams:
                 del self._by_address[address]
 
     async def _accept(self, hub: Hub, scope: Any, receive: Any, send: Any) -> None:
-        encoding = chosen(scope.get("subprotocols", ()))
+        encoding = negotiate(scope.get("subprotocols", ()))
         subprotocol = encoding.subprotocol if encoding else None
         await send({"type": "websocket.accept", "subprotocol": subprotocol, "headers": []})
         self.connects[hub.mirror.feed] += 1
-        session = Session(hub.mirror, Limits(), encoding or JSON, hub.resumptions)
+        session = FeedSession(hub.mirror, Limits(), encoding or JSON, hub.resumptions)
         stream = _Client(session, send, _running_task(), scope["extensions"][WRITE])
         if self._retry_ms:
             await self._send_back(hub, stream, self._retry_ms)
@@ -158,7 +158,7 @@ class _Client:
 
     __slots__ = ("_send", "_turn", "code", "connection", "task")
 
-    def __init__(self, session: Session, send: Any, task: "asyncio.Task[Any]", write: Start) -> None:
+    def __init__(self, session: FeedSession, send: Any, task: "asyncio.Task[Any]", write: Start) -> None:
         self._send = send
         self._turn = asyncio.Lock()
         self.task = task

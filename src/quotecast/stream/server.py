@@ -16,7 +16,7 @@ from websockets.protocol import OPEN
 from websockets.server import ServerProtocol
 
 from quotecast.asgi import App
-from quotecast.feed.pace import Pace
+from quotecast.feed.pace import CommandPace
 from quotecast.stream.framing import Encode
 from quotecast.stream.handshakes import answer_handshake, refusal_for, scope_of
 from quotecast.stream.messages import Assembly, BadMessageError, is_whole
@@ -80,7 +80,7 @@ class Socket(asyncio.Protocol):
         #: Received bytes that are not parsed yet.
         self._unparsed = bytearray()
         self._assembly = Assembly()
-        self._pace = Pace(EXTRA_FRAMES_PER_SECOND)
+        self._pace = CommandPace(EXTRA_FRAMES_PER_SECOND)
         #: The timer that ends the pause of a client that was too fast.
         self._pause: asyncio.TimerHandle | None = None
         #: Received messages; None marks the end of the connection.

@@ -1,4 +1,4 @@
-"""Answers that are not sent again, are sent compressed, or without their body."""
+"""Conditional, compressed and shared answers."""
 
 import gzip
 from collections.abc import AsyncIterator
@@ -65,7 +65,7 @@ async def test_what_the_client_has_is_not_sent_again(client: httpx.AsyncClient, 
 
 
 async def test_a_change_is_sent_again() -> None:
-    """The next batch has another tag, though the quote may be the same."""
+    """The next batch changes the tag, even of an equal quote."""
     mirrors = full_mirrors()
     async with client_of(services(mirrors)) as client:
         before = await client.get(LISTS[0])
@@ -99,7 +99,7 @@ async def test_one_quote_is_not_sent_again_until_it_changes() -> None:
 
 
 async def test_a_large_shared_body_is_compressed_once() -> None:
-    """The same compressed bytes go to everybody until the feed changes; others get it as it is."""
+    """A shared body is compressed once for each change of the feed."""
     mirrors = full_mirrors()
     mirrors[Feed.STOCKS].load(snapshot_of(Feed.STOCKS, [stock(f"S{n}") for n in range(50)], seq=8))
     async with client_of(services(mirrors)) as client:
@@ -139,12 +139,12 @@ async def test_head_is_get_without_the_body(client: httpx.AsyncClient, path: str
     ],
 )
 def test_the_client_chooses_the_coding(header: bytes, coding: bytes | None) -> None:
-    """By weight, and by size where it does not care."""
+    """The client's weights choose the coding; on a tie the smaller one."""
     assert best_coding(header, (b"zstd", b"gzip")) == (coding or b"")
 
 
 def test_every_coding_is_the_same_body() -> None:
-    """And made once."""
+    """Every coding decodes to the same body, and is computed once."""
     document = Document(b"[" + b"1," * 5000 + b"1]")
     assert gzip.decompress(document.gzipped) == zstandard.decompress(document.zstandard) == document.body
     assert document.encoded_for(b"zstd") == (b"zstd", document.zstandard)

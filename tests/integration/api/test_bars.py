@@ -1,4 +1,4 @@
-"""Bars over HTTP: what clients may ask for, and what is asked of the history."""
+"""Bars over HTTP: parameters, and the calls to the history."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -53,7 +53,7 @@ async def test_a_bar_has_the_specified_fields(service: Service) -> None:
 async def test_a_range_is_asked_of_the_history(
     service: Service, query: str, interval: str, start: str
 ) -> None:
-    """From the opening of a session to now, at the interval given or the one that fits."""
+    """A range begins with a session's opening and ends now, at the given or the default interval."""
     assert (await service.get(f"/api/market/bars/aapl{query}")).status_code == 200
     begin = datetime.fromisoformat(start).replace(tzinfo=UTC)
     assert service.history.asked == [("AAPL", interval, begin, FRIDAY + timedelta(milliseconds=1))]
@@ -73,7 +73,7 @@ async def test_a_range_is_asked_of_the_history(
 async def test_the_newest_bars_are_asked_of_the_history(
     service: Service, query: str, interval: str, length: timedelta, count: int
 ) -> None:
-    """At least as many as the client wants, rounded so that others can be answered with the same."""
+    """The history is asked for a rounded-up number of bars, so that requests share the cache."""
     assert (await service.get(f"{BITCOIN}{query}")).status_code == 200
     ((symbol, asked, start, end),) = service.history.asked
     assert (symbol, asked, end) == ("BTC/USDT", interval, FRIDAY + timedelta(milliseconds=1))
@@ -112,7 +112,7 @@ async def test_a_pair_may_be_spelled_in_many_ways(service: Service, spelling: st
 async def test_a_bad_value_is_told_what_is_allowed(
     service: Service, path: str, field: str, message: str
 ) -> None:
-    """Before anything is asked of the history."""
+    """A bad value is 422 that lists the allowed ones, without a call to the history."""
     answer = await service.get(path)
     assert answer.status_code == 422
     assert answer.json()["errors"] == [{"field": field, "message": message}]
@@ -163,7 +163,7 @@ async def test_an_upstream_that_fails_at_first_is_unavailable(service: Service) 
 async def test_what_may_be_asked_for_is_described(
     service: Service, path: str, name: str, schema: dict[str, Any]
 ) -> None:
-    """As enumerations and bounds."""
+    """The OpenAPI document lists the values and bounds of the parameters."""
     document = (await service.get("/api/openapi.json")).json()
     parameters = {each["name"]: each for each in document["paths"][path]["get"]["parameters"]}
     assert not parameters[name]["required"]

@@ -1,4 +1,4 @@
-"""Bars while two venues stand in for each other: one answer is never of both."""
+"""Bars during a failover between two venues: one answer never mixes them."""
 
 import asyncio
 import time
@@ -45,7 +45,7 @@ async def kraken() -> AsyncIterator[FakeKraken]:
 
 
 class World:
-    """The worker, its histories as settings choose them, and the feed over the same two upstreams."""
+    """A worker, its histories, and a feed over the same two upstreams."""
 
     def __init__(self, binance: FakeBinance, kraken: FakeKraken) -> None:
         self.binance, self.kraken = binance, kraken
@@ -66,7 +66,7 @@ class World:
         )
 
     async def follow(self, provider: str) -> None:
-        """Connects to both and hands the worker what the feed begins with once the named one leads."""
+        """Connects both upstreams, and loads the mirror once the named one leads."""
         feed = Failover(
             [
                 BinanceProvider(self.binance.url, self.binance.websocket_url, ["BTC/USDT"]),
@@ -96,7 +96,7 @@ def world(binance: FakeBinance, kraken: FakeKraken) -> World:
 async def test_bars_are_of_the_venue_that_leads(
     world: World, binance: FakeBinance, kraken: FakeKraken
 ) -> None:
-    """The stream of one and the REST of another are up: no candle is of both."""
+    """Bars come from the venue of the price, never from both."""
     binance.answers[STREAM] = HTML_503
     await world.follow("kraken")
     bars = await world.bars()
@@ -106,7 +106,7 @@ async def test_bars_are_of_the_venue_that_leads(
 
 
 async def test_each_venue_has_its_own_cache(world: World, binance: FakeBinance) -> None:
-    """After a failover the bars that were fetched of the other venue are not served."""
+    """The cache has an entry for each venue."""
     await world.follow("binance")
     first = await world.bars()
     binance.answers[STREAM] = HTML_503
@@ -120,7 +120,7 @@ async def test_each_venue_has_its_own_cache(world: World, binance: FakeBinance) 
 async def test_venue_that_leads_and_has_no_bars_is_named(
     world: World, kraken: FakeKraken, binance: FakeBinance
 ) -> None:
-    """Bars of the other venue are no stand-in."""
+    """A leading venue without bars is 503 that names it."""
     binance.answers[STREAM] = HTML_503
     await world.follow("kraken")
     kraken.answers[OHLC] = HTML_503

@@ -36,7 +36,7 @@ async def client(full: Edge) -> AsyncIterator[httpx.AsyncClient]:
 
 
 async def test_the_heatmap_has_the_specified_fields(client: httpx.AsyncClient) -> None:
-    """Stocks in their sector, with what they weigh."""
+    """The heatmap lists sectors and stocks with their weights."""
     heatmap = (await client.get("/api/market/heatmap")).json()
     (sector,) = heatmap["sectors"]
     assert heatmap["lastUpdate"] == "2026-11-20T15:00:00.000Z"
@@ -62,7 +62,7 @@ async def test_the_heatmap_has_the_specified_fields(client: httpx.AsyncClient) -
 
 
 async def test_movers_have_the_specified_fields(client: httpx.AsyncClient) -> None:
-    """Who rose; nobody fell."""
+    """Movers list the stocks that rose; no stock fell."""
     movers = (await client.get("/api/market/movers")).json()
     assert movers["lastUpdate"] == "2026-11-20T15:00:00.000Z"
     assert movers["losers"] == []
@@ -82,7 +82,7 @@ async def test_movers_have_the_specified_fields(client: httpx.AsyncClient) -> No
 async def test_overviews_are_tagged_with_the_feeds_epoch_and_seq(
     client: httpx.AsyncClient, path: str
 ) -> None:
-    """Who has the present state gets it not again."""
+    """A client with the current tag gets 304."""
     answer = await client.get(path)
     assert answer.headers["etag"] == f'W/"{named()}-7"'
     assert answer.headers["cache-control"] == "public, max-age=1"
@@ -92,7 +92,7 @@ async def test_overviews_are_tagged_with_the_feeds_epoch_and_seq(
 
 @pytest.mark.parametrize("path", PATHS)
 async def test_overviews_follow_the_quotes(path: str) -> None:
-    """They are made anew when the feed changed, for all who ask."""
+    """Overviews are computed once for each change of the feed."""
     mirrors = full_mirrors()
     async with client_of(services(mirrors)) as client:
         before = await client.get(path)
@@ -124,7 +124,7 @@ async def test_large_overviews_are_compressed(path: str) -> None:
 
 @pytest.mark.parametrize("path", PATHS)
 async def test_without_quotes_there_is_no_overview(path: str) -> None:
-    """An empty heatmap would be taken for an empty market."""
+    """Without data the answer is 503: an empty heatmap would look like an empty market."""
     async with client_of(services(empty_mirrors())) as client:
         answer = await client.get(path)
     assert (answer.status_code, answer.json()["code"]) == (503, "no_data")

@@ -37,11 +37,11 @@ def one_stale() -> dict[Feed, Mirror]:
 
 
 async def test_status_tells_of_every_feed() -> None:
-    """Where each stands, who feeds it and how late, told by the worker's own copy."""
-    told = FeedInfo(
+    """The status names position, provider and delay of each feed."""
+    info = FeedInfo(
         provider="coinbase", delay_seconds=900.0, simulated=True, last_update="2026-11-20T15:29:59.100Z"
     )
-    mirrors = full_mirrors() | {Feed.CRYPTO: mirror_of(Feed.CRYPTO, PAIRS, info=told)}
+    mirrors = full_mirrors() | {Feed.CRYPTO: mirror_of(Feed.CRYPTO, PAIRS, info=info)}
     code, status = await answer_of(services(mirrors))
     assert code == 200
     assert status["status"] == "running"
@@ -75,13 +75,13 @@ async def test_status_tells_of_every_feed() -> None:
 async def test_status_sums_up_the_configured_feeds(
     mirrors: dict[Feed, Mirror], providers: dict[Feed, str], expected: str
 ) -> None:
-    """Running: all live; down: none has data; else degraded. What is switched off does not count."""
+    """Running: all live; down: none has data; else degraded. Feeds without a provider do not count."""
     _, status = await answer_of(services(mirrors, providers=dict.fromkeys(Feed, "simulator") | providers))
     assert status["status"] == expected
 
 
 async def test_a_feed_without_data_is_named_by_its_setting() -> None:
-    """What nobody knows yet is null."""
+    """A feed without data has its provider from the settings, and null for the rest."""
     _, status = await answer_of(services(empty_mirrors()))
     assert status["feeds"]["stocks"] == {
         "state": "down",
@@ -121,7 +121,7 @@ async def test_status_keeps_the_exchanges_calendar(
 
 
 async def test_a_simulation_around_the_clock_is_always_open() -> None:
-    """Also on a Saturday; then there is no next opening or close."""
+    """A simulation around the clock is open on a Saturday, without a next opening or close."""
     always = FeedInfo(provider="simulator", simulated=True, always_open=True)
     mirrors = full_mirrors() | {Feed.STOCKS: mirror_of(Feed.STOCKS, STOCKS, info=always)}
     _, status = await answer_of(services(mirrors, clock=lambda: NOW + 24 * HOUR))
@@ -130,7 +130,7 @@ async def test_a_simulation_around_the_clock_is_always_open() -> None:
 
 
 async def test_health_only_says_that_the_process_answers() -> None:
-    """Neither data nor draining matters to it."""
+    """Health is ok without data and while draining."""
     assert await answer_of(services(empty_mirrors(), draining=lambda: True), "/api/health") == (
         200,
         {"status": "ok"},
@@ -138,7 +138,7 @@ async def test_health_only_says_that_the_process_answers() -> None:
 
 
 async def test_ready_tells_of_outages_without_leaving_traffic(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A check that fails or hangs shows in the body, without its reason; the worker stays in traffic."""
+    """A failed or hanging check is in the body, without its reason, and the worker stays ready."""
     monkeypatch.setattr(health, "CHECK_SECONDS", 0.01)
 
     async def fine() -> str:
@@ -166,7 +166,7 @@ async def test_ready_tells_of_outages_without_leaving_traffic(monkeypatch: pytes
 
 
 async def test_ready_names_a_feed_that_cannot_be_read() -> None:
-    """It is the worker's matter no less than the ingest's, and the others are fine."""
+    """An unreadable feed is named in the body, and the worker stays ready."""
     mirrors = full_mirrors()
     mirrors[Feed.CRYPTO].readable = False
     code, body = await answer_of(services(mirrors), "/api/ready")

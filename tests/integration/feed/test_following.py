@@ -1,4 +1,4 @@
-"""Ingest to mirror over a bus that loses things: the worker always heals."""
+"""From ingest to mirror over a lossy bus: the worker always recovers."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ from support.servers import Valkey
 
 
 class SlowToClose(Upstream):
-    """One whose connection takes its time to end."""
+    """A provider whose connection closes slowly."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ def relay(bus: RedisBus, mirror: Mirror) -> Relay:
 
 
 async def test_what_an_upstream_tells_reaches_the_mirror(bus: RedisBus, relay: Relay, mirror: Mirror) -> None:
-    """From the first quote on, over a broken upstream too."""
+    """Quotes reach the mirror, also after the upstream broke."""
     upstream = Upstream()
     async with running(lead(bus, upstream, "a"), relay.run()):
         upstream.tell(stock("AAPL", 1.0), stock("MSFT", 1.0))
@@ -64,7 +64,7 @@ async def test_what_an_upstream_tells_reaches_the_mirror(bus: RedisBus, relay: R
 
 
 async def test_a_second_ingest_stands_by_and_takes_over(bus: RedisBus, relay: Relay, mirror: Mirror) -> None:
-    """Within five seconds, with a new epoch, and without losing what only the first one knew."""
+    """A second ingest takes over within five seconds, with a new epoch and the first one's symbols."""
     first, second = Upstream(), Upstream()
     async with running(relay.run()):
         async with running(lead(bus, first, "a")):
@@ -84,7 +84,7 @@ async def test_a_second_ingest_stands_by_and_takes_over(bus: RedisBus, relay: Re
 async def test_redis_that_comes_back_empty_is_filled_again(
     own_valkey: Valkey, bus: RedisBus, relay: Relay, mirror: Mirror
 ) -> None:
-    """Within two seconds of its answering; the mirror serves its last state meanwhile."""
+    """Ingest refills an empty Redis within two seconds; the mirror serves its last state until then."""
     upstream = Upstream()
     async with running(lead(bus, upstream, "a"), relay.run()):
         upstream.tell(stock("AAPL", 1.0), stock("MSFT", 1.0))
@@ -116,7 +116,7 @@ class Deaf:
 
 
 async def test_messages_lost_on_a_healthy_connection_are_noticed(bus: RedisBus, mirror: Mirror) -> None:
-    """Silence for three seconds means loading anew, though nothing failed."""
+    """A worker reloads after three seconds of silence, although its connection looks healthy."""
     deaf = Deaf(bus)
     relay = Relay(deaf, {Feed.STOCKS: mirror})  # type: ignore[arg-type]  # a reader that lies
     upstream = Upstream()
@@ -129,7 +129,7 @@ async def test_messages_lost_on_a_healthy_connection_are_noticed(bus: RedisBus, 
 
 
 async def test_a_lost_last_batch_is_noticed_by_the_next_beat(bus: RedisBus, mirror: Mirror) -> None:
-    """The bus says each second where the feed stands."""
+    """A heartbeat carries epoch and seq, so that the worker finds a lost last batch."""
     deaf = Deaf(bus)
     relay = Relay(deaf, {Feed.STOCKS: mirror})  # type: ignore[arg-type]  # a reader that lies
     upstream = Upstream()
@@ -147,7 +147,7 @@ async def test_a_lost_last_batch_is_noticed_by_the_next_beat(bus: RedisBus, mirr
 
 
 async def test_a_silent_upstream_makes_the_feed_overdue(bus: RedisBus, relay: Relay, mirror: Mirror) -> None:
-    """Beats go on, and say that the provider is late by its own cadence."""
+    """Heartbeats mark the feed as overdue when the provider is silent for too long."""
     upstream = Upstream()
     async with running(lead(bus, upstream, "a"), relay.run()):
         upstream.tell(stock("AAPL", 1.0))
@@ -159,7 +159,7 @@ async def test_a_silent_upstream_makes_the_feed_overdue(bus: RedisBus, relay: Re
 
 
 async def test_another_provider_does_not_inherit(bus: RedisBus, relay: Relay, mirror: Mirror) -> None:
-    """Simulated and real quotes are never mixed in one feed."""
+    """A new provider starts with an empty feed: simulated and real quotes never mix."""
     first, second = Upstream(), Upstream()
     second.name = "other"
     async with running(relay.run()):
@@ -173,7 +173,7 @@ async def test_another_provider_does_not_inherit(bus: RedisBus, relay: Relay, mi
 
 
 async def test_an_ingest_that_loses_the_lease_while_it_stops_still_stops(bus: RedisBus) -> None:
-    """A TaskGroup that is failing must not swallow the word to stop."""
+    """A cancellation during the loss of the lease still ends the ingest."""
     upstream = SlowToClose()
     leading = asyncio.create_task(_lead(upstream, [], bus, "a"))
     upstream.tell(stock("AAPL", 1.0))

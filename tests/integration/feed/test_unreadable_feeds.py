@@ -1,4 +1,4 @@
-"""A value on the bus that no version wrote: other feeds go on, and its own gets a new epoch."""
+"""An unreadable value on the bus: other feeds go on, and its own feed gets a new epoch."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -50,7 +50,7 @@ def two_mirrors() -> dict[Feed, Mirror]:
 
 @pytest.mark.parametrize("name", POISONS)
 async def test_an_unreadable_value_stops_no_other_feed(own_valkey: Valkey, bus: RedisBus, name: str) -> None:
-    """Without an ingest that could mend it, the others are loaded."""
+    """A worker loads the other feeds, even without an ingest that could repair the value."""
     for feed in (Feed.STOCKS, Feed.CRYPTO):
         await bus.hold(feed, "me", 60_000)
         await bus.begin("me", structs.replace(state_of([stock("AAPL", 1.0)]), feed=feed))
@@ -69,7 +69,7 @@ async def test_an_unreadable_value_stops_no_other_feed(own_valkey: Valkey, bus: 
 async def test_a_feed_that_a_worker_cannot_read_starts_a_new_epoch(
     own_valkey: Valkey, bus: RedisBus, name: str
 ) -> None:
-    """Its leader writes the whole state again, without a word from the upstream."""
+    """The leader of an unreadable feed publishes its whole state in a new epoch."""
     upstream, before = Upstream(), Mirror(Feed.STOCKS)
     upstream.tell(stock("AAPL", 1.0))
     async with running(lead(bus, upstream, "a")):
@@ -89,7 +89,7 @@ async def test_a_feed_that_a_worker_cannot_read_starts_a_new_epoch(
 async def test_a_successor_does_not_inherit_what_it_cannot_read(
     own_valkey: Valkey, bus: RedisBus, name: str
 ) -> None:
-    """It leads from what its own upstream tells."""
+    """A new leader ignores an unreadable state and starts from its own upstream."""
     assert await bus.hold(Feed.STOCKS, "old", 60_000)
     await bus.begin("old", state_of([stock("AAPL", 1.0)]))
     await bus.release(Feed.STOCKS, "old")
@@ -178,7 +178,7 @@ async def test_a_damaged_document_heals(own_valkey: Valkey, bus: RedisBus, damag
 
 
 async def test_an_unreadable_message_ends_no_subscription(own_valkey: Valkey, bus: RedisBus) -> None:
-    """It is passed over; a batch that it stood for is missed by its number."""
+    """The worker skips an unreadable message, and finds the gap by the next seq."""
     upstream, mirrors = Upstream(), two_mirrors()
     relay = Relay(bus, mirrors)
     async with running(lead(bus, upstream, "a"), relay.run()):
@@ -192,7 +192,7 @@ async def test_an_unreadable_message_ends_no_subscription(own_valkey: Valkey, bu
 
 
 async def test_an_unreadable_feed_is_stale_until_it_is_read(own_valkey: Valkey, bus: RedisBus) -> None:
-    """Old values are served meanwhile, and not called live."""
+    """The worker serves the old values of an unreadable feed as stale."""
     mirrors = two_mirrors()
     relay = Relay(bus, mirrors)
     await bus.hold(Feed.STOCKS, "me", 60_000)

@@ -17,7 +17,7 @@ def window() -> LoginWindow:
 
 
 async def guess(logins: LoginWindow, address: str = HOME, email: str = EMAIL) -> bool:
-    """Sends a wrong password from an address; returns whether the service checked it."""
+    """Tries a wrong password from an address; returns whether the attempt was admitted."""
     try:
         await logins.attempt(email).count_address(address)
     except TooManyRequests:
@@ -26,7 +26,7 @@ async def guess(logins: LoginWindow, address: str = HOME, email: str = EMAIL) ->
 
 
 async def guess_from(logins: LoginWindow, device: str) -> bool:
-    """Sends a wrong password from a device that has logged in before."""
+    """Tries a wrong password from a known device; returns whether the attempt was admitted."""
     try:
         await logins.attempt(EMAIL).count_device(device)
     except TooManyRequests:
@@ -35,14 +35,14 @@ async def guess_from(logins: LoginWindow, device: str) -> bool:
 
 
 async def log_in(logins: LoginWindow, address: str = HOME) -> None:
-    """Sends the right password from an address."""
+    """Logs in from an address."""
     attempt = logins.attempt(EMAIL)
     await attempt.count_address(address)
     await attempt.succeed()
 
 
 async def attacked() -> LoginWindow:
-    """Returns an account that has had PER_ACCOUNT guesses, each from another address."""
+    """Returns an account under attack from many addresses."""
     logins = window()
     for number in range(PER_ACCOUNT):
         assert await guess(logins, f"203.0.113.{number}")
@@ -50,7 +50,7 @@ async def attacked() -> LoginWindow:
 
 
 async def test_an_address_has_its_attempts_and_no_more() -> None:
-    """The refusal names the number of attempts, and the seconds until the oldest leaves the window."""
+    """An address has a fixed number of attempts; the error has the limit and the time until the next."""
     logins = window()
     assert [await guess(logins) for _ in range(PER_CLIENT)] == [True] * PER_CLIENT
     with pytest.raises(TooManyRequests) as refused:
@@ -60,7 +60,7 @@ async def test_an_address_has_its_attempts_and_no_more() -> None:
 
 
 async def test_guesses_elsewhere_and_at_others_are_not_ones_own() -> None:
-    """The owner logs in from home while a stranger has used up his own attempts."""
+    """Attempts from one address do not count for another."""
     logins = window()
     while await guess(logins, "203.0.113.1"):
         pass
@@ -69,7 +69,7 @@ async def test_guesses_elsewhere_and_at_others_are_not_ones_own() -> None:
 
 
 async def test_guesses_at_an_account_are_bounded_in_all() -> None:
-    """An attack from three hundred addresses has a hundred guesses in total."""
+    """All addresses together have a hundred attempts on an account."""
     logins = window()
     guesses = [await guess(logins, f"203.0.113.{number}") for number in range(3 * PER_ACCOUNT)]
     assert sum(guesses) == PER_ACCOUNT
@@ -79,7 +79,7 @@ async def test_guesses_at_an_account_are_bounded_in_all() -> None:
 
 
 async def test_device_of_the_owner_has_attempts_of_its_own_under_attack() -> None:
-    """A device may mistype; a second one has its own attempts, and neither counts as part of the attack."""
+    """Each known device has its own attempts, which do not count for the account."""
     logins = await attacked()
     for device in (DEVICE, DEVICE[::-1]):
         assert [await guess_from(logins, device) for _ in range(PER_CLIENT)] == [True] * PER_CLIENT
@@ -87,7 +87,7 @@ async def test_device_of_the_owner_has_attempts_of_its_own_under_attack() -> Non
 
 
 async def test_refusal_of_all_addresses_uses_no_attempt_of_one() -> None:
-    """An address that the attack locked out has all its attempts when the attack is over."""
+    """An attempt that the account's limit rejects does not count for its address."""
     logins = window()
     pending = []
     for number in range(PER_ACCOUNT):
@@ -100,7 +100,7 @@ async def test_refusal_of_all_addresses_uses_no_attempt_of_one() -> None:
 
 
 async def test_success_forgets_what_led_there_and_no_ones_guesses() -> None:
-    """Success resets the client's own attempts, and leaves the attack as bounded as before."""
+    """A success resets the attempts of its address, and not those of an attack."""
     logins = window()
     for number in range(PER_ACCOUNT - PER_CLIENT):
         assert await guess(logins, f"203.0.113.{number}")
@@ -112,7 +112,7 @@ async def test_success_forgets_what_led_there_and_no_ones_guesses() -> None:
 
 
 async def test_success_uses_no_attempt_of_the_account() -> None:
-    """A client may log in any number of times from any address."""
+    """A successful attempt does not count for the account."""
     logins = window()
     for number in range(2 * PER_ACCOUNT):
         await log_in(logins, f"203.0.113.{number}")
@@ -120,7 +120,7 @@ async def test_success_uses_no_attempt_of_the_account() -> None:
 
 
 async def test_attempt_that_the_service_could_not_judge_is_not_counted() -> None:
-    """An outage uses up no attempts from any address."""
+    """A voided attempt does not count: an outage uses up no attempts."""
     logins = window()
     for _ in range(2 * PER_ACCOUNT):
         attempt = logins.attempt(EMAIL)
@@ -130,7 +130,7 @@ async def test_attempt_that_the_service_could_not_judge_is_not_counted() -> None
 
 
 async def test_no_key_holds_an_email() -> None:
-    """A reader of Redis learns no addresses, and cannot look one up without the secret."""
+    """Keys contain keyed hashes, from which a reader of Redis learns no email."""
     names: list[str] = []
 
     class Listening(LocalLimits):
@@ -146,7 +146,7 @@ async def test_no_key_holds_an_email() -> None:
 
 @pytest.mark.parametrize("email", [f"{HOME} {EMAIL}", f"* {EMAIL}", f"{EMAIL} everybody"])
 async def test_no_email_stands_for_another_and_an_address(email: str) -> None:
-    """Attempts on an account with a similar name lock nobody out."""
+    """Keys of accounts and of addresses never collide."""
     logins = window()
     for number in range(PER_ACCOUNT):
         await guess(logins, f"203.0.113.{number}", email)
@@ -154,6 +154,6 @@ async def test_no_email_stands_for_another_and_an_address(email: str) -> None:
 
 
 async def test_without_limits_nobody_is_refused() -> None:
-    """Load tests rely on it."""
+    """Without limits every attempt is admitted."""
     logins = LoginWindow(Unlimited(), SECRET)
     assert all([await guess(logins) for _ in range(PER_ACCOUNT * 2)])

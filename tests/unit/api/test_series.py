@@ -1,4 +1,4 @@
-"""Bars that are encoded and compressed once for many answers."""
+"""Series of bars: encoded and compressed once for many answers."""
 
 import gzip
 import zlib
@@ -26,7 +26,7 @@ def answered(body: bytes) -> list[Bar]:
 
 @given(st.integers(0, 40), st.integers(0, 2))
 def test_an_answer_is_the_closed_bars_and_the_tail(count: int, more: int) -> None:
-    """The tail replaces or follows the last bar, in plain and in compressed answers."""
+    """An answer is the closed bars and the tail, plain or compressed."""
     history, tail = bars(count), bars(more, first=count)
     tail = history[-1:] + tail
     made = document(decode(encode(series_of(history))), tail)
@@ -44,7 +44,7 @@ def test_answer_has_only_the_newest_bars(count: int, more: int, limit: int) -> N
 
 
 def test_compressed_bars_are_one_plain_member() -> None:
-    """Browsers read only the first gzip member."""
+    """A compressed answer is one gzip member, because browsers read only the first."""
     made = document(series_of(bars(200)), bars(1, first=199))
     reader = zlib.decompressobj(zlib.MAX_WBITS | 16)
     assert reader.decompress(made.gzipped) == made.body
@@ -53,8 +53,8 @@ def test_compressed_bars_are_one_plain_member() -> None:
 
 
 def test_closed_bars_are_not_compressed_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After the first answer, only the tail is compressed."""
-    series = decode(encode(series_of(bars(2000))))
+    """An answer compresses its tail only."""
+    stored = decode(encode(series_of(bars(2000))))
     lengths: list[int] = []
     real = zlib.compressobj
 
@@ -70,13 +70,13 @@ def test_closed_bars_are_not_compressed_again(monkeypatch: pytest.MonkeyPatch) -
             return self._real.flush()
 
     monkeypatch.setattr(zlib, "compressobj", Counting)
-    made = document(series, bars(1, first=1999))
+    made = document(stored, bars(1, first=1999))
     assert gzip.decompress(made.gzipped) == made.body
-    assert lengths == [len(made.body) - len(series.head)]
+    assert lengths == [len(made.body) - len(stored.head)]
 
 
 def test_the_tag_tells_contents_apart() -> None:
-    """It differs with the tail and with the closed bars, and is equal for equal content."""
+    """The tag depends on the tail and on the closed bars."""
     one, other = series_of(bars(20)), series_of(bars(21)[1:])
     tail = bars(1, first=30)
     tags = {
@@ -89,6 +89,6 @@ def test_the_tag_tells_contents_apart() -> None:
     assert document(series_of(bars(20)), tail).tag == document(one, tail).tag
 
 
-def test_encoded_series_survives_the_cache() -> None:
-    series = series_of(bars(3))
-    assert decode(encode(series)) == series
+def test_the_kept_form_survives_the_cache() -> None:
+    stored = series_of(bars(3))
+    assert decode(encode(stored)) == stored

@@ -28,23 +28,23 @@ Search = Annotated[
 Limit = Annotated[
     int | None, QueryParameter(ge=1, le=MAX_ASSETS, description="How many at most; all by default")
 ]
-Offset = Annotated[int, QueryParameter(ge=0, description="How many to leave out at the beginning")]
+Offset = Annotated[int, QueryParameter(ge=0, description="How many to skip at the beginning")]
 
 
 @get(
     "/assets",
     sync_to_thread=False,
-    summary="All stocks, or those that a search finds",
+    summary="All stocks, or the matches of a search",
     operation_class=PageReading,
     responses=answered(list[Asset], [examples.ASSET], "Stocks in the order of tickers", 422, 429, 503),
 )
 @repeatable
 def assets(services: Services, search: Search = "", limit: Limit = None, offset: Offset = 0) -> Answer:
-    """Stocks found by their ticker come before those found by name; `X-Total-Count` counts all pages."""
+    """Matches by ticker come before matches by name. `X-Total-Count` counts the matches of all pages."""
     copy = services.documents.assets
     found = _found(copy, require_items(services, copy), search)
     if found is copy.items and limit is None and offset == 0:
-        body = copy.once("all", lambda: Document(encode_json(found)))
+        body = copy.derive(all_assets)
     else:
         body = Document(encode_json(found[offset:][:limit]))
     return _counted(body, len(found))
@@ -53,7 +53,12 @@ def assets(services: Services, search: Search = "", limit: Limit = None, offset:
 def _found(copy: Copy[Asset], everything: Sequence[Asset], search: str) -> Sequence[Asset]:
     if not search.strip():
         return everything
-    return matching(copy.once("index", lambda: indexed(everything)), search)
+    return matching(copy.derive(indexed), search)
+
+
+def all_assets(assets: Sequence[Asset]) -> Document:
+    """Returns the body that lists every asset."""
+    return Document(encode_json(assets))
 
 
 def _counted(body: Document, total: int) -> Answer:

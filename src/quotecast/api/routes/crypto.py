@@ -9,7 +9,7 @@ from msgspec import Struct
 from quotecast.api.answers import Answer, all_quotes, names_answer, quotes_answer, shared_body
 from quotecast.api.edge.repeats import repeatable
 from quotecast.api.reference import examples
-from quotecast.api.reference.openapi import BarsReading, FeedReading, answered
+from quotecast.api.reference.openapi import TAG, BarsReading, FeedReading, answered
 from quotecast.api.routes.bar_parameters import DEFAULT_BARS, Count, Timeframe
 from quotecast.api.routes.bars import crypto_bars
 from quotecast.api.routes.quotes import one_quote
@@ -27,7 +27,7 @@ Pair = Annotated[
 
 
 class CryptoSymbol(Struct, frozen=True):
-    """A pair: `symbol` is its base asset, `quote` what that is priced in."""
+    """A pair: `symbol` is its base asset, `quote` its quote asset."""
 
     ticker: str
     symbol: str
@@ -38,7 +38,7 @@ class CryptoSymbol(Struct, frozen=True):
 
     @classmethod
     def of(cls, quote: CryptoQuote) -> "CryptoSymbol":
-        """What the quote is a quote of."""
+        """Returns the pair of a quote."""
         priced_in = quote.ticker.partition("/")[2]
         return cls(quote.ticker, quote.symbol, quote.name, priced_in, quote.exchange, quote.provider)
 
@@ -85,11 +85,9 @@ def quote(services: Services, symbol: Pair) -> Answer:
 )
 @repeatable
 def symbols(services: Services) -> Answer:
-    """What may be asked for, in alphabetical order."""
+    """Lists the pairs in alphabetical order."""
     mirror = require_mirror(services, Feed.CRYPTO)
-    return names_answer(
-        mirror, services.monotonic(), shared_body(mirror, "symbols", lambda: _symbols(mirror))
-    )
+    return names_answer(mirror, services.monotonic(), shared_body(mirror, _symbols))
 
 
 @get(
@@ -102,10 +100,10 @@ def symbols(services: Services) -> Answer:
 async def bars(
     services: Services, symbol: Pair, timeframe: Timeframe = "1h", limit: Count = DEFAULT_BARS
 ) -> Answer:
-    """The newest `limit` bars; fewer if there are not so many. Days, weeks and months are those of UTC.
+    """Returns the newest `limit` bars, or all if there are fewer. Days, weeks and months are in UTC.
 
-    There is no bar where nothing traded. All bars are of the exchange that the pair's quote names; the last
-    one closes with its price of now.
+    Periods without trades have no bar. All bars come from the exchange of the pair's quote. The last bar's
+    close is the current price.
     """
     return await crypto_bars(services, symbol_of_path(symbol), timeframe, limit)
 
@@ -116,5 +114,11 @@ def _symbols(mirror: Mirror) -> bytes:
 
 
 ROUTER: Final = Router(
-    "/api/crypto", route_handlers=[quotes, quote, bars, symbols], tags=["Crypto"], opt={"limit": "crypto"}
+    "/api/crypto",
+    route_handlers=[quotes, quote, bars, symbols],
+    tags=["Crypto"],
+    opt={
+        TAG: "Pairs of crypto assets: quotes and bars; changes are over the last 24 hours.",
+        "limit": "crypto",
+    },
 )

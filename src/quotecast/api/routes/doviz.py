@@ -9,7 +9,7 @@ from msgspec import Struct
 from quotecast.api.answers import Answer, all_quotes, names_answer, quotes_answer, quotes_json, shared_body
 from quotecast.api.edge.repeats import repeatable
 from quotecast.api.reference import examples
-from quotecast.api.reference.openapi import FeedReading, answered
+from quotecast.api.reference.openapi import TAG, FeedReading, answered
 from quotecast.api.routes.quotes import one_quote
 from quotecast.api.selection import symbol_of_path
 from quotecast.api.services import Services, require_mirror
@@ -28,7 +28,7 @@ Symbol = Annotated[str, PathParameter(description="The symbol, in any case")]
 
 
 class DovizSymbol(Struct, frozen=True):
-    """What may be asked for; `source` names the bank, or the market, whose price it is."""
+    """An instrument; `source` is the bank or market of its price."""
 
     symbol: str
     name: str
@@ -37,7 +37,7 @@ class DovizSymbol(Struct, frozen=True):
 
     @classmethod
     def of(cls, quote: DovizQuote) -> "DovizSymbol":
-        """What the quote is a quote of."""
+        """Returns the instrument of a quote."""
         return cls(quote.symbol, quote.name, quote.unit, quote.source)
 
 
@@ -59,7 +59,7 @@ def quotes(services: Services, category: Category = None) -> Answer:
         return quotes_answer(mirror, now, all_quotes(mirror))
     if wanted not in CATEGORIES:
         raise InvalidValue("category", f"One of {', '.join(CATEGORIES)}")
-    return quotes_answer(mirror, now, shared_body(mirror, wanted, lambda: _quotes_of(mirror, wanted)))
+    return quotes_answer(mirror, now, shared_body(mirror, _quotes_of, wanted))
 
 
 @get(
@@ -83,18 +83,16 @@ def quote(services: Services, symbol: Symbol) -> Answer:
     responses=answered(
         dict[str, list[DovizSymbol]],
         {category: [] for category in CATEGORIES} | {"gold": [DovizSymbol.of(examples.DOVIZ)]},
-        "Every category, also those without symbols",
+        "Every category, including empty ones",
         429,
         503,
     ),
 )
 @repeatable
 def symbols(services: Services) -> Answer:
-    """What may be asked for, the tickers of single banks among it."""
+    """Lists all symbols, including those of single banks."""
     mirror = require_mirror(services, Feed.DOVIZ)
-    return names_answer(
-        mirror, services.monotonic(), shared_body(mirror, "symbols", lambda: _symbols(mirror))
-    )
+    return names_answer(mirror, services.monotonic(), shared_body(mirror, _symbols))
 
 
 def _quotes_of(mirror: Mirror, category: str) -> bytes:
@@ -115,5 +113,11 @@ def _symbols(mirror: Mirror) -> bytes:
 
 
 ROUTER: Final = Router(
-    "/api/doviz", route_handlers=[quotes, quote, symbols], tags=["Doviz"], opt={"limit": "doviz"}
+    "/api/doviz",
+    route_handlers=[quotes, quote, symbols],
+    tags=["Doviz"],
+    opt={
+        TAG: "Turkish currency, gold and precious-metal quotes, those of single banks among them.",
+        "limit": "doviz",
+    },
 )

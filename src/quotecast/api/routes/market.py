@@ -16,7 +16,7 @@ from quotecast.api.answers import (
 from quotecast.api.edge.repeats import repeatable
 from quotecast.api.negotiation import content_tag
 from quotecast.api.reference import examples
-from quotecast.api.reference.openapi import BarsReading, BatchReading, FeedReading, Reading, answered
+from quotecast.api.reference.openapi import TAG, BarsReading, BatchReading, FeedReading, Reading, answered
 from quotecast.api.routes.assets import assets
 from quotecast.api.routes.bar_parameters import Span, StockInterval
 from quotecast.api.routes.bars import stock_bars
@@ -48,7 +48,7 @@ Symbols = Annotated[
     ),
 ]
 
-# A path may hold slashes, so that a name with one is an unknown symbol and no unknown route.
+# A path parameter, so that a name with a slash is an unknown symbol instead of an unknown route.
 Symbol = Annotated[str, PathParameter(description="The ticker, in any case")]
 
 
@@ -63,7 +63,7 @@ Symbol = Annotated[str, PathParameter(description="The ticker, in any case")]
 )
 @repeatable
 def quotes(services: Services, symbols: Symbols) -> Answer:
-    """Symbols that no feed knows are left out, counted in `X-Missing-Count`, named in `X-Missing-Symbols`."""
+    """Omits unknown symbols; `X-Missing-Count` counts them and `X-Missing-Symbols` names them."""
     wanted = selection_of(symbols)
     mirror, now = require_mirror(services, Feed.STOCKS), services.monotonic()
     if wanted == "all":
@@ -83,7 +83,7 @@ def quotes(services: Services, symbols: Symbols) -> Answer:
 )
 @repeatable
 def quote(services: Services, symbol: Symbol) -> Answer:
-    """The ticker may be in any case."""
+    """Returns one quote; the ticker may be in any letter case."""
     return one_quote(services, Feed.STOCKS, symbol_of_path(symbol))
 
 
@@ -99,9 +99,9 @@ async def bars(
 ) -> Answer:
     """`1D` is the latest session and `5D` the last five; longer ranges begin with a session.
 
-    Minutes are told up to `1M`, `5m` up to `6M`, `15m` up to `1Y`, hours always. There is no bar where
-    nothing traded. `D`, `W` and `M` bear midnight in New York of their first session. The last bar closes
-    with the price of now.
+    `1m` bars reach back one month (`1M`), `5m` six months, `15m` one year; hours have no limit. Periods
+    without trades have no bar. `D`, `W` and `M` start at midnight in New York of their first session. The
+    last bar's close is the current price.
     """
     return await stock_bars(services, symbol_of_path(symbol), span, interval)
 
@@ -115,7 +115,7 @@ async def bars(
 )
 @repeatable
 def status(services: Services) -> Answer:
-    """Told from this worker's own copy of the feeds; asks no upstream.
+    """Reads this worker's own copy of the feeds, without a call to an upstream.
 
     `running` means that every configured feed is live, `down` that none has data.
     """
@@ -128,5 +128,5 @@ ROUTER: Final = Router(
     "/api/market",
     route_handlers=[quotes, quote, bars, heatmap, movers, news, assets, status],
     tags=["Market"],
-    opt={"limit": "market"},
+    opt={TAG: "US stocks: quotes, bars, overviews, news, and the state of the feeds.", "limit": "market"},
 )

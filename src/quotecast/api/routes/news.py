@@ -41,15 +41,20 @@ Limit = Annotated[int, QueryParameter(ge=1, le=MAX_ARTICLES, description="How ma
 )
 @repeatable
 def news(services: Services, symbols: Symbols = None, limit: Limit = 30) -> Answer:
-    """Texts are without HTML, URLs are of http or https."""
+    """Lists articles; texts contain no HTML, URLs are http or https."""
     wanted = "all" if symbols is None else selection_of(symbols)
     copy = services.documents.news
     articles = require_items(services, copy)
     if wanted == "all":
-        body = copy.once(f"newest {limit}", lambda: Document(encode_json(articles[:limit])))
+        body = copy.derive(newest_articles, limit)
     else:
         body = Document(encode_json(_about(articles, wanted, limit)))
     return document_answer(body, CACHE_NEWS)
+
+
+def newest_articles(articles: Sequence[Article], limit: int) -> Document:
+    """Returns the body that lists the first `limit` articles; they come newest first."""
+    return Document(encode_json(articles[:limit]))
 
 
 def _about(articles: Sequence[Article], symbols: Sequence[str], limit: int) -> list[Article]:

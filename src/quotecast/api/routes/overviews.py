@@ -1,4 +1,6 @@
-"""The whole stock market at a glance: by sector, and who moved the most."""
+"""Overviews of the stock market: the heatmap by sector, and the movers."""
+
+from collections.abc import Mapping
 
 from litestar import get
 
@@ -11,7 +13,7 @@ from quotecast.feed.mirror import Mirror
 from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed
 from quotecast.market.heatmap import Heatmap, heatmap_of
-from quotecast.market.movers import Movers, movers_of
+from quotecast.market.movers import Floors, Movers, movers_of
 from quotecast.market.quotes import StockQuote
 
 
@@ -24,13 +26,17 @@ from quotecast.market.quotes import StockQuote
 )
 @repeatable
 def heatmap(services: Services) -> Answer:
-    """A stock's weight is its share of what all companies are worth.
+    """A stock's weight is its share of the total market capitalization.
 
     Weights have six decimals and sum up to 1; percentages have four decimals.
     """
     mirror = require_mirror(services, Feed.STOCKS)
-    body = shared_body(mirror, "heatmap", lambda: encode_json(heatmap_of(_stocks(mirror), services.shares)))
+    body = shared_body(mirror, _heatmap_json, shares=services.shares)
     return quotes_answer(mirror, services.monotonic(), body)
+
+
+def _heatmap_json(mirror: Mirror, *, shares: Mapping[str, int]) -> bytes:
+    return encode_json(heatmap_of(_stocks(mirror), shares))
 
 
 @get(
@@ -42,10 +48,14 @@ def heatmap(services: Services) -> Answer:
 )
 @repeatable
 def movers(services: Services) -> Answer:
-    """Stocks that are very cheap or hardly traded are left out; so lists may be shorter."""
+    """Omits very cheap and thinly traded stocks, so lists may be shorter."""
     mirror = require_mirror(services, Feed.STOCKS)
-    body = shared_body(mirror, "movers", lambda: encode_json(movers_of(_stocks(mirror), services.floors)))
+    body = shared_body(mirror, _movers_json, services.floors)
     return quotes_answer(mirror, services.monotonic(), body)
+
+
+def _movers_json(mirror: Mirror, floors: Floors) -> bytes:
+    return encode_json(movers_of(_stocks(mirror), floors))
 
 
 def _stocks(mirror: Mirror) -> list[StockQuote]:

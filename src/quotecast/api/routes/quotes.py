@@ -1,4 +1,4 @@
-"""The quote of one symbol, alike on every feed."""
+"""The quote of one symbol, for every feed."""
 
 from quotecast.api.answers import Answer, quote_answer
 from quotecast.api.services import Services, require_mirror
@@ -7,7 +7,7 @@ from quotecast.market.feeds import Feed
 
 
 def one_quote(services: Services, feed: Feed, symbol: str) -> Answer:
-    """Raises ProviderMissing, NoData or SymbolNotFound."""
+    """Returns the answer with one quote. Raises ProviderMissing, NoData or SymbolNotFound."""
     mirror = require_mirror(services, feed)
     entry = mirror.find(symbol)
     if entry is None:

@@ -65,7 +65,7 @@ def _financials(settings: SimulatorSettings, _budgets: Budgets) -> SimulatorFina
 OFFER: Final = Offer(
     settings=SimulatorSettings,
     simulated=True,
-    quotes={feed: partial(_quotes, feed) for feed in Feed},
+    quotes={feed: partial(_quotes, feed) for feed in (Feed.STOCKS, Feed.CRYPTO, Feed.DOVIZ)},
     history={feed: partial(_history, feed) for feed in (Feed.STOCKS, Feed.CRYPTO)},
     news=_news,
     assets=_assets,
