@@ -3,18 +3,19 @@
 A key's three names share a hash tag, so that they live on one node of a cluster.
 """
 
+import asyncio
 import hashlib
 import re
-from functools import partial
+from collections.abc import Awaitable, Callable
 from importlib import resources
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from redis.commands.core import AsyncScript
 
 from quotecast.cache.base import Policy
-from quotecast.cache.breaker import Away, Breaker
 from quotecast.cache.known import Entry, Failure, Known, decode, encode, newest
 from quotecast.cache.recent import Recent
+from quotecast.redis.breaker import CircuitBreaker
 from quotecast.redis.client import check_writable, connect, drop_connections
 from quotecast.redis.commands import Command
 
@@ -23,6 +24,13 @@ MAX_CONNECTIONS: Final = 16
 
 #: What may stand in a name as it is; braces would end the hash tag.
 _PLAIN: Final = re.compile(r"[\w.:/-]+", re.ASCII)
+
+
+T = TypeVar("T")
+
+
+class _Unavailable(Exception):
+    """Redis did not answer in time, or the circuit is open."""
 
 
 class _Names(NamedTuple):
@@ -44,8 +52,12 @@ class Shelf:
         self._claim = self._script("claim")
         self._settle = self._script("settle")
         self._recent = Recent(memory_bytes)
-        self._redis = Breaker(
-            self._probe, partial(Command, self._client, "cache"), budget=budget, pause=pause
+        self._budget = budget
+        self._breaker = CircuitBreaker(
+            self._probe,
+            pause=pause,
+            opened="each worker caches alone",
+            closed="all workers cache together again",
         )
         #: Times that Redis was not asked, or did not answer.
         self.absences = 0
@@ -53,11 +65,11 @@ class Shelf:
     @property
     def openings(self) -> int:
         """Times that Redis was given up until it answers a probe."""
-        return self._redis.openings
+        return self._breaker.openings
 
     async def close(self) -> None:
         """Closes every connection."""
-        await self._redis.close()
+        await self._breaker.stop()
         await self._client.aclose()
 
     def recent(self, key: str) -> Known:
@@ -68,8 +80,8 @@ class Shelf:
         """What all workers know."""
         names = self._names(key)
         try:
-            found: list[Any] = await self._redis.call(lambda: self._client.mget(names.entry, names.failure))
-        except Away:
+            found: list[Any] = await self._call(lambda: self._client.mget(names.entry, names.failure))
+        except _Unavailable:
             self.absences += 1
             return self._recent.find(key)
         return self._learn(key, *found)
@@ -81,10 +93,10 @@ class Shelf:
         """
         names = self._names(key)
         try:
-            taken, entry, failure = await self._redis.call(
+            taken, entry, failure = await self._call(
                 lambda: self._claim(keys=names, args=[owner, int(seconds * 1000)])
             )
-        except Away:
+        except _Unavailable:
             self.absences += 1
             return True, self._recent.find(key)
         return bool(taken), self._learn(key, entry, failure)
@@ -107,9 +119,23 @@ class Shelf:
     async def _give_up(self, key: str, owner: str, *stored: bytes | int) -> None:
         names = self._names(key)
         try:
-            await self._redis.call(lambda: self._settle(keys=names, args=[owner, *stored]))
-        except Away:
+            await self._call(lambda: self._settle(keys=names, args=[owner, *stored]))
+        except _Unavailable:
             self.absences += 1
+
+    async def _call(self, command: Callable[[], Awaitable[T]]) -> T:
+        """Returns the answer to a command. Raises _Unavailable."""
+        if self._breaker.is_open:
+            raise _Unavailable
+        try:
+            async with Command(self._client, "cache"), asyncio.timeout(self._budget):
+                answer = await command()
+        except Exception as error:
+            # A broken connection raises more than RedisError: the reader is answered without Redis.
+            self._breaker.record_failure(error)
+            raise _Unavailable from error
+        self._breaker.record_success()
+        return answer
 
     def _learn(self, key: str, entry: bytes | None, failure: bytes | None) -> Known:
         """Also what Redis lost but this worker still has."""

@@ -2,9 +2,7 @@
 
 import asyncio
 import contextlib
-import hashlib
 import time
-import zlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,25 +13,19 @@ from msgspec import structs
 
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import SECOND, LocalWindow, whole_seconds
+from quotecast.limits.keys import KeyNames, hash_tag
 from quotecast.limits.refusals import Refusals
-from quotecast.observe.outages import OutageLog
+from quotecast.redis.breaker import CircuitBreaker
 from quotecast.redis.client import Script, check_writable, connect, drop_connections, script
 from quotecast.redis.commands import Command
 from quotecast.redis.urls import is_cluster
 
 #: A script call blocks Redis for some 10 µs per check, so a call has a bound.
 MAX_BATCH: Final = 256
-#: Hash tags, so that a Redis Cluster can spread the keys; there a batch is split by tag.
-SHARDS: Final = 16
-MAX_KEY_LENGTH: Final = 96
 
 _MICROSECOND: Final = 1_000
-#: Failures in a row after which Redis is left alone.
-_PATIENCE: Final = 3
 #: Seconds in which a loop reads what has already arrived.
 _MOMENT: Final = 0.002
-#: Seconds for connecting anew and loading the script, which no request waits for.
-_RECONNECT_BUDGET: Final = 1.0
 
 
 @dataclass(slots=True)
@@ -102,38 +94,37 @@ class Window:
         # Traces follow the client's own calls alone.
         make = self._client.register_script if traced else partial(script, self._client)
         self._script: Script = make(self._source)
-        # Access rules of Redis go by the start of a key, so the hash tag follows the prefix.
-        self._shards = [f"{prefix}:{{limits:{shard:02}}}".encode() for shard in range(SHARDS)]
+        self._names = KeyNames(prefix)
         self._microseconds = seconds * 1_000_000
         self._budget = budget
-        self._pause = pause
         self._clock = clock
         self._forgetful = forgetful
         self._local = LocalWindow(seconds, clock=clock)
         self._refusals = Refusals(clock=clock)
-        self._outage = OutageLog(lambda: clock() / SECOND)
+        self._breaker = CircuitBreaker(
+            self._probe,
+            pause=pause,
+            opened="limits are kept by each worker alone",
+            closed="limits are kept by all workers together again",
+            clock=lambda: clock() / SECOND,
+        )
         self._statistics = Statistics()
         self._waiting: list[_Check] = []
-        self._failures_in_a_row = 0
         self._serving: asyncio.Task[None] | None = None
-        self._recovering: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
-        if failure := await self._probe():
-            self._give_up(failure)
+        await self._breaker.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         if self._serving:
             await self._serving
-        if self._recovering:
-            self._recovering.cancel()
-            await asyncio.gather(self._recovering, return_exceptions=True)
+        await self._breaker.stop()
         await self._client.aclose()
 
     def statistics(self) -> Statistics:
         """A copy of the counters."""
-        return replace(self._statistics, alone=self._recovering is not None)
+        return replace(self._statistics, openings=self._breaker.openings, alone=self._breaker.is_open)
 
     async def check(self, key: str, limit: int) -> Decision:
         """Counts the request if it is admitted; a refused one uses no slot. Never raises."""
@@ -147,7 +138,7 @@ class Window:
         if not own.admitted and not self._forgetful:
             self._statistics.remembered += 1
             return structs.replace(own, remembered=True)
-        if self._recovering:
+        if self._breaker.is_open:
             self._statistics.fallbacks += 1
             return own
         loop = asyncio.get_running_loop()
@@ -173,11 +164,11 @@ class Window:
         await self._tell(self._client.rpop, key)
 
     async def _tell(self, command: Callable[[bytes], Awaitable[object]], key: str) -> None:
-        if self._recovering:
+        if self._breaker.is_open:
             return
         with contextlib.suppress(Exception):
             async with asyncio.timeout(self._budget):
-                await command(self._name(key))
+                await command(self._names.name_of(key))
 
     async def _serve(self) -> None:
         while self._waiting:
@@ -211,7 +202,7 @@ class Window:
         """One script call, or in a cluster one for each hash tag."""
         if not self._clustered:
             return await self._call(batch)
-        tags = [self._name(check.key).partition(b"}")[0] for check in batch]
+        tags = [hash_tag(self._names.name_of(check.key)) for check in batch]
         parts: dict[bytes, list[_Check]] = {tag: [] for tag in tags}
         for tag, check in zip(tags, batch, strict=True):
             parts[tag].append(check)
@@ -221,7 +212,7 @@ class Window:
 
     async def _call(self, batch: Sequence[_Check]) -> list[_Answer]:
         """One script call; when Redis lost the script, it is loaded and called again, having not run."""
-        keys = [self._name(check.key) for check in batch]
+        keys = [self._names.name_of(check.key) for check in batch]
         limits = ",".join(str(check.own.limit) for check in batch)
         flat: list[int] = await self._script(keys, [self._microseconds, limits])
         answers = list(map(_Answer, flat[0::3], flat[1::3], flat[2::3]))
@@ -229,15 +220,8 @@ class Window:
             raise ValueError("the script answered another number of checks")
         return answers
 
-    def _name(self, key: str) -> bytes:
-        name = key.encode("utf-8", "surrogatepass")
-        if len(name) > MAX_KEY_LENGTH or not name.isascii():
-            name = hashlib.blake2b(name, digest_size=16).hexdigest().encode()
-        return b"%b:%b" % (self._shards[zlib.crc32(name) % SHARDS], name)
-
     def _answered(self, batch: Sequence[_Check], answers: Sequence[_Answer], asked: int) -> None:
-        self._failures_in_a_row = 0
-        self._outage.ended("limits are kept by all workers together again")
+        self._breaker.record_success()
         for check, (admitted, remaining, microseconds) in zip(batch, answers, strict=True):
             left = microseconds * _MICROSECOND
             if not admitted:
@@ -258,38 +242,17 @@ class Window:
     def _failed(self, batch: Sequence[_Check], error: Exception) -> None:
         """Whoever waits for the next call has waited for this one, and is not made to wait again."""
         self._statistics.failures += 1
-        self._failures_in_a_row += 1
-        if self._failures_in_a_row >= _PATIENCE:
-            self._give_up(error)
+        self._breaker.record_failure(error)
         checks, self._waiting = [*batch, *self._waiting], []
         self._statistics.fallbacks += len(checks)
         for check in checks:
             _settle(check, check.own)
 
-    def _give_up(self, error: Exception) -> None:
-        self._outage.failed("limits are kept by each worker alone", error=repr(error))
-        self._statistics.openings += 1
-        self._recovering = asyncio.get_running_loop().create_task(self._recover())
-
-    async def _recover(self) -> None:
-        """Probes beside the requests, so that none is held up by a Redis that is still away."""
-        away = True
-        while away:
-            await asyncio.sleep(self._pause)
-            away = await self._probe() is not None
-        self._failures_in_a_row = 0
-        self._recovering = None
-
-    async def _probe(self) -> Exception | None:
-        """Returns the failure, or None when Redis takes writes."""
-        try:
-            async with asyncio.timeout(_RECONNECT_BUDGET):
-                await drop_connections(self._client, "limits")
-                await self._client.script_load(self._source)
-                await check_writable(self._client)
-        except Exception as error:  # noqa: BLE001 - as in _serve
-            return error
-        return None
+    async def _probe(self) -> None:
+        """Raises what stands between this worker and a Redis that takes writes."""
+        await drop_connections(self._client, "limits")
+        await self._client.script_load(self._source)
+        await check_writable(self._client)
 
 
 def _settle(check: _Check, decision: Decision) -> None:

@@ -1,85 +1,88 @@
-"""Leaves a Redis alone that does not answer, so that no request waits for it again and again."""
+"""A circuit breaker: commands to a Redis that keeps failing stop until a probe succeeds."""
 
 import asyncio
-import contextlib
+import time
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
-from typing import Final, TypeVar
+from typing import Final
 
 from quotecast.observe.outages import OutageLog
 
-#: Failures in a row after which Redis is left alone.
-_PATIENCE: Final = 3
-#: Seconds for connecting anew, which no request waits for.
-_RECONNECT_BUDGET: Final = 1.0
-
-T = TypeVar("T")
+#: Failures in a row that open the circuit.
+FAILURES_TO_OPEN: Final = 3
+#: Seconds that one probe may take, connecting included; no request waits for it.
+PROBE_SECONDS: Final = 1.0
 
 
-class Away(Exception):
-    """Redis did not answer in time, or is left alone."""
+class CircuitBreaker:
+    """Counts failures in a row; while the circuit is open, callers do without Redis.
 
-
-class Breaker:
-    """Lets commands pass, each for at most `budget` seconds.
-
-    After three failures in a row none passes until `probe`, repeated every `pause` seconds, was answered.
-    `measure` is entered around each command.
+    Callers test `is_open` before a command and record its outcome. Three failures in a row open the circuit.
+    `probe` then runs every `pause` seconds, beside the requests, and closes the circuit when it succeeds; it
+    raises when Redis is unusable. `opened` and `closed` are the log events of an outage and of its end.
+    `clock` gives monotonic seconds.
     """
 
     def __init__(
         self,
         probe: Callable[[], Awaitable[object]],
-        measure: Callable[[], AbstractAsyncContextManager[None]],
         *,
-        budget: float,
         pause: float,
+        opened: str,
+        closed: str,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._probe = probe
-        self._measure = measure
-        self._budget = budget
         self._pause = pause
+        self._opened = opened
+        self._closed = closed
+        self._outage = OutageLog(clock)
         self._failures_in_a_row = 0
-        self._recovering: asyncio.Task[None] | None = None
-        self._outage = OutageLog()
-        #: Times that Redis was given up.
+        self._probing: asyncio.Task[None] | None = None
+        #: An attribute, not a property: every rate-limited request reads it.
+        self.is_open = False
+        #: Times that the circuit opened, since the start.
         self.openings = 0
 
-    async def call(self, command: Callable[[], Awaitable[T]]) -> T:
-        """What the command answers. Raises Away."""
-        if self._recovering:
-            raise Away
-        try:
-            async with self._measure(), asyncio.timeout(self._budget):
-                answer = await command()
-        except Exception as error:
-            # Whatever a broken connection raises: the reader is answered without Redis.
-            self._failed(error)
-            raise Away from error
+    async def start(self) -> None:
+        """Probes once, and opens the circuit when the probe fails."""
+        if error := await self._probe_error():
+            self._open(error)
+
+    async def stop(self) -> None:
+        """Ends the probes."""
+        if self._probing:
+            self._probing.cancel()
+            await asyncio.gather(self._probing, return_exceptions=True)
+
+    def record_success(self) -> None:
+        """Resets the count of failures."""
         self._failures_in_a_row = 0
-        self._outage.ended("all workers cache together again")
-        return answer
+        self._outage.ended(self._closed)
 
-    async def close(self) -> None:
-        """Stops probing."""
-        if self._recovering:
-            self._recovering.cancel()
-            await asyncio.gather(self._recovering, return_exceptions=True)
-
-    def _failed(self, error: Exception) -> None:
+    def record_failure(self, error: Exception) -> None:
+        """Counts a failure; the third in a row opens the circuit."""
         self._failures_in_a_row += 1
-        if self._failures_in_a_row >= _PATIENCE and self._recovering is None:
-            self._outage.failed("each worker caches alone", error=repr(error))
-            self.openings += 1
-            self._recovering = asyncio.get_running_loop().create_task(self._recover())
+        if self._failures_in_a_row >= FAILURES_TO_OPEN and not self.is_open:
+            self._open(error)
 
-    async def _recover(self) -> None:
-        answered = False
-        while not answered:
+    def _open(self, error: Exception) -> None:
+        self._outage.failed(self._opened, error=repr(error))
+        self.openings += 1
+        self.is_open = True
+        self._probing = asyncio.get_running_loop().create_task(self._probe_until_closed())
+
+    async def _probe_until_closed(self) -> None:
+        while self.is_open:
             await asyncio.sleep(self._pause)
-            with contextlib.suppress(Exception):
-                async with asyncio.timeout(_RECONNECT_BUDGET):
-                    await self._probe()
-                answered = True
-        self._failures_in_a_row = 0
-        self._recovering = None
+            if await self._probe_error() is None:
+                self._failures_in_a_row = 0
+                self.is_open = False
+
+    async def _probe_error(self) -> Exception | None:
+        """Returns the error of one probe, or None when it succeeds."""
+        try:
+            async with asyncio.timeout(PROBE_SECONDS):
+                await self._probe()
+        except Exception as error:  # noqa: BLE001 - a broken connection raises more than RedisError
+            return error
+        return None
