@@ -64,7 +64,7 @@ def _sentence(message: str, choices: Sequence[object], *, as_text: bool) -> str:
     if length := _LENGTH.fullmatch(message):
         return _length(length["kind"], length["order"], int(length["bound"]))
     if _CHOICE.fullmatch(message) and choices:
-        return f"Must be {_listed(choices)}"
+        return f"Must be {_list_choices(choices)}"
     return "Is too large" if _RANGE.fullmatch(message) else "Has the wrong form"
 
 
@@ -72,11 +72,11 @@ def _kinds(names: str, choices: Sequence[object] = ()) -> str:
     """The kinds of a union; null goes without saying where something else may stand."""
     kinds = [name for name in names.split(" | ") if name != "null"] or ["null"]
     if kinds == ["str"] and choices:
-        return _listed(choices)
+        return _list_choices(choices)
     return " or ".join(_KINDS.get(kind, kind) for kind in kinds)
 
 
-def _listed(choices: Sequence[object]) -> str:
+def _list_choices(choices: Sequence[object]) -> str:
     return f"{'one of ' if len(choices) > 1 else ''}{', '.join(map(str, choices))}"
 
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 _T = TypeVar("_T")
 
 
-async def merged(*streams: AsyncGenerator[_T, None]) -> AsyncGenerator[_T, None]:
+async def merge_streams(*streams: AsyncGenerator[_T, None]) -> AsyncGenerator[_T, None]:
     """What any of some endless streams brings, as it comes; the first that fails ends them all.
 
     Closing it closes them. A stream is asked for more only when its last was taken.

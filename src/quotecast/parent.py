@@ -48,12 +48,12 @@ async def beat() -> None:
             await asyncio.sleep(BEAT_SECONDS)
 
 
-def is_there() -> bool:
+def has_parent() -> bool:
     """Whether an `up` started this process, and perhaps others beside it that share its port."""
     return VARIABLE in os.environ
 
 
-async def gone() -> None:
+async def wait_for_parent_end() -> None:
     """Returns when the `up` that started this process has ended; never, if none did."""
     link = _link()
     if link is None:
@@ -75,13 +75,13 @@ def stop_signals() -> list[signal.Signals]:
     return [signal.SIGTERM, signal.SIGINT, *hangup]
 
 
-async def told_to_stop() -> None:
+async def wait_for_stop() -> None:
     """Returns at one of `stop_signals`, or when the parent is gone, whichever comes first."""
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     for number in stop_signals():
         loop.add_signal_handler(number, stop.set)
-    orphaned = asyncio.create_task(gone())
+    orphaned = asyncio.create_task(wait_for_parent_end())
     orphaned.add_done_callback(lambda _: stop.set())
     try:
         await stop.wait()

@@ -28,7 +28,7 @@ async def test_the_parents_end_is_noticed(monkeypatch: pytest.MonkeyPatch) -> No
     ours, theirs = socket.socketpair()
     with theirs:
         monkeypatch.setenv(parent.VARIABLE, str(theirs.fileno()))
-        gone = asyncio.create_task(parent.gone())
+        gone = asyncio.create_task(parent.wait_for_parent_end())
         await asyncio.sleep(0)
         assert not gone.done()
         ours.close()
@@ -42,7 +42,7 @@ async def test_an_announcement_to_a_dead_parent_does_no_harm(monkeypatch: pytest
         monkeypatch.setenv(parent.VARIABLE, str(theirs.fileno()))
         ours.close()
         parent.announce("serves quotes")
-        await asyncio.wait_for(parent.gone(), 5)
+        await asyncio.wait_for(parent.wait_for_parent_end(), 5)
 
 
 async def test_run_by_hand_it_tells_the_terminal_and_is_nobodys_child(
@@ -53,14 +53,14 @@ async def test_run_by_hand_it_tells_the_terminal_and_is_nobodys_child(
     parent.announce("serves quotes")
     assert capsys.readouterr().err == "serves quotes\n"
     with pytest.raises(TimeoutError):
-        await asyncio.wait_for(parent.gone(), 0.01)
+        await asyncio.wait_for(parent.wait_for_parent_end(), 0.01)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 async def test_a_signal_tells_it_to_stop(monkeypatch: pytest.MonkeyPatch, number: signal.Signals) -> None:
     """Run by hand or under a container's supervisor."""
     monkeypatch.delenv(parent.VARIABLE, raising=False)
-    told = asyncio.create_task(parent.told_to_stop())
+    told = asyncio.create_task(parent.wait_for_stop())
     await asyncio.sleep(0)
     assert not told.done()
     os.kill(os.getpid(), number)
@@ -72,7 +72,7 @@ async def test_an_ignored_hangup_stays_ignored(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.delenv(parent.VARIABLE, raising=False)
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        told = asyncio.create_task(parent.told_to_stop())
+        told = asyncio.create_task(parent.wait_for_stop())
         await asyncio.sleep(0)
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
         os.kill(os.getpid(), signal.SIGTERM)
@@ -86,7 +86,7 @@ async def test_the_parents_end_tells_it_to_stop(monkeypatch: pytest.MonkeyPatch)
     ours, theirs = socket.socketpair()
     with theirs:
         monkeypatch.setenv(parent.VARIABLE, str(theirs.fileno()))
-        told = asyncio.create_task(parent.told_to_stop())
+        told = asyncio.create_task(parent.wait_for_stop())
         ours.close()
         await asyncio.wait_for(told, 5)
 

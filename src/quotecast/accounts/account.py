@@ -78,7 +78,7 @@ class Account:
         return table.user_id == self.user.id, *conditions
 
 
-async def enter(run: Run, claims: Claims, *, writing: bool) -> Account:
+async def open_account(run: Run, claims: Claims, *, writing: bool) -> Account:
     """The account of whoever bears a token. Raises InvalidToken if the token was revoked.
 
     With `writing`, everybody else who would write to this account waits until the transaction ends.

@@ -11,15 +11,15 @@ from typing import Any, Final, Self, TypeVar
 import asyncpg
 from piccolo.query.base import Query
 
-from quotecast.accounts.database_errors import counting_outages
-from quotecast.accounts.database_measurements import DatabaseMeasurements, timing
+from quotecast.accounts.database_errors import count_errors
+from quotecast.accounts.database_measurements import DatabaseMeasurements, time_block
 
 #: From the question to the answer of a transaction; what is left of two seconds is for hanging up.
 DEADLINE_SECONDS: Final = 1.6
 #: For a rollback, and for giving a connection back; after that the connection is cut.
-FAREWELL_SECONDS: Final = 0.15
+ROLLBACK_SECONDS: Final = 0.15
 #: From hanging up to giving up what else a transaction waits for.
-MOMENT_SECONDS: Final = 0.05
+GRACE_SECONDS: Final = 0.05
 #: Prepared statements that a connection keeps.
 STATEMENT_CACHE: Final = 100
 #: With the bounds that PostgreSQL keeps by itself, should this worker be gone. PgBouncer refuses them as
@@ -63,7 +63,7 @@ class Database:
             max_size=self._pool_size,
             timeout=self._deadline_seconds,
             connect=self._connect,
-            reset=_keep,
+            reset=_skip_reset,
             statement_cache_size=self._statement_cache,
             # PgBouncer knows this startup parameter, and few others.
             server_settings={"application_name": "quotecast"},
@@ -74,7 +74,7 @@ class Database:
         # Each ends in time by itself.
         await asyncio.gather(*self._tasks, return_exceptions=True)
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(FAREWELL_SECONDS):
+            async with asyncio.timeout(ROLLBACK_SECONDS):
                 await self._pool.close()
         self._pool.terminate()
 
@@ -110,38 +110,38 @@ class Database:
 
     async def _transaction(self, work: Callable[[Run], Awaitable[T]]) -> T:
         deadline = asyncio.get_running_loop().time() + self._deadline_seconds
-        with self.measured.transacting(), counting_outages(self.measured.errors):
-            with timing(self.measured.waits):
+        with self.measured.transacting(), count_errors(self.measured.errors):
+            with time_block(self.measured.waits):
                 async with asyncio.timeout_at(deadline):
                     connection = await self._pool.acquire()
             try:
                 return await self._within(connection, deadline, work)
             finally:
                 with contextlib.suppress(Exception):
-                    await self._pool.release(connection, timeout=FAREWELL_SECONDS)
+                    await self._pool.release(connection, timeout=ROLLBACK_SECONDS)
 
     async def _within(self, connection: Any, deadline: float, work: Callable[[Run], Awaitable[T]]) -> T:
         async def run(query: Query[Any, Any]) -> list[Any]:
             (querystring,) = query.querystrings
             sql, values = querystring.compile_string()
-            with timing(self.measured.statements):
+            with time_block(self.measured.statements):
                 rows: list[Any] = await connection.fetch(sql, *values)
             return rows
 
-        with _hanging_up(connection, deadline):
+        with _hang_up_at(connection, deadline):
             try:
-                async with asyncio.timeout_at(deadline + MOMENT_SECONDS):
+                async with asyncio.timeout_at(deadline + GRACE_SECONDS):
                     await connection.execute(_BEGIN)
                     result = await work(run)
                     await _commit(connection)
             except BaseException:
-                await _abandon(connection)
+                await _roll_back(connection)
                 raise
         return result
 
 
 @contextlib.contextmanager
-def _hanging_up(connection: Any, deadline: float) -> Iterator[None]:
+def _hang_up_at(connection: Any, deadline: float) -> Iterator[None]:
     """Hangs up at the deadline. Raises TimeoutError if it comes to that.
 
     Hanging up comes before cancelling: asyncpg would send a cancel request on another connection, which
@@ -171,10 +171,10 @@ async def _commit(connection: Any) -> None:
         raise asyncpg.InFailedSQLTransactionError("a query failed, so nothing was committed")
 
 
-async def _abandon(connection: Any) -> None:
+async def _roll_back(connection: Any) -> None:
     """Undoes what was done, or hangs up: then the server undoes it."""
     try:
-        async with asyncio.timeout(FAREWELL_SECONDS):
+        async with asyncio.timeout(ROLLBACK_SECONDS):
             await connection.execute("ROLLBACK")
     except Exception:  # noqa: BLE001 - the reason was raised already
         _terminate(connection)
@@ -186,5 +186,5 @@ def _terminate(connection: Any) -> None:
         connection.terminate()
 
 
-async def _keep(_: Any) -> None:
+async def _skip_reset(_: Any) -> None:
     """Leaves a returned connection as it is: a transaction leaves no state of the session behind."""

@@ -40,7 +40,7 @@ _HINTS: Final = {
 log = structlog.get_logger()
 
 
-def kind_of(error: BaseException | None) -> str | None:
+def error_kind(error: BaseException | None) -> str | None:
     """The kind of a driver's or server's error; None for any other."""
     match error:
         case TimeoutError():
@@ -54,12 +54,12 @@ def kind_of(error: BaseException | None) -> str | None:
 
 
 @contextlib.contextmanager
-def counting_outages(counts: Counter[str]) -> Iterator[None]:
+def count_errors(counts: Counter[str]) -> Iterator[None]:
     """Counts errors by kind. Raises DatabaseAway for an outage, and the error itself for a refused query."""
     try:
         yield
     except Exception as error:
-        kind = kind_of(error)
+        kind = error_kind(error)
         if kind is None:
             raise
         counts[kind] += 1

@@ -52,7 +52,7 @@ class DatabaseMeasurements:
 
 
 @contextlib.contextmanager
-def timing(histogram: Histogram) -> Iterator[None]:
+def time_block(histogram: Histogram) -> Iterator[None]:
     """Observes how long the block takes, whether it fails or not."""
     began = time.perf_counter()
     try:

@@ -33,7 +33,7 @@ class MigrationFailed(QuotecastError):
 
 async def apply(url: str) -> list[str]:
     """Brings the tables up to date; answers the migrations that were applied, oldest first."""
-    async with _exclusive(url) as before:
+    async with _locked_transaction(url) as before:
         await _run(ForwardsMigrationManager(APP))
         return [name for name in await Migration.get_migrations_which_ran(APP) if name not in before]
 
@@ -56,10 +56,10 @@ async def undo(url: str, *, losing: Collection[str] | None = None) -> list[str]:
     Raises LossNotNamed, and does nothing, unless `losing` names each table and column (`table.column`) that
     goes; None agrees to all.
     """
-    async with _exclusive(url) as before:
+    async with _locked_transaction(url) as before:
         columns = await _columns()
         await _run(BackwardsMigrationManager(APP, migration_id="1", auto_agree=True))
-        lost = _lost(columns, await _columns())
+        lost = _missing_after(columns, await _columns())
         if losing is not None and set(lost) != set(losing):
             raise LossNotNamed(lost)
         after = await Migration.get_migrations_which_ran(APP)
@@ -74,14 +74,14 @@ async def _columns() -> set[tuple[str, str]]:
     return {(row["table_name"], row["column_name"]) for row in rows}
 
 
-def _lost(before: set[tuple[str, str]], after: set[tuple[str, str]]) -> list[str]:
+def _missing_after(before: set[tuple[str, str]], after: set[tuple[str, str]]) -> list[str]:
     tables = {table for table, _ in after}
     gone = before - after
     return sorted({f"{table}.{column}" if table in tables else table for table, column in gone})
 
 
 @contextlib.asynccontextmanager
-async def _exclusive(url: str) -> AsyncIterator[list[str]]:
+async def _locked_transaction(url: str) -> AsyncIterator[list[str]]:
     """Nobody else migrates meanwhile; gives the migrations that were applied before."""
     os.environ["PICCOLO_CONF"] = "quotecast.accounts.piccolo_conf"
     # Through PgBouncer a session may hold another client's prepared statement of the same name.

@@ -54,12 +54,12 @@ class Passwords:
 
     async def hash(self, password: str) -> str:
         """The hash to keep, with its salt and costs."""
-        return await self._compute(functools.partial(self._hasher.hash, composed(password).encode()))
+        return await self._compute(functools.partial(self._hasher.hash, compose(password).encode()))
 
     async def verify(self, password_hash: str | None, password: str) -> bool:
         """Whether the password is the right one; for nobody's hash it takes as long to say no."""
         kept = self._nobody if password_hash is None else password_hash
-        right = await self._compute(functools.partial(self._matches, kept, composed(password).encode()))
+        right = await self._compute(functools.partial(self._matches, kept, compose(password).encode()))
         return right and password_hash is not None
 
     def is_outdated(self, password_hash: str) -> bool:
@@ -89,6 +89,6 @@ class Passwords:
             self._waiting -= 1
 
 
-def composed(password: str) -> str:
+def compose(password: str) -> str:
     """The form in which a password is hashed, and its characters are counted."""
     return unicodedata.normalize("NFC", password)

@@ -15,7 +15,7 @@ from quotecast.errors import Full, KeyReused, NotFound
 
 MAX_HOLDINGS: Final = 1000
 #: How long a repetition is recognised.
-REMEMBERED: Final = timedelta(hours=24)
+REPEAT_PERIOD: Final = timedelta(hours=24)
 
 
 class Holding(Struct, frozen=True):
@@ -49,12 +49,12 @@ async def remove(account: Account, holding_id: str) -> None:
         raise NotFound("Holding")
 
 
-async def answer_to(account: Account, key: str, request: bytes, now: datetime) -> bytes | None:
+async def earlier_answer(account: Account, key: str, request: bytes, now: datetime) -> bytes | None:
     """What an earlier request with that key was answered; None if there was none in the past 24 hours.
 
     Raises KeyReused if that was another request.
     """
-    await account.delete(IdempotencyKey, IdempotencyKey.created_at <= now - REMEMBERED)
+    await account.delete(IdempotencyKey, IdempotencyKey.created_at <= now - REPEAT_PERIOD)
     rows = await account.select(IdempotencyKey, IdempotencyKey.key == key)
     if not rows:
         return None
@@ -63,7 +63,7 @@ async def answer_to(account: Account, key: str, request: bytes, now: datetime) -
     return str(rows[0]["answer"]).encode()
 
 
-async def remember(account: Account, key: str, request: bytes, answer: bytes, now: datetime) -> None:
+async def remember_answer(account: Account, key: str, request: bytes, answer: bytes, now: datetime) -> None:
     """Keeps what a request was answered, for its repetitions."""
     await account.insert(
         IdempotencyKey, key=key, fingerprint=_fingerprint(request), answer=answer.decode(), created_at=now

@@ -3,7 +3,7 @@
 import unicodedata
 from typing import Final
 
-from quotecast.accounts.passwords import composed
+from quotecast.accounts.passwords import compose
 from quotecast.errors import InvalidValue
 
 MAX_NAME: Final = 100
@@ -22,17 +22,17 @@ def name(text: str) -> str:
 
 def email(text: str) -> str:
     """An email address in the one form in which it is kept. Raises InvalidValue."""
-    address = lowered(text)
+    address = lower_email(text)
     local, _, domain = address.rpartition("@")
     if not local or not domain or any(character.isspace() for character in address):
         raise InvalidValue("email", "Not an email address")
     return address
 
 
-def lowered(text: str) -> str:
+def lower_email(text: str) -> str:
     """What may be somebody's email, in that form: lower case, and composed (NFC). Raises InvalidValue."""
     # Composing takes the square of the length; what is cut off here was too long in any case.
-    address = composed(composed(text.strip()[: 4 * MAX_EMAIL + 1]).lower())
+    address = compose(compose(text.strip()[: 4 * MAX_EMAIL + 1]).lower())
     _check_length("email", address, 1, MAX_EMAIL)
     _check_characters("email", address)
     return address
@@ -41,7 +41,7 @@ def lowered(text: str) -> str:
 def password(text: str, least: int = MIN_PASSWORD) -> str:
     """A password in the one form in which it is hashed. Raises InvalidValue."""
     # A character is composed of four at most: what is cut off here was too long in any case.
-    chosen = composed(text[: 4 * MAX_PASSWORD + 1])
+    chosen = compose(text[: 4 * MAX_PASSWORD + 1])
     _check_length("password", chosen, least, MAX_PASSWORD)
     _check_unicode("password", chosen)
     return chosen

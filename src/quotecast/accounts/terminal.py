@@ -17,7 +17,7 @@ class SavedLayout(Struct, frozen=True):
     updated_at: datetime | None
 
 
-async def layout(account: Account) -> SavedLayout:
+async def load_layout(account: Account) -> SavedLayout:
     """The last layout, or an empty one."""
     rows = await account.select(Table)
     if not rows:
@@ -25,12 +25,12 @@ async def layout(account: Account) -> SavedLayout:
     return SavedLayout(rows[0]["layout"], rows[0]["version"], rows[0]["updated_at"])
 
 
-async def save(account: Account, text: str, version: int | None, now: datetime) -> SavedLayout:
+async def save_layout(account: Account, text: str, version: int | None, now: datetime) -> SavedLayout:
     """Replaces the layout. Raises StaleVersion if `version` is given and not the present one.
 
     The transaction has to be a writing one, or two could replace the same version.
     """
-    before = await layout(account)
+    before = await load_layout(account)
     if version is not None and version != before.version:
         raise StaleVersion(before.version)
     saved = SavedLayout(text, before.version + 1, now)

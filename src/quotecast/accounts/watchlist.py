@@ -13,7 +13,7 @@ from quotecast.market.feeds import Kind
 MAX_ENTRIES: Final = 500
 
 
-class Watched(Struct, frozen=True):
+class WatchedSymbol(Struct, frozen=True):
     """An entry; `position` is its place in the list, from 0."""
 
     kind: Kind
@@ -22,13 +22,13 @@ class Watched(Struct, frozen=True):
     added_at: datetime
 
 
-async def entries(account: Account) -> list[Watched]:
+async def entries(account: Account) -> list[WatchedSymbol]:
     """The list, in the order in which it was made."""
     rows = await account.select(Table, order_by=Table.id)
-    return [_watched(row, position) for position, row in enumerate(rows)]
+    return [_symbol_of(row, position) for position, row in enumerate(rows)]
 
 
-async def add(account: Account, kind: Kind, ticker: str, now: datetime) -> tuple[Watched, bool]:
+async def add(account: Account, kind: Kind, ticker: str, now: datetime) -> tuple[WatchedSymbol, bool]:
     """The entry, and whether it is new. Raises Full.
 
     The transaction has to be a writing one, or two could add the same.
@@ -40,13 +40,13 @@ async def add(account: Account, kind: Kind, ticker: str, now: datetime) -> tuple
     if len(listed) >= MAX_ENTRIES:
         raise Full(MAX_ENTRIES, "watchlist entries")
     row = await account.insert(Table, kind=kind, ticker=ticker, added_at=now)
-    return _watched(row, len(listed)), True
+    return _symbol_of(row, len(listed)), True
 
 
-async def remove(account: Account, entry: Watched) -> None:
+async def remove(account: Account, entry: WatchedSymbol) -> None:
     """Takes an entry off the list."""
     await account.delete(Table, Table.kind == entry.kind, Table.ticker == entry.ticker)
 
 
-def _watched(row: Any, position: int) -> Watched:
-    return Watched(row["kind"], row["ticker"], position, row["added_at"])
+def _symbol_of(row: Any, position: int) -> WatchedSymbol:
+    return WatchedSymbol(row["kind"], row["ticker"], position, row["added_at"])

@@ -7,7 +7,7 @@ from typing import Final
 from quotecast.feed.documents import Documents
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 
 #: Companies outside the assets document that a worker remembers.
 MAX_ANSWERED: Final = 10_000
@@ -34,7 +34,7 @@ class Names:
         Groups of account routes have ids in their paths, and no names.
         """
         if group == _COMPANIES:
-            symbol = canonical(Feed.STOCKS, text)
+            symbol = canonical_symbol(Feed.STOCKS, text)
             return symbol if symbol and self._has_company(symbol) else None
         feed = _FEEDS.get(group)
         entry = self._mirrors[feed].find(text) if feed else None

@@ -82,7 +82,7 @@ class DocumentChanged(Struct, frozen=True, kw_only=True, tag="document", omit_de
 Message = Batch | Beat | DocumentChanged
 
 
-class Stored(Struct, frozen=True, omit_defaults=True):
+class StoredQuote(Struct, frozen=True, omit_defaults=True):
     """A symbol's last state; a removed one stays, without a quote, until the epoch ends."""
 
     seq: int
@@ -99,7 +99,7 @@ class Snapshot(Struct, frozen=True):
     epoch: str
     seq: int
     info: FeedInfo
-    entries: Mapping[str, Stored]
+    entries: Mapping[str, StoredQuote]
 
 
 #: Names of documents.
@@ -116,7 +116,7 @@ class Document(Struct, frozen=True):
     content: bytes
 
 
-class Reader(Protocol):
+class BusReader(Protocol):
     """The worker's side."""
 
     async def load(self, feed: Feed) -> Snapshot | None:
@@ -150,7 +150,7 @@ class Reader(Protocol):
         ...
 
 
-class Writer(Protocol):
+class BusWriter(Protocol):
     """The ingest's side. Raises BusError when the bus cannot be reached."""
 
     async def hold(self, feed: Feed, owner: str, milliseconds: int) -> bool:
@@ -169,7 +169,7 @@ class Writer(Protocol):
         """Replaces the feed's whole state by a new epoch, in one step; False without the lease."""
         ...
 
-    async def publish(self, batch: Batch, entries: Mapping[str, Stored]) -> bool:
+    async def publish(self, batch: Batch, entries: Mapping[str, StoredQuote]) -> bool:
         """Stores and sends a batch in one step.
 
         False, and nothing done, when the stored state is not (batch.epoch, batch.seq - 1): another

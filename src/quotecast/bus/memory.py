@@ -14,7 +14,7 @@ from quotecast.bus.base import (
     DocumentChanged,
     Message,
     Snapshot,
-    Stored,
+    StoredQuote,
 )
 from quotecast.market.feeds import Feed
 
@@ -63,7 +63,7 @@ class MemoryBus:
         self._send(Beat(feed=snapshot.feed, epoch=snapshot.epoch, seq=snapshot.seq, info=snapshot.info))
         return True
 
-    async def publish(self, batch: Batch, entries: Mapping[str, Stored]) -> bool:
+    async def publish(self, batch: Batch, entries: Mapping[str, StoredQuote]) -> bool:
         """See Writer."""
         state = self._states.get(batch.feed)
         if state is None or (state.epoch, state.seq) != (batch.epoch, batch.seq - 1):

@@ -21,14 +21,14 @@ from quotecast.bus.base import (
     DocumentChanged,
     Message,
     Snapshot,
-    Stored,
+    StoredQuote,
 )
-from quotecast.bus.subscription import PUBLISH, SHARDED_PUBLISH, Told, subscribed
+from quotecast.bus.subscription import PUBLISH, SHARDED_PUBLISH, Payloads, subscribe
 from quotecast.errors import BusError, UnreadableState
 from quotecast.market.feeds import Feed
 from quotecast.redis.client import check_writable, connect, drop_connections, script
-from quotecast.redis.commands import Command
-from quotecast.redis.counts import CODES, Part, kind_of
+from quotecast.redis.commands import MeasuredCommand
+from quotecast.redis.counts import CODES, Part, error_kind
 from quotecast.redis.urls import is_cluster
 
 #: No call waits longer for Redis; a script that may have run is not repeated.
@@ -65,7 +65,7 @@ class RedisBus:
             for feed in Feed:
                 await self._deadline(check_writable(self._redis, self._key(feed, "state")))
         except BusError as error:
-            if (kind := kind_of(error.__cause__ or error)) in CODES:
+            if (kind := error_kind(error.__cause__ or error)) in CODES:
                 return kind
             raise
         return "ok"
@@ -108,10 +108,10 @@ class RedisBus:
             self._verb,
             self._channel(feed),
         ]
-        args = [*head, wire.encode(beat), *_flat(snapshot.entries)]
+        args = [*head, wire.encode(beat), *_flatten(snapshot.entries)]
         return bool(await self._deadline(self._begin(keys=keys, args=args)))
 
-    async def publish(self, batch: Batch, entries: Mapping[str, Stored]) -> bool:
+    async def publish(self, batch: Batch, entries: Mapping[str, StoredQuote]) -> bool:
         """See Writer."""
         keys = [self._key(batch.feed, "state"), self._key(batch.feed, "quotes")]
         head: list[str | bytes | int] = [
@@ -122,7 +122,7 @@ class RedisBus:
             self._channel(batch.feed),
             wire.encode(batch),
         ]
-        return bool(await self._deadline(self._publish(keys, [*head, *_flat(entries)])))
+        return bool(await self._deadline(self._publish(keys, [*head, *_flatten(entries)])))
 
     async def beat(self, beat: Beat) -> bool:
         """See Writer."""
@@ -161,7 +161,7 @@ class RedisBus:
         """See Reader."""
         async with contextlib.AsyncExitStack() as stack:
             channels = [self._channel(feed) for feed in feeds]
-            told = await self._deadline(stack.enter_async_context(subscribed(self._redis, channels)))
+            told = await self._deadline(stack.enter_async_context(subscribe(self._redis, channels)))
             if not self._clustered:
                 watch = asyncio.create_task(self._watch())
                 stack.callback(watch.cancel)
@@ -179,9 +179,9 @@ class RedisBus:
                 await self.check()
 
     async def _deadline(self, call: Awaitable[T], part: Part = "bus") -> T:
-        with _told_as_bus_error():
+        with _raise_bus_errors():
             try:
-                async with Command(self._redis, part), asyncio.timeout(DEADLINE_SECONDS):
+                async with MeasuredCommand(self._redis, part), asyncio.timeout(DEADLINE_SECONDS):
                     return await call
             except TimeoutError:
                 await drop_connections(self._redis, part)
@@ -207,18 +207,18 @@ def _lua(name: str) -> str:
 def _snapshot(feed: Feed, epoch: bytes, seq: bytes, info: bytes | None, flat: Sequence[bytes]) -> Snapshot:
     try:
         symbols = [key.decode() for key in flat[::2]]
-        entries = dict(zip(symbols, map(wire.stored, flat[1::2]), strict=True))
-        return Snapshot(feed, epoch.decode(), int(seq), wire.info(info or b""), entries)
+        entries = dict(zip(symbols, map(wire.decode_quote, flat[1::2]), strict=True))
+        return Snapshot(feed, epoch.decode(), int(seq), wire.decode_info(info or b""), entries)
     except ValueError as error:
         raise UnreadableState(f"unreadable data on the bus: {error}") from error
 
 
-async def _messages(told: Told) -> AsyncIterator[Message | None]:
+async def _messages(told: Payloads) -> AsyncIterator[Message | None]:
     while True:
-        with _told_as_bus_error():
+        with _raise_bus_errors():
             data = await anext(told)
         try:
-            message = None if data is None else wire.message(data)
+            message = None if data is None else wire.decode_message(data)
         except UnreadableState:
             # A batch that it was is missed by its number; the subscription, which is all feeds', goes on.
             message = None
@@ -226,7 +226,7 @@ async def _messages(told: Told) -> AsyncIterator[Message | None]:
 
 
 @contextlib.contextmanager
-def _told_as_bus_error() -> Iterator[None]:
+def _raise_bus_errors() -> Iterator[None]:
     try:
         yield
     except ResponseError as error:
@@ -238,5 +238,5 @@ def _told_as_bus_error() -> Iterator[None]:
         raise BusError(f"Redis: {str(error) or type(error).__name__}") from error
 
 
-def _flat(entries: Mapping[str, Stored]) -> list[str | bytes]:
+def _flatten(entries: Mapping[str, StoredQuote]) -> list[str | bytes]:
     return [part for key, stored in entries.items() for part in (key, wire.encode(stored))]

@@ -13,7 +13,7 @@ from redis.asyncio import Connection, Redis
 from redis.asyncio.cluster import ClusterNode, RedisCluster
 from redis.exceptions import RedisError
 
-from quotecast.merging import merged
+from quotecast.merging import merge_streams
 from quotecast.redis.client import Client
 
 SILENCE_SECONDS: Final = 1.0
@@ -22,28 +22,28 @@ PUBLISH: Final = "PUBLISH"
 SHARDED_PUBLISH: Final = "SPUBLISH"
 
 #: What is told: a message's bytes, or None after a second of silence.
-Told = AsyncGenerator[bytes | None, None]
+Payloads = AsyncGenerator[bytes | None, None]
 
 
 @contextlib.asynccontextmanager
-async def subscribed(client: Client, channels: Sequence[str]) -> AsyncIterator[Told]:
+async def subscribe(client: Client, channels: Sequence[str]) -> AsyncIterator[Payloads]:
     """What is published on the channels from now on. Raises RedisError and OSError, then and later."""
     async with contextlib.AsyncExitStack() as stack:
         if isinstance(client, Redis):
-            connection = await stack.enter_async_context(_of_server(client))
-            await _subscribe(connection, "SUBSCRIBE", channels)
-            told = _messages(connection)
+            connection = await stack.enter_async_context(_server_connection(client))
+            await _confirm_subscription(connection, "SUBSCRIBE", channels)
+            told = _payloads(connection)
         else:
             streams = []
-            for node, names in (await _by_node(client, channels)).items():
-                connection = await stack.enter_async_context(_of_node(node))
-                await _subscribe(connection, "SSUBSCRIBE", names)
-                streams.append(_messages(connection))
-            told = merged(*streams)
+            for node, names in (await _channels_by_node(client, channels)).items():
+                connection = await stack.enter_async_context(_node_connection(node))
+                await _confirm_subscription(connection, "SSUBSCRIBE", names)
+                streams.append(_payloads(connection))
+            told = merge_streams(*streams)
         yield await stack.enter_async_context(contextlib.aclosing(told))
 
 
-async def _subscribe(connection: Any, verb: str, channels: Sequence[str]) -> None:
+async def _confirm_subscription(connection: Any, verb: str, channels: Sequence[str]) -> None:
     """Waits for the server's word on each channel: only then is nothing missed."""
     for channel in channels:
         await connection.send_command(verb, channel)
@@ -53,7 +53,7 @@ async def _subscribe(connection: Any, verb: str, channels: Sequence[str]) -> Non
         confirmed += told[0] == verb.lower().encode()
 
 
-async def _messages(connection: Any) -> Told:
+async def _payloads(connection: Any) -> Payloads:
     while True:
         told = await connection.read_response(timeout=SILENCE_SECONDS, push_request=True)
         if told is None:
@@ -65,7 +65,7 @@ async def _messages(connection: Any) -> Told:
 
 
 @contextlib.asynccontextmanager
-async def _of_server(client: Redis) -> AsyncIterator[Connection]:
+async def _server_connection(client: Redis) -> AsyncIterator[Connection]:
     pool = client.connection_pool
     connection = await pool.get_connection()  # type: ignore[no-untyped-call]
     try:
@@ -76,7 +76,7 @@ async def _of_server(client: Redis) -> AsyncIterator[Connection]:
 
 
 @contextlib.asynccontextmanager
-async def _of_node(node: ClusterNode) -> AsyncIterator[Connection]:
+async def _node_connection(node: ClusterNode) -> AsyncIterator[Connection]:
     connection = node.acquire_connection()
     try:
         await connection.connect()  # type: ignore[no-untyped-call]
@@ -86,7 +86,7 @@ async def _of_node(node: ClusterNode) -> AsyncIterator[Connection]:
         node.release(connection)
 
 
-async def _by_node(client: RedisCluster, channels: Sequence[str]) -> dict[ClusterNode, list[str]]:
+async def _channels_by_node(client: RedisCluster, channels: Sequence[str]) -> dict[ClusterNode, list[str]]:
     """The channels by the node they lie on."""
     found: dict[ClusterNode, list[str]] = {}
     for channel in channels:

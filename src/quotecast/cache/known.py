@@ -16,7 +16,7 @@ VERSION: Final = 1
 _READABLE: Final = (VERSION - 1, VERSION)
 
 
-class Entry(Struct, frozen=True, omit_defaults=True):
+class CacheEntry(Struct, frozen=True, omit_defaults=True):
     """What an upstream said, and when: `body` is its answer, `detail` why it offers none."""
 
     #: Unix time.
@@ -49,7 +49,7 @@ class Entry(Struct, frozen=True, omit_defaults=True):
                 return policy.not_offered_seconds
 
 
-class Failure(Struct, frozen=True, omit_defaults=True):
+class UpstreamFailure(Struct, frozen=True, omit_defaults=True):
     """An upstream failed, and is left alone until then (Unix time)."""
 
     until: float
@@ -57,14 +57,14 @@ class Failure(Struct, frozen=True, omit_defaults=True):
     version: int = VERSION
 
 
-Stored = TypeVar("Stored", Entry, Failure)
+Record = TypeVar("Record", CacheEntry, UpstreamFailure)
 
 
-class Known(Struct, frozen=True):
+class CacheState(Struct, frozen=True):
     """The last that an upstream said of a key, and whether it failed since."""
 
-    entry: Entry | None = None
-    failure: Failure | None = None
+    entry: CacheEntry | None = None
+    failure: UpstreamFailure | None = None
     #: The entry was fetched for whoever asks now.
     fetched: bool = False
 
@@ -89,7 +89,7 @@ class Known(Struct, frozen=True):
             case "answer":
                 return self._cached(self.entry, policy, now)
 
-    def _cached(self, entry: Entry, policy: Policy, now: float) -> Cached:
+    def _cached(self, entry: CacheEntry, policy: Policy, now: float) -> Cached:
         age = entry.age(now)
         left = max(0, policy.fresh_seconds - age)
         return Cached(entry.body, "MISS" if self.fetched else "HIT" if left else "STALE", age, left)
@@ -100,22 +100,22 @@ class Known(Struct, frozen=True):
         return UpstreamError(self.failure.detail, retry_after=max(0.0, self.failure.until - now))
 
 
-def newest(one: Known, other: Known) -> Known:
+def merge_states(one: CacheState, other: CacheState) -> CacheState:
     """What two places know together."""
     entries = [each.entry for each in (one, other) if each.entry]
     failures = [each.failure for each in (one, other) if each.failure]
-    return Known(
+    return CacheState(
         max(entries, key=lambda entry: entry.stored_at, default=None),
         max(failures, key=lambda failure: failure.until, default=None),
     )
 
 
-def encode(stored: Entry | Failure) -> bytes:
+def encode(stored: CacheEntry | UpstreamFailure) -> bytes:
     """As it is kept in Redis."""
     return msgspec.msgpack.encode(stored)
 
 
-def decode(data: bytes | None, kind: type[Stored]) -> Stored | None:
+def decode(data: bytes | None, kind: type[Record]) -> Record | None:
     """None where there is nothing, or nothing that this version can read."""
     if data is None:
         return None

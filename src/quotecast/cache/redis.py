@@ -12,8 +12,8 @@ from typing import Final, Self
 import structlog
 
 from quotecast.cache.base import Cached, Policy
-from quotecast.cache.known import Entry, Failure, Known
-from quotecast.cache.shelf import Shelf
+from quotecast.cache.known import CacheEntry, CacheState, UpstreamFailure
+from quotecast.cache.shelf import CacheStore
 from quotecast.errors import NotOffered, SymbolNotFound, UpstreamError
 
 #: By how much a lock outlasts the longest fetch, so that it ends first only if its holder died.
@@ -30,7 +30,7 @@ log = structlog.get_logger()
 
 
 @dataclass(slots=True)
-class Statistics:
+class CacheStatistics:
     """Counted since the start."""
 
     reads: int = 0
@@ -76,7 +76,7 @@ class RedisCache:
         chance: Callable[[], float] = random.random,
         make_owner: Callable[[], str] = lambda: secrets.token_hex(8),
     ) -> None:
-        self._shelf = Shelf(url, prefix, budget=budget, pause=pause, memory_bytes=memory_bytes)
+        self._shelf = CacheStore(url, prefix, budget=budget, pause=pause, memory_bytes=memory_bytes)
         self._fetch_seconds = fetch_seconds
         self._patience = patience
         self._stale_patience = stale_patience
@@ -84,8 +84,8 @@ class RedisCache:
         self._clock = clock
         self._chance = chance
         self._make_owner = make_owner
-        self._flights: dict[str, asyncio.Task[Known]] = {}
-        self._statistics = Statistics()
+        self._flights: dict[str, asyncio.Task[CacheState]] = {}
+        self._statistics = CacheStatistics()
 
     async def __aenter__(self) -> Self:
         return self
@@ -97,7 +97,7 @@ class RedisCache:
         await asyncio.gather(*flights, return_exceptions=True)
         await self._shelf.close()
 
-    def statistics(self) -> Statistics:
+    def statistics(self) -> CacheStatistics:
         """A copy of the counters."""
         shelf = self._shelf
         return replace(self._statistics, absences=shelf.absences, openings=shelf.openings)
@@ -116,7 +116,7 @@ class RedisCache:
         self._statistics.stale += cached.status == "STALE"
         return cached
 
-    async def _flown(self, key: str, policy: Policy, fetch: Fetch) -> Known:
+    async def _flown(self, key: str, policy: Policy, fetch: Fetch) -> CacheState:
         """What the flight brings, which all readers of the key in this worker share."""
         flight = self._flights.get(key) or self._start(key, policy, fetch)
         # Waiting so, a reader that is cancelled does not cancel the flight.
@@ -125,13 +125,13 @@ class RedisCache:
             await asyncio.wait([flight], timeout=self._patience - self._stale_patience)
         return flight.result() if flight.done() else self._shelf.recent(key)
 
-    def _start(self, key: str, policy: Policy, fetch: Fetch) -> asyncio.Task[Known]:
+    def _start(self, key: str, policy: Policy, fetch: Fetch) -> asyncio.Task[CacheState]:
         flight = asyncio.get_running_loop().create_task(self._fly(key, policy, fetch))
         self._flights[key] = flight
         flight.add_done_callback(lambda _: self._flights.pop(key))
         return flight
 
-    async def _fly(self, key: str, policy: Policy, fetch: Fetch) -> Known:
+    async def _fly(self, key: str, policy: Policy, fetch: Fetch) -> CacheState:
         known = await self._shelf.look(key)
         owner = self._make_owner()
         while not known.settles(policy, self._clock()):
@@ -146,21 +146,23 @@ class RedisCache:
                 return await self._fetched(key, owner, known, policy, fetch)
         return known
 
-    async def _fetched(self, key: str, owner: str, known: Known, policy: Policy, fetch: Fetch) -> Known:
+    async def _fetched(
+        self, key: str, owner: str, known: CacheState, policy: Policy, fetch: Fetch
+    ) -> CacheState:
         """What is known after asking the upstream; told to all workers."""
         try:
-            known = Known(await self._ask(key, fetch), fetched=True)
+            known = CacheState(await self._ask(key, fetch), fetched=True)
         except UpstreamError as error:
             self._statistics.failures += 1
             log.warning("upstream failed", key=key, error=str(error))
-            known = Known(known.entry, self._failure(error))
+            known = CacheState(known.entry, self._failure(error))
         except asyncio.CancelledError:
             await self._shelf.release(key, owner)
             raise
         await self._shelf.settle(key, owner, known, policy, self._clock())
         return known
 
-    async def _ask(self, key: str, fetch: Fetch) -> Entry:
+    async def _ask(self, key: str, fetch: Fetch) -> CacheEntry:
         """Raises UpstreamError."""
         upstream = key.partition(":")[0]
         try:
@@ -168,9 +170,9 @@ class RedisCache:
                 self._statistics.fetches += 1
                 body = await fetch()
         except SymbolNotFound:
-            return Entry(self._clock(), "not_found")
+            return CacheEntry(self._clock(), "not_found")
         except NotOffered as error:
-            return Entry(self._clock(), "not_offered", detail=str(error))
+            return CacheEntry(self._clock(), "not_offered", detail=str(error))
         except UpstreamError:
             raise
         except TimeoutError as error:
@@ -179,8 +181,8 @@ class RedisCache:
             # An adapter tripped over what its upstream sent; readers are better served with an old answer.
             log.exception("an upstream's answer could not be used", key=key)
             raise UpstreamError(f"{upstream}: {type(error).__name__}") from error
-        return Entry(self._clock(), body=body)
+        return CacheEntry(self._clock(), body=body)
 
-    def _failure(self, error: UpstreamError) -> Failure:
+    def _failure(self, error: UpstreamError) -> UpstreamFailure:
         seconds = min(error.retry_after or FAILURE_SECONDS, MAX_FAILURE_SECONDS)
-        return Failure(self._clock() + seconds, str(error))
+        return UpstreamFailure(self._clock() + seconds, str(error))

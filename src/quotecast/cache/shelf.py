@@ -13,11 +13,11 @@ from typing import Any, Final, NamedTuple, TypeVar
 from redis.commands.core import AsyncScript
 
 from quotecast.cache.base import Policy
-from quotecast.cache.known import Entry, Failure, Known, decode, encode, newest
-from quotecast.cache.recent import Recent
+from quotecast.cache.known import CacheEntry, CacheState, UpstreamFailure, decode, encode, merge_states
+from quotecast.cache.recent import RecentStates
 from quotecast.redis.breaker import CircuitBreaker
 from quotecast.redis.client import check_writable, connect, drop_connections
-from quotecast.redis.commands import Command
+from quotecast.redis.commands import MeasuredCommand
 
 MAX_KEY_LENGTH: Final = 96
 MAX_CONNECTIONS: Final = 16
@@ -29,7 +29,7 @@ _PLAIN: Final = re.compile(r"[\w.:/-]+", re.ASCII)
 T = TypeVar("T")
 
 
-class _Unavailable(Exception):
+class RedisUnavailable(Exception):
     """Redis did not answer in time, or the circuit is open."""
 
 
@@ -39,7 +39,7 @@ class _Names(NamedTuple):
     failure: str
 
 
-class Shelf:
+class CacheStore:
     """What workers tell each other of keys. While Redis is away each worker has what it read itself.
 
     No call takes longer than `budget` seconds, or raises.
@@ -51,7 +51,7 @@ class Shelf:
         self._prefix = prefix
         self._claim = self._script("claim")
         self._settle = self._script("settle")
-        self._recent = Recent(memory_bytes)
+        self._recent = RecentStates(memory_bytes)
         self._budget = budget
         self._breaker = CircuitBreaker(
             self._probe,
@@ -72,21 +72,21 @@ class Shelf:
         await self._breaker.stop()
         await self._client.aclose()
 
-    def recent(self, key: str) -> Known:
+    def recent(self, key: str) -> CacheState:
         """What this worker knows itself."""
         return self._recent.find(key)
 
-    async def look(self, key: str) -> Known:
+    async def look(self, key: str) -> CacheState:
         """What all workers know."""
         names = self._names(key)
         try:
             found: list[Any] = await self._call(lambda: self._client.mget(names.entry, names.failure))
-        except _Unavailable:
+        except RedisUnavailable:
             self.absences += 1
             return self._recent.find(key)
         return self._learn(key, *found)
 
-    async def claim(self, key: str, owner: str, seconds: float) -> tuple[bool, Known]:
+    async def claim(self, key: str, owner: str, seconds: float) -> tuple[bool, CacheState]:
         """Whether the owner may ask the upstream, for so many seconds, and what is known by now.
 
         At most one may at a time; while Redis is away, everyone.
@@ -96,51 +96,51 @@ class Shelf:
             taken, entry, failure = await self._call(
                 lambda: self._claim(keys=names, args=[owner, int(seconds * 1000)])
             )
-        except _Unavailable:
+        except RedisUnavailable:
             self.absences += 1
             return True, self._recent.find(key)
         return bool(taken), self._learn(key, entry, failure)
 
-    async def settle(self, key: str, owner: str, known: Known, policy: Policy, now: float) -> None:
+    async def settle(self, key: str, owner: str, known: CacheState, policy: Policy, now: float) -> None:
         """Tells all workers what the owner learned, and lets the next one ask."""
-        self._recent.keep(key, Known(known.entry, known.failure))
+        self._recent.keep(key, CacheState(known.entry, known.failure))
         entry = known.entry if known.fetched else None
         await self._give_up(
             key,
             owner,
-            *_lasting(entry, entry.lifetime(policy) if entry else 0),
-            *_lasting(known.failure, known.failure.until - now if known.failure else 0),
+            *_with_lifetime(entry, entry.lifetime(policy) if entry else 0),
+            *_with_lifetime(known.failure, known.failure.until - now if known.failure else 0),
         )
 
     async def release(self, key: str, owner: str) -> None:
         """Lets the next one ask."""
-        await self._give_up(key, owner, *_lasting(None, 0), *_lasting(None, 0))
+        await self._give_up(key, owner, *_with_lifetime(None, 0), *_with_lifetime(None, 0))
 
     async def _give_up(self, key: str, owner: str, *stored: bytes | int) -> None:
         names = self._names(key)
         try:
             await self._call(lambda: self._settle(keys=names, args=[owner, *stored]))
-        except _Unavailable:
+        except RedisUnavailable:
             self.absences += 1
 
     async def _call(self, command: Callable[[], Awaitable[T]]) -> T:
         """Returns the answer to a command. Raises _Unavailable."""
         if self._breaker.is_open:
-            raise _Unavailable
+            raise RedisUnavailable
         try:
-            async with Command(self._client, "cache"), asyncio.timeout(self._budget):
+            async with MeasuredCommand(self._client, "cache"), asyncio.timeout(self._budget):
                 answer = await command()
         except Exception as error:
             # A broken connection raises more than RedisError: the reader is answered without Redis.
             self._breaker.record_failure(error)
-            raise _Unavailable from error
+            raise RedisUnavailable from error
         self._breaker.record_success()
         return answer
 
-    def _learn(self, key: str, entry: bytes | None, failure: bytes | None) -> Known:
+    def _learn(self, key: str, entry: bytes | None, failure: bytes | None) -> CacheState:
         """Also what Redis lost but this worker still has."""
-        told = Known(decode(entry, Entry), decode(failure, Failure))
-        known = newest(told, self._recent.find(key))
+        told = CacheState(decode(entry, CacheEntry), decode(failure, UpstreamFailure))
+        known = merge_states(told, self._recent.find(key))
         self._recent.keep(key, known)
         return known
 
@@ -159,6 +159,6 @@ class Shelf:
         return self._client.register_script(text)
 
 
-def _lasting(stored: Entry | Failure | None, seconds: float) -> tuple[bytes, int]:
+def _with_lifetime(stored: CacheEntry | UpstreamFailure | None, seconds: float) -> tuple[bytes, int]:
     """What the script stores, and for how many milliseconds; Redis takes no time below one."""
     return (encode(stored), max(1, int(seconds * 1000))) if stored else (b"", 0)

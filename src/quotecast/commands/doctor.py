@@ -14,7 +14,7 @@ from quotecast.errors import QuotecastError, SettingsError
 from quotecast.local import console, folder, live, ports, postgres, probes, valkey
 from quotecast.observe.logs import configure_logs
 from quotecast.settings.loading import load
-from quotecast.settings.model import Settings, names
+from quotecast.settings.model import Settings, variable_names
 
 _SECRET: Final = re.compile(r"(SECRET|PASSWORD|TOKEN|KEY)$")
 #: A URL's password, before the host or among the options.
@@ -26,7 +26,7 @@ def run(settings: Settings) -> int:
     # A finding says what failed; the log would say it before.
     configure_logs(level="error", as_json=False)
     console.say(f"quotecast {version('quotecast')}, Python {platform.python_version()}, {settings.mode}")
-    for line in [*_set(os.environ), *live.introduction(settings)]:
+    for line in [*_set_variables(os.environ), *live.describe_groups(settings)]:
         console.say(f"        {line}")
     checks = [
         _check("data folder", lambda: _data(settings)),
@@ -34,20 +34,20 @@ def run(settings: Settings) -> int:
         _check("postgres", lambda: _postgres(settings)),
         _check("redis", lambda: _redis(settings)),
     ]
-    for line in _unsafe(os.environ):
+    for line in _production_problems(os.environ):
         console.say(f"note    production would refuse {line}")
     return 0 if all(checks) else 1
 
 
-def masked(name: str, value: str) -> str:
+def mask_secrets(name: str, value: str) -> str:
     """A setting's value without what is secret in it."""
     return "***" if _SECRET.search(name) else _PASSWORD.sub(r"\1***", value)
 
 
-def _set(environment: Mapping[str, str]) -> Iterator[str]:
-    found = [name for name in names() if name in environment]
+def _set_variables(environment: Mapping[str, str]) -> Iterator[str]:
+    found = [name for name in variable_names() if name in environment]
     for name in found:
-        yield f"{name}={masked(name, environment[name])}"
+        yield f"{name}={mask_secrets(name, environment[name])}"
     if not found:
         yield "No setting is set: every one has its default."
 
@@ -62,18 +62,18 @@ def _check(name: str, finding: Callable[[], str]) -> bool:
 
 
 def _data(settings: Settings) -> str:
-    with folder.held(settings.data_dir) as path:
+    with folder.hold_folder(settings.data_dir) as path:
         return f"{path} can be written"
 
 
 def _port(settings: Settings) -> str:
-    ports.check(settings.host, settings.port)
+    ports.check_free(settings.host, settings.port)
     return f"{settings.port} on {settings.host} is free, for {settings.workers} API workers"
 
 
 def _postgres(settings: Settings) -> str:
     if settings.database_url:
-        found = _given(settings.database_url, probes.postgres)
+        found = _probe_server(settings.database_url, probes.postgres)
         asyncio.run(trial.transactions(settings.database_url, settings.database_statement_cache))
         return f"{found} and runs transactions"
     return f"embedded, PostgreSQL {_version(postgres.version_command())}"
@@ -81,11 +81,11 @@ def _postgres(settings: Settings) -> str:
 
 def _redis(settings: Settings) -> str:
     if settings.redis_url:
-        return _given(settings.redis_url, probes.cache)
+        return _probe_server(settings.redis_url, probes.cache)
     return f"embedded, Valkey {_version(valkey.version_command())}"
 
 
-def _given(url: str, probe: Callable[[str], Awaitable[str]]) -> str:
+def _probe_server(url: str, probe: Callable[[str], Awaitable[str]]) -> str:
     async def asked() -> str:
         return await probe(url)
 
@@ -101,7 +101,7 @@ def _version(command: list[str]) -> str:
     return found[0] if found else done.stdout.strip()
 
 
-def _unsafe(environment: Mapping[str, str]) -> list[str]:
+def _production_problems(environment: Mapping[str, str]) -> list[str]:
     try:
         load({**environment, "QUOTECAST_MODE": "production"})
     except SettingsError as problems:

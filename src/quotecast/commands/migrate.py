@@ -12,7 +12,7 @@ from quotecast.settings.model import Settings
 def run(settings: Settings) -> int:
     """Applies what has not been applied. Raises QuotecastError if the database does not take it."""
     names = asyncio.run(migrations.apply(_url(settings)))
-    _tell("applied", names)
+    _print_result("applied", names)
     return 0
 
 
@@ -25,7 +25,7 @@ def undo(settings: Settings, arguments: Namespace) -> int:
     if settings.mode == "production":
         losing = losing or []
     names = asyncio.run(migrations.undo(_url(settings), losing=losing))
-    _tell("undone", names)
+    _print_result("undone", names)
     return 0
 
 
@@ -37,5 +37,5 @@ def _url(settings: Settings) -> str:
     return settings.database_url
 
 
-def _tell(done: str, names: list[str]) -> None:
+def _print_result(done: str, names: list[str]) -> None:
     sys.stderr.write(f"{done}: {', '.join(names)}\n" if names else f"Nothing to be {done}.\n")

@@ -51,7 +51,7 @@ def run(settings: Settings, arguments: Namespace) -> int:
     try:
         with path.open("xb") as file, contextlib.suppress(KeyboardInterrupt):
             file.write(HEADING + provider.name.encode() + b"\n")
-            writer = Writer(file, time.time)
+            writer = RecordingWriter(file, time.time)
             asyncio.run(record(provider, writer, arguments.seconds, say=_say))
     except FileExistsError as error:
         raise SettingsError(f"{path} is there already; recordings are not overwritten") from error
@@ -69,7 +69,7 @@ def _provider(name: str, settings: Settings) -> QuoteProvider:
     return sources.quote_provider(name, Feed.CRYPTO, settings, lambda *_: unlimited)
 
 
-class Writer:
+class RecordingWriter:
     """Writes a recording to a file: a line for each message, and one for each listing that is new."""
 
     def __init__(self, file: BinaryIO, clock: Callable[[], float]) -> None:
@@ -94,7 +94,7 @@ class Writer:
 
 
 async def record(
-    provider: QuoteProvider, writer: Writer, seconds: float, *, say: Callable[[str], None]
+    provider: QuoteProvider, writer: RecordingWriter, seconds: float, *, say: Callable[[str], None]
 ) -> None:
     """Follows the upstream and writes what it sends."""
     quotes = 0

@@ -3,7 +3,7 @@
 from typing import Final
 
 from quotecast.accounts.database import Database, Run
-from quotecast.accounts.database_errors import PREPARED, kind_of
+from quotecast.accounts.database_errors import PREPARED, error_kind
 from quotecast.accounts.tables import User
 from quotecast.errors import DatabaseAway
 from quotecast.local import probes
@@ -49,6 +49,6 @@ async def _check_bound(run: Run) -> None:
 def _trouble(url: str, cause: BaseException | None) -> str:
     # The driver appends a lecture on poolers to some.
     reason = (str(cause) or type(cause).__name__).splitlines()[0]
-    advice = _ADVICE.get(kind_of(cause) or "")
-    told = f"{reason}; {advice}" if advice else probes.explained(reason)
+    advice = _ADVICE.get(error_kind(cause) or "")
+    told = f"{reason}; {advice}" if advice else probes.with_advice(reason)
     return f"{probes.place(url)} fails a transaction: {told}"

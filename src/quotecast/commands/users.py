@@ -59,9 +59,9 @@ def run(settings: Settings, arguments: Namespace) -> int:
     # An outage is told in one line, below; the log would tell it again.
     configure_logs(level="error", as_json=False)
     try:
-        _act(_answering(settings), arguments)
+        _act(_answering_url(settings), arguments)
     except NotFound as error:
-        raise UsersFailed(f"Nobody is registered with {rules.lowered(arguments.email)}") from error
+        raise UsersFailed(f"Nobody is registered with {rules.lower_email(arguments.email)}") from error
     except InvalidValue as error:
         raise UsersFailed(f"{error.field}: {error}") from error
     except DatabaseAway as error:
@@ -89,7 +89,7 @@ def database_url(settings: Settings) -> str:
         raise _nothing_runs(settings) from error
 
 
-def _answering(settings: Settings) -> str:
+def _answering_url(settings: Settings) -> str:
     """The URL of a database that answers."""
     url = database_url(settings)
     try:
@@ -119,7 +119,7 @@ def _act(url: str, arguments: Namespace) -> None:
     if arguments.action == "list":
         asyncio.run(_list(url, _json_lines if arguments.json else _table_lines))
         return
-    email = rules.lowered(arguments.email)
+    email = rules.lower_email(arguments.email)
     match arguments.action:
         case "password":
             change: Change = partial(users.set_password, password_hash=_new_hash(url, email))
@@ -132,21 +132,21 @@ def _act(url: str, arguments: Namespace) -> None:
     console.say(f"{email} {_DONE[arguments.action]}")
 
 
-def _opened(url: str) -> Database:
+def _open_database(url: str) -> Database:
     """One connection; without prepared statements, so that any pooler may lie between."""
     return Database(url, pool_size=1, statement_cache=0)
 
 
 def _in_transaction(url: str, work: Callable[[Run], Awaitable[T]]) -> T:
     async def once() -> T:
-        async with _opened(url) as database:
+        async with _open_database(url) as database:
             return await database.transaction(work)
 
     return asyncio.run(once())
 
 
 async def _list(url: str, lines_of: Callable[[list[UserRow]], Iterator[str]]) -> None:
-    async with _opened(url) as database:
+    async with _open_database(url) as database:
         async for page in _pages(database):
             sys.stdout.writelines(f"{line}\n" for line in lines_of(page))
     sys.stdout.flush()
@@ -190,7 +190,7 @@ def _plain(text: str) -> str:
 
 def _new_hash(url: str, email: str) -> str:
     _check_registered(url, email)
-    return asyncio.run(_hash(rules.password(_asked())))
+    return asyncio.run(_hash(rules.password(_read_password())))
 
 
 async def _hash(password: str) -> str:
@@ -198,10 +198,10 @@ async def _hash(password: str) -> str:
         return await passwords.hash(password)
 
 
-def _asked() -> str:
+def _read_password() -> str:
     """The new password: asked for twice on a terminal, else the first line that comes in."""
     if not sys.stdin.isatty():
-        return _line()
+        return _read_line()
     password = getpass.getpass("New password: ")
     if getpass.getpass("Once more: ") != password:
         raise UsersFailed("These were two passwords; nothing was changed")
@@ -215,11 +215,11 @@ def _confirm(url: str, email: str, *, confirmed: bool) -> None:
         raise SettingsError("Deleting cannot be undone: say --yes")
     _check_registered(url, email)
     console.say(f"{email} goes, with holdings, watchlist and layout. Type the email to confirm:")
-    if _line().strip().lower() != email:
+    if _read_line().strip().lower() != email:
         raise UsersFailed("That was not the email; nothing was deleted")
 
 
-def _line() -> str:
+def _read_line() -> str:
     """A line of the input; bytes that are no UTF-8 become what the rules refuse."""
     return sys.stdin.buffer.readline().decode(errors="surrogateescape").rstrip("\r\n")
 

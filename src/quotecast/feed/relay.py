@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import structlog
 
-from quotecast.bus.base import Batch, Beat, DocumentChanged, Message, Reader
+from quotecast.bus.base import Batch, Beat, BusReader, DocumentChanged, Message
 from quotecast.errors import BusError, UnreadableState
 from quotecast.feed.documents import Copy
 from quotecast.feed.mirror import STALE_AFTER_SECONDS, Mirror
@@ -32,7 +32,7 @@ class Relay:
 
     def __init__(
         self,
-        reader: Reader,
+        reader: BusReader,
         mirrors: Mapping[Feed, Mirror],
         documents: Iterable[Copy[Any]] = (),
         *,

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 import structlog
 
-from quotecast.bus.base import Writer
+from quotecast.bus.base import BusWriter
 from quotecast.errors import BusError
 from quotecast.market.feeds import Feed
 
@@ -32,7 +32,7 @@ def _untold(_: Standing) -> None:
 
 
 async def acquire(
-    bus: Writer, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep, *, tell: Tell = _untold
+    bus: BusWriter, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep, *, tell: Tell = _untold
 ) -> None:
     """Waits until this ingest leads the feed; calls `tell` after each try."""
     waiting = False
@@ -47,7 +47,7 @@ async def acquire(
 
 
 async def keep(
-    bus: Writer, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep, *, tell: Tell = _untold
+    bus: BusWriter, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep, *, tell: Tell = _untold
 ) -> None:
     """Renews the lease until it is lost, then raises LeaseLostError.
 
@@ -67,7 +67,7 @@ async def keep(
         tell("leading")
 
 
-async def _tried(bus: Writer, feed: Feed, owner: str) -> Standing:
+async def _tried(bus: BusWriter, feed: Feed, owner: str) -> Standing:
     try:
         return "leading" if await bus.hold(feed, owner, LEASE_MILLISECONDS) else "standby"
     except BusError as error:

@@ -9,7 +9,7 @@ from typing import Final
 
 import structlog
 
-from quotecast.bus.base import Beat, FeedInfo, Writer
+from quotecast.bus.base import Beat, BusWriter, FeedInfo
 from quotecast.errors import BusError, UnreadableState
 from quotecast.ingest import lease
 from quotecast.ingest.lease import LeaseLostError
@@ -56,7 +56,7 @@ class Leader:
     def __init__(
         self,
         provider: QuoteProvider,
-        bus: Writer,
+        bus: BusWriter,
         owner: str,
         clock: Callable[[], float] = time.time,
         statistics: Statistics | None = None,

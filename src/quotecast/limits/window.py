@@ -17,7 +17,7 @@ from quotecast.limits.keys import KeyNames, hash_tag
 from quotecast.limits.refusals import Refusals
 from quotecast.redis.breaker import CircuitBreaker
 from quotecast.redis.client import Script, check_writable, connect, drop_connections, script
-from quotecast.redis.commands import Command
+from quotecast.redis.commands import MeasuredCommand
 from quotecast.redis.urls import is_cluster
 
 #: A script call blocks Redis for some 10 µs per check, so a call has a bound.
@@ -25,11 +25,11 @@ MAX_BATCH: Final = 256
 
 _MICROSECOND: Final = 1_000
 #: Seconds in which a loop reads what has already arrived.
-_MOMENT: Final = 0.002
+_GRACE_SECONDS: Final = 0.002
 
 
 @dataclass(slots=True)
-class Statistics:
+class WindowStatistics:
     """Counted since the start."""
 
     checks: int = 0
@@ -53,7 +53,7 @@ class _Check(NamedTuple):
     decided: asyncio.Future[Decision]
 
 
-class _Answer(NamedTuple):
+class _ScriptAnswer(NamedTuple):
     admitted: int
     remaining: int
     microseconds: int
@@ -108,7 +108,7 @@ class Window:
             closed="limits are kept by all workers together again",
             clock=lambda: clock() / SECOND,
         )
-        self._statistics = Statistics()
+        self._statistics = WindowStatistics()
         self._waiting: list[_Check] = []
         self._serving: asyncio.Task[None] | None = None
 
@@ -122,7 +122,7 @@ class Window:
         await self._breaker.stop()
         await self._client.aclose()
 
-    def statistics(self) -> Statistics:
+    def statistics(self) -> WindowStatistics:
         """A copy of the counters."""
         return replace(self._statistics, openings=self._breaker.openings, alone=self._breaker.is_open)
 
@@ -176,7 +176,7 @@ class Window:
             asked = self._clock()
             self._statistics.calls += 1
             try:
-                async with Command(self._client, "limits"):
+                async with MeasuredCommand(self._client, "limits"):
                     answers = await self._ask_in_time(batch)
             except Exception as error:  # noqa: BLE001 - whatever a broken connection raises, requests must not hang
                 self._failed(batch, error)
@@ -184,7 +184,7 @@ class Window:
                 self._answered(batch, answers, asked)
         self._serving = None
 
-    async def _ask_in_time(self, batch: Sequence[_Check]) -> list[_Answer]:
+    async def _ask_in_time(self, batch: Sequence[_Check]) -> list[_ScriptAnswer]:
         """Raises TimeoutError when the budget is spent.
 
         A loop that was held up meets its timers before the answers that arrived meanwhile; the deadline
@@ -192,13 +192,13 @@ class Window:
         """
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(None) as deadline:
-            spent = loop.call_later(self._budget, lambda: deadline.reschedule(loop.time() + _MOMENT))
+            spent = loop.call_later(self._budget, lambda: deadline.reschedule(loop.time() + _GRACE_SECONDS))
             try:
                 return await self._ask(batch)
             finally:
                 spent.cancel()
 
-    async def _ask(self, batch: Sequence[_Check]) -> list[_Answer]:
+    async def _ask(self, batch: Sequence[_Check]) -> list[_ScriptAnswer]:
         """One script call, or in a cluster one for each hash tag."""
         if not self._clustered:
             return await self._call(batch)
@@ -210,17 +210,17 @@ class Window:
         answers = dict(zip(parts, map(iter, told), strict=True))
         return [next(answers[tag]) for tag in tags]
 
-    async def _call(self, batch: Sequence[_Check]) -> list[_Answer]:
+    async def _call(self, batch: Sequence[_Check]) -> list[_ScriptAnswer]:
         """One script call; when Redis lost the script, it is loaded and called again, having not run."""
         keys = [self._names.name_of(check.key) for check in batch]
         limits = ",".join(str(check.own.limit) for check in batch)
         flat: list[int] = await self._script(keys, [self._microseconds, limits])
-        answers = list(map(_Answer, flat[0::3], flat[1::3], flat[2::3]))
+        answers = list(map(_ScriptAnswer, flat[0::3], flat[1::3], flat[2::3]))
         if len(answers) != len(batch):
             raise ValueError("the script answered another number of checks")
         return answers
 
-    def _answered(self, batch: Sequence[_Check], answers: Sequence[_Answer], asked: int) -> None:
+    def _answered(self, batch: Sequence[_Check], answers: Sequence[_ScriptAnswer], asked: int) -> None:
         self._breaker.record_success()
         for check, (admitted, remaining, microseconds) in zip(batch, answers, strict=True):
             left = microseconds * _MICROSECOND
@@ -228,9 +228,9 @@ class Window:
                 self._refused(check, asked + left)
             elif check.own.remaining < remaining and not self._forgetful:
                 # Redis has lost what this worker still counts.
-                _settle(check, check.own)
+                _resolve(check, check.own)
                 continue
-            _settle(check, Decision(bool(admitted), check.own.limit, remaining, whole_seconds(left)))
+            _resolve(check, Decision(bool(admitted), check.own.limit, remaining, whole_seconds(left)))
 
     def _refused(self, check: _Check, end: int) -> None:
         if check.own.admitted:
@@ -246,7 +246,7 @@ class Window:
         checks, self._waiting = [*batch, *self._waiting], []
         self._statistics.fallbacks += len(checks)
         for check in checks:
-            _settle(check, check.own)
+            _resolve(check, check.own)
 
     async def _probe(self) -> None:
         """Raises what stands between this worker and a Redis that takes writes."""
@@ -255,7 +255,7 @@ class Window:
         await check_writable(self._client)
 
 
-def _settle(check: _Check, decision: Decision) -> None:
+def _resolve(check: _Check, decision: Decision) -> None:
     # A request whose client went away no longer waits.
     if not check.decided.done():
         check.decided.set_result(decision)

@@ -19,7 +19,7 @@ from quotecast.local.probes import NoAnswer
 _Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
-class Part(Struct, frozen=True, kw_only=True):
+class ProcessSpec(Struct, frozen=True, kw_only=True):
     """A part of the service that runs as a process."""
 
     name: str
@@ -44,7 +44,7 @@ class Child:
     """A process that was started; `stop` it in any case."""
 
     def __init__(
-        self, part: Part, process: asyncio.subprocess.Process, link: _Stream, output: _Stream
+        self, part: ProcessSpec, process: asyncio.subprocess.Process, link: _Stream, output: _Stream
     ) -> None:
         self._part = part
         self._process = process
@@ -54,7 +54,7 @@ class Child:
         self.last_lines: collections.deque[str] = collections.deque(maxlen=5)
 
     @classmethod
-    async def start(cls, part: Part) -> Self:
+    async def start(cls, part: ProcessSpec) -> Self:
         """Starts the process in a session of its own, so that Ctrl-C reaches only `up`."""
         link, their_link = socket.socketpair()
         # Not asyncio's pipe: with it, a process counts as ended only when what it started has ended too.
@@ -62,7 +62,7 @@ class Child:
         with their_link, their_output:
             streams = [await asyncio.open_connection(sock=end) for end in (link, output)]
             try:
-                process = await _started(part, their_link.fileno(), their_output.fileno())
+                process = await _spawn(part, their_link.fileno(), their_output.fileno())
             except BaseException:
                 await _close(*streams)
                 raise
@@ -76,7 +76,7 @@ class Child:
     async def ready(self) -> str | None:
         """What it says it serves; None if it ends first or takes too long."""
         probe = self._part.probe
-        saying = asyncio.create_task(_probed(probe) if probe else self._announced())
+        saying = asyncio.create_task(_probe_until_ready(probe) if probe else self._announced())
         ending = asyncio.create_task(self._process.wait())
         try:
             done, _ = await asyncio.wait(
@@ -149,7 +149,7 @@ class Child:
             console.pass_on(self._part.name, line)
 
 
-async def _started(part: Part, link: int, output: int) -> asyncio.subprocess.Process:
+async def _spawn(part: ProcessSpec, link: int, output: int) -> asyncio.subprocess.Process:
     try:
         return await asyncio.create_subprocess_exec(
             *part.command,
@@ -174,7 +174,7 @@ async def _close(*streams: _Stream) -> None:
             await writer.wait_closed()
 
 
-async def _probed(probe: Callable[[], Awaitable[str]]) -> str:
+async def _probe_until_ready(probe: Callable[[], Awaitable[str]]) -> str:
     while True:
         try:
             return await probe()

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from quotecast.errors import QuotecastError
 from quotecast.local import console
-from quotecast.local.child import Child, Part
+from quotecast.local.child import Child, ProcessSpec
 
 Sleep = Callable[[float], Awaitable[None]]
 Clock = Callable[[], float]
@@ -22,13 +22,13 @@ _HEALTHY_SECONDS: Final = 10.0
 _LONGEST_DELAY: Final = 5.0
 
 
-class PartFailed(QuotecastError):
+class ProcessFailed(QuotecastError):
     """A part of the service cannot live; the message ends with what it last said."""
 
     code = "part_failed"
 
 
-class _Life(Struct, frozen=True, kw_only=True):
+class _Run(Struct, frozen=True, kw_only=True):
     """How one run of a part went: `end` is its exit code, its signal, or why it could not begin."""
 
     served: bool
@@ -61,8 +61,8 @@ class Deaths:
 
 
 @contextlib.asynccontextmanager
-async def running(
-    *parts: Part, sleep: Sleep = asyncio.sleep, clock: Clock = time.monotonic
+async def keep_running(
+    *parts: ProcessSpec, sleep: Sleep = asyncio.sleep, clock: Clock = time.monotonic
 ) -> AsyncIterator[None]:
     """Keeps the parts running; entered once all serve, left once all have ended.
 
@@ -86,7 +86,7 @@ async def running(
         raise errors.exceptions[0] from None
 
 
-async def complete(part: Part) -> None:
+async def run_to_end(part: ProcessSpec) -> None:
     """Runs a part to its end. Raises PartFailed if it fails."""
     child = await Child.start(part)
     try:
@@ -97,11 +97,11 @@ async def complete(part: Part) -> None:
         raise _failure(part, how, child.last_lines)
 
 
-async def _keep(part: Part, serving: asyncio.Event, sleep: Sleep, clock: Clock) -> None:
+async def _keep(part: ProcessSpec, serving: asyncio.Event, sleep: Sleep, clock: Clock) -> None:
     deaths = Deaths(Random())  # noqa: S311 - jitter is no secret
     while True:
         began = clock()
-        life = await _live(part, serving)
+        life = await _run_once(part, serving)
         delay = deaths.add(served=life.served, seconds=clock() - began)
         if delay is None:
             raise _failure(part, life.end, life.last_lines)
@@ -109,7 +109,7 @@ async def _keep(part: Part, serving: asyncio.Event, sleep: Sleep, clock: Clock) 
         await sleep(delay)
 
 
-async def _live(part: Part, serving: asyncio.Event) -> _Life:
+async def _run_once(part: ProcessSpec, serving: asyncio.Event) -> _Run:
     """Runs a part until it ends; sets `serving` once it serves."""
     try:
         child = await Child.start(part)
@@ -117,7 +117,7 @@ async def _live(part: Part, serving: asyncio.Event) -> _Life:
         if not serving.is_set():
             raise
         # The system had no memory or no process left for it.
-        return _Life(served=False, end=str(error))
+        return _Run(served=False, end=str(error))
     try:
         line = await child.ready()
         if line is not None:
@@ -126,8 +126,8 @@ async def _live(part: Part, serving: asyncio.Event) -> _Life:
             await child.ended_or_killed()
     finally:
         await child.stop()
-    return _Life(served=line is not None, end=await child.ended(), last_lines=child.last_lines)
+    return _Run(served=line is not None, end=await child.ended(), last_lines=child.last_lines)
 
 
-def _failure(part: Part, end: str, last_lines: Iterable[str]) -> PartFailed:
-    return PartFailed("\n  ".join([f"{part.name} cannot run: {end}", *last_lines]))
+def _failure(part: ProcessSpec, end: str, last_lines: Iterable[str]) -> ProcessFailed:
+    return ProcessFailed("\n  ".join([f"{part.name} cannot run: {end}", *last_lines]))

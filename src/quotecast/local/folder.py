@@ -13,7 +13,7 @@ from quotecast.local import locks
 
 
 @contextlib.contextmanager
-def held(path: Path) -> Iterator[Path]:
+def hold_folder(path: Path) -> Iterator[Path]:
     """The folder, made if it is missing and held against a second `up`.
 
     Raises SettingsError if it cannot be written or another `up` holds it.
@@ -33,7 +33,7 @@ def held(path: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def sockets(folder: Path) -> Iterator[Path]:
+def socket_folder(folder: Path) -> Iterator[Path]:
     """An empty folder for Unix sockets, removed at the end.
 
     It lies in the data folder, unless no socket can be bound there: a socket's path holds about 100

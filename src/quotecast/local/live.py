@@ -12,7 +12,7 @@ from quotecast.settings.model import Settings
 from quotecast.settings.providers import key_variables, names_of
 
 
-def chosen(settings: Settings, environment: Mapping[str, str]) -> Settings:
+def choose_providers(settings: Settings, environment: Mapping[str, str]) -> Settings:
     """Returns the settings with real providers; a group that was chosen by hand stays as it is.
 
     A group whose key is missing is switched off: real and simulated data do not mix unless the operator
@@ -31,7 +31,7 @@ def environment_of(settings: Settings) -> dict[str, str]:
     return {_variable(group): ",".join(names_of(getattr(settings, group))) for group in GROUPS}
 
 
-def introduction(settings: Settings) -> list[str]:
+def describe_groups(settings: Settings) -> list[str]:
     """Returns a line for each group: live, simulated, recorded or off, and why."""
     return [f"{group:<10} {_state(settings, group)}" for group in GROUPS]
 

@@ -36,15 +36,15 @@ async def claim(path: Path, *, pid_file: Path | None = None, seconds: float = 10
     for number in (signal.SIGINT, signal.SIGKILL):
         if descriptor is None:
             _signal(pid_file, number)
-            descriptor = await _taken_within(seconds / 2, path)
+            descriptor = await _take_within(seconds / 2, path)
     if descriptor is None:
         raise SettingsError(f"{path}: a process that an earlier `quotecast up` started does not end")
     # By now the number in it is nobody's, or a stranger's whom PostgreSQL would take for its like.
-    _forget(pid_file)
+    _remove(pid_file)
     return descriptor
 
 
-async def _taken_within(seconds: float, path: Path) -> int | None:
+async def _take_within(seconds: float, path: Path) -> int | None:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             while (descriptor := take(path)) is None:  # noqa: ASYNC110 - nothing tells when a lock is free
@@ -59,6 +59,6 @@ def _signal(pid_file: Path | None, number: signal.Signals) -> None:
             os.kill(int(pid_file.read_text().split()[0]), number)
 
 
-def _forget(pid_file: Path | None) -> None:
+def _remove(pid_file: Path | None) -> None:
     if pid_file:
         pid_file.unlink(missing_ok=True)

@@ -11,7 +11,7 @@ from quotecast.errors import SettingsError
 _HERE: Final = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - not bound here # nosec B104
 
 
-def check(host: str, port: int, setting: str = "QUOTECAST_PORT") -> None:
+def check_free(host: str, port: int, setting: str = "QUOTECAST_PORT") -> None:
     """Raises SettingsError unless a server could listen there, alone."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -27,7 +27,7 @@ def check(host: str, port: int, setting: str = "QUOTECAST_PORT") -> None:
         raise SettingsError(f"Cannot listen on port {port} of {host}: {reason}") from error
 
 
-def shown(host: str) -> str:
+def url_host(host: str) -> str:
     """The host as it stands in a URL that a browser on this machine can open."""
     if host in _HERE:
         return _HERE[host]

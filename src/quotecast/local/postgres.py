@@ -66,7 +66,7 @@ def create(cluster: Path, user: str | None) -> None:
     unfinished = cluster.with_name(cluster.name + ".unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(mode=0o700)
-    own(unfinished, user)
+    give_to(unfinished, user)
     _initialize(unfinished, user)
     unfinished.rename(cluster)
 
@@ -79,15 +79,15 @@ def system_user() -> str | None:
         pwd.getpwnam(_SYSTEM_USER)
     except KeyError:
         _make_system_user()
-    _let_through(_binaries(), _SYSTEM_USER)
+    _allow_traversal(_binaries(), _SYSTEM_USER)
     return _SYSTEM_USER
 
 
-def own(folder: Path, user: str | None) -> None:
+def give_to(folder: Path, user: str | None) -> None:
     """Gives a folder to the user that the server runs as, and lets that user reach it."""
     if user:
         shutil.chown(folder, user, user)
-        _let_through(folder, user)
+        _allow_traversal(folder, user)
 
 
 def version_command() -> list[str]:
@@ -104,7 +104,7 @@ def _binaries() -> Path:
 
 
 def _initialize(folder: Path, user: str | None) -> None:
-    _checked(
+    _run_checked(
         [
             str(_binaries() / "initdb"),
             *("--pgdata", str(folder)),
@@ -121,7 +121,7 @@ def _initialize(folder: Path, user: str | None) -> None:
 
 
 def _make_system_user() -> None:
-    _checked(
+    _run_checked(
         [
             "useradd",
             "--system",
@@ -136,7 +136,7 @@ def _make_system_user() -> None:
     )
 
 
-def _checked(command_line: list[str], trouble: str, user: str | None = None) -> None:
+def _run_checked(command_line: list[str], trouble: str, user: str | None = None) -> None:
     try:
         subprocess.run(  # noqa: S603 - every word is ours
             command_line,
@@ -156,7 +156,7 @@ def _checked(command_line: list[str], trouble: str, user: str | None = None) -> 
         raise QuotecastError(f"{trouble}: {error}") from error
 
 
-def _let_through(path: Path, user: str) -> None:
+def _allow_traversal(path: Path, user: str) -> None:
     owner = pwd.getpwnam(user).pw_uid
     for folder in (path, *path.parents):
         status = folder.stat()

@@ -35,7 +35,9 @@ async def postgres(url: str) -> str:
         finally:
             connection.terminate()
     except (OSError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        raise NoAnswer(f"PostgreSQL at {place(url)} does not answer: {explained(_reason(error))}") from error
+        raise NoAnswer(
+            f"PostgreSQL at {place(url)} does not answer: {with_advice(_reason(error))}"
+        ) from error
     return f"PostgreSQL {version.split(maxsplit=1)[0]}"
 
 
@@ -64,7 +66,7 @@ def place(url: str) -> str:
     return parts.netloc.rpartition("@")[2] or parts.path
 
 
-def explained(reason: str) -> str:
+def with_advice(reason: str) -> str:
     """An error's text, with the setting that helps where one does."""
     return "; ".join([reason, *(advice for words, advice in _ADVICE.items() if words in reason)])
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from quotecast.errors import SettingsError
 from quotecast.local import children, console, locks, postgres, probes, valkey
-from quotecast.local.child import Part
+from quotecast.local.child import ProcessSpec
 
 
 @contextlib.asynccontextmanager
@@ -24,22 +24,22 @@ async def database(given: str, data: Path, sockets: Path) -> AsyncIterator[str]:
     cluster = data / "postgres"
     lock = await locks.claim(data / "postgres.lock", pid_file=postgres.pid_file(cluster))
     user = postgres.system_user()
-    postgres.own(sockets, user)
+    postgres.give_to(sockets, user)
     if not cluster.exists():
         console.say(f"postgres  makes its data folder, {cluster}")
     await asyncio.to_thread(postgres.create, cluster, user)
     url = postgres.url(sockets)
-    part = Part(
+    part = ProcessSpec(
         name="postgres",
         command=postgres.command(cluster, sockets),
-        probe=lambda: _described(probes.postgres(url), f"in {sockets}: accounts"),
+        probe=lambda: _describe(probes.postgres(url), f"in {sockets}: accounts"),
         user=user,
         lock=lock,
         # Fast shutdown: it ends the sessions instead of waiting for them.
         stop_signal=signal.SIGINT,
         stop_seconds=1.5,
     )
-    async with children.running(part):
+    async with children.keep_running(part):
         yield url
 
 
@@ -59,18 +59,18 @@ async def cache(given: str, data: Path, sockets: Path) -> AsyncIterator[str]:
     valkey.remove_dump(home)
     socket = sockets / "valkey.sock"
     url = valkey.url(socket)
-    part = Part(
+    part = ProcessSpec(
         name="valkey",
         command=valkey.command(home, socket),
-        probe=lambda: _described(probes.cache(url), f"on {socket}: last quotes, the bus and rate limits"),
+        probe=lambda: _describe(probes.cache(url), f"on {socket}: last quotes, the bus and rate limits"),
         lock=lock,
         stop_seconds=1.0,
     )
-    async with children.running(part):
+    async with children.keep_running(part):
         yield url
 
 
-async def _described(version: Awaitable[str], what: str) -> str:
+async def _describe(version: Awaitable[str], what: str) -> str:
     return f"{await version} {what}"
 
 

@@ -11,7 +11,7 @@ from quotecast.settings.model import MIN_SECRET_BYTES
 FILE: Final = "jwt-secret"
 
 
-def kept(folder: Path) -> str:
+def load_secret(folder: Path) -> str:
     """The folder's secret, readable by its owner only. Raises SettingsError if the file is not one."""
     path = folder / FILE
     if not path.exists():

@@ -16,9 +16,9 @@ from functools import partial
 from quotecast import parent
 from quotecast.local import children, console, folder, locks, ports, servers, signing
 from quotecast.local import live as live_providers
-from quotecast.local.child import Part
+from quotecast.local.child import ProcessSpec
 from quotecast.observe import metrics
-from quotecast.settings.model import Settings, handed_on
+from quotecast.settings.model import Settings, secret_variables
 
 
 def run(settings: Settings) -> int:
@@ -29,8 +29,8 @@ def run(settings: Settings) -> int:
 
 def live(settings: Settings) -> int:
     """Likewise, with real upstreams wherever that is possible; says what is live and what is not."""
-    chosen = live_providers.chosen(settings, os.environ)
-    for line in live_providers.introduction(chosen):
+    chosen = live_providers.choose_providers(settings, os.environ)
+    for line in live_providers.describe_groups(chosen):
         console.say(line)
     return run(chosen)
 
@@ -53,35 +53,37 @@ def _stop(serving: asyncio.Task[None]) -> None:
 
 
 async def _serve(settings: Settings) -> None:
-    with folder.held(settings.data_dir) as data:
+    with folder.hold_folder(settings.data_dir) as data:
         # The workers of a killed `up` may still be draining, and hold the port until they have.
         lock = await locks.claim(data / "workers.lock")
-        ports.check(settings.host, settings.port)
+        ports.check_free(settings.host, settings.port)
         if settings.feed_port:
-            ports.check(settings.host, settings.feed_port, setting="QUOTECAST_FEED_PORT")
-        with folder.sockets(data) as sockets:
+            ports.check_free(settings.host, settings.feed_port, setting="QUOTECAST_FEED_PORT")
+        with folder.socket_folder(data) as sockets:
             async with (
                 servers.database(settings.database_url, data, sockets) as database_url,
                 servers.cache(settings.redis_url, data, sockets) as redis_url,
             ):
                 environment = {
-                    **handed_on({"database_url": database_url, "redis_url": redis_url}),
+                    **secret_variables({"database_url": database_url, "redis_url": redis_url}),
                     **live_providers.environment_of(settings),
                 }
-                secret = settings.jwt_secret or signing.kept(data)
-                await _run_commands(settings, partial(_own, environment=environment, lock=lock), secret)
+                secret = settings.jwt_secret or signing.load_secret(data)
+                await _run_commands(
+                    settings, partial(_command_spec, environment=environment, lock=lock), secret
+                )
 
 
-async def _run_commands(settings: Settings, own: Callable[..., Part], secret: str) -> None:
-    await children.complete(own("migrate", "migrate"))
+async def _run_commands(settings: Settings, own: Callable[..., ProcessSpec], secret: str) -> None:
+    await children.run_to_end(own("migrate", "migrate"))
     ingest = own("ingest", "ingest", stop_seconds=1.5, more=_metrics(settings, 0))
-    signing_key = handed_on({"jwt_secret": secret})
+    signing_key = secret_variables({"jwt_secret": secret})
     apis = [
         own(f"api {number}", "api", stop_seconds=5.5, more=signing_key | _metrics(settings, number))
         for number in range(1, settings.workers + 1)
     ]
-    async with children.running(ingest), children.running(*apis):
-        _greet(ports.shown(settings.host), settings.port)
+    async with children.keep_running(ingest), children.keep_running(*apis):
+        _greet(ports.url_host(settings.host), settings.port)
         await asyncio.Event().wait()
 
 
@@ -92,7 +94,7 @@ def _metrics(settings: Settings, number: int) -> dict[str, str]:
     return {"QUOTECAST_METRICS_PORT": str(port if chosen else metrics.ANY_PORT)}
 
 
-def _own(
+def _command_spec(
     name: str,
     command: str,
     *,
@@ -100,9 +102,9 @@ def _own(
     lock: int,
     stop_seconds: float = 2.0,
     more: Mapping[str, str] = {},
-) -> Part:
+) -> ProcessSpec:
     """A part that is a command of quotecast itself."""
-    return Part(
+    return ProcessSpec(
         name=name,
         command=[sys.executable, "-m", "quotecast", command],
         environment={**environment, **more},

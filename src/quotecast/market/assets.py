@@ -18,7 +18,7 @@ class Asset(Struct, frozen=True, kw_only=True, rename="camel"):
     tradable: bool = True
 
 
-class Indexed(Struct, frozen=True):
+class IndexedAsset(Struct, frozen=True):
     """An asset with its ticker and name as they are compared."""
 
     ticker: str
@@ -26,23 +26,23 @@ class Indexed(Struct, frozen=True):
     asset: Asset
 
 
-def indexed(assets: Iterable[Asset]) -> list[Indexed]:
+def index_assets(assets: Iterable[Asset]) -> list[IndexedAsset]:
     """What `matching` searches; made once for many searches."""
-    return [Indexed(_folded(asset.ticker), _folded(asset.name), asset) for asset in assets]
+    return [IndexedAsset(_fold(asset.ticker), _fold(asset.name), asset) for asset in assets]
 
 
-def matching(assets: Sequence[Indexed], text: str) -> list[Asset]:
+def search_assets(assets: Sequence[IndexedAsset], text: str) -> list[Asset]:
     """Assets whose ticker begins with the text, then those whose name holds it; else in their order.
 
     Letter case, accents and blanks around the text make no difference.
     """
-    wanted = _folded(text.strip())
+    wanted = _fold(text.strip())
     by_ticker = [each.asset for each in assets if each.ticker.startswith(wanted)]
     by_name = [each.asset for each in assets if wanted in each.name and not each.ticker.startswith(wanted)]
     return by_ticker + by_name
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     # A dotless i loses what tells it from another one when it is written in upper case.
     parts = unicodedata.normalize("NFKD", text).casefold().replace("ı", "i")
     return "".join(part for part in parts if not unicodedata.combining(part))

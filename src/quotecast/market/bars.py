@@ -35,7 +35,7 @@ class Bar(Struct, frozen=True, gc=False):
     volume: float
 
 
-def opening(calendar: Calendar, interval: Interval, moment: datetime) -> datetime | None:
+def opening_of_bar(calendar: Calendar, interval: Interval, moment: datetime) -> datetime | None:
     """When the bar that holds an aware moment opened, in UTC; None while nothing trades.
 
     Parts of a day are counted from midnight, but the first one opens with the day. Longer bars are stamped
@@ -50,27 +50,27 @@ def opening(calendar: Calendar, interval: Interval, moment: datetime) -> datetim
     return max(day.open, moment - (moment - day.midnight) % length).astimezone(UTC)
 
 
-def continued(last: Bar | None, opened: datetime, price: float) -> list[Bar]:
+def bars_with_price(last: Bar | None, opened: datetime, price: float) -> list[Bar]:
     """The last bar, and the one in progress since `opened`, which may be the same, with a newer price.
 
     A bar that begins with the price has no volume yet. A bar that is newer than the price stays as it is.
     """
-    time = stamp(opened)
+    time = bar_time(opened)
     if last is None:
-        return [_begun(time, price)]
+        return [_first_bar(time, price)]
     if last.time < time:
-        return [last, _begun(time, price)]
+        return [last, _first_bar(time, price)]
     if last.time > time:
         return [last]
     return [replace(last, close=price, high=max(last.high, price), low=min(last.low, price))]
 
 
-def stamp(moment: datetime) -> str:
+def bar_time(moment: datetime) -> str:
     """A bar's time as the API writes it."""
     return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def _begun(time: str, price: float) -> Bar:
+def _first_bar(time: str, price: float) -> Bar:
     return Bar(time, price, price, price, price, 0.0)
 
 

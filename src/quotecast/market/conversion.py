@@ -52,7 +52,7 @@ def rates_of(quotes: Iterable[Quote]) -> Rates:
     """The rates that the quotes give, in both directions."""
     given = [rate for quote in quotes if (rate := rate_of(quote))]
     exits: dict[str, list[Rate]] = {}
-    for rate in sorted(chain(given, map(_turned, given)), key=_preference):
+    for rate in sorted(chain(given, map(_inverse, given)), key=_preference):
         exits.setdefault(rate.base, []).append(rate)
     return Rates(exits, CURRENCIES | {rate.target for rate in given})
 
@@ -70,7 +70,7 @@ def rates_between(rates: Rates, source: str, target: str) -> tuple[Rate, ...] | 
             if rate.target not in before and (rate.target in rates.currencies or rate.target == target):
                 before[rate.target] = rate
                 waiting.append(rate.target)
-    return _way(before, target) if target in before else None
+    return _path(before, target) if target in before else None
 
 
 def factor(rates: Iterable[Rate]) -> Decimal:
@@ -78,7 +78,7 @@ def factor(rates: Iterable[Rate]) -> Decimal:
     return prod((rate.rate for rate in rates), start=Decimal(1))
 
 
-def rounded(amount: Decimal) -> Decimal:
+def round_amount(amount: Decimal) -> Decimal:
     """The amount with the digits that a converted one deserves."""
     return _ROUNDING.plus(amount)
 
@@ -87,11 +87,11 @@ def _preference(rate: Rate) -> tuple[bool, bool, str]:
     return rate.target not in CURRENCIES, rate.symbol not in {rate.base, rate.target}, rate.symbol
 
 
-def _turned(rate: Rate) -> Rate:
+def _inverse(rate: Rate) -> Rate:
     return Rate(rate.target, rate.base, _ROUNDING.divide(Decimal(1), rate.rate), rate.symbol, rate.timestamp)
 
 
-def _way(before: Mapping[str, Rate | None], target: str) -> tuple[Rate, ...]:
+def _path(before: Mapping[str, Rate | None], target: str) -> tuple[Rate, ...]:
     rates: list[Rate] = []
     while rate := before[target]:
         rates.append(rate)

@@ -9,7 +9,7 @@ MAX_SYMBOL_LENGTH: Final = 40
 CATEGORIES: Final = ("gold", "silver", "precious_metals", "currency", "index")
 
 
-def canonical(feed: Feed, text: str) -> str | None:
+def canonical_symbol(feed: Feed, text: str) -> str | None:
     """One spelling for all the ways to write a symbol: `AAPL`, `BTC/USDT` (for `btc-usdt` too), `akbank-usd`.
 
     Doviz symbols are answered in mixed case (`USD`, `gram-altin`, `akbank-USD`) but told apart without

@@ -26,31 +26,31 @@ class Worth(Struct, frozen=True):
     day_change: Decimal | None
 
 
-def exact(text: bytes) -> Decimal | None:
+def parse_amount(text: bytes) -> Decimal | None:
     """A JSON number exactly as it is written; None for what is none, or has needlessly many digits."""
     if len(text) > _MAX_LENGTH or not _NUMBER.fullmatch(text):
         return None
-    return plain(Decimal(text.decode()))
+    return without_zeros(Decimal(text.decode()))
 
 
-def places(amount: Decimal) -> int:
+def decimal_places(amount: Decimal) -> int:
     """How many decimal places a plain amount has."""
     exponent = amount.as_tuple().exponent
     return max(-exponent, 0) if isinstance(exponent, int) else 0
 
 
-def plain(amount: Decimal) -> Decimal:
+def without_zeros(amount: Decimal) -> Decimal:
     """The same amount without needless zeros behind the point, nor a sign at zero."""
     with localcontext(prec=_PRECISION):
         return amount.normalize() if amount else Decimal(0)
 
 
-def written(amount: Decimal | None) -> Raw:
+def amount_json(amount: Decimal | None) -> Raw:
     """The amount as a JSON number without an exponent, which not every reader expects; None as null."""
     return Raw(b"null" if amount is None else f"{amount:f}".encode())
 
 
-def worth(shares: Decimal, avg_cost: Decimal, price: float, change: float | None) -> Worth:
+def worth_of(shares: Decimal, avg_cost: Decimal, price: float, change: float | None) -> Worth:
     """What `shares` bought at `avg_cost` each are worth at a price that changed so much today.
 
     A float counts as the decimal that it is written as.
@@ -59,8 +59,8 @@ def worth(shares: Decimal, avg_cost: Decimal, price: float, change: float | None
         value, cost = shares * Decimal(repr(price)), shares * avg_cost
         gain = value - cost
         return Worth(
-            market_value=plain(value),
-            gain=plain(gain),
-            gain_percent=plain(round(gain / cost * 100, 4)) if cost else None,
-            day_change=None if change is None else plain(shares * Decimal(repr(change))),
+            market_value=without_zeros(value),
+            gain=without_zeros(gain),
+            gain_percent=without_zeros(round(gain / cost * 100, 4)) if cost else None,
+            day_change=None if change is None else without_zeros(shares * Decimal(repr(change))),
         )

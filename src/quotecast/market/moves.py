@@ -11,20 +11,20 @@ from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Move, Quote
 
 
-def moving_part(quote: Quote) -> Move:
+def move_of(quote: Quote) -> Move:
     """Returns the moving fields of a quote, all of them, as absolute values."""
     kind = type(quote)
     move: Move = _MOVES[kind](*_MOVING[kind](quote))
     return move
 
 
-def only_moved(before: Quote, after: Quote) -> bool:
+def only_moves_differ(before: Quote, after: Quote) -> bool:
     """Returns whether the two differ in moving fields alone, so that a client needs no full quote."""
     still = _STILL[type(after)]
     return type(before) is type(after) and bool(still(before) == still(after))
 
 
-def shape_of(feed: Feed) -> str:
+def shape_digest(feed: Feed) -> str:
     """Returns four hexadecimal digits that stand for the names of the fields of a feed's quotes."""
     names = ",".join(field.encode_name for field in fields(feed.spec.quote))
     return blake2b(names.encode(), digest_size=2).hexdigest()

@@ -46,7 +46,7 @@ class Article(Struct, frozen=True, kw_only=True):
     updated_at: str
 
 
-def cleaned(article: Article) -> Article:
+def clean_article(article: Article) -> Article:
     """The article with what an upstream may have sent of HTML and of other URLs taken out."""
     return replace(
         article,
@@ -65,9 +65,9 @@ def plain_text(html: str) -> str:
     What is escaped twice, as it is in many feeds, is unescaped twice: no tag is left in the text, however
     it was written, so cleaning it again changes nothing. Only the first MAX_LENGTH characters are read.
     """
-    text = _without_tags(html[:MAX_LENGTH])
+    text = _strip_tags(html[:MAX_LENGTH])
     # Every round that changes anything shortens the text.
-    while (further := _without_tags(_unescaped(text))) != text:
+    while (further := _strip_tags(_unescape(text))) != text:
         text = further
     return text
 
@@ -77,10 +77,10 @@ def web_url(url: str | None) -> str | None:
     return url if url and _WEB_URL.fullmatch(url) else None
 
 
-def _without_tags(text: str) -> str:
+def _strip_tags(text: str) -> str:
     text = _BLOCK.sub(" ", _UNSEEN.sub(" ", text))
     return " ".join(_TAG.sub("", text).split())
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     return unescape(_NESTED_AMPERSAND.sub("&", text))

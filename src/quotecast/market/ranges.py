@@ -46,13 +46,13 @@ _SPELLINGS: Final[dict[str, Interval]] = {
 }
 
 
-def range_named(text: str) -> Range | None:
+def parse_range(text: str) -> Range | None:
     """The range that a client means; None if there is none such."""
     folded = text.strip().upper()
     return next((each for each in RANGES if each == folded), None)
 
 
-def interval_named(text: str) -> Interval | None:
+def parse_interval(text: str) -> Interval | None:
     """The interval that a client means; None if there is none such."""
     text = text.strip()
     if text == "1M":

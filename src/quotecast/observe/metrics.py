@@ -42,7 +42,7 @@ def counter(
 ) -> Metric:
     """What only grows while the process lives; its name ends in `_total`."""
     family = CounterMetricFamily(PREFIX + name, meaning, labels=labels)
-    for each, value in _labelled(values):
+    for each, value in _by_labels(values):
         family.add_metric(each, value)
     return family
 
@@ -52,7 +52,7 @@ def gauge(
 ) -> Metric:
     """What goes up and down."""
     family = GaugeMetricFamily(PREFIX + name, meaning, labels=labels)
-    for each, value in _labelled(values):
+    for each, value in _by_labels(values):
         family.add_metric(each, value)
     return family
 
@@ -73,7 +73,9 @@ async def ready() -> tuple[http.HTTPStatus, bytes]:
 
 
 @contextlib.asynccontextmanager
-async def exposed(host: str, port: int, *sources: Source, readiness: Readiness = ready) -> AsyncIterator[str]:
+async def serve_metrics(
+    host: str, port: int, *sources: Source, readiness: Readiness = ready
+) -> AsyncIterator[str]:
     """Answers `GET /metrics` with what the sources tell and how the process fares.
 
     `GET /health` is 200 while the event loop turns; `GET /ready` says what `readiness` says. Gives the end
@@ -84,7 +86,9 @@ async def exposed(host: str, port: int, *sources: Source, readiness: Readiness =
         yield ""
         return
     lag = Histogram()
-    collect = partial(_all, [ProcessCollector(registry=None).collect, partial(_own, lag), *sources])
+    collect = partial(
+        _collect, [ProcessCollector(registry=None).collect, partial(_process_metrics, lag), *sources]
+    )
     pages: dict[bytes, Page] = {
         b"/metrics": partial(_metrics, collect),
         b"/health": _health,
@@ -101,7 +105,7 @@ async def exposed(host: str, port: int, *sources: Source, readiness: Readiness =
         server = await asyncio.start_server(begin, host, max(port, 0), limit=MAX_REQUEST_BYTES)
     except OSError as error:
         raise ServerFailedError(f"no metrics on port {port} of {host}: {error.strerror}") from error
-    measuring = asyncio.create_task(_measure(lag))
+    measuring = asyncio.create_task(_measure_lag(lag))
     try:
         bound = server.sockets[0].getsockname()[1]
         yield f"; metrics on http://{f'[{host}]' if ':' in host else host}:{bound}/metrics"
@@ -113,11 +117,11 @@ async def exposed(host: str, port: int, *sources: Source, readiness: Readiness =
         await asyncio.gather(*ending, return_exceptions=True)
 
 
-def _labelled(values: float | Mapping[Labels, float]) -> Iterable[tuple[tuple[str, ...], float]]:
+def _by_labels(values: float | Mapping[Labels, float]) -> Iterable[tuple[tuple[str, ...], float]]:
     return values.items() if isinstance(values, Mapping) else [((), values)]
 
 
-def _own(lag: Histogram) -> Iterator[Metric]:
+def _process_metrics(lag: Histogram) -> Iterator[Metric]:
     yield gauge(
         "build_info", "Always 1; the version is the label.", {(version("quotecast"),): 1}, ["version"]
     )
@@ -128,7 +132,7 @@ def _own(lag: Histogram) -> Iterator[Metric]:
     )
 
 
-async def _measure(lag: Histogram) -> None:
+async def _measure_lag(lag: Histogram) -> None:
     while True:
         # Not the loop's clock, which may tell the time at which it last looked.
         due = time.perf_counter() + LAG_SECONDS
@@ -136,11 +140,11 @@ async def _measure(lag: Histogram) -> None:
         lag.observe(max(0.0, time.perf_counter() - due))
 
 
-def _all(sources: Iterable[Source]) -> list[Metric]:
+def _collect(sources: Iterable[Source]) -> list[Metric]:
     return [family for source in sources for family in source()]
 
 
-class _Taken(CollectorRegistry):
+class _CollectedFamilies(CollectorRegistry):
     """Families that were read already."""
 
     def __init__(self, families: list[Metric]) -> None:
@@ -171,26 +175,26 @@ async def _response(pages: Mapping[bytes, Page], head: bytes) -> bytes:
     page = pages.get(rest.partition(b" ")[0].partition(b"?")[0])
     if method != b"GET" or page is None:
         text = b"Metrics are at /metrics, health at /health and /ready.\n"
-        return _written(http.HTTPStatus.NOT_FOUND, text, "text/plain")
+        return _response_bytes(http.HTTPStatus.NOT_FOUND, text, "text/plain")
     return await page()
 
 
 async def _metrics(collect: Callable[[], list[Metric]]) -> bytes:
     # Read here, where nothing changes meanwhile; written elsewhere, so that clients need not wait for it.
-    body = await asyncio.to_thread(generate_latest, _Taken(collect()))
-    return _written(http.HTTPStatus.OK, body, CONTENT_TYPE_PLAIN_0_0_4)
+    body = await asyncio.to_thread(generate_latest, _CollectedFamilies(collect()))
+    return _response_bytes(http.HTTPStatus.OK, body, CONTENT_TYPE_PLAIN_0_0_4)
 
 
 async def _health() -> bytes:
-    return _written(http.HTTPStatus.OK, b'{"status":"ok"}', "application/json")
+    return _response_bytes(http.HTTPStatus.OK, b'{"status":"ok"}', "application/json")
 
 
 async def _ready(readiness: Readiness) -> bytes:
     status, body = await readiness()
-    return _written(status, body, "application/json")
+    return _response_bytes(status, body, "application/json")
 
 
-def _written(status: http.HTTPStatus, body: bytes, kind: str) -> bytes:
+def _response_bytes(status: http.HTTPStatus, body: bytes, kind: str) -> bytes:
     head = (
         f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: {kind}\r\n"
         f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"

@@ -58,7 +58,7 @@ class OnlyRequests(Sampler):
         return f"OnlyRequests({self._sampler.get_description()})"
 
 
-class Traced:
+class TracingApp:
     """ASGI application around another: a span for each HTTP request, none for feeds and probes."""
 
     def __init__(
@@ -82,7 +82,7 @@ class Traced:
         ) as span:
             span.set_attribute("http.request.method", scope["method"])
             try:
-                await self._app(scope, receive, _watched(send, span))
+                await self._app(scope, receive, _record_status(send, span))
             finally:
                 attributes = self._describe(scope)
                 span.set_attributes({**attributes})
@@ -91,7 +91,7 @@ class Traced:
 
 
 @contextlib.contextmanager
-def exporting(service: str) -> Iterator[Callable[..., Traced]]:
+def export_spans(service: str) -> Iterator[Callable[..., TracingApp]]:
     """Gives what traces an application; sends its spans meanwhile, and at the end those that wait.
 
     OpenTelemetry's own variables say where to and which.
@@ -108,14 +108,14 @@ def exporting(service: str) -> Iterator[Callable[..., Traced]]:
     for library in libraries:
         library.instrument(tracer_provider=provider, async_request_hook=_without_query)
     try:
-        yield partial(Traced, provider.get_tracer("quotecast", version("quotecast")))
+        yield partial(TracingApp, provider.get_tracer("quotecast", version("quotecast")))
     finally:
         for library in libraries:
             library.uninstrument()
         provider.shutdown()
 
 
-def _watched(send: Send, span: trace.Span) -> Send:
+def _record_status(send: Send, span: trace.Span) -> Send:
     def answer(message: Message) -> Awaitable[None]:
         if message["type"] == "http.response.start":
             span.set_attribute("http.response.status_code", message["status"])

@@ -24,25 +24,25 @@ Wrap = Callable[[App, Describe], App]
 log = structlog.get_logger()
 
 
-def wanted(environment: Mapping[str, str] = os.environ) -> bool:
+def is_requested(environment: Mapping[str, str] = os.environ) -> bool:
     """Whether the environment asks for traces."""
     disabled = environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
     return not disabled and any(environment.get(name) for name in ENDPOINTS)
 
 
-def possible(environment: Mapping[str, str] = os.environ) -> bool:
+def is_possible(environment: Mapping[str, str] = os.environ) -> bool:
     """Whether requests are traced: the environment asks for it, and the extra is installed."""
-    return wanted(environment) and _spans() is not None
+    return is_requested(environment) and _spans() is not None
 
 
 @contextlib.contextmanager
-def exporting(service: str, environment: Mapping[str, str] = os.environ) -> Iterator[Wrap]:
+def export_traces(service: str, environment: Mapping[str, str] = os.environ) -> Iterator[Wrap]:
     """Traces what is served and what is asked for meanwhile; gives what the application is wrapped in.
 
     `service` is the process's name unless OTEL_SERVICE_NAME gives another. Where the extra is not installed,
     a warning names it and nothing is traced.
     """
-    if not wanted(environment):
+    if not is_requested(environment):
         yield _untraced
         return
     spans = _spans()

@@ -44,7 +44,7 @@ def connect(url: str, part: Part, *, connections: int = 100) -> Client:
         "socket_timeout": None,
         "socket_connect_timeout": None,
         "protocol": 2,
-        "redis_connect_func": _counted(part),
+        "redis_connect_func": _counting_connects(part),
     }
     if is_sentinel(url):
         return Redis.from_pool(BlockingConnectionPool(**options | master_options(url)))
@@ -65,11 +65,11 @@ def _cluster(url: str, part: Part) -> RedisCluster:
     )
     # The cluster's client takes no function of ours, and hands these to the connections of every node.
     for kwargs in (cluster.connection_kwargs, *(each.connection_kwargs for each in cluster.startup_nodes)):
-        kwargs["redis_connect_func"] = _counted(part)
+        kwargs["redis_connect_func"] = _counting_connects(part)
     return cluster
 
 
-def _counted(part: Part) -> Callable[[Connection], Awaitable[None]]:
+def _counting_connects(part: Part) -> Callable[[Connection], Awaitable[None]]:
     async def connected(connection: Connection) -> None:
         await connection.on_connect()
         counts.connects[part,] += 1
@@ -77,7 +77,7 @@ def _counted(part: Part) -> Callable[[Connection], Awaitable[None]]:
     return connected
 
 
-class Line:
+class ScriptConnection:
     """A Lua script that is called without pause, on a connection of its own; calls follow each other.
 
     `Redis` takes a connection out of its pool for each call, packs the words in Python and tells its own
@@ -122,7 +122,7 @@ class Line:
 
 def script(client: Client, source: str) -> Script:
     """On a line of its own where all keys lie on one node."""
-    return Line(client, source) if isinstance(client, Redis) else client.register_script(source)
+    return ScriptConnection(client, source) if isinstance(client, Redis) else client.register_script(source)
 
 
 async def drop_connections(client: Client, part: Part) -> None:
@@ -141,9 +141,9 @@ async def drop_connections(client: Client, part: Part) -> None:
 
 async def check_writable(client: Client, *keys: str | bytes) -> None:
     """Raises what Redis answers to a write of the keys, of one hash tag, without writing."""
-    await client.eval(_writable(), len(keys), *keys)
+    await client.eval(_writable_source(), len(keys), *keys)
 
 
 @cache
-def _writable() -> str:
+def _writable_source() -> str:
     return resources.files("quotecast.redis").joinpath("writable.lua").read_text("utf-8")

@@ -12,7 +12,7 @@ from quotecast.redis.counts import Part
 ELSEWHERE: Final = {"readonly", "loading", "masterdown", "noreplicas"}
 
 
-class Command:
+class MeasuredCommand:
     """Measures one command inside `async with`; by some answers the client loses all its connections.
 
     A replica that was the master keeps its clients' connections open and refuses their writes: only new
@@ -34,7 +34,7 @@ class Command:
     ) -> None:
         counts.latencies[self._part,].observe(time.perf_counter() - self._began)
         if isinstance(error, Exception):
-            problem = counts.kind_of(error)
+            problem = counts.error_kind(error)
             counts.errors[self._part, problem] += 1
             if problem in ELSEWHERE:
                 await drop_connections(self._client, self._part)

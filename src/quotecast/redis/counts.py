@@ -33,7 +33,7 @@ CODES: Final = {
 }
 
 
-def kind_of(error: BaseException) -> str:
+def error_kind(error: BaseException) -> str:
     """Returns one of CODES, else `timeout`, `connection` or `other`."""
     code = (getattr(error, "status_code", None) or str(error).partition(" ")[0]).lower()
     if code in CODES:

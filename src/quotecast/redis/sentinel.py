@@ -20,7 +20,7 @@ from quotecast.redis import urls
 ANSWER_SECONDS: Final = 0.5
 
 
-class _Answer(NamedTuple):
+class _MasterView(NamedTuple):
     #: Grows with each failover: the largest is the newest.
     config_epoch: int
     host: str
@@ -40,7 +40,7 @@ class Sentinels:
         Raises redis-py's ConnectionError if no Sentinel names one.
         """
         answers = await asyncio.gather(*map(self._ask, self._sentinels))
-        views = [each for each in answers if isinstance(each, _Answer)]
+        views = [each for each in answers if isinstance(each, _MasterView)]
         if not views:
             raise NoConnectionError(
                 f"no Sentinel names the master of {self._service}: {'; '.join(map(str, answers))}"
@@ -48,7 +48,7 @@ class Sentinels:
         newest = max(views)
         return newest.host, newest.port
 
-    async def _ask(self, sentinel: dict[str, Any]) -> _Answer | str:
+    async def _ask(self, sentinel: dict[str, Any]) -> _MasterView | str:
         """Returns one Sentinel's view, or the reason why it has none."""
         options: dict[str, Any] = {"connection_class": Connection, **sentinel}
         connection = options.pop("connection_class")(
@@ -70,7 +70,7 @@ class Sentinels:
         finally:
             await connection.disconnect(nowait=True)
         about = dict(zip(flat[::2], flat[1::2], strict=True))
-        return _Answer(int(about[b"config-epoch"]), about[b"ip"].decode(), int(about[b"port"]))
+        return _MasterView(int(about[b"config-epoch"]), about[b"ip"].decode(), int(about[b"port"]))
 
 
 class MasterConnection(Connection):

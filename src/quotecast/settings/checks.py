@@ -14,7 +14,7 @@ from quotecast.settings.providers import (
 )
 
 
-def unworkable(settings: Settings) -> Iterator[str]:
+def contradictions(settings: Settings) -> Iterator[str]:
     """Yields what is wrong with settings together, one line for each problem."""
     if settings.feed_port == settings.port:
         yield f"{PREFIX}FEED_PORT: {settings.port} is the port of the API, which serves feeds by itself"
@@ -54,7 +54,7 @@ def _wrong_providers(group: str, settings: Settings) -> Iterator[str]:
         yield f"{variable}: {', '.join(alone)} cannot share a feed with others"
 
 
-def unsafe(settings: Settings) -> Iterator[str]:
+def unsafe_settings(settings: Settings) -> Iterator[str]:
     """Yields what production refuses, one line for each setting."""
     if settings.limits == "off":
         yield f"{PREFIX}LIMITS=off: rate limits stay on in production"

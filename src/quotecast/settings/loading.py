@@ -12,8 +12,8 @@ from quotecast.errors import SettingsError
 from quotecast.providers import plugins
 from quotecast.providers.offer import GROUPS, Offer
 from quotecast.providers.offers import BUILT_IN, offer_of
-from quotecast.settings.checks import unsafe, unworkable
-from quotecast.settings.model import Settings, names, variable_of
+from quotecast.settings.checks import contradictions, unsafe_settings
+from quotecast.settings.model import Settings, variable_names, variable_of
 from quotecast.settings.providers import (
     OWN,
     Variable,
@@ -33,9 +33,9 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
     }
     if not problems:
         settings = Settings(**values)
-        problems.extend(unworkable(settings))
+        problems.extend(contradictions(settings))
         if settings.mode == "production":
-            problems.extend(unsafe(settings))
+            problems.extend(unsafe_settings(settings))
     if problems:
         # Providers may have a variable in common.
         raise SettingsError("\n".join(dict.fromkeys(problems)))
@@ -70,7 +70,7 @@ def _offers(settings: Settings, problems: list[str]) -> dict[str, Offer]:
 
 
 def _unknown(environment: Mapping[str, str]) -> Iterator[str]:
-    known = names()
+    known = variable_names()
     # Packages that add a provider have settings of their own.
     theirs = tuple(f"{PREFIX}{plugin.upper()}_" for plugin in plugins.names())
     for name in sorted(environment):

@@ -178,20 +178,20 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
     ] = 1000
 
 
-def described() -> list[Variable]:
+def all_variables() -> list[Variable]:
     """Returns the variables there are: the service's own, then those of providers."""
     inherited = {field.name for field in fields(ProviderSettings)}
     every = sorted(fields(Settings), key=lambda field: field.name in inherited)
     return [*(variable_of(field) for field in every if field.name != OWN), *own_variables()]
 
 
-def names() -> list[str]:
+def variable_names() -> list[str]:
     """Returns the names of the variables there are, those of files that hold secrets among them."""
-    variables = described()
+    variables = all_variables()
     return [each.name for each in variables] + [each.name + FILE_SUFFIX for each in variables if each.secret]
 
 
-def handed_on(secrets: Mapping[str, str]) -> dict[str, str]:
+def secret_variables(secrets: Mapping[str, str]) -> dict[str, str]:
     """The environment that gives a process these secrets, by field, wherever its parent had them from."""
     variables = {PREFIX + name.upper(): value for name, value in secrets.items()}
     return variables | {variable + FILE_SUFFIX: "" for variable in variables}

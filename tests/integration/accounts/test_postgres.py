@@ -96,7 +96,7 @@ async def test_in_production_what_is_lost_has_to_be_named(
 async def test_a_column_that_is_lost_is_named_with_its_table() -> None:
     """Of a table that goes, the name says all."""
     before = {("users", "id"), ("users", "email"), ("notes", "id"), ("notes", "text")}
-    assert migrations._lost(before, {("users", "id")}) == ["notes", "users.email"]
+    assert migrations._missing_after(before, {("users", "id")}) == ["notes", "users.email"]
 
 
 async def test_many_that_migrate_at_once_are_as_one(

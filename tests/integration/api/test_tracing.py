@@ -89,7 +89,7 @@ async def client(receiver: OtlpReceiver, monkeypatch: pytest.MonkeyPatch) -> Asy
     """Of an application that is traced in this process."""
     for name, value in asking(receiver).items():
         monkeypatch.setenv(name, value)
-    with tracing.exporting("tests") as wrap:
+    with tracing.export_traces("tests") as wrap:
         app = wrap(Litestar([asks_upstream, fails], openapi_config=None, logging_config=None), described)
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
@@ -134,7 +134,7 @@ async def test_a_failed_request_is_marked(client: httpx.AsyncClient, receiver: O
 )
 def test_the_standard_variables_switch_it(environment: dict[str, str], *, wanted: bool) -> None:
     """Without an endpoint there are no traces."""
-    assert tracing.wanted(environment) is wanted
+    assert tracing.is_requested(environment) is wanted
 
 
 def test_a_missing_extra_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,9 +142,9 @@ def test_a_missing_extra_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "quotecast.observe.spans", None)
     asked = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"}
     app = Litestar([fails], openapi_config=None, logging_config=None)
-    with capture_logs() as logs, tracing.exporting("tests", asked) as wrap:
+    with capture_logs() as logs, tracing.export_traces("tests", asked) as wrap:
         assert wrap(app, described) is app
-    assert not tracing.possible(asked)
+    assert not tracing.is_possible(asked)
     [warning] = logs
     assert (warning["log_level"], warning["asked_by"]) == ("warning", "OTEL_EXPORTER_OTLP_ENDPOINT")
     assert "pip install 'quotecast[otel]'" in warning["event"]

@@ -86,7 +86,7 @@ async def test_a_state_of_thousands_of_symbols_is_taken_whole(redis_url: str) ->
 def test_bytes_that_are_no_message_are_a_bus_error() -> None:
     """Foreign writers on the channel do not crash a worker with something unforeseen."""
     with pytest.raises(BusError):
-        wire.message(b"\xc1 not msgpack")
+        wire.decode_message(b"\xc1 not msgpack")
 
 
 async def test_a_cancelled_call_stays_cancelled(redis_url: str) -> None:

@@ -12,7 +12,7 @@ from fakes.binance import FakeBinance
 from fakes.binance_rows import listed, statistics
 from fakes.coinbase import FakeCoinbase, Said, recorded
 from fakes.kraken import FakeKraken, ticker
-from quotecast.commands.record import Writer, record
+from quotecast.commands.record import RecordingWriter, record
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.base import QuoteProvider
 from quotecast.providers.coinbase.client import CoinbaseProvider
@@ -47,7 +47,7 @@ async def test_a_recording_plays_what_was_live(tmp_path: Path) -> None:
             file.write(b"# coinbase\n")
             adapter = CoinbaseProvider(fake.url, fake.websocket_url)
             recording = asyncio.create_task(
-                record(adapter, Writer(file, lambda: 1795118400.5), 60, say=said.append)
+                record(adapter, RecordingWriter(file, lambda: 1795118400.5), 60, say=said.append)
             )
             await asyncio.wait_for(fake.played.wait(), 20)
             # Whatever was sent before the first heartbeats has been written by then.

@@ -157,7 +157,7 @@ def refusal(up: Up) -> str:
 
 def test_a_second_one_on_the_same_data_is_refused(start: Callable[..., Up], tmp_path: Path) -> None:
     """In one line, before anything is started."""
-    with folder.held(tmp_path / "data"):
+    with folder.hold_folder(tmp_path / "data"):
         assert refusal(start()) == (
             f"Another `quotecast up` uses {tmp_path / 'data'}; set QUOTECAST_DATA_DIR to another folder\n"
         )

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import redis
 
-from quotecast.bus.base import Batch, Beat, Change, Stored
+from quotecast.bus.base import Batch, Beat, Change, StoredQuote
 from quotecast.bus.redis import RedisBus
 from quotecast.cache.base import Policy
 from quotecast.cache.redis import RedisCache
@@ -150,7 +150,7 @@ async def test_the_bus_carries_every_feed(bus: RedisBus, feed: Feed) -> None:
     assert await bus.begin("me", state)
     assert await bus.load(feed) == state
     async with bus.listen([*Feed]) as messages:
-        assert await bus.publish(batch, {"AAPL": Stored(2, 1, quote)})
+        assert await bus.publish(batch, {"AAPL": StoredQuote(2, 1, quote)})
         assert await bus.beat(beat)
         assert [await anext(messages) for _ in range(2)] == [batch, beat]
 

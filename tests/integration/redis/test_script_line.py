@@ -8,7 +8,7 @@ import pytest
 import redis.asyncio
 
 from quotecast.limits.window import Window
-from quotecast.redis.client import Line, connect
+from quotecast.redis.client import ScriptConnection, connect
 from support.fault_proxy import FaultProxy
 from support.servers import Valkey
 
@@ -24,18 +24,20 @@ async def client(own_valkey: Valkey) -> AsyncIterator[redis.asyncio.Redis]:
 
 
 @pytest.fixture
-def line(client: redis.asyncio.Redis) -> Line:
-    return Line(client, ECHO)
+def line(client: redis.asyncio.Redis) -> ScriptConnection:
+    return ScriptConnection(client, ECHO)
 
 
-async def test_calls_at_once_are_each_given_their_own_answer(line: Line) -> None:
+async def test_calls_at_once_are_each_given_their_own_answer(line: ScriptConnection) -> None:
     """One waits for the other, on the one connection."""
     assert await asyncio.gather(*(line([], [number]) for number in range(20))) == [
         str(number).encode() for number in range(20)
     ]
 
 
-async def test_a_call_given_up_leaves_no_answer_to_the_next(line: Line, own_valkey: Valkey) -> None:
+async def test_a_call_given_up_leaves_no_answer_to_the_next(
+    line: ScriptConnection, own_valkey: Valkey
+) -> None:
     """Its connection ends with it."""
     await line([], ["before"])
     own_valkey.freeze()
@@ -51,7 +53,7 @@ async def test_a_call_given_up_leaves_no_answer_to_the_next(line: Line, own_valk
 
 
 async def test_a_connection_that_the_server_closed_costs_no_call(
-    line: Line, client: redis.asyncio.Redis
+    line: ScriptConnection, client: redis.asyncio.Redis
 ) -> None:
     """As long as the farewell has arrived, the call goes out on a new one."""
     await line([], ["before"])
@@ -63,7 +65,9 @@ async def test_a_connection_that_the_server_closed_costs_no_call(
     assert await line([], ["after"]) == b"after"
 
 
-async def test_a_script_that_the_server_lost_is_sent_again(line: Line, client: redis.asyncio.Redis) -> None:
+async def test_a_script_that_the_server_lost_is_sent_again(
+    line: ScriptConnection, client: redis.asyncio.Redis
+) -> None:
     """It had not run."""
     await line([], ["before"])
     await client.script_flush()
@@ -72,13 +76,13 @@ async def test_a_script_that_the_server_lost_is_sent_again(line: Line, client: r
 
 async def test_a_refused_call_is_told_and_the_next_one_answered(client: redis.asyncio.Redis) -> None:
     """An error of the script is no error of the connection."""
-    line = Line(client, "return redis.call(ARGV[1])")
+    line = ScriptConnection(client, "return redis.call(ARGV[1])")
     with pytest.raises(redis.exceptions.ResponseError):
         await line([], ["nonsense"])
     assert await line([], ["PING"]) == b"PONG"
 
 
-async def test_a_server_that_comes_back_is_found_again(line: Line, own_valkey: Valkey) -> None:
+async def test_a_server_that_comes_back_is_found_again(line: ScriptConnection, own_valkey: Valkey) -> None:
     """Calls made meanwhile fail, and do not wait."""
     await line([], ["before"])
     own_valkey.kill()

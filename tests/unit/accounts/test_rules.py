@@ -6,7 +6,7 @@ from quotecast.accounts import rules
 from quotecast.errors import InvalidValue
 
 
-@pytest.mark.parametrize("rule", [rules.email, rules.lowered, rules.password])
+@pytest.mark.parametrize("rule", [rules.email, rules.lower_email, rules.password])
 def test_a_long_text_is_cut_before_it_is_composed(rule: object, monkeypatch: pytest.MonkeyPatch) -> None:
     """Composing takes the square of the length: 80 KB of combining marks would hold a worker for seconds."""
     lengths: list[int] = []

@@ -9,13 +9,13 @@ import structlog
 
 from quotecast.commands import doctor
 from quotecast.local import folder
-from quotecast.settings.model import Settings, names
+from quotecast.settings.model import Settings, variable_names
 from support.reserved import port_number, reserved
 
 
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for name in names():
+    for name in variable_names():
         monkeypatch.delenv(name, raising=False)
     yield
     structlog.reset_defaults()
@@ -59,7 +59,7 @@ def test_a_data_folder_in_use_fails(
     tmp_path: Path, free_port: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Two `up` on one folder would share its databases' files."""
-    with folder.held(tmp_path):
+    with folder.hold_folder(tmp_path):
         assert doctor.run(Settings(data_dir=tmp_path, port=free_port)) == 1
     assert f"FAILS   data folder: Another `quotecast up` uses {tmp_path}" in capsys.readouterr().out
 
@@ -117,4 +117,4 @@ def test_settings_are_shown_without_their_secrets(
 )
 def test_secrets_are_masked(name: str, value: str, shown: str) -> None:
     """Passwords within URLs, and whole values of settings whose name says so."""
-    assert doctor.masked(name, value) == shown
+    assert doctor.mask_secrets(name, value) == shown

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from quotecast.local.child import Child, Part
-from quotecast.local.children import Deaths, PartFailed, complete, running
+from quotecast.local.child import Child, ProcessSpec
+from quotecast.local.children import Deaths, ProcessFailed, keep_running, run_to_end
 
 ANNOUNCE = "import os, signal; os.write(int(os.environ['_QUOTECAST_PARENT']), b'serves\\n')"
 
 
-def part(program: str, name: str = "ingest", **options: Any) -> Part:
+def part(program: str, name: str = "ingest", **options: Any) -> ProcessSpec:
     # Isolated and without site-packages: it starts in a few milliseconds.
-    return Part(name=name, command=[sys.executable, "-I", "-S", "-c", program], **options)
+    return ProcessSpec(name=name, command=[sys.executable, "-I", "-S", "-c", program], **options)
 
 
 async def no_sleep(_seconds: float) -> None:
@@ -70,7 +70,7 @@ async def test_a_part_that_announces_itself_is_ready_and_ends_with_the_group(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The group is entered when the part serves and left when it has ended."""
-    async with running(part(f"{ANNOUNCE}; signal.pause()")):
+    async with keep_running(part(f"{ANNOUNCE}; signal.pause()")):
         said = capsys.readouterr().out
         [pid] = said_pids(said)
         assert said == f"ingest    pid {pid:<7} serves\n"
@@ -80,7 +80,7 @@ async def test_a_part_that_announces_itself_is_ready_and_ends_with_the_group(
 
 async def test_children_are_out_of_reach_of_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     """Ctrl-C signals the terminal's foreground group; a child is in a session of its own."""
-    async with running(part(f"{ANNOUNCE}; signal.pause()")):
+    async with keep_running(part(f"{ANNOUNCE}; signal.pause()")):
         [pid] = said_pids(capsys.readouterr().out)
         assert os.getsid(pid) == pid
 
@@ -92,7 +92,7 @@ async def test_a_part_that_dies_is_started_again(capsys: pytest.CaptureFixture[s
     async def sleep(_seconds: float) -> None:
         slept.set()
 
-    async with running(part(f"{ANNOUNCE}; signal.pause()"), sleep=sleep):
+    async with keep_running(part(f"{ANNOUNCE}; signal.pause()"), sleep=sleep):
         [first] = said_pids(capsys.readouterr().out)
         os.kill(first, signal.SIGKILL)
         await slept.wait()
@@ -108,8 +108,8 @@ async def test_a_part_that_dies_is_started_again(capsys: pytest.CaptureFixture[s
 async def test_a_part_that_cannot_live_ends_everything_and_says_why() -> None:
     """After five starts; the error names the part and ends with the last lines it wrote."""
     program = "import sys; sys.stderr.write('one\\n'); sys.exit('no such table')"
-    with pytest.raises(PartFailed, match=r"^ingest cannot run: exit code 1\n  one\n  no such table$"):
-        async with running(part(program), sleep=no_sleep):
+    with pytest.raises(ProcessFailed, match=r"^ingest cannot run: exit code 1\n  one\n  no such table$"):
+        async with keep_running(part(program), sleep=no_sleep):
             pytest.fail("it never served")
 
 
@@ -127,7 +127,7 @@ async def test_a_part_that_served_once_is_started_until_it_serves_again(
             mended.set()
 
     mended = asyncio.Event()
-    async with running(part(f"{program}; signal.pause()"), sleep=sleep):
+    async with keep_running(part(f"{program}; signal.pause()"), sleep=sleep):
         [pid] = said_pids(capsys.readouterr().out)
         broken.touch()
         os.kill(pid, signal.SIGKILL)
@@ -146,7 +146,7 @@ async def test_a_part_that_served_once_survives_a_start_that_the_system_refuses(
     """Out of processes or memory, or its program replaced just then: it is tried again."""
     program = tmp_path / "program"
     program.symlink_to(sys.executable)
-    kept = Part(name="valkey", command=[str(program), "-I", "-S", "-c", f"{ANNOUNCE}; signal.pause()"])
+    kept = ProcessSpec(name="valkey", command=[str(program), "-I", "-S", "-c", f"{ANNOUNCE}; signal.pause()"])
     slept: list[float] = []
 
     async def sleep(seconds: float) -> None:
@@ -156,7 +156,7 @@ async def test_a_part_that_served_once_survives_a_start_that_the_system_refuses(
         if len(slept) == 7:
             program.symlink_to(sys.executable)
 
-    async with running(kept, sleep=sleep):
+    async with keep_running(kept, sleep=sleep):
         [pid] = said_pids(capsys.readouterr().out)
         os.kill(pid, signal.SIGKILL)
         said = ""
@@ -168,8 +168,8 @@ async def test_a_part_that_served_once_survives_a_start_that_the_system_refuses(
 
 async def test_a_part_that_never_serves_is_stopped() -> None:
     """Not to end is not to live: silence past its time counts as a death."""
-    with pytest.raises(PartFailed, match="SIGTERM"):
-        async with running(part("import signal; signal.pause()", ready_seconds=0.05), sleep=no_sleep):
+    with pytest.raises(ProcessFailed, match="SIGTERM"):
+        async with keep_running(part("import signal; signal.pause()", ready_seconds=0.05), sleep=no_sleep):
             pytest.fail("it never served")
 
 
@@ -180,16 +180,16 @@ async def test_a_failing_part_ends_what_runs_inside_first(capsys: pytest.Capture
     api = part(f"import signal; {program}\nsignal.pause()", name="api 1")
 
     async def lost(_seconds: float) -> None:
-        raise PartFailed("valkey is lost")
+        raise ProcessFailed("valkey is lost")
 
     async def both() -> None:
-        async with running(database, sleep=lost), running(api):
+        async with keep_running(database, sleep=lost), keep_running(api):
             pids.extend(said_pids(capsys.readouterr().out))
             os.kill(pids[0], signal.SIGKILL)
             await asyncio.Event().wait()
 
     pids: list[int] = []
-    with pytest.raises(PartFailed, match="valkey is lost"):
+    with pytest.raises(ProcessFailed, match="valkey is lost"):
         await both()
     assert "api 1     | api ends\n" in capsys.readouterr().err
     assert not any(map(alive, pids))
@@ -199,7 +199,7 @@ async def test_a_part_that_ignores_the_signal_is_killed(capsys: pytest.CaptureFi
     """The deadline holds, whatever the child does."""
     deaf = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
     stubborn = f"{deaf}; {ANNOUNCE}\nwhile True: signal.pause()"
-    async with running(part(stubborn, stop_seconds=0.05)):
+    async with keep_running(part(stubborn, stop_seconds=0.05)):
         [pid] = said_pids(capsys.readouterr().out)
     assert not alive(pid)
 
@@ -209,7 +209,7 @@ async def test_what_a_part_started_ends_with_it(tmp_path: Path) -> None:
     file = tmp_path / "pid"
     sleeper = [sys.executable, "-I", "-S", "-c", "import signal; signal.pause()"]
     program = f"import subprocess; open({str(file)!r}, 'w').write(str(subprocess.Popen({sleeper}).pid))"
-    async with running(part(f"{program}; {ANNOUNCE}; signal.pause()")):
+    async with keep_running(part(f"{program}; {ANNOUNCE}; signal.pause()")):
         handle = os.pidfd_open(int(file.read_text()))
     ended = asyncio.Event()
     asyncio.get_running_loop().add_reader(handle, ended.set)
@@ -220,7 +220,7 @@ async def test_what_a_part_started_ends_with_it(tmp_path: Path) -> None:
 
 async def test_output_is_passed_on_under_the_parts_name(capsys: pytest.CaptureFixture[str]) -> None:
     """Line by line, of any length, the last one too if nothing ends it."""
-    await complete(
+    await run_to_end(
         part("import sys; print('a' * 200_000); sys.stdout.flush(); sys.stderr.write('last')", name="migrate")
     )
     assert capsys.readouterr().err == f"migrate   | {'a' * 200_000}\nmigrate   | last\n"
@@ -228,14 +228,14 @@ async def test_output_is_passed_on_under_the_parts_name(capsys: pytest.CaptureFi
 
 async def test_a_command_that_fails_is_an_error() -> None:
     """With what it last said."""
-    with pytest.raises(PartFailed, match=r"^migrate cannot run: exit code 3\n  no$"):
-        await complete(part("import sys; print('no'); sys.exit(3)", name="migrate"))
+    with pytest.raises(ProcessFailed, match=r"^migrate cannot run: exit code 3\n  no$"):
+        await run_to_end(part("import sys; print('no'); sys.exit(3)", name="migrate"))
 
 
 async def test_a_program_that_is_missing_is_an_error() -> None:
     """In one line, without a stack trace."""
     with pytest.raises(Exception, match=r"^valkey cannot be started: .*No such file"):
-        await complete(Part(name="valkey", command=["/nonexistent/valkey-server"]))
+        await run_to_end(ProcessSpec(name="valkey", command=["/nonexistent/valkey-server"]))
 
 
 async def test_a_child_reads_nothing_from_the_terminal() -> None:

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from quotecast import parent
-from quotecast.local.child import Child, Part
+from quotecast.local.child import Child, ProcessSpec
 
 SILENCE_SECONDS = 0.2
 ANNOUNCE = (
@@ -24,7 +24,7 @@ BEATING = f"{ANNOUNCE}\nwhile True: os.write(link, b'\\n'); time.sleep(0.02)"
 @contextlib.asynccontextmanager
 async def serving(program: str) -> AsyncIterator[Child]:
     command = [sys.executable, "-I", "-S", "-c", program]
-    child = await Child.start(Part(name="api 1", command=command, silence_seconds=SILENCE_SECONDS))
+    child = await Child.start(ProcessSpec(name="api 1", command=command, silence_seconds=SILENCE_SECONDS))
     try:
         assert await child.ready() == "serves"
         yield child

@@ -10,12 +10,12 @@ from quotecast.settings.model import Settings
 
 def chosen(**environment: str) -> Settings:
     given = {f"QUOTECAST_{name}": value for name, value in environment.items()}
-    return live.chosen(load(given), given)
+    return live.choose_providers(load(given), given)
 
 
 def test_what_needs_no_key_is_live() -> None:
     """The rest is off, not invented: real and simulated groups are not mixed unasked."""
-    assert live.introduction(chosen()) == [
+    assert live.describe_groups(chosen()) == [
         "stocks     off; alpaca needs QUOTECAST_ALPACA_KEY and QUOTECAST_ALPACA_SECRET",
         "crypto     live from binance, then coinbase, then kraken",
         "doviz      live from truncgil",
@@ -33,7 +33,7 @@ def test_a_key_brings_its_group() -> None:
 def test_what_was_chosen_by_hand_stays() -> None:
     """Also where that is simulated."""
     mixed = chosen(STOCKS="simulator", CRYPTO="kraken", DOVIZ="none")
-    assert live.introduction(mixed)[:3] == [
+    assert live.describe_groups(mixed)[:3] == [
         "stocks     simulated",
         "crypto     live from kraken",
         "doviz      off",

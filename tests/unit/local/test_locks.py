@@ -80,11 +80,11 @@ async def test_a_leftover_that_lives_on_is_an_error(tmp_path: Path, lock: int) -
 
 def test_the_data_folder_is_made_private_and_held_once(tmp_path: Path) -> None:
     """What it holds is for its owner's eyes; it is free again at the end."""
-    with folder.held(tmp_path / "a" / "data") as data:
+    with folder.hold_folder(tmp_path / "a" / "data") as data:
         assert data.stat().st_mode & 0o777 == 0o700
-        with pytest.raises(SettingsError, match="Another"), folder.held(data):
+        with pytest.raises(SettingsError, match="Another"), folder.hold_folder(data):
             pytest.fail("it was held")
-    with folder.held(tmp_path / "a" / "data"):
+    with folder.hold_folder(tmp_path / "a" / "data"):
         pass
 
 
@@ -92,7 +92,7 @@ def test_sockets_lie_in_the_data_folder(tmp_path: Path) -> None:
     """What a killed run left there is cleared; at the end nothing remains."""
     (tmp_path / "sockets").mkdir()
     (tmp_path / "sockets" / "old").touch()
-    with folder.sockets(tmp_path) as place:
+    with folder.socket_folder(tmp_path) as place:
         assert place == tmp_path / "sockets"
         assert list(place.iterdir()) == []
     assert not place.exists()
@@ -102,7 +102,7 @@ def test_where_a_path_is_too_long_for_sockets_they_lie_elsewhere(tmp_path: Path)
     """In a temporary folder that only the owner may enter, removed at the end."""
     deep = tmp_path / ("x" * 120)
     deep.mkdir()
-    with folder.sockets(deep) as place:
+    with folder.socket_folder(deep) as place:
         assert not place.is_relative_to(deep)
         assert len(str(place)) < 80
         assert place.stat().st_mode & 0o777 == 0o700

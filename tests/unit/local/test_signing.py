@@ -11,9 +11,9 @@ from quotecast.settings.loading import load
 
 def test_secret_is_made_once_and_kept(tmp_path: Path) -> None:
     """Its file is its owner's alone."""
-    secret = signing.kept(tmp_path)
+    secret = signing.load_secret(tmp_path)
     assert len(secret) >= 32
-    assert signing.kept(tmp_path) == secret
+    assert signing.load_secret(tmp_path) == secret
     assert (tmp_path / signing.FILE).stat().st_mode & 0o777 == 0o600
 
 
@@ -23,7 +23,7 @@ def test_file_that_holds_no_secret_is_said_so(tmp_path: Path, content: bytes) ->
     path = tmp_path / signing.FILE
     path.write_bytes(content)
     with pytest.raises(SettingsError, match=f"{path} holds no secret"):
-        signing.kept(tmp_path)
+        signing.load_secret(tmp_path)
     assert path.read_bytes() == content
 
 

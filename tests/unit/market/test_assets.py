@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quotecast.market.assets import Asset, indexed, matching
+from quotecast.market.assets import Asset, index_assets, search_assets
 from support.documents_made import asset
 
 ASSETS = [
@@ -21,7 +21,7 @@ texts = st.text(max_size=6) | st.sampled_from(["a", "inc", "İ", "ß", "\u0301",
 
 
 def found(text: str) -> list[str]:
-    return [each.ticker for each in matching(indexed(ASSETS), text)]
+    return [each.ticker for each in search_assets(index_assets(ASSETS), text)]
 
 
 @pytest.mark.parametrize(

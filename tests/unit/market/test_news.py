@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quotecast.market.news import MAX_LENGTH, NewsImage, cleaned, plain_text, web_url
+from quotecast.market.news import MAX_LENGTH, NewsImage, clean_article, plain_text, web_url
 from support.documents_made import article
 
 #: Pieces that markup is made of, in any order.
@@ -99,6 +99,6 @@ def test_an_article_is_cleaned_as_a_whole() -> None:
         url="javascript:alert(1)",
         images=[picture, NewsImage("large", "data:image/png;base64,x")],
     )
-    assert cleaned(dirty) == article(
+    assert clean_article(dirty) == article(
         headline="A", summary="B&C", author="D", source="E F", url=None, images=[picture]
     )

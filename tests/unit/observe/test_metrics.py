@@ -15,7 +15,7 @@ from quotecast.limits.fallback import LocalWindow
 from quotecast.market.feeds import Feed
 from quotecast.observe import metrics
 from quotecast.observe.histograms import Histogram
-from quotecast.observe.metrics import ANY_PORT, counter, exposed, gauge, histogram
+from quotecast.observe.metrics import ANY_PORT, counter, gauge, histogram, serve_metrics
 from quotecast.providers.transport import outcomes
 from support import scraping
 
@@ -38,7 +38,7 @@ async def test_what_sources_tell_is_answered() -> None:
         gauge("sockets", "Sockets.", 2),
         histogram("age_seconds", "Age.", {(): latency}),
     ]
-    async with exposed("127.0.0.1", ANY_PORT, lambda: told) as where:
+    async with serve_metrics("127.0.0.1", ANY_PORT, lambda: told) as where:
         response = await answer(url_of(where))
     assert response.headers["content-type"].startswith("text/plain; version=0.0.4")
     found = scraping.parsed(response.text)
@@ -53,7 +53,7 @@ async def test_what_sources_tell_is_answered() -> None:
 async def test_a_source_is_read_anew_at_every_scrape() -> None:
     """So that a part need only count."""
     counts = [1.0]
-    async with exposed("127.0.0.1", ANY_PORT, lambda: [counter("c", "C.", counts[0])]) as where:
+    async with serve_metrics("127.0.0.1", ANY_PORT, lambda: [counter("c", "C.", counts[0])]) as where:
         first = scraping.parsed((await answer(url_of(where))).text)
         counts[0] = 5.0
         second = scraping.parsed((await answer(url_of(where))).text)
@@ -63,7 +63,7 @@ async def test_a_source_is_read_anew_at_every_scrape() -> None:
 async def test_a_busy_loop_shows_as_lag(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a timer was late, everybody was."""
     monkeypatch.setattr(metrics, "LAG_SECONDS", 0.001)
-    async with exposed("127.0.0.1", ANY_PORT) as where:
+    async with serve_metrics("127.0.0.1", ANY_PORT) as where:
         deadline = asyncio.get_running_loop().time() + 20
         observed = 0.0
         while not observed:
@@ -76,14 +76,14 @@ async def test_a_busy_loop_shows_as_lag(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize("path", ["/", "/metricsandmore", "/api/health"])
 async def test_nothing_else_is_there(path: str) -> None:
     """The port is for one thing."""
-    async with exposed("127.0.0.1", ANY_PORT) as where:
+    async with serve_metrics("127.0.0.1", ANY_PORT) as where:
         url = url_of(where).removesuffix("/metrics")
         assert (await answer(url + path)).status_code == 404
 
 
 async def test_who_says_nothing_holds_nobody_up() -> None:
     """Nor does one who sends nonsense."""
-    async with exposed("127.0.0.1", ANY_PORT) as where:
+    async with serve_metrics("127.0.0.1", ANY_PORT) as where:
         port = httpx.URL(url_of(where)).port
         _, silent = await asyncio.open_connection("127.0.0.1", port)
         reader, long = await asyncio.open_connection("127.0.0.1", port)
@@ -100,13 +100,13 @@ async def test_a_taken_port_is_said() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(ServerFailedError, match=f"no metrics on port {port} of 127.0.0.1"):
-            async with exposed("127.0.0.1", port):
+            async with serve_metrics("127.0.0.1", port):
                 pass
 
 
 async def test_port_zero_is_none() -> None:
     """And there is nothing to tell."""
-    async with exposed("127.0.0.1", 0) as where:
+    async with serve_metrics("127.0.0.1", 0) as where:
         assert where == ""
 
 

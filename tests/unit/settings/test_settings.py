@@ -7,7 +7,7 @@ import pytest
 
 from quotecast.errors import SettingsError
 from quotecast.settings.loading import load
-from quotecast.settings.model import SECRETS, Settings, names
+from quotecast.settings.model import SECRETS, Settings, variable_names
 
 SECRET = "0123456789abcdef" * 4
 MEANT = {"database_url": "postgresql://db.example/quotes", "redis_url": "rediss://redis.example:6379/0"}
@@ -54,7 +54,7 @@ def test_a_bad_value_is_answered_with_what_may_stand_there(name: str, value: str
 
 def test_no_setting_is_explained_by_a_pattern() -> None:
     """Of any setting."""
-    environment = {name: " \x00 " for name in names() if not name.endswith("_FILE")}
+    environment = {name: " \x00 " for name in variable_names() if not name.endswith("_FILE")}
     assert not [line for line in problems(environment) if re.search(r"regex|\\s|\^|`str`|enum", line)]
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
 
-from quotecast.accounts.account import Account, enter
+from quotecast.accounts.account import Account, open_account
 from quotecast.accounts.database import Run
 from quotecast.accounts.tokens import Claims, Tokens
 from quotecast.api.edge.middleware import Scope
@@ -52,7 +52,7 @@ async def with_account(
     claims = _good_claims(request.scope, parts_of(request).accounts.tokens)
 
     async def entered(run: Run) -> T:
-        return await work(await enter(run, claims, writing=writing))
+        return await work(await open_account(run, claims, writing=writing))
 
     return await parts_of(request).accounts.database.transaction(entered)
 

@@ -12,7 +12,7 @@ from quotecast.api.parts import HttpRequest, Parts, items_of
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import PageReading, answered
 from quotecast.feed.documents import Copy
-from quotecast.market.assets import Asset, indexed, matching
+from quotecast.market.assets import Asset, index_assets, search_assets
 from quotecast.market.codec import encode_json
 
 MAX_SEARCH_LENGTH: Final = 100
@@ -56,7 +56,7 @@ def _assets(parts: Parts, search: str, limit: int | None, offset: int) -> Answer
 def _found(copy: Copy[Asset], everything: Sequence[Asset], search: str) -> Sequence[Asset]:
     if not search.strip():
         return everything
-    return matching(copy.once("index", lambda: indexed(everything)), search)
+    return search_assets(copy.once("index", lambda: index_assets(everything)), search)
 
 
 def _counted(body: Document, total: int) -> Answer:

@@ -170,7 +170,7 @@ async def login(request: HttpRequest) -> Answer:
     these bounds the answer is 429 and uses no slot of the path; its headers tell of the bound that refused.
     """
     given = await body_of(request, Credentials)
-    email, password = rules.lowered(given.email), rules.password(given.password, 1)
+    email, password = rules.lower_email(given.email), rules.password(given.password, 1)
     logins = parts_of(request).accounts.logins
     attempt = logins.attempt(email)
     try:

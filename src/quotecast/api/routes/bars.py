@@ -13,7 +13,7 @@ from quotecast.api.routes.bar_parameters import MAX_BARS, count_of, range_and_in
 from quotecast.bus.base import FeedInfo
 from quotecast.cache.base import Cached, Policy
 from quotecast.errors import ProviderMissing, SymbolNotFound
-from quotecast.market.bars import Bar, Interval, continued, opening
+from quotecast.market.bars import Bar, Interval, bars_with_price, opening_of_bar
 from quotecast.market.calendars import EXCHANGE, Calendar, Exchange, is_open
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote, StockQuote
@@ -179,7 +179,7 @@ def _policy(market: Market, interval: Interval) -> Policy:
 
 def _tail(last: Bar | None, market: Market, stretch: Stretch) -> list[Bar]:
     """The last bars, in line with the price; one outside the trading hours moves nothing."""
-    opened = opening(market.calendar, stretch.interval, market.traded)
+    opened = opening_of_bar(market.calendar, stretch.interval, market.traded)
     if opened is None or market.traded < stretch.start:
         return [] if last is None else [last]
-    return continued(last, opened, market.price)
+    return bars_with_price(last, opened, market.price)

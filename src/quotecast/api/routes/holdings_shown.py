@@ -14,7 +14,7 @@ from quotecast.accounts.portfolio import Holding
 from quotecast.api.routes.lookup import FEEDS, Mirrors, first_known
 from quotecast.feed.mirror import Entry
 from quotecast.market import codec, money
-from quotecast.market.conversion import Rate, factor, rates_between, rates_of, rounded
+from quotecast.market.conversion import Rate, factor, rates_between, rates_of, round_amount
 from quotecast.market.feeds import Feed, Kind
 
 #: Described as the JSON number that it is sent as; to the framework a Decimal would be a string.
@@ -121,8 +121,8 @@ def shown(holding: Holding, mirrors: Mirrors) -> Encoded:
     return Encoded(
         id=holding.id,
         ticker=holding.ticker,
-        shares=money.written(money.plain(holding.shares)),
-        avg_cost=money.written(money.plain(holding.avg_cost)),
+        shares=money.amount_json(money.without_zeros(holding.shares)),
+        avg_cost=money.amount_json(money.without_zeros(holding.avg_cost)),
         bought_at=holding.bought_at,
         currency=holding.currency,
         created_at=codec.iso_utc(holding.created_at.timestamp()),
@@ -149,16 +149,16 @@ def valued(holding: Holding, mirrors: Mirrors, exchange: Exchange, currency: str
     quote = found[1].quote if found else None
     rates = exchange(_currency_of(*found), holding.currency) if found and quote else None
     if quote is None or rates is None:
-        nothing = dict.fromkeys(money.Worth.__struct_fields__, money.written(None))
+        nothing = dict.fromkeys(money.Worth.__struct_fields__, money.amount_json(None))
         return replace(alone, price=None, rates=None, converted=None if currency else UNSET, **nothing)
     price, change = (_converted(each, rates) for each in (quote.price, quote.change))
-    worth = money.worth(holding.shares, holding.avg_cost, price or 0.0, change)
+    worth = money.worth_of(holding.shares, holding.avg_cost, price or 0.0, change)
     return replace(
         alone,
         price=price,
         rates=[_shown(rate) for rate in rates],
         converted=_in(currency, worth, exchange(holding.currency, currency)) if currency else UNSET,
-        **{name: money.written(amount) for name, amount in asdict(worth).items()},
+        **{name: money.amount_json(amount) for name, amount in asdict(worth).items()},
     )
 
 
@@ -175,13 +175,13 @@ def _currency_of(kind: Kind, entry: Entry) -> str:
 
 def _converted(amount: float | None, rates: Sequence[Rate]) -> float | None:
     """The amount after the rates; exactly the same where there are none."""
-    return float(rounded(Decimal(repr(amount)) * factor(rates))) if amount and rates else amount
+    return float(round_amount(Decimal(repr(amount)) * factor(rates))) if amount and rates else amount
 
 
 def _in(currency: str, worth: money.Worth, rates: Sequence[Rate] | None) -> ConvertedShown | None:
     if rates is None:
         return None
-    value, gain = (float(rounded(amount * factor(rates))) for amount in (worth.market_value, worth.gain))
+    value, gain = (float(round_amount(amount * factor(rates))) for amount in (worth.market_value, worth.gain))
     return ConvertedShown(currency=currency, market_value=value, gain=gain, rates=[*map(_shown, rates)])
 
 

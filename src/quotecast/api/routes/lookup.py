@@ -6,7 +6,7 @@ from typing import Final
 from quotecast.errors import NoData
 from quotecast.feed.mirror import Entry, Mirror
 from quotecast.market.feeds import Feed, Kind
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 
 #: In the order in which a ticker without a kind is looked up.
 FEEDS: Final[dict[Kind, Feed]] = {feed.spec.kind: feed for feed in Feed}
@@ -30,7 +30,7 @@ def known(mirrors: Mirrors, ticker: str, kinds: list[Kind]) -> tuple[Kind, Entry
         if entry := mirrors[FEEDS[kind]].find(ticker):
             return kind, entry
     for kind in kinds:
-        if not mirrors[FEEDS[kind]].loaded and canonical(FEEDS[kind], ticker):
+        if not mirrors[FEEDS[kind]].loaded and canonical_symbol(FEEDS[kind], ticker):
             raise NoData(FEEDS[kind])
     return None
 
@@ -39,6 +39,6 @@ def spelled(mirrors: Mirrors, ticker: str) -> str | None:
     """The ticker as its feed spells it, else in upper case; None for what can be no ticker."""
     if found := first_known(mirrors, ticker):
         return found[1].key
-    spellings = (canonical(feed, ticker) for feed in FEEDS.values())
+    spellings = (canonical_symbol(feed, ticker) for feed in FEEDS.values())
     spelling = next((spelling for spelling in spellings if spelling), None)
     return spelling.upper() if spelling else None

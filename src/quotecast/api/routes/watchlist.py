@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from quotecast.accounts import watchlist
 from quotecast.accounts.account import Account
-from quotecast.accounts.watchlist import Watched
+from quotecast.accounts.watchlist import WatchedSymbol
 from quotecast.api.answers import Answer, state_header
 from quotecast.api.edge.identity import require_token, with_account
 from quotecast.api.parts import NO_PROVIDER, HttpRequest, Parts, parts_of, state_of
@@ -31,7 +31,7 @@ from quotecast.api.selection import symbol_of_path
 from quotecast.errors import InvalidValue, NotFound, Problem, ProviderMissing, SymbolNotFound
 from quotecast.market import codec
 from quotecast.market.feeds import Kind
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 from quotecast.market.quotes import CryptoQuote, DovizQuote, StockQuote
 
 Include = Annotated[
@@ -119,7 +119,7 @@ async def add(request: HttpRequest) -> Answer:
     kind, ticker = _found(parts, given)
     now = datetime.fromtimestamp(parts.clock(), UTC)
 
-    async def write(account: Account) -> tuple[Watched, bool]:
+    async def write(account: Account) -> tuple[WatchedSymbol, bool]:
         return await watchlist.add(account, kind, ticker, now)
 
     entry, is_new = await with_account(request, write, writing=True)
@@ -162,18 +162,18 @@ def _found(parts: Parts, given: NewEntry) -> tuple[Kind, str]:
     return found[0], found[1].key
 
 
-def _is_named(entry: Watched, ticker: str, kind: str | None) -> bool:
+def _is_named(entry: WatchedSymbol, ticker: str, kind: str | None) -> bool:
     feed = FEEDS[entry.kind]
-    same = canonical(feed, entry.ticker) == canonical(feed, ticker)
+    same = canonical_symbol(feed, entry.ticker) == canonical_symbol(feed, ticker)
     return same and kind in (None, entry.kind)
 
 
-def _quote(parts: Parts, entry: Watched) -> Raw | None:
+def _quote(parts: Parts, entry: WatchedSymbol) -> Raw | None:
     found = parts.mirrors[FEEDS[entry.kind]].find(entry.ticker)
     return Raw(found.full_json()) if found else None
 
 
-def _shown(entry: Watched, quote: Raw | UnsetType | None = UNSET) -> _Encoded:
+def _shown(entry: WatchedSymbol, quote: Raw | UnsetType | None = UNSET) -> _Encoded:
     added_at = codec.iso_utc(entry.added_at.timestamp())
     return _Encoded(entry.ticker, entry.kind, entry.position, added_at, quote)
 
