@@ -100,7 +100,7 @@ async def test_a_killed_parent_takes_its_child_along() -> None:
         "import asyncio, sys\nfrom quotecast.local.child import Child, Part\n"
         "async def main():\n"
         f"    child = await Child.start(Part(name='api', command=[sys.executable, '-c', {child!r}]))\n"
-        "    print(await child.ready(), child.pid, flush=True)\n"
+        "    print(await child.wait_ready(), child.pid, flush=True)\n"
         "    await asyncio.Event().wait()\n"
         "asyncio.run(main())"
     )

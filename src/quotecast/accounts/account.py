@@ -34,12 +34,12 @@ class Account:
         ascending: bool = True,
     ) -> list[Any]:
         """The rows that meet the conditions."""
-        query = table.select().where(*self._mine(table, conditions))
+        query = table.select().where(*self._owned(table, conditions))
         return await self._run(query.order_by(order_by, ascending=ascending) if order_by else query)
 
     async def count(self, table: OwnedTable) -> int:
         """How many rows there are."""
-        (row,) = await self._run(table.count().where(*self._mine(table)))
+        (row,) = await self._run(table.count().where(*self._owned(table)))
         return int(row["count"])
 
     async def insert(self, table: OwnedTable, **values: Any) -> Any:
@@ -53,12 +53,12 @@ class Account:
         self, table: OwnedTable, values: Mapping[str, Any], *conditions: CombinableMixin
     ) -> list[Any]:
         """Changes the rows that meet the conditions and gives them back."""
-        query = table.update(dict(values.items())).where(*self._mine(table, conditions))
+        query = table.update(dict(values.items())).where(*self._owned(table, conditions))
         return await self._run(query.returning(*table.all_columns()))
 
     async def delete(self, table: OwnedTable, *conditions: CombinableMixin) -> int:
         """Removes the rows that meet the conditions; how many there were."""
-        query = table.delete().where(*self._mine(table, conditions))
+        query = table.delete().where(*self._owned(table, conditions))
         return len(await self._run(query.returning(table.user_id)))
 
     async def rename(self, name: str) -> UserRow:
@@ -74,7 +74,7 @@ class Account:
         (row,) = await self._run(query.returning(*User.all_columns()))
         return UserRow(**row)
 
-    def _mine(self, table: OwnedTable, conditions: Iterable[CombinableMixin] = ()) -> Iterable[Any]:
+    def _owned(self, table: OwnedTable, conditions: Iterable[CombinableMixin] = ()) -> Iterable[Any]:
         return table.user_id == self.user.id, *conditions
 
 

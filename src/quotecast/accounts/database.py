@@ -54,7 +54,7 @@ class Database:
         self._statement_cache = statement_cache
         self._deadline_seconds = deadline_seconds
         self._tasks: set[asyncio.Task[Any]] = set()
-        self.measured = DatabaseMeasurements()
+        self.measurements = DatabaseMeasurements()
 
     async def __aenter__(self) -> Self:
         self._pool = await asyncpg.create_pool(
@@ -105,26 +105,26 @@ class Database:
         _ = task.cancelled() or task.exception()
 
     async def _connect(self, *arguments: Any, **options: Any) -> Any:
-        with self.measured.connecting():
+        with self.measurements.measure_connect():
             return await asyncpg.connect(*arguments, **options)
 
     async def _transaction(self, work: Callable[[Run], Awaitable[T]]) -> T:
         deadline = asyncio.get_running_loop().time() + self._deadline_seconds
-        with self.measured.transacting(), count_errors(self.measured.errors):
-            with time_block(self.measured.waits):
+        with self.measurements.measure_transaction(), count_errors(self.measurements.errors):
+            with time_block(self.measurements.waits):
                 async with asyncio.timeout_at(deadline):
                     connection = await self._pool.acquire()
             try:
-                return await self._within(connection, deadline, work)
+                return await self._run_work(connection, deadline, work)
             finally:
                 with contextlib.suppress(Exception):
                     await self._pool.release(connection, timeout=ROLLBACK_SECONDS)
 
-    async def _within(self, connection: Any, deadline: float, work: Callable[[Run], Awaitable[T]]) -> T:
+    async def _run_work(self, connection: Any, deadline: float, work: Callable[[Run], Awaitable[T]]) -> T:
         async def run(query: Query[Any, Any]) -> list[Any]:
             (querystring,) = query.querystrings
             sql, values = querystring.compile_string()
-            with time_block(self.measured.statements):
+            with time_block(self.measurements.statements):
                 rows: list[Any] = await connection.fetch(sql, *values)
             return rows
 

@@ -27,7 +27,7 @@ class DatabaseMeasurements:
         self.errors = Counter[str]()
 
     @contextlib.contextmanager
-    def transacting(self) -> Iterator[None]:
+    def measure_transaction(self) -> Iterator[None]:
         """Measures a transaction by how it ends."""
         began = time.perf_counter()
         outcome = "rolled_back"
@@ -41,7 +41,7 @@ class DatabaseMeasurements:
             self.transactions[outcome].observe(time.perf_counter() - began)
 
     @contextlib.contextmanager
-    def connecting(self) -> Iterator[None]:
+    def measure_connect(self) -> Iterator[None]:
         """Counts a connection that opens or fails to."""
         outcome = "failed"
         try:

@@ -61,41 +61,41 @@ class Tokens:
         self._signing = _key_id(keys[0])
         self._lifetime = lifetime_seconds
         self._clock = clock
-        self._read: OrderedDict[str, Claims] = OrderedDict()
+        self._claims: OrderedDict[str, Claims] = OrderedDict()
 
     def issue(self, user_id: str, version: int) -> str:
         """A token of that user."""
         now = int(self._clock())
-        return self._signed(Claims(user_id, now, now + self._lifetime, secrets.token_hex(12), version))
+        return self._sign(Claims(user_id, now, now + self._lifetime, secrets.token_hex(12), version))
 
     def issue_device(self, user_id: str) -> str:
         """What a device keeps to be known again; it has no end, and opens nothing."""
-        return self._signed(Device(user_id, secrets.token_hex(12)))
+        return self._sign(Device(user_id, secrets.token_hex(12)))
 
     def device(self, token: str) -> Device:
         """The device that was given this text of `issue_device`, or this token of `issue`, however old.
 
         Raises InvalidToken.
         """
-        return self._decoded(token, Device)
+        return self._decode(token, Device)
 
     def read(self, token: str) -> Claims:
         """What a token says; signatures are checked once. Raises InvalidToken.
 
         Whether the token was revoked is for whoever reads the user's row to say.
         """
-        claims = self._read.get(token) or self._remembered(token)
+        claims = self._claims.get(token) or self._decode_once(token)
         now = self._clock()
         if claims.exp <= now or claims.iat > now + MAX_SKEW:
-            self._read.pop(token, None)
+            self._claims.pop(token, None)
             raise InvalidToken
         return claims
 
-    def _signed(self, claims: Claims | Device) -> str:
+    def _sign(self, claims: Claims | Device) -> str:
         key = self._keys[self._signing]
         return jwt.encode(msgspec.to_builtins(claims), key, ALGORITHM, headers={"kid": self._signing})
 
-    def _decoded(self, token: str, kind: type[T]) -> T:
+    def _decode(self, token: str, kind: type[T]) -> T:
         if len(token) > MAX_TOKEN_LENGTH:
             raise InvalidToken
         try:
@@ -105,11 +105,11 @@ class Tokens:
         except (jwt.PyJWTError, KeyError, TypeError, ValueError) as error:
             raise InvalidToken from error
 
-    def _remembered(self, token: str) -> Claims:
-        claims = self._decoded(token, Claims)
-        self._read[token] = claims
-        if len(self._read) > MAX_REMEMBERED:
-            self._read.popitem(last=False)
+    def _decode_once(self, token: str) -> Claims:
+        claims = self._decode(token, Claims)
+        self._claims[token] = claims
+        if len(self._claims) > MAX_REMEMBERED:
+            self._claims.popitem(last=False)
         return claims
 
 

@@ -126,11 +126,11 @@ class Relay:
             snapshot = await self._reader.load(feed)
         except UnreadableState as error:
             mirror.readable = False
-            outage.failed("feed cannot be read; asking for a new epoch", feed=feed, error=str(error))
+            outage.log_failure("feed cannot be read; asking for a new epoch", feed=feed, error=str(error))
             await self._reader.report(feed)
             return
         mirror.readable = True
-        outage.ended("feed can be read again", feed=feed)
+        outage.log_end("feed can be read again", feed=feed)
         if snapshot is not None:
             mirror.load(snapshot)
 

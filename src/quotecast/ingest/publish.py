@@ -98,7 +98,7 @@ class Leader:
                 log.warning("the last state cannot be read; beginning without it", error=str(error))
                 return
             except BusError as error:
-                self._outage.failed("cannot load the last state", feed=self._feed, error=str(error))
+                self._outage.log_failure("cannot load the last state", feed=self._feed, error=str(error))
                 await asyncio.sleep(RETRY_SECONDS)
         if old is not None and old.info.provider == self._provider.name:
             self._last_update = old.info.last_update
@@ -129,10 +129,10 @@ class Leader:
                 if loop.time() >= beat_at:
                     beat_at = loop.time() + BEAT_SECONDS
                     await self._beat()
-                    self._outage.ended("published again", feed=self._feed)
+                    self._outage.log_end("published again", feed=self._feed)
             except BusError as error:
                 self._statistics.failures += 1
-                self._outage.failed("not published", feed=self._feed, error=str(error))
+                self._outage.log_failure("not published", feed=self._feed, error=str(error))
                 # Whether it arrived is unknown: a new epoch, with all there is, settles it.
                 self._ledger.epoch = ""
                 self._wake.set()

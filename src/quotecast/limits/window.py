@@ -1,4 +1,4 @@
-"""Sliding windows that all workers share through Redis."""
+"""Sliding windows that all workers share through Redis: batches of checks, their deadlines and fallbacks."""
 
 import asyncio
 import contextlib
@@ -20,35 +20,35 @@ from quotecast.redis.client import Script, check_writable, connect, drop_connect
 from quotecast.redis.commands import MeasuredCommand
 from quotecast.redis.urls import is_cluster
 
-#: A script call blocks Redis for some 10 µs per check, so a call has a bound.
+#: Checks in one script call, which blocks Redis for some 10 µs per check.
 MAX_BATCH: Final = 256
 
 _MICROSECOND: Final = 1_000
-#: Seconds in which a loop reads what has already arrived.
+#: Seconds for the event loop to read an answer that has already arrived.
 _GRACE_SECONDS: Final = 0.002
 
 
 @dataclass(slots=True)
 class WindowStatistics:
-    """Counted since the start."""
+    """Counts since the start."""
 
     checks: int = 0
     #: Script calls, failed ones included.
     calls: int = 0
     failures: int = 0
-    #: Checks that this worker decided alone because Redis did not.
+    #: Checks that this worker decided alone because Redis failed.
     fallbacks: int = 0
-    #: Times that Redis was given up until it answers a probe.
+    #: Times that the circuit breaker opened.
     openings: int = 0
     #: Checks answered from a remembered refusal.
     remembered: int = 0
-    #: Whether Redis is given up at this moment.
+    #: Whether the circuit breaker is open at this moment.
     alone: bool = False
 
 
 class _Check(NamedTuple):
     key: str
-    #: What the worker decides if Redis does not.
+    #: The worker's own decision, which holds when Redis fails.
     own: Decision
     decided: asyncio.Future[Decision]
 
@@ -60,18 +60,18 @@ class _ScriptAnswer(NamedTuple):
 
 
 class Window:
-    """Admits at most `limit` requests of a key in any interval of `seconds`, over all workers together.
+    """A sliding window that admits at most `limit` requests of a key in any `seconds`, over all workers.
 
-    Checks made in one turn of the event loop, and those that arrive while a script call is under way,
-    go to Redis in one call. No check waits longer than `budget` seconds for a call: when one fails, the
-    worker decides alone, by a window of the same size. After three failures in a row Redis is asked
-    again only once a probe, sent every `pause` seconds, was answered. A key must keep to one limit.
-    `traced` has each call seen by traces, which costs twice as much.
+    Checks made in one turn of the event loop, and those that arrive during a script call, go to Redis in one
+    call. A call may take `budget` seconds; when it fails, the worker decides alone, by a window of the same
+    size. After three failures in a row a circuit breaker stops calls; it probes Redis every `pause` seconds.
+    A key always comes with the same limit. With `traced`, traces show each call, which then costs twice as
+    much.
 
-    A worker counts all that it admits itself, and never admits more than the limit: not with Redis, not
-    without, and not when Redis comes back with its data lost. So n workers admit at most n times the limit
-    whatever happens, and an outage adds nothing at its edges. Where other workers `forget` keys, a worker
-    cannot know what Redis still counts: there it remembers no refusals, and Redis alone decides.
+    A worker counts every request that it admits, and never admits more than the limit by itself: with Redis,
+    without it, or after Redis lost its data. So n workers admit at most n times the limit, the edges of an
+    outage included. With `forgetful`, other workers may `forget` keys: the worker remembers no refusals then,
+    and Redis alone decides.
     """
 
     def __init__(
@@ -86,12 +86,12 @@ class Window:
         traced: bool = False,
         forgetful: bool = False,
     ) -> None:
-        # The budget bounds connecting, writing and reading together; the client's own time-outs
-        # would cost a third of a call, and a retry could count a request twice.
+        # The budget bounds connecting, writing and reading together. The client's own time-outs would cost a
+        # third of a call, and a retry could count a request twice.
         self._client = connect(url, "limits")
         self._clustered = is_cluster(url)
         self._source = resources.files("quotecast.limits").joinpath("window.lua").read_text("utf-8")
-        # Traces follow the client's own calls alone.
+        # Traces show only calls through the client itself.
         make = self._client.register_script if traced else partial(script, self._client)
         self._script: Script = make(self._source)
         self._names = KeyNames(prefix)
@@ -123,13 +123,13 @@ class Window:
         await self._client.aclose()
 
     def statistics(self) -> WindowStatistics:
-        """A copy of the counters."""
+        """Returns a copy of the counters."""
         return replace(self._statistics, openings=self._breaker.openings, alone=self._breaker.is_open)
 
     async def check(self, key: str, limit: int) -> Decision:
-        """Counts the request if it is admitted; a refused one uses no slot. Never raises."""
+        """Returns the decision on a request; only an admitted request uses a slot. Never raises."""
         self._statistics.checks += 1
-        if left := self._refusals.left(key):
+        if left := self._refusals.nanoseconds_left(key):
             self._statistics.remembered += 1
             return Decision(
                 admitted=False, limit=limit, remaining=0, reset=whole_seconds(left), remembered=True
@@ -149,21 +149,21 @@ class Window:
         return await check.decided
 
     async def forget(self, key: str) -> None:
-        """Starts the key afresh, as far as Redis answers. Never raises."""
+        """Removes all requests of a key, here and in Redis if it answers. Never raises."""
         self._local.forget(key)
         self._refusals.forget(key)
-        await self._tell(self._client.delete, key)
+        await self._send(self._client.delete, key)
 
     async def give_back(self, key: str) -> None:
-        """Frees the slot of a request that does not count after all, as far as Redis answers. Never raises.
+        """Frees the slot of an admitted request, here and in Redis if it answers. Never raises.
 
-        A worker that remembers a refusal of the key refuses on for as long as it said.
+        Other workers that remember a refusal of the key refuse until that refusal ends.
         """
         self._local.give_back(key)
         self._refusals.forget(key)
-        await self._tell(self._client.rpop, key)
+        await self._send(self._client.rpop, key)
 
-    async def _tell(self, command: Callable[[bytes], Awaitable[object]], key: str) -> None:
+    async def _send(self, command: Callable[[bytes], Awaitable[object]], key: str) -> None:
         if self._breaker.is_open:
             return
         with contextlib.suppress(Exception):
@@ -178,17 +178,17 @@ class Window:
             try:
                 async with MeasuredCommand(self._client, "limits"):
                     answers = await self._ask_in_time(batch)
-            except Exception as error:  # noqa: BLE001 - whatever a broken connection raises, requests must not hang
-                self._failed(batch, error)
+            except Exception as error:  # noqa: BLE001 - a broken connection raises more than RedisError
+                self._decide_alone(batch, error)
             else:
-                self._answered(batch, answers, asked)
+                self._decide(batch, answers, asked)
         self._serving = None
 
     async def _ask_in_time(self, batch: Sequence[_Check]) -> list[_ScriptAnswer]:
-        """Raises TimeoutError when the budget is spent.
+        """Returns Redis's answers to a batch. Raises TimeoutError after `budget` seconds.
 
-        A loop that was held up meets its timers before the answers that arrived meanwhile; the deadline
-        is set anew, a moment later, so that those are read first.
+        A blocked event loop runs its timers before it reads sockets. So the deadline moves by a moment when
+        it falls due, and answers that arrived meanwhile still count.
         """
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(None) as deadline:
@@ -199,48 +199,48 @@ class Window:
                 spent.cancel()
 
     async def _ask(self, batch: Sequence[_Check]) -> list[_ScriptAnswer]:
-        """One script call, or in a cluster one for each hash tag."""
+        """Returns Redis's answers in order: by one script call, in a cluster by one per hash tag."""
         if not self._clustered:
             return await self._call(batch)
         tags = [hash_tag(self._names.name_of(check.key)) for check in batch]
         parts: dict[bytes, list[_Check]] = {tag: [] for tag in tags}
         for tag, check in zip(tags, batch, strict=True):
             parts[tag].append(check)
-        told = await asyncio.gather(*map(self._call, parts.values()))
-        answers = dict(zip(parts, map(iter, told), strict=True))
+        by_part = await asyncio.gather(*map(self._call, parts.values()))
+        answers = dict(zip(parts, map(iter, by_part), strict=True))
         return [next(answers[tag]) for tag in tags]
 
     async def _call(self, batch: Sequence[_Check]) -> list[_ScriptAnswer]:
-        """One script call; when Redis lost the script, it is loaded and called again, having not run."""
+        """Returns the answers of one script call; a script that Redis lost is loaded, and called again."""
         keys = [self._names.name_of(check.key) for check in batch]
         limits = ",".join(str(check.own.limit) for check in batch)
         flat: list[int] = await self._script(keys, [self._microseconds, limits])
         answers = list(map(_ScriptAnswer, flat[0::3], flat[1::3], flat[2::3]))
         if len(answers) != len(batch):
-            raise ValueError("the script answered another number of checks")
+            raise ValueError("the number of answers differs from the number of checks")
         return answers
 
-    def _answered(self, batch: Sequence[_Check], answers: Sequence[_ScriptAnswer], asked: int) -> None:
+    def _decide(self, batch: Sequence[_Check], answers: Sequence[_ScriptAnswer], asked: int) -> None:
         self._breaker.record_success()
         for check, (admitted, remaining, microseconds) in zip(batch, answers, strict=True):
             left = microseconds * _MICROSECOND
             if not admitted:
-                self._refused(check, asked + left)
+                self._record_refusal(check, asked + left)
             elif check.own.remaining < remaining and not self._forgetful:
-                # Redis has lost what this worker still counts.
+                # Redis lost requests that this worker still counts.
                 _resolve(check, check.own)
                 continue
             _resolve(check, Decision(bool(admitted), check.own.limit, remaining, whole_seconds(left)))
 
-    def _refused(self, check: _Check, end: int) -> None:
+    def _record_refusal(self, check: _Check, end: int) -> None:
         if check.own.admitted:
             self._local.give_back(check.key)
         if not self._forgetful:
-            # Counted from before the call, so it ends no later than in Redis.
+            # Counted from before the call, so the refusal ends no later than in Redis.
             self._refusals.remember(check.key, end)
 
-    def _failed(self, batch: Sequence[_Check], error: Exception) -> None:
-        """Whoever waits for the next call has waited for this one, and is not made to wait again."""
+    def _decide_alone(self, batch: Sequence[_Check], error: Exception) -> None:
+        """Decides the batch alone, and the checks behind it: they have waited for one call already."""
         self._statistics.failures += 1
         self._breaker.record_failure(error)
         checks, self._waiting = [*batch, *self._waiting], []
@@ -249,13 +249,13 @@ class Window:
             _resolve(check, check.own)
 
     async def _probe(self) -> None:
-        """Raises what stands between this worker and a Redis that takes writes."""
+        """Raises the error that Redis answers to a write, if any."""
         await drop_connections(self._client, "limits")
         await self._client.script_load(self._source)
         await check_writable(self._client)
 
 
 def _resolve(check: _Check, decision: Decision) -> None:
-    # A request whose client went away no longer waits.
+    # The future is done when its request was cancelled.
     if not check.decided.done():
         check.decided.set_result(decision)

@@ -46,7 +46,7 @@ class Child:
     def __init__(
         self, part: ProcessSpec, process: asyncio.subprocess.Process, link: _Stream, output: _Stream
     ) -> None:
-        self._part = part
+        self._spec = part
         self._process = process
         self._link = link
         self._output = output
@@ -73,15 +73,15 @@ class Child:
         """The process's number."""
         return self._process.pid
 
-    async def ready(self) -> str | None:
+    async def wait_ready(self) -> str | None:
         """What it says it serves; None if it ends first or takes too long."""
-        probe = self._part.probe
-        saying = asyncio.create_task(_probe_until_ready(probe) if probe else self._announced())
+        probe = self._spec.probe
+        saying = asyncio.create_task(_probe_until_ready(probe) if probe else self._read_announcement())
         ending = asyncio.create_task(self._process.wait())
         try:
             done, _ = await asyncio.wait(
                 {saying, ending},
-                timeout=self._part.ready_seconds,
+                timeout=self._spec.ready_seconds,
                 return_when=asyncio.FIRST_COMPLETED,
             )
             return saying.result() if saying in done else None
@@ -89,20 +89,20 @@ class Child:
             saying.cancel()
             ending.cancel()
 
-    async def ended_or_killed(self) -> None:
+    async def wait_or_kill(self) -> None:
         """Returns once it has ended. One that hangs is killed: it would keep its share of the port."""
         ending = asyncio.create_task(self._process.wait())
-        hanging = asyncio.create_task(self._hung())
+        hanging = asyncio.create_task(self._wait_until_hung())
         try:
             await asyncio.wait({ending, hanging}, return_when=asyncio.FIRST_COMPLETED)
             if not ending.done():
-                console.pass_on(self._part.name, "hangs; it is killed")
+                console.pass_on(self._spec.name, "hangs; it is killed")
                 self._process.kill()
         finally:
             ending.cancel()
             hanging.cancel()
 
-    async def ended(self) -> str:
+    async def wait_end(self) -> str:
         """How it ended, once it has: the exit code or the signal's name."""
         code = await self._process.wait()
         return f"exit code {code}" if code >= 0 else signal.Signals(-code).name
@@ -110,10 +110,10 @@ class Child:
     async def stop(self) -> None:
         """Ends it: first asking, after `stop_seconds` by force, with whatever it started."""
         with contextlib.suppress(ProcessLookupError):
-            self._process.send_signal(self._part.stop_signal)
+            self._process.send_signal(self._spec.stop_signal)
         # Not asyncio.timeout: in a task that is being cancelled, as here, Python 3.11.2 lets it cancel us.
         ending = asyncio.create_task(self._process.wait())
-        await asyncio.wait({ending}, timeout=self._part.stop_seconds)
+        await asyncio.wait({ending}, timeout=self._spec.stop_seconds)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
         await ending
@@ -121,19 +121,19 @@ class Child:
         self._passing_on.cancel()
         await _close(self._link, self._output)
 
-    async def _announced(self) -> str | None:
+    async def _read_announcement(self) -> str | None:
         line = await self._link[0].readline()
         if not line:
             await self._process.wait()
             return None
         return line.decode(errors="replace").strip()
 
-    async def _hung(self) -> None:
+    async def _wait_until_hung(self) -> None:
         silences = 0
         # One alone may be ours: if we were stopped for a while, the beats of that time are read next.
         while silences < 2:
             try:
-                async with asyncio.timeout(None if self._part.probe else self._part.silence_seconds):
+                async with asyncio.timeout(None if self._spec.probe else self._spec.silence_seconds):
                     beats = await self._link[0].read(4096)
             except TimeoutError:
                 silences += 1
@@ -146,7 +146,7 @@ class Child:
     async def _pass_on_output(self) -> None:
         async for line in _lines(self._output[0]):
             self.last_lines.append(line)
-            console.pass_on(self._part.name, line)
+            console.pass_on(self._spec.name, line)
 
 
 async def _spawn(part: ProcessSpec, link: int, output: int) -> asyncio.subprocess.Process:

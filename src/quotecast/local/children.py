@@ -90,7 +90,7 @@ async def run_to_end(part: ProcessSpec) -> None:
     """Runs a part to its end. Raises PartFailed if it fails."""
     child = await Child.start(part)
     try:
-        how = await child.ended()
+        how = await child.wait_end()
     finally:
         await child.stop()
     if how != "exit code 0":
@@ -119,14 +119,14 @@ async def _run_once(part: ProcessSpec, serving: asyncio.Event) -> _Run:
         # The system had no memory or no process left for it.
         return _Run(served=False, end=str(error))
     try:
-        line = await child.ready()
+        line = await child.wait_ready()
         if line is not None:
             console.say(f"{part.name:<9} pid {child.pid:<7} {line}")
             serving.set()
-            await child.ended_or_killed()
+            await child.wait_or_kill()
     finally:
         await child.stop()
-    return _Run(served=line is not None, end=await child.ended(), last_lines=child.last_lines)
+    return _Run(served=line is not None, end=await child.wait_end(), last_lines=child.last_lines)
 
 
 def _failure(part: ProcessSpec, end: str, last_lines: Iterable[str]) -> ProcessFailed:

@@ -61,7 +61,7 @@ class FeedSpec(Struct, frozen=True):
     groups: Callable[[Any, Mapping[str, Any]], Iterator[str]]
 
     @property
-    def keeps_hours(self) -> bool:
+    def has_closing_time(self) -> bool:
         """Whether its venues close."""
         return self.calendar is not self.always_open
 

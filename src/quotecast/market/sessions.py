@@ -50,7 +50,7 @@ class Unscheduled(Struct, frozen=True, kw_only=True):
     next_open: datetime
     next_close: datetime
 
-    def holds_at(self, moment: datetime) -> bool:
+    def applies_at(self, moment: datetime) -> bool:
         """Returns whether it is still true at an aware moment: it ends with the next opening or close."""
         return moment < (self.next_close if self.is_open else self.next_open)
 
@@ -89,7 +89,7 @@ def session_at(moment: datetime) -> Session:
 
 def actual_session_at(moment: datetime, unscheduled: Unscheduled | None) -> Session:
     """Returns the session an aware moment falls into, by the exchange's own clock where it differs."""
-    if unscheduled is None or not unscheduled.holds_at(moment):
+    if unscheduled is None or not unscheduled.applies_at(moment):
         return session_at(moment)
     if unscheduled.is_open:
         return "regular"

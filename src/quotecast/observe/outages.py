@@ -20,7 +20,7 @@ class OutageLog:
         self._silent_until = float("-inf")
         self._warned = False
 
-    def failed(self, event: str, **context: object) -> None:
+    def log_failure(self, event: str, **context: object) -> None:
         """Logs one failure."""
         now = self._clock()
         if now < self._silent_until:
@@ -30,7 +30,7 @@ class OutageLog:
         self._warned = True
         log.warning(event, **context)
 
-    def ended(self, event: str, **context: object) -> None:
+    def log_end(self, event: str, **context: object) -> None:
         """Logs the end of an outage that this log has warned of; does nothing otherwise."""
         if self._warned:
             self._warned = False

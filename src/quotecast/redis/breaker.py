@@ -57,7 +57,7 @@ class CircuitBreaker:
     def record_success(self) -> None:
         """Resets the count of failures."""
         self._failures_in_a_row = 0
-        self._outage.ended(self._closed)
+        self._outage.log_end(self._closed)
 
     def record_failure(self, error: Exception) -> None:
         """Counts a failure; the third in a row opens the circuit."""
@@ -66,7 +66,7 @@ class CircuitBreaker:
             self._open(error)
 
     def _open(self, error: Exception) -> None:
-        self._outage.failed(self._opened, error=repr(error))
+        self._outage.log_failure(self._opened, error=repr(error))
         self.openings += 1
         self.is_open = True
         self._probing = asyncio.get_running_loop().create_task(self._probe_until_closed())

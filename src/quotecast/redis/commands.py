@@ -1,4 +1,4 @@
-"""What every command has in common: it is measured, and an answer of a former master has consequences."""
+"""Measurement of commands, and reconnection after the answer of a former master."""
 
 import time
 from types import TracebackType
@@ -8,15 +8,15 @@ from quotecast.redis import counts
 from quotecast.redis.client import Client, drop_connections
 from quotecast.redis.counts import Part
 
-#: Answers after which another server may be the master.
+#: Kinds of errors that suggest another server is the master.
 ELSEWHERE: Final = {"readonly", "loading", "masterdown", "noreplicas"}
 
 
 class MeasuredCommand:
-    """Measures one command inside `async with`; by some answers the client loses all its connections.
+    """A context manager that measures one command, and drops all connections on a former master's error.
 
-    A replica that was the master keeps its clients' connections open and refuses their writes: only new
-    connections reach the new master.
+    A demoted master keeps its clients' connections open and refuses their writes: only new connections reach
+    the new master.
     """
 
     __slots__ = ("_began", "_client", "_part")

@@ -1,7 +1,7 @@
-"""Connections to whichever server the Sentinels call the master, asked at every connection.
+"""Connections to the master that Sentinels name; every new connection asks them.
 
-redis-py's own Sentinel client asks one Sentinel after the other, so that a frozen one uses up our deadlines,
-and takes the first answer: a Sentinel that was cut off would send us back to the old master for ever.
+redis-py's own Sentinel client asks one Sentinel after the other, so that a frozen one uses up our deadlines.
+It takes the first answer: a partitioned Sentinel would send us back to the old master for ever.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from redis.exceptions import RedisError
 
 from quotecast.redis import urls
 
-#: A Sentinel that takes longer is not waited for.
+#: Seconds in which a Sentinel must answer.
 ANSWER_SECONDS: Final = 0.5
 
 
@@ -35,7 +35,7 @@ class Sentinels:
         self._sentinels = sentinels
 
     async def master(self) -> tuple[str, int]:
-        """Returns the master's host and port, as the Sentinel with the newest view knows it.
+        """Returns the master's host and port, by the Sentinel with the newest view.
 
         Raises redis-py's ConnectionError if no Sentinel names one.
         """
@@ -74,7 +74,7 @@ class Sentinels:
 
 
 class MasterConnection(Connection):
-    """A connection to the master of the moment at which it connects."""
+    """A connection to the server that is the master when it connects."""
 
     def __init__(self, *, sentinels: Sentinels, **options: Any) -> None:
         super().__init__(**options)
@@ -86,11 +86,11 @@ class MasterConnection(Connection):
 
 
 class TlsMasterConnection(MasterConnection, SSLConnection):
-    """The same over TLS."""
+    """A connection to the master over TLS."""
 
 
 def master_options(url: str) -> dict[str, Any]:
-    """Returns what a connection pool takes for the URL. Raises ValueError."""
+    """Returns the options of a connection pool for the URL. Raises ValueError."""
     service, options, sentinels = urls.master_of_sentinels(url)
     kind = TlsMasterConnection if options.pop("connection_class", None) else MasterConnection
     return {**options, "connection_class": kind, "sentinels": Sentinels(service, sentinels)}

@@ -77,7 +77,7 @@ async def test_a_statement_of_another_session_is_an_outage_that_names_the_settin
     async with at(accounts_url) as database:
         with pytest.raises(DatabaseAway):
             await database.transaction(lambda run: run(User.raw(raising)))
-        assert database.measured.errors == {"prepared_statement": 1}
+        assert database.measurements.errors == {"prepared_statement": 1}
     assert "QUOTECAST_DATABASE_STATEMENT_CACHE=0" in capsys.readouterr().out
 
 
@@ -96,7 +96,7 @@ async def test_a_deadline_opens_no_second_connection() -> None:
             async with at(url, pool_size=1, deadline_seconds=0.2) as database:
                 with promised():
                     await database.transaction(adding(1))
-                assert database.measured.errors == {"timeout": 1}
+                assert database.measurements.errors == {"timeout": 1}
             assert len(writers) == 1
             writers[0].close()
 

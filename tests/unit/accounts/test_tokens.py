@@ -160,11 +160,11 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     tokens = tokens_of()
     for _ in range(10):
         tokens.read(tokens.issue(USER, 0))
-    assert len(tokens._read) == 3
+    assert len(tokens._claims) == 3
     for forgery in FORGERIES.values():
         with pytest.raises(InvalidToken):
             tokens.read(text_of(forgery))
-    assert len(tokens._read) <= 3
+    assert len(tokens._claims) <= 3
 
 
 def test_nothing_that_is_shown_holds_the_secret() -> None:

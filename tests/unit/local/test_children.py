@@ -242,6 +242,6 @@ async def test_a_child_reads_nothing_from_the_terminal() -> None:
     """Standard input is empty, so that no child can take what the person types."""
     child = await Child.start(part("import sys; sys.exit(len(sys.stdin.read()))"))
     try:
-        assert await child.ended() == "exit code 0"
+        assert await child.wait_end() == "exit code 0"
     finally:
         await child.stop()

@@ -26,7 +26,7 @@ async def serving(program: str) -> AsyncIterator[Child]:
     command = [sys.executable, "-I", "-S", "-c", program]
     child = await Child.start(ProcessSpec(name="api 1", command=command, silence_seconds=SILENCE_SECONDS))
     try:
-        assert await child.ready() == "serves"
+        assert await child.wait_ready() == "serves"
         yield child
     finally:
         await child.stop()
@@ -35,8 +35,8 @@ async def serving(program: str) -> AsyncIterator[Child]:
 async def test_a_silent_part_hangs(capsys: pytest.CaptureFixture[str]) -> None:
     """It is said to, and killed: it would not hear a softer word."""
     async with serving(SILENT) as child:
-        await asyncio.wait_for(child.ended_or_killed(), 10)
-        assert await child.ended() == "SIGKILL"
+        await asyncio.wait_for(child.wait_or_kill(), 10)
+        assert await child.wait_end() == "SIGKILL"
     assert "hangs" in capsys.readouterr().err
 
 
@@ -44,18 +44,18 @@ async def test_a_part_that_beats_does_not_hang(capsys: pytest.CaptureFixture[str
     """However long it lives; when it stops to, it does."""
     async with serving(BEATING) as child:
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(child.ended_or_killed(), 5 * SILENCE_SECONDS)
+            await asyncio.wait_for(child.wait_or_kill(), 5 * SILENCE_SECONDS)
         assert "hangs" not in capsys.readouterr().err
         os.kill(child.pid, signal.SIGSTOP)
-        await asyncio.wait_for(child.ended_or_killed(), 10)
+        await asyncio.wait_for(child.wait_or_kill(), 10)
 
 
 async def test_a_part_that_ends_does_not_hang(capsys: pytest.CaptureFixture[str]) -> None:
     """Its end is told by whoever asks how it ended."""
     async with serving(f"{ANNOUNCE}; signal.pause()") as child:
         os.kill(child.pid, signal.SIGKILL)
-        await asyncio.wait_for(child.ended_or_killed(), 10)
-        assert await child.ended() == "SIGKILL"
+        await asyncio.wait_for(child.wait_or_kill(), 10)
+        assert await child.wait_end() == "SIGKILL"
     assert "hangs" not in capsys.readouterr().err
 
 

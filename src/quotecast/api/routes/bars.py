@@ -125,7 +125,7 @@ def exchange_of(info: FeedInfo | None) -> Exchange:
 def _calendar(feed: Feed, info: FeedInfo | None) -> Calendar:
     if info is not None and info.always_open:
         return feed.spec.always_open
-    return exchange_of(info) if feed.spec.keeps_hours else feed.spec.calendar
+    return exchange_of(info) if feed.spec.has_closing_time else feed.spec.calendar
 
 
 async def _answer(parts: Parts, feed: Feed, market: Market, stretch: Stretch) -> Answer:

@@ -1,6 +1,6 @@
-"""What is known of a key, and what follows from it.
+"""The state of one cache key: the upstream's last answer, and its last failure.
 
-Entries are kept as MessagePack maps: a worker reads what its own version wrote and the one before.
+Redis stores both as MessagePack maps; a worker reads those of its own version and of the previous one.
 """
 
 from typing import Final, Literal, TypeVar
@@ -17,7 +17,7 @@ _READABLE: Final = (VERSION - 1, VERSION)
 
 
 class CacheEntry(Struct, frozen=True, omit_defaults=True):
-    """What an upstream said, and when: `body` is its answer, `detail` why it offers none."""
+    """An upstream's answer to one key: `body` if it has one, else `detail` with the reason."""
 
     #: Unix time.
     stored_at: float
@@ -27,19 +27,19 @@ class CacheEntry(Struct, frozen=True, omit_defaults=True):
     version: int = VERSION
 
     def age(self, now: float) -> int:
-        """Whole seconds; the clock of the worker that stored it may be ahead of ours."""
+        """Returns the age in whole seconds, at least 0: the storing worker's clock may be ahead of ours."""
         return max(0, int(now - self.stored_at))
 
     def lifetime(self, policy: Policy) -> int:
-        """Seconds after which it is worth nothing."""
-        kept = self._kept(policy)
-        return max(kept, policy.stale_seconds) if self.outcome == "answer" else kept
+        """Returns the age in seconds from which the entry must not be served."""
+        fresh = self._fresh_period(policy)
+        return max(fresh, policy.stale_seconds) if self.outcome == "answer" else fresh
 
     def is_fresh(self, policy: Policy, now: float) -> bool:
-        """Whether the upstream need not be asked."""
-        return self.age(now) < self._kept(policy)
+        """Returns whether the entry answers a reader without an upstream call."""
+        return self.age(now) < self._fresh_period(policy)
 
-    def _kept(self, policy: Policy) -> int:
+    def _fresh_period(self, policy: Policy) -> int:
         match self.outcome:
             case "answer":
                 return policy.fresh_seconds
@@ -50,7 +50,7 @@ class CacheEntry(Struct, frozen=True, omit_defaults=True):
 
 
 class UpstreamFailure(Struct, frozen=True, omit_defaults=True):
-    """An upstream failed, and is left alone until then (Unix time)."""
+    """A failed upstream call; the cache does not call again before `until` (Unix time)."""
 
     until: float
     detail: str
@@ -61,25 +61,26 @@ Record = TypeVar("Record", CacheEntry, UpstreamFailure)
 
 
 class CacheState(Struct, frozen=True):
-    """The last that an upstream said of a key, and whether it failed since."""
+    """An upstream's last answer to a key, and its failure since, if any."""
 
     entry: CacheEntry | None = None
     failure: UpstreamFailure | None = None
-    #: The entry was fetched for whoever asks now.
+    #: Whether the reader's own request fetched the entry.
     fetched: bool = False
 
-    def settles(self, policy: Policy, now: float) -> bool:
-        """Whether a reader can be answered, well or badly, without asking the upstream."""
+    def needs_fetch(self, policy: Policy, now: float) -> bool:
+        """Returns whether a reader needs an upstream call: no fresh entry, and no recent failure."""
         fresh = self.entry is not None and self.entry.is_fresh(policy, now)
-        return fresh or (self.failure is not None and now < self.failure.until)
+        failed = self.failure is not None and now < self.failure.until
+        return not (fresh or failed)
 
-    def serves(self, policy: Policy, now: float) -> bool:
-        """Whether there is something to answer, be it old."""
+    def is_servable(self, policy: Policy, now: float) -> bool:
+        """Returns whether there is an entry to serve, fresh or stale."""
         return self.entry is not None and self.entry.age(now) < self.entry.lifetime(policy)
 
     def answer(self, policy: Policy, now: float) -> Cached:
-        """What a reader gets. Raises SymbolNotFound, NotOffered or UpstreamError."""
-        if self.entry is None or not self.serves(policy, now):
+        """Returns the reader's answer. Raises SymbolNotFound, NotOffered or UpstreamError."""
+        if self.entry is None or not self.is_servable(policy, now):
             raise self._unavailable(now)
         match self.entry.outcome:
             case "not_found":
@@ -91,8 +92,8 @@ class CacheState(Struct, frozen=True):
 
     def _cached(self, entry: CacheEntry, policy: Policy, now: float) -> Cached:
         age = entry.age(now)
-        left = max(0, policy.fresh_seconds - age)
-        return Cached(entry.body, "MISS" if self.fetched else "HIT" if left else "STALE", age, left)
+        fresh = max(0, policy.fresh_seconds - age)
+        return Cached(entry.body, "MISS" if self.fetched else "HIT" if fresh else "STALE", age, fresh)
 
     def _unavailable(self, now: float) -> UpstreamError:
         if self.failure is None:
@@ -101,7 +102,7 @@ class CacheState(Struct, frozen=True):
 
 
 def merge_states(one: CacheState, other: CacheState) -> CacheState:
-    """What two places know together."""
+    """Returns the newest entry and the latest failure of two states."""
     entries = [each.entry for each in (one, other) if each.entry]
     failures = [each.failure for each in (one, other) if each.failure]
     return CacheState(
@@ -111,12 +112,12 @@ def merge_states(one: CacheState, other: CacheState) -> CacheState:
 
 
 def encode(stored: CacheEntry | UpstreamFailure) -> bytes:
-    """As it is kept in Redis."""
+    """Returns the bytes that Redis stores."""
     return msgspec.msgpack.encode(stored)
 
 
 def decode(data: bytes | None, kind: type[Record]) -> Record | None:
-    """None where there is nothing, or nothing that this version can read."""
+    """Returns the stored record; None if there is none or this version cannot read it."""
     if data is None:
         return None
     try:

@@ -1,6 +1,6 @@
-"""Where what is known of each key is kept: in Redis for all workers, and the latest of it in this one.
+"""Storage of cache states: in Redis for all workers, and in this worker's memory.
 
-A key's three names share a hash tag, so that they live on one node of a cluster.
+A key's three names in Redis share a hash tag, so that they lie on one node of a cluster.
 """
 
 import asyncio
@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple, TypeVar
 from redis.commands.core import AsyncScript
 
 from quotecast.cache.base import Policy
-from quotecast.cache.known import CacheEntry, CacheState, UpstreamFailure, decode, encode, merge_states
 from quotecast.cache.recent import RecentStates
+from quotecast.cache.state import CacheEntry, CacheState, UpstreamFailure, decode, encode, merge_states
 from quotecast.redis.breaker import CircuitBreaker
 from quotecast.redis.client import check_writable, connect, drop_connections
 from quotecast.redis.commands import MeasuredCommand
@@ -22,7 +22,7 @@ from quotecast.redis.commands import MeasuredCommand
 MAX_KEY_LENGTH: Final = 96
 MAX_CONNECTIONS: Final = 16
 
-#: What may stand in a name as it is; braces would end the hash tag.
+#: Keys that are part of a Redis name unhashed; a brace would end the hash tag.
 _PLAIN: Final = re.compile(r"[\w.:/-]+", re.ASCII)
 
 
@@ -40,9 +40,9 @@ class _Names(NamedTuple):
 
 
 class CacheStore:
-    """What workers tell each other of keys. While Redis is away each worker has what it read itself.
+    """The states that workers share; without Redis, those that this worker read itself.
 
-    No call takes longer than `budget` seconds, or raises.
+    No call takes longer than `budget` seconds, and none raises.
     """
 
     def __init__(self, url: str, prefix: str, *, budget: float, pause: float, memory_bytes: int) -> None:
@@ -59,12 +59,12 @@ class CacheStore:
             opened="each worker caches alone",
             closed="all workers cache together again",
         )
-        #: Times that Redis was not asked, or did not answer.
+        #: Operations without Redis: the circuit was open, or Redis did not answer.
         self.absences = 0
 
     @property
     def openings(self) -> int:
-        """Times that Redis was given up until it answers a probe."""
+        """Returns how often the circuit breaker opened."""
         return self._breaker.openings
 
     async def close(self) -> None:
@@ -72,24 +72,24 @@ class CacheStore:
         await self._breaker.stop()
         await self._client.aclose()
 
-    def recent(self, key: str) -> CacheState:
-        """What this worker knows itself."""
-        return self._recent.find(key)
+    def local_state(self, key: str) -> CacheState:
+        """Returns the state in this worker's memory."""
+        return self._recent.get(key)
 
-    async def look(self, key: str) -> CacheState:
-        """What all workers know."""
+    async def read(self, key: str) -> CacheState:
+        """Returns the state that workers share."""
         names = self._names(key)
         try:
             found: list[Any] = await self._call(lambda: self._client.mget(names.entry, names.failure))
         except RedisUnavailable:
             self.absences += 1
-            return self._recent.find(key)
-        return self._learn(key, *found)
+            return self._recent.get(key)
+        return self._merge_with_local(key, *found)
 
     async def claim(self, key: str, owner: str, seconds: float) -> tuple[bool, CacheState]:
-        """Whether the owner may ask the upstream, for so many seconds, and what is known by now.
+        """Returns whether the owner got the key's lock, for `seconds`, and the present state.
 
-        At most one may at a time; while Redis is away, everyone.
+        One owner at a time holds the lock and calls the upstream; without Redis, every owner gets it.
         """
         names = self._names(key)
         try:
@@ -98,25 +98,25 @@ class CacheStore:
             )
         except RedisUnavailable:
             self.absences += 1
-            return True, self._recent.find(key)
-        return bool(taken), self._learn(key, entry, failure)
+            return True, self._recent.get(key)
+        return bool(taken), self._merge_with_local(key, entry, failure)
 
-    async def settle(self, key: str, owner: str, known: CacheState, policy: Policy, now: float) -> None:
-        """Tells all workers what the owner learned, and lets the next one ask."""
-        self._recent.keep(key, CacheState(known.entry, known.failure))
-        entry = known.entry if known.fetched else None
-        await self._give_up(
+    async def settle(self, key: str, owner: str, state: CacheState, policy: Policy, now: float) -> None:
+        """Stores the owner's new state for all workers, and releases the lock."""
+        self._recent.put(key, CacheState(state.entry, state.failure))
+        entry = state.entry if state.fetched else None
+        await self._settle_lock(
             key,
             owner,
             *_with_lifetime(entry, entry.lifetime(policy) if entry else 0),
-            *_with_lifetime(known.failure, known.failure.until - now if known.failure else 0),
+            *_with_lifetime(state.failure, state.failure.until - now if state.failure else 0),
         )
 
     async def release(self, key: str, owner: str) -> None:
-        """Lets the next one ask."""
-        await self._give_up(key, owner, *_with_lifetime(None, 0), *_with_lifetime(None, 0))
+        """Releases the lock without a new state."""
+        await self._settle_lock(key, owner, *_with_lifetime(None, 0), *_with_lifetime(None, 0))
 
-    async def _give_up(self, key: str, owner: str, *stored: bytes | int) -> None:
+    async def _settle_lock(self, key: str, owner: str, *stored: bytes | int) -> None:
         names = self._names(key)
         try:
             await self._call(lambda: self._settle(keys=names, args=[owner, *stored]))
@@ -137,12 +137,12 @@ class CacheStore:
         self._breaker.record_success()
         return answer
 
-    def _learn(self, key: str, entry: bytes | None, failure: bytes | None) -> CacheState:
-        """Also what Redis lost but this worker still has."""
-        told = CacheState(decode(entry, CacheEntry), decode(failure, UpstreamFailure))
-        known = merge_states(told, self._recent.find(key))
-        self._recent.keep(key, known)
-        return known
+    def _merge_with_local(self, key: str, entry: bytes | None, failure: bytes | None) -> CacheState:
+        """Returns Redis's state merged with this worker's, which survives a loss of data in Redis."""
+        shared = CacheState(decode(entry, CacheEntry), decode(failure, UpstreamFailure))
+        state = merge_states(shared, self._recent.get(key))
+        self._recent.put(key, state)
+        return state
 
     def _names(self, key: str) -> _Names:
         if len(key) > MAX_KEY_LENGTH or not _PLAIN.fullmatch(key):
@@ -160,5 +160,5 @@ class CacheStore:
 
 
 def _with_lifetime(stored: CacheEntry | UpstreamFailure | None, seconds: float) -> tuple[bytes, int]:
-    """What the script stores, and for how many milliseconds; Redis takes no time below one."""
+    """Returns a record's bytes and its milliseconds to live, at least the 1 that Redis demands."""
     return (encode(stored), max(1, int(seconds * 1000))) if stored else (b"", 0)
