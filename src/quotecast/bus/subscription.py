@@ -1,8 +1,8 @@
-"""What is published on channels, read off the connection itself.
+"""Subscriptions to Redis channels, read directly off the connection.
 
-redis-py's `PubSub` takes longer for a message than we do for its quotes, and connects anew by itself: then
-nobody would know that something was missed. In a cluster channels are sharded, so that a node passes on only
-what lies on it; each node that holds a channel has a connection of its own: a silent one holds up no other.
+redis-py's `PubSub` takes longer for a message than we do for its quotes, and reconnects silently, so that
+missed messages would go unnoticed. In a cluster channels are sharded: each node publishes only its own. Every
+node with a channel has a connection of its own, so that a silent node delays no other.
 """
 
 import contextlib
@@ -17,50 +17,50 @@ from quotecast.merging import merge_streams
 from quotecast.redis.client import Client
 
 SILENCE_SECONDS: Final = 1.0
-#: How messages are published, on one server and in a cluster.
+#: The commands that publish, on one server and in a cluster.
 PUBLISH: Final = "PUBLISH"
 SHARDED_PUBLISH: Final = "SPUBLISH"
 
-#: What is told: a message's bytes, or None after a second of silence.
+#: Messages' bytes, with None after each second without a message.
 Payloads = AsyncGenerator[bytes | None, None]
 
 
 @contextlib.asynccontextmanager
 async def subscribe(client: Client, channels: Sequence[str]) -> AsyncIterator[Payloads]:
-    """What is published on the channels from now on. Raises RedisError and OSError, then and later."""
+    """Subscribes to channels, and gives their payloads. Both raise RedisError and OSError."""
     async with contextlib.AsyncExitStack() as stack:
         if isinstance(client, Redis):
             connection = await stack.enter_async_context(_server_connection(client))
             await _confirm_subscription(connection, "SUBSCRIBE", channels)
-            told = _payloads(connection)
+            payloads = _payloads(connection)
         else:
             streams = []
             for node, names in (await _channels_by_node(client, channels)).items():
                 connection = await stack.enter_async_context(_node_connection(node))
                 await _confirm_subscription(connection, "SSUBSCRIBE", names)
                 streams.append(_payloads(connection))
-            told = merge_streams(*streams)
-        yield await stack.enter_async_context(contextlib.aclosing(told))
+            payloads = merge_streams(*streams)
+        yield await stack.enter_async_context(contextlib.aclosing(payloads))
 
 
 async def _confirm_subscription(connection: Any, verb: str, channels: Sequence[str]) -> None:
-    """Waits for the server's word on each channel: only then is nothing missed."""
+    """Subscribes to each channel and waits for the confirmation, after which no message is missed."""
     for channel in channels:
         await connection.send_command(verb, channel)
     confirmed = 0
     while confirmed < len(channels):
-        told = await connection.read_response(push_request=True)
-        confirmed += told[0] == verb.lower().encode()
+        response = await connection.read_response(push_request=True)
+        confirmed += response[0] == verb.lower().encode()
 
 
 async def _payloads(connection: Any) -> Payloads:
     while True:
-        told = await connection.read_response(timeout=SILENCE_SECONDS, push_request=True)
-        if told is None:
+        response = await connection.read_response(timeout=SILENCE_SECONDS, push_request=True)
+        if response is None:
             yield None
-        elif told[0] in {b"message", b"smessage"}:
-            yield told[2]
-        elif told[0] == b"sunsubscribe":
+        elif response[0] in {b"message", b"smessage"}:
+            yield response[2]
+        elif response[0] == b"sunsubscribe":
             raise RedisError("a channel went to another node")
 
 
@@ -87,13 +87,13 @@ async def _node_connection(node: ClusterNode) -> AsyncIterator[Connection]:
 
 
 async def _channels_by_node(client: RedisCluster, channels: Sequence[str]) -> dict[ClusterNode, list[str]]:
-    """The channels by the node they lie on."""
-    found: dict[ClusterNode, list[str]] = {}
+    """Returns the channels by the node that holds them."""
+    by_node: dict[ClusterNode, list[str]] = {}
     for channel in channels:
-        # A command that is sent on from node to node, for the client to know where the channel lies by now.
+        # The client follows the redirections of this command, and so learns the channel's present node.
         await client.execute_command("EXISTS", channel)
         node = client.get_node_from_key(channel)
         if node is None:
             raise RedisError(f"no node holds {channel}")
-        found.setdefault(node, []).append(channel)
-    return found
+        by_node.setdefault(node, []).append(channel)
+    return by_node

@@ -1,4 +1,4 @@
-"""The bytes on the bus and in its store: MessagePack maps."""
+"""MessagePack encoding of messages on the bus and of stored quotes."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -25,7 +25,7 @@ encode = _encoder.encode
 
 
 def decode_message(data: bytes) -> Message | None:
-    """None for what only another version understands. Raises UnreadableState for what is no MessagePack."""
+    """Returns the message, None for an unknown kind. Raises UnreadableState for invalid MessagePack."""
     try:
         return _message_decoder.decode(data)
     except msgspec.ValidationError:
@@ -35,28 +35,28 @@ def decode_message(data: bytes) -> Message | None:
 
 
 def decode_quote(data: bytes) -> StoredQuote:
-    """Raises UnreadableState for what no known version wrote."""
+    """Returns a stored quote. Raises UnreadableState if no known version wrote it."""
     return _decode(_quote_decoder, data)
 
 
 def decode_info(data: bytes) -> FeedInfo:
-    """Raises UnreadableState for what no known version wrote."""
+    """Returns a feed's info. Raises UnreadableState if no known version wrote it."""
     return _decode(_info_decoder, data)
 
 
 def encode_document(feed: Feed, name: str, content: Sequence[Article | Asset]) -> Document:
-    """The content as it is kept on the bus."""
+    """Returns the document that the bus stores."""
     data = encode(content)
     return Document(feed, name, blake2b(data, digest_size=12).hexdigest(), data)
 
 
 def decode_articles(content: bytes) -> list[Article]:
-    """Raises UnreadableState for what no known version wrote."""
+    """Returns the articles of a document. Raises UnreadableState if no known version wrote them."""
     return _decode(_article_decoder, content)
 
 
 def decode_assets(content: bytes) -> list[Asset]:
-    """Raises UnreadableState for what no known version wrote."""
+    """Returns the assets of a document. Raises UnreadableState if no known version wrote them."""
     return _decode(_asset_decoder, content)
 
 

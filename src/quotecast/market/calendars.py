@@ -1,4 +1,4 @@
-"""On which days, and from when to when, the instruments of a feed trade."""
+"""Trading calendars: the days and hours in which a venue trades."""
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
@@ -20,7 +20,7 @@ from quotecast.market.sessions import (
 
 
 class VenueDay(Struct, frozen=True):
-    """A trading day: its date, the midnight it is counted from, and its open and close, in UTC."""
+    """A venue's trading day: its date, and its midnight, open and close in UTC."""
 
     date: date
     midnight: datetime
@@ -32,11 +32,11 @@ class Calendar(Protocol):
     """The trading days of a venue."""
 
     def until(self, moment: datetime) -> Iterator[VenueDay]:
-        """The days that have opened by an aware moment, newest first."""
+        """Yields the days that have opened by an aware moment, newest first."""
         ...
 
     def first_from(self, day: date) -> VenueDay:
-        """The first trading day on or after a date."""
+        """Returns the first trading day on or after a date."""
         ...
 
 
@@ -60,7 +60,7 @@ class AroundTheClock:
 
 
 class Exchange:
-    """The regular sessions of the New York Stock Exchange, with a day that no calendar foresees."""
+    """The regular sessions of the New York Stock Exchange, with at most one unscheduled day."""
 
     def __init__(self, unscheduled: Unscheduled | None = None) -> None:
         self._date = unscheduled.date if unscheduled else None
@@ -83,7 +83,7 @@ class Exchange:
         return next(merge((each for each in days if each.date != self._date), own, key=_date))
 
     def hours(self, day: date) -> TradingDay | VenueDay | None:
-        """The session of a New York date, with its open and close; None for a date without one."""
+        """Returns the session of a New York date, with its open and close; None for a date without one."""
         return self._own if day == self._date else trading_day(day)
 
 
@@ -96,7 +96,7 @@ ISTANBUL_DAYS: Final = AroundTheClock(ZoneInfo("Europe/Istanbul"))
 
 
 def is_open(calendar: Calendar, moment: datetime) -> bool:
-    """Whether instruments trade at an aware moment; a day holds its first instant, not its last."""
+    """Returns whether instruments trade at an aware moment; a day includes its open, not its close."""
     return moment < next(calendar.until(moment)).close
 
 
