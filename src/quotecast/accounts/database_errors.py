@@ -1,4 +1,4 @@
-"""Kinds of database errors, for metrics and logs, and which of them mean that the database is away."""
+"""Kinds of database errors, for metrics and logs, and the distinction of outages from refused queries."""
 
 import contextlib
 from collections import Counter
@@ -10,12 +10,13 @@ import structlog
 
 from quotecast.errors import DatabaseAway
 
-#: A statement that PostgreSQL refused for what it says; the only kind that is no outage.
+#: The kind of a statement that PostgreSQL refused; every other kind is an outage.
 QUERY: Final = "query"
-#: The kind of a prepared statement that the session does not have, or has already.
+#: The kind of a prepared statement that the session lacks, or already has.
 PREPARED: Final = "prepared_statement"
 
-#: What a broken, restarting, overloaded, read-only or migrating server answers, by SQLSTATE or its class.
+#: Kinds of a broken, restarting, overloaded, read-only or migrating server's errors, by SQLSTATE or its
+#: class.
 _KINDS: Final = {
     "08": "connection",
     "0A000": "schema",
@@ -41,7 +42,7 @@ log = structlog.get_logger()
 
 
 def error_kind(error: BaseException | None) -> str | None:
-    """The kind of a driver's or server's error; None for any other."""
+    """Returns the kind of a driver's or server's error; None for other exceptions."""
     match error:
         case TimeoutError():
             return "timeout"
@@ -64,7 +65,7 @@ def count_errors(counts: Counter[str]) -> Iterator[None]:
             raise
         counts[kind] += 1
         if isinstance(error, asyncpg.PostgresError) and kind == QUERY:
-            # The detail quotes the refused row, and with it the hash of a password.
+            # The detail quotes the refused row, which may hold the hash of a password.
             error.detail = None
             raise
         hint = {"hint": _HINTS[kind]} if kind in _HINTS else {}

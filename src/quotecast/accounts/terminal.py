@@ -1,4 +1,4 @@
-"""How a user arranged the terminal."""
+"""Storage of a user's layout of the terminal."""
 
 from datetime import datetime
 
@@ -10,7 +10,7 @@ from quotecast.errors import StaleVersion
 
 
 class SavedLayout(Struct, frozen=True):
-    """A JSON object as it was sent; version 0 is that of a user who never saved one."""
+    """A layout: a JSON object as the client sent it; version 0 means that the user never saved one."""
 
     layout: str
     version: int
@@ -18,7 +18,7 @@ class SavedLayout(Struct, frozen=True):
 
 
 async def load_layout(account: Account) -> SavedLayout:
-    """The last layout, or an empty one."""
+    """Returns the user's layout, or an empty one at version 0."""
     rows = await account.select(Table)
     if not rows:
         return SavedLayout("{}", 0, None)
@@ -28,7 +28,7 @@ async def load_layout(account: Account) -> SavedLayout:
 async def save_layout(account: Account, text: str, version: int | None, now: datetime) -> SavedLayout:
     """Replaces the layout. Raises StaleVersion if `version` is given and not the present one.
 
-    The transaction has to be a writing one, or two could replace the same version.
+    The account must be opened with `writing`, or two requests could replace the same version.
     """
     before = await load_layout(account)
     if version is not None and version != before.version:

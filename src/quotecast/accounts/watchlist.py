@@ -1,4 +1,4 @@
-"""What a user keeps an eye on."""
+"""Storage of a user's watchlist."""
 
 from datetime import datetime
 from typing import Any, Final
@@ -14,7 +14,7 @@ MAX_ENTRIES: Final = 500
 
 
 class WatchedSymbol(Struct, frozen=True):
-    """An entry; `position` is its place in the list, from 0."""
+    """A symbol in a watchlist; `position` counts from 0."""
 
     kind: Kind
     ticker: str
@@ -23,15 +23,15 @@ class WatchedSymbol(Struct, frozen=True):
 
 
 async def entries(account: Account) -> list[WatchedSymbol]:
-    """The list, in the order in which it was made."""
+    """Returns the watchlist, in the order in which symbols were added."""
     rows = await account.select(Table, order_by=Table.id)
     return [_symbol_of(row, position) for position, row in enumerate(rows)]
 
 
 async def add(account: Account, kind: Kind, ticker: str, now: datetime) -> tuple[WatchedSymbol, bool]:
-    """The entry, and whether it is new. Raises Full.
+    """Adds a symbol unless it is listed; returns it, and whether it is new. Raises Full.
 
-    The transaction has to be a writing one, or two could add the same.
+    The account must be opened with `writing`, or two requests could add the same symbol.
     """
     listed = await entries(account)
     for entry in listed:
@@ -44,7 +44,7 @@ async def add(account: Account, kind: Kind, ticker: str, now: datetime) -> tuple
 
 
 async def remove(account: Account, entry: WatchedSymbol) -> None:
-    """Takes an entry off the list."""
+    """Removes a symbol from the watchlist."""
     await account.delete(Table, Table.kind == entry.kind, Table.ticker == entry.ticker)
 
 
