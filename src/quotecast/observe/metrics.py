@@ -1,7 +1,7 @@
-"""Metrics of this process, in Prometheus's text format, and its health, on a private port.
+"""Metrics of this process in Prometheus's text format, and its health, on a private port.
 
-Parts count with plain integers; whoever scrapes has them read and put into words. So counting costs what an
-addition costs, and a process that nobody scrapes pays nothing else.
+Each part counts with plain integers; a scrape reads and formats them. So counting costs no more than an
+addition, and a process without a scraper pays for nothing else.
 """
 
 import asyncio
@@ -21,26 +21,26 @@ from quotecast.errors import ServerFailedError
 from quotecast.observe.histograms import Histogram
 
 PREFIX: Final = "quotecast_"
-#: As a port: any that is free.
+#: The port number that means any free port.
 ANY_PORT: Final = -1
 LAG_SECONDS: Final = 0.1
-#: For a scraper to ask and to take the answer.
+#: Seconds for one scrape: request and response.
 SCRAPE_SECONDS: Final = 5.0
 MAX_REQUEST_BYTES: Final = 8192
 
 #: The values of a metric's labels.
 Labels = TypeVar("Labels", bound=tuple[str, ...])
 Source = Callable[[], Iterable[Metric]]
-#: Says in JSON whether the process is ready.
+#: Returns the status, and a JSON body, of the process's readiness.
 Readiness = Callable[[], Awaitable[tuple[http.HTTPStatus, bytes]]]
-#: Makes a whole answer.
+#: Returns a complete HTTP response.
 Page = Callable[[], Awaitable[bytes]]
 
 
 def counter(
     name: str, meaning: str, values: float | Mapping[Labels, float], labels: Sequence[str] = ()
 ) -> Metric:
-    """What only grows while the process lives; its name ends in `_total`."""
+    """Returns a counter, which only grows while the process lives; its name ends in `_total`."""
     family = CounterMetricFamily(PREFIX + name, meaning, labels=labels)
     for each, value in _by_labels(values):
         family.add_metric(each, value)
@@ -50,7 +50,7 @@ def counter(
 def gauge(
     name: str, meaning: str, values: float | Mapping[Labels, float], labels: Sequence[str] = ()
 ) -> Metric:
-    """What goes up and down."""
+    """Returns a gauge, which goes up and down."""
     family = GaugeMetricFamily(PREFIX + name, meaning, labels=labels)
     for each, value in _by_labels(values):
         family.add_metric(each, value)
@@ -60,7 +60,7 @@ def gauge(
 def histogram(
     name: str, meaning: str, values: Mapping[Labels, Histogram], labels: Sequence[str] = ()
 ) -> Metric:
-    """What was observed, by size."""
+    """Returns a histogram of observations."""
     family = HistogramMetricFamily(PREFIX + name, meaning, labels=labels)
     for each, observed in values.items():
         family.add_metric(each, observed.cumulative(), observed.total)
@@ -68,7 +68,7 @@ def histogram(
 
 
 async def ready() -> tuple[http.HTTPStatus, bytes]:
-    """Ready from the start: for a process that depends on nothing."""
+    """Returns 200 always: for a process without dependencies."""
     return http.HTTPStatus.OK, b'{"status":"ready"}'
 
 
@@ -76,11 +76,11 @@ async def ready() -> tuple[http.HTTPStatus, bytes]:
 async def serve_metrics(
     host: str, port: int, *sources: Source, readiness: Readiness = ready
 ) -> AsyncIterator[str]:
-    """Answers `GET /metrics` with what the sources tell and how the process fares.
+    """Serves `GET /metrics` with the metrics of the sources and of the process.
 
-    `GET /health` is 200 while the event loop turns; `GET /ready` says what `readiness` says. Gives the end
-    of a sentence that says where; nothing for port 0, which is none. Raises ServerFailedError if it cannot
-    listen there.
+    `GET /health` answers 200 while the event loop runs, `GET /ready` answers as `readiness` does. Gives a
+    phrase with the URL, for the process's first line; an empty one for port 0, which switches metrics off.
+    Raises ServerFailedError if it cannot listen on the port.
     """
     if not port:
         yield ""
@@ -127,14 +127,14 @@ def _process_metrics(lag: Histogram) -> Iterator[Metric]:
     )
     yield histogram(
         "event_loop_lag_seconds",
-        "How late the event loop came back to a timer; whatever it serves is late by as much.",
+        "Delay of a timer on the event loop; every request of the process is late by as much.",
         {(): lag},
     )
 
 
 async def _measure_lag(lag: Histogram) -> None:
     while True:
-        # Not the loop's clock, which may tell the time at which it last looked.
+        # Not the loop's clock, which uvloop reads only once per turn.
         due = time.perf_counter() + LAG_SECONDS
         await asyncio.sleep(LAG_SECONDS)
         lag.observe(max(0.0, time.perf_counter() - due))
@@ -145,7 +145,7 @@ def _collect(sources: Iterable[Source]) -> list[Metric]:
 
 
 class _CollectedFamilies(CollectorRegistry):
-    """Families that were read already."""
+    """A registry of metrics that were already collected."""
 
     def __init__(self, families: list[Metric]) -> None:
         super().__init__()
@@ -158,7 +158,7 @@ class _CollectedFamilies(CollectorRegistry):
 async def _answer(
     pages: Mapping[bytes, Page], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> None:
-    # Whoever breaks off is not answered.
+    # A scraper that disconnects or sends no request gets no response.
     broken = (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
     try:
         with contextlib.suppress(*broken):
@@ -180,7 +180,7 @@ async def _response(pages: Mapping[bytes, Page], head: bytes) -> bytes:
 
 
 async def _metrics(collect: Callable[[], list[Metric]]) -> bytes:
-    # Read here, where nothing changes meanwhile; written elsewhere, so that clients need not wait for it.
+    # Collects on the event loop, where no count changes meanwhile; formats in a thread, to not delay clients.
     body = await asyncio.to_thread(generate_latest, _CollectedFamilies(collect()))
     return _response_bytes(http.HTTPStatus.OK, body, CONTENT_TYPE_PLAIN_0_0_4)
 

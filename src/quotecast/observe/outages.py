@@ -1,4 +1,4 @@
-"""The log of an outage: failures repeat many times a second, its warning once a minute."""
+"""Logs of outages: one warning a minute, however often a failure repeats."""
 
 import time
 from collections.abc import Callable
@@ -13,7 +13,7 @@ log = structlog.get_logger()
 
 
 class OutageLog:
-    """Warns at most once a minute; failures in between go to the debug log. `clock` is monotonic."""
+    """A log that warns once a minute; other failures are debug events. `clock` gives monotonic seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -31,7 +31,7 @@ class OutageLog:
         log.warning(event, **context)
 
     def log_end(self, event: str, **context: object) -> None:
-        """Logs the end of an outage that this log has warned of; does nothing otherwise."""
+        """Logs the end of an outage, if this log has warned of it."""
         if self._warned:
             self._warned = False
             log.info(event, **context)

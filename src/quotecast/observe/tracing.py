@@ -1,6 +1,6 @@
-"""Traces, for whoever asks for them by OpenTelemetry's own variables.
+"""Traces, which OpenTelemetry's own environment variables switch on.
 
-Without those nothing is imported or paid. What makes traces is an extra of the distribution, `otel`.
+Without those variables traces cost nothing and no library is imported. They need the extra `otel`.
 """
 
 import contextlib
@@ -12,35 +12,35 @@ from typing import Any, Final
 
 import structlog
 
-#: Where traces are sent; each of them switches them on.
+#: Variables with the address of a collector; each of them switches traces on.
 ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
-#: Says of a request that was answered what its span tells beside method and status, by attribute.
+#: Returns the attributes of an answered request's span, besides method and status.
 Describe = Callable[[Mapping[str, Any]], Mapping[str, str]]
-#: Puts an application into one that traces its requests.
+#: Wraps an application in one that traces its requests.
 Wrap = Callable[[App, Describe], App]
 
 log = structlog.get_logger()
 
 
 def is_requested(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether the environment asks for traces."""
+    """Returns whether the environment switches traces on."""
     disabled = environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
     return not disabled and any(environment.get(name) for name in ENDPOINTS)
 
 
 def is_possible(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether requests are traced: the environment asks for it, and the extra is installed."""
+    """Returns whether requests are traced: the environment asks for it, and the extra is installed."""
     return is_requested(environment) and _spans() is not None
 
 
 @contextlib.contextmanager
 def export_traces(service: str, environment: Mapping[str, str] = os.environ) -> Iterator[Wrap]:
-    """Traces what is served and what is asked for meanwhile; gives what the application is wrapped in.
+    """Exports traces until its end; gives a function that wraps the application.
 
-    `service` is the process's name unless OTEL_SERVICE_NAME gives another. Where the extra is not installed,
-    a warning names it and nothing is traced.
+    `service` is the process's name unless OTEL_SERVICE_NAME gives another. Without the extra, it logs a
+    warning and traces nothing.
     """
     if not is_requested(environment):
         yield _untraced
