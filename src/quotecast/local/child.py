@@ -1,4 +1,4 @@
-"""One run of a child process: start, wait until it serves, pass on its output, stop."""
+"""One run of a child process: start, readiness, output, stop."""
 
 import asyncio
 import collections
@@ -20,28 +20,29 @@ _Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class ProcessSpec(Struct, frozen=True, kw_only=True):
-    """A part of the service that runs as a process."""
+    """The specification of one process of the service."""
 
     name: str
     command: list[str]
     environment: Mapping[str, str] = field(default_factory=dict)
-    #: Says what it serves or raises NoAnswer; without it, the process announces itself.
+    #: Returns a line on what the process serves, or raises NoAnswer; without it the process announces itself.
     probe: Callable[[], Awaitable[str]] | None = None
-    #: The system user, with a group of the same name, that it runs as; None is who started `up`.
+    #: The process's system user, with a group of the same name; None means the user who started `up`.
     user: str | None = None
-    #: Its lock file, open: see `locks`.
+    #: The descriptor of its open lock file: see `locks`.
     lock: int | None = None
     stop_signal: signal.Signals = signal.SIGTERM
     #: Seconds from that signal to SIGKILL.
     stop_seconds: float = 2.0
-    #: Seconds from its start within which it must serve.
+    #: Seconds from its start until it must serve.
     ready_seconds: float = 60.0
-    #: Twice as long without a beat (`quotecast.parent`), and it hangs; with a probe it is not expected to.
+    #: Seconds without a heartbeat (`quotecast.parent`); after two such periods it counts as hung. Processes
+    #: with a probe send no heartbeats.
     silence_seconds: float = 5.0
 
 
 class Child:
-    """A process that was started; `stop` it in any case."""
+    """A started process; the caller must `stop` it, even if it has ended."""
 
     def __init__(
         self, part: ProcessSpec, process: asyncio.subprocess.Process, link: _Stream, output: _Stream
@@ -55,9 +56,9 @@ class Child:
 
     @classmethod
     async def start(cls, part: ProcessSpec) -> Self:
-        """Starts the process in a session of its own, so that Ctrl-C reaches only `up`."""
+        """Starts the process in its own session, so that Ctrl-C reaches only `up`."""
         link, their_link = socket.socketpair()
-        # Not asyncio's pipe: with it, a process counts as ended only when what it started has ended too.
+        # Not asyncio's pipe: it reports the end of a process only after the end of that process's children.
         output, their_output = socket.socketpair()
         with their_link, their_output:
             streams = [await asyncio.open_connection(sock=end) for end in (link, output)]
@@ -70,48 +71,49 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """The process's number."""
+        """The process id."""
         return self._process.pid
 
     async def wait_ready(self) -> str | None:
-        """What it says it serves; None if it ends first or takes too long."""
+        """Returns the process's line on what it serves; None if it ends first or takes too long."""
         probe = self._spec.probe
-        saying = asyncio.create_task(_probe_until_ready(probe) if probe else self._read_announcement())
+        readiness = asyncio.create_task(_probe_until_ready(probe) if probe else self._read_announcement())
         ending = asyncio.create_task(self._process.wait())
         try:
             done, _ = await asyncio.wait(
-                {saying, ending},
+                {readiness, ending},
                 timeout=self._spec.ready_seconds,
                 return_when=asyncio.FIRST_COMPLETED,
             )
-            return saying.result() if saying in done else None
+            return readiness.result() if readiness in done else None
         finally:
-            saying.cancel()
+            readiness.cancel()
             ending.cancel()
 
     async def wait_or_kill(self) -> None:
-        """Returns once it has ended. One that hangs is killed: it would keep its share of the port."""
+        """Returns after the process's end; kills it if it hangs, for it would keep its share of the port."""
         ending = asyncio.create_task(self._process.wait())
         hanging = asyncio.create_task(self._wait_until_hung())
         try:
             await asyncio.wait({ending, hanging}, return_when=asyncio.FIRST_COMPLETED)
             if not ending.done():
-                console.pass_on(self._spec.name, "hangs; it is killed")
+                console.pass_on(self._spec.name, "sends no heartbeat; killing it")
                 self._process.kill()
         finally:
             ending.cancel()
             hanging.cancel()
 
     async def wait_end(self) -> str:
-        """How it ended, once it has: the exit code or the signal's name."""
+        """Waits for the process's end; returns its exit code or the signal's name."""
         code = await self._process.wait()
         return f"exit code {code}" if code >= 0 else signal.Signals(-code).name
 
     async def stop(self) -> None:
-        """Ends it: first asking, after `stop_seconds` by force, with whatever it started."""
+        """Sends the stop signal, and after `stop_seconds` kills the process and its children."""
         with contextlib.suppress(ProcessLookupError):
             self._process.send_signal(self._spec.stop_signal)
-        # Not asyncio.timeout: in a task that is being cancelled, as here, Python 3.11.2 lets it cancel us.
+        # Not asyncio.timeout: this task is being cancelled, and in Python 3.11.2 the time-out would cancel
+        # it again.
         ending = asyncio.create_task(self._process.wait())
         await asyncio.wait({ending}, timeout=self._spec.stop_seconds)
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -130,7 +132,7 @@ class Child:
 
     async def _wait_until_hung(self) -> None:
         silences = 0
-        # One alone may be ours: if we were stopped for a while, the beats of that time are read next.
+        # One silence may be our own: after a pause of this process, the beats of that time are still unread.
         while silences < 2:
             try:
                 async with asyncio.timeout(None if self._spec.probe else self._spec.silence_seconds):
@@ -140,7 +142,7 @@ class Child:
             else:
                 silences = 0
                 if not beats:
-                    # The link's end is the process's own, which `ended` tells.
+                    # The link ends with the process, for which `wait_or_kill` waits too.
                     await asyncio.Event().wait()
 
     async def _pass_on_output(self) -> None:
@@ -183,7 +185,7 @@ async def _probe_until_ready(probe: Callable[[], Awaitable[str]]) -> str:
 
 
 async def _lines(output: asyncio.StreamReader) -> AsyncIterator[str]:
-    # Not readline: it fails on a line longer than its buffer, and the child would then wait for ever.
+    # Not readline: it raises on a line longer than its buffer, and the child's output would then block.
     rest = b""
     while block := await output.read(65536):
         *lines, rest = (rest + block).split(b"\n")

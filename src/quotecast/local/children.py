@@ -1,4 +1,4 @@
-"""Supervision: groups of parts that are kept running, and one-off commands."""
+"""Supervision of child processes: restarts after a crash, and one-off commands."""
 
 import asyncio
 import contextlib
@@ -23,13 +23,13 @@ _LONGEST_DELAY: Final = 5.0
 
 
 class ProcessFailed(QuotecastError):
-    """A part of the service cannot live; the message ends with what it last said."""
+    """A process of the service cannot run; the message ends with its last lines of output."""
 
     code = "part_failed"
 
 
 class _Run(Struct, frozen=True, kw_only=True):
-    """How one run of a part went: `end` is its exit code, its signal, or why it could not begin."""
+    """The outcome of one run: `end` is an exit code, a signal, or the reason why the start failed."""
 
     served: bool
     end: str
@@ -64,10 +64,9 @@ class Deaths:
 async def keep_running(
     *parts: ProcessSpec, sleep: Sleep = asyncio.sleep, clock: Clock = time.monotonic
 ) -> AsyncIterator[None]:
-    """Keeps the parts running; entered once all serve, left once all have ended.
+    """Runs processes, restarts each after a crash; enters the body when all serve, and stops them after it.
 
-    A part that dies is started again. One that dies five times before it ever serves cancels the body and
-    raises PartFailed.
+    A process that crashes five times before it ever serves cancels the body and raises ProcessFailed.
     """
     try:
         async with asyncio.TaskGroup() as group:
@@ -87,14 +86,14 @@ async def keep_running(
 
 
 async def run_to_end(part: ProcessSpec) -> None:
-    """Runs a part to its end. Raises PartFailed if it fails."""
+    """Runs a process to its end. Raises ProcessFailed unless it exits with 0."""
     child = await Child.start(part)
     try:
-        how = await child.wait_end()
+        end = await child.wait_end()
     finally:
         await child.stop()
-    if how != "exit code 0":
-        raise _failure(part, how, child.last_lines)
+    if end != "exit code 0":
+        raise _failure(part, end, child.last_lines)
 
 
 async def _keep(part: ProcessSpec, serving: asyncio.Event, sleep: Sleep, clock: Clock) -> None:
@@ -110,13 +109,13 @@ async def _keep(part: ProcessSpec, serving: asyncio.Event, sleep: Sleep, clock: 
 
 
 async def _run_once(part: ProcessSpec, serving: asyncio.Event) -> _Run:
-    """Runs a part until it ends; sets `serving` once it serves."""
+    """Runs a process until it ends; sets `serving` when it serves."""
     try:
         child = await Child.start(part)
     except QuotecastError as error:
         if not serving.is_set():
             raise
-        # The system had no memory or no process left for it.
+        # The system lacks memory or process ids at the moment.
         return _Run(served=False, end=str(error))
     try:
         line = await child.wait_ready()

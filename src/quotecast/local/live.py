@@ -1,4 +1,4 @@
-"""Which groups are live: as `quotecast up --live` chooses, and as the settings say."""
+"""The choice of live providers by `quotecast up --live`, and the description of each group's provider."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,10 +13,9 @@ from quotecast.settings.providers import key_variables, names_of
 
 
 def choose_providers(settings: Settings, environment: Mapping[str, str]) -> Settings:
-    """Returns the settings with real providers; a group that was chosen by hand stays as it is.
+    """Returns the settings with real providers; a group with a variable of its own stays unchanged.
 
-    A group whose key is missing is switched off: real and simulated data do not mix unless the operator
-    wants it.
+    A group without its API key is off: real and simulated data mix only by the operator's own settings.
     """
     changes = {
         group: _as_set(_live_providers(group, settings), getattr(settings, group))
@@ -32,7 +31,7 @@ def environment_of(settings: Settings) -> dict[str, str]:
 
 
 def describe_groups(settings: Settings) -> list[str]:
-    """Returns a line for each group: live, simulated, recorded or off, and why."""
+    """Returns a line for each group: live, simulated, recorded or off, with the reason."""
     return [f"{group:<10} {_state(settings, group)}" for group in GROUPS]
 
 

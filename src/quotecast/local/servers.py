@@ -1,4 +1,4 @@
-"""The PostgreSQL and the Redis of this run: those that settings name, or ones of our own."""
+"""The PostgreSQL and the Redis of this run: external ones from the settings, or embedded ones."""
 
 import asyncio
 import contextlib
@@ -13,7 +13,7 @@ from quotecast.local.child import ProcessSpec
 
 @contextlib.asynccontextmanager
 async def database(given: str, data: Path, sockets: Path) -> AsyncIterator[str]:
-    """The URL of a PostgreSQL that answers: `given`, unless empty, or one that runs meanwhile.
+    """Gives the URL of a PostgreSQL that answers: `given`, or if empty an embedded one, until the end.
 
     Raises SettingsError if the given one does not answer.
     """
@@ -35,7 +35,7 @@ async def database(given: str, data: Path, sockets: Path) -> AsyncIterator[str]:
         probe=lambda: _describe(probes.postgres(url), f"in {sockets}: accounts"),
         user=user,
         lock=lock,
-        # Fast shutdown: it ends the sessions instead of waiting for them.
+        # SIGINT asks for a fast shutdown, which ends sessions instead of waiting for them.
         stop_signal=signal.SIGINT,
         stop_seconds=1.5,
     )
@@ -45,7 +45,7 @@ async def database(given: str, data: Path, sockets: Path) -> AsyncIterator[str]:
 
 @contextlib.asynccontextmanager
 async def cache(given: str, data: Path, sockets: Path) -> AsyncIterator[str]:
-    """The URL of a Redis that answers: `given`, unless empty, or a Valkey that runs meanwhile.
+    """Gives the URL of a Redis that answers: `given`, or if empty an embedded Valkey, until the end.
 
     Raises SettingsError if the given one does not answer.
     """

@@ -1,9 +1,9 @@
 """`quotecast up`: everything on one machine, with nothing but Python.
 
-The parts start in the order in which they need each other and stop in the reverse one, all within ten
-seconds. PostgreSQL and Valkey are started here unless settings name others. If `up` itself is killed, the
-ingest and the API workers notice (`quotecast.parent`) and end; PostgreSQL and Valkey live on, for nothing
-they know has ended, and are ended by the next `up` on the same data folder (`quotecast.local.locks`).
+The processes start in the order of their dependencies and stop in the reverse order, all within ten seconds.
+PostgreSQL and Valkey start here unless settings name others. If `up` itself is killed, the ingest and the API
+workers notice it (`quotecast.parent`) and end. PostgreSQL and Valkey do not notice it, and run until the next
+`up` on the same data folder ends them (`quotecast.local.locks`).
 """
 
 import asyncio
@@ -22,13 +22,13 @@ from quotecast.settings.model import Settings, secret_variables
 
 
 def run(settings: Settings) -> int:
-    """Runs everything until a signal ends it; raises QuotecastError if some part cannot run."""
+    """Runs everything until a signal arrives. Raises QuotecastError if a process cannot run."""
     asyncio.run(_until_stopped(settings))
     return 0
 
 
 def live(settings: Settings) -> int:
-    """Likewise, with real upstreams wherever that is possible; says what is live and what is not."""
+    """Runs everything with real upstreams where possible, after a line on each group's provider."""
     chosen = live_providers.choose_providers(settings, os.environ)
     for line in live_providers.describe_groups(chosen):
         console.say(line)
@@ -46,7 +46,7 @@ async def _until_stopped(settings: Settings) -> None:
 
 
 def _stop(serving: asyncio.Task[None]) -> None:
-    # A second signal must not cut the ordered stop short: its end is near in any case.
+    # A second signal must not interrupt the orderly stop, which ends soon anyway.
     if not serving.cancelling():
         console.say("Stopping.")
         serving.cancel()
@@ -54,7 +54,7 @@ def _stop(serving: asyncio.Task[None]) -> None:
 
 async def _serve(settings: Settings) -> None:
     with folder.hold_folder(settings.data_dir) as data:
-        # The workers of a killed `up` may still be draining, and hold the port until they have.
+        # The workers of a killed `up` may still drain their connections, and hold the port until then.
         lock = await locks.claim(data / "workers.lock")
         ports.check_free(settings.host, settings.port)
         if settings.feed_port:
@@ -88,7 +88,7 @@ async def _run_commands(settings: Settings, own: Callable[..., ProcessSpec], sec
 
 
 def _metrics(settings: Settings, number: int) -> dict[str, str]:
-    """Ports in a row from the one that is set; any, if none is."""
+    """Returns a process's metrics port: counted up from the setting, or any free port without one."""
     chosen = "QUOTECAST_METRICS_PORT" in os.environ
     port = settings.metrics_port + number if settings.metrics_port > 0 else settings.metrics_port
     return {"QUOTECAST_METRICS_PORT": str(port if chosen else metrics.ANY_PORT)}
@@ -103,7 +103,7 @@ def _command_spec(
     stop_seconds: float = 2.0,
     more: Mapping[str, str] = {},
 ) -> ProcessSpec:
-    """A part that is a command of quotecast itself."""
+    """Returns the specification of a process that runs a command of quotecast."""
     return ProcessSpec(
         name=name,
         command=[sys.executable, "-m", "quotecast", command],

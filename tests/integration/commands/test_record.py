@@ -153,17 +153,17 @@ async def test_a_recording_of_nothing_is_a_failure_and_leaves_no_file(tmp_path: 
         urls = {"QUOTECAST_COINBASE_URL": fake.url, "QUOTECAST_COINBASE_WEBSOCKET_URL": "ws://127.0.0.1:1"}
         code, said = await command("coinbase", str(path), "--seconds", "0.5", **urls)
     assert code == 1
-    assert said.endswith(f"quotecast: coinbase sent no message; {path} was not kept\n")
+    assert said.endswith(f"quotecast: coinbase sent no message; removed {path}\n")
     assert not path.exists()
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["acme", "new.ndjson"], "nothing to record of 'acme'"),
+        (["acme", "new.ndjson"], "Cannot record 'acme'"),
         (["coinbase", "new.ndjson", "--seconds", "nan"], "--seconds: above 0"),
         (["coinbase", "new.ndjson", "--seconds", "-1"], "--seconds: above 0"),
-        (["coinbase", "missing/new.ndjson"], "cannot be written"),
+        (["coinbase", "missing/new.ndjson"], "Cannot write"),
     ],
 )
 async def test_what_cannot_be_recorded_is_said(tmp_path: Path, arguments: list[str], said: str) -> None:
