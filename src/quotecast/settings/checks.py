@@ -1,4 +1,4 @@
-"""Settings that do not work together, and those that production refuses."""
+"""Checks of settings together, and of those that production refuses."""
 
 import difflib
 import ipaddress
@@ -15,7 +15,7 @@ from quotecast.settings.providers import (
 
 
 def contradictions(settings: Settings) -> Iterator[str]:
-    """Yields what is wrong with settings together, one line for each problem."""
+    """Yields a line for each problem that single settings do not show."""
     if settings.feed_port == settings.port:
         yield f"{PREFIX}FEED_PORT: {settings.port} is the port of the API, which serves feeds by itself"
     if settings.metrics_port in {settings.port, settings.feed_port or None}:
@@ -55,13 +55,13 @@ def _wrong_providers(group: str, settings: Settings) -> Iterator[str]:
 
 
 def unsafe_settings(settings: Settings) -> Iterator[str]:
-    """Yields what production refuses, one line for each setting."""
+    """Yields a line for each setting that production refuses."""
     if settings.limits == "off":
         yield f"{PREFIX}LIMITS=off: rate limits stay on in production"
     if "*" in settings.account_origins:
         yield f"{PREFIX}ACCOUNT_ORIGINS=*: name the origins that may use account routes"
     if any(ipaddress.ip_network(proxy, strict=False).prefixlen == 0 for proxy in settings.trusted_proxies):
-        yield f"{PREFIX}TRUSTED_PROXIES: believing every peer lets clients choose their own address"
+        yield f"{PREFIX}TRUSTED_PROXIES: trusting every peer lets clients choose their own address"
     if not settings.database_url:
         yield f"{PREFIX}DATABASE_URL: name a PostgreSQL; the embedded one is for development"
     if not settings.redis_url:

@@ -22,7 +22,7 @@ from quotecast.settings.providers import (
 
 
 def load(environment: Mapping[str, str] = os.environ) -> Settings:
-    """Reads and checks the settings. Raises SettingsError with a line for every problem."""
+    """Returns the checked settings. Raises SettingsError with a line for each problem."""
     problems = list(_unknown(environment))
     service = [variable_of(field) for field in fields(Settings) if field.name != OWN]
     values = _read(service, environment, problems)
@@ -37,7 +37,7 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
         if settings.mode == "production":
             problems.extend(unsafe_settings(settings))
     if problems:
-        # Providers may have a variable in common.
+        # Providers may share a variable, and so report the same problem.
         raise SettingsError("\n".join(dict.fromkeys(problems)))
     return settings
 
@@ -45,7 +45,7 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
 def _read(
     variables: Iterable[Variable], environment: Mapping[str, str], problems: list[str]
 ) -> dict[str, Any]:
-    """Returns the values of the variables that are set, by field, and adds what is wrong to `problems`."""
+    """Returns the values of the variables that are set, by field; adds errors to `problems`."""
     values = {}
     for variable in variables:
         try:
@@ -58,20 +58,20 @@ def _read(
 
 
 def _offers(settings: Settings, problems: list[str]) -> dict[str, Offer]:
-    """Returns the offers that come with the service, and those of the packages that were chosen."""
+    """Returns the built-in offers, and those of the plug-ins that the settings choose."""
     chosen = {name for group in GROUPS for name in settings.providers_of(group)}
-    found = dict(BUILT_IN)
+    offers = dict(BUILT_IN)
     for name in sorted(chosen & {*plugins.names()}):
         try:
-            found[name] = offer_of(name)
+            offers[name] = offer_of(name)
         except plugins.PluginBroken as problem:
             problems.append(str(problem))
-    return found
+    return offers
 
 
 def _unknown(environment: Mapping[str, str]) -> Iterator[str]:
     known = variable_names()
-    # Packages that add a provider have settings of their own.
+    # Plug-ins have settings of their own.
     theirs = tuple(f"{PREFIX}{plugin.upper()}_" for plugin in plugins.names())
     for name in sorted(environment):
         if name.startswith(PREFIX) and name not in known and not name.startswith(theirs):

@@ -1,6 +1,6 @@
-"""The settings of providers: which feeds what, and the variables that each provider has of its own.
+"""The settings of providers: the choice for each group, and each provider's own variables.
 
-They are part of `quotecast.settings`, and read from the environment there.
+`quotecast.settings.loading` reads them from the environment.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,11 +17,11 @@ from quotecast.providers.offers import BUILT_IN, NONE, built_in, offer_of
 
 
 class Variable(Struct, frozen=True):
-    """An environment variable, and the field of a struct that it sets."""
+    """An environment variable and the struct's field that it sets."""
 
     name: str
     field: FieldInfo
-    #: Whether a file may hold it.
+    #: Whether its value may come from a file.
     secret: bool = False
 
 
@@ -35,7 +35,7 @@ def variables_of(provider: str, offer: Offer) -> Iterator[Variable]:
 
 
 def own_variables() -> list[Variable]:
-    """Returns the variables of all providers that come with the service; some have one in common."""
+    """Returns the variables of all built-in providers, each once: some providers share a variable."""
     every = (each for name, offer in BUILT_IN.items() for each in variables_of(name, offer))
     return list({variable.name: variable for variable in every}.values())
 
@@ -68,12 +68,14 @@ class ProviderSettings(Struct, frozen=True, kw_only=True):
         tuple[str, ...],
         Meta(
             description=_meaning(
-                "Providers of crypto quotes and bars; each stands in for the one before", "crypto"
+                "Providers of crypto quotes and bars, in order of preference: each replaces the previous "
+                "one when that fails",
+                "crypto",
             )
         ),
     ] = ("simulator",)
     doviz: Annotated[
-        str, Meta(description=_meaning("Provider of Turkish currency, gold and metals", "doviz"))
+        str, Meta(description=_meaning("Provider of Turkish currency, gold and metal quotes", "doviz"))
     ] = "simulator"
     financials: Annotated[str, Meta(description=_meaning("Provider of company data", "financials"))] = (
         "simulator"
@@ -82,7 +84,7 @@ class ProviderSettings(Struct, frozen=True, kw_only=True):
     own: Mapping[str, Any] = msgspec.field(default_factory=_defaults)
 
     def providers_of(self, group: str) -> tuple[str, ...]:
-        """Returns the providers that were chosen for a feed or for `financials`."""
+        """Returns the configured providers of a feed or of `financials`."""
         return tuple(name for name in names_of(getattr(self, group)) if name != NONE)
 
     def configured(self) -> list[Feed]:
@@ -90,5 +92,5 @@ class ProviderSettings(Struct, frozen=True, kw_only=True):
         return [feed for feed in Feed if self.providers_of(feed)]
 
 
-#: The field that no variable sets.
+#: The field that is not set by a variable of its own.
 OWN: Final = "own"
