@@ -93,13 +93,11 @@ async def test_the_parents_end_tells_it_to_stop(monkeypatch: pytest.MonkeyPatch)
 
 async def test_a_killed_parent_takes_its_child_along() -> None:
     """Through real processes: the child ends although nobody signals it."""
-    child = (
-        "import asyncio\nfrom quotecast import parent\nparent.announce('ready')\nasyncio.run(parent.gone())"
-    )
+    child = "import asyncio\nfrom quotecast import parent\nparent.announce('ready')\nasyncio.run(parent.wait_for_parent_end())"
     starter = (
-        "import asyncio, sys\nfrom quotecast.local.child import Child, Part\n"
+        "import asyncio, sys\nfrom quotecast.local.child import Child, ProcessSpec\n"
         "async def main():\n"
-        f"    child = await Child.start(Part(name='api', command=[sys.executable, '-c', {child!r}]))\n"
+        f"    child = await Child.start(ProcessSpec(name='api', command=[sys.executable, '-c', {child!r}]))\n"
         "    print(await child.wait_ready(), child.pid, flush=True)\n"
         "    await asyncio.Event().wait()\n"
         "asyncio.run(main())"

@@ -97,7 +97,7 @@ class Child:
         try:
             await asyncio.wait({ending, hanging}, return_when=asyncio.FIRST_COMPLETED)
             if not ending.done():
-                console.pass_on(self._spec.name, "sends no heartbeat; killing it")
+                console.pass_on(self._spec.name, "hangs, without a heartbeat; killing it")
                 self._process.kill()
         finally:
             ending.cancel()
