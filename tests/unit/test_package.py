@@ -1,4 +1,4 @@
-"""What the built package holds."""
+"""The content of the built package."""
 
 import subprocess
 import sys

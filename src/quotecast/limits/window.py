@@ -104,8 +104,8 @@ class Window:
         self._breaker = CircuitBreaker(
             self._probe,
             pause=pause,
-            opened="limits are kept by each worker alone",
-            closed="limits are kept by all workers together again",
+            opened="each worker limits alone",
+            closed="all workers limit together again",
             clock=lambda: clock() / SECOND,
         )
         self._statistics = WindowStatistics()

@@ -174,7 +174,7 @@ def test_off_it_is_not_even_loaded() -> None:
     code = (
         "import sys; from quotecast.api import main; from quotecast.observe import tracing\n"
         "app = object()\n"
-        "with tracing.exporting('tests', {}) as wrap: assert wrap(app, dict) is app\n"
+        "with tracing.export_traces('tests', {}) as wrap: assert wrap(app, dict) is app\n"
         "ours = {'quotecast.observe.spans', 'opentelemetry.exporter', 'opentelemetry.instrumentation'}\n"
         "assert not ours & {*sys.modules}"
     )

@@ -1,4 +1,4 @@
-"""What names, emails and passwords may be."""
+"""Rules for names, emails and passwords."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from quotecast.errors import InvalidValue
 
 @pytest.mark.parametrize("rule", [rules.email, rules.lower_email, rules.password])
 def test_a_long_text_is_cut_before_it_is_composed(rule: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Composing takes the square of the length: 80 KB of combining marks would hold a worker for seconds."""
+    """Composing takes quadratic time: 80 KB of combining marks would block a worker for seconds."""
     lengths: list[int] = []
 
     def compose(text: str) -> str:
@@ -22,6 +22,6 @@ def test_a_long_text_is_cut_before_it_is_composed(rule: object, monkeypatch: pyt
 
 
 def test_an_email_of_the_longest_form_is_taken() -> None:
-    """However many characters it had before it was composed."""
+    """Its length before composition does not matter."""
     address = "e\u0301" * 200 + "@example.com"
     assert rules.email(address) == "é" * 200 + "@example.com"

@@ -17,7 +17,7 @@ def test_a_plain_key_is_legible_behind_its_tag() -> None:
 
 @pytest.mark.parametrize("key", ["x" * (MAX_KEY_LENGTH + 1), "gümüş", "\ud800"])
 def test_a_long_key_or_one_beyond_ascii_appears_as_its_digest(key: str) -> None:
-    """Two such keys keep two names."""
+    """Two such keys have two names."""
     name = NAMES.name_of(key)
     assert len(name) == len(b"t:{limits:00}:") + 32
     assert name != NAMES.name_of(key + "y")

@@ -1,4 +1,4 @@
-"""A part that hangs: its beats stay away, and it is replaced."""
+"""Hung processes: they send no heartbeats, and `up` replaces them."""
 
 import asyncio
 import contextlib
@@ -33,7 +33,7 @@ async def serving(program: str) -> AsyncIterator[Child]:
 
 
 async def test_a_silent_part_hangs(capsys: pytest.CaptureFixture[str]) -> None:
-    """It is said to, and killed: it would not hear a softer word."""
+    """SIGKILL ends it: a hung process does not handle SIGTERM."""
     async with serving(SILENT) as child:
         await asyncio.wait_for(child.wait_or_kill(), 10)
         assert await child.wait_end() == "SIGKILL"
@@ -41,7 +41,7 @@ async def test_a_silent_part_hangs(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 async def test_a_part_that_beats_does_not_hang(capsys: pytest.CaptureFixture[str]) -> None:
-    """However long it lives; when it stops to, it does."""
+    """A process with heartbeats runs for any time; without them it is killed."""
     async with serving(BEATING) as child:
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(child.wait_or_kill(), 5 * SILENCE_SECONDS)
@@ -51,7 +51,7 @@ async def test_a_part_that_beats_does_not_hang(capsys: pytest.CaptureFixture[str
 
 
 async def test_a_part_that_ends_does_not_hang(capsys: pytest.CaptureFixture[str]) -> None:
-    """Its end is told by whoever asks how it ended."""
+    """`wait_end` returns how it ended."""
     async with serving(f"{ANNOUNCE}; signal.pause()") as child:
         os.kill(child.pid, signal.SIGKILL)
         await asyncio.wait_for(child.wait_or_kill(), 10)
@@ -60,7 +60,7 @@ async def test_a_part_that_ends_does_not_hang(capsys: pytest.CaptureFixture[str]
 
 
 async def test_beats_reach_the_parent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Again and again, until the parent is gone."""
+    """Heartbeats go on until the parent ends."""
     monkeypatch.setattr(parent, "BEAT_SECONDS", 0.01)
     ours, theirs = socket.socketpair()
     with theirs:

@@ -1,4 +1,4 @@
-"""The exchange's days when one of them is not as its calendar has it."""
+"""The exchange's trading days with one unscheduled day."""
 
 from datetime import date, datetime
 from itertools import islice
@@ -16,12 +16,12 @@ def at(text: str) -> datetime:
 
 
 def newest(calendar: Exchange, moment: datetime, count: int = 3) -> list[int]:
-    """The days of the month on which the newest sessions were."""
+    """Returns the days of the month of the newest sessions."""
     return [day.date.day for day in islice(calendar.until(moment), count)]
 
 
 def test_day_without_a_session_is_none_of_the_days() -> None:
-    """From then on, too: five sessions are five that took place."""
+    """A range of five sessions counts five that took place."""
     calendar = Exchange(closing())
     assert newest(EXCHANGE, at("19 12:00")) == [19, 18, 17]
     assert newest(calendar, at("19 12:00")) == [18, 17, 16]
@@ -39,7 +39,7 @@ def test_halted_day_ends_with_the_halt() -> None:
 
 
 def test_session_that_no_calendar_has_is_one_of_the_days() -> None:
-    """Sunday the 22nd."""
+    """The unscheduled session is on Sunday the 22nd."""
     special = replace(
         closing(), date=date(2026, 11, 22), open=at("22 09:30"), close=at("22 12:00"), is_open=True
     )

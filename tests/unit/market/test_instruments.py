@@ -1,4 +1,4 @@
-"""Spellings of symbols."""
+"""Canonical spellings of symbols."""
 
 import pytest
 
@@ -25,5 +25,5 @@ def test_every_way_to_write_a_symbol_has_one_spelling(feed: Feed, text: str, spe
 @pytest.mark.parametrize("text", ["", " ", "A" * 41, "../x", "A\r\nB", "A%2fB", "ŞIŞE", "A B", "A\0"])
 @pytest.mark.parametrize("feed", Feed)
 def test_text_that_cannot_be_a_symbol_is_refused(feed: Feed, text: str) -> None:
-    """Nothing but letters, digits, dot, dash and one slash gets through."""
+    """A symbol has only letters, digits, dot, dash and one slash."""
     assert canonical_symbol(feed, text) is None

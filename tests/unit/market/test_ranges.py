@@ -1,4 +1,4 @@
-"""Which bars a request for a range, or for the newest ones, is about."""
+"""Bars of a range, and the newest bars."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -61,7 +61,7 @@ def utc(text: str) -> datetime:
     ],
 )
 def test_a_range_begins_with_a_session(span: Range, moment: str, start: str) -> None:
-    """With the latest that has opened, or as many sessions or months before it."""
+    """A range starts at the latest session that has opened, or so many sessions or months before."""
     assert start_of(span, EXCHANGE, new_york(moment)) == new_york(start)
 
 
@@ -78,13 +78,13 @@ def test_a_range_begins_with_a_session(span: Range, moment: str, start: str) -> 
     ],
 )
 def test_around_the_clock_every_day_is_a_session(span: Range, moment: str, start: str) -> None:
-    """From midnight to midnight in New York."""
+    """Days last from midnight to midnight in New York."""
     assert start_of(span, NEW_YORK_DAYS, new_york(moment)) == new_york(start)
 
 
 @given(st.sampled_from(RANGES), calendars, moments)
 def test_a_range_holds_its_latest_session(span: Range, calendar: Calendar, moment: datetime) -> None:
-    """So none is empty, and the longer one of two begins no later."""
+    """No range is empty, and the longer of two ranges starts no later."""
     latest = next(calendar.until(moment)).open
     assert start_of(span, calendar, moment) <= latest <= moment
     assert start_of("5Y", calendar, moment) <= start_of("1Y", calendar, moment)
@@ -133,7 +133,7 @@ def test_ranges_are_known_in_any_case(text: str, meant: str | None) -> None:
     ],
 )
 def test_intervals_may_be_written_in_many_ways(meant: str | None, texts: str) -> None:
-    """In any case where that cannot be mistaken: `1m` is a minute, `1M` a month, and `5M` nothing."""
+    """Case does not matter except between `1m`, a minute, and `1M`, a month; `5M` is nothing."""
     assert {parse_interval(text) for text in texts.split()} == {meant}
     assert parse_interval("") is None
 
@@ -161,7 +161,7 @@ def test_intervals_may_be_written_in_many_ways(meant: str | None, texts: str) ->
 def test_a_bar_of_a_stock_opened_with_its_part_of_the_session(
     interval: Interval, moment: str, opened: str | None
 ) -> None:
-    """Parts of a day are counted from midnight; outside the session there is no bar."""
+    """Intraday bars count from midnight; outside the session there is no bar."""
     expected = new_york(opened) if opened else None
     assert opening_of_bar(EXCHANGE, interval, new_york(moment)) == expected
 
@@ -170,7 +170,7 @@ def test_a_bar_of_a_stock_opened_with_its_part_of_the_session(
 def test_around_the_clock_every_moment_is_in_one_bar(
     calendar: Calendar, interval: Interval, moment: datetime
 ) -> None:
-    """The bar opened at or before it, no longer ago than it lasts, and all its moments say so."""
+    """The bar opens at or before the moment, within one interval, for all moments of the bar."""
     opened = opening_of_bar(calendar, interval, moment)
     assert opened is not None
     longest = LENGTHS.get(interval, timedelta(days=31, hours=1))
@@ -189,7 +189,7 @@ def test_stocks_have_no_bars_outside_the_session(interval: Interval, moment: dat
     ("day", "count"), [("2026-03-08", 23), ("2026-11-01", 25), ("2028-02-29", 24), ("2026-12-31", 24)]
 )
 def test_hours_of_a_day_are_as_many_as_the_clock_shows(day: str, count: int) -> None:
-    """Also on the Sundays when it is changed."""
+    """On the Sundays of clock changes too."""
     start = new_york(day).astimezone(UTC)
     quarters = [start + timedelta(minutes=15 * number) for number in range(26 * 4)]
     today = [each for each in quarters if each.astimezone(NEW_YORK).date().isoformat() == day]
@@ -199,7 +199,7 @@ def test_hours_of_a_day_are_as_many_as_the_clock_shows(day: str, count: int) -> 
 
 @given(st.integers(1, 1000), intervals, moments)
 def test_the_newest_bars_are_as_many_as_asked_for(count: int, interval: Interval, moment: datetime) -> None:
-    """Counted from the bar that holds the first moment to the one in progress, around the clock."""
+    """The count runs from the bar with the first moment to the bar in progress."""
     first = opening_of_bar(UTC_DAYS, interval, start_of_newest(count, interval, moment))
     last = opening_of_bar(UTC_DAYS, interval, moment)
     assert first is not None
@@ -216,7 +216,7 @@ LAST = Bar("2026-11-20T15:30:00Z", 10.0, 12.0, 9.0, 11.0, 500.0)
 
 @pytest.mark.parametrize(("price", "high", "low"), [(11.5, 12.0, 9.0), (13.0, 13.0, 9.0), (8.0, 12.0, 8.0)])
 def test_the_bar_in_progress_closes_with_the_price(price: float, high: float, low: float) -> None:
-    """High and low reach at least that far; the volume is what the history says."""
+    """High and low include the price; the volume stays that of the history."""
     (bar,) = bars_with_price(LAST, utc("2026-11-20T15:30"), price)
     assert bar == Bar(LAST.time, 10.0, high, low, price, 500.0)
 
@@ -228,5 +228,5 @@ def test_the_first_price_of_an_interval_begins_a_bar() -> None:
 
 
 def test_a_price_that_is_older_than_the_last_bar_changes_nothing() -> None:
-    """A delayed quote may be."""
+    """A delayed quote may have such a price."""
     assert bars_with_price(LAST, utc("2026-11-20T15:25"), 99.0) == [LAST]

@@ -102,7 +102,7 @@ async def test_the_log_names_cause_and_end_of_an_outage(breaker: CircuitBreaker,
 
 
 async def test_stop_ends_the_probes(breaker: CircuitBreaker, server: Server) -> None:
-    """Nothing probes a server after its client closed."""
+    """No probe runs after the client has closed."""
     fail(breaker, FAILURES_TO_OPEN)
     await breaker.stop()
     probes = server.probes
