@@ -97,8 +97,8 @@ async def _locked_transaction(url: str) -> AsyncIterator[list[str]]:
 
 
 async def _run(manager: ForwardsMigrationManager | BackwardsMigrationManager) -> None:
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         result: MigrationResult = await manager.run()
     if not result.success:
         raise MigrationFailed(f"The migrations cannot be run: {result.message}")

@@ -68,8 +68,8 @@ class MemoryBus:
         state = self._states.get(batch.feed)
         if state is None or (state.epoch, state.seq) != (batch.epoch, batch.seq - 1):
             return False
-        merged = {**state.entries, **entries}
-        self._states[batch.feed] = structs.replace(state, seq=batch.seq, entries=merged)
+        new_entries = {**state.entries, **entries}
+        self._states[batch.feed] = structs.replace(state, seq=batch.seq, entries=new_entries)
         self._send(batch)
         return True
 

@@ -92,8 +92,8 @@ class RedisBus:
 
     async def report(self, feed: Feed) -> None:
         """See BusReader."""
-        asked = self._redis.set(self._key(feed, "report"), "asked", nx=True, ex=REPORT_SECONDS)
-        await self._deadline(asked)
+        request = self._redis.set(self._key(feed, "report"), "asked", nx=True, ex=REPORT_SECONDS)
+        await self._deadline(request)
 
     async def begin(self, owner: str, snapshot: Snapshot) -> bool:
         """See BusWriter."""

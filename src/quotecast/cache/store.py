@@ -80,11 +80,11 @@ class CacheStore:
         """Returns the state that workers share."""
         names = self._names(key)
         try:
-            found: list[Any] = await self._call(lambda: self._client.mget(names.entry, names.failure))
+            stored: list[Any] = await self._call(lambda: self._client.mget(names.entry, names.failure))
         except RedisUnavailable:
             self.absences += 1
             return self._recent.get(key)
-        return self._merge_with_local(key, *found)
+        return self._merge_with_local(key, *stored)
 
     async def claim(self, key: str, owner: str, seconds: float) -> tuple[bool, CacheState]:
         """Returns whether the owner got the key's lock, for `seconds`, and the present state.
@@ -93,13 +93,13 @@ class CacheStore:
         """
         names = self._names(key)
         try:
-            taken, entry, failure = await self._call(
+            acquired, entry, failure = await self._call(
                 lambda: self._claim(keys=names, args=[owner, int(seconds * 1000)])
             )
         except RedisUnavailable:
             self.absences += 1
             return True, self._recent.get(key)
-        return bool(taken), self._merge_with_local(key, entry, failure)
+        return bool(acquired), self._merge_with_local(key, entry, failure)
 
     async def settle(self, key: str, owner: str, state: CacheState, policy: Policy, now: float) -> None:
         """Stores the owner's new state for all workers, and releases the lock."""

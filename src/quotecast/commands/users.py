@@ -172,7 +172,7 @@ def _table_lines(page: list[UserRow]) -> Iterator[str]:
 
 def _json_lines(page: list[UserRow]) -> Iterator[str]:
     for user in page:
-        shown = {
+        fields = {
             "id": user.id,
             "email": user.email,
             "name": user.name,
@@ -180,7 +180,7 @@ def _json_lines(page: list[UserRow]) -> Iterator[str]:
             "disabled": user.disabled,
         }
         # json.dumps escapes everything beyond ASCII, but not DEL, which terminals interpret.
-        yield json.dumps(msgspec.to_builtins(shown)).replace("\x7f", "\\u007f")
+        yield json.dumps(msgspec.to_builtins(fields)).replace("\x7f", "\\u007f")
 
 
 def _plain(text: str) -> str:

@@ -36,8 +36,8 @@ class Refusals:
         end = self._ends.get(key)
         if end is None:
             return 0
-        left = end - self._clock()
-        if left > 0:
-            return left
+        wait = end - self._clock()
+        if wait > 0:
+            return wait
         del self._ends[key]
         return 0

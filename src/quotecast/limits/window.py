@@ -49,7 +49,7 @@ class WindowStatistics:
 class _Check(NamedTuple):
     key: str
     #: The worker's own decision, which holds when Redis fails.
-    own: Decision
+    local: Decision
     decided: asyncio.Future[Decision]
 
 
@@ -129,20 +129,20 @@ class Window:
     async def check(self, key: str, limit: int) -> Decision:
         """Returns the decision on a request; only an admitted request uses a slot. Never raises."""
         self._statistics.checks += 1
-        if left := self._refusals.nanoseconds_left(key):
+        if wait := self._refusals.nanoseconds_left(key):
             self._statistics.remembered += 1
             return Decision(
-                admitted=False, limit=limit, remaining=0, reset=whole_seconds(left), remembered=True
+                admitted=False, limit=limit, remaining=0, reset=whole_seconds(wait), remembered=True
             )
-        own = self._local.check(key, limit)
-        if not own.admitted and not self._forgetful:
+        local = self._local.check(key, limit)
+        if not local.admitted and not self._forgetful:
             self._statistics.remembered += 1
-            return structs.replace(own, remembered=True)
+            return structs.replace(local, remembered=True)
         if self._breaker.is_open:
             self._statistics.fallbacks += 1
-            return own
+            return local
         loop = asyncio.get_running_loop()
-        check = _Check(key, own, loop.create_future())
+        check = _Check(key, local, loop.create_future())
         self._waiting.append(check)
         if self._serving is None:
             self._serving = loop.create_task(self._serve())
@@ -173,7 +173,7 @@ class Window:
     async def _serve(self) -> None:
         while self._waiting:
             batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
-            asked = self._clock()
+            sent_at = self._clock()
             self._statistics.calls += 1
             try:
                 async with MeasuredCommand(self._client, "limits"):
@@ -181,7 +181,7 @@ class Window:
             except Exception as error:  # noqa: BLE001 - a broken connection raises more than RedisError
                 self._decide_alone(batch, error)
             else:
-                self._decide(batch, answers, asked)
+                self._decide(batch, answers, sent_at)
         self._serving = None
 
     async def _ask_in_time(self, batch: Sequence[_Check]) -> list[_ScriptAnswer]:
@@ -213,27 +213,29 @@ class Window:
     async def _call(self, batch: Sequence[_Check]) -> list[_ScriptAnswer]:
         """Returns the answers of one script call; a script that Redis lost is loaded, and called again."""
         keys = [self._names.name_of(check.key) for check in batch]
-        limits = ",".join(str(check.own.limit) for check in batch)
+        limits = ",".join(str(check.local.limit) for check in batch)
         flat: list[int] = await self._script(keys, [self._microseconds, limits])
         answers = list(map(_ScriptAnswer, flat[0::3], flat[1::3], flat[2::3]))
         if len(answers) != len(batch):
             raise ValueError("the number of answers differs from the number of checks")
         return answers
 
-    def _decide(self, batch: Sequence[_Check], answers: Sequence[_ScriptAnswer], asked: int) -> None:
+    def _decide(self, batch: Sequence[_Check], answers: Sequence[_ScriptAnswer], sent_at: int) -> None:
         self._breaker.record_success()
         for check, (admitted, remaining, microseconds) in zip(batch, answers, strict=True):
-            left = microseconds * _MICROSECOND
+            nanoseconds = microseconds * _MICROSECOND
             if not admitted:
-                self._record_refusal(check, asked + left)
-            elif check.own.remaining < remaining and not self._forgetful:
+                self._record_refusal(check, sent_at + nanoseconds)
+            elif check.local.remaining < remaining and not self._forgetful:
                 # Redis lost requests that this worker still counts.
-                _resolve(check, check.own)
+                _resolve(check, check.local)
                 continue
-            _resolve(check, Decision(bool(admitted), check.own.limit, remaining, whole_seconds(left)))
+            _resolve(
+                check, Decision(bool(admitted), check.local.limit, remaining, whole_seconds(nanoseconds))
+            )
 
     def _record_refusal(self, check: _Check, end: int) -> None:
-        if check.own.admitted:
+        if check.local.admitted:
             self._local.give_back(check.key)
         if not self._forgetful:
             # Counted from before the call, so the refusal ends no later than in Redis.
@@ -246,7 +248,7 @@ class Window:
         checks, self._waiting = [*batch, *self._waiting], []
         self._statistics.fallbacks += len(checks)
         for check in checks:
-            _resolve(check, check.own)
+            _resolve(check, check.local)
 
     async def _probe(self) -> None:
         """Raises the error that Redis answers to a write, if any."""

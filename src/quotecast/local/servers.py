@@ -12,14 +12,14 @@ from quotecast.local.child import ProcessSpec
 
 
 @contextlib.asynccontextmanager
-async def database(given: str, data: Path, sockets: Path) -> AsyncIterator[str]:
-    """Gives the URL of a PostgreSQL that answers: `given`, or if empty an embedded one, until the end.
+async def database(url: str, data: Path, sockets: Path) -> AsyncIterator[str]:
+    """Gives the URL of a PostgreSQL that answers: `url`, or if empty an embedded one, until the end.
 
-    Raises SettingsError if the given one does not answer.
+    Raises SettingsError if `url` does not answer.
     """
-    if given:
-        await _check("QUOTECAST_DATABASE_URL", "postgres", given, probes.postgres(given))
-        yield given
+    if url:
+        await _check("QUOTECAST_DATABASE_URL", "postgres", url, probes.postgres(url))
+        yield url
         return
     cluster = data / "postgres"
     lock = await locks.claim(data / "postgres.lock", pid_file=postgres.pid_file(cluster))
@@ -44,14 +44,14 @@ async def database(given: str, data: Path, sockets: Path) -> AsyncIterator[str]:
 
 
 @contextlib.asynccontextmanager
-async def cache(given: str, data: Path, sockets: Path) -> AsyncIterator[str]:
-    """Gives the URL of a Redis that answers: `given`, or if empty an embedded Valkey, until the end.
+async def cache(url: str, data: Path, sockets: Path) -> AsyncIterator[str]:
+    """Gives the URL of a Redis that answers: `url`, or if empty an embedded Valkey, until the end.
 
-    Raises SettingsError if the given one does not answer.
+    Raises SettingsError if `url` does not answer.
     """
-    if given:
-        await _check("QUOTECAST_REDIS_URL", "redis", given, probes.cache(given))
-        yield given
+    if url:
+        await _check("QUOTECAST_REDIS_URL", "redis", url, probes.cache(url))
+        yield url
         return
     home = data / "valkey"
     home.mkdir(mode=0o700, exist_ok=True)
@@ -76,6 +76,6 @@ async def _describe(version: Awaitable[str], what: str) -> str:
 
 async def _check(variable: str, name: str, url: str, version: Awaitable[str]) -> None:
     try:
-        console.say(f"{name:<9} {'given':<11} {await version} at {probes.place(url)}")
+        console.say(f"{name:<9} {'external':<11} {await version} at {probes.place(url)}")
     except probes.NoAnswer as error:
         raise SettingsError(f"{variable}: {error}") from error

@@ -29,10 +29,10 @@ def run(settings: Settings) -> int:
 
 def live(settings: Settings) -> int:
     """Runs everything with real upstreams where possible, after a line on each group's provider."""
-    chosen = live_providers.choose_providers(settings, os.environ)
-    for line in live_providers.describe_groups(chosen):
+    live_settings = live_providers.choose_providers(settings, os.environ)
+    for line in live_providers.describe_groups(live_settings):
         console.say(line)
-    return run(chosen)
+    return run(live_settings)
 
 
 async def _until_stopped(settings: Settings) -> None:
@@ -74,12 +74,12 @@ async def _serve(settings: Settings) -> None:
                 )
 
 
-async def _run_commands(settings: Settings, own: Callable[..., ProcessSpec], secret: str) -> None:
-    await children.run_to_end(own("migrate", "migrate"))
-    ingest = own("ingest", "ingest", stop_seconds=1.5, more=_metrics(settings, 0))
+async def _run_commands(settings: Settings, spec_of: Callable[..., ProcessSpec], secret: str) -> None:
+    await children.run_to_end(spec_of("migrate", "migrate"))
+    ingest = spec_of("ingest", "ingest", stop_seconds=1.5, more=_metrics(settings, 0))
     signing_key = secret_variables({"jwt_secret": secret})
     apis = [
-        own(f"api {number}", "api", stop_seconds=5.5, more=signing_key | _metrics(settings, number))
+        spec_of(f"api {number}", "api", stop_seconds=5.5, more=signing_key | _metrics(settings, number))
         for number in range(1, settings.workers + 1)
     ]
     async with children.keep_running(ingest), children.keep_running(*apis):
@@ -89,9 +89,9 @@ async def _run_commands(settings: Settings, own: Callable[..., ProcessSpec], sec
 
 def _metrics(settings: Settings, number: int) -> dict[str, str]:
     """Returns a process's metrics port: counted up from the setting, or any free port without one."""
-    chosen = "QUOTECAST_METRICS_PORT" in os.environ
+    is_set = "QUOTECAST_METRICS_PORT" in os.environ
     port = settings.metrics_port + number if settings.metrics_port > 0 else settings.metrics_port
-    return {"QUOTECAST_METRICS_PORT": str(port if chosen else metrics.ANY_PORT)}
+    return {"QUOTECAST_METRICS_PORT": str(port if is_set else metrics.ANY_PORT)}
 
 
 def _command_spec(

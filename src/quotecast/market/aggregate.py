@@ -15,8 +15,10 @@ def aggregate_bars(bars: Sequence[Bar], interval: Interval, calendar: Calendar) 
     `opening_of_bar` gives their times. Finer bars outside the calendar's trading hours are left out. The
     first and the last bar cover only the finer bars given.
     """
-    placed = ((opened, bar) for bar in bars if (opened := _opening_of(bar, interval, calendar)))
-    return [_merge_bars(opened, group) for opened, group in groupby(placed, key=lambda pair: pair[0])]
+    bars_by_opening = ((opening, bar) for bar in bars if (opening := _opening_of(bar, interval, calendar)))
+    return [
+        _merge_bars(opening, group) for opening, group in groupby(bars_by_opening, key=lambda pair: pair[0])
+    ]
 
 
 def _opening_of(bar: Bar, interval: Interval, calendar: Calendar) -> datetime | None:
@@ -35,10 +37,10 @@ def _opening_if_midnight(moment: datetime, calendar: Calendar) -> datetime:
     return following.open if following.midnight == moment else moment
 
 
-def _merge_bars(opened: datetime, group: Iterator[tuple[datetime, Bar]]) -> Bar:
+def _merge_bars(opening: datetime, group: Iterator[tuple[datetime, Bar]]) -> Bar:
     parts = [bar for _, bar in group]
     return Bar(
-        time=bar_time(opened),
+        time=bar_time(opening),
         open=parts[0].open,
         high=max(bar.high for bar in parts),
         low=min(bar.low for bar in parts),

@@ -50,11 +50,11 @@ class Rates(Struct, frozen=True):
 
 def rates_of(quotes: Iterable[Quote]) -> Rates:
     """Returns the rates that quotes imply, and their inverses."""
-    given = [rate for quote in quotes if (rate := rate_of(quote))]
+    direct = [rate for quote in quotes if (rate := rate_of(quote))]
     exits: dict[str, list[Rate]] = {}
-    for rate in sorted(chain(given, map(_inverse, given)), key=_preference):
+    for rate in sorted(chain(direct, map(_inverse, direct)), key=_preference):
         exits.setdefault(rate.base, []).append(rate)
-    return Rates(exits, CURRENCIES | {rate.target for rate in given})
+    return Rates(exits, CURRENCIES | {rate.target for rate in direct})
 
 
 def rates_between(rates: Rates, source: str, target: str) -> tuple[Rate, ...] | None:

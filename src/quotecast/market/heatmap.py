@@ -114,11 +114,11 @@ def _sector(name: str, tiles: list[HeatmapStock]) -> HeatmapSector:
 
 
 def _mean_change(tiles: Iterable[HeatmapStock]) -> float | None:
-    known = [(tile.weight, tile.change_percent) for tile in tiles if tile.change_percent is not None]
-    if not known:
+    changes = [(tile.weight, tile.change_percent) for tile in tiles if tile.change_percent is not None]
+    if not changes:
         return None
-    if not any(weight for weight, _ in known):
+    if not any(weight for weight, _ in changes):
         # Every weight rounds to zero.
-        known = [(1.0, change) for _, change in known]
-    weight = fsum(weight for weight, _ in known)
-    return round(fsum(weight * change for weight, change in known) / weight, _PERCENT_DECIMALS)
+        changes = [(1.0, change) for _, change in changes]
+    weight = fsum(weight for weight, _ in changes)
+    return round(fsum(weight * change for weight, change in changes) / weight, _PERCENT_DECIMALS)

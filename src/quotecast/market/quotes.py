@@ -28,7 +28,7 @@ class StockQuote(
 
     @property
     def key(self) -> str:
-        """What the quote is addressed by."""
+        """The key of the quote in its feed."""
         return self.ticker
 
 
@@ -55,7 +55,7 @@ class CryptoQuote(
 
     @property
     def key(self) -> str:
-        """What the quote is addressed by."""
+        """The key of the quote in its feed."""
         return self.ticker
 
 
@@ -84,7 +84,7 @@ class DovizQuote(
 
     @property
     def key(self) -> str:
-        """What the quote is addressed by."""
+        """The key of the quote in its feed."""
         return self.symbol
 
 

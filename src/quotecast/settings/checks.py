@@ -38,19 +38,19 @@ def contradictions(settings: Settings) -> Iterator[str]:
 
 def _wrong_providers(group: str, settings: Settings) -> Iterator[str]:
     variable = PREFIX + group.upper()
-    known = [*built_in(group), *plugins.names()]
-    given = names_of(getattr(settings, group))
-    for name in given:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]}?" if near else f": one of {', '.join(known)}"
+    valid = [*built_in(group), *plugins.names()]
+    names = names_of(getattr(settings, group))
+    for name in names:
+        if name not in valid:
+            near = difflib.get_close_matches(name, valid, n=1)
+            hint = f"; did you mean {near[0]}?" if near else f": one of {', '.join(valid)}"
             yield f"{variable}: there is no provider {name!r}{hint}"
         elif name != NONE and not offer_of(name).serves(group):
             yield f"{variable}: the provider {name} has nothing for {group}"
-    if not given:
+    if not names:
         yield f"{variable}: name a provider, or none"
-    alone = sorted(name for name in given if name == NONE or (name in BUILT_IN and BUILT_IN[name].simulated))
-    if len(given) > 1 and alone:
+    alone = sorted(name for name in names if name == NONE or (name in BUILT_IN and BUILT_IN[name].simulated))
+    if len(names) > 1 and alone:
         yield f"{variable}: {', '.join(alone)} cannot share a feed with others"
 
 

@@ -26,10 +26,10 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
     problems = list(_unknown(environment))
     service = [variable_of(field) for field in fields(Settings) if field.name != OWN]
     values = _read(service, environment, problems)
-    chosen = Settings(**values)
+    service_settings = Settings(**values)
     values[OWN] = {
         name: offer.settings(**_read(variables_of(name, offer), environment, problems))
-        for name, offer in _offers(chosen, problems).items()
+        for name, offer in _offers(service_settings, problems).items()
     }
     if not problems:
         settings = Settings(**values)
@@ -59,9 +59,9 @@ def _read(
 
 def _offers(settings: Settings, problems: list[str]) -> dict[str, Offer]:
     """Returns the built-in offers, and those of the plug-ins that the settings choose."""
-    chosen = {name for group in GROUPS for name in settings.providers_of(group)}
+    names = {name for group in GROUPS for name in settings.providers_of(group)}
     offers = dict(BUILT_IN)
-    for name in sorted(chosen & {*plugins.names()}):
+    for name in sorted(names & {*plugins.names()}):
         try:
             offers[name] = offer_of(name)
         except plugins.PluginBroken as problem:
@@ -70,11 +70,11 @@ def _offers(settings: Settings, problems: list[str]) -> dict[str, Offer]:
 
 
 def _unknown(environment: Mapping[str, str]) -> Iterator[str]:
-    known = variable_names()
+    valid = variable_names()
     # Plug-ins have settings of their own.
-    theirs = tuple(f"{PREFIX}{plugin.upper()}_" for plugin in plugins.names())
+    plugin_prefixes = tuple(f"{PREFIX}{plugin.upper()}_" for plugin in plugins.names())
     for name in sorted(environment):
-        if name.startswith(PREFIX) and name not in known and not name.startswith(theirs):
-            near = difflib.get_close_matches(name, known, n=1)
+        if name.startswith(PREFIX) and name not in valid and not name.startswith(plugin_prefixes):
+            near = difflib.get_close_matches(name, valid, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
             yield f"{name}: there is no such setting{hint}"
