@@ -34,12 +34,12 @@ class Account:
         ascending: bool = True,
     ) -> list[Any]:
         """Returns the user's rows that meet the conditions."""
-        query = table.select().where(*self._owned(table, conditions))
+        query = table.select().where(*self._owned_rows(table, conditions))
         return await self._run(query.order_by(order_by, ascending=ascending) if order_by else query)
 
     async def count(self, table: OwnedTable) -> int:
         """Returns the number of the user's rows."""
-        (row,) = await self._run(table.count().where(*self._owned(table)))
+        (row,) = await self._run(table.count().where(*self._owned_rows(table)))
         return int(row["count"])
 
     async def insert(self, table: OwnedTable, **values: Any) -> Any:
@@ -53,12 +53,12 @@ class Account:
         self, table: OwnedTable, values: Mapping[str, Any], *conditions: CombinableMixin
     ) -> list[Any]:
         """Changes the rows that meet the conditions, and returns them."""
-        query = table.update(dict(values.items())).where(*self._owned(table, conditions))
+        query = table.update(dict(values.items())).where(*self._owned_rows(table, conditions))
         return await self._run(query.returning(*table.all_columns()))
 
     async def delete(self, table: OwnedTable, *conditions: CombinableMixin) -> int:
         """Deletes the rows that meet the conditions, and returns their number."""
-        query = table.delete().where(*self._owned(table, conditions))
+        query = table.delete().where(*self._owned_rows(table, conditions))
         return len(await self._run(query.returning(table.user_id)))
 
     async def rename(self, name: str) -> UserRow:
@@ -74,7 +74,7 @@ class Account:
         (row,) = await self._run(query.returning(*User.all_columns()))
         return UserRow(**row)
 
-    def _owned(self, table: OwnedTable, conditions: Iterable[CombinableMixin] = ()) -> Iterable[Any]:
+    def _owned_rows(self, table: OwnedTable, conditions: Iterable[CombinableMixin] = ()) -> Iterable[Any]:
         return table.user_id == self.user.id, *conditions
 
 

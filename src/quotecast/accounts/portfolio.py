@@ -33,7 +33,7 @@ class Holding(Struct, frozen=True):
 async def holdings(account: Account) -> list[Holding]:
     """Returns the user's holdings, newest first."""
     rows = await account.select(Table, order_by=Table.id, ascending=False)
-    return [_holding(row) for row in rows]
+    return [_to_holding(row) for row in rows]
 
 
 async def add(account: Account, holding: Holding) -> None:
@@ -77,5 +77,5 @@ def _fingerprint(request: bytes) -> str:
     return hashlib.blake2b(request, digest_size=32).hexdigest()
 
 
-def _holding(row: Any) -> Holding:
+def _to_holding(row: Any) -> Holding:
     return Holding(**{name: row[name] for name in Holding.__struct_fields__})

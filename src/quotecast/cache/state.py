@@ -88,9 +88,9 @@ class CacheState(Struct, frozen=True):
             case "not_offered":
                 raise NotOffered(self.entry.detail)
             case "answer":
-                return self._cached(self.entry, policy, now)
+                return self._to_cached(self.entry, policy, now)
 
-    def _cached(self, entry: CacheEntry, policy: Policy, now: float) -> Cached:
+    def _to_cached(self, entry: CacheEntry, policy: Policy, now: float) -> Cached:
         age = entry.age(now)
         fresh = max(0, policy.fresh_seconds - age)
         return Cached(entry.body, "MISS" if self.fetched else "HIT" if fresh else "STALE", age, fresh)

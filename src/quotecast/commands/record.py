@@ -42,7 +42,7 @@ def run(settings: Settings, arguments: Namespace) -> int:
     if arguments.provider not in RECORDABLE:
         raise SettingsError(f"Cannot record {arguments.provider!r}: name one of {', '.join(RECORDABLE)}")
     if not 0 < arguments.seconds <= LONGEST_SECONDS:
-        raise SettingsError(f"--seconds: must be above 0 and at most {LONGEST_SECONDS:.0f}, which is a week")
+        raise SettingsError(f"--seconds: above 0 and at most {LONGEST_SECONDS:.0f}, which is a week")
     configure_logs(level=settings.log_level, as_json=False)
     provider = _provider(arguments.provider, settings)
     path = Path(arguments.file)

@@ -59,7 +59,7 @@ def run(settings: Settings, arguments: Namespace) -> int:
     # One line below reports an outage; the log would repeat it.
     configure_logs(level="error", as_json=False)
     try:
-        _act(_answering_url(settings), arguments)
+        _run_action(_answering_url(settings), arguments)
     except NotFound as error:
         raise UsersFailed(f"Nobody is registered with {rules.lower_email(arguments.email)}") from error
     except InvalidValue as error:
@@ -115,7 +115,7 @@ def _trouble(cause: BaseException | None) -> str:
     return f"The database failed ({type(cause).__name__}); whether anything was done is not known"
 
 
-def _act(url: str, arguments: Namespace) -> None:
+def _run_action(url: str, arguments: Namespace) -> None:
     if arguments.action == "list":
         asyncio.run(_list(url, _json_lines if arguments.json else _table_lines))
         return

@@ -72,7 +72,7 @@ async def keep_running(
         async with asyncio.TaskGroup() as group:
             serving = [asyncio.Event() for _ in parts]
             tasks = [
-                group.create_task(_keep(part, event, sleep, clock))
+                group.create_task(_supervise(part, event, sleep, clock))
                 for part, event in zip(parts, serving, strict=True)
             ]
             for event in serving:
@@ -96,7 +96,7 @@ async def run_to_end(part: ProcessSpec) -> None:
         raise _failure(part, end, child.last_lines)
 
 
-async def _keep(part: ProcessSpec, serving: asyncio.Event, sleep: Sleep, clock: Clock) -> None:
+async def _supervise(part: ProcessSpec, serving: asyncio.Event, sleep: Sleep, clock: Clock) -> None:
     deaths = Deaths(Random())  # noqa: S311 - jitter is no secret
     while True:
         began = clock()

@@ -54,12 +54,12 @@ def _state(settings: Settings, group: str) -> str:
         case "replay":
             return "recorded"
         case "none":
-            return _missing(group)
+            return _reason_off(group)
         case _:
             return f"live from {', then '.join(names)}"
 
 
-def _missing(group: str) -> str:
+def _reason_off(group: str) -> str:
     first = live_names(group)[0]
     needed = key_variables(first)
     return f"off; {first} needs {' and '.join(needed)}" if needed else "off"

@@ -43,13 +43,13 @@ def export_traces(service: str, environment: Mapping[str, str] = os.environ) -> 
     warning and traces nothing.
     """
     if not is_requested(environment):
-        yield _untraced
+        yield _wrap_nothing
         return
     spans = _spans()
     if spans is None:
         name = next(name for name in ENDPOINTS if environment.get(name))
         log.warning("traces need an extra: pip install 'quotecast[otel]'", asked_by=name)
-        yield _untraced
+        yield _wrap_nothing
         return
     with spans.exporting(service) as traced:
         yield traced
@@ -62,5 +62,5 @@ def _spans() -> ModuleType | None:
         return None
 
 
-def _untraced(app: App, _: Describe) -> App:
+def _wrap_nothing(app: App, _: Describe) -> App:
     return app

@@ -70,11 +70,11 @@ def _cluster(url: str, part: Part) -> RedisCluster:
 
 
 def _counting_connects(part: Part) -> Callable[[Connection], Awaitable[None]]:
-    async def connected(connection: Connection) -> None:
+    async def count_connect(connection: Connection) -> None:
         await connection.on_connect()
         counts.connects[part,] += 1
 
-    return connected
+    return count_connect
 
 
 class ScriptConnection:

@@ -23,7 +23,7 @@ from quotecast.settings.providers import (
 
 def load(environment: Mapping[str, str] = os.environ) -> Settings:
     """Returns the checked settings. Raises SettingsError with a line for each problem."""
-    problems = list(_unknown(environment))
+    problems = list(_unknown_variables(environment))
     service = [variable_of(field) for field in fields(Settings) if field.name != OWN]
     values = _read(service, environment, problems)
     service_settings = Settings(**values)
@@ -69,7 +69,7 @@ def _offers(settings: Settings, problems: list[str]) -> dict[str, Offer]:
     return offers
 
 
-def _unknown(environment: Mapping[str, str]) -> Iterator[str]:
+def _unknown_variables(environment: Mapping[str, str]) -> Iterator[str]:
     valid = variable_names()
     # Plug-ins have settings of their own.
     plugin_prefixes = tuple(f"{PREFIX}{plugin.upper()}_" for plugin in plugins.names())

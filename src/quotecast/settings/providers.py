@@ -50,7 +50,7 @@ def names_of(value: str | tuple[str, ...]) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else value
 
 
-def _meaning(text: str, group: str) -> str:
+def _describe(text: str, group: str) -> str:
     return f"{text} ({', '.join(f'`{name}`' for name in built_in(group))})"
 
 
@@ -62,12 +62,12 @@ class ProviderSettings(Struct, frozen=True, kw_only=True):
     """One process's settings of providers."""
 
     stocks: Annotated[
-        str, Meta(description=_meaning("Provider of stock quotes, bars, news and assets", "stocks"))
+        str, Meta(description=_describe("Provider of stock quotes, bars, news and assets", "stocks"))
     ] = "simulator"
     crypto: Annotated[
         tuple[str, ...],
         Meta(
-            description=_meaning(
+            description=_describe(
                 "Providers of crypto quotes and bars, in order of preference: each replaces the previous "
                 "one when that fails",
                 "crypto",
@@ -75,9 +75,9 @@ class ProviderSettings(Struct, frozen=True, kw_only=True):
         ),
     ] = ("simulator",)
     doviz: Annotated[
-        str, Meta(description=_meaning("Provider of Turkish currency, gold and metal quotes", "doviz"))
+        str, Meta(description=_describe("Provider of Turkish currency, gold and metal quotes", "doviz"))
     ] = "simulator"
-    financials: Annotated[str, Meta(description=_meaning("Provider of company data", "financials"))] = (
+    financials: Annotated[str, Meta(description=_describe("Provider of company data", "financials"))] = (
         "simulator"
     )
     #: Each provider's own settings, by its name.
@@ -87,7 +87,7 @@ class ProviderSettings(Struct, frozen=True, kw_only=True):
         """Returns the configured providers of a feed or of `financials`."""
         return tuple(name for name in names_of(getattr(self, group)) if name != NONE)
 
-    def configured(self) -> list[Feed]:
+    def configured_feeds(self) -> list[Feed]:
         """Returns the feeds that have a provider."""
         return [feed for feed in Feed if self.providers_of(feed)]
 

@@ -20,7 +20,7 @@ WELCOME = b"R\0\0\0\x08\0\0\0\0S\0\0\0\x18server_version\x0018.0\0Z\0\0\0\x05I"
 
 
 async def startup_parameters() -> dict[str, str]:
-    """Returns a client's first bytes to a server that then closes the connection."""
+    """Returns the startup parameters that a client sends; the server then closes the connection."""
     heard: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
 
     async def hear(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

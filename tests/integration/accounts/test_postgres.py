@@ -62,7 +62,7 @@ async def test_migrations_go_forwards_and_backwards(
 
 
 async def undone(database_url: str, *options: str) -> tuple[int | None, str]:
-    """Runs `quotecast migrate --undo` in production."""
+    """Runs `quotecast migrate --undo` in production; returns its exit code and error output."""
     production = {
         "QUOTECAST_MODE": "production",
         "QUOTECAST_DATABASE_URL": database_url,

@@ -84,7 +84,7 @@ async def test_the_command_records_and_tells_how_much(tmp_path: Path) -> None:
         assert path.read_bytes().startswith(b"# coinbase\n")
         assert len(path.read_bytes().splitlines()) > 5
         code, said = await command("coinbase", str(path), "--seconds", "2", **urls)
-        assert (code, "not overwritten" in said) == (2, True)
+        assert (code, "exists already" in said) == (2, True)
 
 
 #: Symbols that no rule divides right: `BATUSD` ends with `TUSD`, and few know of rupiahs and zlotys.
@@ -99,7 +99,7 @@ PAIRS = ["BAT/USD", "BTC/IDRT", "ETH/PLN", "NEWCOIN/FDUSD", "USDT/TRY"]
 
 
 async def played(path: Path, count: int) -> dict[str, CryptoQuote]:
-    """The listing covers the first quotes of all pairs."""
+    """Returns the first quotes of `count` pairs."""
     known: dict[str, CryptoQuote] = {}
     async with asyncio.timeout(20), aclosing(ReplayProvider(path, speed=1000).updates()) as updates:
         while len(known) < count:

@@ -33,7 +33,7 @@ async def start(*arguments: str | bytes, settings: dict[str, str], **more: Any) 
 async def command(
     *arguments: str | bytes, typed: bytes = b"", **settings: str
 ) -> tuple[int | None, str, str]:
-    """Returns the exit code, the output and the error output."""
+    """Runs the command; returns its exit code, its output and its error output."""
     process = await start(*arguments, settings=settings)
     printed, said = await process.communicate(typed)
     return process.returncode, printed.decode(), said.decode()
@@ -56,7 +56,7 @@ class Dialogue:
         await self.process.stdout.readuntil(question.encode())
 
     async def end(self) -> tuple[int | None, str]:
-        """Returns the exit code and the output since the last prompt."""
+        """Waits for the end; returns the exit code and the output since the last prompt."""
         said, _ = await self.process.communicate()
         return self.process.returncode, said.decode()
 

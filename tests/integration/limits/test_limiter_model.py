@@ -214,7 +214,7 @@ class Limiter(RuleBasedStateMachine):
         return expected
 
     def _admit(self, worker: int, key: str) -> Decision:
-        """Checks a decision on a request that Redis admits or does not see."""
+        """Returns the model's decision on a request whose worker remembers no refusal, and counts it."""
         own = self.own[worker].check(key, self.now)
         shared = own if self.away else self.shared.check(key, self.now)
         if own.admitted:
@@ -226,7 +226,7 @@ class Limiter(RuleBasedStateMachine):
         return Decision(False, LIMIT, 0, -(-(end - self.now) // SECOND), remembered=True)
 
     def _know_refusals(self, key: str, decisions: Sequence[Sequence[Decision]]) -> None:
-        """Checks that a worker remembers which of its requests Redis refused."""
+        """Notes the refusals by Redis, which the workers now remember."""
         for worker in WORKERS:
             if any(not each.admitted and not each.remembered for each in decisions[worker]):
                 self.known[worker][key] = self.shared.end(key, self.now)

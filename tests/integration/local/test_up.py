@@ -35,7 +35,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Up]]:
 
 
 def wait_until_ended(pid: int, seconds: float = 10.0) -> None:
-    """Returns whether a process that is not our child has ended."""
+    """Waits for the end of a process that is not our child."""
     with contextlib.suppress(ProcessLookupError):
         handle = os.pidfd_open(pid)
         with os.fdopen(handle) as file, contextlib.closing(_selector(file.fileno())) as selector:
@@ -149,7 +149,7 @@ def test_a_stranger_with_a_stale_number_is_left_alone(start: Callable[..., Up], 
 
 
 def refusal(up: Up) -> str:
-    """Returns the error output of a start that fails."""
+    """Waits for a start that fails with exit code 2, and returns its error output."""
     _, err = up.process.communicate(timeout=30)
     assert up.process.returncode == 2, err
     return err

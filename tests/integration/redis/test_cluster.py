@@ -104,7 +104,7 @@ def cluster_url(nodes: Nodes) -> str:
 
 
 def port_of(url: str, feed: Feed) -> int:
-    """Returns the node that holds a feed's keys and channel."""
+    """Returns the port of the node that holds a feed's keys and channel."""
     with redis.RedisCluster.from_url(url.replace("+cluster", "")) as client:
         node = client.get_node_from_key(f"{{{feed}}}")
     assert node is not None
@@ -210,7 +210,7 @@ async def test_a_node_that_hangs_is_given_up_for_its_replica() -> None:
 
 
 def follows(replica: Any, primary: bytes) -> bool:
-    """Returns whether the replica has all data of its primary, after asking it to synchronise."""
+    """Makes a node the primary's replica, and returns whether it is synchronised."""
     replica.execute_command("CLUSTER", "REPLICATE", primary)
     return bool(replica.info("replication")["master_link_status"] == "up")
 

@@ -8,9 +8,9 @@ from quotecast.settings import loading
 from quotecast.settings.model import Settings
 
 
-def ports(chosen: Settings) -> list[str]:
-    """The ingest and two workers each have one."""
-    return [_metrics(chosen, number)["QUOTECAST_METRICS_PORT"] for number in range(3)]
+def ports(settings: Settings) -> list[str]:
+    """Returns the metrics ports of the ingest and of two workers."""
+    return [_metrics(settings, number)["QUOTECAST_METRICS_PORT"] for number in range(3)]
 
 
 def test_without_a_setting_each_takes_a_free_port(monkeypatch: pytest.MonkeyPatch) -> None:
