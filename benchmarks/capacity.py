@@ -100,7 +100,7 @@ def _heard_on_the_bus(url: str) -> tuple[int, int]:
             if message is None:
                 continue
             size += len(message["data"])
-            told = wire.message(message["data"])
+            told = wire.decode_message(message["data"])
             count += len(told.changes) if isinstance(told, Batch) else 0
     return count, size
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from quotecast.bus import wire
-from quotecast.bus.base import Batch, Change, FeedInfo, Snapshot, Stored
+from quotecast.bus.base import Batch, Change, FeedInfo, Snapshot, StoredQuote
 from quotecast.feed.commands import Query
 from quotecast.feed.frames import Limits
 from quotecast.feed.hub import Connection, Hub
@@ -42,7 +42,7 @@ class Moving:
 
     def __init__(self) -> None:
         self.mirror = Mirror(Feed.STOCKS)
-        stored = {f"S{number:04}": Stored(1, 1, quote(number)) for number in range(SYMBOLS)}
+        stored = {f"S{number:04}": StoredQuote(1, 1, quote(number)) for number in range(SYMBOLS)}
         self.mirror.load(Snapshot(Feed.STOCKS, "epoch", 1, FeedInfo(provider="test"), stored))
 
     def batch(self, count: int) -> Batch:
@@ -75,7 +75,7 @@ def test_mirror_takes_a_batch_of_100(benchmark: Any, moving: Moving) -> None:
 def test_bus_message_of_100_is_decoded(benchmark: Any, moving: Moving) -> None:
     """As it comes from Redis."""
     data = msgspec.msgpack.encode(moving.batch(100))
-    message = benchmark(wire.message, data)
+    message = benchmark(wire.decode_message, data)
     assert len(message.changes) == 100
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 from msgspec import structs
 
-from quotecast.bus.base import Batch, Beat, Change, Snapshot, Stored
+from quotecast.bus.base import Batch, Beat, Change, Snapshot, StoredQuote
 from quotecast.bus.memory import MemoryBus
 from quotecast.bus.redis import RedisBus
 from quotecast.market.feeds import Feed
@@ -27,10 +27,10 @@ async def bus(request: pytest.FixtureRequest) -> AsyncIterator[Bus]:
     await redis_bus.close()
 
 
-def second_batch(price: float = 2.0) -> tuple[Batch, dict[str, Stored]]:
+def second_batch(price: float = 2.0) -> tuple[Batch, dict[str, StoredQuote]]:
     quote = stock("AAPL", price)
     batch = Batch(feed=Feed.STOCKS, epoch=STATE.epoch, seq=2, changes=[Change(quote)])
-    return batch, {"AAPL": Stored(2, 1, quote)}
+    return batch, {"AAPL": StoredQuote(2, 1, quote)}
 
 
 STATE = state_of([stock("AAPL"), stock("MSFT")])

@@ -100,8 +100,8 @@ async def test_documents_outlive_an_epoch(bus: Bus) -> None:
 def test_equal_content_has_an_equal_digest() -> None:
     """And what was written is read."""
     assert news_of(article(1)).digest == DOCUMENT.digest != OTHER.digest
-    assert wire.articles(OTHER.content) == [article(2), article(1)]
-    assert wire.assets(assets_of(asset()).content) == [asset()]
+    assert wire.decode_articles(OTHER.content) == [article(2), article(1)]
+    assert wire.decode_assets(assets_of(asset()).content) == [asset()]
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_equal_content_has_an_equal_digest() -> None:
     ],
 )
 def test_messages_are_read_as_they_were_written(message: Struct) -> None:
-    assert wire.message(wire.encode(message)) == message
+    assert wire.decode_message(wire.encode(message)) == message
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_messages_are_read_as_they_were_written(message: Struct) -> None:
 )
 def test_what_only_another_version_understands_is_no_message(foreign: object) -> None:
     """A worker that is older than the ingest does without it."""
-    assert wire.message(msgspec.msgpack.encode(foreign)) is None
+    assert wire.decode_message(msgspec.msgpack.encode(foreign)) is None
 
 
 async def test_a_message_of_another_version_is_like_silence(redis_url: str) -> None:

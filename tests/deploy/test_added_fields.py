@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 import quotecast
-from quotecast.bus.base import Batch, Change, FeedInfo, Snapshot, Stored
+from quotecast.bus.base import Batch, Change, FeedInfo, Snapshot, StoredQuote
 from quotecast.bus.redis import RedisBus
 from quotecast.market.feeds import Feed
 from support.market_made import stock
@@ -45,7 +45,7 @@ def next_version(tmp_path: Path) -> dict[str, str]:
 async def bus(own_valkey: Valkey) -> AsyncIterator[RedisBus]:
     """A feed that stands still, as an ingest of this version left it: its quotes lack the field."""
     bus = RedisBus(own_valkey.url, "quotecast")
-    stored = {ticker: Stored(1, 1, stock(ticker)) for ticker in ("AAPL", "MSFT")}
+    stored = {ticker: StoredQuote(1, 1, stock(ticker)) for ticker in ("AAPL", "MSFT")}
     assert await bus.hold(Feed.STOCKS, "test", 600_000)
     info = FeedInfo(provider="test")
     assert await bus.begin("test", Snapshot(Feed.STOCKS, EPOCH, 1, info, stored))
@@ -111,5 +111,5 @@ async def test_a_change_reaches_clients_of_both_versions(
             client.next_of("snapshot")
         moved = replace(stock("AAPL"), price=101.0)
         batch = Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=[Change(moved)])
-        assert await bus.publish(batch, {"AAPL": Stored(2, 1, moved)})
+        assert await bus.publish(batch, {"AAPL": StoredQuote(2, 1, moved)})
         assert [client.next_of("update")["data"][0]["price"] for client in clients] == [101.0, 101.0]

@@ -90,7 +90,7 @@ def test_every_setting_that_is_given_exists() -> None:
             given += service["environment"]
     given += re.findall(r"^(?:ENV|   ) (QUOTECAST_\w+)=", CONTAINERFILE, re.MULTILINE)
     assert len(given) > len(set(given)) > 8
-    assert {name for name in given if name.startswith("QUOTECAST_")} <= set(model.names())
+    assert {name for name in given if name.startswith("QUOTECAST_")} <= set(model.variable_names())
 
 
 def test_the_image_can_trace() -> None:

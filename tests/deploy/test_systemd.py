@@ -17,7 +17,7 @@ def test_settings_are_those_of_the_service(unit: Path) -> None:
     """A misspelled one would stop the start."""
     given = re.findall(r"^Environment=(\w+)=", unit.read_text("utf-8"), re.MULTILINE)
     assert given
-    assert set(given) <= set(model.names())
+    assert set(given) <= set(model.variable_names())
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)

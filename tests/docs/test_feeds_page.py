@@ -24,7 +24,7 @@ from quotecast.feed.mirror import Mirror
 from quotecast.feed.session import COMMANDS_PER_SECOND, FeedSession
 from quotecast.ingest.ledger import Ledger
 from quotecast.market.feeds import Feed
-from quotecast.market.moves import moving_part
+from quotecast.market.moves import move_of
 from quotecast.providers.base import Update
 from support.market_made import INFO, stock
 
@@ -49,7 +49,7 @@ def test_frames_are_as_the_feeds_send_them() -> None:
         if frame["type"] in structs:
             assert is_exact(frame, structs[frame["type"]]), frame
         for item in frame.get("data", []):
-            assert is_exact(item, type(quote if "type" in item else moving_part(quote))), item
+            assert is_exact(item, type(quote if "type" in item else move_of(quote))), item
     assert {frame["type"] for frame in shown} == {*structs, "snapshot", "update"}
 
 

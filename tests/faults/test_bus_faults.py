@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from quotecast.bus.base import Snapshot, Stored
+from quotecast.bus.base import Snapshot, StoredQuote
 from quotecast.bus.redis import RedisBus
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
@@ -126,7 +126,7 @@ async def lead(bus: RedisBus, price: float) -> None:
     """A new epoch, in which there is one price."""
     epoch = new_epoch(time.time())
     await bus.hold(Feed.STOCKS, "test", 60_000)
-    entries = {"AAPL": Stored(1, 1, stock("AAPL", price))}
+    entries = {"AAPL": StoredQuote(1, 1, stock("AAPL", price))}
     assert await bus.begin("test", Snapshot(Feed.STOCKS, epoch, 1, INFO, entries))
 
 

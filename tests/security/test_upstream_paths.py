@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fakes.finnhub import FakeFinnhub
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 from support.caching import Clock
 from support.factories import client_of, full_mirrors, services
 from support.finnhub_local import PATHS, local_finnhub, provider
@@ -76,7 +76,7 @@ async def test_a_symbol_does_reach_it(fake: FakeFinnhub) -> None:
 def test_what_is_a_symbol_is_nothing_else(text: str) -> None:
     """Whatever is written, the one spelling of it needs no escape in a path or a query."""
     for feed in Feed:
-        spelled = canonical(feed, text)
+        spelled = canonical_symbol(feed, text)
         if spelled is not None:
             assert quote(spelled, safe="/") == spelled
             assert not {"", ".", ".."} & set(spelled.split("/"))

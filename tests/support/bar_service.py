@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from quotecast.bus.base import FeedInfo
 from quotecast.cache.base import Cached, Fetch, Policy
-from quotecast.market.bars import Bar, Interval, stamp
+from quotecast.market.bars import Bar, Interval, bar_time
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
 from quotecast.providers.base import HistoryProvider
@@ -24,7 +24,7 @@ FRIDAY = datetime.fromtimestamp(NOW, UTC)
 
 
 def bar(time: datetime, close: float = 100.0) -> Bar:
-    return Bar(stamp(time), 100.0, 101.0, 99.0, close, 5000.0)
+    return Bar(bar_time(time), 100.0, 101.0, 99.0, close, 5000.0)
 
 
 class History:

@@ -12,7 +12,7 @@ from quotecast.api.edge.middleware import Edge, Observer
 from quotecast.api.names import Names
 from quotecast.api.private import private_prefixes
 from quotecast.api.services import Services
-from quotecast.bus.base import FeedInfo, Snapshot, Stored
+from quotecast.bus.base import FeedInfo, Snapshot, StoredQuote
 from quotecast.cache.base import Cached, Policy
 from quotecast.feed.documents import Documents
 from quotecast.feed.mirror import Mirror
@@ -60,7 +60,7 @@ DOVIZ = [
 def snapshot_of(
     feed: Feed, quotes: Iterable[Quote], *, epoch: str = EPOCH, seq: int = 7, info: FeedInfo = INFO
 ) -> Snapshot:
-    return Snapshot(feed, epoch, seq, info, {quote.key: Stored(seq, seq, quote) for quote in quotes})
+    return Snapshot(feed, epoch, seq, info, {quote.key: StoredQuote(seq, seq, quote) for quote in quotes})
 
 
 def mirror_of(feed: Feed, quotes: Iterable[Quote], *, info: FeedInfo = INFO) -> Mirror:

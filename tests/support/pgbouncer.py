@@ -36,7 +36,7 @@ class PgBouncer:
         self._user = postgres.system_user()
         self._file = folder / "pgbouncer.ini"
         self._file.write_text(_configuration(folder, server, program, settings), "utf-8")
-        postgres.own(folder, self._user)
+        postgres.give_to(folder, self._user)
         self._process: subprocess.Popen[bytes] | None = None
         self.url = self.database_url("postgres")
 

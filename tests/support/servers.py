@@ -74,7 +74,7 @@ class Postgres:
         self._sockets = folder / "sockets"
         self._sockets.mkdir()
         self._user = postgres.system_user()
-        postgres.own(self._sockets, self._user)
+        postgres.give_to(self._sockets, self._user)
         self._process: subprocess.Popen[bytes] | None = None
         self.socket = self._sockets / ".s.PGSQL.5432"
         self.url = self.database_url("postgres")

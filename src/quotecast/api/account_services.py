@@ -19,7 +19,9 @@ from quotecast.settings.model import Settings
 
 def window_of(settings: Settings, name: str = "", **other: Any) -> Window:
     """Returns a rate-limit window that all workers share; `name` separates its keys from those of others."""
-    return Window(settings.redis_url, prefix=settings.redis_prefix + name, traced=tracing.possible(), **other)
+    return Window(
+        settings.redis_url, prefix=settings.redis_prefix + name, traced=tracing.is_possible(), **other
+    )
 
 
 @contextlib.asynccontextmanager

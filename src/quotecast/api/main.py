@@ -88,7 +88,7 @@ async def _serve(settings: Settings) -> None:
     draining = asyncio.Event()
     redis = (settings.redis_url, settings.redis_prefix)
     async with contextlib.AsyncExitStack() as stack:
-        traced = stack.enter_context(tracing.exporting("quotecast-api"))
+        traced = stack.enter_context(tracing.export_traces("quotecast-api"))
         bus = RedisBus(*redis)
         stack.push_async_callback(bus.close)
         window = await stack.enter_async_context(window_of(settings))
@@ -132,7 +132,7 @@ async def _serve(settings: Settings) -> None:
         )
         serves = asyncio.Event()
         scraped = await stack.enter_async_context(
-            metrics.exposed(
+            metrics.serve_metrics(
                 settings.metrics_host,
                 settings.metrics_port,
                 partial(families, counting),
@@ -140,9 +140,9 @@ async def _serve(settings: Settings) -> None:
                 readiness=partial(readiness_on_private_port, services, serves.is_set),
             )
         )
-        stop = asyncio.create_task(parent.told_to_stop())
+        stop = asyncio.create_task(parent.wait_for_stop())
         first = asyncio.create_task(_wait_for_data(services, relay))
-        if parent.is_there():
+        if parent.has_parent():
             # Other workers listen on the same port: a worker without data leaves the clients to them.
             await _wait_for_first(stop, first)
         if stop.done():
@@ -280,7 +280,7 @@ def _capacity(settings: Settings) -> Capacity:
     return capacity(
         files=open_files(),
         own=OWN_FILES + settings.database_connections,
-        memory=memory() // (settings.workers if parent.is_there() else 1),
+        memory=memory() // (settings.workers if parent.has_parent() else 1),
         requested=settings.sockets_per_worker,
         split=settings.feed_port != 0,
     )

@@ -8,7 +8,7 @@ from quotecast.feed.documents import Documents
 from quotecast.feed.mirror import Mirror
 from quotecast.market.assets import Asset
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 
 #: Companies outside the assets document that a worker remembers.
 MAX_COMPANIES: Final = 10_000
@@ -35,7 +35,7 @@ class Names:
         Paths of account routes have ids and no names.
         """
         if group == _COMPANIES:
-            symbol = canonical(Feed.STOCKS, text)
+            symbol = canonical_symbol(Feed.STOCKS, text)
             return symbol if symbol and self._has_company(symbol) else None
         feed = _FEEDS.get(group)
         entry = self._mirrors[feed].find(text) if feed else None

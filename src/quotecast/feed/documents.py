@@ -59,8 +59,8 @@ class Documents:
     """The copies of all documents."""
 
     def __init__(self) -> None:
-        self.news: Copy[Article] = Copy(Feed.STOCKS, NEWS, wire.articles)
-        self.assets: Copy[Asset] = Copy(Feed.STOCKS, ASSETS, wire.assets)
+        self.news: Copy[Article] = Copy(Feed.STOCKS, NEWS, wire.decode_articles)
+        self.assets: Copy[Asset] = Copy(Feed.STOCKS, ASSETS, wire.decode_assets)
 
     def __iter__(self) -> Iterator[Copy[Any]]:
         """Yields each copy."""

@@ -14,13 +14,13 @@ from typing import Any, Concatenate, Final, Literal, NamedTuple, ParamSpec, Type
 
 from msgspec import Raw
 
-from quotecast.bus.base import Batch, FeedInfo, Snapshot, Stored
+from quotecast.bus.base import Batch, FeedInfo, Snapshot, StoredQuote
 from quotecast.market import codec
 from quotecast.market.codec import Notation
 from quotecast.market.feeds import Feed
 from quotecast.market.groups import groups
-from quotecast.market.instruments import canonical
-from quotecast.market.moves import moving_part, only_moved, shape_of
+from quotecast.market.instruments import canonical_symbol
+from quotecast.market.moves import move_of, only_moves_differ, shape_digest
 from quotecast.market.quotes import Quote
 
 STALE_AFTER_SECONDS: Final = 3.0
@@ -83,7 +83,7 @@ class QuoteEntry:
         if self.full_revision > revision:
             return self.full(notation)
         if notation not in self._moving and self.quote is not None:
-            self._moving[notation] = Raw(codec.encode(moving_part(self.quote), notation))
+            self._moving[notation] = Raw(codec.encode(move_of(self.quote), notation))
         return self._moving[notation]
 
 
@@ -96,7 +96,7 @@ class Mirror:
         self.mark = Mark(0, "", 0)
         #: The bus's name of the present epoch.
         self.epoch = ""
-        self._shape = shape_of(feed)
+        self._shape = shape_digest(feed)
         #: Whether the state on the bus could be read when it was last loaded.
         self.readable = True
         #: Monotonic time of the last message of this feed.
@@ -147,7 +147,7 @@ class Mirror:
         """Returns the entry of a symbol in any spelling; None without a quote."""
         entry = self._entries.get(text)
         if entry is None:
-            spelled = canonical(self.feed, text)
+            spelled = canonical_symbol(self.feed, text)
             entry = self._entries.get(self._spellings.get(spelled or "", ""))
         return entry if entry is not None and entry.quote is not None else None
 
@@ -261,14 +261,14 @@ class Mirror:
         self._put(key, None, revision, 0, full=True)
         return 1
 
-    def _take(self, key: str, stored: Stored, revision: int) -> int:
+    def _take(self, key: str, stored: StoredQuote, revision: int) -> int:
         """Stores one entry of a snapshot; returns the number of changes, 0 or 1."""
         entry = self._entries.get(key)
         before = entry.quote if entry is not None else None
         if entry is not None and before == stored.quote:
             entry.seq, entry.full_seq = stored.seq, stored.full_seq
             return 0
-        full = before is None or stored.quote is None or not only_moved(before, stored.quote)
+        full = before is None or stored.quote is None or not only_moves_differ(before, stored.quote)
         self._put(key, stored.quote, revision, stored.seq, full=full)
         self._entries[key].full_seq = stored.full_seq
         return 1
@@ -278,7 +278,7 @@ class Mirror:
         if entry is None:
             entry = self._entries[key] = QuoteEntry(key)
             self._tombstones += 1
-            self._spellings[canonical(self.feed, key) or key] = key
+            self._spellings[canonical_symbol(self.feed, key) or key] = key
         else:
             self._entries.move_to_end(key)
         self._tombstones += (quote is None) - (entry.quote is None)

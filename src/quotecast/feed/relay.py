@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import structlog
 
-from quotecast.bus.base import Batch, Beat, DocumentChanged, Message, Reader
+from quotecast.bus.base import Batch, Beat, BusReader, DocumentChanged, Message
 from quotecast.bus.wire import digest_of
 from quotecast.errors import BusError, UnreadableState
 from quotecast.feed.documents import Copy
@@ -32,7 +32,7 @@ class Relay:
 
     def __init__(
         self,
-        reader: Reader,
+        reader: BusReader,
         mirrors: Mapping[Feed, Mirror],
         documents: Iterable[Copy[Any]] = (),
         *,
@@ -127,11 +127,11 @@ class Relay:
             snapshot = await self._reader.load(feed)
         except UnreadableState as error:
             mirror.readable = False
-            outage.failed("feed cannot be read; asking for a new epoch", feed=feed, error=str(error))
+            outage.log_failure("feed cannot be read; asking for a new epoch", feed=feed, error=str(error))
             await self._ask(feed, self._reader.report(feed))
             return
         mirror.readable = True
-        outage.ended("feed can be read again", feed=feed)
+        outage.log_end("feed can be read again", feed=feed)
         if snapshot is not None:
             mirror.load(snapshot)
 
@@ -140,7 +140,7 @@ class Relay:
         try:
             await request
         except BusError as error:
-            self._refused.failed("Redis refuses a request to the leader", feed=feed, error=str(error))
+            self._refused.log_failure("Redis refuses a request to the leader", feed=feed, error=str(error))
 
     async def _load_document(self, feed: Feed, name: str, digest: str | None = None) -> None:
         """Updates a copy from the bus; keeps the old version if the new one is unreadable."""

@@ -11,10 +11,10 @@ import structlog
 from msgspec import Struct
 
 from quotecast.bus import wire
-from quotecast.bus.base import ASSETS, NEWS, Document, Writer
+from quotecast.bus.base import ASSETS, NEWS, BusWriter, Document
 from quotecast.errors import BusError, UnreadableState, UpstreamError
 from quotecast.market.feeds import Feed
-from quotecast.market.news import cleaned
+from quotecast.market.news import clean_article
 from quotecast.observe.outages import OutageLog
 from quotecast.providers.base import AssetsProvider, NewsProvider
 from quotecast.providers.transport.backoff import delays
@@ -38,7 +38,7 @@ def news_of(provider: NewsProvider, feed: Feed) -> Source:
     """The news that belong to a feed, free of HTML whatever the upstream sends."""
 
     async def fetch() -> Document:
-        return wire.document(feed, NEWS, [cleaned(article) for article in await provider.news()])
+        return wire.encode_document(feed, NEWS, [clean_article(article) for article in await provider.news()])
 
     return Source(feed, NEWS, provider.every_seconds, fetch)
 
@@ -47,13 +47,13 @@ def assets_of(provider: AssetsProvider, feed: Feed) -> Source:
     """The instruments of a feed."""
 
     async def fetch() -> Document:
-        return wire.document(feed, ASSETS, await provider.assets())
+        return wire.encode_document(feed, ASSETS, await provider.assets())
 
     return Source(feed, ASSETS, provider.every_seconds, fetch)
 
 
 @contextlib.asynccontextmanager
-async def publishing(sources: Iterable[Source], bus: Writer, owner: str) -> AsyncIterator[None]:
+async def publishing(sources: Iterable[Source], bus: BusWriter, owner: str) -> AsyncIterator[None]:
     """Keeps the documents on the bus for as long as the caller leads their feed."""
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(Publisher(source, bus, owner).run()) for source in sources]
@@ -68,7 +68,7 @@ class Publisher:
     def __init__(
         self,
         source: Source,
-        bus: Writer,
+        bus: BusWriter,
         owner: str,
         *,
         clock: Callable[[], float] = time.monotonic,
@@ -124,8 +124,8 @@ class Publisher:
             digest = await self._stored_digest(document)
             if digest != document.digest and await self._bus.store(self._owner, document):
                 log.info("document changed", feed=document.feed, document=document.name)
-            self._outage.ended("the bus answers again", feed=document.feed, document=document.name)
+            self._outage.log_end("the bus answers again", feed=document.feed, document=document.name)
         except BusError as error:
-            self._outage.failed(
+            self._outage.log_failure(
                 "document not stored", feed=document.feed, document=document.name, error=str(error)
             )

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 import structlog
 
-from quotecast.bus.base import Writer
+from quotecast.bus.base import BusWriter
 from quotecast.errors import BusError
 from quotecast.market.feeds import Feed
 from quotecast.observe.outages import OutageLog
@@ -33,7 +33,7 @@ def _untold(_: Standing) -> None:
 
 
 async def acquire(
-    bus: Writer, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep, *, tell: Tell = _untold
+    bus: BusWriter, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep, *, tell: Tell = _untold
 ) -> None:
     """Waits until this ingest leads the feed; calls `tell` after each try."""
     waiting, outage = False, OutageLog()
@@ -48,7 +48,7 @@ async def acquire(
 
 
 async def keep(
-    bus: Writer, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep, *, tell: Tell = _untold
+    bus: BusWriter, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep, *, tell: Tell = _untold
 ) -> None:
     """Renews the lease until it is lost, then raises LeaseLostError.
 
@@ -61,20 +61,20 @@ async def keep(
         try:
             held = await bus.hold(feed, owner, LEASE_MILLISECONDS)
         except BusError as error:
-            outage.failed("lease not renewed", feed=feed, error=str(error))
+            outage.log_failure("lease not renewed", feed=feed, error=str(error))
             tell("unknown")
             continue
-        outage.ended("the bus answers again", feed=feed)
+        outage.log_end("the bus answers again", feed=feed)
         if not held:
             raise LeaseLostError
         tell("leading")
 
 
-async def _tried(bus: Writer, feed: Feed, owner: str, outage: OutageLog) -> Standing:
+async def _tried(bus: BusWriter, feed: Feed, owner: str, outage: OutageLog) -> Standing:
     try:
         held = await bus.hold(feed, owner, LEASE_MILLISECONDS)
     except BusError as error:
-        outage.failed("cannot ask for the lease", feed=feed, error=str(error))
+        outage.log_failure("cannot ask for the lease", feed=feed, error=str(error))
         return "unknown"
-    outage.ended("the bus answers again", feed=feed)
+    outage.log_end("the bus answers again", feed=feed)
     return "leading" if held else "standby"

@@ -3,9 +3,9 @@
 import secrets
 from collections.abc import Mapping
 
-from quotecast.bus.base import Batch, Change, FeedInfo, Snapshot, Stored
+from quotecast.bus.base import Batch, Change, FeedInfo, Snapshot, StoredQuote
 from quotecast.market.feeds import Feed
-from quotecast.market.moves import only_moved
+from quotecast.market.moves import only_moves_differ
 from quotecast.market.quotes import Quote
 from quotecast.providers.base import Update
 
@@ -22,12 +22,12 @@ class Ledger:
         self.epoch = ""
         self.seq = 0
         self._feed = feed
-        self._stored: dict[str, Stored] = {}
+        self._stored: dict[str, StoredQuote] = {}
         #: Symbols that changed since the last batch, and whether more than their moving fields did.
         self._waiting: dict[str, bool] = {}
         self._newest: dict[str, Quote | None] = {}
 
-    def inherit(self, entries: Mapping[str, Stored]) -> None:
+    def inherit(self, entries: Mapping[str, StoredQuote]) -> None:
         """Starts from what an earlier leader left."""
         self._newest = {key: entry.quote for key, entry in entries.items() if entry.quote is not None}
 
@@ -47,7 +47,7 @@ class Ledger:
             before = self._newest.get(key)
             if before == quote:
                 continue
-            full = before is None or not only_moved(before, quote)
+            full = before is None or not only_moves_differ(before, quote)
             self._newest[key] = quote
             self._waiting[key] = self._waiting.get(key, False) or full
         for key in self._gone(update):
@@ -58,11 +58,11 @@ class Ledger:
         """The whole state as the first of a new epoch; nothing waits after it."""
         self.epoch, self.seq = epoch, 1
         self._newest = {key: quote for key, quote in self._newest.items() if quote is not None}
-        self._stored = {key: Stored(1, 1, quote) for key, quote in self._newest.items()}
+        self._stored = {key: StoredQuote(1, 1, quote) for key, quote in self._newest.items()}
         self._waiting = {}
         return Snapshot(self._feed, epoch, 1, info, self._stored)
 
-    def next_batch(self, unix_time: float) -> tuple[Batch, dict[str, Stored]]:
+    def next_batch(self, unix_time: float) -> tuple[Batch, dict[str, StoredQuote]]:
         """All that waits, as the next batch, and what of it is to be stored."""
         waiting, self._waiting = self._waiting, {}
         self.seq += 1
@@ -80,10 +80,10 @@ class Ledger:
         )
         return batch, entries
 
-    def _entry(self, key: str, *, full: bool) -> Stored:
+    def _entry(self, key: str, *, full: bool) -> StoredQuote:
         before = self._stored.get(key)
         full_seq = self.seq if full or before is None else before.full_seq
-        return Stored(self.seq, full_seq, self._newest[key])
+        return StoredQuote(self.seq, full_seq, self._newest[key])
 
     def _gone(self, update: Update) -> list[str]:
         gone = set(update.removed)

@@ -11,7 +11,7 @@ from http import HTTPStatus
 import uvloop
 
 from quotecast import parent
-from quotecast.bus.base import Writer
+from quotecast.bus.base import BusWriter
 from quotecast.bus.redis import RedisBus
 from quotecast.errors import BusError, SettingsError
 from quotecast.ingest import lease, sources
@@ -50,7 +50,7 @@ async def _serve(settings: Settings) -> None:
         async def ready() -> tuple[HTTPStatus, bytes]:
             return readiness(own)
 
-        async with metrics.exposed(
+        async with metrics.serve_metrics(
             settings.metrics_host,
             settings.metrics_port,
             partial(families, statistics, left),
@@ -75,7 +75,7 @@ async def _lead_all(
         for provider in providers
     ]
     parent.announce(_introduction(providers) + scraped)
-    stop = asyncio.create_task(parent.told_to_stop())
+    stop = asyncio.create_task(parent.wait_for_stop())
     tasks.append(asyncio.create_task(parent.beat()))
     try:
         ended, _ = await asyncio.wait([stop, *tasks], return_when=asyncio.FIRST_COMPLETED)
@@ -95,7 +95,7 @@ async def _lead_all(
 async def _lead(
     provider: QuoteProvider,
     documents: list[Source],
-    bus: Writer,
+    bus: BusWriter,
     owner: str,
     statistics: Statistics | None = None,
 ) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 
 import structlog
 
-from quotecast.bus.base import Beat, FeedInfo, Writer
+from quotecast.bus.base import Beat, BusWriter, FeedInfo
 from quotecast.errors import BusError, UnreadableState
 from quotecast.ingest import lease
 from quotecast.ingest.lease import LeaseLostError
@@ -56,7 +56,7 @@ class Leader:
     def __init__(
         self,
         provider: QuoteProvider,
-        bus: Writer,
+        bus: BusWriter,
         owner: str,
         clock: Callable[[], float] = time.time,
         statistics: Statistics | None = None,
@@ -98,7 +98,7 @@ class Leader:
                 log.warning("the last state cannot be read; beginning without it", error=str(error))
                 return
             except BusError as error:
-                self._outage.failed("cannot load the last state", feed=self._feed, error=str(error))
+                self._outage.log_failure("cannot load the last state", feed=self._feed, error=str(error))
                 await asyncio.sleep(RETRY_SECONDS)
         if old is not None and old.info.provider == self._provider.name:
             self._last_update = old.info.last_update
@@ -132,10 +132,10 @@ class Leader:
                 if loop.time() >= beat_at:
                     beat_at = loop.time() + BEAT_SECONDS
                     await self._beat()
-                    self._outage.ended("published again", feed=self._feed)
+                    self._outage.log_end("published again", feed=self._feed)
             except BusError as error:
                 self._statistics.failures += 1
-                self._outage.failed("not published", feed=self._feed, error=str(error))
+                self._outage.log_failure("not published", feed=self._feed, error=str(error))
                 # Whether it arrived is unknown: a new epoch, with all there is, settles it.
                 self._ledger.epoch = ""
                 self._wake.set()

@@ -11,7 +11,7 @@ from quotecast.settings.model import Settings
 
 def quote_providers(settings: Settings, budgets: Budgets) -> list[QuoteProvider]:
     """Returns a provider for each feed that has one."""
-    return [_provider_of(feed, settings, budgets) for feed in settings.configured()]
+    return [_provider_of(feed, settings, budgets) for feed in settings.configured_feeds()]
 
 
 def quote_provider(name: str, feed: Feed, settings: Settings, budgets: Budgets) -> QuoteProvider:

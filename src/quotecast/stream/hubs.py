@@ -28,7 +28,7 @@ def market_of(mirror: Mirror, clock: Callable[[], float]) -> Callable[[], str]:
 
     def market() -> str:
         info = mirror.info
-        if not mirror.feed.spec.keeps_hours or (info and info.always_open):
+        if not mirror.feed.spec.has_closing_time or (info and info.always_open):
             return "open"
         session = actual_session_at(datetime.fromtimestamp(clock(), UTC), info.unscheduled if info else None)
         return "open" if session == "regular" else "closed"

@@ -1,4 +1,4 @@
-"""Transactions on a real PostgreSQL: whole or not at all, and always answered in time."""
+"""Transactions on a real PostgreSQL: atomic, and with a deadline."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,7 @@ from support.transactions import adding, at, held_by, is_whole, numbers, promise
 
 
 async def test_what_work_gives_is_given_once_it_is_committed(accounts_url: str) -> None:
-    """Others see it from then on."""
+    """Other sessions see the committed rows."""
     async with at(accounts_url) as database:
         assert await database.transaction(adding(1)) == f"{1:024x}"
         assert await numbers(accounts_url) == [1]
@@ -25,7 +25,7 @@ async def test_what_work_gives_is_given_once_it_is_committed(accounts_url: str) 
 async def test_what_work_raises_is_raised_once_it_is_undone(
     accounts_url: str, error: type[BaseException]
 ) -> None:
-    """Nothing of it is left, and the connection serves the next."""
+    """A failed transaction leaves no row, and its connection serves the next one."""
 
     async def work(run: Run) -> None:
         await adding(1)(run)
@@ -40,7 +40,7 @@ async def test_what_work_raises_is_raised_once_it_is_undone(
 
 
 async def test_a_query_that_fails_undoes_what_went_before(accounts_url: str) -> None:
-    """It is no outage: the caller is told what it was."""
+    """A refused query is not an outage: the caller gets its error."""
 
     async def work(run: Run) -> None:
         await adding(2)(run)
@@ -55,7 +55,7 @@ async def test_a_query_that_fails_undoes_what_went_before(accounts_url: str) -> 
 
 
 async def test_an_error_does_not_tell_of_the_row(accounts_url: str) -> None:
-    """PostgreSQL quotes a row that it refuses, with the hash of the password in it."""
+    """PostgreSQL quotes the refused row, which holds the hash of the password."""
 
     async def work(run: Run) -> None:
         await users.create(run, user_id="x", name="Ayşe", email="a@example.com", password_hash="canary")
@@ -67,7 +67,7 @@ async def test_an_error_does_not_tell_of_the_row(accounts_url: str) -> None:
 
 
 async def test_a_query_that_was_refused_and_passed_over_is_not_acknowledged(accounts_url: str) -> None:
-    """PostgreSQL answers the COMMIT of a failed transaction with a rollback, and without an error."""
+    """PostgreSQL answers the COMMIT of a failed transaction with ROLLBACK, without an error."""
 
     async def work(run: Run) -> str:
         await adding(2)(run)
@@ -83,7 +83,7 @@ async def test_a_query_that_was_refused_and_passed_over_is_not_acknowledged(acco
 
 
 async def test_the_server_too_knows_the_bounds(accounts_url: str) -> None:
-    """Should the worker be gone, PostgreSQL ends by itself what it left."""
+    """PostgreSQL itself ends the transaction of a dead worker."""
 
     async def work(run: Run) -> list[str]:
         names = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
@@ -94,7 +94,7 @@ async def test_the_server_too_knows_the_bounds(accounts_url: str) -> None:
 
 
 async def test_without_a_free_connection_the_answer_comes_in_time(accounts_url: str) -> None:
-    """Those who have one go on; who waited in vain took none with them."""
+    """Running transactions go on; a waiting one that timed out occupied no connection."""
     release = asyncio.Event()
     async with at(accounts_url, pool_size=2, deadline_seconds=60) as database:
         holding = [asyncio.create_task(database.transaction(held_by(release))) for _ in range(2)]
@@ -111,7 +111,7 @@ async def test_without_a_free_connection_the_answer_comes_in_time(accounts_url: 
 
 
 async def test_the_deadline_is_that_of_the_promise(accounts_url: str) -> None:
-    """A query that takes too long is given up, here and on the server."""
+    """A slow query ends at the deadline, on the server too."""
     async with at(accounts_url, pool_size=1) as database:
 
         async def work(run: Run) -> None:
@@ -126,7 +126,7 @@ async def test_the_deadline_is_that_of_the_promise(accounts_url: str) -> None:
 
 
 async def test_a_row_that_another_has_locked_is_not_waited_for_without_end(accounts_url: str) -> None:
-    """The one who waits is told; the one who works goes on."""
+    """The waiting transaction raises; the running one goes on."""
     release = asyncio.Event()
 
     async def lock(run: Run) -> None:
@@ -144,7 +144,7 @@ async def test_a_row_that_another_has_locked_is_not_waited_for_without_end(accou
 
 
 async def test_work_goes_on_when_the_caller_goes_away(accounts_url: str) -> None:
-    """Cancelled in the middle, a transaction is committed all the same."""
+    """A transaction commits even if its caller is cancelled in the middle."""
     inside, release = asyncio.Event(), asyncio.Event()
 
     async def work(run: Run) -> None:
@@ -165,7 +165,7 @@ async def test_work_goes_on_when_the_caller_goes_away(accounts_url: str) -> None
 
 
 async def test_callers_that_go_away_at_any_moment_cost_no_connection(accounts_url: str) -> None:
-    """What they began is committed; the pool stays whole; nothing is left open on the server."""
+    """Cancelled callers' transactions commit; the pool stays complete; no session stays open."""
     moments = random.Random(20)
     async with at(accounts_url) as database:
         await is_whole(database, 4)
@@ -180,7 +180,7 @@ async def test_callers_that_go_away_at_any_moment_cost_no_connection(accounts_ur
 
 
 async def test_closing_waits_for_what_is_under_way(accounts_url: str) -> None:
-    """A worker that stops does not tear its last transactions apart."""
+    """A stopping worker finishes its last transactions."""
     async with at(accounts_url) as database:
         await is_whole(database, 4)
         calling = [asyncio.create_task(database.transaction(adding(number))) for number in range(8)]

@@ -1,4 +1,4 @@
-"""What becomes of transactions when PostgreSQL dies, freezes, changes or was never there."""
+"""Transactions while PostgreSQL is dead, frozen, changed or missing."""
 
 import asyncio
 import contextlib
@@ -30,13 +30,13 @@ from support.transactions import (
 
 @pytest.fixture
 async def own_url(own_postgres: Postgres) -> str:
-    """A migrated database in a server of the test's own."""
+    """Gives a migrated database on a server of the test's own."""
     await migrations.apply(own_postgres.url)
     return own_postgres.url
 
 
 async def test_it_opens_without_a_server() -> None:
-    """Each transaction finds out for itself."""
+    """The pool opens without a server; each transaction fails by itself."""
     with tempfile.TemporaryDirectory() as folder:
         async with at(f"postgresql://nobody@/nothing?host={folder}") as database:
             for _ in range(3):
@@ -45,7 +45,7 @@ async def test_it_opens_without_a_server() -> None:
 
 
 class Stranger(asyncio.Protocol):
-    """Says one thing when it is first spoken to, then nothing; None hangs up."""
+    """Answers a client's first message with fixed bytes, then nothing; None closes the connection."""
 
     def __init__(self, answer: bytes | None, connected: list[asyncio.BaseTransport]) -> None:
         self._answer = answer
@@ -66,7 +66,7 @@ class Stranger(asyncio.Protocol):
 
 @contextlib.asynccontextmanager
 async def stranger(answer: bytes | None) -> AsyncIterator[str]:
-    """The URL of a server that is no PostgreSQL, or none in its right mind."""
+    """Gives the URL of a server that is not PostgreSQL, or a broken one."""
     connected: list[asyncio.BaseTransport] = []
     with tempfile.TemporaryDirectory() as folder:
         server = await asyncio.get_running_loop().create_unix_server(
@@ -98,7 +98,7 @@ WELCOME = b"R\0\0\0\x08\0\0\0\0S\0\0\0\x18server_version\x0018.0\0Z\0\0\0\x05I"
     ],
 )
 async def test_a_server_that_speaks_something_else_is_away(answer: bytes | None) -> None:
-    """Whatever the driver makes of it."""
+    """Every error of the driver means an outage."""
     async with stranger(answer) as url, at(url, pool_size=1, deadline_seconds=0.2) as database:
         for _ in range(2):
             with promised():
@@ -106,7 +106,7 @@ async def test_a_server_that_speaks_something_else_is_away(answer: bytes | None)
 
 
 async def test_a_server_that_takes_no_writes_is_away(own_accounts_url: str) -> None:
-    """A replica that has not been promoted yet; reads go on."""
+    """A replica before its promotion still serves reads."""
     async with at(own_accounts_url) as database:
         name = own_accounts_url.partition("?")[0].rpartition("/")[2]
         await look(own_accounts_url, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
@@ -116,7 +116,7 @@ async def test_a_server_that_takes_no_writes_is_away(own_accounts_url: str) -> N
 
 
 async def test_tables_that_are_not_there_yet_are_away(database_url: str) -> None:
-    """A worker that starts before the migrations waits for them."""
+    """A worker may start before the migrations."""
     async with at(database_url) as database:
         with promised():
             await database.transaction(adding(1))
@@ -127,7 +127,7 @@ async def test_tables_that_are_not_there_yet_are_away(database_url: str) -> None
 async def test_a_table_that_changes_under_a_prepared_query_is_away_for_a_moment(
     own_accounts_url: str,
 ) -> None:
-    """A migration of a newer version beside workers of the older one."""
+    """A newer version's migration may run beside workers of the older one."""
     async with at(own_accounts_url, pool_size=1) as database:
         for number in (1, 2):
             await database.transaction(adding(number))
@@ -137,7 +137,7 @@ async def test_a_table_that_changes_under_a_prepared_query_is_away_for_a_moment(
 
 
 async def test_a_session_that_the_server_ended_is_away_for_a_moment(accounts_url: str) -> None:
-    """Also when it happens in the middle of a transaction; nothing of it is left."""
+    """This holds in the middle of a transaction, which leaves no row."""
 
     async def work(run: Run) -> None:
         await adding(1)(run)
@@ -153,7 +153,7 @@ async def test_a_session_that_the_server_ended_is_away_for_a_moment(accounts_url
 
 
 async def test_a_session_that_idled_too_long_in_a_transaction_is_away(accounts_url: str) -> None:
-    """As after a worker was stopped and went on."""
+    """A worker may be suspended and resumed."""
 
     async def work(run: Run) -> None:
         await run(User.raw("SET LOCAL idle_in_transaction_session_timeout = 1"))
@@ -169,7 +169,7 @@ async def test_a_session_that_idled_too_long_in_a_transaction_is_away(accounts_u
 async def test_a_frozen_server_is_away_in_time_and_the_pool_whole_after(
     own_postgres: Postgres, own_url: str
 ) -> None:
-    """With all connections in use, and more who wait for one."""
+    """All connections are in use, and more transactions wait."""
     async with at(own_url, pool_size=3) as database:
         await is_whole(database, 3)
         own_postgres.freeze()
@@ -185,7 +185,7 @@ async def test_a_frozen_server_is_away_in_time_and_the_pool_whole_after(
 
 
 async def test_a_commit_without_an_answer_is_no_success(own_postgres: Postgres, own_url: str) -> None:
-    """Whether it took effect is not known; a repetition finds out."""
+    """The write may have taken effect or not; a repetition with the same key shows it."""
 
     async def work(run: Run) -> None:
         await adding(1)(run)
@@ -200,7 +200,7 @@ async def test_a_commit_without_an_answer_is_no_success(own_postgres: Postgres, 
 
 
 async def test_a_server_that_dies_at_the_commit_is_no_success(own_postgres: Postgres, own_url: str) -> None:
-    """Nothing is told to be kept that is not; once the server is back, so are we."""
+    """No write that failed reports success; after the server's return transactions work again."""
 
     async def work(run: Run) -> None:
         await adding(1)(run)

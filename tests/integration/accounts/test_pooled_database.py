@@ -1,4 +1,4 @@
-"""What lets a pooler in transaction mode stand between accounts and PostgreSQL, seen without one."""
+"""Requirements of a pooler in transaction mode, tested without a pooler."""
 
 import asyncio
 import struct
@@ -20,7 +20,7 @@ WELCOME = b"R\0\0\0\x08\0\0\0\0S\0\0\0\x18server_version\x0018.0\0Z\0\0\0\x05I"
 
 
 async def startup_parameters() -> dict[str, str]:
-    """What a client says first to a server that hangs up then."""
+    """Returns the startup parameters that a client sends; the server then closes the connection."""
     heard: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
 
     async def hear(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -39,12 +39,12 @@ async def startup_parameters() -> dict[str, str]:
 
 
 async def test_a_connection_begins_with_nothing_that_poolers_refuse() -> None:
-    """No bound of statements: those are set in each transaction."""
+    """Statement time-outs are not startup parameters: each transaction sets its own."""
     assert (await startup_parameters()).keys() <= TAKEN
 
 
 async def test_a_transaction_leaves_no_setting_in_its_session(accounts_url: str) -> None:
-    """The next one in that session may be another client's."""
+    """The next transaction in the session may be another client's."""
     async with at(accounts_url, pool_size=1) as database:
         await database.transaction(adding(1))
         async with database._pool.acquire() as connection:
@@ -56,7 +56,7 @@ async def test_a_transaction_leaves_no_setting_in_its_session(accounts_url: str)
 async def test_statements_are_prepared_as_far_as_the_setting_allows(
     accounts_url: str, cache: int, prepared: int
 ) -> None:
-    """Without a cache no session holds a statement that another has to do without."""
+    """Without a statement cache, no session holds a statement that another session lacks."""
 
     async def work(run: Run) -> int:
         await run(User.select().where(User.email == "a@example.com"))
@@ -72,17 +72,17 @@ async def test_statements_are_prepared_as_far_as_the_setting_allows(
 async def test_a_statement_of_another_session_is_an_outage_that_names_the_setting(
     accounts_url: str, state: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As a pooler that changes sessions makes PostgreSQL answer."""
+    """PostgreSQL answers so when a pooler changes sessions."""
     raising = f"DO $$ BEGIN RAISE EXCEPTION 'prepared' USING ERRCODE = '{state}'; END $$"
     async with at(accounts_url) as database:
         with pytest.raises(DatabaseAway):
             await database.transaction(lambda run: run(User.raw(raising)))
-        assert database.measured.errors == {"prepared_statement": 1}
+        assert database.measurements.errors == {"prepared_statement": 1}
     assert "QUOTECAST_DATABASE_STATEMENT_CACHE=0" in capsys.readouterr().out
 
 
 async def test_a_deadline_opens_no_second_connection() -> None:
-    """A cancel request would be one; when it breaks, PgBouncer 1.18 crashes."""
+    """A cancel request opens another connection, and PgBouncer 1.18 crashes when that one breaks."""
     writers: list[asyncio.StreamWriter] = []
 
     async def welcome(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -96,13 +96,13 @@ async def test_a_deadline_opens_no_second_connection() -> None:
             async with at(url, pool_size=1, deadline_seconds=0.2) as database:
                 with promised():
                     await database.transaction(adding(1))
-                assert database.measured.errors == {"timeout": 1}
+                assert database.measurements.errors == {"timeout": 1}
             assert len(writers) == 1
             writers[0].close()
 
 
 async def test_readiness_asks_the_server_behind_a_pooler() -> None:
-    """PgBouncer welcomes clients while PostgreSQL is away, and refuses their statements."""
+    """PgBouncer accepts clients while PostgreSQL is down, and refuses their statements."""
     refusal = b"SFATAL\0C08P01\0Mserver login has been failing\0\0"
 
     async def welcome_and_refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

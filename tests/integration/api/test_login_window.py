@@ -129,8 +129,8 @@ async def test_a_lone_redis_that_comes_back_is_asked_again(own_valkey: Valkey) -
         own_valkey.kill()
         await (await begun(logins)).succeed()
         await asyncio.to_thread(own_valkey.start)
-        while window._recovering:
-            await asyncio.gather(window._recovering)
+        while window._breaker._probing and not window._breaker._probing.done():
+            await asyncio.gather(window._breaker._probing)
         before = window.statistics().fallbacks
         assert await may(logins)
         assert window.statistics().fallbacks == before

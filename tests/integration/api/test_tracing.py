@@ -89,7 +89,7 @@ async def client(receiver: OtlpReceiver, monkeypatch: pytest.MonkeyPatch) -> Asy
     """A client of an application that is traced in this process."""
     for name, value in asking(receiver).items():
         monkeypatch.setenv(name, value)
-    with tracing.exporting("tests") as wrap:
+    with tracing.export_traces("tests") as wrap:
         app = wrap(
             Litestar([asks_upstream, fails], openapi_config=None, logging_config=None), span_attributes
         )
@@ -136,7 +136,7 @@ async def test_a_failed_request_is_marked(client: httpx.AsyncClient, receiver: O
 )
 def test_the_standard_variables_switch_it(environment: dict[str, str], *, wanted: bool) -> None:
     """Without an endpoint there are no traces."""
-    assert tracing.wanted(environment) is wanted
+    assert tracing.is_requested(environment) is wanted
 
 
 def test_a_missing_extra_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,9 +144,9 @@ def test_a_missing_extra_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "quotecast.observe.spans", None)
     asked = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"}
     app = Litestar([fails], openapi_config=None, logging_config=None)
-    with capture_logs() as logs, tracing.exporting("tests", asked) as wrap:
+    with capture_logs() as logs, tracing.export_traces("tests", asked) as wrap:
         assert wrap(app, span_attributes) is app
-    assert not tracing.possible(asked)
+    assert not tracing.is_possible(asked)
     [warning] = logs
     assert (warning["log_level"], warning["asked_by"]) == ("warning", "OTEL_EXPORTER_OTLP_ENDPOINT")
     assert "pip install 'quotecast[otel]'" in warning["event"]
@@ -176,7 +176,7 @@ def test_off_it_is_not_even_loaded() -> None:
     code = (
         "import sys; from quotecast.api import main; from quotecast.observe import tracing\n"
         "app = object()\n"
-        "with tracing.exporting('tests', {}) as wrap: assert wrap(app, dict) is app\n"
+        "with tracing.export_traces('tests', {}) as wrap: assert wrap(app, dict) is app\n"
         "ours = {'quotecast.observe.spans', 'opentelemetry.exporter', 'opentelemetry.instrumentation'}\n"
         "assert not ours & {*sys.modules}"
     )

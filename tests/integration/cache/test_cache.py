@@ -1,4 +1,4 @@
-"""The cache that workers share, on a real server; each RedisCache here stands for a worker."""
+"""The cache that workers share, on a real server; each RedisCache is one worker."""
 
 import asyncio
 from collections import Counter
@@ -23,7 +23,7 @@ async def upstream() -> Upstream:
 
 
 async def test_one_worker_fetches_for_all(redis_url: str, clock: Clock, upstream: Upstream) -> None:
-    """200 readers of a cold key in two workers make one call, and all get its answer."""
+    """200 readers of a cold key in two workers cause one call, and all get its answer."""
     upstream.answering.clear()
     async with workers(redis_url, clock) as (one, other):
         reads = [
@@ -65,7 +65,7 @@ async def test_a_fresh_answer_of_the_workers_own_costs_redis_nothing(
 async def test_when_the_upstream_fails_an_old_answer_is_served(
     redis_url: str, clock: Clock, upstream: Upstream
 ) -> None:
-    """Up to its age, which the answer tells; then the failure is."""
+    """Readers get it with its age up to `stale_seconds`, then the failure."""
     async with workers(redis_url, clock) as (one, other):
         await one.read(KEY, POLICY, upstream)
         upstream.error = UpstreamError("down")
@@ -84,7 +84,7 @@ async def test_when_the_upstream_fails_an_old_answer_is_served(
 async def test_a_failed_upstream_is_left_alone_by_all_workers(
     redis_url: str, clock: Clock, upstream: Upstream, asked: float | None, seconds: float
 ) -> None:
-    """For as long as it asked to be, within reason; then it is asked again."""
+    """The cache waits as long as the upstream asks, up to a bound, then calls again."""
     upstream.error = UpstreamError("down", retry_after=asked)
     async with workers(redis_url, clock) as (one, other):
         for cache in (one, other, one, other):
@@ -101,7 +101,7 @@ async def test_a_failed_upstream_is_left_alone_by_all_workers(
 async def test_who_waited_for_a_call_that_fails_does_not_call_again(
     redis_url: str, clock: Clock, upstream: Upstream
 ) -> None:
-    """A failing upstream is not asked once per waiting worker."""
+    """Waiting workers share one call to a failing upstream."""
     upstream.error = UpstreamError("down")
     upstream.answering.clear()
     async with workers(redis_url, clock) as caches:
@@ -117,7 +117,7 @@ async def test_who_waited_for_a_call_that_fails_does_not_call_again(
 async def test_what_there_is_not_is_remembered_for_a_while(
     redis_url: str, clock: Clock, upstream: Upstream, error: Exception
 ) -> None:
-    """Every worker raises it, with its text, without asking."""
+    """Every worker raises it with its text, without a call."""
     upstream.error = error
     async with workers(redis_url, clock) as (one, other):
         for cache in (one, other, one):
@@ -129,10 +129,8 @@ async def test_what_there_is_not_is_remembered_for_a_while(
         assert (await one.read(KEY, POLICY, upstream)).body == b"2"
 
 
-async def test_what_there_is_not_any_more_is_not_served_from_before(
-    redis_url: str, clock: Clock, upstream: Upstream
-) -> None:
-    """That a symbol is gone is an answer, not a failure."""
+async def test_a_removed_symbol_is_not_served_stale(redis_url: str, clock: Clock, upstream: Upstream) -> None:
+    """A missing symbol is an answer, not a failure."""
     async with workers(redis_url, clock, 1) as (cache,):
         await cache.read(KEY, POLICY, upstream)
         upstream.error = SymbolNotFound()
@@ -143,7 +141,7 @@ async def test_what_there_is_not_any_more_is_not_served_from_before(
 
 @pytest.mark.parametrize("key", ["x" * 5000, "gümüş", "\ud800", "a}b{c", "a b\r\nc", ""])
 async def test_any_text_is_a_key(redis_url: str, clock: Clock, upstream: Upstream, key: str) -> None:
-    """In Redis it is short, its parts share a hash tag, and none of them stays for ever."""
+    """Names in Redis are short, share a hash tag, and expire."""
     async with workers(redis_url, clock) as (one, other):
         await one.read(key, POLICY, upstream)
         assert (await other.read(key, POLICY, upstream)).body == b"1"

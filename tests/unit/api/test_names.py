@@ -51,7 +51,7 @@ def test_company_that_the_upstream_answered_for_is_known() -> None:
 
 def test_answered_companies_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest of too many answered companies is forgotten."""
-    monkeypatch.setattr(names, "MAX_ANSWERED", 2)
+    monkeypatch.setattr(names, "MAX_COMPANIES", 2)
     known = of_documents("NVDA")
     for symbol in ("A", "B", "A", "C"):
         known.remember_company(symbol)

@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quotecast.api.routes.series import decode, document, encode, series_of
-from quotecast.market.bars import Bar, stamp
+from quotecast.market.bars import Bar, bar_time
 
 
 def bars(count: int, first: int = 0) -> list[Bar]:
     start = datetime(2026, 11, 20, 14, 30, tzinfo=UTC) + timedelta(minutes=first)
     return [
-        Bar(stamp(start + timedelta(minutes=n)), 10.0 + n, 11.0 + n, 9.0, 10.5, 1000.25) for n in range(count)
+        Bar(bar_time(start + timedelta(minutes=n)), 10.0 + n, 11.0 + n, 9.0, 10.5, 1000.25)
+        for n in range(count)
     ]
 
 

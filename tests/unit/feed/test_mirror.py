@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from quotecast.bus.base import Batch, Change, Stored
+from quotecast.bus.base import Batch, Change, StoredQuote
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from support.market_made import EPOCH, state_of, stock
@@ -88,7 +88,9 @@ def test_a_loaded_tombstone_of_an_unknown_symbol_is_no_quote() -> None:
     """A worker that starts after a removal does not serve the removed symbol."""
     mirror = Mirror(Feed.STOCKS)
     state = state_of([stock("AAPL")])
-    mirror.load(type(state)(state.feed, state.epoch, 2, state.info, {**state.entries, "X": Stored(2, 2)}))
+    mirror.load(
+        type(state)(state.feed, state.epoch, 2, state.info, {**state.entries, "X": StoredQuote(2, 2)})
+    )
     assert mirror.find("X") is None
     assert len(mirror) == 1
 

@@ -8,7 +8,7 @@ from importlib import resources
 import pytest
 
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import CATEGORIES, canonical
+from quotecast.market.instruments import CATEGORIES, canonical_symbol
 from quotecast.providers.reference import (
     DovizInstrument,
     Pair,
@@ -62,7 +62,7 @@ def market() -> list[DovizInstrument]:
 @pytest.mark.parametrize("feed", Feed)
 def test_symbols_are_told_apart_by_their_canonical_form(feed: Feed) -> None:
     """No two instruments of a feed share a spelling, whatever the case."""
-    spellings = [canonical(feed, symbol) for symbol in symbols_of(feed)]
+    spellings = [canonical_symbol(feed, symbol) for symbol in symbols_of(feed)]
     assert len(set(spellings)) == len(spellings)
 
 
@@ -70,7 +70,7 @@ def test_symbols_are_told_apart_by_their_canonical_form(feed: Feed) -> None:
 def test_symbols_are_canonical_up_to_case(feed: Feed) -> None:
     """Every symbol is one that a client can ask for."""
     for symbol in symbols_of(feed):
-        spelled = canonical(feed, symbol)
+        spelled = canonical_symbol(feed, symbol)
         assert spelled is not None, symbol
         assert spelled.casefold() == symbol.casefold()
 

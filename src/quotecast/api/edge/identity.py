@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
 
-from quotecast.accounts.account import Account, enter
+from quotecast.accounts.account import Account, open_account
 from quotecast.accounts.database import Run
 from quotecast.accounts.tokens import Claims, Tokens
 from quotecast.api.services import HttpRequest, services_of
@@ -52,7 +52,7 @@ async def with_account(
     claims = _require_claims(request.scope, services_of(request).accounts.tokens)
 
     async def run_work(run: Run) -> T:
-        return await work(await enter(run, claims, writing=writing))
+        return await work(await open_account(run, claims, writing=writing))
 
     return await services_of(request).accounts.database.transaction(run_work)
 

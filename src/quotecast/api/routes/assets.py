@@ -12,7 +12,7 @@ from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import PageReading, answered
 from quotecast.api.services import Services, require_items
 from quotecast.feed.documents import Copy
-from quotecast.market.assets import Asset, indexed, matching
+from quotecast.market.assets import Asset, index_assets, search_assets
 from quotecast.market.codec import encode_json
 
 MAX_SEARCH_LENGTH: Final = 100
@@ -53,7 +53,7 @@ def assets(services: Services, search: Search = "", limit: Limit = None, offset:
 def _found(copy: Copy[Asset], everything: Sequence[Asset], search: str) -> Sequence[Asset]:
     if not search.strip():
         return everything
-    return matching(copy.derive(indexed), search)
+    return search_assets(copy.derive(index_assets), search)
 
 
 def all_assets(assets: Sequence[Asset]) -> Document:

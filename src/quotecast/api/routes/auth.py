@@ -171,7 +171,7 @@ async def login(request: HttpRequest) -> Answer:
     the exhausted limit.
     """
     given = await body_of(request, Credentials)
-    email, password = rules.lowered(given.email), rules.password(given.password, 1)
+    email, password = rules.lower_email(given.email), rules.password(given.password, 1)
     logins = services_of(request).accounts.logins
     attempt = logins.attempt(email)
     try:

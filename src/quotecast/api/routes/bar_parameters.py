@@ -11,9 +11,9 @@ from quotecast.market.ranges import (
     RANGES,
     Range,
     default_interval,
-    interval_named,
     intervals_of,
-    range_named,
+    parse_interval,
+    parse_range,
 )
 
 STOCK_INTERVALS: Final[tuple[Interval, ...]] = ("1m", "5m", "15m", "1h", "4h", "D", "W", "M")
@@ -57,7 +57,7 @@ Count = Annotated[
 
 def range_and_interval(span: str, interval: str | None) -> tuple[Range, Interval]:
     """Returns range and interval of a request for stocks. Raises InvalidValue, also if they do not fit."""
-    wanted = range_named(span)
+    wanted = parse_range(span)
     if wanted is None:
         raise InvalidValue("range", f"One of {', '.join(RANGES)}")
     if interval is None:
@@ -82,7 +82,7 @@ def count_of(text: str) -> int:
 
 
 def _require_interval(field: str, text: str, offered: tuple[Interval, ...]) -> Interval:
-    interval = interval_named(text)
+    interval = parse_interval(text)
     if interval is None or interval not in offered:
         raise InvalidValue(field, f"One of {', '.join(offered)}")
     return interval

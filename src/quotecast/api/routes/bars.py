@@ -13,7 +13,7 @@ from quotecast.api.services import Services, require_mirror
 from quotecast.bus.base import FeedInfo
 from quotecast.cache.base import Cached, Policy
 from quotecast.errors import ProviderMissing, SymbolNotFound
-from quotecast.market.bars import Bar, Interval, continued, opening
+from quotecast.market.bars import Bar, Interval, bars_with_price, opening_of_bar
 from quotecast.market.calendars import EXCHANGE, Calendar, Exchange, is_open
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote, StockQuote
@@ -125,7 +125,7 @@ def exchange_of(info: FeedInfo | None) -> Exchange:
 def _calendar(feed: Feed, info: FeedInfo | None) -> Calendar:
     if info is not None and info.always_open:
         return feed.spec.always_open
-    return exchange_of(info) if feed.spec.keeps_hours else feed.spec.calendar
+    return exchange_of(info) if feed.spec.has_closing_time else feed.spec.calendar
 
 
 async def _answer(services: Services, feed: Feed, market: Market, span: HistorySpan) -> Answer:
@@ -179,7 +179,7 @@ def _policy(market: Market, interval: Interval) -> Policy:
 
 def _tail(last: Bar | None, market: Market, span: HistorySpan) -> list[Bar]:
     """Returns the last bars with the current price; a price outside trading hours changes nothing."""
-    opened = opening(market.calendar, span.interval, market.traded)
+    opened = opening_of_bar(market.calendar, span.interval, market.traded)
     if opened is None or market.traded < span.start:
         return [] if last is None else [last]
-    return continued(last, opened, market.price)
+    return bars_with_price(last, opened, market.price)

@@ -23,7 +23,7 @@ from quotecast.errors import FieldProblem, InvalidValue, Problem, ProviderMissin
 from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed
 from quotecast.market.financials import EarningsCalendar
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 from quotecast.market.sessions import NEW_YORK
 from quotecast.providers.base import FinancialsProvider
 
@@ -133,7 +133,7 @@ def _provider(services: Services) -> FinancialsProvider:
 
 
 def _ticker(text: str) -> str:
-    symbol = canonical(Feed.STOCKS, text)
+    symbol = canonical_symbol(Feed.STOCKS, text)
     if symbol is None:
         raise SymbolNotFound
     return symbol

@@ -13,7 +13,7 @@ from msgspec.structs import asdict, replace
 from quotecast.accounts.portfolio import Holding
 from quotecast.api.routes.lookup import Mirrors, first_with
 from quotecast.market import codec, money
-from quotecast.market.conversion import Rate, factor, rates_between, rates_of, rounded
+from quotecast.market.conversion import Rate, factor, rates_between, rates_of, round_amount
 from quotecast.market.feeds import Feed, Kind, feed_of_kind
 
 #: A JSON number in the OpenAPI document; the framework would describe a Decimal as a string.
@@ -120,8 +120,8 @@ def encode_holding(holding: Holding, mirrors: Mirrors) -> EncodedHolding:
     return EncodedHolding(
         id=holding.id,
         ticker=holding.ticker,
-        shares=money.written(money.plain(holding.shares)),
-        avg_cost=money.written(money.plain(holding.avg_cost)),
+        shares=money.amount_json(money.without_zeros(holding.shares)),
+        avg_cost=money.amount_json(money.without_zeros(holding.avg_cost)),
         bought_at=holding.bought_at,
         currency=holding.currency,
         created_at=codec.iso_utc(holding.created_at.timestamp()),
@@ -150,10 +150,10 @@ def value_holding(
     quote = entry.quote if entry else None
     rates = exchange(feed.spec.currency(quote), holding.currency) if feed and quote else None
     if quote is None or rates is None:
-        nothing = dict.fromkeys(money.Worth.__struct_fields__, money.written(None))
+        nothing = dict.fromkeys(money.Worth.__struct_fields__, money.amount_json(None))
         return replace(alone, price=None, rates=None, converted=None if currency else UNSET, **nothing)
     price, change = (_convert(each, rates) for each in (quote.price, quote.change))
-    worth = money.worth(holding.shares, holding.avg_cost, price or 0.0, change)
+    worth = money.worth_of(holding.shares, holding.avg_cost, price or 0.0, change)
     return replace(
         alone,
         price=price,
@@ -161,7 +161,7 @@ def value_holding(
         converted=_converted_worth(currency, worth, exchange(holding.currency, currency))
         if currency
         else UNSET,
-        **{name: money.written(amount) for name, amount in asdict(worth).items()},
+        **{name: money.amount_json(amount) for name, amount in asdict(worth).items()},
     )
 
 
@@ -174,7 +174,7 @@ def feeds_of(holding: EncodedHolding) -> set[Feed]:
 
 def _convert(amount: float | None, rates: Sequence[Rate]) -> float | None:
     """Returns the amount converted by the rates; unchanged without rates."""
-    return float(rounded(Decimal(repr(amount)) * factor(rates))) if amount and rates else amount
+    return float(round_amount(Decimal(repr(amount)) * factor(rates))) if amount and rates else amount
 
 
 def _converted_worth(
@@ -182,7 +182,7 @@ def _converted_worth(
 ) -> ConvertedShown | None:
     if rates is None:
         return None
-    value, gain = (float(rounded(amount * factor(rates))) for amount in (worth.market_value, worth.gain))
+    value, gain = (float(round_amount(amount * factor(rates))) for amount in (worth.market_value, worth.gain))
     return ConvertedShown(currency=currency, market_value=value, gain=gain, rates=[*map(_rate_shown, rates)])
 
 

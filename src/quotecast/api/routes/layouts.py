@@ -77,7 +77,7 @@ _STALE: Final = refused(
 )
 async def layout(request: HttpRequest) -> Answer:
     """Returns an empty object at version 0 before the first save."""
-    return answer(_encode_layout(await with_account(request, terminal.layout)))
+    return answer(_encode_layout(await with_account(request, terminal.load_layout)))
 
 
 @put(
@@ -94,7 +94,7 @@ async def save(request: HttpRequest) -> Answer:
     now = datetime.fromtimestamp(services_of(request).clock(), UTC)
 
     async def write(account: Account) -> SavedLayout:
-        return await terminal.save(account, text, given.version, now)
+        return await terminal.save_layout(account, text, given.version, now)
 
     return answer(_encode_layout(await with_account(request, write, writing=True)))
 

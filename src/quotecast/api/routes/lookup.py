@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from quotecast.errors import NoData
 from quotecast.feed.mirror import Mirror, QuoteEntry
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 
 Mirrors = Mapping[Feed, Mirror]
 
@@ -18,7 +18,7 @@ def first_with(mirrors: Mirrors, ticker: str, feeds: Iterable[Feed] = Feed) -> t
 def require_data(mirrors: Mirrors, ticker: str, feeds: Iterable[Feed]) -> None:
     """Raises NoData for the first feed without data that may have the ticker, by its spelling."""
     for feed in feeds:
-        if not mirrors[feed].loaded and canonical(feed, ticker):
+        if not mirrors[feed].loaded and canonical_symbol(feed, ticker):
             raise NoData(feed)
 
 
@@ -26,5 +26,5 @@ def stored_spelling(mirrors: Mirrors, ticker: str) -> str | None:
     """Returns the ticker as its feed spells it, else in upper case; None if no feed could have it."""
     if found := first_with(mirrors, ticker):
         return found[1].key
-    spelling = next((spelling for feed in Feed if (spelling := canonical(feed, ticker))), None)
+    spelling = next((spelling for feed in Feed if (spelling := canonical_symbol(feed, ticker))), None)
     return spelling.upper() if spelling else None

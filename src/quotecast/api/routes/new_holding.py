@@ -72,10 +72,10 @@ def currency_code(field: str, text: str) -> str:
 
 
 def _amount(field: str, text: Raw, *, zero: bool) -> Decimal:
-    amount = money.exact(bytes(text))
+    amount = money.parse_amount(bytes(text))
     if amount is None:
         raise InvalidValue(field, "A number of at most 64 characters")
-    if money.places(amount) > money.PLACES:
+    if money.decimal_places(amount) > money.PLACES:
         raise InvalidValue(field, f"At most {money.PLACES} decimals")
     if not (Decimal(0) <= amount < LIMIT) or (amount == 0 and not zero):
         raise InvalidValue(field, f"{'At least' if zero else 'Above'} 0 and below 10^12")

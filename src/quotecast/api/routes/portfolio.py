@@ -99,11 +99,11 @@ async def add(request: HttpRequest) -> Answer:
     body = codec.encode_json(encode_holding(new, services.mirrors))
 
     async def write(account: Account) -> bytes | None:
-        if key and (answered := await portfolio.answer_to(account, key, asked, now)):
+        if key and (answered := await portfolio.earlier_answer(account, key, asked, now)):
             return answered
         await portfolio.add(account, new)
         if key:
-            await portfolio.remember(account, key, asked, body, now)
+            await portfolio.remember_answer(account, key, asked, body, now)
         return None
 
     replayed = await with_account(request, write, writing=True)

@@ -87,7 +87,7 @@ def _exchange(stocks: Mirror, now: float) -> tuple[Session, str | None, str | No
     if stocks.info is not None and stocks.info.always_open:
         return "regular", None, None
     special, moment = stocks.info and stocks.info.unscheduled, datetime.fromtimestamp(now, UTC)
-    if special and special.holds_at(moment):
+    if special and special.applies_at(moment):
         opening, closing = special.next_open.timestamp(), special.next_close.timestamp()
         return actual_session_at(moment, special), iso_utc(opening), iso_utc(closing)
     return _calendar(int(now // 60))

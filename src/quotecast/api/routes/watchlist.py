@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from quotecast.accounts import watchlist
 from quotecast.accounts.account import Account
-from quotecast.accounts.watchlist import Watched
+from quotecast.accounts.watchlist import WatchedSymbol
 from quotecast.api.answers import Answer, state_header
 from quotecast.api.edge.identity import require_token, with_account
 from quotecast.api.reference import examples
@@ -31,7 +31,7 @@ from quotecast.api.services import NO_PROVIDER, HttpRequest, Services, combined_
 from quotecast.errors import InvalidValue, NotFound, Problem, ProviderMissing, SymbolNotFound
 from quotecast.market import codec
 from quotecast.market.feeds import Feed, Kind, feed_of_kind
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 from quotecast.market.quotes import Quote
 
 Include = Annotated[
@@ -124,7 +124,7 @@ async def add(request: HttpRequest) -> Answer:
     kind, ticker = _resolve_ticker(services, given)
     now = datetime.fromtimestamp(services.clock(), UTC)
 
-    async def write(account: Account) -> tuple[Watched, bool]:
+    async def write(account: Account) -> tuple[WatchedSymbol, bool]:
         return await watchlist.add(account, kind, ticker, now)
 
     entry, is_new = await with_account(request, write, writing=True)
@@ -169,18 +169,18 @@ def _resolve_ticker(services: Services, given: NewEntry) -> tuple[Kind, str]:
     return feed.spec.kind, entry.key
 
 
-def _is_named(entry: Watched, ticker: str, kind: str | None) -> bool:
+def _is_named(entry: WatchedSymbol, ticker: str, kind: str | None) -> bool:
     feed = feed_of_kind(entry.kind)
-    same = canonical(feed, entry.ticker) == canonical(feed, ticker)
+    same = canonical_symbol(feed, entry.ticker) == canonical_symbol(feed, ticker)
     return same and kind in (None, entry.kind)
 
 
-def _quote(services: Services, entry: Watched) -> Raw | None:
+def _quote(services: Services, entry: WatchedSymbol) -> Raw | None:
     found = services.mirrors[feed_of_kind(entry.kind)].find(entry.ticker)
     return Raw(found.full_json()) if found else None
 
 
-def _encode_entry(entry: Watched, quote: Raw | UnsetType | None = UNSET) -> _EncodedEntry:
+def _encode_entry(entry: WatchedSymbol, quote: Raw | UnsetType | None = UNSET) -> _EncodedEntry:
     added_at = codec.iso_utc(entry.added_at.timestamp())
     return _EncodedEntry(entry.ticker, entry.kind, entry.position, added_at, quote)
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Raw, Struct
 
-from quotecast.market.aggregate import aggregated
+from quotecast.market.aggregate import aggregate_bars
 from quotecast.market.bars import Bar, Interval
 from quotecast.market.calendars import Exchange
 from quotecast.market.sessions import NEW_YORK
@@ -86,5 +86,5 @@ def _joined(rows: Sequence[_Row], calendar: Exchange, interval: Interval, end: d
     timeframe = TIMEFRAMES.get(interval)
     as_they_stand = [row.bar for row in rows if row.timeframe == timeframe]
     finer = [row.bar for row in rows if row.timeframe != timeframe]
-    found = [*as_they_stand, *aggregated(finer, interval, calendar)]
+    found = [*as_they_stand, *aggregate_bars(finer, interval, calendar)]
     return [bar for bar in found if datetime.fromisoformat(bar.time) < end]

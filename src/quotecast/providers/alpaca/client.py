@@ -15,7 +15,7 @@ from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import StockQuote
 from quotecast.market.sessions import Unscheduled
-from quotecast.merging import merged
+from quotecast.merging import merge_streams
 from quotecast.providers.alpaca import schedule
 from quotecast.providers.alpaca.board import Board
 from quotecast.providers.alpaca.closes import Closes
@@ -110,7 +110,7 @@ class AlpacaProvider:
         """The quotes, as QuoteProvider promises, until REST fails while nothing is streamed."""
         async with (
             open_client(self._url, self._headers) as client,
-            aclosing(merged(self._polled(client), self._streamed())) as updates,
+            aclosing(merge_streams(self._polled(client), self._streamed())) as updates,
         ):
             async for update in updates:
                 yield update

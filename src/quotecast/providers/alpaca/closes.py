@@ -15,7 +15,7 @@ import structlog
 from msgspec import Raw
 
 from quotecast.errors import UpstreamError, UpstreamRefused
-from quotecast.market.bars import stamp
+from quotecast.market.bars import bar_time
 from quotecast.market.sessions import NEW_YORK, TradingDay
 from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.day import Day
@@ -116,7 +116,7 @@ class Closes:
         """Returns the tapes, and whether they are the whole tape's: a plan without it has only its own."""
         midnight = datetime.combine(day.date, datetime.min.time(), NEW_YORK)
         last = stage - SETTLED_AFTER if stage > day.close else midnight - timedelta(seconds=1)
-        limits = {"start": stamp(midnight - REACH), "end": stamp(last)}
+        limits = {"start": bar_time(midnight - REACH), "end": bar_time(last)}
         try:
             return await self._tapes(client, tickers, day, limits | {"feed": "sip"}), True
         except UpstreamRefused as error:

@@ -12,10 +12,10 @@ import structlog
 from msgspec import Raw
 
 from quotecast.errors import SymbolNotFound, UpstreamError, UpstreamRefused
-from quotecast.market.bars import LENGTHS, Bar, Interval, opening
+from quotecast.market.bars import LENGTHS, Bar, Interval, opening_of_bar
 from quotecast.market.calendars import EXCHANGE, NEW_YORK_DAYS, Exchange
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 from quotecast.providers.alpaca import bar_rows, wire
 from quotecast.providers.alpaca.rest import PLAN_REFUSES, Rest
 from quotecast.providers.alpaca.rest_wire import BarPage
@@ -69,12 +69,12 @@ class AlpacaHistory:
 
     async def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
         """See HistoryProvider."""
-        ticker = canonical(Feed.STOCKS, symbol)
+        ticker = canonical_symbol(Feed.STOCKS, symbol)
         if ticker is None:
             raise SymbolNotFound
         now = datetime.fromtimestamp(self._clock(), UTC)
         end = min(end, now + _TICK)
-        first = opening(NEW_YORK_DAYS, interval, start) or start
+        first = opening_of_bar(NEW_YORK_DAYS, interval, start) or start
         if first >= end:
             return []
         # The last bar opens before the end, and goes on after it.

@@ -12,7 +12,7 @@ from msgspec import Raw, Struct, field
 
 from quotecast.market.assets import Asset
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 from quotecast.market.news import Article, NewsImage
 from quotecast.providers.reference import Stock
 from quotecast.providers.validation.values import instant, stamped
@@ -95,7 +95,7 @@ class AssetRow(Struct, frozen=True):
 
     def to_asset(self, known: Mapping[str, Stock]) -> Asset | None:
         """The asset, with what is `known` of the company; None when its symbol is no ticker."""
-        ticker = canonical(Feed.STOCKS, self.symbol)
+        ticker = canonical_symbol(Feed.STOCKS, self.symbol)
         if ticker is None:
             return None
         stock = known.get(ticker)
@@ -119,5 +119,5 @@ class Clock(Struct, frozen=True):
 
 def _tickers(symbols: Iterable[str | None]) -> list[str]:
     """Those that are tickers, once each; pairs of crypto come without their stroke."""
-    spelled = (canonical(Feed.STOCKS, symbol) for symbol in symbols if symbol)
+    spelled = (canonical_symbol(Feed.STOCKS, symbol) for symbol in symbols if symbol)
     return list(dict.fromkeys(ticker for ticker in spelled if ticker))

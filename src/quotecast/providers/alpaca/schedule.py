@@ -42,7 +42,7 @@ def should_be_open(now: float, unscheduled: Unscheduled | None) -> bool:
     moment = aware(now)
     date = moment.astimezone(NEW_YORK).date()
     if unscheduled is not None and unscheduled.date == date:
-        return unscheduled.is_open and unscheduled.holds_at(moment)
+        return unscheduled.is_open and unscheduled.applies_at(moment)
     day = trading_day(date)
     return day is not None and day.open + DOUBT <= moment < day.close
 

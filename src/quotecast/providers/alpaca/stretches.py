@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from quotecast.market.bars import Interval, opening, stamp
+from quotecast.market.bars import Interval, bar_time, opening_of_bar
 from quotecast.market.calendars import NEW_YORK_DAYS, Calendar
 
 #: The whole tape, or that of one exchange.
@@ -55,8 +55,8 @@ class Stretch(Struct, frozen=True):
         return {
             "symbols": ticker,
             "timeframe": self.timeframe,
-            "start": stamp(self.first),
-            "end": stamp(self.end - _TICK),
+            "start": bar_time(self.first),
+            "end": bar_time(self.end - _TICK),
             "adjustment": "split",
             "feed": self.tape,
             "sort": "asc",
@@ -76,7 +76,9 @@ def delayed(
     if day.close <= settled:
         return whole("sip", interval, first, min(end, settled))
     cut = (
-        day.midnight if ROWS[interval] == "D" else opening(NEW_YORK_DAYS, ROWS[interval], settled) or settled
+        day.midnight
+        if ROWS[interval] == "D"
+        else opening_of_bar(NEW_YORK_DAYS, ROWS[interval], settled) or settled
     )
     minute = settled.replace(second=0, microsecond=0)
     parts = [

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from quotecast.errors import SettingsError
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 from quotecast.providers.reference import Stock
 
 #: The names a column goes by: ours, and those of the public list of the S&P 500's companies.
@@ -100,7 +100,7 @@ def _row(cells: Sequence[str], columns: Mapping[str, int], place: str) -> _Row:
     if len(cells) <= max(columns.values()):
         raise SettingsError(f"{place}: only {len(cells)} columns")
     values = {column: cells[position].strip() for column, position in columns.items()}
-    ticker = canonical(Feed.STOCKS, values["ticker"])
+    ticker = canonical_symbol(Feed.STOCKS, values["ticker"])
     if ticker is None:
         raise SettingsError(f"{place}: {values['ticker']!r} is no ticker")
     return _Row(**values | {"ticker": ticker})

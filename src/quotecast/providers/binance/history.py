@@ -9,10 +9,10 @@ from typing import Final
 from msgspec import Raw
 
 from quotecast.errors import SymbolNotFound, UpstreamError, UpstreamRefused
-from quotecast.market.bars import LENGTHS, Bar, Interval, opening
+from quotecast.market.bars import LENGTHS, Bar, Interval, opening_of_bar
 from quotecast.market.calendars import UTC_DAYS
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.binance import wire
 from quotecast.providers.binance.klines import INTERVALS, Kline
@@ -49,7 +49,7 @@ class BinanceHistory:
 
     async def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
         """See HistoryProvider; older bars are left out."""
-        pair = canonical(Feed.CRYPTO, symbol)
+        pair = canonical_symbol(Feed.CRYPTO, symbol)
         if pair is None:
             raise SymbolNotFound
         end = min(end - timedelta(microseconds=1), datetime.fromtimestamp(self._clock(), UTC))
@@ -96,5 +96,5 @@ class BinanceHistory:
 
 def _opened(interval: Interval, moment: datetime) -> int:
     """When the bar that holds a moment opened, in milliseconds since 1970."""
-    opened = opening(UTC_DAYS, interval, moment) or moment
+    opened = opening_of_bar(UTC_DAYS, interval, moment) or moment
     return (opened - _EPOCH) // timedelta(milliseconds=1)

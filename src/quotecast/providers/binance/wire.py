@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.binance.venues import Venue
 from quotecast.providers.validation.values import (
@@ -50,7 +50,7 @@ class Symbol(Struct, frozen=True, rename="camel"):
     @property
     def pair(self) -> str | None:
         """What the pair is addressed by; None where an asset's name has letters beyond A-Z and digits."""
-        return canonical(Feed.CRYPTO, f"{self.base_asset}/{self.quote_asset}")
+        return canonical_symbol(Feed.CRYPTO, f"{self.base_asset}/{self.quote_asset}")
 
 
 class ExchangeInfo(Struct, frozen=True):

@@ -10,8 +10,8 @@ import httpx
 from msgspec import Raw
 
 from quotecast.errors import SymbolNotFound, UpstreamRefused
-from quotecast.market.aggregate import aggregated
-from quotecast.market.bars import Bar, Interval, opening, stamp
+from quotecast.market.aggregate import aggregate_bars
+from quotecast.market.bars import Bar, Interval, bar_time, opening_of_bar
 from quotecast.market.calendars import UTC_DAYS
 from quotecast.providers.coinbase import wire
 from quotecast.providers.transport.fetch import get_json, open_client, segment
@@ -56,11 +56,11 @@ class CoinbaseHistory:
         """See HistoryProvider; older bars are left out."""
         granularity = _GRANULARITIES[interval]
         start = max(start, end - timedelta(seconds=granularity * MAX_ROWS))
-        first = opening(UTC_DAYS, interval, start) or start
+        first = opening_of_bar(UTC_DAYS, interval, start) or start
         path = f"/products/{segment(wire.product_id(symbol))}/candles"
         rows = await self._rows(path, granularity, int(first.timestamp()), ceil(end.timestamp()))
         bars = believed((row.to_bar() for row in rows.values()), self._refused)
-        return aggregated(bars, interval, UTC_DAYS)
+        return aggregate_bars(bars, interval, UTC_DAYS)
 
     async def _rows(self, path: str, granularity: int, first: int, end: int) -> dict[int, wire.Candle]:
         """The rows that open from `first` to before `end`, by when they do."""
@@ -99,4 +99,4 @@ def _pages(granularity: int, first: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _told(seconds: int) -> str:
-    return stamp(datetime.fromtimestamp(seconds, UTC))
+    return bar_time(datetime.fromtimestamp(seconds, UTC))

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.coinbase import wire
 from quotecast.providers.reference import asset_name
@@ -45,7 +45,7 @@ class Tickers:
 
     def quote(self, ticker: wire.Ticker, received: float) -> CryptoQuote | None:
         """The quote that `ticker`, received at that Unix time, makes; None when it is refused."""
-        pair = canonical(Feed.CRYPTO, ticker.product_id)
+        pair = canonical_symbol(Feed.CRYPTO, ticker.product_id)
         quote = ticker.to_quote(pair, self._name(pair.partition("/")[0]), received) if pair else None
         return self._pairs.take(quote, ticker.unreadable(), received, ticker.sequence)
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from quotecast.market.bars import Bar
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.validation.candles import to_bar
 from quotecast.providers.validation.values import (
@@ -198,5 +198,5 @@ def subscribe(products: Sequence[str]) -> bytes:
 
 def product_id(text: str) -> str:
     """The id of the product that a pair in any spelling names; other text as it is."""
-    pair = canonical(Feed.CRYPTO, text)
+    pair = canonical_symbol(Feed.CRYPTO, text)
     return pair.replace("/", "-") if pair else text

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from quotecast.errors import NotOffered, UpstreamError
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 
 #: How long a profile is remembered, and how long none is.
 DAY_SECONDS: Final = 86_400.0
@@ -87,7 +87,7 @@ def _lifetime(task: asyncio.Task[Profile]) -> float:
 
 def home_symbol(asked: str, *told: str | None) -> str | None:
     """Returns the first symbol that is another than the one asked about: that of the listing at home."""
-    found = (canonical(Feed.STOCKS, symbol) for symbol in told if symbol)
+    found = (canonical_symbol(Feed.STOCKS, symbol) for symbol in told if symbol)
     return next((symbol for symbol in found if symbol and symbol != asked), None)
 
 

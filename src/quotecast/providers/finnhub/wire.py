@@ -22,7 +22,7 @@ from quotecast.market.financials import (
     Recommendation,
     RevenueEstimate,
 )
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 from quotecast.providers.finnhub.profiles import Profile, home_symbol
 from quotecast.providers.validation.values import Number, signed
 
@@ -179,7 +179,7 @@ class EventRow(Struct, frozen=True, rename="camel"):
 
     def to_record(self, refused: Counter[str]) -> EarningsEvent | None:
         """None when the symbol is no ticker."""
-        symbol = canonical(Feed.STOCKS, self.symbol)
+        symbol = canonical_symbol(Feed.STOCKS, self.symbol)
         if symbol is None:
             return None
         return EarningsEvent(

@@ -10,7 +10,7 @@ from websockets.asyncio.client import ClientConnection
 
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 from quotecast.providers import reference
 from quotecast.providers.base import Update
 from quotecast.providers.kraken import wire
@@ -110,7 +110,7 @@ def _answer(raw: bytes) -> tuple[set[str], set[str]]:
 
 
 def _spelled(pairs: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(pair for each in pairs if (pair := canonical(Feed.CRYPTO, each))))
+    return tuple(dict.fromkeys(pair for each in pairs if (pair := canonical_symbol(Feed.CRYPTO, each))))
 
 
 def _well_known() -> tuple[str, ...]:

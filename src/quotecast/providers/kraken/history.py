@@ -12,11 +12,11 @@ from typing import Final
 from msgspec import Raw, Struct
 
 from quotecast.errors import SymbolNotFound, UpstreamError
-from quotecast.market.aggregate import aggregated
-from quotecast.market.bars import Bar, Interval, opening, stamp
+from quotecast.market.aggregate import aggregate_bars
+from quotecast.market.bars import Bar, Interval, bar_time, opening_of_bar
 from quotecast.market.calendars import UTC_DAYS
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 from quotecast.providers.transport.fetch import get_json, open_client
 from quotecast.providers.validation.candles import believed, to_bar
 from quotecast.providers.validation.rows import readable
@@ -94,15 +94,15 @@ class KrakenHistory:
 
     async def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
         """See HistoryProvider; older bars are left out."""
-        pair = canonical(Feed.CRYPTO, symbol)
+        pair = canonical_symbol(Feed.CRYPTO, symbol)
         if pair is None:
             raise SymbolNotFound
-        first = opening(UTC_DAYS, interval, start) or start
+        first = opening_of_bar(UTC_DAYS, interval, start) or start
         rows = readable(await self._rows(pair, _MINUTES[interval]), Row, self._refused)
         wanted = (row for row in rows if first.timestamp() <= row.time < end.timestamp())
         bars = believed((row.to_bar() for row in wanted), self._refused)
         whole = _whole_from(rows)
-        return [bar for bar in aggregated(bars, interval, UTC_DAYS) if bar.time >= whole]
+        return [bar for bar in aggregate_bars(bars, interval, UTC_DAYS) if bar.time >= whole]
 
     async def _rows(self, pair: str, minutes: int) -> list[Raw]:
         wait = self._calm_from - self._clock()
@@ -131,7 +131,7 @@ def _whole_from(rows: Sequence[Row]) -> str:
     if len(rows) < MOST_ROWS:
         return ""
     oldest = from_milliseconds(min(row.time for row in rows) * 1000)
-    return stamp(oldest) if oldest else ""
+    return bar_time(oldest) if oldest else ""
 
 
 def _named(pair: str) -> str:

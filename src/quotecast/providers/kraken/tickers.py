@@ -6,7 +6,7 @@ from msgspec import Raw
 
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.kraken import wire
 from quotecast.providers.reference import asset_name
@@ -66,7 +66,7 @@ class Tickers:
         except (ValueError, RecursionError):
             self._pairs.refuse("malformed")
             return None
-        pair = canonical(Feed.CRYPTO, ticker.symbol)
+        pair = canonical_symbol(Feed.CRYPTO, ticker.symbol)
         quote = ticker.to_quote(pair, self._name(pair.partition("/")[0]), received) if pair else None
         return self._pairs.take(quote, ticker.unreadable(), received, _order(ticker, received))
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.base import Update
 from quotecast.providers.binance.tickers import Tickers as BinanceTickers
@@ -186,7 +186,7 @@ def _instruments(place: str, line: bytes) -> list[Instrument]:
         found = _listing.decode(line.removeprefix(LISTING))
     except (ValueError, RecursionError) as error:
         raise UpstreamError(f"{place} is no listing: {error}") from error
-    return [each for each in found if canonical(Feed.CRYPTO, each.pair) == each.pair]
+    return [each for each in found if canonical_symbol(Feed.CRYPTO, each.pair) == each.pair]
 
 
 def _line(place: str, line: bytes) -> _Line:

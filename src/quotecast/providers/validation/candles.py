@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import compress
 from typing import Protocol
 
-from quotecast.market.bars import Bar, stamp
+from quotecast.market.bars import Bar, bar_time
 from quotecast.providers.validation.judgement import ABSURD_FACTOR, believable
 from quotecast.providers.validation.values import Number, number, positive
 
@@ -53,7 +53,7 @@ def to_bar(candle: Candle, opened: datetime) -> Bar | None:
     highest, lowest = max(first, high, close), min(first, low, close)
     if low > high or highest > high * ABSURD_FACTOR or lowest < low / ABSURD_FACTOR:
         return None
-    return Bar(stamp(opened), float(first), float(highest), float(lowest), float(close), float(volume))
+    return Bar(bar_time(opened), float(first), float(highest), float(lowest), float(close), float(volume))
 
 
 def believed(bars: Iterable[Bar | None], refused: Counter[str]) -> list[Bar]:

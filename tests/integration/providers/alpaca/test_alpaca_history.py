@@ -10,7 +10,7 @@ from fakes.alpaca import FakeAlpaca
 from fakes.alpaca_rows import Trade
 from fakes.http import Answer
 from quotecast.errors import SymbolNotFound, UpstreamError
-from quotecast.market.bars import INTERVALS, Bar, Interval, opening, stamp
+from quotecast.market.bars import INTERVALS, Bar, Interval, bar_time, opening_of_bar
 from quotecast.market.calendars import EXCHANGE, NEW_YORK_DAYS
 from quotecast.providers.alpaca import history as history_module
 from quotecast.providers.alpaca.history import MAX_PAGES, AlpacaHistory
@@ -42,13 +42,13 @@ def expected(
     trades: Sequence[Trade], interval: Interval, start: datetime, end: datetime
 ) -> dict[str, Figures]:
     """The bars of regular sessions, straight from the trades."""
-    first = opening(NEW_YORK_DAYS, interval, start)
+    first = opening_of_bar(NEW_YORK_DAYS, interval, start)
     assert first
     bars: dict[str, list[Trade]] = {}
     for trade in trades:
-        opened = opening(EXCHANGE, interval, trade.time)
+        opened = opening_of_bar(EXCHANGE, interval, trade.time)
         if opened and first <= trade.time and opened < end:
-            bars.setdefault(stamp(opened), []).append(trade)
+            bars.setdefault(bar_time(opened), []).append(trade)
     return {time: figures(of) for time, of in bars.items()}
 
 
@@ -58,7 +58,7 @@ def figures(trades: Sequence[Trade]) -> Figures:
 
 
 def in_session(trades: Sequence[Trade]) -> list[Trade]:
-    return [trade for trade in trades if opening(EXCHANGE, "1m", trade.time)]
+    return [trade for trade in trades if opening_of_bar(EXCHANGE, "1m", trade.time)]
 
 
 def calls(fake: FakeAlpaca) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ from fakes.binance import BANNED, ELSEWHERE, TOO_MUCH, FakeBinance
 from fakes.binance_rows import kline, listed
 from fakes.http import ENDLESS, HANGING, HTML_503, REDIRECT, SERVER_ERROR, TRUNCATED, Answer, huge
 from quotecast.errors import SymbolNotFound, UpstreamError
-from quotecast.market.bars import INTERVALS, Bar, Interval, opening, stamp
+from quotecast.market.bars import INTERVALS, Bar, Interval, bar_time, opening_of_bar
 from quotecast.market.calendars import UTC_DAYS
 from quotecast.market.ranges import start_of_newest
 from quotecast.providers.binance.history import BinanceHistory
@@ -82,8 +82,8 @@ async def test_as_many_bars_come_as_clients_may_ask_for(fake: FakeBinance, inter
     bars = await newest(fake, 500 if interval == "M" else 1000, interval)
     assert len(bars) == (500 if interval == "M" else 1000)
     moments = [datetime.fromisoformat(bar.time) for bar in bars]
-    assert [opening(UTC_DAYS, interval, moment) for moment in moments] == moments
-    assert bars[-1].time == stamp(opening(UTC_DAYS, interval, NOW) or NOW)
+    assert [opening_of_bar(UTC_DAYS, interval, moment) for moment in moments] == moments
+    assert bars[-1].time == bar_time(opening_of_bar(UTC_DAYS, interval, NOW) or NOW)
     assert all(before < after for before, after in pairwise(moments))
     assert len(fake.requests) == 1
 

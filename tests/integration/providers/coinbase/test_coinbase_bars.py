@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fakes.coinbase import FakeCoinbase, Trade
 from fakes.http import HTML_503, TOO_MANY, TRUNCATED, Answer
 from quotecast.errors import SymbolNotFound, UpstreamError
-from quotecast.market.bars import INTERVALS, Bar, Interval, opening, stamp
+from quotecast.market.bars import INTERVALS, Bar, Interval, bar_time, opening_of_bar
 from quotecast.market.calendars import UTC_DAYS
 from quotecast.market.ranges import start_of_newest
 from quotecast.providers.coinbase.history import MAX_ROWS, ROWS_PER_CALL, CoinbaseHistory
@@ -66,13 +66,13 @@ def expected(
     trades: Sequence[Trade], interval: Interval, start: datetime, end: datetime
 ) -> dict[str, Figures]:
     """The bars that open from that which holds `start` to before `end`, straight from the trades."""
-    first = opening(UTC_DAYS, interval, start)
+    first = opening_of_bar(UTC_DAYS, interval, start)
     assert first
     bars: dict[str, list[Trade]] = {}
     for trade in trades:
-        opened = opening(UTC_DAYS, interval, datetime.fromtimestamp(trade.time, UTC))
+        opened = opening_of_bar(UTC_DAYS, interval, datetime.fromtimestamp(trade.time, UTC))
         if opened and first <= opened < end:
-            bars.setdefault(stamp(opened), []).append(trade)
+            bars.setdefault(bar_time(opened), []).append(trade)
     return {time: figures(of) for time, of in bars.items()}
 
 
@@ -107,7 +107,7 @@ async def test_bars_are_those_of_the_trades(fake: FakeCoinbase, interval: Interv
     assert told(bars) == expected(fake.trades["BTC-USD"], interval, start, NOW)
     times = [bar.time for bar in bars]
     assert times == sorted(times)
-    assert times[-1] == stamp(opening(UTC_DAYS, interval, NOW) or NOW)
+    assert times[-1] == bar_time(opening_of_bar(UTC_DAYS, interval, NOW) or NOW)
 
 
 async def test_end_is_not_among_the_bars(fake: FakeCoinbase) -> None:

@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from fakes.alpaca_rows import asset, story
 from quotecast.market.assets import Asset
-from quotecast.market.bars import Bar, stamp
+from quotecast.market.bars import Bar, bar_time
 from quotecast.market.calendars import EXCHANGE
 from quotecast.market.news import Article, NewsImage
 from quotecast.providers.alpaca import wire
@@ -83,7 +83,7 @@ def test_no_row_makes_a_bar_that_cannot_be(changes: dict[str, Any]) -> None:
 def test_bars_do_not_depend_on_the_order_of_rows(order: list[int], repeated: set[int]) -> None:
     """They ascend, each time once."""
     stretch = Stretch("sip", "1Min", NOON, NOON.replace(hour=18))
-    times = [stamp(NOON.replace(minute=number)) for number in range(30)]
+    times = [bar_time(NOON.replace(minute=number)) for number in range(30)]
     raws = [Raw(msgspec.json.encode(ROW | {"t": times[number]})) for number in [*order, *repeated]]
     found, refused = bars([(stretch, raws)], EXCHANGE, "1m", NOON.replace(hour=18))
     assert [each.time for each in found] == times
@@ -95,7 +95,7 @@ def test_lone_leap_is_not_believed_and_a_lasting_one_is(closes: list[float]) -> 
     """No bar stands alone between others that are far from it."""
     stretch = Stretch("sip", "1Min", NOON, NOON.replace(hour=18))
     rows = [
-        ROW | {"t": stamp(NOON.replace(minute=number)), "o": close, "h": close, "l": close, "c": close}
+        ROW | {"t": bar_time(NOON.replace(minute=number)), "o": close, "h": close, "l": close, "c": close}
         for number, close in enumerate(closes)
     ]
     raws = [Raw(msgspec.json.encode(row)) for row in rows]

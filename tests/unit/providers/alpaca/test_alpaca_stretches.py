@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quotecast.market.bars import INTERVALS, Interval, opening
+from quotecast.market.bars import INTERVALS, Interval, opening_of_bar
 from quotecast.market.calendars import EXCHANGE, NEW_YORK_DAYS
 from quotecast.market.sessions import NEW_YORK
 from quotecast.providers.alpaca.stretches import DAY, Stretch, delayed, whole
@@ -80,20 +80,20 @@ def test_stretches_hold_each_settled_moment_that_counts_once(
     interval: Interval, now: datetime, back: timedelta
 ) -> None:
     """And none that is too young for the plan."""
-    first, settled = opening(NEW_YORK_DAYS, interval, now - back), now - DELAY
+    first, settled = opening_of_bar(NEW_YORK_DAYS, interval, now - back), now - DELAY
     assert first
     parts = delayed(EXCHANGE, interval, first, now, settled)
     assert all(part.end <= settled and part.tape == "sip" for part in parts)
     minutes = {now - back * (number / 50) for number in range(51)}
     for minute in minutes:
-        if opening(EXCHANGE, interval, minute) and first <= minute < settled.replace(second=0):
+        if opening_of_bar(EXCHANGE, interval, minute) and first <= minute < settled.replace(second=0):
             assert sum(_holds(part, minute) for part in parts) == 1
 
 
 def _holds(part: Stretch, moment: datetime) -> bool:
     """Whether the row that holds a moment begins within the stretch."""
     if part.timeframe == DAY:
-        row = opening(NEW_YORK_DAYS, "D", moment)
+        row = opening_of_bar(NEW_YORK_DAYS, "D", moment)
         assert row
     else:
         row = moment - (moment - at("00:00")) % timedelta(minutes=LENGTHS[part.timeframe])

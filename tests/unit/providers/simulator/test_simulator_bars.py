@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from quotecast.errors import SymbolNotFound
-from quotecast.market.bars import INTERVALS, Bar, Interval, opening, stamp
+from quotecast.market.bars import INTERVALS, Bar, Interval, bar_time, opening_of_bar
 from quotecast.market.calendars import EXCHANGE, NEW_YORK_DAYS, UTC_DAYS, Calendar
 from quotecast.market.feeds import Feed
 from quotecast.market.sessions import NEW_YORK, session_at, trading_day
@@ -45,7 +45,7 @@ class Venue:
         return asyncio.run(self.history.bars(symbol, interval, start, end))
 
     def opened(self, interval: Interval, time: str) -> datetime:
-        opened = opening(self.calendar, interval, datetime.fromisoformat(time))
+        opened = opening_of_bar(self.calendar, interval, datetime.fromisoformat(time))
         assert opened is not None
         return opened
 
@@ -119,7 +119,7 @@ def test_coarse_bars_are_the_finer_ones_together(
     begin = min(start, datetime.fromisoformat(wanted[0].time)) if wanted else start
     given_ = market.bars(symbol, fine, begin, end)
     grouped = groupby(given_, lambda bar: market.opened(coarse, reached(market, fine, bar)))
-    made = [together(stamp(opened), list(parts)) for opened, parts in grouped]
+    made = [together(bar_time(opened), list(parts)) for opened, parts in grouped]
     assert [prices(bar) for bar in made] == [prices(bar) for bar in wanted]
     assert [bar.volume for bar in made] == pytest.approx([bar.volume for bar in wanted])
 
@@ -129,7 +129,7 @@ def reached(market: Venue, fine: Interval, bar: Bar) -> str:
     if fine != "D":
         return bar.time
     day = datetime.fromisoformat(bar.time).astimezone(NEW_YORK if market.calendar is not UTC_DAYS else UTC)
-    return stamp(market.calendar.first_from(day.date()).open)
+    return bar_time(market.calendar.first_from(day.date()).open)
 
 
 def prices(bar: Bar) -> tuple[str, float, float, float, float]:
@@ -153,7 +153,7 @@ def test_the_last_bar_closes_with_the_quotes_price(
     (*_, last) = market.bars(symbol, interval, traded, traded + timedelta(milliseconds=1))
     assert last.close == quote.price
     assert last.low <= quote.price <= last.high
-    assert last.time == stamp(market.opened(interval, quote.timestamp))
+    assert last.time == bar_time(market.opened(interval, quote.timestamp))
 
 
 @settings(deadline=None, max_examples=60)
@@ -166,10 +166,10 @@ def test_bars_lie_in_the_window_and_on_the_calendars_grid(
     start = end - days * DAY
     found = [bar.time for bar in market.bars(min(market.quoters), interval, start, end)]
     assert found == sorted(set(found))
-    assert all(time < stamp(end + timedelta(seconds=1)) for time in found)
-    opened = opening(market.calendar, interval, start)
+    assert all(time < bar_time(end + timedelta(seconds=1)) for time in found)
+    opened = opening_of_bar(market.calendar, interval, start)
     if opened is not None and end - start > timedelta(seconds=1):
-        assert found[0] == stamp(opened)
+        assert found[0] == bar_time(opened)
     if interval not in ("D", "W", "M"):
         assert all(market.opened(interval, time) == datetime.fromisoformat(time) for time in found)
 
@@ -194,7 +194,7 @@ def test_sessions_have_the_bars_of_their_hours(first: str, last: str, hours: lis
     assert [days.count(day) for day in every] == hours
     daily = venue("stocks, exchange").bars("AAPL", "D", start, end)
     assert [bar.time for bar in daily] == [
-        stamp(datetime(day.year, day.month, day.day, tzinfo=NEW_YORK)) for day in every if trading_day(day)
+        bar_time(datetime(day.year, day.month, day.day, tzinfo=NEW_YORK)) for day in every if trading_day(day)
     ]
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quotecast.market.news import Article, cleaned
+from quotecast.market.news import Article, clean_article
 from quotecast.providers.base import AssetsProvider, NewsProvider
 from quotecast.providers.reference import stocks
 from quotecast.providers.simulator.assets import SimulatorAssets
@@ -93,7 +93,7 @@ async def test_articles_say_that_they_are_invented() -> None:
     """No link leads to a real site, no text needs cleaning, and templates are filled in."""
     articles = await news_at(NOW)
     assert {article.source for article in articles} == {SOURCE}
-    assert articles == [cleaned(article) for article in articles]
+    assert articles == [clean_article(article) for article in articles]
     for article in articles:
         links = [article.url or "https://example.com/", *(image.url for image in article.images)]
         assert all(link.startswith("https://example.com/") for link in links)
