@@ -88,7 +88,7 @@ class Naps:
         self._asleep.put_nowait((seconds, over))
         await over.wait()
 
-    async def begun(self) -> float:
+    async def wait_until_asleep(self) -> float:
         """Waits for the next sleep to begin; returns how long it should last."""
         async with asyncio.timeout(10):
             seconds, self._over = await self._asleep.get()
@@ -96,11 +96,11 @@ class Naps:
 
     async def end(self) -> float:
         """Ends the next sleep once it has begun; returns how long it should have lasted."""
-        seconds = await self.begun()
+        seconds = await self.wait_until_asleep()
         self._over.set()
         return seconds
 
-    def end_begun(self) -> None:
+    def wake(self) -> None:
         """Ends the sleep that was waited for."""
         self._over.set()
 

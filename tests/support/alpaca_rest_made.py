@@ -61,7 +61,7 @@ class Upstreams:
             case "assets":
                 return self.assets.assets()
             case "clock":
-                return self.clock.answer()
+                return self.clock.market_clock()
             case _:
                 return self.clock.calendar(date(2026, 11, 1), date(2026, 11, 30))
 

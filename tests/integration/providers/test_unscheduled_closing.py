@@ -35,7 +35,7 @@ def new_york(text: str) -> datetime:
     return datetime.fromisoformat(f"2026-11-{text}").replace(tzinfo=NEW_YORK).astimezone(UTC)
 
 
-def hourly(day: int, last: datetime) -> list[Trade]:
+def hourly_trades(day: int, last: datetime) -> list[Trade]:
     """Trades at every half past, from the opening to the last."""
     opening = new_york(f"{day} 09:30")
     moments = [opening + timedelta(hours=number) for number in range(7)]
@@ -57,7 +57,7 @@ class World:
             *rest.keys,
             stocks=[APPLE],
             plan_feed="sip",
-            exchange_clock=AlpacaClock(rest.url, *rest.keys, clock=rest.clock).answer,
+            exchange_clock=AlpacaClock(rest.url, *rest.keys, clock=rest.clock).market_clock,
             clock=rest.clock,
         )
         self.parts = parts(
@@ -86,24 +86,24 @@ async def world(moment: str, **changes: Any) -> AsyncIterator[World]:
     """Serving once the worker knows what the ingest does."""
     bus = MemoryBus(asyncio.get_running_loop().time)
     async with FakeAlpaca() as rest, FakeAlpacaStream() as stream:
-        made = World(rest, stream, moment)
+        running_world = World(rest, stream, moment)
         for name, value in changes.items():
             setattr(rest, name, value)
         await lease.acquire(bus, Feed.STOCKS, "ingest")
-        leading = Leader(made.provider, bus, "ingest", clock=made.clock).run()
-        mirror = made.mirrors[Feed.STOCKS]
+        leading = Leader(running_world.provider, bus, "ingest", clock=running_world.clock).run()
+        mirror = running_world.mirrors[Feed.STOCKS]
         async with running(leading, Relay(bus, {Feed.STOCKS: mirror}).run()):
             await until(lambda: mirror.loaded and mirror.info)
-            yield made
+            yield running_world
 
 
 async def test_day_without_a_session_reaches_every_answer() -> None:
     """Status, heartbeats, bars of the day: the session before is the latest, and the next is tomorrow."""
-    trades = {"AAPL": [*hourly(17, NOW), *hourly(18, NOW)]}
-    async with world("19 12:00", trades=trades, closed_days={new_york("19 12:00").date()}) as made:
-        status = await made.get(STATUS)
-        bars = await made.get(BARS)
-        heartbeat = market_of(made.mirrors[Feed.STOCKS], made.clock)()
+    trades = {"AAPL": [*hourly_trades(17, NOW), *hourly_trades(18, NOW)]}
+    async with world("19 12:00", trades=trades, closed_days={new_york("19 12:00").date()}) as running_world:
+        status = await running_world.get(STATUS)
+        bars = await running_world.get(BARS)
+        heartbeat = market_of(running_world.mirrors[Feed.STOCKS], running_world.clock)()
     assert (status["marketOpen"], status["session"], heartbeat) == (False, "closed", "closed")
     assert status["nextOpen"] == "2026-11-20T14:30:00.000Z"
     assert status["nextClose"] == "2026-11-20T21:00:00.000Z"
@@ -114,11 +114,11 @@ async def test_day_without_a_session_reaches_every_answer() -> None:
 async def test_halt_of_the_whole_market_reaches_every_answer() -> None:
     """The day's bars end with it."""
     halt = new_york("19 13:00")
-    trades = {"AAPL": [*hourly(18, NOW), *hourly(19, halt)]}
-    async with world("19 13:00", trades=trades, halted=True) as made:
-        status = await made.get(STATUS)
-        bars = await made.get(BARS)
-        heartbeat = market_of(made.mirrors[Feed.STOCKS], made.clock)()
+    trades = {"AAPL": [*hourly_trades(18, NOW), *hourly_trades(19, halt)]}
+    async with world("19 13:00", trades=trades, halted=True) as running_world:
+        status = await running_world.get(STATUS)
+        bars = await running_world.get(BARS)
+        heartbeat = market_of(running_world.mirrors[Feed.STOCKS], running_world.clock)()
     assert (status["marketOpen"], status["session"], heartbeat) == (False, "closed", "closed")
     assert (bars[0]["time"], bars[-1]["time"]) == ("2026-11-19T14:30:00Z", "2026-11-19T17:00:00Z")
 
@@ -129,12 +129,12 @@ async def test_session_that_no_calendar_has_reaches_every_answer() -> None:
         new_york("21 12:00").date(),
         *(new_york(f"21 {hour}") for hour in ("04:00", "09:30", "16:00", "20:00")),
     )
-    trades = {"AAPL": [*hourly(20, new_york("20 16:00")), *hourly(21, new_york("21 12:00"))]}
-    async with world("21 12:00", trades=trades, special_days=[day]) as made:
-        status = await made.get(STATUS)
-        bars = await made.get(BARS)
-        heartbeat = market_of(made.mirrors[Feed.STOCKS], made.clock)()
-        quote = await made.get("/api/market/quotes/AAPL")
+    trades = {"AAPL": [*hourly_trades(20, new_york("20 16:00")), *hourly_trades(21, new_york("21 12:00"))]}
+    async with world("21 12:00", trades=trades, special_days=[day]) as running_world:
+        status = await running_world.get(STATUS)
+        bars = await running_world.get(BARS)
+        heartbeat = market_of(running_world.mirrors[Feed.STOCKS], running_world.clock)()
+        quote = await running_world.get("/api/market/quotes/AAPL")
     assert (status["marketOpen"], status["session"], heartbeat) == (True, "regular", "open")
     assert status["nextClose"] == "2026-11-21T21:00:00.000Z"
     assert (bars[0]["time"], bars[-1]["time"]) == ("2026-11-21T14:30:00Z", "2026-11-21T16:00:00Z")
@@ -143,10 +143,10 @@ async def test_session_that_no_calendar_has_reaches_every_answer() -> None:
 
 @pytest.mark.parametrize("moment", ["19 12:00", "20 19:00"])
 async def test_exchange_that_keeps_its_calendar_is_open_by_it(moment: str) -> None:
-    trades = [*hourly(18, new_york("18 16:00")), *hourly(int(moment[:2]), new_york(moment))]
-    async with world(moment, trades={"AAPL": trades}) as made:
-        status = await made.get(STATUS)
-        info = made.mirrors[Feed.STOCKS].info
+    trades = [*hourly_trades(18, new_york("18 16:00")), *hourly_trades(int(moment[:2]), new_york(moment))]
+    async with world(moment, trades={"AAPL": trades}) as running_world:
+        status = await running_world.get(STATUS)
+        info = running_world.mirrors[Feed.STOCKS].info
     assert info
     assert info.unscheduled is None
     assert status["marketOpen"] is (moment == "19 12:00")

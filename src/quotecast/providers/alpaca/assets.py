@@ -8,7 +8,7 @@ from msgspec import Raw
 
 from quotecast.errors import UpstreamError
 from quotecast.market.assets import Asset
-from quotecast.providers.alpaca.rest import Rest
+from quotecast.providers.alpaca.rest import AlpacaRest
 from quotecast.providers.alpaca.rest_wire import AssetRow
 from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.reference import Stock
@@ -31,8 +31,8 @@ class AlpacaAssets:
         admitted: Admission = unlimited,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._rest = Rest(trading_url, key, secret, admitted, clock)
-        self._known = {stock.ticker: stock for stock in stocks}
+        self._rest = AlpacaRest(trading_url, key, secret, admitted, clock)
+        self._stocks = {stock.ticker: stock for stock in stocks}
         self._refused: Counter[str] = Counter()
 
     def statistics(self) -> Mapping[str, int]:
@@ -51,7 +51,7 @@ class AlpacaAssets:
     def _assets(self, rows: Iterable[AssetRow]) -> dict[str, Asset]:
         found: dict[str, Asset] = {}
         for row in rows:
-            if asset := row.to_asset(self._known):
+            if asset := row.to_asset(self._stocks):
                 # A ticker may be there twice while it goes from one company to another.
                 found[asset.ticker] = max(found.get(asset.ticker, asset), asset, key=_is_tradable)
             else:

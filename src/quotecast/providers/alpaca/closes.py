@@ -18,12 +18,12 @@ from quotecast.errors import UpstreamError, UpstreamRefused
 from quotecast.market.bars import stamp
 from quotecast.market.sessions import NEW_YORK, TradingDay
 from quotecast.providers.alpaca import wire
-from quotecast.providers.alpaca.day import Day
-from quotecast.providers.alpaca.known import aware
-from quotecast.providers.alpaca.rest import PLAN_REFUSES, Rest
+from quotecast.providers.alpaca.bar_requests import DAY
+from quotecast.providers.alpaca.daily_history import DailyHistory, daily_history
+from quotecast.providers.alpaca.day_bar import DayBar
+from quotecast.providers.alpaca.rest import PLAN_REFUSAL, AlpacaRest
 from quotecast.providers.alpaca.rest_wire import BarPage
-from quotecast.providers.alpaca.stretches import DAY
-from quotecast.providers.alpaca.tape import Tape, tape_of
+from quotecast.providers.alpaca.stock_state import to_utc
 from quotecast.providers.transport.backoff import delays
 from quotecast.providers.validation.candles import to_bar
 from quotecast.providers.validation.judgement import believable
@@ -43,7 +43,7 @@ MAX_PAGES: Final = 20
 log = structlog.get_logger()
 
 
-class Closes:
+class PreviousCloses:
     """The tapes of stocks, over all connections.
 
     They are asked for as each session begins, before hours, and once more at its opening, in case a split of
@@ -53,7 +53,7 @@ class Closes:
 
     def __init__(
         self,
-        rest: Rest,
+        rest: AlpacaRest,
         plan_feed: Literal["iex", "sip"],
         *,
         clock: Callable[[], float] = time.time,
@@ -67,60 +67,60 @@ class Closes:
         self._clock = clock
         self._chance = chance
         self._delays = delays(chance)
-        self._again_at = float("-inf")
-        self._stage: datetime | None = None
+        self._retry_at = float("-inf")
+        self._due_at: datetime | None = None
         self._answered: set[str] = set()
 
-    async def refresh(self, tickers: Iterable[str], day: TradingDay) -> Mapping[str, Tape]:
+    async def refresh(self, tickers: Iterable[str], day: TradingDay) -> Mapping[str, DailyHistory]:
         """Returns the tapes that are due on `day`; none while they are fresh, or soon after a failure."""
         now = self._clock()
-        stage = _stage(day, aware(now), free=self._free)
-        if stage != self._stage:
-            self._stage, self._answered, self._again_at = stage, set(), float("-inf")
+        due_at = _due_at(day, to_utc(now), free=self._free)
+        if due_at != self._due_at:
+            self._due_at, self._answered, self._retry_at = due_at, set(), float("-inf")
             self._delays = delays(self._chance)
         missing = sorted({*tickers} - self._answered)
-        if not missing or now < self._again_at:
+        if not missing or now < self._retry_at:
             return {}
-        found: dict[str, Tape] = {}
+        histories: dict[str, DailyHistory] = {}
         try:
             async with asyncio.timeout(DEADLINE_SECONDS), self._rest.open() as client:
                 for first in range(0, len(missing), BATCH):
-                    found |= await self._batch(client, missing[first : first + BATCH], day, stage)
+                    histories |= await self._fetch_batch(client, missing[first : first + BATCH], day, due_at)
         except (UpstreamError, TimeoutError) as error:
-            self._again_at = now + max(next(self._delays), getattr(error, "retry_after", None) or 0.0)
+            self._retry_at = now + max(next(self._delays), getattr(error, "retry_after", None) or 0.0)
             log.warning("alpaca answers without daily bars", problem=str(error) or "no answer in time")
-        self._answered |= found.keys()
-        return found
+        self._answered |= histories.keys()
+        return histories
 
-    async def _batch(
-        self, client: httpx.AsyncClient, tickers: Sequence[str], day: TradingDay, stage: datetime
-    ) -> Mapping[str, Tape]:
+    async def _fetch_batch(
+        self, client: httpx.AsyncClient, tickers: Sequence[str], day: TradingDay, due_at: datetime
+    ) -> Mapping[str, DailyHistory]:
         midnight = datetime.combine(day.date, datetime.min.time(), NEW_YORK)
-        last = stage - SETTLED_AFTER if stage > day.close else midnight - timedelta(seconds=1)
+        last = due_at - SETTLED_AFTER if due_at > day.close else midnight - timedelta(seconds=1)
         limits = {"start": stamp(midnight - REACH), "end": stamp(last)}
-        adjusted = await self._days(client, tickers, limits | {"adjustment": "split"})
-        raw = await self._days(client, tickers, limits | {"adjustment": "raw"})
+        adjusted = await self._fetch_days(client, tickers, limits | {"adjustment": "split"})
+        raw = await self._fetch_days(client, tickers, limits | {"adjustment": "raw"})
         return {
-            ticker: tape_of(day.date, _believed(adjusted.get(ticker, ())), raw.get(ticker, ()))
+            ticker: daily_history(day.date, _believable_days(adjusted.get(ticker, ())), raw.get(ticker, ()))
             for ticker in tickers
         }
 
-    async def _days(
+    async def _fetch_days(
         self, client: httpx.AsyncClient, tickers: Sequence[str], params: Mapping[str, str]
-    ) -> Mapping[str, Sequence[Day]]:
+    ) -> Mapping[str, Sequence[DayBar]]:
         """Returns the days of each stock, ascending, from the best tape that the plan has."""
         try:
-            return await self._all_pages(client, tickers, params)
+            return await self._fetch_pages(client, tickers, params)
         except UpstreamRefused as error:
-            if PLAN_REFUSES not in error.excerpt or self._feed == "iex":
+            if PLAN_REFUSAL not in error.excerpt or self._feed == "iex":
                 raise
             log.warning("alpaca's plan has no whole tape", interval="D")
             self._feed = "iex"
-            return await self._all_pages(client, tickers, params)
+            return await self._fetch_pages(client, tickers, params)
 
-    async def _all_pages(
+    async def _fetch_pages(
         self, client: httpx.AsyncClient, tickers: Sequence[str], params: Mapping[str, str]
-    ) -> Mapping[str, Sequence[Day]]:
+    ) -> Mapping[str, Sequence[DayBar]]:
         """Reads page by page: a page may hold some of the stocks, and some days of the last of them."""
         asked = {
             "symbols": ",".join(tickers),
@@ -130,7 +130,7 @@ class Closes:
             "limit": str(ROWS_PER_PAGE),
             **params,
         }
-        days: dict[str, list[Day]] = {ticker: [] for ticker in tickers}
+        days: dict[str, list[DayBar]] = {ticker: [] for ticker in tickers}
         for _ in range(MAX_PAGES):
             page = await self._rest.get(client, "/v2/stocks/bars", BarPage, asked)
             for ticker in tickers:
@@ -141,30 +141,30 @@ class Closes:
         raise UpstreamError("Alpaca answers with more pages of daily bars than there can be")
 
 
-def _stage(day: TradingDay, now: datetime, *, free: bool) -> datetime:
+def _due_at(day: TradingDay, now: datetime, *, free: bool) -> datetime:
     """Returns the newest moment at which the daily bars may have changed."""
     settling = [day.close + SETTLED_AFTER, day.post_close + SETTLED_AFTER] if free else []
     return max(moment for moment in (day.pre_open, day.open, *settling) if moment <= now)
 
 
-def _days_of(rows: Iterable[Raw], refused: Counter[str]) -> list[Day]:
+def _days_of(rows: Iterable[Raw], refused: Counter[str]) -> list[DayBar]:
     """Returns the rows that can be read."""
-    days = [_day(row) for row in readable(rows, wire.Bar, refused)]
+    days = [_day(row) for row in readable(rows, wire.AlpacaBar, refused)]
     refused["unreadable"] += days.count(None)
     return [day for day in days if day]
 
 
-def _day(row: wire.Bar) -> Day | None:
-    begun = instant(row.time)
-    bar = to_bar(row, begun) if begun else None
-    if begun is None or bar is None:
+def _day(row: wire.AlpacaBar) -> DayBar | None:
+    start = instant(row.time)
+    bar = to_bar(row, start) if start else None
+    if start is None or bar is None:
         return None
     first, high, low, close, volume = (
         Decimal(str(value)) for value in (bar.open, bar.high, bar.low, bar.close, bar.volume)
     )
-    return Day(begun.astimezone(NEW_YORK).date(), first, high, low, close, volume, None, None)
+    return DayBar(start.astimezone(NEW_YORK).date(), first, high, low, close, volume, None, None)
 
 
-def _believed(days: Sequence[Day]) -> Sequence[Day]:
+def _believable_days(days: Sequence[DayBar]) -> Sequence[DayBar]:
     """Returns the days whose closes can be believed, as bars have it."""
     return list(compress(days, believable([float(day.close or 0) for day in days])))

@@ -12,7 +12,7 @@ from quotecast.providers.alpaca.client import AlpacaProvider
 from quotecast.providers.alpaca.history import AlpacaHistory
 from quotecast.providers.alpaca.hours import AlpacaClock
 from quotecast.providers.alpaca.news import AlpacaNews
-from quotecast.providers.alpaca.universe import stocks_from
+from quotecast.providers.alpaca.universe import load_stocks
 from quotecast.providers.base import Admission
 from quotecast.providers.offer import VARIABLE, Budgets, ExchangeNow, HttpUrl, Offer, WebSocketUrl
 
@@ -64,7 +64,7 @@ def _quotes(settings: AlpacaSettings, budgets: Budgets) -> AlpacaProvider:
         plan_feed=settings.plan,
         streamed=settings.streamed,
         admitted=_data_calls(settings, budgets),
-        exchange_clock=clock.answer,
+        exchange_clock=clock.market_clock,
     )
 
 
@@ -102,7 +102,7 @@ def _trading_calls(_settings: AlpacaSettings, budgets: Budgets) -> Admission:
 
 
 def _stocks(settings: AlpacaSettings) -> list[reference.Stock]:
-    return stocks_from(reference.stocks(), Path(settings.stocks_file) if settings.stocks_file else None)
+    return load_stocks(reference.stocks(), Path(settings.stocks_file) if settings.stocks_file else None)
 
 
 OFFER: Final = Offer(

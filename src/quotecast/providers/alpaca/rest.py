@@ -11,14 +11,14 @@ from quotecast.providers.transport.fetch import get_json, open_client
 
 KEYS_REFUSED: Final = frozenset({httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN})
 #: What a refusal says when the keys are right, but the plan lacks what was asked for.
-PLAN_REFUSES: Final = "subscription does not permit"
+PLAN_REFUSAL: Final = "subscription does not permit"
 #: The plan's limits are those of a minute.
 LONGEST_WINDOW_SECONDS: Final = 60.0
 
 T = TypeVar("T")
 
 
-class Rest:
+class AlpacaRest:
     """The interface at `url`; asks `admitted` before each call, and tells `clock` (Unix time) from theirs."""
 
     def __init__(
@@ -34,7 +34,7 @@ class Rest:
     def open(self) -> httpx.AsyncClient:
         """A client for some calls of `get`; to be closed by the caller."""
         client = open_client(self._url, self._headers)
-        client.event_hooks = {"response": [self._note]}
+        client.event_hooks = {"response": [self._store_window_end]}
         return client
 
     async def get(
@@ -53,10 +53,10 @@ class Rest:
         try:
             return await get_json(client, path, kind, params=params)
         except UpstreamRefused as error:
-            if error.upstream_status in KEYS_REFUSED and PLAN_REFUSES not in error.excerpt:
+            if error.upstream_status in KEYS_REFUSED and PLAN_REFUSAL not in error.excerpt:
                 raise UpstreamError(f"Alpaca refuses the keys: {error}") from error
             if error.upstream_status == httpx.codes.TOO_MANY_REQUESTS and error.retry_after is None:
-                raise self._patient(error) from error
+                raise self._with_retry_after(error) from error
             raise
 
     async def get_once(self, path: str, kind: type[T], params: Mapping[str, str] | None = None) -> T:
@@ -64,11 +64,11 @@ class Rest:
         async with self.open() as client:
             return await self.get(client, path, kind, params)
 
-    async def _note(self, response: httpx.Response) -> None:
-        told = response.headers.get("x-ratelimit-reset", "")
-        self._window_ends = float(told[:12]) if told.isascii() and told.isdecimal() else 0.0
+    async def _store_window_end(self, response: httpx.Response) -> None:
+        reset = response.headers.get("x-ratelimit-reset", "")
+        self._window_ends = float(reset[:12]) if reset.isascii() and reset.isdecimal() else 0.0
 
-    def _patient(self, error: UpstreamRefused) -> UpstreamRefused:
+    def _with_retry_after(self, error: UpstreamRefused) -> UpstreamRefused:
         """The same, with the end of the rate's window for a Retry-After."""
         wait = self._window_ends - self._clock()
         return UpstreamRefused(

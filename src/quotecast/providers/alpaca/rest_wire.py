@@ -95,12 +95,12 @@ class AssetRow(Struct, frozen=True):
         """Whether it is an active US stock, which is what was asked for."""
         return self.kind in {None, "us_equity"} and self.status in {None, "active"}
 
-    def to_asset(self, known: Mapping[str, Stock]) -> Asset | None:
-        """The asset, with what is `known` of the company; None when its symbol is no ticker."""
+    def to_asset(self, stocks: Mapping[str, Stock]) -> Asset | None:
+        """The asset, with what `stocks` has of the company; None when its symbol is no ticker."""
         ticker = canonical(Feed.STOCKS, self.symbol)
         if ticker is None:
             return None
-        stock = known.get(ticker)
+        stock = stocks.get(ticker)
         return Asset(
             ticker=ticker,
             name=(stock and stock.name) or (self.name or "").strip() or ticker,
@@ -111,7 +111,7 @@ class AssetRow(Struct, frozen=True):
         )
 
 
-class Clock(Struct, frozen=True):
+class MarketClock(Struct, frozen=True):
     """The answer of `GET /v2/clock`."""
 
     is_open: bool

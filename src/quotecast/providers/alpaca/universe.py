@@ -23,7 +23,7 @@ COLUMNS: Final[Mapping[str, Sequence[str]]] = {
 }
 
 
-def stocks_from(table: Sequence[Stock], override: Path | None) -> list[Stock]:
+def load_stocks(table: Sequence[Stock], override: Path | None) -> list[Stock]:
     """The stocks of `table` and of the operator's CSV file, by ticker.
 
     A row of the file adds a stock or replaces what it fills in of the table's. Columns are found by name,
@@ -32,17 +32,17 @@ def stocks_from(table: Sequence[Stock], override: Path | None) -> list[Stock]:
     """
     stocks = {stock.ticker: stock for stock in table}
     for row in _rows(override) if override else ():
-        stocks[row.ticker] = row.applied_to(stocks.get(row.ticker))
+        stocks[row.ticker] = row.override(stocks.get(row.ticker))
     return [stocks[ticker] for ticker in sorted(stocks)]
 
 
-class _Row(Struct, frozen=True):
+class _StockRow(Struct, frozen=True):
     ticker: str
     name: str = ""
     sector: str = ""
     industry: str = ""
 
-    def applied_to(self, stock: Stock | None) -> Stock:
+    def override(self, stock: Stock | None) -> Stock:
         if stock is None:
             return Stock(
                 ticker=self.ticker,
@@ -61,7 +61,7 @@ class _Row(Struct, frozen=True):
         )
 
 
-def _rows(path: Path) -> Iterator[_Row]:
+def _rows(path: Path) -> Iterator[_StockRow]:
     lines = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
     try:
         columns = _columns(next(lines, []), path)
@@ -96,11 +96,11 @@ def _columns(header: Sequence[str], path: Path) -> Mapping[str, int]:
     return found
 
 
-def _row(cells: Sequence[str], columns: Mapping[str, int], place: str) -> _Row:
+def _row(cells: Sequence[str], columns: Mapping[str, int], place: str) -> _StockRow:
     if len(cells) <= max(columns.values()):
         raise SettingsError(f"{place}: only {len(cells)} columns")
     values = {column: cells[position].strip() for column, position in columns.items()}
     ticker = canonical(Feed.STOCKS, values["ticker"])
     if ticker is None:
         raise SettingsError(f"{place}: {values['ticker']!r} is no ticker")
-    return _Row(**values | {"ticker": ticker})
+    return _StockRow(**values | {"ticker": ticker})

@@ -13,16 +13,16 @@ from quotecast.market.sessions import (
     trading_day,
     trading_days_until,
 )
-from quotecast.providers.alpaca.rest_wire import Clock
-from quotecast.providers.alpaca.schedule import DOUBT
+from quotecast.providers.alpaca.rest_wire import MarketClock
+from quotecast.providers.alpaca.schedule import CLOCK_TOLERANCE
 from quotecast.providers.validation.values import instant
 
 #: When sessions open in New York, also those that no calendar has.
 OPENING: Final = time(9, 30)
 
 
-def unscheduled(
-    clock: Clock, now: datetime, *, traded: bool, before: Unscheduled | None
+def unscheduled_day(
+    clock: MarketClock, now: datetime, *, traded: bool, before: Unscheduled | None
 ) -> Unscheduled | None:
     """Returns what the exchange does against its calendar on the newest day; None when it keeps to it.
 
@@ -31,7 +31,7 @@ def unscheduled(
     """
     opening = instant(clock.next_open) or next_open(now)
     if clock.is_open:
-        return _opened(now, opening, instant(clock.next_close) or next_close(now))
+        return _unscheduled_session(now, opening, instant(clock.next_close) or next_close(now))
     closing = instant(clock.next_close)
     # A halted session has no close to come, whatever the clock says.
     upcoming = opening, closing if closing and closing > opening else next_close(opening)
@@ -40,18 +40,18 @@ def unscheduled(
         close = now if before.is_open else before.close
         return replace(before, close=close, is_open=False, next_open=upcoming[0], next_close=upcoming[1])
     closed = Unscheduled(date=day.date, is_open=False, next_open=upcoming[0], next_close=upcoming[1])
-    if now < day.open + DOUBT:
+    if now < day.open + CLOCK_TOLERANCE:
         return None
     if not traded:
         return closed
-    return replace(closed, open=day.open, close=now) if now < day.close - DOUBT else None
+    return replace(closed, open=day.open, close=now) if now < day.close - CLOCK_TOLERANCE else None
 
 
-def _opened(now: datetime, opening: datetime, close: datetime) -> Unscheduled | None:
+def _unscheduled_session(now: datetime, opening: datetime, close: datetime) -> Unscheduled | None:
     """Returns the session that takes place now; None for one that the calendar has."""
     today = _local_date(now)
     day = trading_day(today)
-    if day and day.open - DOUBT <= now < day.close + DOUBT:
+    if day and day.open - CLOCK_TOLERANCE <= now < day.close + CLOCK_TOLERANCE:
         return None
     opened = day.open if day else datetime.combine(today, OPENING, NEW_YORK).astimezone(UTC)
     return Unscheduled(

@@ -8,13 +8,13 @@ import pytest
 from fakes.alpaca import FakeAlpaca, Split
 from fakes.alpaca_rows import Trade
 from fakes.http import Answer, Asked
-from quotecast.providers.alpaca.closes import Closes
-from quotecast.providers.alpaca.known import session_of
-from quotecast.providers.alpaca.rest import Rest
+from quotecast.providers.alpaca.closes import PreviousCloses
+from quotecast.providers.alpaca.rest import AlpacaRest
+from quotecast.providers.alpaca.stock_state import latest_session
 from quotecast.providers.base import unlimited
 from support.alpaca_rest_made import NOW, new_york
 
-TODAY = session_of(NOW).day
+TODAY = latest_session(NOW).day
 #: Three days before the session of the 19th, all of them off IEX but the last.
 TRADES = [
     Trade(new_york("16 15:59"), 440, on_iex=False),
@@ -33,16 +33,16 @@ async def fake() -> AsyncIterator[FakeAlpaca]:
         yield fake
 
 
-def closes(fake: FakeAlpaca) -> Closes:
-    return Closes(Rest(fake.url, *fake.keys, unlimited, fake.clock), "iex", clock=fake.clock)
+def closes(fake: FakeAlpaca) -> PreviousCloses:
+    return PreviousCloses(AlpacaRest(fake.url, *fake.keys, unlimited, fake.clock), "iex", clock=fake.clock)
 
 
 async def test_free_plan_has_the_closes_of_the_whole_tape(fake: FakeAlpaca) -> None:
     """The daily bars of days that are over; the split of the session is in them, and its factor is known."""
     fake.trades = {"AAPL": TRADES}
-    tape = (await closes(fake).refresh(["AAPL"], TODAY))["AAPL"]
-    assert [day.close for day in tape.days] == [110, 112, 113]
-    assert (tape.factor, tape.close_before(tape.session)) == (Decimal(4), Decimal(113))
+    history = (await closes(fake).refresh(["AAPL"], TODAY))["AAPL"]
+    assert [day.close for day in history.days] == [110, 112, 113]
+    assert (history.split_ratio, history.close_before(history.session)) == (Decimal(4), Decimal(113))
     [asked, _] = fake.requests
     assert asked.query == {
         "symbols": "AAPL",
@@ -61,9 +61,9 @@ async def test_many_stocks_are_asked_for_together_page_by_page(fake: FakeAlpaca)
     letters = [f"{chr(65 + number // 26)}{chr(65 + number % 26)}" for number in range(150)]
     fake.trades = dict.fromkeys(letters, TRADES)
     fake.rows_per_page = 200
-    tapes = await closes(fake).refresh(letters, TODAY)
-    assert {len(tape.days) for tape in tapes.values()} == {3}
-    assert len(tapes) == 150
+    histories = await closes(fake).refresh(letters, TODAY)
+    assert {len(history.days) for history in histories.values()} == {3}
+    assert len(histories) == 150
     sizes = [request.query["symbols"].count(",") + 1 for request in fake.requests]
     assert sizes == [100, 100, 100, 100, 50, 50]
 
@@ -85,8 +85,8 @@ async def test_plan_without_a_whole_tape_has_its_own(fake: FakeAlpaca) -> None:
         return refusal if asked.query.get("feed") == "sip" else served(asked)
 
     fake.respond = respond  # type: ignore[method-assign] # a plan that the fake does not know
-    tape = (await closes(fake).refresh(["AAPL"], TODAY))["AAPL"]
-    assert [day.close for day in tape.days] == [Decimal("112.5")]
+    history = (await closes(fake).refresh(["AAPL"], TODAY))["AAPL"]
+    assert [day.close for day in history.days] == [Decimal("112.5")]
 
 
 async def test_day_is_added_when_it_has_settled(fake: FakeAlpaca) -> None:
@@ -95,9 +95,11 @@ async def test_day_is_added_when_it_has_settled(fake: FakeAlpaca) -> None:
     moments = [new_york(text) for text in ("19 15:59", "19 16:15", "19 16:16", "19 16:20", "19 20:16")]
     passing = iter(moments)
     fake.clock = moments[-1].timestamp
-    asker = Closes(
-        Rest(fake.url, *fake.keys, unlimited, fake.clock), "iex", clock=lambda: next(passing).timestamp()
+    asker = PreviousCloses(
+        AlpacaRest(fake.url, *fake.keys, unlimited, fake.clock),
+        "iex",
+        clock=lambda: next(passing).timestamp(),
     )
     found = [await asker.refresh(["AAPL"], TODAY) for _ in moments]
-    days = [[day.date.day for day in tapes["AAPL"].days] if tapes else None for tapes in found]
+    days = [[day.date.day for day in histories["AAPL"].days] if histories else None for histories in found]
     assert days == [[16, 17, 18], None, [16, 17, 18, 19], None, [16, 17, 18, 19]]

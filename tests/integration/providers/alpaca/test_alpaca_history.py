@@ -34,11 +34,11 @@ def history(fake: FakeAlpaca, **other: Any) -> AlpacaHistory:
     return AlpacaHistory(fake.url, "key", "secret", **options)
 
 
-def told(bars: Sequence[Bar]) -> dict[str, Figures]:
+def figures_by_time(bars: Sequence[Bar]) -> dict[str, Figures]:
     return {bar.time: (bar.open, bar.high, bar.low, bar.close, bar.volume) for bar in bars}
 
 
-def expected(
+def bars_of_trades(
     trades: Sequence[Trade], interval: Interval, start: datetime, end: datetime
 ) -> dict[str, Figures]:
     """The bars of regular sessions, straight from the trades."""
@@ -57,11 +57,11 @@ def figures(trades: Sequence[Trade]) -> Figures:
     return prices[0], max(prices), min(prices), prices[-1], float(sum(trade.size for trade in trades))
 
 
-def in_session(trades: Sequence[Trade]) -> list[Trade]:
+def session_trades(trades: Sequence[Trade]) -> list[Trade]:
     return [trade for trade in trades if opening(EXCHANGE, "1m", trade.time)]
 
 
-def calls(fake: FakeAlpaca) -> list[tuple[str, str]]:
+def feed_and_timeframe(fake: FakeAlpaca) -> list[tuple[str, str]]:
     """Tape and rows of each question for bars."""
     return [(each.query["feed"], each.query["timeframe"]) for each in fake.requests if each.path == BARS]
 
@@ -72,10 +72,10 @@ async def test_bars_are_those_of_the_trades(fake: FakeAlpaca, interval: Interval
     """Of regular sessions alone, ascending, from the one that holds the start to the one in progress."""
     start = NOW - timedelta(days=days)
     # A day's own row would hold trades of before and after the session.
-    trades = in_session([*day_trades(date(2026, 8, 1), NOW, 40)])
+    trades = session_trades([*day_trades(date(2026, 8, 1), NOW, 40)])
     fake.trades, fake.free = {"AAPL": trades}, False
     bars = await history(fake, plan_feed="sip").bars("AAPL", interval, start, NOW)
-    assert told(bars) == expected(trades, interval, start, NOW)
+    assert figures_by_time(bars) == bars_of_trades(trades, interval, start, NOW)
     assert [bar.time for bar in bars] == sorted(bar.time for bar in bars)
 
 
@@ -85,13 +85,13 @@ async def test_free_plan_has_the_whole_tape_but_for_the_last_minutes(
 ) -> None:
     """Those that one exchange saw are not mixed with the others."""
     start = NOW - timedelta(days=8)
-    trades = in_session([*day_trades(date(2026, 11, 1), NOW, 300)])
+    trades = session_trades([*day_trades(date(2026, 11, 1), NOW, 300)])
     fake.trades = {"AAPL": trades}
     minute = (NOW - DELAY).replace(second=0)
     seen = [trade for trade in trades if trade.time < minute]
     assert len(seen) < len(trades)
     bars = await history(fake).bars("AAPL", interval, start, NOW)
-    assert told(bars) == expected(seen, interval, start, NOW)
+    assert figures_by_time(bars) == bars_of_trades(seen, interval, start, NOW)
 
 
 @pytest.mark.parametrize("interval", ["1m", "15m", "1h", "4h"])
@@ -104,21 +104,21 @@ async def test_what_is_traded_outside_the_session_counts_nowhere(
     fake.trades, fake.clock = {"AAPL": trades}, thanksgiving.timestamp
     start = thanksgiving - timedelta(days=4)
     bars = await history(fake).bars("AAPL", interval, start, thanksgiving)
-    assert told(bars) == expected(in_session(trades), interval, start, thanksgiving)
+    assert figures_by_time(bars) == bars_of_trades(session_trades(trades), interval, start, thanksgiving)
     assert {bar.time[:10] for bar in bars} == {"2026-11-24", "2026-11-25", "2026-11-27"}
 
 
 @pytest.mark.parametrize("interval", INTERVALS)
 async def test_bar_that_goes_on_after_the_end_is_whole(fake: FakeAlpaca, interval: Interval) -> None:
     """The end says which bars open, not which trades count."""
-    trades = in_session([*day_trades(date(2026, 9, 1), NOW, 100)])
+    trades = session_trades([*day_trades(date(2026, 9, 1), NOW, 100)])
     fake.trades = {"AAPL": trades}
     start, end = new_york("02 10:10"), new_york("04 13:10")
     bars = await history(fake).bars("AAPL", interval, start, end)
-    whole = expected([each for each in trades if each.time < NOW - DELAY], interval, start, end)
+    whole = bars_of_trades([each for each in trades if each.time < NOW - DELAY], interval, start, end)
     assert [bar.time for bar in bars] == [*whole]
     if interval not in {"W", "M"}:
-        assert told(bars) == whole
+        assert figures_by_time(bars) == whole
 
 
 async def test_bar_that_opens_at_the_end_is_left_out(fake: FakeAlpaca) -> None:
@@ -142,7 +142,7 @@ async def test_closed_market_takes_one_call(fake: FakeAlpaca) -> None:
     fake.trades, fake.clock = {"AAPL": [Trade(new_york("20 15:59"), 5)]}, now.timestamp
     bars = await history(fake).bars("AAPL", "1m", now - timedelta(days=5), now)
     assert [bar.time for bar in bars] == ["2026-11-20T20:59:00Z"]
-    assert calls(fake) == [("sip", "1Min")]
+    assert feed_and_timeframe(fake) == [("sip", "1Min")]
 
 
 async def test_question_is_as_the_upstream_wants_it(fake: FakeAlpaca) -> None:
@@ -165,11 +165,11 @@ async def test_question_is_as_the_upstream_wants_it(fake: FakeAlpaca) -> None:
 
 async def test_short_pages_are_not_the_end(fake: FakeAlpaca) -> None:
     """Only a missing token is."""
-    trades = in_session([*day_trades(date(2026, 11, 10), NOW, 100)])
+    trades = session_trades([*day_trades(date(2026, 11, 10), NOW, 100)])
     fake.trades, fake.free, fake.rows_per_page = {"AAPL": trades}, False, 30
     start = NOW - timedelta(days=8)
     bars = await history(fake, plan_feed="sip").bars("AAPL", "1m", start, NOW)
-    assert told(bars) == expected(trades, "1m", start, NOW)
+    assert figures_by_time(bars) == bars_of_trades(trades, "1m", start, NOW)
     assert len(fake.requests) > 5
     tokens = [asked.query.get("page_token") for asked in fake.requests]
     assert tokens[0] is None
@@ -193,13 +193,15 @@ async def test_slow_pages_have_a_deadline_together(fake: FakeAlpaca, monkeypatch
 @pytest.mark.parametrize("plan_feed", ["iex", "sip"])
 async def test_plan_without_the_whole_tape_has_that_of_one_exchange(fake: FakeAlpaca, plan_feed: str) -> None:
     """A clock of ours that is fast makes the upstream refuse what is too young; so does a lesser plan."""
-    trades = in_session([*day_trades(date(2026, 11, 10), NOW, 100)])
+    trades = session_trades([*day_trades(date(2026, 11, 10), NOW, 100)])
     fake.trades = {"AAPL": trades}
     start = NOW - timedelta(days=5)
     fast = (NOW + timedelta(minutes=16)).timestamp
     bars = await history(fake, plan_feed=plan_feed, clock=fast).bars("AAPL", "15m", start, NOW)
-    assert told(bars) == expected([each for each in trades if each.on_iex], "15m", start, NOW)
-    assert calls(fake)[-1] == ("iex", "15Min")
+    assert figures_by_time(bars) == bars_of_trades(
+        [each for each in trades if each.on_iex], "15m", start, NOW
+    )
+    assert feed_and_timeframe(fake)[-1] == ("iex", "15Min")
 
 
 @pytest.mark.parametrize("bars", [None, {}, {"AAPL": None}, {"AAPL": []}])
@@ -227,7 +229,7 @@ async def test_malformed_symbol_is_not_found(fake: FakeAlpaca, symbol: str) -> N
     assert {asked.path for asked in fake.requests} <= {BARS}
 
 
-async def test_empty_stretch_takes_no_call(fake: FakeAlpaca) -> None:
+async def test_empty_range_takes_no_call(fake: FakeAlpaca) -> None:
     """Nothing opens in the future, nor between a moment and itself."""
     assert await history(fake).bars("AAPL", "1h", NOW + timedelta(days=1), NOW + timedelta(days=2)) == []
     hour = NOW.replace(minute=0, second=0)
@@ -266,7 +268,7 @@ async def test_rows_that_cannot_be_believed_cost_themselves_alone(fake: FakeAlpa
     fake.answers[BARS] = Answer.of({"bars": {"AAPL": rows, "MSFT": [good]}, "more": 1})
     upstream = history(fake, plan_feed="sip")
     bars = await upstream.bars("AAPL", "1m", NOW - timedelta(hours=2), NOW)
-    assert told(bars) == {
+    assert figures_by_time(bars) == {
         "2026-11-19T15:00:00Z": (10.0, 12.0, 9.0, 11.5, 100.0),
         "2026-11-19T15:01:00Z": (10.0, 12.0, 9.0, 12.0, 100.0),
         "2026-11-19T15:05:00Z": (10.0, 13.0, 9.0, 13.0, 100.0),

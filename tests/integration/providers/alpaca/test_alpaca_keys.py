@@ -23,7 +23,7 @@ async def alpaca() -> AsyncIterator[LocalAlpaca]:
         yield local
 
 
-async def run(alpaca: LocalAlpaca) -> str:
+async def record_output(alpaca: LocalAlpaca) -> str:
     """All that is told of one poll and one try of the stream: logs, the error, the adapter itself."""
     provider = alpaca.provider(STOCKS[:1], keys=CANARY)
     errors = ""
@@ -37,7 +37,7 @@ async def run(alpaca: LocalAlpaca) -> str:
     return f"{errors} {logs} {provider!r} {provider.statistics()}"
 
 
-def found(text: str) -> list[str]:
+def leaked_secrets(text: str) -> list[str]:
     return [secret for secret in CANARY if secret in text]
 
 
@@ -59,9 +59,9 @@ async def test_keys_that_rest_repeats_are_told_nobody(
     caplog.set_level(logging.INFO)
     alpaca.rest.answers[PATH] = answer
     alpaca.stream.refuses = 402
-    assert found(await run(alpaca) + caplog.text) == []
+    assert leaked_secrets(await record_output(alpaca) + caplog.text) == []
     [asked] = alpaca.rest.requests
-    assert found(f"{asked.path} {asked.query}") == []
+    assert leaked_secrets(f"{asked.path} {asked.query}") == []
     assert asked.headers["APCA-API-KEY-ID"] == CANARY[0]
 
 
@@ -72,6 +72,6 @@ async def test_keys_that_the_stream_repeats_are_told_nobody(
     caplog.set_level(logging.INFO)
     monkeypatch.setitem(alpaca_stream.MEANINGS, code, f"failed for {ECHO}")
     alpaca.stream.refuses = code
-    told = await run(alpaca)
+    told = await record_output(alpaca)
     assert str(code) in told
-    assert found(told + caplog.text) == []
+    assert leaked_secrets(told + caplog.text) == []

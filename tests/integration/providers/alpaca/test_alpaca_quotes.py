@@ -22,10 +22,10 @@ from fakes.http import (
 from quotecast.errors import UpstreamError
 from quotecast.market.quotes import StockQuote
 from quotecast.providers.alpaca import snapshots
-from quotecast.providers.alpaca.rest_wire import Clock
+from quotecast.providers.alpaca.rest_wire import MarketClock
 from quotecast.providers.reference import Stock
 from support.alpaca_local import PATH, STOCKS, LocalAlpaca, failure, local_alpaca, prices
-from support.alpaca_made import AAPL, DAY_BEFORE, NOON, SNAPSHOT, closing, snapshot
+from support.alpaca_made import AAPL, DAY_BEFORE, NOON, SNAPSHOT, closed_day, snapshot
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ async def alpaca() -> AsyncIterator[LocalAlpaca]:
         yield local
 
 
-def many(count: int) -> list[Stock]:
+def make_stocks(count: int) -> list[Stock]:
     letters = [f"{chr(65 + number // 26)}{chr(65 + number % 26)}" for number in range(count)]
     return [Stock(ticker, ticker, "NYSE", "Energy", "Oil", 1, 1.0) for ticker in letters]
 
@@ -75,7 +75,7 @@ async def test_keys_travel_in_headers_and_the_feed_is_the_plans(alpaca: LocalAlp
 
 async def test_many_stocks_are_asked_for_in_batches(alpaca: LocalAlpaca) -> None:
     """No URL grows without bound, and no stock is left out or asked for twice."""
-    stocks = many(250)
+    stocks = make_stocks(250)
     alpaca.rest.rows = {stock.ticker: SNAPSHOT for stock in stocks}
     async with aclosing(alpaca.provider(stocks).updates()) as updates:
         first = await anext(updates)
@@ -97,9 +97,9 @@ async def test_free_plan_has_a_days_figures_once_they_have_settled(alpaca: Local
     alpaca.now = datetime.fromisoformat("2026-11-19T16:15:00-05:00").timestamp()
     async with aclosing(alpaca.provider(plan_feed="iex").updates()) as updates:
         await anext(updates)
-        await alpaca.polls.begun()
+        await alpaca.polls.wait_until_asleep()
         alpaca.now += 60
-        alpaca.polls.end_begun()
+        alpaca.polls.wake()
         quote = (await anext(updates)).quotes[0]
     assert isinstance(quote, StockQuote)
     assert (quote.open, quote.high, quote.low, quote.volume) == (229.1, 229.1, 229.1, "812345")
@@ -113,9 +113,9 @@ async def test_polls_go_on_and_bring_what_changed(alpaca: LocalAlpaca) -> None:
         assert await alpaca.polls.end() == 15
         assert prices(await anext(updates)) == {}
         alpaca.rest.rows["AAPL"] = snapshot(latestTrade={"p": 231.7, "t": "2026-11-19T17:00:14Z"})
-        await alpaca.polls.begun()
+        await alpaca.polls.wait_until_asleep()
         alpaca.now += 15
-        alpaca.polls.end_begun()
+        alpaca.polls.wake()
         update = await anext(updates)
     assert (prices(update), update.complete) == ({"AAPL": 231.7}, False)
 
@@ -144,7 +144,7 @@ async def test_malformed_ticker_costs_the_others_nothing(alpaca: LocalAlpaca) ->
 async def test_malformed_ticker_that_is_not_named_is_searched_for(alpaca: LocalAlpaca) -> None:
     """By halves, so that a few questions find it, once."""
     alpaca.rest.names_bad_symbol = False
-    stocks = many(64)
+    stocks = make_stocks(64)
     stocks.insert(37, Stock("BRK-B", "", "", "", "", 1, 1.0))
     alpaca.rest.rows = {stock.ticker: SNAPSHOT for stock in stocks}
     async with aclosing(alpaca.provider(stocks).updates()) as updates:
@@ -221,7 +221,7 @@ async def test_last_good_quotes_outlive_a_connection(alpaca: LocalAlpaca) -> Non
 
 async def test_failed_batch_costs_the_others_nothing(alpaca: LocalAlpaca) -> None:
     """Its stocks keep their quotes: an update with a part is not complete. The next that is whole is."""
-    stocks = many(150)
+    stocks = make_stocks(150)
     alpaca.rest.rows = {stock.ticker: SNAPSHOT for stock in stocks}
     alpaca.rest.spoiled[stocks[0].ticker] = HTML_503
     async with aclosing(alpaca.provider(stocks).updates()) as updates:
@@ -234,7 +234,7 @@ async def test_failed_batch_costs_the_others_nothing(alpaca: LocalAlpaca) -> Non
 
 
 async def test_retry_after_of_one_batch_puts_off_the_next_poll(alpaca: LocalAlpaca) -> None:
-    stocks = many(150)
+    stocks = make_stocks(150)
     alpaca.poll_seconds.add(40.0)
     alpaca.rest.rows = {stock.ticker: SNAPSHOT for stock in stocks}
     alpaca.rest.spoiled[stocks[0].ticker] = Answer(b"{}", 429, headers={"Retry-After": "40"})
@@ -254,7 +254,7 @@ async def test_each_question_is_asked_when_admitted(alpaca: LocalAlpaca) -> None
             raise UpstreamError("used up", retry_after=33)
 
     alpaca.stream.refuses = "silently"
-    provider = alpaca.provider(many(150), admitted=admit)
+    provider = alpaca.provider(make_stocks(150), admitted=admit)
     async with aclosing(provider.updates()) as updates:
         await anext(updates)
         await alpaca.polls.end()
@@ -271,12 +271,12 @@ YESTERDAYS = snapshot(
     dailyBar={"t": DAY_BEFORE, "c": 229.1},
 )
 #: Alpaca's clock at noon, of an exchange that next opens on the morning after.
-NEXT_MORNING = Clock(
+NEXT_MORNING = MarketClock(
     is_open=False, next_open="2026-11-20T09:30:00-05:00", next_close="2026-11-20T16:00:00-05:00"
 )
 
 
-async def closed_now() -> Clock:
+async def closed_clock() -> MarketClock:
     return NEXT_MORNING
 
 
@@ -285,12 +285,12 @@ async def test_day_without_a_session_comes_with_the_first_update(alpaca: LocalAl
     """The exchange's own clock knows of closings that no calendar does; the day before stays the newest."""
     alpaca.rest.rows = {"AAPL": YESTERDAYS}
     alpaca.stream.feeds.add("sip")
-    provider = alpaca.provider([AAPL], exchange_clock=closed_now, plan_feed=plan)
+    provider = alpaca.provider([AAPL], exchange_clock=closed_clock, plan_feed=plan)
     async with aclosing(provider.updates()) as updates:
         update = await anext(updates)
         assert await alpaca.polls.end() == 300
     assert provider.silence_seconds > 300
-    assert update.unscheduled == closing()
+    assert update.unscheduled == closed_day()
     [quote] = update.quotes
     assert isinstance(quote, StockQuote)
     assert (quote.price, quote.previous_close, quote.volume) == (229.1, 220.0, "812345")
@@ -298,9 +298,9 @@ async def test_day_without_a_session_comes_with_the_first_update(alpaca: LocalAl
 
 async def test_halt_of_the_whole_market_lasts_until_the_clock_says_open(alpaca: LocalAlpaca) -> None:
     """The day has a session, which ends now. The clock is asked with each poll."""
-    answers = iter([NEXT_MORNING, Clock(is_open=True)])
+    answers = iter([NEXT_MORNING, MarketClock(is_open=True)])
 
-    async def answer() -> Clock:
+    async def answer() -> MarketClock:
         return next(answers)
 
     async with aclosing(alpaca.provider(exchange_clock=answer).updates()) as updates:
@@ -308,7 +308,7 @@ async def test_halt_of_the_whole_market_lasts_until_the_clock_says_open(alpaca: 
         assert await alpaca.polls.end() == 15
         assert (await anext(updates)).unscheduled is None
     assert halted == replace(
-        closing(), open=datetime(2026, 11, 19, 14, 30, tzinfo=UTC), close=datetime.fromtimestamp(NOON, UTC)
+        closed_day(), open=datetime(2026, 11, 19, 14, 30, tzinfo=UTC), close=datetime.fromtimestamp(NOON, UTC)
     )
 
 
@@ -316,7 +316,7 @@ async def test_clock_that_does_not_answer_changes_nothing(alpaca: LocalAlpaca) -
     """Its last answer remains."""
     answers = iter([NEXT_MORNING])
 
-    async def answer() -> Clock:
+    async def answer() -> MarketClock:
         if answer := next(answers, None):
             return answer
         raise UpstreamError("away")
@@ -325,7 +325,7 @@ async def test_clock_that_does_not_answer_changes_nothing(alpaca: LocalAlpaca) -
     async with aclosing(alpaca.provider([AAPL], exchange_clock=answer).updates()) as updates:
         first = await anext(updates)
         await alpaca.polls.end()
-        assert (await anext(updates)).unscheduled == first.unscheduled == closing()
+        assert (await anext(updates)).unscheduled == first.unscheduled == closed_day()
 
 
 async def test_closing_does_not_wait_for_an_answer(alpaca: LocalAlpaca) -> None:

@@ -34,7 +34,7 @@ async def test_news_are_in_the_order_in_which_they_appeared(fake: FakeAlpaca) ->
     assert asked.query == {"limit": "50", "sort": "desc", "include_content": "false"}
 
 
-def numbered(count: int) -> list[Row]:
+def make_stories(count: int) -> list[Row]:
     """Stories a second apart."""
     times = [
         (datetime(2026, 11, 19, 14, tzinfo=UTC) + timedelta(seconds=n)).isoformat() for n in range(count)
@@ -44,14 +44,14 @@ def numbered(count: int) -> list[Row]:
 
 async def test_news_go_back_further_than_a_page(fake: FakeAlpaca) -> None:
     """So that a search by symbol has five hundred to look through; later only what is new is asked for."""
-    fake.stories = numbered(700)
+    fake.stories = make_stories(700)
     upstream = Upstreams(fake).news
     assert [article.id for article in await upstream.news()] == [str(n) for n in range(699, 199, -1)]
     assert len(fake.requests) == 10
-    fake.stories = numbered(720)
+    fake.stories = make_stories(720)
     assert [article.id for article in await upstream.news()] == [str(n) for n in range(719, 219, -1)]
     assert len(fake.requests) == 11
-    fake.stories = numbered(790)
+    fake.stories = make_stories(790)
     assert [article.id for article in await upstream.news()] == [str(n) for n in range(789, 289, -1)]
     assert len(fake.requests) == 13
 
@@ -124,14 +124,14 @@ async def test_clock_is_asked_once_a_minute(fake: FakeAlpaca) -> None:
     """An exchange that closes at once is closed here a minute later."""
     now = NOW.timestamp()
     clock = Upstreams(fake, clock=lambda: now).clock
-    assert (await clock.answer()).is_open
+    assert (await clock.market_clock()).is_open
     fake.closed_days.add(NOW.date())
     now += 59.9
-    assert (await clock.answer()).is_open
+    assert (await clock.market_clock()).is_open
     now += 0.1
-    assert not (await clock.answer()).is_open
+    assert not (await clock.market_clock()).is_open
     now -= 3600
-    assert not (await clock.answer()).is_open
+    assert not (await clock.market_clock()).is_open
     assert [asked.path for asked in fake.requests] == ["/v2/clock"] * 3
 
 

@@ -56,9 +56,9 @@ class Morning:
 
     async def poll_at(self, moment: datetime, updates: AsyncGenerator[Update, None]) -> StockQuote | None:
         """Moves the time on, and returns what the next poll changes."""
-        await self.polls.begun()
+        await self.polls.wait_until_asleep()
         self.now = moment.timestamp()
-        self.polls.end_begun()
+        self.polls.wake()
         return quote_of(await anext(updates))
 
 

@@ -103,9 +103,9 @@ async def test_other_failures_are_tried_again_with_backoff(alpaca: LocalAlpaca, 
     async with aclosing(alpaca.provider().updates()) as updates:
         await anext(updates)
         assert [await alpaca.tries.end() for _ in range(3)] == [0.5, 1.0, 2.0]
-        assert await alpaca.tries.begun() == 4
+        assert await alpaca.tries.wait_until_asleep() == 4
         alpaca.stream.refuses = None
-        alpaca.tries.end_begun()
+        alpaca.tries.wake()
         await alpaca.stream.until_subscribed()
         await alpaca.stream.say(trade("AAPL", 231.6, MOMENT))
         assert prices(await anext(updates)) == {"AAPL": 231.6}
@@ -117,9 +117,9 @@ async def test_connections_that_linger_are_waited_for_ever_longer(alpaca: LocalA
     async with aclosing(alpaca.provider(chance=lambda: 0.9).updates()) as updates:
         await anext(updates)
         waits = [await alpaca.tries.end() for _ in range(70)]
-        await alpaca.tries.begun()
+        await alpaca.tries.wait_until_asleep()
         alpaca.stream.connection_limit = 1
-        alpaca.tries.end_begun()
+        alpaca.tries.wake()
         await alpaca.stream.until_subscribed()
     assert waits == sorted(waits)
     assert waits[-3:] == [34.0, 34.5, 35.0]
@@ -186,7 +186,7 @@ async def test_malformed_frames_are_passed_over(alpaca: LocalAlpaca) -> None:
 async def test_silent_opening_has_a_deadline(
     alpaca: LocalAlpaca, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    monkeypatch.setattr(stream, "OPENING_SECONDS", 0.2)
+    monkeypatch.setattr(stream, "HANDSHAKE_SECONDS", 0.2)
     alpaca.stream.refuses = "silently" if how == "not let in" else None
     alpaca.stream.acknowledges = False
     with structlog.testing.capture_logs() as logs:

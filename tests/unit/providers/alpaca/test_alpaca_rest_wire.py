@@ -19,9 +19,9 @@ from quotecast.market.calendars import EXCHANGE
 from quotecast.market.news import Article, NewsImage
 from quotecast.market.sessions import TradingDay, trading_day, trading_days_between
 from quotecast.providers.alpaca import wire
+from quotecast.providers.alpaca.bar_requests import BarRequest
 from quotecast.providers.alpaca.bar_rows import bars
 from quotecast.providers.alpaca.rest_wire import AssetRow, CalendarRow, Story
-from quotecast.providers.alpaca.stretches import Stretch
 from quotecast.providers.reference import Stock
 from quotecast.providers.validation.candles import to_bar
 from quotecast.providers.validation.rows import readable
@@ -41,14 +41,14 @@ anything = st.recursive(
 
 
 def bar(**changes: Any) -> Bar | None:
-    return to_bar(msgspec.convert(ROW | changes, wire.Bar), NOON)
+    return to_bar(msgspec.convert(ROW | changes, wire.AlpacaBar), NOON)
 
 
 def article(**changes: Any) -> Article | None:
     return msgspec.convert(story(**changes), Story).to_article(NOON.timestamp())
 
 
-def listed(**changes: Any) -> Asset | None:
+def asset_of(**changes: Any) -> Asset | None:
     return msgspec.convert(asset("AAPL") | changes, AssetRow).to_asset({"AAPL": APPLE})
 
 
@@ -74,7 +74,7 @@ def test_row_with_a_bad_value_is_no_bar(changes: Any) -> None:
 def test_no_row_makes_a_bar_that_cannot_be(changes: dict[str, Any]) -> None:
     """Whatever is sent: it is refused, or it is finite, above zero and within its extremes."""
     raw = Raw(msgspec.json.encode(ROW | changes))
-    for row in readable([raw], wire.Bar, Counter()):
+    for row in readable([raw], wire.AlpacaBar, Counter()):
         if made := to_bar(row, NOON):
             assert 0 < made.low <= min(made.open, made.close)
             assert max(made.open, made.close) <= made.high < math.inf
@@ -84,10 +84,10 @@ def test_no_row_makes_a_bar_that_cannot_be(changes: dict[str, Any]) -> None:
 @given(st.permutations(range(30)), st.sets(st.integers(0, 29), max_size=5))
 def test_bars_do_not_depend_on_the_order_of_rows(order: list[int], repeated: set[int]) -> None:
     """They ascend, each time once."""
-    stretch = Stretch("sip", "1Min", NOON, NOON.replace(hour=18))
+    request = BarRequest("sip", "1Min", NOON, NOON.replace(hour=18))
     times = [stamp(NOON.replace(minute=number)) for number in range(30)]
     raws = [Raw(msgspec.json.encode(ROW | {"t": times[number]})) for number in [*order, *repeated]]
-    found, refused = bars([(stretch, raws)], EXCHANGE, "1m", NOON.replace(hour=18))
+    found, refused = bars([(request, raws)], EXCHANGE, "1m", NOON.replace(hour=18))
     assert [each.time for each in found] == times
     assert not +refused
 
@@ -95,13 +95,13 @@ def test_bars_do_not_depend_on_the_order_of_rows(order: list[int], repeated: set
 @given(st.lists(st.sampled_from([10.0, 11.0, 10_000.0]), min_size=3, max_size=12))
 def test_lone_leap_is_not_believed_and_a_lasting_one_is(closes: list[float]) -> None:
     """No bar stands alone between others that are far from it."""
-    stretch = Stretch("sip", "1Min", NOON, NOON.replace(hour=18))
+    request = BarRequest("sip", "1Min", NOON, NOON.replace(hour=18))
     rows = [
         ROW | {"t": stamp(NOON.replace(minute=number)), "o": close, "h": close, "l": close, "c": close}
         for number, close in enumerate(closes)
     ]
     raws = [Raw(msgspec.json.encode(row)) for row in rows]
-    found, refused = bars([(stretch, raws)], EXCHANGE, "1m", NOON.replace(hour=18))
+    found, refused = bars([(request, raws)], EXCHANGE, "1m", NOON.replace(hour=18))
     assert len(found) + refused["absurd"] == len(closes)
     if closes.count(10_000.0) == 1:
         assert 10_000.0 not in {each.close for each in found}
@@ -158,7 +158,7 @@ def test_story_from_the_future_is_of_now() -> None:
 
 def test_asset_has_what_is_known_of_the_company() -> None:
     """Alpaca knows neither sector nor industry."""
-    assert listed() == Asset(
+    assert asset_of() == Asset(
         ticker="AAPL",
         name="Apple",
         exchange="NASDAQ",
@@ -169,14 +169,14 @@ def test_asset_has_what_is_known_of_the_company() -> None:
 
 
 def test_unknown_company_is_named_as_the_upstream_says() -> None:
-    made = listed(symbol="NEW.A", name=" New Inc. ", exchange="", tradable=None)
+    made = asset_of(symbol="NEW.A", name=" New Inc. ", exchange="", tradable=None)
     assert made == Asset(ticker="NEW.A", name="New Inc.", exchange="", tradable=False)
-    assert listed(symbol="NEW.A", name=None) == Asset(ticker="NEW.A", name="NEW.A", exchange="NASDAQ")
+    assert asset_of(symbol="NEW.A", name=None) == Asset(ticker="NEW.A", name="NEW.A", exchange="NASDAQ")
 
 
 @pytest.mark.parametrize("symbol", ["", "BTC/USD", "A B", "X" * 13])
 def test_asset_whose_symbol_is_no_ticker_is_none(symbol: str) -> None:
-    assert listed(symbol=symbol) is None
+    assert asset_of(symbol=symbol) is None
 
 
 @pytest.mark.parametrize("day", [*trading_days_between(date(2026, 11, 20), date(2026, 11, 30))], ids=str)
@@ -207,7 +207,7 @@ def test_day_that_cannot_be_is_none(changes: Any) -> None:
 @given(st.lists(anything, max_size=5))
 def test_rows_of_any_shape_are_read_or_counted(values: list[Any]) -> None:
     """One by one, whatever they are."""
-    for kind in (wire.Bar, Story, AssetRow, CalendarRow):
+    for kind in (wire.AlpacaBar, Story, AssetRow, CalendarRow):
         refused: Counter[str] = Counter()
         read = readable([Raw(msgspec.json.encode(value)) for value in values], kind, refused)
         assert len(read) + refused["malformed"] == len(values)

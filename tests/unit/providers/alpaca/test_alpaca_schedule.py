@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from quotecast.providers.alpaca.schedule import poll_seconds, should_be_open, silence_seconds
-from support.alpaca_made import NOON, at, closing
+from quotecast.providers.alpaca.schedule import is_scheduled_open, poll_seconds, silence_seconds
+from support.alpaca_made import NOON, at, closed_day
 
 
 @pytest.mark.parametrize(
@@ -48,14 +48,14 @@ def test_silence_is_a_poll_and_a_half(now: str, seconds: float) -> None:
 
 def test_exchange_that_did_not_open_is_polled_as_if_closed() -> None:
     """In a halt, which may be over in a minute, polls go on."""
-    halted = replace(closing(), open=datetime(2026, 11, 19, 14, 30, tzinfo=UTC))
-    assert (poll_seconds(NOON, closing()), silence_seconds(NOON, closing())) == (300, 450)
+    halted = replace(closed_day(), open=datetime(2026, 11, 19, 14, 30, tzinfo=UTC))
+    assert (poll_seconds(NOON, closed_day()), silence_seconds(NOON, closed_day())) == (300, 450)
     assert (poll_seconds(NOON, halted), silence_seconds(NOON, halted)) == (15, 22.5)
 
 
 def test_session_that_no_calendar_has_is_polled_as_any() -> None:
     sunday = at("2026-11-22T12:00:00-05:00")
-    opened = replace(closing(), date=date(2026, 11, 22), is_open=True)
+    opened = replace(closed_day(), date=date(2026, 11, 22), is_open=True)
     assert (poll_seconds(sunday), poll_seconds(sunday, opened)) == (300, 15)
 
 
@@ -74,4 +74,4 @@ def test_next_poll_is_due_before_the_silence_ends(moment: datetime) -> None:
 )
 def test_opening_is_doubted_minutes_after_it_only(now: str, *, expected: bool) -> None:
     """A clock that is asked about once a minute may still say what it said before."""
-    assert should_be_open(at(f"2026-11-19T{now}-05:00")) is expected
+    assert is_scheduled_open(at(f"2026-11-19T{now}-05:00")) is expected

@@ -8,12 +8,12 @@ from typing import Final
 from msgspec import Struct
 
 from quotecast.market.sessions import NEW_YORK
-from quotecast.providers.alpaca.day import Day
+from quotecast.providers.alpaca.day_bar import DayBar
 
 _ONE: Final = Decimal(1)
 
 
-class Tape(Struct, frozen=True, gc=False):
+class DailyHistory(Struct, frozen=True, gc=False):
     """The last days up to a session, ascending, in prices of that session.
 
     `factor` is the number of the session's shares that one older share has become: 4 on the morning of a 4:1
@@ -21,10 +21,10 @@ class Tape(Struct, frozen=True, gc=False):
     """
 
     session: date
-    days: Sequence[Day] = ()
-    factor: Decimal = _ONE
+    days: Sequence[DayBar] = ()
+    split_ratio: Decimal = _ONE
 
-    def day(self, wanted: date | None) -> Day | None:
+    def day(self, wanted: date | None) -> DayBar | None:
         """Returns one of the days; None for a date without trades."""
         return next((day for day in self.days if day.date == wanted), None)
 
@@ -37,13 +37,13 @@ class Tape(Struct, frozen=True, gc=False):
         day = self.day(self.last_date_before(limit))
         return day.close if day else None
 
-    def in_its_prices(self, price: Decimal, moment: datetime) -> Decimal:
+    def adjust_for_split(self, price: Decimal, moment: datetime) -> Decimal:
         """Returns a price in prices of the session; the split divides those of the days before."""
         midnight = datetime.combine(self.session, time(), NEW_YORK)
-        return price / self.factor if moment < midnight else price
+        return price / self.split_ratio if moment < midnight else price
 
 
-def tape_of(session: date, adjusted: Sequence[Day], raw: Sequence[Day]) -> Tape:
+def daily_history(session: date, adjusted: Sequence[DayBar], raw: Sequence[DayBar]) -> DailyHistory:
     """Returns the tape of a stock from its split-adjusted days and the same days as they were.
 
     The two closes of the last day before the session differ by the splits that came since.
@@ -51,4 +51,4 @@ def tape_of(session: date, adjusted: Sequence[Day], raw: Sequence[Day]) -> Tape:
     closes = {day.date: day.close for day in raw}
     pairs = [(closes.get(day.date), day.close) for day in adjusted if day.date < session]
     known = [before / after for before, after in pairs if before and after]
-    return Tape(session, adjusted, known[-1] if known else _ONE)
+    return DailyHistory(session, adjusted, known[-1] if known else _ONE)

@@ -12,7 +12,7 @@ from quotecast.market.sessions import NEW_YORK, session_at
 MINUTE: Final = timedelta(minutes=1)
 
 
-class Minute(Struct, frozen=True, gc=False):
+class MinuteBar(Struct, frozen=True, gc=False):
     """A minute's trading: when it began, and what of its prices and volume is known."""
 
     start: datetime
@@ -22,7 +22,7 @@ class Minute(Struct, frozen=True, gc=False):
     volume: Decimal | None
 
 
-class Day(Struct, frozen=True, gc=False):
+class DayBar(Struct, frozen=True, gc=False):
     """A New York date's prices and volume."""
 
     date: date
@@ -36,7 +36,7 @@ class Day(Struct, frozen=True, gc=False):
     #: How much of that minute's volume is counted in.
     minute_volume: Decimal | None
 
-    def is_ahead_of(self, other: "Day") -> bool:
+    def is_newer_than(self, other: "DayBar") -> bool:
         """Whether it is a later day, or counts in a later minute of the same."""
         if self.date != other.date:
             return self.date > other.date
@@ -44,7 +44,7 @@ class Day(Struct, frozen=True, gc=False):
             return False
         return self.minute_start > other.minute_start
 
-    def with_minute(self, minute: Minute) -> "Day":
+    def with_minute(self, minute: MinuteBar) -> "DayBar":
         """The day with a minute that may be counted in already, wholly or in part, or be another day's.
 
         Outside the regular session trades count in the day's volume alone, as they do on the tapes.
@@ -53,13 +53,13 @@ class Day(Struct, frozen=True, gc=False):
             return self
         if self.minute_start is not None and minute.start < self.minute_start:
             return self
-        day = self._counting(minute)
+        day = self._add_volume(minute)
         if session_at(minute.start) != "regular":
             return day
-        high, low = _most(self.high, minute.high), _least(self.low, minute.low)
+        high, low = _highest(self.high, minute.high), _lowest(self.low, minute.low)
         return replace(day, high=high, low=low, close=minute.close or self.close)
 
-    def filled(self, before: "Day") -> "Day":
+    def fill_gaps(self, before: "DayBar") -> "DayBar":
         """The day, with what it lacks taken from an earlier state of the same day."""
         return replace(
             self,
@@ -70,7 +70,7 @@ class Day(Struct, frozen=True, gc=False):
             volume=before.volume if self.volume is None else self.volume,
         )
 
-    def _counting(self, minute: Minute) -> "Day":
+    def _add_volume(self, minute: MinuteBar) -> "DayBar":
         # Without knowing which minutes are counted in, volume waits for the next snapshot.
         if self.volume is None or self.minute_start is None or minute.volume is None:
             return self
@@ -81,9 +81,9 @@ class Day(Struct, frozen=True, gc=False):
         )
 
 
-def _most(known: Decimal | None, new: Decimal | None) -> Decimal | None:
+def _highest(known: Decimal | None, new: Decimal | None) -> Decimal | None:
     return max((value for value in (known, new) if value is not None), default=None)
 
 
-def _least(known: Decimal | None, new: Decimal | None) -> Decimal | None:
+def _lowest(known: Decimal | None, new: Decimal | None) -> Decimal | None:
     return min((value for value in (known, new) if value is not None), default=None)

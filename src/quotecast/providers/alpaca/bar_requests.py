@@ -15,7 +15,7 @@ from quotecast.market.bars import Interval, opening, stamp
 from quotecast.market.calendars import NEW_YORK_DAYS, Calendar
 
 #: The whole tape, or that of one exchange.
-Tape = Literal["iex", "sip"]
+DataFeed = Literal["iex", "sip"]
 
 DAY: Final = "1Day"
 MINUTE: Final = "1Min"
@@ -42,10 +42,10 @@ TIMEFRAMES: Final[Mapping[Interval, str]] = {
 _TICK: Final = timedelta(microseconds=1)
 
 
-class Stretch(Struct, frozen=True):
+class BarRequest(Struct, frozen=True):
     """The rows of one tape that begin from `first` to before `end`."""
 
-    tape: Tape
+    data_feed: DataFeed
     timeframe: str
     first: datetime
     end: datetime
@@ -58,29 +58,29 @@ class Stretch(Struct, frozen=True):
             "start": stamp(self.first),
             "end": stamp(self.end - _TICK),
             "adjustment": "split",
-            "feed": self.tape,
+            "feed": self.data_feed,
             "sort": "asc",
         }
 
 
-def whole(tape: Tape, interval: Interval, first: datetime, end: datetime) -> list[Stretch]:
+def full_range(data_feed: DataFeed, interval: Interval, first: datetime, end: datetime) -> list[BarRequest]:
     """All of one tape."""
-    return [Stretch(tape, TIMEFRAMES[ROWS[interval]], first, end)]
+    return [BarRequest(data_feed, TIMEFRAMES[ROWS[interval]], first, end)]
 
 
-def delayed(
+def delayed_range(
     calendar: Calendar, interval: Interval, first: datetime, end: datetime, settled: datetime
-) -> list[Stretch]:
+) -> list[BarRequest]:
     """The whole tape up to `settled`; the row that holds it is made of minutes."""
     day = next(calendar.until(end))
     if day.close <= settled:
-        return whole("sip", interval, first, min(end, settled))
+        return full_range("sip", interval, first, min(end, settled))
     cut = (
         day.midnight if ROWS[interval] == "D" else opening(NEW_YORK_DAYS, ROWS[interval], settled) or settled
     )
     minute = settled.replace(second=0, microsecond=0)
     parts = [
-        *whole("sip", interval, first, min(cut, end)),
-        Stretch("sip", MINUTE, max(first, cut, day.open), min(minute, end)),
+        *full_range("sip", interval, first, min(cut, end)),
+        BarRequest("sip", MINUTE, max(first, cut, day.open), min(minute, end)),
     ]
     return [part for part in parts if part.first < part.end]
