@@ -33,7 +33,7 @@ _SHADOW: Final = 0.8
 _SHARE: Final = bytes(32 + value * 7 // 8 for value in range(256))
 
 
-class Candle(Struct, frozen=True, gc=False):
+class TickCandle(Struct, frozen=True, gc=False):
     """Times in Unix milliseconds, `end` excluded; prices in ticks; volume in the smallest units."""
 
     start: int
@@ -45,10 +45,10 @@ class Candle(Struct, frozen=True, gc=False):
     volume: int
 
 
-class Split(Struct, frozen=True, gc=False):
+class Subdivision(Struct, frozen=True, gc=False):
     """A candle's children, as columns."""
 
-    parent: Candle
+    parent: TickCandle
     step: int
     #: Where the first child would begin if it were whole: a session may open in mid-hour.
     grid: int
@@ -66,13 +66,13 @@ class Split(Struct, frozen=True, gc=False):
         """Which child a moment within the parent falls into."""
         return (moment - self.grid) // self.step
 
-    def child(self, index: int) -> Candle:
+    def child(self, index: int) -> TickCandle:
         """One child."""
         return self.part(index, index + 1)
 
-    def part(self, first: int, last: int) -> Candle:
+    def part(self, first: int, last: int) -> TickCandle:
         """The children from `first` to before `last` as one candle."""
-        return Candle(
+        return TickCandle(
             max(self.grid + first * self.step, self.parent.start),
             min(self.grid + last * self.step, self.parent.end),
             self.points[first],
@@ -83,7 +83,7 @@ class Split(Struct, frozen=True, gc=False):
         )
 
 
-def merge(candles: Iterable[Candle]) -> Candle:
+def merge(candles: Iterable[TickCandle]) -> TickCandle:
     """The coarser candle that consecutive finer ones make; there must be one at least."""
     parts = list(candles)
     return replace(
@@ -96,56 +96,56 @@ def merge(candles: Iterable[Candle]) -> Candle:
     )
 
 
-def noise_length(candle: Candle, step: int) -> int:
+def noise_length(candle: TickCandle, step: int) -> int:
     """Bytes of randomness that `split` takes."""
-    return 5 * _count(candle, step)
+    return 5 * _child_count(candle, step)
 
 
-def split(candle: Candle, step: int, data: bytes) -> Split:
+def subdivide(candle: TickCandle, step: int, data: bytes) -> Subdivision:
     """The children of `step` milliseconds, shaped by random bytes."""
-    count = _count(candle, step)
+    count = _child_count(candle, step)
     deviation = _step_deviation(candle, count)
     walk = bridge(data[: 2 * count], candle.open, candle.close, deviation)
-    points = [candle.open, *_within(candle, walk[:-1]), candle.close]
+    points = [candle.open, *_reflect_all(candle, walk[:-1]), candle.close]
     ends = [(before, after) if before < after else (after, before) for before, after in pairwise(points)]
     shadow = int(deviation * _SHADOW)
-    return Split(
+    return Subdivision(
         candle,
         step,
         candle.start - candle.start % step,
         points,
         _highs(ends, data[2 * count : 3 * count], shadow, candle.high),
         _lows(ends, data[3 * count : 4 * count], shadow, candle.low),
-        [0, *_shares(candle.volume, data[4 * count :])],
+        [0, *_cumulative_volumes(candle.volume, data[4 * count :])],
     )
 
 
-def _step_deviation(candle: Candle, count: int) -> float:
+def _step_deviation(candle: TickCandle, count: int) -> float:
     """How far each of so many steps goes, in ticks, when the walk is to fill the candle's range."""
     return (candle.high - candle.low) / _RANGE / sqrt(count)
 
 
-def _within(candle: Candle, walk: list[float]) -> list[int]:
+def _reflect_all(candle: TickCandle, walk: list[float]) -> list[int]:
     # Floats compare with floats twice as fast as with integers.
     top, bottom = float(candle.high), float(candle.low)
-    return [int((point if bottom <= point <= top else _folded(point, bottom, top)) + 0.5) for point in walk]
+    return [int((point if bottom <= point <= top else _reflect(point, bottom, top)) + 0.5) for point in walk]
 
 
-def _folded(point: float, bottom: float, top: float) -> float:
+def _reflect(point: float, bottom: float, top: float) -> float:
     """Thrown back from the edges as often as it takes; cut off there, prices would stick to them."""
     if bottom == top:
         return top
     return top - abs((point - bottom) % (2 * (top - bottom)) - (top - bottom))
 
 
-def _shares(total: int, data: bytes) -> list[int]:
+def _cumulative_volumes(total: int, data: bytes) -> list[int]:
     """Running sums of the shares of a volume, one for each byte; the last is the whole."""
     sums = list(accumulate(data.translate(_SHARE)))
     whole = sums[-1]
     return [total * share // whole for share in sums]
 
 
-def _count(candle: Candle, step: int) -> int:
+def _child_count(candle: TickCandle, step: int) -> int:
     return (candle.end - candle.start + candle.start % step + step - 1) // step
 
 

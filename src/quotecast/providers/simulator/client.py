@@ -14,11 +14,11 @@ from quotecast.providers.simulator.trades import PAUSE
 from quotecast.providers.simulator.venues import hours_of, quoters
 
 #: Seconds between two updates, unless so few would not carry the rate: the shortest interval of a client.
-_TICK: Final = 0.1
+_TICK_SECONDS: Final = 0.1
 #: Seconds after which an update comes even if it is empty.
-_SIGN_OF_LIFE: Final = 1.0
+_HEARTBEAT_SECONDS: Final = 1.0
 #: How much a late tick makes up for, in seconds of the rate; what is older is skipped.
-_CATCH_UP: Final = 0.25
+_CATCH_UP_SECONDS: Final = 0.25
 #: Part of the instruments that a tick is to bring: not all of them have moved since the tick before.
 _SHARE_PER_TICK: Final = 0.4
 #: First quotes between which others may run.
@@ -61,31 +61,31 @@ class SimulatorProvider:
 
     async def updates(self) -> AsyncGenerator[Update, None]:
         """Everything at first, then what changed; something every second even if nothing did."""
-        everyone = quoters(self.feed, self._seed, self._hours)
-        yield Update(await self._first(everyone), complete=True)
-        turn = cycle(everyone)
-        tick = self._tick(len(everyone))
-        last = spoke = self._clock()
+        all_quoters = quoters(self.feed, self._seed, self._hours)
+        yield Update(await self._first_quotes(all_quoters), complete=True)
+        turn = cycle(all_quoters)
+        tick = self._tick_seconds(len(all_quoters))
+        last = updated_at = self._clock()
         credit, pause = 0.0, tick
         while True:
-            await self._sleep(_until_next(pause, self._clock()))
+            await self._sleep(_seconds_to_next(pause, self._clock()))
             now = self._clock()
-            credit = min(credit + max(0.0, now - last) * self._rate, max(1.0, _CATCH_UP * self._rate))
+            credit = min(credit + max(0.0, now - last) * self._rate, max(1.0, _CATCH_UP_SECONDS * self._rate))
             last = now
             moment = self._moment(now)
-            news = _news(islice(turn, len(everyone)), moment, int(credit))
-            credit -= len(news)
-            if news or abs(now - spoke) >= _SIGN_OF_LIFE:
-                spoke = now
-                yield Update(news)
-            pause = tick if news or self._is_open(moment) else _SIGN_OF_LIFE
+            quotes = _new_quotes(islice(turn, len(all_quoters)), moment, int(credit))
+            credit -= len(quotes)
+            if quotes or abs(now - updated_at) >= _HEARTBEAT_SECONDS:
+                updated_at = now
+                yield Update(quotes)
+            pause = tick if quotes or self._is_open(moment) else _HEARTBEAT_SECONDS
 
-    async def _first(self, everyone: list[Quoter]) -> list[Quote]:
+    async def _first_quotes(self, all_quoters: list[Quoter]) -> list[Quote]:
         moment = self._moment(self._clock())
         quotes: list[Quote] = []
-        turn = iter(everyone)
+        turn = iter(all_quoters)
         while some := list(islice(turn, _SLICE)):
-            quotes += _news(iter(some), moment, _SLICE)
+            quotes += _new_quotes(iter(some), moment, _SLICE)
             await self._sleep(0)
         return quotes
 
@@ -95,12 +95,12 @@ class SimulatorProvider:
     def _is_open(self, moment: int) -> bool:
         return moment < self._hours.latest(moment).end
 
-    def _tick(self, instruments: int) -> float:
-        enough = max(PAUSE / 1000, min(_TICK, _SHARE_PER_TICK * instruments / self._rate))
-        return min(_SIGN_OF_LIFE, max(enough, 1 / self._rate))
+    def _tick_seconds(self, instruments: int) -> float:
+        enough = max(PAUSE / 1000, min(_TICK_SECONDS, _SHARE_PER_TICK * instruments / self._rate))
+        return min(_HEARTBEAT_SECONDS, max(enough, 1 / self._rate))
 
 
-def _until_next(pause: float, now: float) -> float:
+def _seconds_to_next(pause: float, now: float) -> float:
     """Seconds to the next multiple of a pause, or to the one after it if the next is about to come.
 
     So the feeds tick together, and each process that hears of it wakes once for all of them.
@@ -109,10 +109,10 @@ def _until_next(pause: float, now: float) -> float:
     return wait if wait > pause / 4 else wait + pause
 
 
-def _news(asked: Iterator[Quoter], moment: int, most: int) -> list[Quote]:
-    news: list[Quote] = []
-    while len(news) < most and (quoter := next(asked, None)):
-        quote = quoter.newer(moment)
+def _new_quotes(turn: Iterator[Quoter], moment: int, limit: int) -> list[Quote]:
+    quotes: list[Quote] = []
+    while len(quotes) < limit and (quoter := next(turn, None)):
+        quote = quoter.next_quote(moment)
         if quote is not None:
-            news.append(quote)
-    return news
+            quotes.append(quote)
+    return quotes

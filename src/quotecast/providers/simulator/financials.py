@@ -28,14 +28,14 @@ from quotecast.providers.simulator.paths import paths
 from quotecast.providers.simulator.quoters import NAME
 from quotecast.providers.simulator.reports import last_reported
 from quotecast.providers.simulator.tape import Tape
-from quotecast.providers.simulator.trading import year_until
+from quotecast.providers.simulator.trading import trading_year
 from quotecast.providers.simulator.venues import hours_of, stock_tapes
 
 #: The exchange's calendar, by which companies report, reaches no further.
 _FIRST_DAY: Final = date(1995, 1, 1)
 _LAST_DAY: Final = date(2099, 12, 31)
 
-Told = TypeVar("Told")
+Record = TypeVar("Record")
 
 
 class SimulatorFinancials:
@@ -59,11 +59,11 @@ class SimulatorFinancials:
 
     async def metrics(self, symbol: str) -> Metrics:
         """See FinancialsProvider."""
-        return await self._told(symbol, self._metrics)
+        return await self._answer(symbol, self._metrics)
 
     async def earnings(self, symbol: str) -> Sequence[Earnings]:
         """See FinancialsProvider."""
-        return await self._told(symbol, records.earnings)
+        return await self._answer(symbol, records.earnings)
 
     async def recommendations(self, symbol: str) -> Sequence[Recommendation]:
         """See FinancialsProvider."""
@@ -71,15 +71,15 @@ class SimulatorFinancials:
 
     async def revenue_estimates(self, symbol: str) -> Estimates[RevenueEstimate]:
         """See FinancialsProvider."""
-        return await self._told(symbol, records.revenue_estimates)
+        return await self._answer(symbol, records.revenue_estimates)
 
     async def eps_estimates(self, symbol: str) -> Estimates[EpsEstimate]:
         """See FinancialsProvider."""
-        return await self._told(symbol, records.eps_estimates)
+        return await self._answer(symbol, records.eps_estimates)
 
     async def earnings_quality(self, symbol: str) -> EarningsQuality:
         """See FinancialsProvider."""
-        return await self._told(symbol, records.quality)
+        return await self._answer(symbol, records.earnings_quality)
 
     async def earnings_calendar(self, first: date, last: date) -> EarningsCalendar:
         """See FinancialsProvider; there are reports from 1995 to 2099."""
@@ -88,20 +88,20 @@ class SimulatorFinancials:
             return EarningsCalendar([])
         return EarningsCalendar(await asyncio.to_thread(self._events, *reach), *map(date.isoformat, reach))
 
-    async def _told(self, symbol: str, tell: Callable[[Company, int], Told]) -> Told:
+    async def _answer(self, symbol: str, make_record: Callable[[Company, int], Record]) -> Record:
         """In a thread: a year of trading, or of the exchange's calendar, is not had in a moment."""
         company = self._company(symbol)
-        return await asyncio.to_thread(lambda: tell(company, last_reported(company, self._now())))
+        return await asyncio.to_thread(lambda: make_record(company, last_reported(company, self._now())))
 
     def _metrics(self, company: Company, last: int) -> Metrics:
         tape = self._tapes[company.stock.ticker]
-        year = year_until(tape, int(self._clock() * 1000))
+        year = trading_year(tape, int(self._clock() * 1000))
         return ratios.metrics(company, last, tape.listing.volatility, year)
 
     def _events(self, first: date, last: date) -> list[EarningsEvent]:
-        told = partial(records.events, first=first, last=last, moment=self._now())
-        found = [event for company in self._companies.values() for event in told(company)]
-        return sorted(found, key=lambda event: (event.date, event.symbol))
+        events_of = partial(records.events, first=first, last=last, moment=self._now())
+        events = [event for company in self._companies.values() for event in events_of(company)]
+        return sorted(events, key=lambda event: (event.date, event.symbol))
 
     def _company(self, symbol: str) -> Company:
         company = self._companies.get(symbol)

@@ -9,8 +9,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from quotecast.market.bars import Bar, Interval
-from quotecast.providers.simulator.candles import HOUR, MINUTE, Candle, merge
-from quotecast.providers.simulator.hours import local_ordinal, midnight
+from quotecast.providers.simulator.candles import HOUR, MINUTE, TickCandle, merge
+from quotecast.providers.simulator.hours import local_ordinal, midnight_of
 from quotecast.providers.simulator.listings import Listing
 from quotecast.providers.simulator.tape import Tape
 
@@ -41,15 +41,15 @@ def bars(tape: Tape, interval: Interval, start: int, end: int) -> Iterator[Bar]:
     return (_bar(tape.listing, candle) for candle in candles)
 
 
-def _from_days(tape: Tape, interval: str, start: int, end: int) -> Iterator[Candle]:
+def _from_days(tape: Tape, interval: str, start: int, end: int) -> Iterator[TickCandle]:
     first_date, zone = _FIRST_DATE[interval], tape.hours.zone
-    begin = midnight(first_date(local_ordinal(start, zone)), zone)
+    begin = midnight_of(first_date(local_ordinal(start, zone)), zone)
     for _, group in groupby(tape.days(begin, end), lambda day: first_date(day[0].ordinal)):
         days = list(group)
         yield replace(merge(candle for _, candle in days), start=days[0][0].midnight)
 
 
-def _bar(listing: Listing, candle: Candle) -> Bar:
+def _bar(listing: Listing, candle: TickCandle) -> Bar:
     scale = listing.scale
     return Bar(
         # A third of what a datetime takes for it, for years of bars.

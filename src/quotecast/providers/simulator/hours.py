@@ -19,7 +19,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
-class Window(Struct, frozen=True, gc=False):
+class TradingWindow(Struct, frozen=True, gc=False):
     """One trading day: its date as an ordinal, local midnight, and open and close in Unix milliseconds."""
 
     ordinal: int
@@ -35,20 +35,20 @@ class Hours(Protocol):
     #: Whether each trading day opens where the one before closed.
     continuous: bool
 
-    def latest(self, moment: int) -> Window:
+    def latest(self, moment: int) -> TradingWindow:
         """The trading day that has begun last."""
         ...
 
-    def before(self, window: Window) -> Window:
+    def before(self, window: TradingWindow) -> TradingWindow:
         """The trading day before."""
         ...
 
-    def between(self, first: int, last: int) -> Iterator[Window]:
+    def between(self, first: int, last: int) -> Iterator[TradingWindow]:
         """The trading days of these dates (ordinals, both included), ascending."""
         ...
 
 
-class AroundTheClock:
+class ContinuousHours:
     """A venue that never closes; a trading day is a calendar day of its time zone."""
 
     continuous = True
@@ -56,21 +56,21 @@ class AroundTheClock:
     def __init__(self, zone: ZoneInfo) -> None:
         self.zone = zone
 
-    def latest(self, moment: int) -> Window:
+    def latest(self, moment: int) -> TradingWindow:
         """The calendar day of the moment."""
         return self._window(local_ordinal(moment, self.zone))
 
-    def before(self, window: Window) -> Window:
+    def before(self, window: TradingWindow) -> TradingWindow:
         """The calendar day before."""
         return self._window(window.ordinal - 1)
 
-    def between(self, first: int, last: int) -> Iterator[Window]:
+    def between(self, first: int, last: int) -> Iterator[TradingWindow]:
         """Every day, weekends and holidays too."""
         return map(self._window, range(first, last + 1))
 
-    def _window(self, ordinal: int) -> Window:
-        start = midnight(ordinal, self.zone)
-        return Window(ordinal, start, start, midnight(ordinal + 1, self.zone))
+    def _window(self, ordinal: int) -> TradingWindow:
+        start = midnight_of(ordinal, self.zone)
+        return TradingWindow(ordinal, start, start, midnight_of(ordinal + 1, self.zone))
 
 
 class ExchangeHours:
@@ -79,24 +79,26 @@ class ExchangeHours:
     continuous = False
     zone = NEW_YORK
 
-    def latest(self, moment: int) -> Window:
+    def latest(self, moment: int) -> TradingWindow:
         """The session that is running, or else the last one."""
         today = date.fromordinal(local_ordinal(moment, self.zone))
         windows = map(self._window, trading_days_until(today))
         return next(window for window in windows if window.start <= moment)
 
-    def before(self, window: Window) -> Window:
+    def before(self, window: TradingWindow) -> TradingWindow:
         """The session before."""
         day_before = date.fromordinal(window.ordinal - 1)
         return self._window(next(trading_days_until(day_before)))
 
-    def between(self, first: int, last: int) -> Iterator[Window]:
+    def between(self, first: int, last: int) -> Iterator[TradingWindow]:
         """The sessions of these dates."""
         return map(self._window, trading_days_between(date.fromordinal(first), date.fromordinal(last)))
 
-    def _window(self, day: TradingDay) -> Window:
+    def _window(self, day: TradingDay) -> TradingWindow:
         ordinal = day.date.toordinal()
-        return Window(ordinal, midnight(ordinal, self.zone), milliseconds(day.open), milliseconds(day.close))
+        return TradingWindow(
+            ordinal, midnight_of(ordinal, self.zone), milliseconds(day.open), milliseconds(day.close)
+        )
 
 
 def milliseconds(moment: datetime) -> int:
@@ -110,7 +112,7 @@ def local_ordinal(moment: int, zone: ZoneInfo) -> int:
 
 
 @lru_cache(maxsize=32_768)
-def midnight(ordinal: int, zone: ZoneInfo) -> int:
+def midnight_of(ordinal: int, zone: ZoneInfo) -> int:
     """Unix milliseconds of the beginning of a date, given as an ordinal."""
     day = date.fromordinal(ordinal)
     return milliseconds(datetime(day.year, day.month, day.day, tzinfo=zone).astimezone(UTC))

@@ -29,26 +29,26 @@ def path(key: bytes) -> Path:
     """
     blocks: dict[int, Sequence[float]] = {}
 
-    def at(index: int) -> float:
+    def point_at(index: int) -> float:
         number, offset = divmod(index, _BLOCK)
         block = blocks.get(number)
         if block is None:
             block = blocks[number] = _block(key, number)
         return block[offset]
 
-    return at
+    return point_at
 
 
 def paths(seed: int) -> Callable[[str], Path]:
     """The market's paths by name; asked twice for a name, it gives the same one."""
-    known: dict[str, Path] = {}
+    by_name: dict[str, Path] = {}
 
-    def named(name: str) -> Path:
-        if name not in known:
-            known[name] = path(key_of(seed, "path", name))
-        return known[name]
+    def path_named(name: str) -> Path:
+        if name not in by_name:
+            by_name[name] = path(key_of(seed, "path", name))
+        return by_name[name]
 
-    return named
+    return path_named
 
 
 def _block(key: bytes, number: int) -> Sequence[float]:

@@ -6,7 +6,7 @@ from typing import Final, Protocol
 
 from quotecast.market.quotes import CryptoQuote, DovizQuote, Quote, StockQuote
 from quotecast.providers.reference import DovizInstrument, Pair, Stock
-from quotecast.providers.simulator.cursor import Cursor, Remainder
+from quotecast.providers.simulator.cursor import Cursor, RestOfDayCursor
 from quotecast.providers.simulator.tape import Tape
 
 NAME: Final = "simulator"
@@ -17,7 +17,7 @@ _24_HOURS: Final = 86_400_000
 class Quoter(Protocol):
     """The quotes of one instrument, each given out once."""
 
-    def newer(self, moment: int) -> Quote | None:
+    def next_quote(self, moment: int) -> Quote | None:
         """The quote at a moment in Unix milliseconds; None if it says the same as the last one given out."""
         ...
 
@@ -33,7 +33,7 @@ class StockQuoter:
         self._cursor = Cursor(tape)
         self._last: object = None
 
-    def newer(self, moment: int) -> StockQuote | None:
+    def next_quote(self, moment: int) -> StockQuote | None:
         """The quote at a moment, if it is news."""
         cursor = self._cursor
         cursor.seek(moment)
@@ -73,10 +73,10 @@ class CryptoQuoter:
         self._scale = tape.listing.scale
         self._volume_scale = tape.listing.volume_scale
         self._now = Cursor(tape)
-        self._ago = Remainder(tape)
+        self._ago = RestOfDayCursor(tape)
         self._last: object = None
 
-    def newer(self, moment: int) -> CryptoQuote | None:
+    def next_quote(self, moment: int) -> CryptoQuote | None:
         """The quote at a moment, if it is news."""
         now, ago = self._now, self._ago
         now.seek(moment)
@@ -131,7 +131,7 @@ class DovizQuoter:
         self._spread = 1.0 - instrument.spread_percent / 100
         self._last: object = None
 
-    def newer(self, moment: int) -> DovizQuote | None:
+    def next_quote(self, moment: int) -> DovizQuote | None:
         """The quote at a moment, if it is news."""
         cursor = self._cursor
         cursor.seek(moment)

@@ -85,7 +85,7 @@ def report(company: Company, ordinal: int) -> Report:
     )
 
 
-def together(reports: Iterable[Report]) -> Totals:
+def sum_reports(reports: Iterable[Report]) -> Totals:
     """Sums of quarters, such as a year's."""
     parts = list(reports)
     return Totals(
@@ -97,7 +97,7 @@ def together(reports: Iterable[Report]) -> Totals:
     )
 
 
-def day_of_report(company: Company, ordinal: int) -> date:
+def report_day_of(company: Company, ordinal: int) -> date:
     """The trading day on which a quarter is reported: before the next one ends."""
     (late,) = fractions(noise(company.key, ordinal, _DAY_KIND, 2))
     end = quarter(ordinal, company.last_month).end
@@ -106,7 +106,7 @@ def day_of_report(company: Company, ordinal: int) -> date:
 
 def is_out(company: Company, ordinal: int, moment: datetime) -> bool:
     """Whether a quarter has been reported by an aware moment."""
-    return report_moment(day_of_report(company, ordinal), company.hour) <= moment
+    return report_moment(report_day_of(company, ordinal), company.hour) <= moment
 
 
 def last_reported(company: Company, moment: datetime) -> int:

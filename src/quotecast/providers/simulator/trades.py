@@ -4,7 +4,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from quotecast.providers.simulator.candles import TENTH, Candle
+from quotecast.providers.simulator.candles import TENTH, TickCandle
 
 #: Milliseconds from one trade to the next.
 PAUSE: Final = 2
@@ -21,7 +21,7 @@ _LAST: Final = COUNT - 1
 class Trades(Struct, frozen=True, gc=False):
     """The trades of a tenth of a second; prices are worked out when asked for, as most never are."""
 
-    tenth: Candle
+    tenth: TickCandle
     #: Where each price lies between the candle's low (0) and high (255).
     heights: bytes
 
@@ -36,7 +36,7 @@ class Trades(Struct, frozen=True, gc=False):
         """Prices of the first trades, of all by default."""
         return [self.price(number) for number in range(count)]
 
-    def until(self, moment: int) -> Candle:
+    def candle_until(self, moment: int) -> TickCandle:
         """The candle as it stands at a moment within it, the trade of the moment included.
 
         Its volume is spread evenly over the trades.
@@ -44,7 +44,7 @@ class Trades(Struct, frozen=True, gc=False):
         tenth = self.tenth
         count = (moment - tenth.start) // PAUSE + 1
         seen = [tenth.open, *self.prices(count)]
-        return Candle(
+        return TickCandle(
             tenth.start,
             tenth.start + count * PAUSE,
             tenth.open,
@@ -55,7 +55,7 @@ class Trades(Struct, frozen=True, gc=False):
         )
 
 
-def trades(tenth: Candle, data: bytes) -> Trades:
+def trades(tenth: TickCandle, data: bytes) -> Trades:
     """Trades that touch the candle's high and low and end at its close, shaped by random bytes.
 
     A tenth of a second is too short for a trend: prices jump to and fro in the candle's range, as trades

@@ -15,7 +15,7 @@ YEAR_DAYS: Final = 364
 _READ_DAYS: Final = 375
 
 
-class Day(Struct, frozen=True):
+class DailyPrices(Struct, frozen=True):
     """One trading day, in dollars and shares."""
 
     date: date
@@ -25,45 +25,45 @@ class Day(Struct, frozen=True):
     volume: int
 
 
-class Year(Struct, frozen=True):
+class TradingYear(Struct, frozen=True):
     """The trading days until a moment, ascending; the last one as it stands."""
 
     today: date
-    days: list[Day]
+    days: list[DailyPrices]
 
     @property
     def price(self) -> float:
         """The last one."""
         return self.days[-1].close
 
-    def top(self) -> Day:
+    def highest_day(self) -> DailyPrices:
         """The day of the highest price in 52 weeks."""
-        return max(self._last_year(), key=lambda day: day.high)
+        return max(self._last_52_weeks(), key=lambda day: day.high)
 
-    def bottom(self) -> Day:
+    def lowest_day(self) -> DailyPrices:
         """The day of the lowest price in 52 weeks."""
-        return min(self._last_year(), key=lambda day: day.low)
+        return min(self._last_52_weeks(), key=lambda day: day.low)
 
-    def gain_since(self, day: date) -> float:
+    def percent_change_since(self, day: date) -> float:
         """By how much the price has risen since a day's close, or the last close before: in percent."""
         before = next(each.close for each in reversed(self.days) if each.date <= day)
         return round((self.price / before - 1) * 100, 4)
 
-    def volume(self, days: int) -> float:
+    def average_volume(self, days: int) -> float:
         """Millions of shares traded on an average of the last so many days that are over."""
         counted = self.days[-days - 1 : -1]
         return round(sum(day.volume for day in counted) / len(counted) / 1_000_000, 5)
 
-    def _last_year(self) -> list[Day]:
+    def _last_52_weeks(self) -> list[DailyPrices]:
         first = self.today - timedelta(days=YEAR_DAYS)
         return [day for day in self.days if day.date >= first]
 
 
-def year_until(tape: Tape, moment: int) -> Year:
+def trading_year(tape: Tape, moment: int) -> TradingYear:
     """The year that ends at a moment, in Unix milliseconds."""
     scale = tape.listing.scale
     days = [
-        Day(
+        DailyPrices(
             date.fromordinal(window.ordinal),
             candle.high / scale,
             candle.low / scale,
@@ -72,4 +72,4 @@ def year_until(tape: Tape, moment: int) -> Year:
         )
         for window, candle in tape.days(moment - _READ_DAYS * DAY, moment)
     ]
-    return Year(date.fromordinal(local_ordinal(moment, NEW_YORK)), days)
+    return TradingYear(date.fromordinal(local_ordinal(moment, NEW_YORK)), days)

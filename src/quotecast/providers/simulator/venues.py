@@ -14,7 +14,7 @@ from quotecast.providers.reference import (
     pairs,
     stocks,
 )
-from quotecast.providers.simulator.hours import AroundTheClock, ExchangeHours, Hours
+from quotecast.providers.simulator.hours import ContinuousHours, ExchangeHours, Hours
 from quotecast.providers.simulator.listings import doviz_listing, markup_of, pair_listing, stock_listing
 from quotecast.providers.simulator.paths import paths
 from quotecast.providers.simulator.quoters import CryptoQuoter, DovizQuoter, Quoter, StockQuoter
@@ -27,27 +27,29 @@ _ISTANBUL: Final = ZoneInfo("Europe/Istanbul")
 def hours_of(feed: Feed, *, always_open: bool) -> Hours:
     """A feed's trading days; only stocks have a venue that may close."""
     if feed is Feed.STOCKS:
-        return AroundTheClock(NEW_YORK) if always_open else ExchangeHours()
-    return AroundTheClock(_UTC if feed is Feed.CRYPTO else _ISTANBUL)
+        return ContinuousHours(NEW_YORK) if always_open else ExchangeHours()
+    return ContinuousHours(_UTC if feed is Feed.CRYPTO else _ISTANBUL)
 
 
 def stock_tapes(listed: Sequence[Stock], seed: int, hours: Hours) -> dict[str, Tape]:
     """Tapes by ticker."""
-    named = paths(seed)
-    return {stock.ticker: Tape(stock_listing(stock, seed, named), hours) for stock in listed}
+    path_named = paths(seed)
+    return {stock.ticker: Tape(stock_listing(stock, seed, path_named), hours) for stock in listed}
 
 
 def pair_tapes(listed: Sequence[Pair], seed: int, hours: Hours) -> dict[str, Tape]:
     """Tapes by ticker."""
-    named = paths(seed)
-    return {pair.ticker: Tape(pair_listing(pair, seed, named), hours) for pair in listed}
+    path_named = paths(seed)
+    return {pair.ticker: Tape(pair_listing(pair, seed, path_named), hours) for pair in listed}
 
 
 def doviz_tapes(listed: Sequence[DovizInstrument], seed: int, hours: Hours) -> dict[str, Tape]:
     """Tapes by symbol; a bank's is that of the market it goes with."""
-    named = paths(seed)
+    path_named = paths(seed)
     tapes = {
-        each.symbol: Tape(doviz_listing(each, seed, named), hours) for each in listed if not each.underlying
+        each.symbol: Tape(doviz_listing(each, seed, path_named), hours)
+        for each in listed
+        if not each.underlying
     }
     return tapes | {each.symbol: tapes[each.underlying] for each in listed if each.underlying}
 

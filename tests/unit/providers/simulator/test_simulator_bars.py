@@ -37,23 +37,23 @@ class Venue:
         hours = hours_of(feed, always_open=always_open)
         self.quoters: dict[str, Quoter]
         if feed is Feed.STOCKS:
-            self.quoters = _named(stock_quoters(stocks()[:3], SEED, hours))
+            self.quoters = _quoters_by_key(stock_quoters(stocks()[:3], SEED, hours))
         else:
-            self.quoters = _named(pair_quoters(pairs()[:3], SEED, hours))
+            self.quoters = _quoters_by_key(pair_quoters(pairs()[:3], SEED, hours))
 
     def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
         return asyncio.run(self.history.bars(symbol, interval, start, end))
 
-    def opened(self, interval: Interval, time: str) -> datetime:
+    def bar_start(self, interval: Interval, time: str) -> datetime:
         opened = opening(self.calendar, interval, datetime.fromisoformat(time))
         assert opened is not None
         return opened
 
 
-def _named(quoters: list[Quoter]) -> dict[str, Quoter]:
+def _quoters_by_key(quoters: list[Quoter]) -> dict[str, Quoter]:
     found = {}
     for quoter in quoters:
-        quote = quoter.newer(0)
+        quote = quoter.next_quote(0)
         assert quote is not None
         found[quote.key] = quoter
     return found
@@ -93,7 +93,7 @@ def new_york(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=NEW_YORK)
 
 
-def together(time: str, parts: Sequence[Bar]) -> Bar:
+def merge_bars(time: str, parts: Sequence[Bar]) -> Bar:
     return Bar(
         time,
         parts[0].open,
@@ -118,13 +118,13 @@ def test_coarse_bars_are_the_finer_ones_together(
     # The coarse bar that holds the start begins before it.
     begin = min(start, datetime.fromisoformat(wanted[0].time)) if wanted else start
     given_ = market.bars(symbol, fine, begin, end)
-    grouped = groupby(given_, lambda bar: market.opened(coarse, reached(market, fine, bar)))
-    made = [together(stamp(opened), list(parts)) for opened, parts in grouped]
+    grouped = groupby(given_, lambda bar: market.bar_start(coarse, moment_in_bar(market, fine, bar)))
+    made = [merge_bars(stamp(opened), list(parts)) for opened, parts in grouped]
     assert [prices(bar) for bar in made] == [prices(bar) for bar in wanted]
     assert [bar.volume for bar in made] == pytest.approx([bar.volume for bar in wanted])
 
 
-def reached(market: Venue, fine: Interval, bar: Bar) -> str:
+def moment_in_bar(market: Venue, fine: Interval, bar: Bar) -> str:
     """A moment within a fine bar: its stamp, or the opening of the day that a midnight stands for."""
     if fine != "D":
         return bar.time
@@ -144,7 +144,7 @@ def test_the_last_bar_closes_with_the_quotes_price(
     """At the time of the quote, which after the close is that of the last trade."""
     market = venue(name)
     symbol = data.draw(st.sampled_from(sorted(market.quoters)))
-    quote = market.quoters[symbol].newer(milliseconds(moment))
+    quote = market.quoters[symbol].next_quote(milliseconds(moment))
     # The quote may be the one that was given out last.
     assume(quote is not None)
     assert quote is not None
@@ -153,7 +153,7 @@ def test_the_last_bar_closes_with_the_quotes_price(
     (*_, last) = market.bars(symbol, interval, traded, traded + timedelta(milliseconds=1))
     assert last.close == quote.price
     assert last.low <= quote.price <= last.high
-    assert last.time == stamp(market.opened(interval, quote.timestamp))
+    assert last.time == stamp(market.bar_start(interval, quote.timestamp))
 
 
 @settings(deadline=None, max_examples=60)
@@ -171,7 +171,7 @@ def test_bars_lie_in_the_window_and_on_the_calendars_grid(
     if opened is not None and end - start > timedelta(seconds=1):
         assert found[0] == stamp(opened)
     if interval not in ("D", "W", "M"):
-        assert all(market.opened(interval, time) == datetime.fromisoformat(time) for time in found)
+        assert all(market.bar_start(interval, time) == datetime.fromisoformat(time) for time in found)
 
 
 @pytest.mark.parametrize(

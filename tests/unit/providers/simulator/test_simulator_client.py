@@ -45,7 +45,7 @@ def provider(
     )
 
 
-async def taken(source: QuoteProvider, clock: Clock, seconds: float) -> list[Update]:
+async def collect_updates(source: QuoteProvider, clock: Clock, seconds: float) -> list[Update]:
     """The updates after the first, complete one, for so many seconds of the clock."""
     found: list[Update] = []
     async with aclosing(source.updates()) as stream:
@@ -58,28 +58,30 @@ async def taken(source: QuoteProvider, clock: Clock, seconds: float) -> list[Upd
     return found
 
 
-async def first(source: QuoteProvider) -> Update:
+async def first_update(source: QuoteProvider) -> Update:
     async with aclosing(source.updates()) as stream:
         return await anext(stream)
 
 
 @pytest.mark.parametrize("feed", Feed)
 async def test_the_first_update_is_everything(feed: Feed) -> None:
-    update = await first(provider(feed, clock=Clock(NOON)))
+    update = await first_update(provider(feed, clock=Clock(NOON)))
     assert update.complete
     assert len({quote.key for quote in update.quotes}) == len(update.quotes) == SIZES[feed]
 
 
 async def test_the_same_seed_and_time_give_the_same_quotes() -> None:
     """Another seed gives others."""
-    assert await first(provider(clock=Clock(NOON))) == await first(provider(clock=Clock(NOON)))
-    assert await first(provider(clock=Clock(NOON))) != await first(provider(clock=Clock(NOON), seed=2))
+    assert await first_update(provider(clock=Clock(NOON))) == await first_update(provider(clock=Clock(NOON)))
+    assert await first_update(provider(clock=Clock(NOON))) != await first_update(
+        provider(clock=Clock(NOON), seed=2)
+    )
 
 
 @pytest.mark.parametrize("rate", [0.5, 7.0, 200.0, 5000.0])
 async def test_quotes_come_at_the_rate(rate: float) -> None:
     clock = Clock(NOON)
-    updates = await taken(provider(clock=clock, rate=rate), clock, 4.0)
+    updates = await collect_updates(provider(clock=clock, rate=rate), clock, 4.0)
     assert sum(len(update.quotes) for update in updates) == pytest.approx(4 * rate, rel=0.05, abs=1)
     assert len(updates) <= 4 * 100 + 1
 
@@ -87,7 +89,7 @@ async def test_quotes_come_at_the_rate(rate: float) -> None:
 async def test_a_slow_market_is_told_ten_times_a_second() -> None:
     """As often as the fastest client hears of it; each update wakes a process for nearly nothing."""
     clock = Clock(NOON)
-    updates = await taken(provider(clock=clock, rate=50.0), clock, 4.0)
+    updates = await collect_updates(provider(clock=clock, rate=50.0), clock, 4.0)
     assert 38 <= len(updates) <= 41
 
 
@@ -105,7 +107,7 @@ async def test_all_feeds_tick_together(late: float) -> None:
 async def test_quotes_come_at_the_rate_though_sleep_is_late() -> None:
     """A timer that is 30 ms late costs no quotes."""
     clock = Clock(NOON, late=0.03)
-    updates = await taken(provider(clock=clock), clock, 4.0)
+    updates = await collect_updates(provider(clock=clock), clock, 4.0)
     assert sum(len(update.quotes) for update in updates) == pytest.approx(800, rel=0.05)
 
 
@@ -125,15 +127,15 @@ async def test_what_was_missed_is_skipped() -> None:
 async def test_everyone_has_a_turn() -> None:
     """Some 500 instruments at 200 a second: within 2.5 seconds, save those that had not changed."""
     clock = Clock(NOON)
-    updates = await taken(provider(clock=clock), clock, 2.7)
+    updates = await collect_updates(provider(clock=clock), clock, 2.7)
     assert len({quote.key for update in updates for quote in update.quotes}) > 0.95 * SIZES[Feed.STOCKS]
 
 
 async def test_quotes_follow_each_other_in_time_and_differ() -> None:
     clock = Clock(NOON)
     source = provider(Feed.CRYPTO, clock=clock, rate=1000.0)
-    last = {quote.key: quote for quote in (await first(source)).quotes}
-    for update in await taken(source, clock, 1.0):
+    last = {quote.key: quote for quote in (await first_update(source)).quotes}
+    for update in await collect_updates(source, clock, 1.0):
         for quote in update.quotes:
             assert (quote.timestamp or "") >= (last[quote.key].timestamp or "")
             assert quote != last[quote.key]
@@ -142,7 +144,7 @@ async def test_quotes_follow_each_other_in_time_and_differ() -> None:
 
 async def test_a_closed_exchange_shows_life_every_second_and_nothing_else() -> None:
     clock = Clock(SATURDAY)
-    updates = await taken(provider(clock=clock, always_open=False), clock, 5.5)
+    updates = await collect_updates(provider(clock=clock, always_open=False), clock, 5.5)
     assert len(updates) == 5
     assert not any(update.quotes or update.complete for update in updates)
 
@@ -152,16 +154,20 @@ async def test_the_last_trades_are_told_after_the_close() -> None:
     closing = datetime(2026, 2, 13, 16, tzinfo=NEW_YORK).timestamp()
     clock = Clock(closing - 0.5)
     source = provider(clock=clock, always_open=False)
-    told = {quote.key: quote for update in await taken(source, clock, 5.0) for quote in update.quotes}
+    told = {
+        quote.key: quote for update in await collect_updates(source, clock, 5.0) for quote in update.quotes
+    }
     after = Clock(closing + 3600)
-    final = {quote.key: quote for quote in (await first(provider(clock=after, always_open=False))).quotes}
+    final = {
+        quote.key: quote for quote in (await first_update(provider(clock=after, always_open=False))).quotes
+    }
     assert told == final
 
 
 async def test_trading_begins_within_a_second_of_the_open() -> None:
     opening = datetime(2026, 2, 13, 9, 30, tzinfo=NEW_YORK).timestamp()
     clock = Clock(opening - 3)
-    updates = await taken(provider(clock=clock, always_open=False), clock, 4.0)
+    updates = await collect_updates(provider(clock=clock, always_open=False), clock, 4.0)
     assert [update for update in updates if update.quotes]
 
 
@@ -170,7 +176,7 @@ async def test_other_feeds_trade_while_the_exchange_is_closed(feed: Feed) -> Non
     clock = Clock(SATURDAY)
     source = provider(feed, clock=clock, always_open=False)
     assert source.always_open
-    assert all(update.quotes for update in await taken(source, clock, 1.0))
+    assert all(update.quotes for update in await collect_updates(source, clock, 1.0))
 
 
 async def test_simulated_time_runs_at_the_given_speed() -> None:
@@ -178,7 +184,7 @@ async def test_simulated_time_runs_at_the_given_speed() -> None:
     clock = Clock(NOON)
     source = provider(clock=clock, speed=3600.0)
     clock.now += 2
-    update = await first(source)
+    update = await first_update(source)
     assert {quote.timestamp for quote in update.quotes} == {"2026-02-13T19:00:00.000Z"}
 
 

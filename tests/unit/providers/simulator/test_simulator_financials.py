@@ -44,7 +44,7 @@ def provider(moment: datetime = NOW, seed: int = 1, *, always_open: bool = True)
     return SimulatorFinancials(seed, moment.timestamp, always_open=always_open)
 
 
-def asked(question: Awaitable[Any]) -> Any:
+def decoded_answer(question: Awaitable[Any]) -> Any:
     """The answer, as a client would parse it from JSON."""
 
     async def ask() -> Any:
@@ -54,7 +54,7 @@ def asked(question: Awaitable[Any]) -> Any:
 
 
 def calendar(upstream: FinancialsProvider, first: date, last: date) -> list[dict[str, Any]]:
-    events: list[dict[str, Any]] = asked(upstream.earnings_calendar(first, last))["earningsCalendar"]
+    events: list[dict[str, Any]] = decoded_answer(upstream.earnings_calendar(first, last))["earningsCalendar"]
     return events
 
 
@@ -64,9 +64,9 @@ def test_ratios_agree_with_the_price(ticker: str, moment: datetime, seed: int, a
     """The price is that of the quote at the same moment; a ratio to a loss is not told."""
     stock = STOCKS[ticker]
     tape = stock_tapes([stock], seed, hours_of(Feed.STOCKS, always_open=always_open))[ticker]
-    quote = StockQuoter(stock, tape).newer(int(moment.timestamp() * 1000))
+    quote = StockQuoter(stock, tape).next_quote(int(moment.timestamp() * 1000))
     assert quote
-    metric = asked(provider(moment, seed, always_open=always_open).metrics(ticker))["metric"]
+    metric = decoded_answer(provider(moment, seed, always_open=always_open).metrics(ticker))["metric"]
     assert metric["marketCapitalization"] == pytest.approx(quote.price * stock.shares / 1e6)
     assert metric["52WeekLow"] <= quote.low
     assert metric["52WeekHigh"] >= quote.high
@@ -85,7 +85,7 @@ def test_ratios_agree_with_the_price(ticker: str, moment: datetime, seed: int, a
 @given(tickers, moments, seeds)
 def test_figures_agree_with_each_other(ticker: str, moment: datetime, seed: int) -> None:
     """Margins narrow from gross to net, dates lie within the year, and nothing is left out."""
-    metric = asked(provider(moment, seed).metrics(ticker))["metric"]
+    metric = decoded_answer(provider(moment, seed).metrics(ticker))["metric"]
     assert len(metric) >= 40
     today = moment.astimezone(NEW_YORK).date()
     for span in ("TTM", "Annual"):
@@ -105,7 +105,7 @@ def test_figures_agree_with_each_other(ticker: str, moment: datetime, seed: int)
 def test_figures_agree_with_what_was_reported(ticker: str, moment: datetime, seed: int) -> None:
     """Four quarters make the trailing twelve months, and those of a fiscal year its annual figure."""
     upstream = provider(moment, seed)
-    told, reported = asked(upstream.metrics(ticker)), asked(upstream.earnings(ticker))
+    told, reported = decoded_answer(upstream.metrics(ticker)), decoded_answer(upstream.earnings(ticker))
     quarterly = {each["period"]: each["v"] for each in told["series"]["quarterly"]["eps"]}
     assert told["metric"]["epsTTM"] == pytest.approx(sum(each["actual"] for each in reported[:4]))
     assert [(each["period"], each["actual"]) for each in reported] == list(quarterly.items())[:8]
@@ -123,7 +123,7 @@ def test_figures_agree_with_what_was_reported(ticker: str, moment: datetime, see
 @given(tickers, moments, seeds)
 def test_a_surprise_is_what_was_not_expected(ticker: str, moment: datetime, seed: int) -> None:
     """Eight quarters without a gap, the newest first."""
-    reported = asked(provider(moment, seed).earnings(ticker))
+    reported = decoded_answer(provider(moment, seed).earnings(ticker))
     numbers = [each["year"] * 4 + each["quarter"] for each in reported]
     assert numbers == list(range(numbers[0], numbers[0] - 8, -1))
     assert [each["period"] for each in reported] == sorted(
@@ -140,8 +140,11 @@ def test_a_surprise_is_what_was_not_expected(ticker: str, moment: datetime, seed
 def test_estimates_begin_where_reports_end(ticker: str, moment: datetime, seed: int) -> None:
     """Eight quarters, the nearest last; the mean lies between the lowest and the highest."""
     upstream = provider(moment, seed)
-    last = asked(upstream.earnings(ticker))[0]
-    earned, sold = asked(upstream.eps_estimates(ticker)), asked(upstream.revenue_estimates(ticker))
+    last = decoded_answer(upstream.earnings(ticker))[0]
+    earned, sold = (
+        decoded_answer(upstream.eps_estimates(ticker)),
+        decoded_answer(upstream.revenue_estimates(ticker)),
+    )
     after = last["year"] * 4 + last["quarter"]
     for estimates, name in ((earned, "eps"), (sold, "revenue")):
         assert (estimates["symbol"], estimates["freq"]) == (ticker, "quarterly")
@@ -162,8 +165,8 @@ def test_the_calendar_tells_what_the_records_tell(moment: datetime, seed: int) -
     assert [each["date"] for each in events] == sorted(each["date"] for each in events)
     for each in events[:20]:
         assert trading_day(date.fromisoformat(each["date"]))
-        coming = asked(upstream.eps_estimates(each["symbol"]))["data"]
-        records = asked(upstream.earnings(each["symbol"]))
+        coming = decoded_answer(upstream.eps_estimates(each["symbol"]))["data"]
+        records = decoded_answer(upstream.earnings(each["symbol"]))
         reported = {(told["year"], told["quarter"]): (told["estimate"], told["actual"]) for told in records}
         expected = {(told["year"], told["quarter"]): (told["epsAvg"], None) for told in coming}
         fiscal = each["year"], each["quarter"]
@@ -203,7 +206,7 @@ def test_a_report_is_out_at_its_hour(hour: str, clock: tuple[int, int]) -> None:
             each for each in calendar(upstream, out.date(), out.date()) if each["symbol"] == due.symbol
         )
         assert (event["epsActual"] is not None) is is_out
-        last = asked(upstream.earnings(due.symbol))[0]
+        last = decoded_answer(upstream.earnings(due.symbol))[0]
         assert ((last["year"], last["quarter"]) == (due.year, due.quarter)) is is_out
 
 
@@ -220,7 +223,7 @@ def test_there_are_days_without_reports(first: date, last: date) -> None:
 @given(tickers, moments, seeds)
 def test_the_same_analysts_speak_every_month(ticker: str, moment: datetime, seed: int) -> None:
     """Consecutive months, that of New York's date first."""
-    opinions = asked(provider(moment, seed).recommendations(ticker))
+    opinions = decoded_answer(provider(moment, seed).recommendations(ticker))
     months = [date.fromisoformat(each["period"]) for each in opinions]
     assert months[0] == moment.astimezone(NEW_YORK).date().replace(day=1)
     assert all((later - timedelta(days=1)).replace(day=1) == earlier for later, earlier in pairwise(months))
@@ -234,8 +237,8 @@ def test_the_same_analysts_speak_every_month(ticker: str, moment: datetime, seed
 def test_a_score_is_the_mean_of_its_parts(ticker: str, moment: datetime, seed: int) -> None:
     """From 0 to 100, for the quarters that were reported."""
     upstream = provider(moment, seed)
-    told = asked(upstream.earnings_quality(ticker))
-    periods = [each["period"] for each in asked(upstream.earnings(ticker))]
+    told = decoded_answer(upstream.earnings_quality(ticker))
+    periods = [each["period"] for each in decoded_answer(upstream.earnings(ticker))]
     assert [each["period"] for each in told["data"]] == periods
     for each in told["data"]:
         parts = [
@@ -251,7 +254,7 @@ def test_a_better_score_has_no_worse_letter() -> None:
     scores = [
         (each["score"], order.index(each["letterScore"]))
         for ticker in list(STOCKS)[::10]
-        for each in asked(upstream.earnings_quality(ticker))["data"]
+        for each in decoded_answer(upstream.earnings_quality(ticker))["data"]
     ]
     assert [letter for _, letter in sorted(scores)] == sorted(letter for _, letter in scores)
     assert len({letter for _, letter in scores}) > 4
@@ -261,12 +264,12 @@ def test_a_better_score_has_no_worse_letter() -> None:
 def test_same_seed_same_companies(question: str) -> None:
     """Another seed makes others."""
 
-    def told(seed: int) -> list[Any]:
+    def all_answers(seed: int) -> list[Any]:
         upstream = provider(seed=seed)
-        return [asked(getattr(upstream, question)(ticker)) for ticker in ("AAPL", "MSFT", "NVDA")]
+        return [decoded_answer(getattr(upstream, question)(ticker)) for ticker in ("AAPL", "MSFT", "NVDA")]
 
-    assert told(1) == told(1)
-    assert told(1) != told(2)
+    assert all_answers(1) == all_answers(1)
+    assert all_answers(1) != all_answers(2)
 
 
 @pytest.mark.parametrize("question", ALL_QUESTIONS)
@@ -279,7 +282,7 @@ async def test_an_unknown_symbol_is_not_found(question: str) -> None:
 def test_most_companies_earn_money() -> None:
     """Some do not, as in life; ratios of the others are plausible."""
     upstream = provider()
-    ratios = [asked(upstream.metrics(ticker))["metric"]["peTTM"] for ticker in list(STOCKS)[::10]]
+    ratios = [decoded_answer(upstream.metrics(ticker))["metric"]["peTTM"] for ticker in list(STOCKS)[::10]]
     profitable = [ratio for ratio in ratios if ratio]
     assert 0.8 * len(ratios) < len(profitable) < len(ratios)
     assert 12 < sorted(profitable)[len(profitable) // 2] < 40

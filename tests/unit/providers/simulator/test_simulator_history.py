@@ -25,7 +25,7 @@ def new_york(text: str) -> int:
     return milliseconds(datetime.fromisoformat(text).replace(tzinfo=NEW_YORK))
 
 
-def together(parts: list[Bar]) -> tuple[float, float, float, float, float]:
+def merge_bars(parts: list[Bar]) -> tuple[float, float, float, float, float]:
     return (
         parts[0].open,
         max(bar.high for bar in parts),
@@ -41,7 +41,7 @@ def test_bars_of_a_day_add_up_to_the_daily_bar(interval: Interval, *, always_ope
     """Of the day in progress, up to the same moment."""
     start, end = new_york("2026-02-13T00:00"), new_york("2026-02-13T14:07:31.234")
     (day,) = bars(tape(always_open=always_open), "D", start + 10 * 3_600_000, end)
-    assert together(list(bars(tape(always_open=always_open), interval, day_start(day), end))) == (
+    assert merge_bars(list(bars(tape(always_open=always_open), interval, day_start(day), end))) == (
         day.open,
         day.high,
         day.low,
@@ -65,7 +65,7 @@ def test_weeks_and_months_are_whole_and_stamped_with_their_first_session(
     assert day_start(found) == start
     last = new_york("2026-01-09T16:00" if interval == "W" else "2026-02-27T16:00")
     days = list(bars(market, "D", start, last))
-    assert together(days) == (found.open, found.high, found.low, found.close, found.volume)
+    assert merge_bars(days) == (found.open, found.high, found.low, found.close, found.volume)
 
 
 def test_intervals_are_counted_from_midnight_and_open_with_the_session() -> None:
@@ -90,5 +90,5 @@ def test_the_bar_in_progress_closes_with_the_latest_price() -> None:
     market = tape(always_open=True)
     end = new_york("2026-02-13T14:07:31.234")
     *_, last = bars(market, "5m", end - 3_600_000, end)
-    assert last.close == market.at(end) / market.listing.scale
+    assert last.close == market.price_at(end) / market.listing.scale
     assert datetime.fromisoformat(last.time) == datetime(2026, 2, 13, 19, 5, tzinfo=UTC)

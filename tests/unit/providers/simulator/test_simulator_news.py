@@ -19,12 +19,12 @@ TICKERS = {stock.ticker for stock in stocks()}
 moments = st.floats(NOW, NOW + 10 * 86_400)
 
 
-def of(provider: NewsProvider) -> NewsProvider:
+def as_news_provider(provider: NewsProvider) -> NewsProvider:
     return provider
 
 
 async def news_at(now: float, seed: int = 1) -> list[Article]:
-    return [*await of(SimulatorNews(seed, lambda: now)).news()]
+    return [*await as_news_provider(SimulatorNews(seed, lambda: now)).news()]
 
 
 def time_of(text: str) -> float:
@@ -69,7 +69,7 @@ async def test_news_stay_the_same_until_the_next_article_or_revision() -> None:
 async def test_a_moment_later_nothing_has_changed() -> None:
     """So that most questions bring the document that is stored already."""
     clock = iter([NOW + second for second in range(SLOT_SECONDS)])
-    provider = of(SimulatorNews(1, lambda: next(clock)))
+    provider = as_news_provider(SimulatorNews(1, lambda: next(clock)))
     lists = [await provider.news() for _ in range(SLOT_SECONDS)]
     assert lists[-1] == await news_at(NOW + SLOT_SECONDS - 1)
     changes = sum(one != other for one, other in pairwise(lists))

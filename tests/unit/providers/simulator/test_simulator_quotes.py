@@ -49,7 +49,7 @@ def new_york(text: str) -> int:
 
 
 def quote_of(kind: type[AnyQuote], quoter: Quoter, moment: int) -> AnyQuote:
-    quote = quoter.newer(moment)
+    quote = quoter.next_quote(moment)
     assert isinstance(quote, kind)
     return quote
 
@@ -65,7 +65,7 @@ def test_a_stock_quote_tells_of_its_session(moment: int, venue: Hours) -> None:
     """Price, high, low and volume are the tape's; change is counted from the session before."""
     tape = stock_tapes([ACME], 1, venue)["ACME"]
     quote = quote_of(StockQuote, stock_quoters([ACME], 1, venue)[0], moment)
-    day, before = tape.so_far(moment), tape.day(venue.before(venue.latest(moment)))
+    day, before = tape.day_until(moment), tape.day(venue.before(venue.latest(moment)))
     assert (quote.open, quote.high, quote.low, quote.price) == (
         day.open / 100,
         day.high / 100,
@@ -85,15 +85,15 @@ def test_a_crypto_quote_tells_of_the_last_24_hours(moment: int, pair: Pair) -> N
     tape = pair_tapes([pair], 1, UTC_DAYS)[pair.ticker]
     scale = tape.listing.scale
     quote = quote_of(CryptoQuote, pair_quoters([pair], 1, UTC_DAYS)[0], moment)
-    ago = tape.at(moment - DAY)
-    assert quote.price == tape.at(moment) / scale
+    ago = tape.price_at(moment - DAY)
+    assert quote.price == tape.price_at(moment) / scale
     assert quote.open == ago / scale
-    assert quote.change == (tape.at(moment) - ago) / scale
+    assert quote.change == (tape.price_at(moment) - ago) / scale
     assert number(quote.low) <= min(quote.price, quote.open) <= max(quote.price, quote.open)
     assert number(quote.high) >= max(quote.price, quote.open)
     assert 0 < number(quote.bid) < quote.price < number(quote.ask)
-    traded = tape.day(tape.hours.latest(moment - DAY)).volume - tape.so_far(moment - DAY).volume
-    assert quote.volume == (traded + tape.so_far(moment).volume) / tape.listing.volume_scale
+    traded = tape.day(tape.hours.latest(moment - DAY)).volume - tape.day_until(moment - DAY).volume
+    assert quote.volume == (traded + tape.day_until(moment).volume) / tape.listing.volume_scale
 
 
 @settings(deadline=None, max_examples=20)
@@ -157,9 +157,9 @@ def test_a_quote_is_given_out_once(make: Callable[[], list[Quoter]]) -> None:
     """Asked again for the same moment there is no news; an hour later there is."""
     moment = new_york("2026-02-13T12:00")
     (quoter,) = make()
-    assert quoter.newer(moment) is not None
-    assert quoter.newer(moment) is None
-    assert quoter.newer(moment + 3_600_000) is not None
+    assert quoter.next_quote(moment) is not None
+    assert quoter.next_quote(moment) is None
+    assert quoter.next_quote(moment + 3_600_000) is not None
 
 
 def test_from_close_to_open_a_stock_has_no_news() -> None:
@@ -167,8 +167,8 @@ def test_from_close_to_open_a_stock_has_no_news() -> None:
     (quoter,) = stock_quoters([ACME], 1, EXCHANGE)
     last = quote_of(StockQuote, quoter, new_york("2025-11-28T13:00"))
     assert last.timestamp == "2025-11-28T17:59:59.998Z"
-    assert quoter.newer(new_york("2025-11-29T12:00")) is None
-    assert quoter.newer(new_york("2025-12-01T09:29:59.999")) is None
+    assert quoter.next_quote(new_york("2025-11-29T12:00")) is None
+    assert quoter.next_quote(new_york("2025-12-01T09:29:59.999")) is None
     opened = quote_of(StockQuote, quoter, new_york("2025-12-01T09:30"))
     assert opened.previous_close == last.price
 
@@ -188,9 +188,9 @@ def test_stocks_of_a_sector_move_together() -> None:
 
 def correlation(moves: list[list[float]]) -> float:
     """How much less the average of all moves scatters than the moves themselves, on average."""
-    together = [sum(day) / len(moves) for day in zip(*moves, strict=True)]
+    averages = [sum(day) / len(moves) for day in zip(*moves, strict=True)]
     apart = sum(variance(each) for each in moves) / len(moves)
-    return (variance(together) / apart * len(moves) - 1) / (len(moves) - 1)
+    return (variance(averages) / apart * len(moves) - 1) / (len(moves) - 1)
 
 
 def variance(values: list[float]) -> float:
