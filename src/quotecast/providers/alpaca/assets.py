@@ -16,7 +16,7 @@ from quotecast.providers.validation.rows import readable
 
 
 class AlpacaAssets:
-    """The active US stocks; what the upstream does not know of a company is that of `stocks`."""
+    """Active US stocks; `stocks` is the reference table with the sectors and industries that Alpaca lacks."""
 
     name = "alpaca"
     every_seconds = 86_400.0
@@ -40,7 +40,7 @@ class AlpacaAssets:
         return dict(self._refused)
 
     async def assets(self) -> Sequence[Asset]:
-        """See AssetsProvider; a list without any stock is an error."""
+        """See AssetsProvider; raises UpstreamError for an empty list."""
         params = {"status": "active", "asset_class": "us_equity"}
         rows = readable(await self._rest.get_once("/v2/assets", list[Raw], params), AssetRow, self._refused)
         found = self._assets(row for row in rows if row.is_listed)
@@ -52,7 +52,7 @@ class AlpacaAssets:
         found: dict[str, Asset] = {}
         for row in rows:
             if asset := row.to_asset(self._stocks):
-                # A ticker may be there twice while it goes from one company to another.
+                # A ticker appears twice while it passes from one company to another.
                 found[asset.ticker] = max(found.get(asset.ticker, asset), asset, key=_is_tradable)
             else:
                 self._refused["unreadable"] += 1

@@ -1,8 +1,8 @@
-"""Which rows of Alpaca's are asked for, and of which tape, to make bars of.
+"""Requests for Alpaca's bar rows: timeframe, data feed and time range for each interval.
 
-Rows of part of a day are counted in UTC there and hold what is traded before and after the session, so an
-hour's row may begin before the session does. Half hours never do: longer bars are made of them, weeks and
-months of days.
+Alpaca aligns intraday rows to UTC and includes extended hours, so an hourly row may begin before the regular
+session does. A half-hour row never straddles the opening. Longer intraday bars are therefore aggregated from
+half hours, weeks and months from days.
 """
 
 from collections.abc import Mapping
@@ -14,12 +14,12 @@ from msgspec import Struct
 from quotecast.market.bars import Interval, opening, stamp
 from quotecast.market.calendars import NEW_YORK_DAYS, Calendar
 
-#: The whole tape, or that of one exchange.
+#: `sip` is the consolidated tape of all US exchanges, `iex` the trades of the IEX exchange alone.
 DataFeed = Literal["iex", "sip"]
 
 DAY: Final = "1Day"
 MINUTE: Final = "1Min"
-#: The rows that each interval is made of.
+#: The row interval from which each interval is aggregated.
 ROWS: Final[Mapping[Interval, Interval]] = {
     "1m": "1m",
     "5m": "5m",
@@ -31,7 +31,7 @@ ROWS: Final[Mapping[Interval, Interval]] = {
     "W": "D",
     "M": "D",
 }
-#: What the upstream calls the intervals of which it has rows for us.
+#: Alpaca's timeframe of each row interval.
 TIMEFRAMES: Final[Mapping[Interval, str]] = {
     "1m": MINUTE,
     "5m": "5Min",
@@ -43,7 +43,7 @@ _TICK: Final = timedelta(microseconds=1)
 
 
 class BarRequest(Struct, frozen=True):
-    """The rows of one tape that begin from `first` to before `end`."""
+    """A request for the rows of one data feed that begin in [`first`, `end`)."""
 
     data_feed: DataFeed
     timeframe: str
@@ -51,7 +51,7 @@ class BarRequest(Struct, frozen=True):
     end: datetime
 
     def parameters(self, ticker: str) -> dict[str, str]:
-        """What is asked for them; both times are inclusive there."""
+        """Returns the query parameters; Alpaca's `start` and `end` are both inclusive."""
         return {
             "symbols": ticker,
             "timeframe": self.timeframe,
@@ -64,14 +64,17 @@ class BarRequest(Struct, frozen=True):
 
 
 def full_range(data_feed: DataFeed, interval: Interval, first: datetime, end: datetime) -> list[BarRequest]:
-    """All of one tape."""
+    """Returns the request for the whole range from one data feed."""
     return [BarRequest(data_feed, TIMEFRAMES[ROWS[interval]], first, end)]
 
 
 def delayed_range(
     calendar: Calendar, interval: Interval, first: datetime, end: datetime, settled: datetime
 ) -> list[BarRequest]:
-    """The whole tape up to `settled`; the row that holds it is made of minutes."""
+    """Returns requests for consolidated-tape rows that end by `settled`.
+
+    The free plan withholds newer trades, so minute rows replace the row that contains `settled`.
+    """
     day = next(calendar.until(end))
     if day.close <= settled:
         return full_range("sip", interval, first, min(end, settled))

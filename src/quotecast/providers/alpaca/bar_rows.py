@@ -1,4 +1,4 @@
-"""From Alpaca's rows to bars that can be believed."""
+"""Bars from Alpaca's rows, after validation."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ from quotecast.providers.validation.values import instant
 
 _MIDNIGHT: Final = time()
 
-#: What came of each request.
+#: Each request with its rows, still encoded.
 RowsByRequest = Sequence[tuple[BarRequest, Sequence[Raw]]]
 
 
@@ -38,7 +38,7 @@ class _Hours(Struct, frozen=True):
     end: datetime
 
     def contains(self, start: datetime, timeframe: str) -> bool:
-        """Whether a row is of one of them."""
+        """Returns whether a row that begins at `start` belongs to one of the sessions."""
         local = start.astimezone(NEW_YORK)
         day = self.calendar.hours(local.date())
         if day is None:
@@ -51,11 +51,13 @@ class _Hours(Struct, frozen=True):
 def bars(
     answers: RowsByRequest, calendar: Exchange, interval: Interval, end: datetime
 ) -> tuple[list[Bar], Counter[str]]:
-    """The bars of regular sessions that open before `end`, ascending; and how many rows were refused.
+    """Returns the bars of regular sessions, ascending, and the counts of rejected rows.
 
-    `malformed` is no row, `unreadable` lacks prices or time, `misplaced` was not asked for, and `absurd` is a
-    close more than ten times or less than a tenth of those around it. What is traded before and after the
-    session, or on a day on which the exchange is closed, counts nowhere; nor does a row of volume 0.
+    The bars open before `end`.
+
+    The counts are by reason: `malformed` is not a row, `unreadable` lacks prices or time, `misplaced` lies
+    outside its request, and `absurd` has a close more than ten times or less than a tenth of its neighbours'.
+    The bars exclude extended hours, days on which the exchange is closed, and rows of volume 0.
     """
     refused: Counter[str] = Counter()
     hours = _Hours(calendar, end)
@@ -77,7 +79,7 @@ def _regular_bars(
             refused["unreadable"] += 1
         elif not request.first <= start < request.end:
             refused["misplaced"] += 1
-        # Before its prices are read: most rows are of the hours before and after.
+        # The session check precedes price parsing, because most rows lie in extended hours.
         elif hours.contains(start, request.timeframe):
             if bar := to_bar(row, start):
                 yield _TimedBar(start, bar, request.timeframe)
@@ -88,7 +90,7 @@ def _regular_bars(
 def _merge_bars(
     rows: Sequence[_TimedBar], calendar: Exchange, interval: Interval, end: datetime
 ) -> list[Bar]:
-    """The rows that are bars as they stand, then those that are made of the others."""
+    """Returns the rows of the interval itself, then the bars aggregated from finer rows."""
     timeframe = TIMEFRAMES.get(interval)
     exact = [row.bar for row in rows if row.timeframe == timeframe]
     finer = [row.bar for row in rows if row.timeframe != timeframe]

@@ -1,4 +1,4 @@
-"""From snapshots and stream messages to quotes that can be believed."""
+"""Quotes of US stocks from Alpaca's snapshots and stream messages, after validation."""
 
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
@@ -20,32 +20,32 @@ from quotecast.providers.reference import Stock
 from quotecast.providers.validation.judgement import ABSURD_FACTOR, Judge
 from quotecast.providers.validation.values import MAX_SKEW, Number, positive
 
-#: An answer holds every trade that was streamed so long before it was asked for.
+#: Seconds before a request within which its response may still lack streamed trades.
 SETTLING_SECONDS: Final = 5.0
 
 
 class Board:
-    """The last state of each stock, over all connections; other stocks are passed over.
+    """The latest state of each of `stocks`, across connections; the board ignores other symbols.
 
-    Refused, and counted by reason: what is no JSON or not of its shape (`malformed`), a price or time
-    that cannot be read (`unreadable`), a streamed trade older than the price (`outdated`), and a price
-    more than ten times or less than a tenth of the last good one of the past hour, or a day's price that
-    far from the last one (`absurd`). The last good value stands. A stock has no quote before its snapshot.
-    The close before judges a session's first price.
+    The board rejects invalid input, counts it by reason and keeps the last good value. `malformed`: not JSON,
+    or not of the documented shape. `unreadable`: a price or time that cannot be parsed. `outdated`: a
+    streamed trade older than the last price. `absurd`: a price more than ten times, or less than a tenth of,
+    the last good one of the past hour, or a daily bar's price that far from the last price. The previous
+    close is the reference for the first price of a session. A stock has no quote before its first snapshot.
 
-    `whole_tape` is false where snapshots and minutes are those of one exchange: a day's prices and volume are
-    then the tape's alone.
+    `whole_tape` is false when snapshots and minute bars cover the IEX exchange alone. Open, high, low and
+    volume then come only from the consolidated tape's daily history.
     """
 
     def __init__(self, stocks: Iterable[Stock], *, whole_tape: bool = True) -> None:
-        #: What the exchange does against its calendar.
+        #: The exchange's deviation from its calendar; None without one.
         self.unscheduled: Unscheduled | None = None
         self._stocks = {stock.ticker: stock for stock in stocks}
         self._judge = Judge()
         self._whole_tape = whole_tape
         self._states: dict[str, StockState] = {}
         self._histories: dict[str, DailyHistory] = {}
-        #: When the price came over the stream, if it did, in Unix time.
+        #: Unix time at which each stock's price last changed over the stream.
         self._streamed_at: dict[str, float] = {}
         self._sent: dict[str, StockQuote] = {}
 
@@ -54,7 +54,7 @@ class Board:
         return dict(self._judge.refused)
 
     def keep_only(self, tickers: Iterable[str]) -> None:
-        """Forgets every stock not among `tickers`."""
+        """Removes every stock not among `tickers`."""
         for ticker in self._states.keys() - set(tickers):
             del self._states[ticker]
             self._streamed_at.pop(ticker, None)
@@ -62,11 +62,11 @@ class Board:
         self._judge.keep_only(self._states)
 
     def quotes(self) -> list[StockQuote]:
-        """All that were told."""
+        """Returns the latest quote of every stock that has one."""
         return list(self._sent.values())
 
     def read_messages(self, messages: Iterable[bytes], received: float) -> list[Quote]:
-        """The quotes that change with frames of the stream and answers of snapshots, received together."""
+        """Returns the quotes changed by stream frames and snapshot responses received at one Unix time."""
         changed: dict[str, Quote] = {}
         for raw in messages:
             if raw.lstrip().startswith(b"{"):
@@ -77,7 +77,7 @@ class Board:
         return list(changed.values())
 
     def decode(self, raw: bytes) -> list[wire.Message]:
-        """The messages of one frame that are of use to us."""
+        """Returns a frame's decoded messages of the types in use; counts a malformed frame or message."""
         try:
             frame = wire.decode_frame(raw)
         except ValueError:
@@ -86,7 +86,7 @@ class Board:
         return [message for message in map(self._message, frame) if message]
 
     def take_messages(self, messages: Iterable[wire.MarketData], received: float) -> list[StockQuote]:
-        """The quotes that change with trades and minute bars."""
+        """Returns the quotes changed by trades and minute bars."""
         ours = [message for message in messages if message.symbol in self._states]
         for message in ours:
             if isinstance(message, wire.Trade):
@@ -96,7 +96,7 @@ class Board:
         return self._update_quotes(dict.fromkeys(message.symbol for message in ours), received)
 
     def take_daily_history(self, histories: Mapping[str, DailyHistory], received: float) -> list[StockQuote]:
-        """The quotes that change with the last days on the whole tape."""
+        """Returns the quotes changed by new daily histories, by ticker."""
         for ticker, history in histories.items():
             close, before = history.close_before(history.session), self._histories.get(ticker)
             if close and (before is None or before.close_before(history.session) != close):
@@ -105,14 +105,17 @@ class Board:
         return self._update_quotes((ticker for ticker in histories if ticker in self._states), received)
 
     def take_unscheduled(self, unscheduled: Unscheduled | None, received: float) -> list[StockQuote]:
-        """The quotes that change with what the exchange does against its calendar."""
+        """Returns the quotes changed by the exchange's deviation from its calendar."""
         if unscheduled == self.unscheduled:
             return []
         self.unscheduled = unscheduled
         return self._update_quotes(self._states, received)
 
     def has_traded(self, now: float) -> bool:
-        """Whether most stocks have traded since the calendar's last opening; true before any snapshot."""
+        """Returns whether most stocks have traded since the calendar's last opening.
+
+        True before any snapshot.
+        """
         opening = next(EXCHANGE.until(to_utc(now))).open
         traded = sum(state.last.time >= opening for state in self._states.values())
         return 2 * traded > len(self._states) or not self._states
@@ -120,9 +123,9 @@ class Board:
     def take_snapshots(
         self, rows: Mapping[str, Raw], received: float, asked_at: float | None = None
     ) -> list[StockQuote]:
-        """The quotes that change with snapshots that were asked for at a Unix time; now, when it is None.
+        """Returns the quotes changed by snapshots, by ticker, requested at `asked_at` (Unix time).
 
-        Null rows are stocks that the upstream does not know, and change nothing.
+        `asked_at` defaults to `received`. A null row, a stock unknown to Alpaca, changes nothing.
         """
         settled = (received if asked_at is None else asked_at) - SETTLING_SECONDS
         for ticker in rows.keys() & self._stocks.keys():
@@ -197,27 +200,32 @@ class Board:
     def _last_price(
         self, ticker: str, snapshot: wire.StockSnapshot, received: float, settled: float
     ) -> LastPrice | None:
-        """The price after a snapshot: its own, unless that is bad or a newer one was streamed meanwhile."""
-        state, told = self._states.get(ticker), snapshot.to_last_price()
+        """Returns the last price after a snapshot.
+
+        That is the snapshot's price, unless it is invalid or the stream has delivered a newer one since the
+        request.
+        """
+        state, new = self._states.get(ticker), snapshot.to_last_price()
         before = state.last if state else None
-        if told is None or snapshot.has_unreadable_trade:
+        if new is None or snapshot.has_unreadable_trade:
             self._judge.refuse("unreadable")
-        if told is None:
+        if new is None:
             return before
         lags = snapshot.has_unreadable_trade or self._streamed_at.get(ticker, settled) > settled
-        if before and told.time < before.time and lags:
+        if before and new.time < before.time and lags:
             return before
-        return _clamp_time(told, received) if self._accepts(ticker, told, received) else before
+        return _clamp_time(new, received) if self._accepts(ticker, new, received) else before
 
     def _accepts(self, ticker: str, last: LastPrice, received: float) -> bool:
-        """Whether to believe a price, which is judged in prices of the session."""
+        """Returns whether the last price is plausible, after split adjustment to the current session."""
         price = StockState(last).price(self._histories.get(ticker))
         return self._judge.accepts(ticker, float(price), received)
 
     def _day_bar(self, snapshot: wire.StockSnapshot, last: LastPrice, received: float) -> DayBar | None:
         if snapshot.daily_bar is None or not self._whole_tape:
             return None
-        # The bar of a day before the price's is the tape's, and a split may lie between the two.
+        # For an earlier day the split-adjusted daily history applies, since a split may lie between that day
+        # and the price.
         if (snapshot.daily_bar.trading_date or date.max) < last.time.astimezone(NEW_YORK).date():
             return None
         read = partial(self._price, near=last.price)
@@ -227,10 +235,10 @@ class Board:
             return None
         return day
 
-    def _price(self, told: Number, near: Decimal) -> Decimal | None:
-        """A price of the day, if it can be believed beside the last one."""
-        price = positive(told)
-        if price is None and told is not None:
+    def _price(self, raw: Number, near: Decimal) -> Decimal | None:
+        """Returns a price of a daily or minute bar; None when implausible next to the last price."""
+        price = positive(raw)
+        if price is None and raw is not None:
             self._judge.refuse("unreadable")
         if price is None or near / ABSURD_FACTOR <= price <= near * ABSURD_FACTOR:
             return price
@@ -239,7 +247,7 @@ class Board:
 
 
 def _clamp_time(last: LastPrice, received: float) -> LastPrice:
-    """The price as of `received` if its own time lies in the future."""
+    """Returns the price, dated `received` when its own time lies in the future."""
     return replace(last, time=to_utc(received)) if _is_future(last.time, received) else last
 
 

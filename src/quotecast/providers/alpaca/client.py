@@ -1,4 +1,4 @@
-"""Alpaca's quotes of US stocks: all of them by REST, what moves between two polls by WebSocket."""
+"""Quotes of US stocks from Alpaca: REST polls of every stock, WebSocket updates between two polls."""
 
 import asyncio
 import random
@@ -28,25 +28,28 @@ from quotecast.providers.base import Admission, Update, unlimited
 from quotecast.providers.reference import Stock
 from quotecast.providers.transport.fetch import open_client
 
-#: So many symbols' trades the free plan streams.
+#: Symbols whose trades the free plan streams.
 MAX_STREAMED: Final = 30
-#: The clock of the exchange is asked between two polls, and must not delay the next.
+#: Deadline in seconds for the exchange's clock: the call runs beside a poll and must not delay the next one.
 CLOCK_SECONDS: Final = 5.0
-#: Polls that take long still leave the upstream a breath.
+#: Minimum pause in seconds after a poll, so that slow polls do not follow each other without a break.
 MIN_PAUSE_SECONDS: Final = 1.0
 
 log = structlog.get_logger()
 
 
 class AlpacaProvider:
-    """Quotes of `stocks`; `change` is against the last session's close on the whole tape, split-adjusted.
+    """Quotes of `stocks` in US dollars; `change` is measured from the split-adjusted previous close.
 
-    Snapshots of all are asked for every 15 seconds while US stocks trade, before and after hours too, and
-    every five minutes else. Between them, trades of the `streamed` tickers, the 30 largest companies when
-    none are named, and the minute bars of all move the quotes. When the stream fails, polling goes on.
+    The previous close comes from the consolidated tape. The provider polls the snapshots of all stocks every
+    15 seconds during regular and extended hours, and every five minutes otherwise. Between polls, the stream
+    updates quotes with the trades of the `streamed` tickers and the minute bars of all stocks. Without
+    `streamed`, it takes the 30 companies of the largest market capitalisation. When the stream fails, polling
+    continues.
 
-    `plan_feed` is what the plan includes; `admitted` is asked before each call, `exchange_clock` for closings
-    and sessions that the calendar does not have.
+    `plan_feed` is the plan's data feed: `sip` is the consolidated tape, `iex` the IEX exchange alone. The
+    provider awaits `admitted` before each REST call. `exchange_clock` reports halts, closures and sessions
+    that differ from the calendar.
     """
 
     name = "alpaca"
@@ -95,7 +98,7 @@ class AlpacaProvider:
 
     @property
     def silence_seconds(self) -> float:
-        """A poll and a half, as often as polls are now."""
+        """Returns the seconds without an update after which the feed counts as stale: 1.5 poll intervals."""
         return schedule.silence_seconds(self._clock(), self._board.unscheduled)
 
     def statistics(self) -> Mapping[str, int]:
@@ -103,7 +106,7 @@ class AlpacaProvider:
         return Counter(self._board.statistics()) + self._closes.refused
 
     async def updates(self) -> AsyncGenerator[Update, None]:
-        """The quotes, as QuoteProvider promises, until REST fails while nothing is streamed."""
+        """Yields updates until REST fails while the stream is down; see QuoteProvider."""
         async with (
             open_client(self._url, self._headers) as client,
             aclosing(merged(self._poll_updates(client), self._stream_updates())) as updates,
@@ -118,14 +121,17 @@ class AlpacaProvider:
                     yield Update(quotes, unscheduled=self._board.unscheduled)
 
     async def _poll_updates(self, client: httpx.AsyncClient) -> AsyncGenerator[Update, None]:
-        """What changed, poll by poll; the first whose batches are all answered brings all there is."""
+        """Yields an update after each poll.
+
+        The first update whose batches all succeed is complete. Every other one holds the changed quotes.
+        """
         snapshots = Snapshots(client, self._plan_feed, self._admitted)
         is_complete_sent = False
         while True:
             poll_start = self._clock()
             poll, hours = await asyncio.gather(snapshots.poll(self._tickers), self._read_clock())
             for failure in poll.failures:
-                log.warning("alpaca answers REST badly", problem=str(failure))
+                log.warning("alpaca REST batch failed", problem=str(failure))
             if not poll.answered and not self._stream.live:
                 raise poll.worst_failure
             changed = await self._apply_poll(poll.rows, poll_start, hours)
@@ -140,9 +146,10 @@ class AlpacaProvider:
     async def _apply_poll(
         self, rows: SnapshotRows, poll_start: float, hours: MarketClock | None
     ) -> list[StockQuote]:
-        """The quotes that change with a poll that began at `poll_start`, and what the exchange's clock says."""
+        """Returns the quotes that a poll and the exchange's clock change; `poll_start` is a Unix time."""
         board = self._board
-        # A session that no calendar has comes before its tapes, a closing behind the prices that show it.
+        # An unscheduled session applies before the prices, because they belong to it. A halt or a closure
+        # applies after them, because the board derives it from the latest trades.
         changed = self._apply_clock(hours) if hours and hours.is_open else []
         day = latest_session(to_utc(self._clock()), board.unscheduled).day
         changed += board.take_daily_history(await self._closes.refresh(rows, day), self._clock())
@@ -155,19 +162,19 @@ class AlpacaProvider:
         return board.take_unscheduled(day, now)
 
     async def _wait_for_next_poll(self, poll_start: float, retry_after: float) -> None:
-        """Waits for the next poll after the one that began at `poll_start`, or as long as the upstream wants."""
+        """Sleeps until the next poll is due, or for `retry_after` seconds if that is longer."""
         due = poll_start + schedule.poll_seconds(poll_start, self._board.unscheduled) - self._clock()
         await self._sleep(max(due, retry_after, MIN_PAUSE_SECONDS))
 
     async def _read_clock(self) -> MarketClock | None:
-        """What the exchange's own clock says; None when nobody knows."""
+        """Returns the exchange's clock, or None when it fails or exceeds its deadline."""
         if self._exchange_clock is None:
             return None
         try:
             async with asyncio.timeout(CLOCK_SECONDS):
                 return await self._exchange_clock()
         except (UpstreamError, TimeoutError) as error:
-            log.warning("alpaca's clock does not answer", problem=str(error))
+            log.warning("alpaca clock request failed", problem=str(error))
             return None
 
 

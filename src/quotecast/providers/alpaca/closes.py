@@ -1,4 +1,4 @@
-"""Asks for the last days of all stocks on the whole tape: once a session, and again after a failure."""
+"""Requests for the daily histories of all stocks: once a session, and again after a failure."""
 
 import asyncio
 import random
@@ -31,11 +31,11 @@ from quotecast.providers.validation.rows import readable
 from quotecast.providers.validation.values import instant
 
 BATCH: Final = 100
-#: A stock whose trading was halted for longer has no previous close.
+#: Range of days requested; a stock halted for longer has no previous close.
 REACH: Final = timedelta(days=14)
-#: The free plan has the whole tape once it is 15 minutes old; the clocks may differ by one.
+#: Age at which the free plan includes consolidated-tape trades: 15 minutes, plus one for clock skew.
 SETTLED_AFTER: Final = timedelta(minutes=16)
-#: Quotes wait for the answers that long.
+#: Deadline in seconds, because a poll's quotes wait for the histories.
 DEADLINE_SECONDS: Final = 7.0
 ROWS_PER_PAGE: Final = 10_000
 MAX_PAGES: Final = 20
@@ -44,11 +44,11 @@ log = structlog.get_logger()
 
 
 class PreviousCloses:
-    """The tapes of stocks, over all connections.
+    """Daily histories of stocks, across connections.
 
-    They are asked for as each session begins, before hours, and once more at its opening, in case a split of
-    that morning came late. On the free plan, `iex`, a session's own day follows when it has settled, 16
-    minutes after the close and again after the last of the after-hours trades.
+    The histories refresh when extended hours begin and again at the opening, in case Alpaca publishes a split
+    of that morning late. On the free plan, `iex`, the session's own daily bar follows 16 minutes after the
+    close, and again 16 minutes after extended hours end.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class PreviousCloses:
         self.refused: Counter[str] = Counter()
         self._rest = rest
         self._free = plan_feed == "iex"
-        #: Of the daily bars; the free plan's own where it has no history of the whole tape.
+        #: Data feed of the daily bars; `iex` once Alpaca has rejected the consolidated tape for this plan.
         self._feed: Literal["iex", "sip"] = "sip"
         self._clock = clock
         self._chance = chance
@@ -72,7 +72,10 @@ class PreviousCloses:
         self._answered: set[str] = set()
 
     async def refresh(self, tickers: Iterable[str], day: TradingDay) -> Mapping[str, DailyHistory]:
-        """Returns the tapes that are due on `day`; none while they are fresh, or soon after a failure."""
+        """Returns the daily histories that are due on `day`, by ticker.
+
+        The result is empty while all are fresh, and during the backoff after a failure.
+        """
         now = self._clock()
         due_at = _due_at(day, to_utc(now), free=self._free)
         if due_at != self._due_at:
@@ -88,7 +91,7 @@ class PreviousCloses:
                     histories |= await self._fetch_batch(client, missing[first : first + BATCH], day, due_at)
         except (UpstreamError, TimeoutError) as error:
             self._retry_at = now + max(next(self._delays), getattr(error, "retry_after", None) or 0.0)
-            log.warning("alpaca answers without daily bars", problem=str(error) or "no answer in time")
+            log.warning("alpaca daily bars request failed", problem=str(error) or "timeout")
         self._answered |= histories.keys()
         return histories
 
@@ -108,20 +111,23 @@ class PreviousCloses:
     async def _fetch_days(
         self, client: httpx.AsyncClient, tickers: Sequence[str], params: Mapping[str, str]
     ) -> Mapping[str, Sequence[DayBar]]:
-        """Returns the days of each stock, ascending, from the best tape that the plan has."""
+        """Returns the daily bars of each stock, ascending, from the best data feed of the plan."""
         try:
             return await self._fetch_pages(client, tickers, params)
         except UpstreamRefused as error:
             if PLAN_REFUSAL not in error.excerpt or self._feed == "iex":
                 raise
-            log.warning("alpaca's plan has no whole tape", interval="D")
+            log.warning("alpaca plan excludes the consolidated tape; using iex", interval="D")
             self._feed = "iex"
             return await self._fetch_pages(client, tickers, params)
 
     async def _fetch_pages(
         self, client: httpx.AsyncClient, tickers: Sequence[str], params: Mapping[str, str]
     ) -> Mapping[str, Sequence[DayBar]]:
-        """Reads page by page: a page may hold some of the stocks, and some days of the last of them."""
+        """Returns the daily bars of each stock from all pages.
+
+        A page may hold only some of the stocks, and only some days of its last one.
+        """
         asked = {
             "symbols": ",".join(tickers),
             "timeframe": DAY,
@@ -138,17 +144,17 @@ class PreviousCloses:
             if not page.next_page_token:
                 return days
             asked["page_token"] = page.next_page_token
-        raise UpstreamError("Alpaca answers with more pages of daily bars than there can be")
+        raise UpstreamError(f"Alpaca sent more than {MAX_PAGES} pages of daily bars")
 
 
 def _due_at(day: TradingDay, now: datetime, *, free: bool) -> datetime:
-    """Returns the newest moment at which the daily bars may have changed."""
+    """Returns the latest time at or before `now` at which the daily bars may have changed."""
     settling = [day.close + SETTLED_AFTER, day.post_close + SETTLED_AFTER] if free else []
     return max(moment for moment in (day.pre_open, day.open, *settling) if moment <= now)
 
 
 def _days_of(rows: Iterable[Raw], refused: Counter[str]) -> list[DayBar]:
-    """Returns the rows that can be read."""
+    """Returns the readable rows as daily bars; counts the others."""
     days = [_day(row) for row in readable(rows, wire.AlpacaBar, refused)]
     refused["unreadable"] += days.count(None)
     return [day for day in days if day]
@@ -166,5 +172,5 @@ def _day(row: wire.AlpacaBar) -> DayBar | None:
 
 
 def _believable_days(days: Sequence[DayBar]) -> Sequence[DayBar]:
-    """Returns the days whose closes can be believed, as bars have it."""
+    """Returns the daily bars with a plausible close, by the rule for bars."""
     return list(compress(days, believable([float(day.close or 0) for day in days])))

@@ -1,4 +1,4 @@
-"""A stock's last days on the whole tape, split-adjusted: the source of its previous close."""
+"""A stock's recent daily bars on the consolidated tape, split-adjusted: the source of its previous close."""
 
 from collections.abc import Sequence
 from datetime import date, datetime, time
@@ -14,10 +14,10 @@ _ONE: Final = Decimal(1)
 
 
 class DailyHistory(Struct, frozen=True, gc=False):
-    """The last days up to a session, ascending, in prices of that session.
+    """Daily bars up to `session`, ascending, in prices of that session.
 
-    `factor` is the number of the session's shares that one older share has become: 4 on the morning of a 4:1
-    split, 0.1 on that of a 1:10 reverse split, 1 on every other day.
+    `split_ratio` is the number of new shares for one old share: 4 on the morning of a 4:1 split, 0.1 on that
+    of a 1:10 reverse split, 1 on every other day.
     """
 
     session: date
@@ -25,28 +25,31 @@ class DailyHistory(Struct, frozen=True, gc=False):
     split_ratio: Decimal = _ONE
 
     def day(self, wanted: date | None) -> DayBar | None:
-        """Returns one of the days; None for a date without trades."""
+        """Returns the daily bar of a date; None for a date without trades."""
         return next((day for day in self.days if day.date == wanted), None)
 
     def last_date_before(self, limit: date) -> date | None:
-        """Returns the newest date with trades before another."""
+        """Returns the latest date with trades before `limit`."""
         return max((day.date for day in self.days if day.date < limit), default=None)
 
     def close_before(self, limit: date) -> Decimal | None:
-        """Returns the close of the newest day before a date."""
+        """Returns the close of the latest trading day before `limit`; None without one."""
         day = self.day(self.last_date_before(limit))
         return day.close if day else None
 
     def adjust_for_split(self, price: Decimal, moment: datetime) -> Decimal:
-        """Returns a price in prices of the session; the split divides those of the days before."""
+        """Returns a price adjusted to the session's shares.
+
+        A price from before the session's date is divided by the split ratio.
+        """
         midnight = datetime.combine(self.session, time(), NEW_YORK)
         return price / self.split_ratio if moment < midnight else price
 
 
 def daily_history(session: date, adjusted: Sequence[DayBar], raw: Sequence[DayBar]) -> DailyHistory:
-    """Returns the tape of a stock from its split-adjusted days and the same days as they were.
+    """Returns a stock's history from its split-adjusted daily bars and the same bars unadjusted.
 
-    The two closes of the last day before the session differ by the splits that came since.
+    The split ratio is the unadjusted close of the last day before the session divided by its adjusted close.
     """
     closes = {day.date: day.close for day in raw}
     pairs = [(closes.get(day.date), day.close) for day in adjusted if day.date < session]

@@ -1,4 +1,4 @@
-"""What is known of a stock's day, and how minute by minute and snapshot by snapshot it becomes more."""
+"""A stock's daily bar in progress, which minute bars and snapshots extend."""
 
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -13,7 +13,7 @@ MINUTE: Final = timedelta(minutes=1)
 
 
 class MinuteBar(Struct, frozen=True, gc=False):
-    """A minute's trading: when it began, and what of its prices and volume is known."""
+    """A minute bar: start in UTC, prices in US dollars, volume in shares; unreadable values are None."""
 
     start: datetime
     high: Decimal | None
@@ -23,7 +23,7 @@ class MinuteBar(Struct, frozen=True, gc=False):
 
 
 class DayBar(Struct, frozen=True, gc=False):
-    """A New York date's prices and volume."""
+    """The daily bar of a New York date: prices in US dollars, volume in shares."""
 
     date: date
     open: Decimal | None
@@ -31,13 +31,13 @@ class DayBar(Struct, frozen=True, gc=False):
     low: Decimal | None
     close: Decimal | None
     volume: Decimal | None
-    #: The start of the latest minute that the volume counts in; None when it is not known.
+    #: Start of the latest minute bar that `volume` includes; None when unknown.
     minute_start: datetime | None
-    #: How much of that minute's volume is counted in.
+    #: Shares of that minute bar that `volume` includes.
     minute_volume: Decimal | None
 
     def is_newer_than(self, other: "DayBar") -> bool:
-        """Whether it is a later day, or counts in a later minute of the same."""
+        """Returns whether the bar is of a later date, or includes a later minute of the same date."""
         if self.date != other.date:
             return self.date > other.date
         if self.minute_start is None or other.minute_start is None:
@@ -45,9 +45,11 @@ class DayBar(Struct, frozen=True, gc=False):
         return self.minute_start > other.minute_start
 
     def with_minute(self, minute: MinuteBar) -> "DayBar":
-        """The day with a minute that may be counted in already, wholly or in part, or be another day's.
+        """Returns the daily bar extended by a minute bar.
 
-        Outside the regular session trades count in the day's volume alone, as they do on the tapes.
+        A minute bar that the volume already includes, wholly or in part, adds the difference. A minute bar of
+        another date changes nothing. Extended-hours minutes add volume and leave high, low and close
+        unchanged, as on the tapes.
         """
         if minute.start.astimezone(NEW_YORK).date() != self.date:
             return self
@@ -60,7 +62,7 @@ class DayBar(Struct, frozen=True, gc=False):
         return replace(day, high=high, low=low, close=minute.close or self.close)
 
     def fill_gaps(self, before: "DayBar") -> "DayBar":
-        """The day, with what it lacks taken from an earlier state of the same day."""
+        """Returns the bar with its missing values taken from an earlier state of the same day."""
         return replace(
             self,
             open=self.open or before.open,
@@ -71,7 +73,7 @@ class DayBar(Struct, frozen=True, gc=False):
         )
 
     def _add_volume(self, minute: MinuteBar) -> "DayBar":
-        # Without knowing which minutes are counted in, volume waits for the next snapshot.
+        # The volume waits for the next snapshot when it is unknown which minutes it includes.
         if self.volume is None or self.minute_start is None or minute.volume is None:
             return self
         counted = self.minute_volume or Decimal(0) if minute.start == self.minute_start else Decimal(0)

@@ -1,4 +1,4 @@
-"""Whether the US stock exchanges are open, as Alpaca says: closings that no calendar foresees are in it."""
+"""Alpaca's clock and calendar of the US stock exchanges, which include unscheduled closures."""
 
 import time
 from collections import Counter
@@ -14,12 +14,12 @@ from quotecast.providers.alpaca.rest_wire import CalendarRow, MarketClock
 from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.validation.rows import readable
 
-#: How long an answer of the clock is believed.
+#: Seconds for which a response of the clock is reused.
 CACHE_SECONDS: Final = 60.0
 
 
 class AlpacaClock:
-    """Alpaca's clock and calendar; `clock` is ours, in Unix time."""
+    """Alpaca's market clock and trading calendar; `clock` returns our Unix time."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class AlpacaClock:
         return dict(+self._refused)
 
     async def market_clock(self) -> MarketClock:
-        """Returns whether the exchange is open, asked for at most once a minute. Raises UpstreamError."""
+        """Returns the exchange's clock, requested at most once a minute. Raises UpstreamError."""
         now = self._clock()
         if self._cached is None or not 0 <= now - self._cached_at < CACHE_SECONDS:
             self._cached = await self._rest.get_once("/v2/clock", MarketClock)
@@ -49,7 +49,10 @@ class AlpacaClock:
         return self._cached
 
     async def calendar(self, first: date, last: date) -> Sequence[TradingDay]:
-        """The trading days from `first` to `last`, both included, ascending. Raises UpstreamError."""
+        """Returns the trading days from `first` to `last`, both inclusive, ascending.
+
+        Raises UpstreamError.
+        """
         params = {"start": first.isoformat(), "end": last.isoformat()}
         rows = readable(
             await self._rest.get_once("/v2/calendar", list[Raw], params), CalendarRow, self._refused

@@ -1,4 +1,4 @@
-"""Alpaca's news of the markets."""
+"""Market news from Alpaca."""
 
 import time
 from collections import Counter
@@ -11,7 +11,7 @@ from quotecast.providers.alpaca.rest_wire import NewsPage, Story
 from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.validation.rows import readable
 
-#: Articles that one call brings at most, calls that one question takes at most, articles that are kept.
+#: Articles per page, pages per poll, and articles in memory, at most.
 PER_PAGE: Final = 50
 MAX_PAGES: Final = 10
 MAX_ARTICLES: Final = PER_PAGE * MAX_PAGES
@@ -20,9 +20,9 @@ _PARAMETERS: Final = {"limit": str(PER_PAGE), "sort": "desc", "include_content":
 
 
 class AlpacaNews:
-    """The newest articles, on any subject; `url` is that of market data.
+    """The newest articles on any subject; `url` is the market data host.
 
-    The first question reads MAX_ARTICLES of them, page by page. Later ones read what is new.
+    The first poll reads MAX_ARTICLES articles page by page. Later polls read only new pages.
     """
 
     name = "alpaca"
@@ -49,7 +49,7 @@ class AlpacaNews:
     async def news(self) -> Sequence[Article]:
         """See NewsProvider; texts may hold HTML."""
         articles = self._articles | await self._fetch_new()
-        # They come in the order in which they were last changed.
+        # Alpaca sorts articles by their last update, not by their creation.
         newest = sorted(articles.values(), key=lambda article: article.created_at, reverse=True)[
             :MAX_ARTICLES
         ]
@@ -57,7 +57,7 @@ class AlpacaNews:
         return newest
 
     async def _fetch_new(self) -> dict[str, Article]:
-        """Reads pages until one reaches an article that is known as it stands there."""
+        """Returns new and changed articles by id: reads pages until one contains an unchanged article."""
         found: dict[str, Article] = {}
         parameters: dict[str, str] = _PARAMETERS
         async with self._rest.open() as client:

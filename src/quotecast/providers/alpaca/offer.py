@@ -1,4 +1,4 @@
-"""What Alpaca offers: stock quotes, bars, news and the list of assets."""
+"""Alpaca's offer: quotes, bars and news of US stocks, and the list of assets."""
 
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -16,12 +16,13 @@ from quotecast.providers.alpaca.universe import load_stocks
 from quotecast.providers.base import Admission
 from quotecast.providers.offer import VARIABLE, Budgets, ExchangeNow, HttpUrl, Offer, WebSocketUrl
 
-#: Calls per minute of Alpaca's other host, which every plan has and counts by itself.
+#: Calls per minute to the trading host. Alpaca counts them apart from market data, and the limit is the same
+#: for every plan.
 _TRADING_CALLS: Final = 150
 
 
 class AlpacaSettings(Struct, frozen=True, kw_only=True):
-    """The variables `QUOTECAST_ALPACA_*`, and `QUOTECAST_STOCKS_FILE`."""
+    """The settings `QUOTECAST_ALPACA_*` and `QUOTECAST_STOCKS_FILE`."""
 
     stocks_file: Annotated[
         str,

@@ -1,8 +1,8 @@
-"""Alpaca's REST answers other than snapshots, and what becomes of them: bars, news, assets, trading days.
+"""Alpaca's REST responses other than snapshots: bars, news, assets, clock and calendar.
 
 Source of the format: Alpaca's OpenAPI documents of market data and trading, `/v2/stocks/bars`,
-`/v1beta1/news`, `/v2/assets`, `/v2/clock` and `/v2/calendar`. Unknown fields are ignored everywhere; rows are
-read one by one, so that a bad one costs itself alone.
+`/v1beta1/news`, `/v2/assets`, `/v2/clock` and `/v2/calendar`. Decoders ignore unknown fields. Each row is
+decoded on its own, so that a malformed row does not discard the others.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,26 +29,26 @@ class BarPage(Struct, frozen=True):
     next_page_token: str | None = None
 
     def rows_of(self, symbol: str) -> Sequence[Raw]:
-        """Those of one symbol; none where the upstream says null."""
+        """Returns the rows of one symbol; an empty sequence where Alpaca sends null."""
         return (self.bars or {}).get(symbol) or ()
 
 
 class NewsPage(Struct, frozen=True):
-    """A page of `GET /v1beta1/news`, the newest first."""
+    """A page of `GET /v1beta1/news`, newest first."""
 
     news: Sequence[Raw] | None = None
     next_page_token: str | None = None
 
 
 class Image(Struct, frozen=True):
-    """A picture of a story; `size` is thumb, small or large."""
+    """An image of a story; `size` is thumb, small or large."""
 
     size: str | None = None
     url: str | None = None
 
 
 class Story(Struct, frozen=True):
-    """One article; texts may hold HTML, and any of them may be missing."""
+    """A news article as Alpaca sends it; texts may contain HTML, and every field but `id` may be missing."""
 
     id: int | str
     headline: str | None = None
@@ -62,7 +62,10 @@ class Story(Struct, frozen=True):
     updated_at: str | None = None
 
     def to_article(self, received: float) -> Article | None:
-        """The article, received at that Unix time; None without a headline or any time."""
+        """Returns the article; None without a headline or a readable time.
+
+        `received` is a Unix time. It replaces a time that lies in the future.
+        """
         created = instant(self.created_at) or instant(self.updated_at)
         if created is None or not (self.headline or "").strip():
             return None
@@ -92,11 +95,15 @@ class AssetRow(Struct, frozen=True):
 
     @property
     def is_listed(self) -> bool:
-        """Whether it is an active US stock, which is what was asked for."""
+        """Returns whether the row is an active US stock."""
         return self.kind in {None, "us_equity"} and self.status in {None, "active"}
 
     def to_asset(self, stocks: Mapping[str, Stock]) -> Asset | None:
-        """The asset, with what `stocks` has of the company; None when its symbol is no ticker."""
+        """Returns the asset; None when its symbol is not a valid ticker.
+
+        `stocks` is the reference table by ticker. It supplies sector and industry, and takes precedence for
+        the name.
+        """
         ticker = canonical(Feed.STOCKS, self.symbol)
         if ticker is None:
             return None
@@ -112,7 +119,7 @@ class AssetRow(Struct, frozen=True):
 
 
 class MarketClock(Struct, frozen=True):
-    """The answer of `GET /v2/clock`."""
+    """The response of `GET /v2/clock`: whether the exchange is open, its next open and its next close."""
 
     is_open: bool
     next_open: str | None = None
@@ -120,7 +127,7 @@ class MarketClock(Struct, frozen=True):
 
 
 class CalendarRow(Struct, frozen=True):
-    """A row of `GET /v2/calendar`: times of New York, such as `09:30` or `0930`."""
+    """A trading day from `GET /v2/calendar`; times are New York time, as `09:30` or `0930`."""
 
     date: str
     open: str
@@ -129,7 +136,7 @@ class CalendarRow(Struct, frozen=True):
     session_close: str | None = None
 
     def to_day(self) -> TradingDay | None:
-        """The trading day; None when it cannot be read, or its times do not ascend."""
+        """Returns the trading day; None when a field is unreadable or the times do not ascend."""
         try:
             day = date.fromisoformat(self.date)
             opened, closed = _moment(day, self.open), _moment(day, self.close)
@@ -141,7 +148,10 @@ class CalendarRow(Struct, frozen=True):
 
 
 def _tickers(symbols: Iterable[str | None]) -> list[str]:
-    """Those that are tickers, once each; pairs of crypto come without their stroke."""
+    """Returns the valid tickers among the symbols, without duplicates.
+
+    Crypto pairs arrive without a slash, such as `BTCUSD`.
+    """
     spelled = (canonical(Feed.STOCKS, symbol) for symbol in symbols if symbol)
     return list(dict.fromkeys(ticker for ticker in spelled if ticker))
 

@@ -1,4 +1,4 @@
-"""Snapshots by REST: many stocks in one question, and an invalid ticker costs the others nothing."""
+"""Snapshots by REST: batches of stocks, in which an invalid ticker does not affect the others."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from quotecast.providers.base import Admission
 from quotecast.providers.transport.fetch import get_json
 
 BATCH: Final = 100
-#: An answer that is later than that comes too late for the next poll.
+#: Deadline in seconds; a later response would delay the next poll.
 ANSWER_SECONDS: Final = 7.0
 
 _BAD_REQUEST: Final = 400
@@ -26,26 +26,26 @@ log = structlog.get_logger()
 
 
 class PollResult(Struct, frozen=True):
-    """The rows of the batches that were answered, by ticker, and why the others were not."""
+    """The result of a poll: rows of the successful batches by ticker, and the errors of the others."""
 
     rows: SnapshotRows
     failures: Sequence[UpstreamError]
-    #: Whether any batch was.
+    #: Whether any batch succeeded.
     answered: bool
 
     @property
     def retry_after(self) -> float:
-        """For how many seconds the upstream asks to be left alone."""
+        """Returns the longest `retry_after` of the failures in seconds; 0 without one."""
         return max((failure.retry_after or 0.0 for failure in self.failures), default=0.0)
 
     @property
     def worst_failure(self) -> UpstreamError:
-        """The failure that asks for the longest pause."""
+        """Returns the failure with the longest `retry_after`."""
         return max(self.failures, key=lambda failure: failure.retry_after or 0.0)
 
 
 class Snapshots:
-    """Asks for the snapshots of stocks, over one connection's life."""
+    """Snapshot requests over one HTTP client."""
 
     def __init__(self, client: httpx.AsyncClient, plan_feed: str, admitted: Admission) -> None:
         self._client = client
@@ -54,7 +54,7 @@ class Snapshots:
         self._invalid: set[str] = set()
 
     async def poll(self, tickers: Sequence[str]) -> PollResult:
-        """Asks for all of them, batch by batch at once."""
+        """Returns the snapshots of all tickers, requested in concurrent batches."""
         answers = await asyncio.gather(*(self._try_batch(batch) for batch in _batches(tickers)))
         failures = [answer for answer in answers if isinstance(answer, UpstreamError)]
         answered = [answer for answer in answers if not isinstance(answer, UpstreamError)]
@@ -84,7 +84,11 @@ class Snapshots:
             return await self._fetch_without_invalid(tickers, error)
 
     async def _fetch_without_invalid(self, tickers: Sequence[str], error: UpstreamRefused) -> SnapshotRows:
-        """One malformed ticker fails the whole batch: the others are asked for again."""
+        """Returns the batch's snapshots after excluding the malformed ticker.
+
+        Alpaca rejects a whole batch for one malformed ticker. When the error does not name it, halving the
+        batch finds it.
+        """
         if error.upstream_status in _KEYS_REFUSED:
             raise UpstreamError(f"Alpaca refuses the keys or the plan: {error}") from error
         if error.upstream_status != _BAD_REQUEST or "symbol" not in error.excerpt:

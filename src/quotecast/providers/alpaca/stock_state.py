@@ -1,4 +1,4 @@
-"""What is known of a stock, and the quote that it makes."""
+"""A stock's last price and daily bar, and the quote they form."""
 
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -15,15 +15,15 @@ from quotecast.providers.validation.values import percent_change, stamped, to_fl
 
 
 class TradingSession(Struct, frozen=True):
-    """The newest trading day that has begun, with the hours before the opening."""
+    """The latest trading day that has begun, extended hours before the opening included."""
 
     day: TradingDay
-    #: Whether the exchange has opened on that day.
+    #: Whether the regular session of that day has opened.
     opened: bool
 
 
 def latest_session(moment: datetime, unscheduled: Unscheduled | None = None) -> TradingSession:
-    """The session an aware moment belongs to, with what the exchange does against its calendar."""
+    """Returns the latest session at an aware moment; `unscheduled` overrides the calendar."""
     days = trading_days_until(moment.astimezone(NEW_YORK).date())
     day = next(day for day in days if day.pre_open <= moment)
     if unscheduled is None or unscheduled.date < day.date:
@@ -37,20 +37,20 @@ def latest_session(moment: datetime, unscheduled: Unscheduled | None = None) -> 
 
 
 class LastPrice(Struct, frozen=True, gc=False):
-    """The last price, in US dollars, and when it was made."""
+    """A last price in US dollars, and the time of its trade."""
 
     price: Decimal
     time: datetime
 
 
 class StockState(Struct, frozen=True, gc=False):
-    """One stock's last price, and its latest day that has a bar, both as they were made."""
+    """A stock's last price and its latest daily bar, neither adjusted for splits."""
 
     last: LastPrice
     day: DayBar | None = None
 
     def with_minute(self, minute: MinuteBar) -> "StockState":
-        """The same with a minute bar, whose close is the price unless a later one is known."""
+        """Returns the state with a minute bar; its close is the last price unless a later one exists."""
         day = self.day.with_minute(minute) if self.day else None
         end = minute.start + MINUTE
         if minute.close is None or end <= self.last.time:
@@ -58,7 +58,7 @@ class StockState(Struct, frozen=True, gc=False):
         return replace(self, day=day, last=LastPrice(minute.close, end))
 
     def merge_snapshot(self, new: "StockState") -> "StockState":
-        """The state after a newer snapshot, which may lack parts, or lag behind what was streamed."""
+        """Returns the state after a newer snapshot, which may lack parts or lag behind the stream."""
         if self.day is None:
             return new
         if new.day is None or self.day.is_newer_than(new.day):
@@ -68,13 +68,16 @@ class StockState(Struct, frozen=True, gc=False):
         return StockState(new.last, new.day.fill_gaps(self.day))
 
     def price(self, history: DailyHistory | None) -> Decimal:
-        """The last price, in prices of the session."""
+        """Returns the last price in US dollars, split-adjusted to the session of `history`."""
         return history.adjust_for_split(self.last.price, self.last.time) if history else self.last.price
 
     def to_quote(
         self, stock: Stock, session: TradingSession, received: float, history: DailyHistory | None
     ) -> StockQuote:
-        """The quote at `received`, a Unix time that falls into `session`; the close before is of `history`."""
+        """Returns the quote at `received`, a Unix time within `session`.
+
+        The previous close comes from `history`; without it, previous close and change are None.
+        """
         price = self.price(history)
         day, previous = self._day_and_previous_close(session, history)
         return StockQuote(
@@ -96,10 +99,10 @@ class StockState(Struct, frozen=True, gc=False):
     def _day_and_previous_close(
         self, session: TradingSession, history: DailyHistory | None
     ) -> tuple[DayBar | None, Decimal | None]:
-        """The day that the quote is about, if it has a bar, and the close before it.
+        """Returns the daily bar that the quote shows and its previous close, each None when unknown.
 
-        A day begins for a stock with the opening, or with its first trade before hours. Until then the quote
-        is about the day before. A history of an earlier session knows no close before today's.
+        A stock's day begins with the opening, or with its first extended-hours trade before it. Until then
+        the quote shows the preceding day. A history of an earlier session has no previous close for today.
         """
         today = session.day.date
         if session.opened or self.last.time >= session.day.pre_open:
@@ -111,10 +114,10 @@ class StockState(Struct, frozen=True, gc=False):
         day = self.day if self.day and self.day.date == shown else None
         if history is None or shown is None or shown > history.session:
             return day, None
-        # Days before the session's are of `history`: a split since then counts in them.
+        # Earlier days come from `history`, because only its prices are adjusted for splits since then.
         return (day if day and shown == history.session else history.day(shown)), history.close_before(shown)
 
 
 def to_utc(unix_time: float) -> datetime:
-    """The moment of a Unix time, in UTC."""
+    """Returns a Unix time as an aware datetime in UTC."""
     return datetime.fromtimestamp(unix_time, UTC)

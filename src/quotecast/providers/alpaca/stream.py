@@ -1,4 +1,4 @@
-"""Trades and minute bars by WebSocket: one connection, made again for as long as it is wanted."""
+"""Trades and minute bars by WebSocket, over one connection that reconnects with backoff."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -14,32 +14,33 @@ from quotecast.providers.alpaca.schedule import is_scheduled_open
 from quotecast.providers.transport.backoff import Backoff
 from quotecast.providers.transport.sockets import dial, receive, speaking
 
-#: The upstream hangs up on a client that has not authenticated by then.
+#: Deadline in seconds for authentication and subscription; Alpaca closes the connection after it.
 HANDSHAKE_SECONDS: Final = 10.0
-#: While the exchange is open there are bars every minute.
+#: Seconds without a message after which the connection counts as dead; an open exchange sends bars each
+#: minute.
 SILENCE_SECONDS: Final = 180.0
-#: At night and on weekends nothing comes for hours; a dead connection is noticed by its pings.
+#: The same while the exchange is closed: hours may pass without messages, and pings detect a dead connection.
 SILENCE_CLOSED_SECONDS: Final = 3600.0
-#: How long to leave the upstream alone when only the operator can help.
+#: Seconds until the next attempt after an error that only the operator can resolve.
 OPERATOR_RETRY_SECONDS: Final = 3600.0
-#: A session that has just ended counts against the limit for some seconds yet.
+#: Seconds of delay per refused connection: Alpaca counts a closed connection for some seconds more.
 CONNECTION_RETRY_SECONDS: Final = 0.5
 
-#: What the upstream's error codes mean.
+#: Alpaca's error codes, in our words.
 NEEDS_OPERATOR: Final = {
-    402: "the keys are refused",
+    402: "Alpaca rejects the keys",
     408: "the plan does not include the stream",
     409: "the plan does not include this feed; choose iex",
     411: "the keys do not permit the stream",
 }
 FAILURES: Final = {
-    400: "a message of ours was not understood",
+    400: "Alpaca cannot parse the request",
     401: "not authenticated",
     404: "not authenticated in time",
     405: "too many symbols",
     406: "another connection is open with these keys",
-    407: "we read too slowly",
-    410: "a message of ours is not for this feed",
+    407: "slow consumer: the client reads too slowly",
+    410: "this feed does not support the request",
     500: "internal error",
 }
 ALREADY_AUTHENTICATED: Final = 403
@@ -52,9 +53,10 @@ log = structlog.get_logger()
 
 
 class Stream:
-    """One feed's stream at `url`; `headers` hold the keys, `decode` reads a frame, `clock` is Unix time.
+    """The stream of one data feed at `url`; `headers` contain the keys, and `clock` returns Unix time.
 
-    Of `tickers` trades are asked for, as many as the plan allows, and minute bars of all stocks.
+    It subscribes to the trades of `tickers`, as many as the plan allows, and to the minute bars of all
+    stocks. `decode` returns the messages of a frame.
     """
 
     def __init__(
@@ -68,7 +70,7 @@ class Stream:
         sleep: Callable[[float], Awaitable[None]],
         chance: Callable[[], float],
     ) -> None:
-        #: Whether messages may come now.
+        #: Whether the subscription is active.
         self.live = False
         self._url = url
         self._headers = headers
@@ -81,9 +83,9 @@ class Stream:
         self._lock = asyncio.Lock()
 
     async def messages(self) -> AsyncGenerator[list[wire.MarketData], None]:
-        """What moves quotes, as it comes, for ever; after a connection that breaks, another, with backoff.
+        """Yields trades and minute bars without end; reconnects with backoff when a connection breaks.
 
-        Whoever follows while another does waits for the other to be closed.
+        A second iterator waits until the first one is closed, because Alpaca allows one connection.
         """
         async with self._lock:
             backoff = Backoff(clock=self._clock, chance=self._chance)
@@ -97,13 +99,13 @@ class Stream:
                                 yield batch
                 except UpstreamError as error:
                     retry_after = error.retry_after or 0.0
-                    log.warning("alpaca streams nothing", problem=str(error))
+                    log.warning("alpaca stream failed", problem=str(error))
                 finally:
                     self.live = False
                 await self._sleep(max(backoff.delay(), retry_after))
 
     async def _connection(self) -> AsyncGenerator[list[wire.MarketData], None]:
-        """One connection's life. Raises UpstreamError when it breaks."""
+        """Yields one connection's messages. Raises UpstreamError when it breaks."""
         with speaking(NAME):
             async with dial(self._url, headers=self._headers) as connection:
                 yield wire.market_data(await self._open(connection))
@@ -111,7 +113,7 @@ class Stream:
                     yield self._decode_frames(await receive(connection, self._silence_seconds(), NAME))
 
     async def _open(self, connection: ClientConnection) -> list[wire.Message]:
-        """Subscribes once the keys are accepted; returns all messages up to the answer."""
+        """Authenticates and subscribes; returns all messages up to the subscription response."""
         early: list[wire.Message] = []
         try:
             async with asyncio.timeout(HANDSHAKE_SECONDS):
@@ -132,7 +134,7 @@ class Stream:
             await connection.send(wire.encode_subscribe(self._tickers), text=True)
         elif isinstance(message, wire.StreamError) and message.code == TOO_MANY_SYMBOLS and self._tickers:
             self._tickers = self._tickers[: len(self._tickers) // 2]
-            log.warning("alpaca's plan allows fewer symbols", tried=len(self._tickers))
+            log.warning("alpaca plan allows fewer symbols", tried=len(self._tickers))
             await connection.send(wire.encode_subscribe(self._tickers), text=True)
         else:
             self._raise_failure(message)
@@ -150,7 +152,7 @@ class Stream:
         raise self._stream_error(message.code)
 
     def _stream_error(self, code: int) -> UpstreamError:
-        """The upstream's own words are not repeated: they might hold what it was sent."""
+        """Returns the error in our words, because Alpaca's text might repeat the keys."""
         if code in NEEDS_OPERATOR:
             reason = f"{NEEDS_OPERATOR[code]} (error {code}): this needs the operator"
             return UpstreamError(f"{NAME}: {reason}", retry_after=OPERATOR_RETRY_SECONDS)

@@ -1,4 +1,4 @@
-"""Which stocks are followed, and what is known of their companies."""
+"""The list of quoted stocks, with company names, sectors and industries."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical
 from quotecast.providers.reference import Stock
 
-#: The names a column goes by: ours, and those of the public list of the S&P 500's companies.
+#: Accepted column names: ours, and those of the public list of S&P 500 companies.
 COLUMNS: Final[Mapping[str, Sequence[str]]] = {
     "ticker": ("ticker", "symbol"),
     "name": ("name", "security"),
@@ -24,11 +24,12 @@ COLUMNS: Final[Mapping[str, Sequence[str]]] = {
 
 
 def load_stocks(table: Sequence[Stock], override: Path | None) -> list[Stock]:
-    """The stocks of `table` and of the operator's CSV file, by ticker.
+    """Returns the stocks of `table` and of the operator's CSV file, sorted by ticker.
 
-    A row of the file adds a stock or replaces what it fills in of the table's. Columns are found by name,
-    in any case and order: ticker (or Symbol), which alone is required, name (Security), sector (GICS
-    Sector), industry (GICS Sub-Industry); others are ignored. Raises SettingsError, with the line's number.
+    A row of the file adds a stock, or overrides the non-empty fields of one in the table. Columns are found
+    by name, in any case and order: ticker (or Symbol), name (Security), sector (GICS Sector) and industry
+    (GICS Sub-Industry). Only ticker is required; other columns are ignored. Raises SettingsError with the
+    line number.
     """
     stocks = {stock.ticker: stock for stock in table}
     for row in _rows(override) if override else ():
@@ -83,7 +84,7 @@ def _text(path: Path) -> str:
 
 
 def _columns(header: Sequence[str], path: Path) -> Mapping[str, int]:
-    """Where each column stands."""
+    """Returns the index of each column in the header."""
     names = [name.strip().lower() for name in header]
     found = {
         column: names.index(name)
@@ -92,7 +93,7 @@ def _columns(header: Sequence[str], path: Path) -> Mapping[str, int]:
         if name in names
     }
     if "ticker" not in found:
-        raise SettingsError(f"{path.name}:1: no column is called ticker or Symbol")
+        raise SettingsError(f"{path.name}:1: no column is named ticker or Symbol")
     return found
 
 
@@ -102,5 +103,5 @@ def _row(cells: Sequence[str], columns: Mapping[str, int], place: str) -> _Stock
     values = {column: cells[position].strip() for column, position in columns.items()}
     ticker = canonical(Feed.STOCKS, values["ticker"])
     if ticker is None:
-        raise SettingsError(f"{place}: {values['ticker']!r} is no ticker")
+        raise SettingsError(f"{place}: {values['ticker']!r} is not a valid ticker")
     return _StockRow(**values | {"ticker": ticker})

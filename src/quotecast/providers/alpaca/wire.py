@@ -1,7 +1,7 @@
-"""Alpaca's snapshots and stream messages of US stocks, and what of them we keep.
+"""Alpaca's snapshots and stream messages of US stocks, and their conversion to prices and bars.
 
-Source of the format: Alpaca's OpenAPI document of market data, `/v2/stocks/snapshots`, and its
-documentation "Real-time stock data". Unknown fields are ignored everywhere, unknown messages by `message`.
+Source of the format: Alpaca's OpenAPI document of market data, `/v2/stocks/snapshots`, and its documentation
+"Real-time stock data". Decoders ignore unknown fields, and `decode_message` ignores unknown message types.
 """
 
 import re
@@ -18,15 +18,17 @@ from quotecast.providers.alpaca.day_bar import MINUTE, DayBar, MinuteBar
 from quotecast.providers.alpaca.stock_state import LastPrice
 from quotecast.providers.validation.values import Number, instant, number, positive
 
-#: Conditions of trades that do not set the last price. Of the tapes' tables ("updates last: no"): C cash,
-#: N next day, R seller's option, H price variation, I odd lot, V contingent, W average price, 4 derivatively
-#: priced, 7 qualified contingent, M and Q official close and open, which repeat a trade; and G, P, U, Z,
-#: which report an earlier trade late. T, before and after hours, does set it: those sessions know no other.
+#: Trade conditions that do not update the last price, from the tapes' condition tables ("updates last: no"):
+#: C cash, N next day, R seller's option, H price variation, I odd lot, V contingent, W average price, 4
+#: derivatively priced, 7 qualified contingent. M and Q, official close and open, repeat a trade. G, P, U and
+#: Z report an earlier trade late. T, extended hours, does update the price here: extended hours have no other
+#: trades.
 CONDITIONS_WITHOUT_LAST_PRICE: Final = frozenset("CNRHIVW47MQGPUZ")
-#: On these tapes B is an average price; on that of NASDAQ it is a bunched trade, which sets the price.
+#: Condition B is an average price on tapes A and B. On tape C (NASDAQ) it is a bunched trade, which updates
+#: the last price.
 TAPES_WITH_AVERAGE_B: Final = frozenset("AB")
 
-#: Reads a price; None when there is none to be believed.
+#: Converts a raw price; None for a missing or implausible one.
 PriceReader = Callable[[Number], Decimal | None]
 
 _T = TypeVar("_T")
@@ -35,35 +37,35 @@ _INVALID_SYMBOL: Final = re.compile(r"invalid symbols?: *([^\s\"',]+)")
 
 
 class Trade(Struct, frozen=True, tag_field="T", tag="t"):
-    """A trade, with its symbol when it is streamed."""
+    """A trade; `symbol` is present in stream messages only."""
 
     symbol: str = field(default="", name="S")
     price: Number = field(default=None, name="p")
     time: str | None = field(default=None, name="t")
     conditions: Sequence[str] | None = field(default=None, name="c")
     tape: str | None = field(default=None, name="z")
-    #: What became of it: `canceled`, `incorrect` or `corrected`.
+    #: Status after a correction: `canceled`, `incorrect` or `corrected`.
     update: str | None = field(default=None, name="u")
 
     @property
     def is_valid(self) -> bool:
-        """Whether it was neither canceled nor found wrong."""
+        """Returns whether the trade is neither canceled nor marked incorrect."""
         return self.update not in {"canceled", "incorrect"}
 
     @property
     def sets_price(self) -> bool:
-        """Whether the trade's price is the last price."""
+        """Returns whether the trade updates the last price."""
         conditions = {*(self.conditions or ())}
         average = "B" in conditions and self.tape in TAPES_WITH_AVERAGE_B
         return self.is_valid and not average and not conditions & CONDITIONS_WITHOUT_LAST_PRICE
 
     def to_last_price(self) -> LastPrice | None:
-        """Its price; None when that or its time cannot be read."""
+        """Returns the trade's price; None when its price or its time is unreadable."""
         return _last_price(self.price, instant(self.time))
 
 
 class AlpacaBar(Struct, frozen=True, tag_field="T", tag="b"):
-    """A minute or a day, with its symbol when it is streamed; `time` is when it began."""
+    """A minute bar or a daily bar; `time` is its start, and `symbol` is present in stream messages only."""
 
     symbol: str = field(default="", name="S")
     open: Number = field(default=None, name="o")
@@ -74,14 +76,20 @@ class AlpacaBar(Struct, frozen=True, tag_field="T", tag="b"):
     time: str | None = field(default=None, name="t")
 
     def to_minute_bar(self, read: PriceReader) -> MinuteBar | None:
-        """The minute it tells of, its prices as `read` has them; None when its time cannot be read."""
+        """Returns the minute bar; None when its time is unreadable.
+
+        `read` converts its high, low and close.
+        """
         start = instant(self.time)
         if start is None:
             return None
         return MinuteBar(start, read(self.high), read(self.low), read(self.close), number(self.volume))
 
     def to_day_bar(self, read: PriceReader, minute: "AlpacaBar | None") -> DayBar | None:
-        """The day it tells of, up to `minute`; prices and None as for `to_minute_bar`."""
+        """Returns the daily bar, whose volume includes `minute`; None when its time is unreadable.
+
+        `minute` is the latest minute bar of the same snapshot. `read` converts open, high, low and close.
+        """
         if self.trading_date is None:
             return None
         return DayBar(
@@ -97,23 +105,23 @@ class AlpacaBar(Struct, frozen=True, tag_field="T", tag="b"):
 
     @property
     def trading_date(self) -> date | None:
-        """The date in New York on which it began; None when its time cannot be read."""
+        """Returns the New York date of the bar's start; None when its time is unreadable."""
         start = instant(self.time)
         return start.astimezone(NEW_YORK).date() if start else None
 
     def minute_close(self) -> LastPrice | None:
-        """A minute's last price, as of the minute's end."""
+        """Returns a minute bar's close, dated at the end of the minute."""
         start = instant(self.time)
         return _last_price(self.close, start + MINUTE if start else None)
 
     def day_close(self) -> LastPrice | None:
-        """A day's last price, as of the exchange's close."""
+        """Returns a daily bar's close, dated at the close of the regular session."""
         hours = trading_day(self.trading_date) if self.trading_date else None
         return _last_price(self.close, hours.close if hours else None)
 
 
 class StockSnapshot(Struct, frozen=True, rename="camel"):
-    """What `GET /v2/stocks/snapshots` tells of one stock; any part may be missing."""
+    """One stock's snapshot from `GET /v2/stocks/snapshots`; any part may be missing."""
 
     latest_trade: Trade | None = None
     minute_bar: AlpacaBar | None = None
@@ -122,11 +130,11 @@ class StockSnapshot(Struct, frozen=True, rename="camel"):
 
     @property
     def has_unreadable_trade(self) -> bool:
-        """Whether the latest trade cannot be read."""
+        """Returns whether the snapshot has a latest trade without a readable price and time."""
         return self.latest_trade is not None and self.latest_trade.to_last_price() is None
 
     def to_last_price(self) -> LastPrice | None:
-        """The last price, from the newest part that has one; None when none has."""
+        """Returns the last price from the newest part that has one; None without any."""
         return next((last for last in self._last_prices() if last), None)
 
     def _last_prices(self) -> Iterator[LastPrice | None]:
@@ -141,26 +149,26 @@ class StockSnapshot(Struct, frozen=True, rename="camel"):
 
 
 class Success(Struct, frozen=True, tag_field="T", tag="success"):
-    """`connected`, then `authenticated`."""
+    """A success message: `connected`, then `authenticated`."""
 
     message: str = field(default="", name="msg")
 
 
 class StreamError(Struct, frozen=True, tag_field="T", tag="error"):
-    """The upstream's complaint, by code."""
+    """An error message; `code` is one of those in Alpaca's streaming documentation."""
 
     code: int = 0
 
 
 class Subscription(Struct, frozen=True, tag_field="T", tag="subscription"):
-    """The answer to a subscribe: the full set as it now is."""
+    """The response to a subscribe request: all symbols that the connection now receives."""
 
     trades: Sequence[str] = ()
     bars: Sequence[str] = ()
 
 
 class AlpacaSubscribe(Struct, frozen=True, tag_field="action", tag="subscribe"):
-    """Adds to what the connection is sent; `*` is every symbol."""
+    """A subscribe request, which adds symbols to the connection; `*` is every symbol."""
 
     trades: Sequence[str]
     bars: Sequence[str] = ("*",)
@@ -170,7 +178,7 @@ class _MessageType(Struct, frozen=True):
     kind: str = field(default="", name="T")
 
 
-#: What moves quotes, and what only the connection heeds.
+#: Messages that update quotes, and messages that control the connection.
 MarketData = Trade | AlpacaBar
 Message = MarketData | Success | StreamError | Subscription
 
@@ -183,17 +191,20 @@ _snapshot: Final[msgspec.json.Decoder[StockSnapshot | None]] = msgspec.json.Deco
 
 
 def decode_frame(raw: bytes) -> list[Raw]:
-    """The messages of one frame of the stream, not yet read. Raises ValueError for what is no JSON array."""
+    """Returns the messages of a stream frame, still encoded. Raises ValueError unless it is a JSON array."""
     return _decode(_frame, raw)
 
 
 def decode_snapshots(raw: bytes) -> dict[str, Raw]:
-    """An answer's snapshots by ticker, not yet read. Raises ValueError for what is no JSON object."""
+    """Returns a response's snapshots by ticker, still encoded. Raises ValueError for anything else."""
     return _decode(_rows, raw)
 
 
 def decode_message(raw: Raw) -> Message | None:
-    """One message; None for a type nobody here needs, such as a halt. Raises ValueError when unreadable."""
+    """Returns a decoded message; None for an unused type, such as a trading status (halt).
+
+    Raises ValueError when a message of a used type is malformed.
+    """
     try:
         return _message.decode(raw)
     except msgspec.ValidationError:
@@ -203,22 +214,22 @@ def decode_message(raw: Raw) -> Message | None:
 
 
 def market_data(messages: Iterable[Message]) -> list[MarketData]:
-    """Those that move quotes."""
+    """Returns the trades and the minute bars."""
     return [message for message in messages if isinstance(message, Trade | AlpacaBar)]
 
 
 def decode_snapshot(raw: Raw) -> StockSnapshot | None:
-    """One row; None for a stock that the upstream does not know. Raises ValueError when unreadable."""
+    """Returns a decoded snapshot; None for a stock unknown to Alpaca. Raises ValueError when malformed."""
     return _snapshot.decode(raw)
 
 
 def encode_subscribe(symbols: Sequence[str]) -> bytes:
-    """The JSON that asks for the trades of `symbols` and the minute bars of all stocks."""
+    """Returns the JSON request for the trades of `symbols` and the minute bars of all stocks."""
     return msgspec.json.encode(AlpacaSubscribe(symbols))
 
 
 def invalid_symbol(excerpt: str) -> str | None:
-    """The symbol that a refusal names as malformed; None when it names none."""
+    """Returns the symbol that an error response names as malformed; None when it names none."""
     named = _INVALID_SYMBOL.search(excerpt)
     return named and named[1]
 
