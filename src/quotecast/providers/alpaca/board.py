@@ -33,16 +33,16 @@ class Board:
     the last good one of the past hour, or a daily bar's price that far from the last price. The previous
     close is the reference for the first price of a session. A stock has no quote before its first snapshot.
 
-    `whole_tape` is false when snapshots and minute bars cover the IEX exchange alone. Open, high, low and
+    `consolidated` is false when snapshots and minute bars cover the IEX exchange alone. Open, high, low and
     volume then come only from the consolidated tape's daily history.
     """
 
-    def __init__(self, stocks: Iterable[Stock], *, whole_tape: bool = True) -> None:
+    def __init__(self, stocks: Iterable[Stock], *, consolidated: bool = True) -> None:
         #: The exchange's deviation from its calendar; None without one.
         self.unscheduled: Unscheduled | None = None
         self._stocks = {stock.ticker: stock for stock in stocks}
         self._judge = Judge()
-        self._whole_tape = whole_tape
+        self._whole_tape = consolidated
         self._states: dict[str, StockState] = {}
         self._histories: dict[str, DailyHistory] = {}
         #: Unix time at which each stock's price last changed over the stream.

@@ -82,7 +82,7 @@ class AlpacaProvider:
         self._exchange_clock = exchange_clock
         self._clock = clock
         self._sleep = sleep
-        self._board = Board(stocks, whole_tape=plan_feed == "sip")
+        self._board = Board(stocks, consolidated=plan_feed == "sip")
         self._closes = PreviousCloses(
             AlpacaRest(url, key, secret, admitted, clock), plan_feed, clock=clock, chance=chance
         )

@@ -13,24 +13,24 @@ from quotecast.providers.simulator.quoters import NAME, Quoter
 from quotecast.providers.simulator.trades import PAUSE
 from quotecast.providers.simulator.venues import hours_of, quoters
 
-#: Seconds between two updates, unless so few would not carry the rate: the shortest interval of a client.
+#: Seconds between two updates: the shortest interval a client can choose. Shorter when the rate needs it.
 _TICK_SECONDS: Final = 0.1
-#: Seconds after which an update comes even if it is empty.
+#: Seconds after which an update is sent even if it is empty.
 _HEARTBEAT_SECONDS: Final = 1.0
-#: How much a late tick makes up for, in seconds of the rate; what is older is skipped.
+#: Seconds of the rate that a late tick makes up for; older quotes are skipped.
 _CATCH_UP_SECONDS: Final = 0.25
-#: Part of the instruments that a tick is to bring: not all of them have moved since the tick before.
+#: Maximum share of the instruments in one tick, because not all of them trade between two ticks.
 _SHARE_PER_TICK: Final = 0.4
-#: First quotes between which others may run.
+#: Quotes of the first update computed before the event loop runs other tasks.
 _SLICE: Final = 25
 
 
 class SimulatorProvider:
-    """Quotes of one feed's simulated instruments.
+    """Quotes of one feed's simulated instruments, a pure function of seed and time.
 
-    They are a function of seed and time alone: whoever asks at the same moment sees the same market. Time
-    runs `speed` times as fast as the clock from when the provider was made. On average `rate` quotes a
-    second are sent as long as that many change: an instrument trades 500 times a (simulated) second.
+    Two providers with the same seed return the same quotes at the same time. Simulated time starts with the
+    provider and runs `speed` times as fast as the clock. The provider sends `rate` quotes per second on
+    average, as long as enough of them change: an instrument trades 500 times per simulated second.
     """
 
     name = NAME
@@ -60,7 +60,7 @@ class SimulatorProvider:
         self._hours = hours_of(feed, always_open=always_open)
 
     async def updates(self) -> AsyncGenerator[Update, None]:
-        """Everything at first, then what changed; something every second even if nothing did."""
+        """Yields all quotes, then the changed ones; an empty update after a second without changes."""
         all_quoters = quoters(self.feed, self._seed, self._hours)
         yield Update(await self._first_quotes(all_quoters), complete=True)
         turn = cycle(all_quoters)
@@ -101,9 +101,9 @@ class SimulatorProvider:
 
 
 def _seconds_to_next(pause: float, now: float) -> float:
-    """Seconds to the next multiple of a pause, or to the one after it if the next is about to come.
+    """Returns the seconds to the next multiple of `pause`, or to the one after if the next is imminent.
 
-    So the feeds tick together, and each process that hears of it wakes once for all of them.
+    All feeds then tick at the same time, so a worker process wakes once for all of them.
     """
     wait = pause - now % pause
     return wait if wait > pause / 4 else wait + pause

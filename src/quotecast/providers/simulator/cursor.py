@@ -1,7 +1,8 @@
-"""The hot path: a place on a tape that moves with time and knows what its trading day saw before or after.
+"""A position on a tape that moves with time and tracks its trading day's high, low and volume (hot path).
 
-A cursor keeps the splits around its place. Most moves stay within a tenth of a second and cost a few
-look-ups; only at its end is the next tenth opened, at the end of a second the next second, and so on.
+The cursor caches the subdivisions around its position. Most moves stay within a tenth of a second and cost a
+few look-ups. Only at its end does the cursor subdivide the next tenth, at the end of a second the next
+second, and so on.
 """
 
 from itertools import accumulate
@@ -16,21 +17,21 @@ from quotecast.providers.simulator.trades import COUNT, PAUSE, Trades
 
 _NO_WINDOW: Final = TradingWindow(0, 0, 0, 0)
 _NO_CANDLE: Final = TickCandle(0, 0, 0, 0, 0, 0, 0)
-#: High, low and volume of a stretch of the day.
+#: High, low and volume of part of the day.
 _Extent = tuple[int, int, int]
 
 
 class _Level(Struct, frozen=True):
-    """The children of a candle that holds the place, and what the day saw beside that candle."""
+    """The children of a candle that contains the position, and the day's extent outside that candle."""
 
     children: Subdivision
     outside: _Extent
 
 
 class Cursor:
-    """What a trading day had seen by the place: prices in ticks, volume in the smallest units.
+    """A trading day up to the position: prices in ticks, volume in the smallest units.
 
-    `time` is when the last trade happened, in Unix milliseconds; after the day's close it stands still.
+    `time` is the time of the last trade in Unix milliseconds; after the day's close it no longer advances.
     """
 
     __slots__ = (
@@ -65,7 +66,7 @@ class Cursor:
         self.open = self.previous_close = 0
 
     def seek(self, moment: int) -> None:
-        """Goes to a moment in Unix milliseconds, forwards or backwards."""
+        """Moves to a moment in Unix milliseconds, forwards or backwards."""
         offset = moment - self._start
         if not 0 <= offset < TENTH:
             offset = self._open_tenth(moment)
@@ -132,12 +133,12 @@ class Cursor:
 
 
 class RestOfDayCursor(Cursor):
-    """What a trading day was yet to see at the place: high, low and volume of all that came after."""
+    """A trading day after the position: high, low and volume of all later trades."""
 
     __slots__ = ("_whole",)
 
     def seek(self, moment: int) -> None:
-        """Goes to a moment in Unix milliseconds, forwards or backwards."""
+        """Moves to a moment in Unix milliseconds, forwards or backwards."""
         super().seek(moment)
         self.volume = self._whole - self.volume
 

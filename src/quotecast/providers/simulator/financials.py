@@ -31,7 +31,7 @@ from quotecast.providers.simulator.tape import Tape
 from quotecast.providers.simulator.trading import trading_year
 from quotecast.providers.simulator.venues import hours_of, stock_tapes
 
-#: The exchange's calendar, by which companies report, reaches no further.
+#: Range of the exchange's calendar, which determines report dates.
 _FIRST_DAY: Final = date(1995, 1, 1)
 _LAST_DAY: Final = date(2099, 12, 31)
 
@@ -39,10 +39,10 @@ Record = TypeVar("Record")
 
 
 class SimulatorFinancials:
-    """Company data of every simulated stock, as of the clock's Unix time.
+    """Company data of every simulated stock at the clock's Unix time.
 
-    A function of seed and time alone, and of a piece with the simulated quotes: market capitalisation
-    and ratios follow the price that the tape shows at that time. `always_open` is the venue's.
+    It is a pure function of seed and time and consistent with the simulated quotes: market capitalisation and
+    ratios follow the tape's price at that time. `always_open` selects the venue's hours.
     """
 
     name = NAME
@@ -89,7 +89,10 @@ class SimulatorFinancials:
         return EarningsCalendar(await asyncio.to_thread(self._events, *reach), *map(date.isoformat, reach))
 
     async def _answer(self, symbol: str, make_record: Callable[[Company, int], Record]) -> Record:
-        """In a thread: a year of trading, or of the exchange's calendar, is not had in a moment."""
+        """Returns a company's record, computed in a thread.
+
+        A year of trading or of the exchange's calendar takes too long for the event loop.
+        """
         company = self._company(symbol)
         return await asyncio.to_thread(lambda: make_record(company, last_reported(company, self._now())))
 

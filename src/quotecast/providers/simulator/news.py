@@ -12,16 +12,16 @@ from quotecast.providers.simulator.quoters import NAME
 
 T = TypeVar("T")
 
-#: One article appears in each slot of so many seconds.
+#: Seconds of a slot; each slot has one article.
 SLOT_SECONDS: Final = 240
-#: How many of the newest articles are told.
+#: Articles in an answer, the newest ones.
 COUNT: Final = 500
 SOURCE: Final = "Simulator Newswire"
 
 _KIND: Final = 1
-#: How many articles in a hundred there are of each kind.
+#: Percentage of articles with each feature.
 _WITH_PEER, _WITH_IMAGES, _WITH_URL, _REVISED = 30, 20, 80, 25
-#: Longest time after which an article is revised.
+#: Maximum time between an article and its revision.
 _REVISION_SECONDS: Final = 900
 
 _AUTHORS: Final = ("Ada Example", "Basil Placeholder", "Cleo Sample", "Dorian Mock", "Edda Fiction")
@@ -82,7 +82,7 @@ _TOGETHER: Final = (
 
 
 class SimulatorNews:
-    """Articles that are a function of seed and time alone; `clock` is Unix time."""
+    """Articles, a pure function of seed and time; `clock` returns Unix time."""
 
     name = NAME
     every_seconds = 15.0
@@ -90,14 +90,14 @@ class SimulatorNews:
     def __init__(self, seed: int, clock: Callable[[], float]) -> None:
         self._key = key_of(seed, "news")
         self._clock = clock
-        #: Articles by slot that no revision changes any more: making all of them takes 50 ms.
+        #: Final articles by slot, cached because generating all of them takes 50 ms.
         self._final: dict[int, Article] = {}
 
     async def news(self) -> list[Article]:
-        """The newest articles, the newest first."""
+        """Returns the newest articles, newest first."""
         now = self._clock()
         slot = int(now // SLOT_SECONDS)
-        # The article of the present slot may not have appeared yet.
+        # The current slot's article may not exist yet.
         numbers = range(slot, slot - COUNT - 1, -1)
         articles = {number: article for number in numbers if (article := self._article_at(number, now))}
         self._final = {number: each for number, each in articles.items() if _is_final(number, now)}
@@ -108,7 +108,7 @@ class SimulatorNews:
         return known or self._article(number, now)
 
     def _article(self, number: int, now: float) -> Article | None:
-        """The article of a slot as it stands now; None before it appears."""
+        """Returns a slot's article at Unix time `now`; None before its publication."""
         chances = iter(fractions(noise(self._key, number, _KIND, 32)))
         created = number * SLOT_SECONDS + int(next(chances) * SLOT_SECONDS)
         if created > now:
@@ -132,12 +132,12 @@ class SimulatorNews:
 
 
 def _is_final(number: int, now: float) -> bool:
-    """Whether the slot's article has appeared, and was revised if it ever is."""
+    """Returns whether the slot's article can no longer change."""
     return now >= (number + 1) * SLOT_SECONDS + _REVISION_SECONDS
 
 
 def _peer_of(stock: Stock, chances: Iterator[float]) -> Stock | None:
-    """For some articles, another stock of the sector that they are about too."""
+    """Returns another stock of the sector for some articles, otherwise None."""
     peers = [each for each in _stocks_by_sector()[stock.sector] if each is not stock]
     return _pick(peers, chances) if _draws(_WITH_PEER, chances) and peers else None
 

@@ -1,7 +1,7 @@
-"""The figures that investors compare, from a company's reports and its stock's trading.
+"""Financial ratios from a company's reports and its stock's trading.
 
-Names and units are Finnhub's: millions of dollars and of shares; margins, growth and yields in percent.
-The figures agree with each other, with the reports and with the price.
+Names and units follow Finnhub: amounts in millions of US dollars, shares in millions; margins, growth and
+yields in percent. The figures agree with each other, with the reports and with the price.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,14 +18,14 @@ MILLION: Final = 1_000_000
 
 _QUARTERS_SHOWN: Final = 12
 _YEARS_SHOWN: Final = 6
-#: What a usual stock moves in a day; one that moves so much has a beta of 1.
+#: Daily volatility of an average stock, whose beta is 1.
 _USUAL_MOVE: Final = 0.019
 
 Figures = Mapping[str, float | str | None]
 
 
 def metrics(company: Company, last: int, volatility: float, year: TradingYear) -> Metrics:
-    """All figures, when `last` is the newest quarter that was reported."""
+    """Returns all figures; `last` is the ordinal of the latest reported quarter."""
     ends = [last - (last + 1) % 4 - 4 * number for number in range(_YEARS_SHOWN)]
     past = {number: report(company, number) for number in range(ends[-1] - 3, last + 1)}
     newest = [past[number] for number in range(last, last - _QUARTERS_SHOWN, -1)]
@@ -122,7 +122,7 @@ def _growth(past: Mapping[int, Report], last: int) -> Figures:
 
 
 def _series(periods: Sequence[tuple[Report, Totals]], shares: int) -> Mapping[str, list[SeriesPoint]]:
-    """By name, the newest first; margins are parts of 1 here."""
+    """Returns each figure's history by name, newest first; margins are fractions here, not percent."""
     return {
         "eps": _points((last, sums.eps) for last, sums in periods),
         "salesPerShare": _points((last, _ratio(sums.revenue, shares)) for last, sums in periods),
@@ -144,12 +144,12 @@ def _year_to(past: Mapping[int, Report], last: int) -> Totals:
 
 
 def _ratio(amount: float, base: float) -> float | None:
-    """None where the base is not above zero: nothing can be said of it."""
+    """Returns amount / base; None unless the base is positive."""
     return round(amount / base, 4) if base > 0 else None
 
 
 def _growth_percent(now: float, before: float, *, years: int = 1) -> float | None:
-    """In percent a year; None where a loss makes it meaningless."""
+    """Returns the annual growth in percent; None with a loss on either side."""
     if now <= 0 or before <= 0:
         return None
     return round(100 * (power(now / before, 1 / years) - 1), 4)

@@ -1,4 +1,4 @@
-"""What an invented company has reported, is expected to report, and is thought of, as records."""
+"""Records of an invented company: reported earnings, estimates and analysts' recommendations."""
 
 from bisect import bisect
 from collections.abc import Iterator
@@ -23,47 +23,47 @@ from quotecast.providers.simulator.reports import Report, is_out, report, report
 
 QUARTERS: Final = 8
 MONTHS: Final = 6
-#: A report comes at most so many quarters after the quarter it tells of.
+#: Maximum quarters between a quarter and its report.
 _QUARTERS_LATE: Final = 2
-#: How far the highest and the lowest estimate lie from the mean, for the next quarter and each one later.
+#: Distance of the highest and the lowest estimate from the mean, per quarter ahead.
 _EPS_SPREAD: Final = 0.03
 _REVENUE_SPREAD: Final = 0.012
-#: Least scores for each letter, worst first.
+#: Minimum scores of the letters, worst first.
 _GRADES: Final = (30, 36, 42, 48, 54, 60, 66, 72, 78, 84, 90)
 _LETTERS: Final = ("F", "D", "D+", "C-", "C", "C+", "B-", "B", "B+", "A-", "A", "A+")
 
 
 def earnings(company: Company, last: int) -> list[Earnings]:
-    """The last eight reported quarters, the newest first."""
+    """Returns the last eight reported quarters, newest first."""
     return [_earnings(company, report(company, last - number)) for number in range(QUARTERS)]
 
 
 def revenue_estimates(company: Company, last: int) -> Estimates[RevenueEstimate]:
-    """The next eight quarters, the nearest last."""
+    """Returns the revenue estimates of the next eight quarters, nearest last."""
     data = [_revenue_estimate(company, each, ahead) for ahead, each in _coming_reports(company, last)]
     return Estimates(company.stock.ticker, "quarterly", data, "USD")
 
 
 def eps_estimates(company: Company, last: int) -> Estimates[EpsEstimate]:
-    """The next eight quarters, the nearest last."""
+    """Returns the estimates of earnings per share of the next eight quarters, nearest last."""
     data = [_eps_estimate(company, each, ahead) for ahead, each in _coming_reports(company, last)]
     return Estimates(company.stock.ticker, "quarterly", data, "USD")
 
 
 def recommendations(company: Company, today: date) -> list[Recommendation]:
-    """The month in progress and those before, the newest first."""
+    """Returns the recommendations of the current month and the preceding ones, newest first."""
     month = today.year * 12 + today.month - 1
     return [_recommendation(company, month - number) for number in range(MONTHS)]
 
 
 def earnings_quality(company: Company, last: int) -> EarningsQuality:
-    """The last eight reported quarters, the newest first."""
+    """Returns the scores of the last eight reported quarters, newest first."""
     data = [_quality_score(company, last - number) for number in range(QUARTERS)]
     return EarningsQuality(company.stock.ticker, "quarterly", data)
 
 
 def events(company: Company, first: date, last: date, moment: datetime) -> Iterator[EarningsEvent]:
-    """Reports of the company on the days from `first` to `last`, as known at an aware moment."""
+    """Yields the company's reports on the days from `first` to `last`, as known at an aware moment."""
     earliest = ordinal_at(first, company.last_month) - _QUARTERS_LATE
     for ordinal in range(earliest, ordinal_at(last, company.last_month)):
         day = report_day_of(company, ordinal)
@@ -133,12 +133,16 @@ def _eps_estimate(company: Company, quarterly: Report, ahead: int) -> EpsEstimat
 
 
 def _analysts(company: Company, ahead: int) -> int:
-    """Fewer look further ahead."""
+    """Returns the number of analysts, which falls with the distance of the quarter."""
     return max(1, round(company.analysts * (1 - 0.1 * (ahead - 1))))
 
 
 def _recommendation(company: Company, month: int) -> Recommendation:
-    """Analysts are spread over the five opinions like heads over four throws of a coin that leans."""
+    """Returns a month's recommendation.
+
+    Analysts are distributed over the five ratings by a binomial distribution of four trials, whose success
+    probability follows the company's sentiment.
+    """
     lean = 1 / (1 + exp(-0.4 - 0.12 * company.mood(month)))
     below = [
         sum(comb(4, heads) * lean**heads * (1 - lean) ** (4 - heads) for heads in range(n)) for n in range(6)

@@ -1,7 +1,7 @@
-"""Everything that ever traded of one instrument: a pure function of seed, instrument and time.
+"""The trades of one instrument at any time, a pure function of seed, instrument and time.
 
-Nothing is recorded. A day's candle follows from the paths; every finer one is found by splitting its
-parent, so any moment is reached in five steps and all intervals tell the same story.
+Nothing is stored. The paths determine a day's candle, and each finer candle comes from subdividing its
+parent. Any moment is therefore reachable in five steps, and bars of all intervals agree.
 """
 
 from collections.abc import Iterator
@@ -25,29 +25,30 @@ from quotecast.providers.simulator.paths import POINTS_PER_DAY
 from quotecast.providers.simulator.trades import NOISE_LENGTH, PAUSE, Trades, trades
 
 _DAY_KIND: Final = 0
-#: The longest shadow of a day, in daily moves.
+#: Maximum shadow of a daily candle beyond open and close, in daily moves.
 _SHADOW: Final = 0.8
 
 
 class Tape:
-    """One instrument's trading in the hours of its venue; all moments are Unix milliseconds."""
+    """One instrument's trading during its venue's hours; times are Unix milliseconds, prices are in ticks."""
 
     def __init__(self, listing: Listing, hours: Hours) -> None:
         self.listing = listing
         self.hours = hours
         self._volatility = listing.volatility
-        #: Where the last day that was looked at ended: around the clock the next one begins there.
+        #: Path point and price where the last computed day ended: for a continuous venue the next day starts
+        #: there.
         self._boundary = (0, listing.ticks(0))
 
     def closing_price(self, window: TradingWindow) -> int:
-        """Price, in ticks, with which a trading day ends."""
+        """Returns a trading day's closing price in ticks."""
         point = (window.ordinal + 1) * POINTS_PER_DAY
         ticks = self.listing.ticks(point)
         self._boundary = (point, ticks)
         return ticks
 
     def day(self, window: TradingWindow) -> TickCandle:
-        """A whole trading day; where the venue closes, it opens off the close before."""
+        """Returns a trading day's candle; a venue that closes opens with a gap from the previous close."""
         night = 0 if self.hours.continuous else 1
         point = window.ordinal * POINTS_PER_DAY + night
         boundary = self._boundary
@@ -66,35 +67,35 @@ class Tape:
         )
 
     def subdivide(self, candle: TickCandle, step: int) -> Subdivision:
-        """The children of a candle of this tape: a day's with HOUR, an hour's with MINUTE, and so on."""
+        """Returns a candle's children of `step` milliseconds: HOUR for a day, MINUTE for an hour."""
         return subdivide(
             candle, step, noise(self.listing.key, candle.start, step, noise_length(candle, step))
         )
 
     def trades(self, tenth: TickCandle) -> Trades:
-        """The trades of a tenth of a second of this tape."""
+        """Returns the trades within a tenth of a second."""
         return trades(tenth, noise(self.listing.key, tenth.start, PAUSE, NOISE_LENGTH))
 
     def price_at(self, moment: int) -> int:
-        """The last price at a moment, in ticks."""
+        """Returns the last price at a moment, in ticks."""
         return self.day_until(moment).close
 
     def day_until(self, moment: int) -> TickCandle:
-        """The latest trading day as it stands at a moment; whole once the day is over."""
+        """Returns the latest trading day's candle up to a moment; the whole day after its close."""
         return self._truncate(self.day(self.hours.latest(moment)), HOUR, moment)
 
     def days(self, start: int, end: int) -> Iterator[tuple[TradingWindow, TickCandle]]:
-        """The trading days that end after `start`, ascending; the last as it stands at `end`."""
+        """Yields the trading days that end after `start`, ascending; the last one only up to `end`."""
         last = self.hours.latest(end).ordinal
         for window in self.hours.between(self.hours.latest(start).ordinal, last):
             if window.end > start:
                 yield window, self._truncate(self.day(window), HOUR, end)
 
     def candles(self, size: int, start: int, end: int) -> Iterator[TickCandle]:
-        """Candles of `size` milliseconds, ascending, as of `end`.
+        """Yields candles of `size` milliseconds, ascending, up to `end`.
 
-        They are counted from midnight and do not reach beyond their trading day; the first is the one that
-        holds `start`, or the next. `size` is a divisor or a multiple of an hour, in whole tenths of seconds.
+        Candles align to local midnight and end with their trading day. The first one contains `start`, or is
+        the next one. `size` divides an hour or is a multiple of one, in whole tenths of a second.
         """
         step = next(step for step in STEPS if size % step == 0)
         last = self.hours.latest(end).ordinal
