@@ -1,4 +1,4 @@
-"""Snapshots and messages of Alpaca, and boards that took them."""
+"""Factories of Alpaca's snapshots and messages, and of boards that have read them."""
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
@@ -39,7 +39,7 @@ SNAPSHOT: dict[str, Any] = {
 
 
 def snapshot(**changes: Any) -> dict[str, Any]:
-    """The snapshot with parts changed in part, or replaced by None."""
+    """Returns the snapshot with changed parts, or with parts replaced by None."""
     return SNAPSHOT | {
         part: None if change is None else SNAPSHOT[part] | change for part, change in changes.items()
     }
@@ -53,12 +53,12 @@ def frame(*messages: Any) -> bytes:
     return msgspec.json.encode(messages)
 
 
-#: Closes of the whole tape; of the days that are not named: 229.1.
+#: Closes on the consolidated tape by date; 229.1 on every other date.
 CLOSES: Mapping[str, float] = {"2026-11-17": 220, "2026-11-20": 231.4}
 
 
 def closed_day() -> Unscheduled:
-    """Thursday the 19th without a session."""
+    """Returns an unscheduled closure on Thursday the 19th."""
     return Unscheduled(
         date=date(2026, 11, 19),
         is_open=False,
@@ -68,7 +68,7 @@ def closed_day() -> Unscheduled:
 
 
 def history_at(received: float) -> DailyHistory:
-    """The days before the session that a Unix time falls into, in which nothing was split."""
+    """Returns a history without splits of the days before the session at a Unix time."""
     session = latest_session(to_utc(received)).day.date
     days = trading_days_between(session - timedelta(days=7), session - timedelta(days=1))
     return DailyHistory(session, [flat_day(day.date, CLOSES.get(f"{day.date}", 229.1)) for day in days])
@@ -80,7 +80,7 @@ def flat_day(day: date, close: float, volume: int = 812_345) -> DayBar:
 
 
 def quote_after(*messages: bytes, received: float = NOON) -> StockQuote:
-    """The quote of AAPL after the messages."""
+    """Returns the quote of AAPL after the messages."""
     board = Board([AAPL])
     board.take_daily_history({"AAPL": history_at(received)}, received)
     board.read_messages(messages, received)

@@ -1,4 +1,4 @@
-"""A closing that no calendar foresees, from Alpaca's clock to a worker's answers."""
+"""An unscheduled closure, from Alpaca's clock to a worker's responses."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -31,19 +31,19 @@ BARS = "/api/market/bars/AAPL?range=1D&interval=1h"
 
 
 def new_york(text: str) -> datetime:
-    """A moment of November 2026."""
+    """Returns a New York time of November 2026 in UTC."""
     return datetime.fromisoformat(f"2026-11-{text}").replace(tzinfo=NEW_YORK).astimezone(UTC)
 
 
 def hourly_trades(day: int, last: datetime) -> list[Trade]:
-    """Trades at every half past, from the opening to the last."""
+    """Returns hourly trades at half past, from the opening to `last`."""
     opening = new_york(f"{day} 09:30")
     moments = [opening + timedelta(hours=number) for number in range(7)]
     return [Trade(moment, 270.0 + day) for moment in moments if moment <= last]
 
 
 class World:
-    """A local Alpaca, an ingest and a worker of one stock, at one moment."""
+    """A local Alpaca, an ingest and a worker with one stock, at one moment."""
 
     def __init__(self, rest: FakeAlpaca, stream: FakeAlpacaStream, moment: str) -> None:
         rest.clock = new_york(moment).timestamp
@@ -83,7 +83,7 @@ class World:
 
 @asynccontextmanager
 async def world(moment: str, **changes: Any) -> AsyncIterator[World]:
-    """Serving once the worker knows what the ingest does."""
+    """Yields a world whose worker has received the ingest's state."""
     bus = MemoryBus(asyncio.get_running_loop().time)
     async with FakeAlpaca() as rest, FakeAlpacaStream() as stream:
         running_world = World(rest, stream, moment)
@@ -98,7 +98,7 @@ async def world(moment: str, **changes: Any) -> AsyncIterator[World]:
 
 
 async def test_day_without_a_session_reaches_every_answer() -> None:
-    """Status, heartbeats, bars of the day: the session before is the latest, and the next is tomorrow."""
+    """On a day without a session, status, heartbeat and bars show the preceding one."""
     trades = {"AAPL": [*hourly_trades(17, NOW), *hourly_trades(18, NOW)]}
     async with world("19 12:00", trades=trades, closed_days={new_york("19 12:00").date()}) as running_world:
         status = await running_world.get(STATUS)
@@ -112,7 +112,7 @@ async def test_day_without_a_session_reaches_every_answer() -> None:
 
 
 async def test_halt_of_the_whole_market_reaches_every_answer() -> None:
-    """The day's bars end with it."""
+    """A market-wide halt closes the market and ends the day's bars."""
     halt = new_york("19 13:00")
     trades = {"AAPL": [*hourly_trades(18, NOW), *hourly_trades(19, halt)]}
     async with world("19 13:00", trades=trades, halted=True) as running_world:
@@ -124,7 +124,7 @@ async def test_halt_of_the_whole_market_reaches_every_answer() -> None:
 
 
 async def test_session_that_no_calendar_has_reaches_every_answer() -> None:
-    """On a Saturday, with its bars."""
+    """An unscheduled session on a Saturday appears in status, heartbeat, bars and quotes."""
     day = TradingDay(
         new_york("21 12:00").date(),
         *(new_york(f"21 {hour}") for hour in ("04:00", "09:30", "16:00", "20:00")),

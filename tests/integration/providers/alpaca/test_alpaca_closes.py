@@ -1,4 +1,4 @@
-"""The last days of stocks on the whole tape, from a local Alpaca."""
+"""Daily histories of stocks from the consolidated tape, against a local Alpaca."""
 
 from collections.abc import AsyncIterator
 from decimal import Decimal
@@ -15,7 +15,7 @@ from quotecast.providers.base import unlimited
 from support.alpaca_rest_made import NOW, new_york
 
 TODAY = latest_session(NOW).day
-#: Three days before the session of the 19th, all of them off IEX but the last.
+#: Three days before the session of the 19th; only the last has trades on IEX.
 TRADES = [
     Trade(new_york("16 15:59"), 440, on_iex=False),
     Trade(new_york("17 15:59"), 448, on_iex=False),
@@ -38,7 +38,7 @@ def closes(fake: FakeAlpaca) -> PreviousCloses:
 
 
 async def test_free_plan_has_the_closes_of_the_whole_tape(fake: FakeAlpaca) -> None:
-    """The daily bars of days that are over; the split of the session is in them, and its factor is known."""
+    """The free plan's history has the consolidated closes, split-adjusted, and the split ratio."""
     fake.trades = {"AAPL": TRADES}
     history = (await closes(fake).refresh(["AAPL"], TODAY))["AAPL"]
     assert [day.close for day in history.days] == [110, 112, 113]
@@ -57,7 +57,7 @@ async def test_free_plan_has_the_closes_of_the_whole_tape(fake: FakeAlpaca) -> N
 
 
 async def test_many_stocks_are_asked_for_together_page_by_page(fake: FakeAlpaca) -> None:
-    """A hundred in a question; a page may end within a stock."""
+    """A request covers a hundred stocks, and a page may end within one stock's rows."""
     letters = [f"{chr(65 + number // 26)}{chr(65 + number % 26)}" for number in range(150)]
     fake.trades = dict.fromkeys(letters, TRADES)
     fake.rows_per_page = 200
@@ -76,7 +76,7 @@ async def test_stock_without_days_is_not_asked_for_again(fake: FakeAlpaca) -> No
 
 
 async def test_plan_without_a_whole_tape_has_its_own(fake: FakeAlpaca) -> None:
-    """As the bars have it then, and never a mix."""
+    """Without the consolidated tape, all daily bars come from IEX, as bars do."""
     fake.trades = {"AAPL": TRADES}
     served = fake.respond
 
@@ -90,7 +90,7 @@ async def test_plan_without_a_whole_tape_has_its_own(fake: FakeAlpaca) -> None:
 
 
 async def test_day_is_added_when_it_has_settled(fake: FakeAlpaca) -> None:
-    """After the close, and after the last hours; what another exchange saw counts too."""
+    """The day's own bar follows after the close and after extended hours, with trades of all exchanges."""
     fake.trades = {"AAPL": TRADES}
     moments = [new_york(text) for text in ("19 15:59", "19 16:15", "19 16:16", "19 16:20", "19 20:16")]
     passing = iter(moments)

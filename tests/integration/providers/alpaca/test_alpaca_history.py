@@ -41,7 +41,7 @@ def figures_by_time(bars: Sequence[Bar]) -> dict[str, Figures]:
 def bars_of_trades(
     trades: Sequence[Trade], interval: Interval, start: datetime, end: datetime
 ) -> dict[str, Figures]:
-    """The bars of regular sessions, straight from the trades."""
+    """Returns the expected bars of regular sessions, computed from the trades."""
     first = opening(NEW_YORK_DAYS, interval, start)
     assert first
     bars: dict[str, list[Trade]] = {}
@@ -62,16 +62,16 @@ def session_trades(trades: Sequence[Trade]) -> list[Trade]:
 
 
 def feed_and_timeframe(fake: FakeAlpaca) -> list[tuple[str, str]]:
-    """Tape and rows of each question for bars."""
+    """Returns data feed and timeframe of each bars request."""
     return [(each.query["feed"], each.query["timeframe"]) for each in fake.requests if each.path == BARS]
 
 
 @pytest.mark.parametrize("days", [1, 8, 70])
 @pytest.mark.parametrize("interval", INTERVALS)
 async def test_bars_are_those_of_the_trades(fake: FakeAlpaca, interval: Interval, days: int) -> None:
-    """Of regular sessions alone, ascending, from the one that holds the start to the one in progress."""
+    """Bars cover regular sessions, ascending, from the one that contains the start to the one in progress."""
     start = NOW - timedelta(days=days)
-    # A day's own row would hold trades of before and after the session.
+    # A daily row would include extended-hours trades.
     trades = session_trades([*day_trades(date(2026, 8, 1), NOW, 40)])
     fake.trades, fake.free = {"AAPL": trades}, False
     bars = await history(fake, plan_feed="sip").bars("AAPL", interval, start, NOW)
@@ -83,7 +83,7 @@ async def test_bars_are_those_of_the_trades(fake: FakeAlpaca, interval: Interval
 async def test_free_plan_has_the_whole_tape_but_for_the_last_minutes(
     fake: FakeAlpaca, interval: Interval
 ) -> None:
-    """Those that one exchange saw are not mixed with the others."""
+    """The free plan's bars end 16 minutes ago and do not mix in IEX-only rows."""
     start = NOW - timedelta(days=8)
     trades = session_trades([*day_trades(date(2026, 11, 1), NOW, 300)])
     fake.trades = {"AAPL": trades}
@@ -98,7 +98,7 @@ async def test_free_plan_has_the_whole_tape_but_for_the_last_minutes(
 async def test_what_is_traded_outside_the_session_counts_nowhere(
     fake: FakeAlpaca, interval: Interval
 ) -> None:
-    """Not even in the hour in which the session begins; a half day ends at 13:00."""
+    """Extended-hours trades count in no bar, and a half day ends at 13:00."""
     thanksgiving = datetime(2026, 11, 28, 12, tzinfo=UTC)
     trades = [*day_trades(date(2026, 11, 23), thanksgiving, 300)]
     fake.trades, fake.clock = {"AAPL": trades}, thanksgiving.timestamp
@@ -110,7 +110,7 @@ async def test_what_is_traded_outside_the_session_counts_nowhere(
 
 @pytest.mark.parametrize("interval", INTERVALS)
 async def test_bar_that_goes_on_after_the_end_is_whole(fake: FakeAlpaca, interval: Interval) -> None:
-    """The end says which bars open, not which trades count."""
+    """The end limits which bars open, not which trades they include."""
     trades = session_trades([*day_trades(date(2026, 9, 1), NOW, 100)])
     fake.trades = {"AAPL": trades}
     start, end = new_york("02 10:10"), new_york("04 13:10")
@@ -128,7 +128,7 @@ async def test_bar_that_opens_at_the_end_is_left_out(fake: FakeAlpaca) -> None:
 
 
 async def test_day_has_no_bar_before_it_opened(fake: FakeAlpaca) -> None:
-    """Though there are trades before the session."""
+    """Trades before the session do not start a daily bar."""
     now = new_york("19 08:00")
     fake.trades = {"AAPL": [Trade(new_york(text), 5) for text in ("18 10:00", "19 06:00")]}
     fake.clock = now.timestamp
@@ -137,7 +137,7 @@ async def test_day_has_no_bar_before_it_opened(fake: FakeAlpaca) -> None:
 
 
 async def test_closed_market_takes_one_call(fake: FakeAlpaca) -> None:
-    """The plan's calls are few."""
+    """While the market is closed, bars take one call of the plan."""
     now = new_york("21 12:00")
     fake.trades, fake.clock = {"AAPL": [Trade(new_york("20 15:59"), 5)]}, now.timestamp
     bars = await history(fake).bars("AAPL", "1m", now - timedelta(days=5), now)
@@ -146,7 +146,7 @@ async def test_closed_market_takes_one_call(fake: FakeAlpaca) -> None:
 
 
 async def test_question_is_as_the_upstream_wants_it(fake: FakeAlpaca) -> None:
-    """Split-adjusted; keys in headers; no token before there is one."""
+    """The request asks for split adjustment, with the keys in headers and without a page token."""
     fake.trades, fake.free = {"BRK.B": [Trade(NOW - timedelta(minutes=3), 480)]}, False
     await history(fake, plan_feed="sip").bars("brk.b", "5m", NOW - timedelta(hours=1), NOW)
     [asked] = fake.requests
@@ -164,7 +164,7 @@ async def test_question_is_as_the_upstream_wants_it(fake: FakeAlpaca) -> None:
 
 
 async def test_short_pages_are_not_the_end(fake: FakeAlpaca) -> None:
-    """Only a missing token is."""
+    """Pages continue until one has no next token."""
     trades = session_trades([*day_trades(date(2026, 11, 10), NOW, 100)])
     fake.trades, fake.free, fake.rows_per_page = {"AAPL": trades}, False, 30
     start = NOW - timedelta(days=8)
@@ -178,7 +178,7 @@ async def test_short_pages_are_not_the_end(fake: FakeAlpaca) -> None:
 
 async def test_pages_that_never_end_are_an_error(fake: FakeAlpaca) -> None:
     fake.answers[BARS] = Answer.of({"bars": {}, "next_page_token": "again"})
-    with pytest.raises(UpstreamError, match="more pages"):
+    with pytest.raises(UpstreamError, match="more than 50 pages"):
         await history(fake).bars("AAPL", "D", NOW - timedelta(days=8), NOW)
     assert len(fake.requests) == MAX_PAGES
 
@@ -192,7 +192,7 @@ async def test_slow_pages_have_a_deadline_together(fake: FakeAlpaca, monkeypatch
 
 @pytest.mark.parametrize("plan_feed", ["iex", "sip"])
 async def test_plan_without_the_whole_tape_has_that_of_one_exchange(fake: FakeAlpaca, plan_feed: str) -> None:
-    """A clock of ours that is fast makes the upstream refuse what is too young; so does a lesser plan."""
+    """When Alpaca rejects consolidated-tape requests, all bars come from the IEX exchange."""
     trades = session_trades([*day_trades(date(2026, 11, 10), NOW, 100)])
     fake.trades = {"AAPL": trades}
     start = NOW - timedelta(days=5)
@@ -206,7 +206,7 @@ async def test_plan_without_the_whole_tape_has_that_of_one_exchange(fake: FakeAl
 
 @pytest.mark.parametrize("bars", [None, {}, {"AAPL": None}, {"AAPL": []}])
 async def test_stock_without_trades_has_no_bars(fake: FakeAlpaca, bars: Any) -> None:
-    """In whatever way the upstream says so."""
+    """A stock without trades has no bars, whether Alpaca omits it or sends null or an empty list."""
     fake.trades = {"AAPL": [Trade(NOW - timedelta(days=1), 5)]}
     fake.answers[BARS] = Answer.of({"bars": bars, "next_page_token": None})
     assert await history(fake).bars("AAPL", "1h", NOW - timedelta(hours=2), NOW) == []
@@ -214,7 +214,7 @@ async def test_stock_without_trades_has_no_bars(fake: FakeAlpaca, bars: Any) -> 
 
 @pytest.mark.parametrize("row", [Answer.of({}), Answer.of({"ZZZZQ": None})])
 async def test_stock_that_nobody_knows_is_not_found(fake: FakeAlpaca, row: Answer) -> None:
-    """It is well-formed, so it has no bars as others have none; but it has no snapshot either."""
+    """A stock without a snapshot is not found, although Alpaca returns empty bars for it."""
     fake.answers["/v2/stocks/snapshots"] = row
     with pytest.raises(SymbolNotFound):
         await history(fake).bars("ZZZZQ", "1h", NOW - timedelta(hours=2), NOW)
@@ -222,7 +222,7 @@ async def test_stock_that_nobody_knows_is_not_found(fake: FakeAlpaca, row: Answe
 
 @pytest.mark.parametrize("symbol", ["AB1", "BRK-B", "", "A,B", "../clock", "AAPL&feed=sip", "A" * 50])
 async def test_malformed_symbol_is_not_found(fake: FakeAlpaca, symbol: str) -> None:
-    """The upstream refuses it, or it is not asked at all."""
+    """A malformed symbol is not found, with or without a call."""
     fake.trades = {"A": [Trade(NOW - timedelta(hours=1), 5)]}
     with pytest.raises(SymbolNotFound):
         await history(fake).bars(symbol, "D", NOW - timedelta(days=2), NOW)
@@ -230,7 +230,7 @@ async def test_malformed_symbol_is_not_found(fake: FakeAlpaca, symbol: str) -> N
 
 
 async def test_empty_range_takes_no_call(fake: FakeAlpaca) -> None:
-    """Nothing opens in the future, nor between a moment and itself."""
+    """A range in the future, or of length zero, takes no call."""
     assert await history(fake).bars("AAPL", "1h", NOW + timedelta(days=1), NOW + timedelta(days=2)) == []
     hour = NOW.replace(minute=0, second=0)
     assert await history(fake).bars("AAPL", "1h", hour, hour) == []
@@ -238,7 +238,7 @@ async def test_empty_range_takes_no_call(fake: FakeAlpaca) -> None:
 
 
 async def test_open_above_the_high_is_an_ordinary_bar(fake: FakeAlpaca) -> None:
-    """The high is then the open: the upstream leaves trades out of it that count for the open."""
+    """An open above the high raises the high, because Alpaca's high omits some trades."""
     row = {"t": "2026-11-18T05:00:00Z", "o": 25.05, "h": 25.04, "l": 25.04, "c": 25.04, "v": 105}
     fake.answers[BARS] = Answer.of({"bars": {"AAAA": [row]}, "next_page_token": None})
     upstream = history(fake, plan_feed="sip")
@@ -248,7 +248,7 @@ async def test_open_above_the_high_is_an_ordinary_bar(fake: FakeAlpaca) -> None:
 
 
 async def test_rows_that_cannot_be_believed_cost_themselves_alone(fake: FakeAlpaca) -> None:
-    """They are counted by reason; one of volume 0 is a filler, and left out uncounted."""
+    """The adapter counts implausible rows by reason and omits rows of volume 0 without counting."""
     good = {"t": "2026-11-19T15:00:00Z", "o": 10, "h": 12, "l": 9, "c": "11.5", "v": 100, "n": 3}
     rows = [
         good,

@@ -1,4 +1,4 @@
-"""Alpaca's keys go to Alpaca and nowhere else."""
+"""Alpaca's keys reach Alpaca only."""
 
 import logging
 from collections.abc import AsyncIterator
@@ -24,7 +24,7 @@ async def alpaca() -> AsyncIterator[LocalAlpaca]:
 
 
 async def record_output(alpaca: LocalAlpaca) -> str:
-    """All that is told of one poll and one try of the stream: logs, the error, the adapter itself."""
+    """Returns the logs, the error and the adapter's representation after one poll and one stream attempt."""
     provider = alpaca.provider(STOCKS[:1], keys=CANARY)
     errors = ""
     with structlog.testing.capture_logs() as logs:
@@ -52,10 +52,10 @@ def leaked_secrets(text: str) -> list[str]:
     ],
     ids=["forbidden", "html", "bad symbol", "truncated", "redirect"],
 )
-async def test_keys_that_rest_repeats_are_told_nobody(
+async def test_keys_that_rest_repeats_are_not_leaked(
     alpaca: LocalAlpaca, caplog: pytest.LogCaptureFixture, answer: Answer
 ) -> None:
-    """Not in logs, errors or representations; and they do travel, in headers alone."""
+    """Logs, errors and representations omit the keys; requests carry them in headers only."""
     caplog.set_level(logging.INFO)
     alpaca.rest.answers[PATH] = answer
     alpaca.stream.refuses = 402
@@ -66,12 +66,12 @@ async def test_keys_that_rest_repeats_are_told_nobody(
 
 
 @pytest.mark.parametrize("code", [402, 406, 599])
-async def test_keys_that_the_stream_repeats_are_told_nobody(
+async def test_keys_that_the_stream_repeats_are_not_leaked(
     alpaca: LocalAlpaca, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     caplog.set_level(logging.INFO)
     monkeypatch.setitem(alpaca_stream.MEANINGS, code, f"failed for {ECHO}")
     alpaca.stream.refuses = code
-    told = await record_output(alpaca)
-    assert str(code) in told
-    assert leaked_secrets(told + caplog.text) == []
+    output = await record_output(alpaca)
+    assert str(code) in output
+    assert leaked_secrets(output + caplog.text) == []

@@ -1,12 +1,11 @@
-"""Alpaca's quotes by REST, against a local Alpaca whose stream may be away."""
+"""Alpaca's quotes by REST, against a local Alpaca whose stream may fail."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from datetime import UTC, datetime
+from datetime import datetime
 
 import pytest
-from msgspec.structs import replace
 
 from fakes.http import (
     ENDLESS,
@@ -22,10 +21,9 @@ from fakes.http import (
 from quotecast.errors import UpstreamError
 from quotecast.market.quotes import StockQuote
 from quotecast.providers.alpaca import snapshots
-from quotecast.providers.alpaca.rest_wire import MarketClock
 from quotecast.providers.reference import Stock
 from support.alpaca_local import PATH, STOCKS, LocalAlpaca, failure, local_alpaca, prices
-from support.alpaca_made import AAPL, DAY_BEFORE, NOON, SNAPSHOT, closed_day, snapshot
+from support.alpaca_made import NOON, SNAPSHOT, snapshot
 
 
 @pytest.fixture
@@ -40,7 +38,7 @@ def make_stocks(count: int) -> list[Stock]:
 
 
 async def test_first_update_is_all_there_is(alpaca: LocalAlpaca) -> None:
-    """Field by field from the upstream's numbers; what it does not know is not there."""
+    """The first update is complete; stocks unknown to Alpaca are absent."""
     alpaca.rest.rows["MSFT"] = None
     async with aclosing(alpaca.provider(plan_feed="sip").updates()) as updates:
         first = await anext(updates)
@@ -74,7 +72,7 @@ async def test_keys_travel_in_headers_and_the_feed_is_the_plans(alpaca: LocalAlp
 
 
 async def test_many_stocks_are_asked_for_in_batches(alpaca: LocalAlpaca) -> None:
-    """No URL grows without bound, and no stock is left out or asked for twice."""
+    """Batches bound the URL's length and request each stock once."""
     stocks = make_stocks(250)
     alpaca.rest.rows = {stock.ticker: SNAPSHOT for stock in stocks}
     async with aclosing(alpaca.provider(stocks).updates()) as updates:
@@ -84,7 +82,7 @@ async def test_many_stocks_are_asked_for_in_batches(alpaca: LocalAlpaca) -> None
 
 
 async def test_free_plan_has_no_figures_of_the_day_in_progress(alpaca: LocalAlpaca) -> None:
-    """Its own are those of one exchange: a few percent of the volume, and not the market's extremes."""
+    """The free plan's day so far covers IEX only, so open, high, low and volume are null."""
     async with aclosing(alpaca.provider(plan_feed="iex").updates()) as updates:
         quote = (await anext(updates)).quotes[0]
     assert isinstance(quote, StockQuote)
@@ -93,7 +91,7 @@ async def test_free_plan_has_no_figures_of_the_day_in_progress(alpaca: LocalAlpa
 
 
 async def test_free_plan_has_a_days_figures_once_they_have_settled(alpaca: LocalAlpaca) -> None:
-    """They are the whole tape's, 16 minutes after the close."""
+    """The consolidated daily bar is available 16 minutes after the close."""
     alpaca.now = datetime.fromisoformat("2026-11-19T16:15:00-05:00").timestamp()
     async with aclosing(alpaca.provider(plan_feed="iex").updates()) as updates:
         await anext(updates)
@@ -107,7 +105,7 @@ async def test_free_plan_has_a_days_figures_once_they_have_settled(alpaca: Local
 
 
 async def test_polls_go_on_and_bring_what_changed(alpaca: LocalAlpaca) -> None:
-    """Every 15 seconds in session; an update without quotes shows that the upstream lives."""
+    """Polls run every 15 seconds during a session; an update without quotes is a heartbeat."""
     async with aclosing(alpaca.provider().updates()) as updates:
         await anext(updates)
         assert await alpaca.polls.end() == 15
@@ -132,7 +130,7 @@ async def test_at_night_polls_are_few(alpaca: LocalAlpaca) -> None:
 
 
 async def test_malformed_ticker_costs_the_others_nothing(alpaca: LocalAlpaca) -> None:
-    """The upstream refuses the whole batch for its sake; it is asked for once."""
+    """Alpaca rejects a whole batch for a malformed ticker, which later polls omit."""
     bad = [Stock(ticker, "", "", "", "", 1, 1.0) for ticker in ("BRK-B", "A1")]
     async with aclosing(alpaca.provider([*STOCKS, *bad]).updates()) as updates:
         assert prices(await anext(updates)) == {"AAPL": 231.4, "MSFT": 231.5}
@@ -142,7 +140,7 @@ async def test_malformed_ticker_costs_the_others_nothing(alpaca: LocalAlpaca) ->
 
 
 async def test_malformed_ticker_that_is_not_named_is_searched_for(alpaca: LocalAlpaca) -> None:
-    """By halves, so that a few questions find it, once."""
+    """Halving the batch finds a malformed ticker with few requests, once."""
     alpaca.rest.names_bad_symbol = False
     stocks = make_stocks(64)
     stocks.insert(37, Stock("BRK-B", "", "", "", "", 1, 1.0))
@@ -187,7 +185,7 @@ async def test_failure_of_rest_ends_the_updates_when_nothing_is_streamed(
     problem: str,
     retry_after: float | None,
 ) -> None:
-    """The caller learns how long to wait; no second question is asked, and no redirect followed."""
+    """The error states the retry delay; the adapter neither retries nor follows a redirect."""
     monkeypatch.setattr(snapshots, "ANSWER_SECONDS", 0.2 if answer is HANGING else 7.0)
     alpaca.stream.refuses = "silently"
     alpaca.rest.answers[PATH] = answer
@@ -204,7 +202,7 @@ async def test_nobody_listening_is_an_error() -> None:
 
 
 async def test_last_good_quotes_outlive_a_connection(alpaca: LocalAlpaca) -> None:
-    """What a bad answer says is counted; nothing of it gets out, and the next connection starts whole."""
+    """The board counts invalid values and keeps good ones, also over the next connection."""
     provider = alpaca.provider(plan_feed="sip")
     async with aclosing(provider.updates()) as updates:
         await anext(updates)
@@ -220,7 +218,7 @@ async def test_last_good_quotes_outlive_a_connection(alpaca: LocalAlpaca) -> Non
 
 
 async def test_failed_batch_costs_the_others_nothing(alpaca: LocalAlpaca) -> None:
-    """Its stocks keep their quotes: an update with a part is not complete. The next that is whole is."""
+    """A poll with a failed batch keeps its stocks' quotes and is not complete; the next full poll is."""
     stocks = make_stocks(150)
     alpaca.rest.rows = {stock.ticker: SNAPSHOT for stock in stocks}
     alpaca.rest.spoiled[stocks[0].ticker] = HTML_503
@@ -244,7 +242,7 @@ async def test_retry_after_of_one_batch_puts_off_the_next_poll(alpaca: LocalAlpa
 
 
 async def test_each_question_is_asked_when_admitted(alpaca: LocalAlpaca) -> None:
-    """A plan that is used up is a failure like the upstream's own."""
+    """An exhausted call budget fails like an error of the upstream."""
     admitted = 0
 
     async def admit() -> None:
@@ -264,72 +262,8 @@ async def test_each_question_is_asked_when_admitted(alpaca: LocalAlpaca) -> None
     assert (admitted, len(alpaca.rest.requests)) == (4, 2)
 
 
-#: A stock that last traded on the day before.
-YESTERDAYS = snapshot(
-    latestTrade={"t": "2026-11-18T20:59:59Z", "p": 229.1},
-    minuteBar=None,
-    dailyBar={"t": DAY_BEFORE, "c": 229.1},
-)
-#: Alpaca's clock at noon, of an exchange that next opens on the morning after.
-NEXT_MORNING = MarketClock(
-    is_open=False, next_open="2026-11-20T09:30:00-05:00", next_close="2026-11-20T16:00:00-05:00"
-)
-
-
-async def closed_clock() -> MarketClock:
-    return NEXT_MORNING
-
-
-@pytest.mark.parametrize("plan", ["iex", "sip"])
-async def test_day_without_a_session_comes_with_the_first_update(alpaca: LocalAlpaca, plan: str) -> None:
-    """The exchange's own clock knows of closings that no calendar does; the day before stays the newest."""
-    alpaca.rest.rows = {"AAPL": YESTERDAYS}
-    alpaca.stream.feeds.add("sip")
-    provider = alpaca.provider([AAPL], exchange_clock=closed_clock, plan_feed=plan)
-    async with aclosing(provider.updates()) as updates:
-        update = await anext(updates)
-        assert await alpaca.polls.end() == 300
-    assert provider.silence_seconds > 300
-    assert update.unscheduled == closed_day()
-    [quote] = update.quotes
-    assert isinstance(quote, StockQuote)
-    assert (quote.price, quote.previous_close, quote.volume) == (229.1, 220.0, "812345")
-
-
-async def test_halt_of_the_whole_market_lasts_until_the_clock_says_open(alpaca: LocalAlpaca) -> None:
-    """The day has a session, which ends now. The clock is asked with each poll."""
-    answers = iter([NEXT_MORNING, MarketClock(is_open=True)])
-
-    async def answer() -> MarketClock:
-        return next(answers)
-
-    async with aclosing(alpaca.provider(exchange_clock=answer).updates()) as updates:
-        halted = (await anext(updates)).unscheduled
-        assert await alpaca.polls.end() == 15
-        assert (await anext(updates)).unscheduled is None
-    assert halted == replace(
-        closed_day(), open=datetime(2026, 11, 19, 14, 30, tzinfo=UTC), close=datetime.fromtimestamp(NOON, UTC)
-    )
-
-
-async def test_clock_that_does_not_answer_changes_nothing(alpaca: LocalAlpaca) -> None:
-    """Its last answer remains."""
-    answers = iter([NEXT_MORNING])
-
-    async def answer() -> MarketClock:
-        if answer := next(answers, None):
-            return answer
-        raise UpstreamError("away")
-
-    alpaca.rest.rows = {"AAPL": YESTERDAYS}
-    async with aclosing(alpaca.provider([AAPL], exchange_clock=answer).updates()) as updates:
-        first = await anext(updates)
-        await alpaca.polls.end()
-        assert (await anext(updates)).unscheduled == first.unscheduled == closed_day()
-
-
 async def test_closing_does_not_wait_for_an_answer(alpaca: LocalAlpaca) -> None:
-    """Whoever stops the service does not wait for its upstreams."""
+    """Closing the updates cancels a pending request."""
     provider = alpaca.provider()
     async with aclosing(provider.updates()) as updates:
         await anext(updates)

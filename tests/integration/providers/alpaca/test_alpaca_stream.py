@@ -1,4 +1,4 @@
-"""Alpaca's stream beside the polls, against a local Alpaca."""
+"""Alpaca's stream between polls, against a local Alpaca."""
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
@@ -30,7 +30,7 @@ def problems(logs: list[Any]) -> str:
 
 
 async def test_trades_and_minute_bars_move_the_quotes(alpaca: LocalAlpaca) -> None:
-    """Between polls; several messages in a frame are one update, and foreign ones are passed over."""
+    """Messages of one frame form one update; messages of other stocks are ignored."""
     alpaca.stream.feeds.add("sip")
     async with aclosing(alpaca.provider(plan_feed="sip").updates()) as updates:
         await anext(updates)
@@ -51,7 +51,7 @@ async def test_trades_and_minute_bars_move_the_quotes(alpaca: LocalAlpaca) -> No
 
 
 async def test_trades_of_the_largest_and_bars_of_all_are_asked_for(alpaca: LocalAlpaca) -> None:
-    """As many as the free plan streams; the first by value."""
+    """The stream subscribes to the trades of the 30 largest companies and to all minute bars."""
     stocks = [Stock(f"S{chr(65 + number)}", "", "", "", "", number % 26 + 1, 1.0) for number in range(26)]
     stocks += [Stock(f"L{chr(65 + number)}", "", "", "", "", 1000, 1.0) for number in range(26)]
     async with aclosing(alpaca.provider(stocks).updates()) as updates:
@@ -77,7 +77,7 @@ async def test_named_tickers_are_streamed(alpaca: LocalAlpaca) -> None:
 async def test_what_only_the_operator_can_help_is_tried_again_in_an_hour(
     alpaca: LocalAlpaca, code: int
 ) -> None:
-    """The log says so, and polling goes on."""
+    """The log names the operator, and polls continue."""
     alpaca.stream.refuses = code
     with structlog.testing.capture_logs() as logs:
         async with aclosing(alpaca.provider().updates()) as updates:
@@ -112,7 +112,7 @@ async def test_other_failures_are_tried_again_with_backoff(alpaca: LocalAlpaca, 
 
 
 async def test_connections_that_linger_are_waited_for_ever_longer(alpaca: LocalAlpaca) -> None:
-    """Half a second more for each refusal, once the usual backoff is at its end."""
+    """Each refused connection adds half a second to the delay, after the usual backoff."""
     alpaca.stream.connection_limit = 0
     async with aclosing(alpaca.provider(chance=lambda: 0.9).updates()) as updates:
         await anext(updates)
@@ -126,7 +126,7 @@ async def test_connections_that_linger_are_waited_for_ever_longer(alpaca: LocalA
 
 
 async def test_too_many_symbols_are_halved(alpaca: LocalAlpaca) -> None:
-    """On the same connection, whose subscriptions are unchanged by the refusal."""
+    """The adapter retries with half the symbols on the same connection."""
     alpaca.stream.symbol_limit = 3
     stocks = [Stock(f"S{chr(65 + number)}", "", "", "", "", 100 - number, 1.0) for number in range(8)]
     async with aclosing(alpaca.provider(stocks).updates()) as updates:
@@ -149,7 +149,7 @@ async def test_being_authenticated_already_is_no_failure(alpaca: LocalAlpaca) ->
 async def test_broken_connection_is_followed_by_another(
     alpaca: LocalAlpaca, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    """Never two at once; a new one is subscribed like the first."""
+    """The adapter reconnects and subscribes again, with one connection at a time."""
     monkeypatch.setattr(stream, "SILENCE_SECONDS", 0.3 if how == "silence" else 60.0)
     async with aclosing(alpaca.provider().updates()) as updates:
         await anext(updates)
@@ -169,7 +169,7 @@ async def test_broken_connection_is_followed_by_another(
 
 
 async def test_malformed_frames_are_passed_over(alpaca: LocalAlpaca) -> None:
-    """One bad message costs itself, not the connection, and no bad price gets out."""
+    """A malformed message affects neither its connection nor other prices."""
     provider = alpaca.provider()
     async with aclosing(provider.updates()) as updates:
         await anext(updates)
@@ -200,7 +200,7 @@ async def test_silent_opening_has_a_deadline(
     ("answer", "wait"), [(TOO_MANY, 7.0), (HTML_503, 0.5), (REDIRECT, 0.5)], ids=["429", "html", "redirect"]
 )
 async def test_refused_handshake_is_tried_again(alpaca: LocalAlpaca, answer: Any, wait: float) -> None:
-    """When the upstream says so, if it does; no redirect takes the keys elsewhere."""
+    """The next attempt follows the response's Retry-After; a redirect is not followed with the keys."""
     alpaca.stream.everywhere = answer
     async with aclosing(alpaca.provider().updates()) as updates:
         await anext(updates)
@@ -209,7 +209,7 @@ async def test_refused_handshake_is_tried_again(alpaca: LocalAlpaca, answer: Any
 
 
 async def test_rest_may_fail_while_trades_are_streamed(alpaca: LocalAlpaca) -> None:
-    """Polls go on; only when the stream fails too do the updates end."""
+    """Polls continue while trades arrive; the updates end when the stream fails too."""
     async with aclosing(alpaca.provider().updates()) as updates:
         await anext(updates)
         await alpaca.stream.until_subscribed()
@@ -229,7 +229,7 @@ async def test_rest_may_fail_while_trades_are_streamed(alpaca: LocalAlpaca) -> N
 
 
 async def test_closing_the_updates_closes_the_connection(alpaca: LocalAlpaca) -> None:
-    """No connection outlives its reader: the next would be one too many."""
+    """Closing the updates closes the connection, because Alpaca allows only one."""
     async with aclosing(alpaca.provider().updates()) as updates:
         await anext(updates)
         await alpaca.stream.until_subscribed()
@@ -237,7 +237,7 @@ async def test_closing_the_updates_closes_the_connection(alpaca: LocalAlpaca) ->
 
 
 async def test_second_reader_waits_for_the_first_ones_connection(alpaca: LocalAlpaca) -> None:
-    """One connection, ever: the upstream allows no second."""
+    """A second reader waits for the first one's connection to close."""
     provider = alpaca.provider()
     async with aclosing(provider.updates()) as second:
         async with aclosing(provider.updates()) as first:
@@ -250,7 +250,7 @@ async def test_second_reader_waits_for_the_first_ones_connection(alpaca: LocalAl
 
 
 async def test_stream_before_the_first_answer_brings_no_parts(alpaca: LocalAlpaca) -> None:
-    """A quote is whole or not at all, however late the answer."""
+    """Stream messages before the first snapshot produce no partial quotes."""
     alpaca.rest.rows = {"MSFT": SNAPSHOT}
     async with aclosing(alpaca.provider([AAPL, MICROSOFT]).updates()) as updates:
         await anext(updates)

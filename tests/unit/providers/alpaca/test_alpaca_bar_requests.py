@@ -1,4 +1,4 @@
-"""Which rows of Alpaca are asked for on the free plan."""
+"""Requests for bars on the free plan."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -16,12 +16,12 @@ LENGTHS = {"1Min": 1, "5Min": 5, "15Min": 15, "30Min": 30}
 
 
 def at(text: str, day: int = 19) -> datetime:
-    """A moment in New York; the 19th is a Thursday."""
+    """Returns a New York time in November 2026; the 19th is a Thursday."""
     return datetime.fromisoformat(f"2026-11-{day}T{text}").replace(tzinfo=NEW_YORK)
 
 
 def describe(requests: list[BarRequest]) -> list[tuple[str, str, str, str]]:
-    """Tape, timeframe, and the limits in New York."""
+    """Returns data feed, timeframe and range in New York time of each request."""
     return [(each.data_feed, each.timeframe, _local(each.first), _local(each.end)) for each in requests]
 
 
@@ -34,7 +34,7 @@ def describe_request(interval: Interval, now: str) -> list[tuple[str, str, str, 
 
 
 def test_last_minutes_are_left_out() -> None:
-    """The plan has them of one exchange alone. The row that they are part of is made of minutes."""
+    """The free plan excludes the last minutes; minute rows replace the half hour that contains the limit."""
     assert describe_request("1h", "11:03:20") == [
         ("sip", "30Min", "18 09:30", "19 10:30"),
         ("sip", "1Min", "19 10:30", "19 10:47"),
@@ -49,7 +49,7 @@ def test_minutes_need_no_other_rows() -> None:
 
 @pytest.mark.parametrize("interval", ["D", "W", "M"])
 def test_day_in_progress_is_made_of_minutes(interval: Interval) -> None:
-    """Its own row would be too young for the plan."""
+    """The free plan excludes the daily row of a day in progress."""
     assert describe_request(interval, "11:03:20") == [
         ("sip", "1Day", "18 09:30", "19 00:00"),
         ("sip", "1Min", "19 09:30", "19 10:47"),
@@ -57,7 +57,7 @@ def test_day_in_progress_is_made_of_minutes(interval: Interval) -> None:
 
 
 def test_nothing_is_asked_of_the_hours_before_a_session() -> None:
-    """Nor of the first minutes of a session."""
+    """A request excludes extended hours and the first minutes of a session."""
     assert describe_request("5m", "09:35") == [
         ("sip", "5Min", "18 09:30", "19 09:15"),
     ]
@@ -67,7 +67,7 @@ def test_nothing_is_asked_of_the_hours_before_a_session() -> None:
     ("now", "end"), [("16:16", "16:00"), ("23:00", "22:44"), ("04:00", "03:44"), ("09:29", "09:13")]
 )
 def test_closed_market_takes_one_call(now: str, end: str) -> None:
-    """Nothing that counts is younger than the delay."""
+    """After the close, one request covers all consolidated-tape rows that the free plan allows."""
     assert describe_request("D", now) == [("sip", "1Day", "18 09:30", f"19 {end}")]
 
 
@@ -77,7 +77,7 @@ moments = st.integers(1_767_243_600, 1_798_606_800).map(lambda time: datetime.fr
 
 @given(st.sampled_from(INTERVALS), moments, st.timedeltas(timedelta(seconds=1), timedelta(days=90)))
 def test_requests_cover_each_settled_moment_once(interval: Interval, now: datetime, back: timedelta) -> None:
-    """And none that is too young for the plan."""
+    """No request includes trades that the free plan excludes."""
     first, settled = opening(NEW_YORK_DAYS, interval, now - back), now - DELAY
     assert first
     parts = delayed_range(EXCHANGE, interval, first, now, settled)
@@ -89,7 +89,7 @@ def test_requests_cover_each_settled_moment_once(interval: Interval, now: dateti
 
 
 def _holds(part: BarRequest, moment: datetime) -> bool:
-    """Whether the row that holds a moment begins within the stretch."""
+    """Returns whether the row that contains a moment begins within the request."""
     if part.timeframe == DAY:
         row = opening(NEW_YORK_DAYS, "D", moment)
         assert row
@@ -99,7 +99,7 @@ def _holds(part: BarRequest, moment: datetime) -> bool:
 
 
 def test_parameters_name_rows_and_tape() -> None:
-    """Both limits are inclusive there, so the end is the second before ours."""
+    """Alpaca's limits are inclusive, so `end` is one second before ours."""
     [part] = full_range("sip", "4h", at("09:30"), at("12:00"))
     assert part.parameters("BRK.B") == {
         "symbols": "BRK.B",

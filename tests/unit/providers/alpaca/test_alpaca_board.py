@@ -1,4 +1,4 @@
-"""What moves a stock's quote, and what is refused."""
+"""Input that changes a stock's quote, and input that the board rejects."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def test_trade_moves_price_and_change_alone() -> None:
 
 @pytest.mark.parametrize("condition", ["I", "W", "C", "N", "R", "H", "V", "4", "7", "M", "Q", "Z", "U"])
 def test_trade_that_sets_no_last_price_moves_nothing(condition: str) -> None:
-    """Odd lots, averages, late reports and the like."""
+    """Odd lots, average prices and late reports do not update the last price."""
     board = board_with()
     assert (
         board.read_messages([frame(trade("AAPL", 240, "2026-11-19T17:00:00Z", "@", condition))], NOON) == []
@@ -45,7 +45,7 @@ def test_trade_that_sets_no_last_price_moves_nothing(condition: str) -> None:
 
 @pytest.mark.parametrize(("tape", "moved"), [("A", False), ("B", False), ("C", True)])
 def test_condition_b_means_something_else_on_each_tape(tape: str, *, moved: bool) -> None:
-    """An average price on tapes A and B, a bunched trade on tape C."""
+    """Condition B is an average price on tapes A and B, and a bunched trade on tape C."""
     board = board_with()
     quotes = board.read_messages([frame(trade("AAPL", 240, "2026-11-19T17:00:00Z", "B", z=tape))], NOON)
     assert bool(quotes) == moved
@@ -70,14 +70,14 @@ def test_trade_after_hours_moves_the_price() -> None:
         (trade("AAPL", 2315, "2026-11-19T17:00:00Z"), "absurd"),
         (trade("AAPL", 23, "2026-11-19T17:00:00Z"), "absurd"),
         (trade("AAPL", 240, "2026-11-19T16:59:57Z"), "outdated"),
-        (trade("AAPL", {"x": 1}, "2026-11-19T17:00:00Z"), "malformed"),  # type: ignore[arg-type] # likewise
+        (trade("AAPL", {"x": 1}, "2026-11-19T17:00:00Z"), "malformed"),  # type: ignore[arg-type] # invalid on purpose
         (bar("AAPL", "2026-11-19T17:00:00Z", (1, 1, 1, 0), 5), "unreadable"),
         (bar("AAPL", "2026-11-19T18:00:00Z", (231, 231, 231, 231), 5), "unreadable"),
         (bar("AAPL", "2026-11-19T17:00:00Z", (1, 1, 1, 9999), 5), "absurd"),
     ],
 )
 def test_refused_message_is_counted_and_costs_the_others_nothing(bad: Any, reason: str) -> None:
-    """The last good value stands, in the same frame too."""
+    """An invalid message does not affect the valid ones in its frame."""
     board = board_with()
     good = trade("AAPL", 231.5, "2026-11-19T16:59:59Z")
     board.read_messages([frame({"T": "?", "x": {}}, bad, good)], NOON)
@@ -86,7 +86,7 @@ def test_refused_message_is_counted_and_costs_the_others_nothing(bad: Any, reaso
 
 
 def test_trade_in_the_future_is_as_of_now() -> None:
-    """Its clock is wrong; its price need not be."""
+    """A trade from the future gets the current time and keeps its price."""
     board = board_with()
     board.read_messages([frame(trade("AAPL", 232, "2027-01-01T00:00:00Z"))], NOON)
     assert (only_quote(board).price, only_quote(board).timestamp) == (232.0, "2026-11-19T17:00:00Z")
@@ -102,14 +102,14 @@ def test_frame_that_is_no_frame_is_counted(raw: bytes) -> None:
 
 
 def test_other_stocks_are_passed_over() -> None:
-    """Minute bars of the whole market come."""
+    """The board ignores stocks outside its table."""
     board = board_with()
     assert board.read_messages([frame(bar("ZZZZ", "2026-11-19T17:00:00Z", (1, 2, 1, 2), 5))], NOON) == []
     assert board.read_messages([answer(SNAPSHOT, "ZZZZ")], NOON) == []
 
 
 def test_stock_without_a_snapshot_has_no_quote() -> None:
-    """A quote is whole or not at all."""
+    """A quote is complete or absent."""
     assert board_with().read_messages([frame(trade("BRK.B", 480, "2026-11-19T17:00:00Z"))], NOON) == []
 
 
@@ -124,7 +124,7 @@ def test_stock_without_a_snapshot_has_no_quote() -> None:
     ],
 )
 def test_last_good_value_stands(bad: Any, part: str, name: str, field: str) -> None:
-    """One bad field is counted and spoils no other."""
+    """The board counts an invalid field, keeps its last good value and updates the other fields."""
     board = board_with()
     before = only_quote(board)
     board.read_messages([answer(snapshot(**{part: {name: bad}}))], NOON + 15)
@@ -162,7 +162,7 @@ def test_day_in_the_future_is_refused() -> None:
 
 
 def test_new_day_replaces_the_old_one_wholly() -> None:
-    """Nothing of yesterday stands in for what today's bar lacks."""
+    """A new daily bar takes no values from the preceding day."""
     board = board_with()
     friday = {"t": "2026-11-20T05:00:00Z", "o": 230, "h": None, "l": 229, "c": 230, "v": 5}
     trade_of_friday = {"t": "2026-11-20T15:00:00Z", "p": 230}
@@ -174,7 +174,7 @@ def test_new_day_replaces_the_old_one_wholly() -> None:
 
 
 def test_close_before_of_another_source_is_no_close_before() -> None:
-    """The snapshot's previous day is raw, and of the plan's own tape."""
+    """The previous close never comes from the snapshot's previous daily bar, which is unadjusted."""
     quote = only_quote(board_with(snapshot(prevDailyBar={"c": 916.4})))
     assert (quote.previous_close, quote.change) == (229.1, 2.3)
 
@@ -211,7 +211,7 @@ messages = st.builds(
 
 @given(st.lists(st.one_of(rows.map(answer), st.lists(messages).map(lambda some: frame(*some))), max_size=8))
 def test_whatever_comes_no_bad_quote_gets_out(raw: list[bytes]) -> None:
-    """Prices given out are above zero and finite, within ten times of each other, volumes are digits."""
+    """For any input, prices are positive, finite and within a factor of ten, and volumes are digits."""
     board = board_with()
     for message in raw:
         board.read_messages([message], NOON)

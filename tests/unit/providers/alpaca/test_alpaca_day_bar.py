@@ -1,4 +1,4 @@
-"""Minute bars of Alpaca, and the day that they add up to."""
+"""Minute bars and the daily bar they extend."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -30,7 +30,7 @@ def test_minute_bar_extends_the_day() -> None:
 
 
 def test_minute_that_the_snapshot_has_in_part_adds_the_rest() -> None:
-    """The snapshot came in the middle of it."""
+    """A minute bar adds only the volume that the snapshot does not yet include."""
     quote = quote_after(
         answer(SNAPSHOT), minute("2026-11-19T16:59:00Z", (231, 231, 231, 231), 1000), received=LATER
     )
@@ -45,7 +45,7 @@ def test_minute_is_counted_once() -> None:
 
 
 def test_minute_after_hours_adds_volume_and_no_extremes() -> None:
-    """Trades after hours count in the day's volume alone."""
+    """Extended-hours trades add volume and do not change high or low."""
     start = "2026-11-19T21:30:00Z"
     quote = quote_after(answer(SNAPSHOT), minute(start, (250, 260, 220, 250), 100), received=at(start) + 61)
     assert (quote.price, quote.high, quote.low, quote.volume) == (250.0, 232.0, 228.5, "812445")
@@ -65,7 +65,7 @@ def test_absurd_extreme_of_a_minute_is_left_out() -> None:
 
 
 def test_answer_older_than_the_stream_changes_nothing_back() -> None:
-    """REST may lag: neither the price nor the day go back in time."""
+    """A lagging snapshot reverts neither the price nor the daily bar."""
     board = board_with()
     moved = [minute("2026-11-19T17:00:00Z", (231, 233, 228, 232.5), 100)]
     board.read_messages([*moved, frame(trade("AAPL", 232.7, "2026-11-19T17:01:01Z"))], LATER)
@@ -75,7 +75,7 @@ def test_answer_older_than_the_stream_changes_nothing_back() -> None:
 
 
 def test_answer_long_after_the_stream_corrects_it() -> None:
-    """A trade that was canceled since is no longer the latest."""
+    """A snapshot requested after the settling time removes a canceled trade."""
     board = board_with()
     board.read_messages([frame(trade("AAPL", 250, "2026-11-19T16:59:59.9Z"))], NOON)
     [quote] = board.read_messages([answer(SNAPSHOT)], NOON + SETTLING_SECONDS)
@@ -99,7 +99,7 @@ minute_bars = st.lists(
 
 @given(minute_bars)
 def test_day_is_the_sum_of_its_minutes(minutes: list[MinuteBar]) -> None:
-    """In order, each counted once however often it comes: volumes add up, extremes are the extremes."""
+    """Volumes add up, and high and low are the extremes, however often a minute bar arrives."""
     day = DayBar(
         OPENING.date(), Decimal(100), None, None, None, Decimal(7), OPENING - timedelta(minutes=1), None
     )

@@ -1,4 +1,4 @@
-"""Alpaca's bars, news, assets and trading days, as REST answers them."""
+"""Conversion of Alpaca's REST rows to bars, articles, assets and trading days."""
 
 import math
 from collections import Counter
@@ -53,7 +53,7 @@ def asset_of(**changes: Any) -> Asset | None:
 
 
 def test_row_becomes_a_bar() -> None:
-    """Integers and texts are read alike."""
+    """Numbers may be integers or strings."""
     assert bar() == Bar("2026-11-19T17:00:00Z", 228.0, 230.5, 227.0, 229.1, 41_000_000.0)
 
 
@@ -66,13 +66,13 @@ def test_row_becomes_a_bar() -> None:
     ids=str,
 )  # fmt: skip
 def test_row_with_a_bad_value_is_no_bar(changes: Any) -> None:
-    """A price of zero, a low above the high."""
+    """A row with a price of zero, or a low above its high, is not a bar."""
     assert bar(**changes) is None
 
 
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys("ohlcv", anything)))
 def test_no_row_makes_a_bar_that_cannot_be(changes: dict[str, Any]) -> None:
-    """Whatever is sent: it is refused, or it is finite, above zero and within its extremes."""
+    """Any row is either rejected or a finite, positive bar within its high and low."""
     raw = Raw(msgspec.json.encode(ROW | changes))
     for row in readable([raw], wire.AlpacaBar, Counter()):
         if made := to_bar(row, NOON):
@@ -83,7 +83,7 @@ def test_no_row_makes_a_bar_that_cannot_be(changes: dict[str, Any]) -> None:
 
 @given(st.permutations(range(30)), st.sets(st.integers(0, 29), max_size=5))
 def test_bars_do_not_depend_on_the_order_of_rows(order: list[int], repeated: set[int]) -> None:
-    """They ascend, each time once."""
+    """Bars ascend with one bar per time, in whatever order rows arrive."""
     request = BarRequest("sip", "1Min", NOON, NOON.replace(hour=18))
     times = [stamp(NOON.replace(minute=number)) for number in range(30)]
     raws = [Raw(msgspec.json.encode(ROW | {"t": times[number]})) for number in [*order, *repeated]]
@@ -94,7 +94,7 @@ def test_bars_do_not_depend_on_the_order_of_rows(order: list[int], repeated: set
 
 @given(st.lists(st.sampled_from([10.0, 11.0, 10_000.0]), min_size=3, max_size=12))
 def test_lone_leap_is_not_believed_and_a_lasting_one_is(closes: list[float]) -> None:
-    """No bar stands alone between others that are far from it."""
+    """A single close far from its neighbours is rejected; a lasting jump is not."""
     request = BarRequest("sip", "1Min", NOON, NOON.replace(hour=18))
     rows = [
         ROW | {"t": stamp(NOON.replace(minute=number)), "o": close, "h": close, "l": close, "c": close}
@@ -111,7 +111,7 @@ def test_lone_leap_is_not_believed_and_a_lasting_one_is(closes: list[float]) -> 
 
 
 def test_story_becomes_an_article() -> None:
-    """Texts as they are: they are cleaned for all upstreams in one place."""
+    """The adapter leaves texts as they are; one place cleans them for all upstreams."""
     assert article() == Article(
         id="40000001",
         headline="Example &amp; headline",
@@ -127,7 +127,7 @@ def test_story_becomes_an_article() -> None:
 
 
 def test_story_of_nulls_is_an_article_too() -> None:
-    """A headline and one time are enough."""
+    """A headline and one time are enough for an article."""
     nulls = dict.fromkeys(("summary", "author", "source", "url", "images", "symbols", "created_at"))
     made = article(**nulls)
     assert made
@@ -137,7 +137,7 @@ def test_story_of_nulls_is_an_article_too() -> None:
 
 
 def test_parts_of_a_story_that_are_none_are_left_out() -> None:
-    """Pictures without an address; symbols that are none, or that come twice."""
+    """The article omits images without a URL, invalid symbols and duplicate symbols."""
     made = article(
         images=[None, {"size": "large"}, {"url": "http://a.b"}], symbols=["brk.b", None, "", "A B", "BRK.B"]
     )
@@ -157,7 +157,7 @@ def test_story_from_the_future_is_of_now() -> None:
 
 
 def test_asset_has_what_is_known_of_the_company() -> None:
-    """Alpaca knows neither sector nor industry."""
+    """Sector and industry come from the reference table, because Alpaca has neither."""
     assert asset_of() == Asset(
         ticker="AAPL",
         name="Apple",
@@ -181,7 +181,7 @@ def test_asset_whose_symbol_is_no_ticker_is_none(symbol: str) -> None:
 
 @pytest.mark.parametrize("day", [*trading_days_between(date(2026, 11, 20), date(2026, 11, 30))], ids=str)
 def test_trading_days_are_those_of_our_own_calendar(day: TradingDay) -> None:
-    """The half day after Thanksgiving is among them."""
+    """Alpaca's trading days equal our calendar's, the half day after Thanksgiving included."""
     assert msgspec.convert(calendar_row(day), CalendarRow).to_day() == day
     without = {"session_open": None, "session_close": None}
     regular = msgspec.convert(calendar_row(day) | without, CalendarRow).to_day()
@@ -197,7 +197,7 @@ def test_trading_days_are_those_of_our_own_calendar(day: TradingDay) -> None:
     ids=str,
 )  # fmt: skip
 def test_day_that_cannot_be_is_none(changes: Any) -> None:
-    """Unreadable, or with a close before its opening."""
+    """A trading day with an unreadable time, or a close before its open, is rejected."""
     friday = trading_day(date(2026, 11, 20))
     assert friday
     row = calendar_row(friday) | changes
@@ -206,7 +206,7 @@ def test_day_that_cannot_be_is_none(changes: Any) -> None:
 
 @given(st.lists(anything, max_size=5))
 def test_rows_of_any_shape_are_read_or_counted(values: list[Any]) -> None:
-    """One by one, whatever they are."""
+    """Each row of any shape is decoded or counted."""
     for kind in (wire.AlpacaBar, Story, AssetRow, CalendarRow):
         refused: Counter[str] = Counter()
         read = readable([Raw(msgspec.json.encode(value)) for value in values], kind, refused)

@@ -1,4 +1,4 @@
-"""When Alpaca is asked."""
+"""Poll intervals and the staleness limit."""
 
 from datetime import UTC, date, datetime
 
@@ -27,7 +27,7 @@ from support.alpaca_made import NOON, at, closed_day
     ],
 )
 def test_polls_follow_the_sessions(now: str, seconds: float) -> None:
-    """Before, in and after hours often; at night, on weekends and holidays seldom; never past a beginning."""
+    """Polls are frequent in regular and extended hours, rare otherwise, and never skip a session's start."""
     assert poll_seconds(at(now)) == seconds
 
 
@@ -42,12 +42,12 @@ def test_polls_follow_the_sessions(now: str, seconds: float) -> None:
     ],
 )
 def test_silence_is_a_poll_and_a_half(now: str, seconds: float) -> None:
-    """Right after a session's beginning, the first poll of it may still be under way."""
+    """At a session's start the longer limit applies until its first poll has had time to complete."""
     assert silence_seconds(at(now)) == seconds
 
 
 def test_exchange_that_did_not_open_is_polled_as_if_closed() -> None:
-    """In a halt, which may be over in a minute, polls go on."""
+    """During a halt polls stay frequent, because it may end within a minute."""
     halted = replace(closed_day(), open=datetime(2026, 11, 19, 14, 30, tzinfo=UTC))
     assert (poll_seconds(NOON, closed_day()), silence_seconds(NOON, closed_day())) == (300, 450)
     assert (poll_seconds(NOON, halted), silence_seconds(NOON, halted)) == (15, 22.5)
@@ -61,7 +61,7 @@ def test_session_that_no_calendar_has_is_polled_as_any() -> None:
 
 @given(st.datetimes(datetime(2000, 1, 1), datetime(2035, 1, 1), timezones=st.just(UTC)))  # noqa: DTZ001 - hypothesis wants its bounds naive
 def test_next_poll_is_due_before_the_silence_ends(moment: datetime) -> None:
-    """At any moment, a poll that keeps its time never looks like silence."""
+    """A poll on schedule never exceeds the staleness limit."""
     now = moment.timestamp()
     due = poll_seconds(now)
     assert 0 < due <= 300
@@ -73,5 +73,5 @@ def test_next_poll_is_due_before_the_silence_ends(moment: datetime) -> None:
     [("09:32:59", False), ("09:33:00", True), ("15:59:59", True), ("16:00:00", False)],
 )
 def test_opening_is_doubted_minutes_after_it_only(now: str, *, expected: bool) -> None:
-    """A clock that is asked about once a minute may still say what it said before."""
+    """The calendar overrides the exchange's clock, which is read once a minute, in the first minutes."""
     assert is_scheduled_open(at(f"2026-11-19T{now}-05:00")) is expected

@@ -1,4 +1,4 @@
-"""The stocks that are followed, with the operator's own additions."""
+"""The list of stocks, with the operator's CSV file."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def test_without_a_file_the_table_stands() -> None:
 
 
 def test_rows_add_and_override(file: Path) -> None:
-    """What a row leaves empty stays as the table has it, or is unknown."""
+    """An empty field of a row keeps the table's value, or its default."""
     file.write_text("ticker,name,sector,industry\nMSFT,,Technology,\nabnb,Airbnb,,\n\nZZZ,,,\n")
     assert load_stocks([MICROSOFT, APPLE], file) == [
         APPLE,
@@ -33,7 +33,7 @@ def test_rows_add_and_override(file: Path) -> None:
 
 
 def test_public_list_of_companies_is_read_as_it_is(file: Path) -> None:
-    """Its columns have other names and another order; quotes may hold commas and line ends."""
+    """The public list of S&P 500 companies has other column names, another order and quoted line breaks."""
     file.write_text(
         "\ufeffSymbol,Security,GICS Sector,GICS Sub-Industry,Headquarters Location,Founded\r\n"
         'BRK.B,"Berkshire\r\nHathaway, Inc.",Financials,Multi-Sector Holdings,"Omaha, Nebraska",1839\r\n'

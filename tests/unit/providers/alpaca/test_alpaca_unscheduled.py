@@ -1,4 +1,4 @@
-"""What Alpaca's clock says against the calendar, through a day."""
+"""Deviations of Alpaca's clock from the calendar, in the course of a day."""
 
 from datetime import UTC, date, datetime
 
@@ -21,7 +21,7 @@ def at(text: str, day: int = 19) -> datetime:
 
 
 def unscheduled_days(*answers: tuple[str, int, MarketClock], traded: bool) -> list[Unscheduled | None]:
-    """What each answer of the clock comes to."""
+    """Returns the deviation after each response of the clock."""
     days: list[Unscheduled | None] = []
     for hour, day, clock in answers:
         before = days[-1] if days else None
@@ -41,12 +41,12 @@ def unscheduled_days(*answers: tuple[str, int, MarketClock], traded: bool) -> li
     ],
 )
 def test_exchange_that_keeps_its_calendar_is_nothing_special(hour: str, clock: MarketClock) -> None:
-    """Nor is a clock that is minutes ahead or behind."""
+    """A clock that is minutes fast or slow is not a deviation."""
     assert unscheduled_days((hour, 19, clock), traded=True) == [None]
 
 
 def test_day_without_a_session_lasts_until_the_next_opening() -> None:
-    """Through the evening and the night: the latest session is still that of the day before."""
+    """A day without a session stays one through evening and night, until the next opening."""
     hours = [("10:00", 19), ("18:00", 19), ("23:30", 19), ("08:00", 20)]
     days = unscheduled_days(*((hour, day, CLOSED) for hour, day in hours), traded=False)
     assert [day and (day.date, day.open, day.is_open) for day in days] == [(THURSDAY, None, False)] * 4
@@ -56,7 +56,7 @@ def test_day_without_a_session_lasts_until_the_next_opening() -> None:
 
 
 def test_day_without_a_session_is_known_in_the_evening_too() -> None:
-    """By a service that starts then, from what did not trade."""
+    """A service that starts in the evening detects a day without a session from the missing trades."""
     [day] = unscheduled_days(("18:00", 19, CLOSED), traded=False)
     assert day
     assert (day.date, day.open) == (THURSDAY, None)
@@ -73,7 +73,7 @@ def test_halt_ends_the_session_and_its_end_continues_it() -> None:
 
 
 def test_session_on_a_holiday_has_the_hours_that_the_clock_says() -> None:
-    """Thanksgiving; in the evening it is still the latest session."""
+    """An unscheduled session on Thanksgiving remains the latest session in the evening."""
     opened = MarketClock(True, "2026-11-27T09:30:00-05:00", "2026-11-26T16:00:00-05:00")
     closed = MarketClock(False, "2026-11-27T09:30:00-05:00", "2026-11-27T13:00:00-05:00")
     day, evening = unscheduled_days(("12:00", 26, opened), ("16:01", 26, closed), traded=True)
@@ -85,7 +85,7 @@ def test_session_on_a_holiday_has_the_hours_that_the_clock_says() -> None:
 
 
 def test_half_day_that_is_a_whole_one_goes_on() -> None:
-    """The 27th ends at 13:00 by the calendar."""
+    """A session that continues after the calendar's early close is unscheduled."""
     opened = MarketClock(True, "2026-11-30T09:30:00-05:00", "2026-11-27T16:00:00-05:00")
     [day] = unscheduled_days(("13:05", 27, opened), traded=True)
     assert day
@@ -94,7 +94,7 @@ def test_half_day_that_is_a_whole_one_goes_on() -> None:
 
 @pytest.mark.parametrize("close", [None, "later", "2026-11-19T16:00:00-05:00"])
 def test_clock_without_usable_times_has_the_calendars(close: str | None) -> None:
-    """A session that does not take place has no close."""
+    """Without readable times from the clock, the calendar's next open and close apply."""
     [day] = unscheduled_days(("12:00", 19, MarketClock(False, "soon", close)), traded=False)
     assert day
     assert (day.next_open, day.next_close) == (at("09:30", 20), at("16:00", 20))

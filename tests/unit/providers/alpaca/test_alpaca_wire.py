@@ -1,4 +1,4 @@
-"""Alpaca's snapshots, and the quotes that they make."""
+"""Alpaca's snapshots and the quotes that they form."""
 
 import contextlib
 from typing import Any
@@ -28,7 +28,7 @@ from support.alpaca_made import (
 
 
 def test_snapshot_becomes_a_whole_quote() -> None:
-    """Every field of the contract has its source; nanoseconds are dropped, integers are prices too."""
+    """A snapshot fills every field of a quote; nanoseconds are truncated, and prices may be integers."""
     assert quote_after(answer(SNAPSHOT)) == StockQuote(
         ticker="AAPL",
         name="Apple Inc.",
@@ -62,7 +62,7 @@ def test_unknown_sector_is_other() -> None:
     ids=["trade", "and minute", "and day"],
 )
 def test_price_is_of_the_newest_part_there_is(missing: list[str], price: float, timestamp: str) -> None:
-    """A bar's close is as of its end, which for a day in progress is now."""
+    """The price comes from the newest part; a bar's close is dated at its end, but not in the future."""
     row = snapshot(dailyBar={"c": 231.3}) | dict.fromkeys(missing)
     quote = quote_after(answer(row))
     assert (quote.price, quote.timestamp) == (price, timestamp)
@@ -80,7 +80,7 @@ def test_canceled_trade_is_not_the_price() -> None:
 
 
 def test_without_a_close_before_there_is_no_change() -> None:
-    """A number that nobody knows is no zero."""
+    """An unknown change is null, not zero."""
     board = Board([AAPL])
     board.read_messages([answer(SNAPSHOT)], NOON)
     quote = only_quote(board)
@@ -112,9 +112,9 @@ TRADED_EARLY = {"latestTrade": {"t": "2026-11-19T09:00:00.5Z", "p": 230.0}}
 def test_previous_close_before_the_first_bar(
     now: str, row: dict[str, Any], previous: float, volume: str | None
 ) -> None:
-    """The bar of the session before is the one before as soon as the stock's new day has begun.
+    """The previous close moves on with the stock's new day.
 
-    It begins with the opening or, for a stock that trades before it, with the first such trade.
+    The day begins with the opening or, for a stock that trades in extended hours, with its first such trade.
     """
     quote = quote_after(answer(snapshot(**YESTERDAYS, **row)), received=at(now))
     assert (quote.previous_close, quote.volume) == (previous, volume)
@@ -132,7 +132,7 @@ def test_previous_close_before_the_first_bar(
     ids=["Saturday", "Monday night", "Monday"],
 )
 def test_weekend_keeps_fridays_change(now: str, previous: float) -> None:
-    """On a day without a session nothing begins."""
+    """A day without a session does not change the previous close."""
     row = snapshot(
         dailyBar={"t": "2026-11-20T05:00:00Z"}, latestTrade={"t": "2026-11-20T20:59:59Z", "p": 231.4}
     )
@@ -147,7 +147,7 @@ def test_holiday_keeps_the_change_of_the_day_before() -> None:
 
 
 def test_daily_bar_is_dated_in_new_york_in_summer_too() -> None:
-    """Midnight there is four hours behind UTC then, not five."""
+    """In summer, New York's midnight is 04:00 UTC, not 05:00."""
     row = snapshot(
         dailyBar={"t": "2026-07-15T04:00:00Z"}, latestTrade={"t": "2026-07-15T13:31:00Z", "p": 231.4}
     )

@@ -1,4 +1,4 @@
-"""The simulated market's bars, as its provider gives them."""
+"""Bars of the simulated market, through its provider."""
 
 import asyncio
 import threading
@@ -29,7 +29,7 @@ DAY: Final = timedelta(days=1)
 
 
 class Venue:
-    """A feed in one of its modes, with the history and the quotes of its first instruments."""
+    """A feed with fixed trading hours, the history and the quoters of its first instruments."""
 
     def __init__(self, feed: Feed, calendar: Calendar, *, always_open: bool) -> None:
         self.calendar = calendar
@@ -71,7 +71,7 @@ def venue(name: str) -> Venue:
 
 
 VENUES: Final = ("stocks, exchange", "stocks, always", "crypto")
-#: A coarse interval, a finer one that it is made of, and days of the longest window to compare.
+#: A coarse interval, a finer one that divides it, and the maximum days to compare.
 PAIRS: Final[list[tuple[Interval, Interval, int]]] = [
     ("5m", "1m", 2),
     ("15m", "5m", 4),
@@ -109,13 +109,13 @@ def merge_bars(time: str, parts: Sequence[Bar]) -> Bar:
 def test_coarse_bars_are_the_finer_ones_together(
     name: str, intervals: tuple[Interval, Interval, int], end: datetime, data: st.DataObject
 ) -> None:
-    """Exactly, volumes up to the last place of a float, and the bar in progress too; over any window."""
+    """A coarse bar equals its finer bars merged, over any range and in progress; volumes up to rounding."""
     coarse, fine, days = intervals
     market = venue(name)
     symbol = data.draw(st.sampled_from(sorted(market.quoters)))
     start = end - data.draw(st.floats(0.01, 1)) * days * DAY
     wanted = market.bars(symbol, coarse, start, end)
-    # The coarse bar that holds the start begins before it.
+    # The coarse bar that contains the start begins before it.
     begin = min(start, datetime.fromisoformat(wanted[0].time)) if wanted else start
     given_ = market.bars(symbol, fine, begin, end)
     grouped = groupby(given_, lambda bar: market.bar_start(coarse, moment_in_bar(market, fine, bar)))
@@ -125,7 +125,7 @@ def test_coarse_bars_are_the_finer_ones_together(
 
 
 def moment_in_bar(market: Venue, fine: Interval, bar: Bar) -> str:
-    """A moment within a fine bar: its stamp, or the opening of the day that a midnight stands for."""
+    """Returns a moment within a fine bar: its time, or the session's opening for a daily bar."""
     if fine != "D":
         return bar.time
     day = datetime.fromisoformat(bar.time).astimezone(NEW_YORK if market.calendar is not UTC_DAYS else UTC)
@@ -141,11 +141,11 @@ def prices(bar: Bar) -> tuple[str, float, float, float, float]:
 def test_the_last_bar_closes_with_the_quotes_price(
     name: str, interval: Interval, moment: datetime, data: st.DataObject
 ) -> None:
-    """At the time of the quote, which after the close is that of the last trade."""
+    """The last bar closes with the quote's price, at the time of the last trade."""
     market = venue(name)
     symbol = data.draw(st.sampled_from(sorted(market.quoters)))
     quote = market.quoters[symbol].next_quote(milliseconds(moment))
-    # The quote may be the one that was given out last.
+    # The quoter returns None for an unchanged quote.
     assume(quote is not None)
     assert quote is not None
     assert quote.timestamp is not None
@@ -161,7 +161,7 @@ def test_the_last_bar_closes_with_the_quotes_price(
 def test_bars_lie_in_the_window_and_on_the_calendars_grid(
     name: str, interval: Interval, end: datetime, days: float
 ) -> None:
-    """They ascend, the first holds the start or comes later, and the last opens before the end."""
+    """Bars ascend, the first contains the start or follows it, and the last opens before the end."""
     market = venue(name)
     start = end - days * DAY
     found = [bar.time for bar in market.bars(min(market.quoters), interval, start, end)]
@@ -186,7 +186,7 @@ def test_bars_lie_in_the_window_and_on_the_calendars_grid(
     ],
 )
 def test_sessions_have_the_bars_of_their_hours(first: str, last: str, hours: list[int]) -> None:
-    """Those at half past nine are short, a half day ends at one, and other days have none at all."""
+    """Sessions have hourly bars from 09:30, half days until 13:00, and other days none."""
     start, end = new_york(first), new_york(last) + timedelta(hours=23)
     found = venue("stocks, exchange").bars("AAPL", "1h", start, end)
     days = [datetime.fromisoformat(bar.time).astimezone(NEW_YORK).date() for bar in found]
@@ -201,7 +201,7 @@ def test_sessions_have_the_bars_of_their_hours(first: str, last: str, hours: lis
 @settings(deadline=None, max_examples=40)
 @given(moments, st.sampled_from(["1m", "15m", "1h"]))
 def test_stocks_have_no_bars_while_the_exchange_is_closed(end: datetime, interval: Interval) -> None:
-    """By night, on weekends and on holidays."""
+    """Stocks have no bars at night, on weekends and on holidays."""
     found = venue("stocks, exchange").bars("AAPL", interval, end - DAY, end)
     assert all(session_at(datetime.fromisoformat(bar.time)) == "regular" for bar in found)
 
@@ -210,8 +210,8 @@ def test_stocks_have_no_bars_while_the_exchange_is_closed(end: datetime, interva
     ("day", "count"), [("2026-03-08", 23), ("2026-11-01", 25), ("2028-02-29", 24), ("2026-11-26", 24)]
 )
 def test_a_market_that_never_closes_has_a_bar_for_each_hour(day: str, count: int) -> None:
-    """On the Sundays when clocks change too, and on holidays."""
-    # A day of the calendar, not of 24 hours, as both ends are told in New York's time.
+    """A market that never closes has hourly bars on holidays and on days of a clock change."""
+    # A calendar day in New York, which a clock change makes 23 or 25 hours long.
     found = venue("stocks, always").bars("AAPL", "1h", new_york(day), new_york(day) + DAY)
     assert len(found) == count
     utc = datetime.fromisoformat(day).replace(tzinfo=UTC)
@@ -233,7 +233,7 @@ async def test_an_unknown_symbol_is_not_found() -> None:
 async def test_bars_are_worked_out_one_request_after_the_other_beside_the_event_loop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """While one is worked out the loop runs on, and others wait, even if whoever asked has gone away."""
+    """A thread computes one request at a time, and cancelling one does not stop the others."""
     running, going_on = threading.Semaphore(1), threading.Event()
     started = asyncio.Event()
     loop = asyncio.get_running_loop()

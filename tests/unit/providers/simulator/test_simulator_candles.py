@@ -1,4 +1,4 @@
-"""The law of the simulation: whatever the bytes, children add up to their parent exactly."""
+"""Subdivision of candles: for any random bytes, children merge into exactly their parent."""
 
 from itertools import pairwise
 
@@ -21,7 +21,7 @@ from quotecast.providers.simulator.trades import COUNT, NOISE_LENGTH, PAUSE, Tra
 
 @st.composite
 def candles(draw: st.DrawFn, length: int) -> TickCandle:
-    """Any candle of a length: of no range, of a wide one, of no volume, of more than 64 bits of it."""
+    """Draws a candle of a length: any range, none included, and volumes from 0 to beyond 64 bits."""
     low = draw(st.integers(1, 10**7))
     high = low + draw(st.sampled_from([0, 1, 2, 5, 300, 10**6]))
     inside = st.integers(low, high)
@@ -51,7 +51,7 @@ def tenths(draw: st.DrawFn) -> Trades:
 @settings(deadline=None)
 @given(subdivisions())
 def test_children_add_up_to_their_parent(children: Subdivision) -> None:
-    """Times, open, highest high, lowest low, close and volume."""
+    """Children's times, open, high, low, close and volume merge into the parent's."""
     assert merge(map(children.child, range(len(children)))) == children.parent
     assert children.part(0, len(children)) == children.parent
 
@@ -67,7 +67,7 @@ def test_each_child_begins_where_the_one_before_ended(children: Subdivision) -> 
 @settings(deadline=None)
 @given(subdivisions())
 def test_each_child_is_a_candle(children: Subdivision) -> None:
-    """Its prices lie between its low and its high, it lasts, its volume is not negative."""
+    """A child's prices lie between its low and high, its duration is positive and its volume not negative."""
     for child in map(children.child, range(len(children))):
         assert child.low <= min(child.open, child.close)
         assert child.high >= max(child.open, child.close)
@@ -84,7 +84,7 @@ def test_a_moment_is_found_in_the_child_that_holds_it(children: Subdivision, dat
 
 
 def test_a_session_that_opens_at_half_past_has_a_short_first_hour() -> None:
-    """Hours are those of the clock."""
+    """Hours align to the clock, so a session from 09:30 has a short first hour."""
     opening = 480_000 * HOUR + HOUR // 2
     session = TickCandle(opening, opening + 13 * HOUR // 2, 100, 110, 95, 105, 1000)
     children = subdivide(session, HOUR, bytes(noise_length(session, HOUR)))
@@ -95,7 +95,7 @@ def test_a_session_that_opens_at_half_past_has_a_short_first_hour() -> None:
 @settings(deadline=None)
 @given(tenths())
 def test_trades_add_up_to_their_tenth_of_a_second(traded: Trades) -> None:
-    """They start from the open, touch high and low, and the last is the close."""
+    """Trades start at the open, touch high and low, and end at the close."""
     prices = [traded.tenth.open, *traded.prices()]
     assert (max(prices), min(prices), prices[-1]) == (
         traded.tenth.high,
@@ -115,7 +115,7 @@ def test_a_tenth_in_progress_ends_with_the_trade_of_the_moment(traded: Trades, o
 
 
 def test_a_volume_of_one_per_trade_grows_by_one() -> None:
-    """No trade goes without when there is enough for all."""
+    """Every trade has volume when there is enough for all."""
     tenth = TickCandle(0, TENTH, 100, 101, 99, 100, COUNT)
     traded = trades(tenth, bytes(NOISE_LENGTH))
     volumes = [traded.candle_until(number * PAUSE).volume for number in range(COUNT)]

@@ -1,4 +1,4 @@
-"""Company data of the simulated market: every record agrees with the others and with the price."""
+"""Company data of the simulated market: all records agree with each other and with the price."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -34,7 +34,7 @@ ALL_QUESTIONS = [
 ]
 
 tickers = st.sampled_from(sorted(STOCKS))
-# The exchange's calendar takes long to make for many years.
+# The exchange's calendar takes long to compute for many years.
 moments = st.datetimes(datetime(2025, 6, 1), datetime(2027, 6, 1), timezones=st.just(UTC))  # noqa: DTZ001
 seeds = st.integers(0, 3)
 property_test = settings(deadline=None, max_examples=20)
@@ -45,7 +45,7 @@ def provider(moment: datetime = NOW, seed: int = 1, *, always_open: bool = True)
 
 
 def decoded_answer(question: Awaitable[Any]) -> Any:
-    """The answer, as a client would parse it from JSON."""
+    """Returns the answer as a client decodes it from JSON."""
 
     async def ask() -> Any:
         return await question
@@ -61,7 +61,7 @@ def calendar(upstream: FinancialsProvider, first: date, last: date) -> list[dict
 @property_test
 @given(tickers, moments, seeds, st.booleans())
 def test_ratios_agree_with_the_price(ticker: str, moment: datetime, seed: int, always_open: bool) -> None:  # noqa: FBT001 - a case
-    """The price is that of the quote at the same moment; a ratio to a loss is not told."""
+    """Ratios use the quote's price at the same time; a price-earnings ratio is null with a loss."""
     stock = STOCKS[ticker]
     tape = stock_tapes([stock], seed, hours_of(Feed.STOCKS, always_open=always_open))[ticker]
     quote = StockQuoter(stock, tape).next_quote(int(moment.timestamp() * 1000))
@@ -84,7 +84,7 @@ def test_ratios_agree_with_the_price(ticker: str, moment: datetime, seed: int, a
 @property_test
 @given(tickers, moments, seeds)
 def test_figures_agree_with_each_other(ticker: str, moment: datetime, seed: int) -> None:
-    """Margins narrow from gross to net, dates lie within the year, and nothing is left out."""
+    """Margins narrow from gross to net, dates lie within the year, and no figure is missing."""
     metric = decoded_answer(provider(moment, seed).metrics(ticker))["metric"]
     assert len(metric) >= 40
     today = moment.astimezone(NEW_YORK).date()
@@ -103,26 +103,26 @@ def test_figures_agree_with_each_other(ticker: str, moment: datetime, seed: int)
 @property_test
 @given(tickers, moments, seeds)
 def test_figures_agree_with_what_was_reported(ticker: str, moment: datetime, seed: int) -> None:
-    """Four quarters make the trailing twelve months, and those of a fiscal year its annual figure."""
+    """The trailing twelve months are the last four quarters, an annual figure its fiscal year's four."""
     upstream = provider(moment, seed)
-    told, reported = decoded_answer(upstream.metrics(ticker)), decoded_answer(upstream.earnings(ticker))
-    quarterly = {each["period"]: each["v"] for each in told["series"]["quarterly"]["eps"]}
-    assert told["metric"]["epsTTM"] == pytest.approx(sum(each["actual"] for each in reported[:4]))
+    metrics, reported = decoded_answer(upstream.metrics(ticker)), decoded_answer(upstream.earnings(ticker))
+    quarterly = {each["period"]: each["v"] for each in metrics["series"]["quarterly"]["eps"]}
+    assert metrics["metric"]["epsTTM"] == pytest.approx(sum(each["actual"] for each in reported[:4]))
     assert [(each["period"], each["actual"]) for each in reported] == list(quarterly.items())[:8]
-    annual = told["series"]["annual"]["eps"]
-    assert annual[0]["v"] == told["metric"]["epsAnnual"]
+    annual = metrics["series"]["annual"]["eps"]
+    assert annual[0]["v"] == metrics["metric"]["epsAnnual"]
     for year in annual:
         parts = [each["actual"] for each in reported if each["year"] == int(year["period"][:4])]
         if len(parts) == 4:
             assert year["v"] == pytest.approx(sum(parts))
-    for series in told["series"].values():
+    for series in metrics["series"].values():
         assert len({tuple(point["period"] for point in points) for points in series.values()}) == 1
 
 
 @property_test
 @given(tickers, moments, seeds)
 def test_a_surprise_is_what_was_not_expected(ticker: str, moment: datetime, seed: int) -> None:
-    """Eight quarters without a gap, the newest first."""
+    """A surprise is the actual less the estimate, for eight consecutive quarters, newest first."""
     reported = decoded_answer(provider(moment, seed).earnings(ticker))
     numbers = [each["year"] * 4 + each["quarter"] for each in reported]
     assert numbers == list(range(numbers[0], numbers[0] - 8, -1))
@@ -138,7 +138,7 @@ def test_a_surprise_is_what_was_not_expected(ticker: str, moment: datetime, seed
 @property_test
 @given(tickers, moments, seeds)
 def test_estimates_begin_where_reports_end(ticker: str, moment: datetime, seed: int) -> None:
-    """Eight quarters, the nearest last; the mean lies between the lowest and the highest."""
+    """Estimates cover the eight quarters after the last report, nearest last, with low <= mean <= high."""
     upstream = provider(moment, seed)
     last = decoded_answer(upstream.earnings(ticker))[0]
     earned, sold = (
@@ -157,8 +157,8 @@ def test_estimates_begin_where_reports_end(ticker: str, moment: datetime, seed: 
 
 @settings(deadline=None, max_examples=15)
 @given(moments, seeds)
-def test_the_calendar_tells_what_the_records_tell(moment: datetime, seed: int) -> None:
-    """What was expected, and once a report is out, what was reported; on trading days, by date."""
+def test_the_calendar_agrees_with_the_records(moment: datetime, seed: int) -> None:
+    """The calendar has the same estimates and actuals as the records, on trading days, by date."""
     upstream = provider(moment, seed)
     today = moment.astimezone(NEW_YORK).date()
     events = calendar(upstream, today - timedelta(days=3), today + timedelta(days=3))
@@ -167,15 +167,15 @@ def test_the_calendar_tells_what_the_records_tell(moment: datetime, seed: int) -
         assert trading_day(date.fromisoformat(each["date"]))
         coming = decoded_answer(upstream.eps_estimates(each["symbol"]))["data"]
         records = decoded_answer(upstream.earnings(each["symbol"]))
-        reported = {(told["year"], told["quarter"]): (told["estimate"], told["actual"]) for told in records}
-        expected = {(told["year"], told["quarter"]): (told["epsAvg"], None) for told in coming}
+        reported = {(each["year"], each["quarter"]): (each["estimate"], each["actual"]) for each in records}
+        expected = {(each["year"], each["quarter"]): (each["epsAvg"], None) for each in coming}
         fiscal = each["year"], each["quarter"]
         assert (each["epsEstimate"], each["epsActual"]) == (reported | expected)[fiscal]
         assert (each["revenueActual"] is None) is (each["epsActual"] is None)
 
 
 def test_every_company_reports_once_a_quarter() -> None:
-    """In order, and each fiscal quarter once."""
+    """Every company reports each fiscal quarter once, in order."""
     events = calendar(provider(), date(2025, 1, 1), date(2026, 12, 31))
     for ticker in STOCKS:
         numbers = [each["year"] * 4 + each["quarter"] for each in events if each["symbol"] == ticker]
@@ -196,7 +196,7 @@ def test_a_calendar_is_the_sum_of_its_parts(first: date, one: int, other: int) -
 
 @pytest.mark.parametrize(("hour", "clock"), [("bmo", (7, 0)), ("amc", (16, 30))])
 def test_a_report_is_out_at_its_hour(hour: str, clock: tuple[int, int]) -> None:
-    """Before the market opens or after it has closed, in New York; from then on it is among the earnings."""
+    """A report appears in the earnings from its hour on: before the open or after the close in New York."""
     events = calendar(provider(), date(2026, 10, 1), date(2026, 11, 1))
     due = msgspec.convert(next(each for each in events if each["hour"] == hour), EarningsEvent)
     out = datetime.combine(date.fromisoformat(due.date), time(*clock), NEW_YORK)
@@ -215,14 +215,14 @@ def test_a_report_is_out_at_its_hour(hour: str, clock: tuple[int, int]) -> None:
     [(date.min, date(1994, 12, 31)), (date(2100, 1, 1), date.max), (date(2026, 11, 21), date(2026, 11, 22))],
 )
 def test_there_are_days_without_reports(first: date, last: date) -> None:
-    """Beyond the exchange's calendar, and on weekends."""
+    """Weekends, and days beyond the exchange's calendar, have no reports."""
     assert calendar(provider(), first, last) == []
 
 
 @property_test
 @given(tickers, moments, seeds)
 def test_the_same_analysts_speak_every_month(ticker: str, moment: datetime, seed: int) -> None:
-    """Consecutive months, that of New York's date first."""
+    """Recommendations cover consecutive months, newest first, with the same number of analysts."""
     opinions = decoded_answer(provider(moment, seed).recommendations(ticker))
     months = [date.fromisoformat(each["period"]) for each in opinions]
     assert months[0] == moment.astimezone(NEW_YORK).date().replace(day=1)
@@ -235,12 +235,12 @@ def test_the_same_analysts_speak_every_month(ticker: str, moment: datetime, seed
 @property_test
 @given(tickers, moments, seeds)
 def test_a_score_is_the_mean_of_its_parts(ticker: str, moment: datetime, seed: int) -> None:
-    """From 0 to 100, for the quarters that were reported."""
+    """A score is the mean of its parts, from 0 to 100, for each reported quarter."""
     upstream = provider(moment, seed)
-    told = decoded_answer(upstream.earnings_quality(ticker))
+    quality = decoded_answer(upstream.earnings_quality(ticker))
     periods = [each["period"] for each in decoded_answer(upstream.earnings(ticker))]
-    assert [each["period"] for each in told["data"]] == periods
-    for each in told["data"]:
+    assert [each["period"] for each in quality["data"]] == periods
+    for each in quality["data"]:
         parts = [
             each[name] for name in ("growth", "profitability", "cashGenerationCapitalAllocation", "leverage")
         ]
@@ -262,7 +262,7 @@ def test_a_better_score_has_no_worse_letter() -> None:
 
 @pytest.mark.parametrize("question", ALL_QUESTIONS)
 def test_same_seed_same_companies(question: str) -> None:
-    """Another seed makes others."""
+    """The same seed yields the same companies, and another seed others."""
 
     def all_answers(seed: int) -> list[Any]:
         upstream = provider(seed=seed)
@@ -280,7 +280,7 @@ async def test_an_unknown_symbol_is_not_found(question: str) -> None:
 
 
 def test_most_companies_earn_money() -> None:
-    """Some do not, as in life; ratios of the others are plausible."""
+    """Most companies earn a profit, some a loss, and ratios are plausible."""
     upstream = provider()
     ratios = [decoded_answer(upstream.metrics(ticker))["metric"]["peTTM"] for ticker in list(STOCKS)[::10]]
     profitable = [ratio for ratio in ratios if ratio]
@@ -290,7 +290,7 @@ def test_most_companies_earn_money() -> None:
 
 @given(st.integers(1990 * 4, 2100 * 4), st.integers(1, 12))
 def test_fiscal_quarters_follow_each_other(ordinal: int, last_month: int) -> None:
-    """Every day is in one of them; the fourth ends the fiscal year, in its month."""
+    """Every day belongs to one fiscal quarter, and the fourth ends the fiscal year."""
     one, after = quarter(ordinal, last_month), quarter(ordinal + 1, last_month)
     assert ordinal_at(one.end, last_month) == ordinal
     assert ordinal_at(one.end + timedelta(days=1), last_month) == ordinal + 1

@@ -1,4 +1,4 @@
-"""One hierarchy of bars per instrument, read at any moment."""
+"""The hierarchy of candles of an instrument, at any moment."""
 
 from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
@@ -52,7 +52,7 @@ def figures(candle: TickCandle) -> tuple[int, int, int, int]:
 @settings(deadline=None, max_examples=30)
 @given(tapes, moments)
 def test_every_level_adds_up_to_the_day(tape: Tape, moment: int) -> None:
-    """From the day to a tenth of a second, along the way to a moment."""
+    """Children merge into their parent at each level, from the day to a tenth of a second."""
     candle = tape.day(tape.hours.latest(moment))
     moment = min(moment, candle.end - 1)
     for step in STEPS:
@@ -87,7 +87,7 @@ def test_another_seed_gives_another_market() -> None:
 @settings(deadline=None, max_examples=30)
 @given(tapes, moments, st.lists(st.integers(-2 * DAY, 2 * DAY) | st.integers(0, 500), max_size=8))
 def test_a_cursor_sees_the_day_so_far_wherever_it_goes(tape: Tape, moment: int, steps: list[int]) -> None:
-    """Forwards and backwards, near and far, it says what the tape says."""
+    """A cursor agrees with the tape after moves of any distance and direction."""
     cursor = Cursor(tape)
     for step in [0, *steps]:
         moment += step
@@ -113,7 +113,7 @@ def test_what_was_and_what_is_to_come_make_the_day(tape: Tape, moment: int, step
 @settings(deadline=None, max_examples=30)
 @given(tapes, moments, st.sampled_from([MINUTE, 5 * MINUTE, 30 * MINUTE, HOUR, 4 * HOUR]))
 def test_candles_of_any_size_add_up_to_the_days(tape: Tape, moment: int, size: int) -> None:
-    """The one in progress included."""
+    """Candles of any size merge into the daily candles, the one in progress included."""
     start = tape.hours.before(tape.hours.latest(moment)).start
     candles = list(tape.candles(size, start, moment))
     days = [day for _, day in tape.days(start, moment)]
@@ -124,7 +124,7 @@ def test_candles_of_any_size_add_up_to_the_days(tape: Tape, moment: int, size: i
 @settings(deadline=None, max_examples=60)
 @given(moments, st.integers(0, 6 * HOUR))
 def test_the_exchange_is_silent_while_it_is_closed(moment: int, later: int) -> None:
-    """By night, on weekends and holidays, and after the early close of a half day."""
+    """The price does not change at night, on weekends and holidays, and after an early close."""
     tape = stock_tape(always_open=False)
     closed = session_at(datetime.fromtimestamp(moment / 1000, UTC)) != "regular"
     same_session = tape.hours.latest(moment) == tape.hours.latest(moment + later)
@@ -152,7 +152,7 @@ def test_from_close_to_open_the_last_price_stands(closed_at: str, until: str) ->
 
 @pytest.mark.parametrize(("day", "hours"), [("2025-03-09", 23), ("2025-11-02", 25), ("2025-06-02", 24)])
 def test_a_day_that_never_closes_is_as_long_as_the_calendar_says(day: str, hours: int) -> None:
-    """The days on which clocks change are an hour shorter and longer."""
+    """A day with a clock change has 23 or 25 hours."""
     candle = stock_tape().day_until(new_york(f"{day}T12:00"))
     whole = stock_tape().day(stock_tape().hours.latest(candle.start))
     assert whole.end - whole.start == hours * HOUR
@@ -160,7 +160,7 @@ def test_a_day_that_never_closes_is_as_long_as_the_calendar_says(day: str, hours
 
 @pytest.mark.parametrize("stock", [ACME, PENNY])
 def test_prices_stay_near_the_reference_and_above_zero(stock: Stock) -> None:
-    """Over ten years."""
+    """Over ten years, prices stay positive and near the reference price."""
     tape = stock_tape(stock)
     days = [day for _, day in tape.days(new_york("2016-01-01"), new_york("2026-01-01"))]
     reference = stock.price * tape.listing.scale
