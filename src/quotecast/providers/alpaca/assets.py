@@ -43,20 +43,20 @@ class AlpacaAssets:
         """See AssetsProvider; raises UpstreamError for an empty list."""
         params = {"status": "active", "asset_class": "us_equity"}
         rows = readable(await self._rest.get_once("/v2/assets", list[Raw], params), AssetRow, self._refused)
-        found = self._assets(row for row in rows if row.is_listed)
-        if not found:
+        by_ticker = self._assets(row for row in rows if row.is_listed)
+        if not by_ticker:
             raise UpstreamError("Alpaca lists no stocks")
-        return [found[ticker] for ticker in sorted(found)]
+        return [by_ticker[ticker] for ticker in sorted(by_ticker)]
 
     def _assets(self, rows: Iterable[AssetRow]) -> dict[str, Asset]:
-        found: dict[str, Asset] = {}
+        by_ticker: dict[str, Asset] = {}
         for row in rows:
             if asset := row.to_asset(self._stocks):
                 # A ticker appears twice while it passes from one company to another.
-                found[asset.ticker] = max(found.get(asset.ticker, asset), asset, key=_is_tradable)
+                by_ticker[asset.ticker] = max(by_ticker.get(asset.ticker, asset), asset, key=_is_tradable)
             else:
                 self._refused["unreadable"] += 1
-        return found
+        return by_ticker
 
 
 def _is_tradable(asset: Asset) -> bool:

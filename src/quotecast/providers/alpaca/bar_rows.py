@@ -94,5 +94,5 @@ def _merge_bars(
     timeframe = TIMEFRAMES.get(interval)
     exact = [row.bar for row in rows if row.timeframe == timeframe]
     finer = [row.bar for row in rows if row.timeframe != timeframe]
-    found = [*exact, *aggregated(finer, interval, calendar)]
-    return [bar for bar in found if datetime.fromisoformat(bar.time) < end]
+    merged = [*exact, *aggregated(finer, interval, calendar)]
+    return [bar for bar in merged if datetime.fromisoformat(bar.time) < end]

@@ -42,7 +42,7 @@ class Board:
         self.unscheduled: Unscheduled | None = None
         self._stocks = {stock.ticker: stock for stock in stocks}
         self._judge = Judge()
-        self._whole_tape = consolidated
+        self._consolidated = consolidated
         self._states: dict[str, StockState] = {}
         self._histories: dict[str, DailyHistory] = {}
         #: Unix time at which each stock's price last changed over the stream.
@@ -222,7 +222,7 @@ class Board:
         return self._judge.accepts(ticker, float(price), received)
 
     def _day_bar(self, snapshot: wire.StockSnapshot, last: LastPrice, received: float) -> DayBar | None:
-        if snapshot.daily_bar is None or not self._whole_tape:
+        if snapshot.daily_bar is None or not self._consolidated:
             return None
         # For an earlier day the split-adjusted daily history applies, since a split may lie between that day
         # and the price.

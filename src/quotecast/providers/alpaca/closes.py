@@ -128,7 +128,7 @@ class PreviousCloses:
 
         A page may hold only some of the stocks, and only some days of its last one.
         """
-        asked = {
+        query = {
             "symbols": ",".join(tickers),
             "timeframe": DAY,
             "feed": self._feed,
@@ -138,12 +138,12 @@ class PreviousCloses:
         }
         days: dict[str, list[DayBar]] = {ticker: [] for ticker in tickers}
         for _ in range(MAX_PAGES):
-            page = await self._rest.get(client, "/v2/stocks/bars", BarPage, asked)
+            page = await self._rest.get(client, "/v2/stocks/bars", BarPage, query)
             for ticker in tickers:
                 days[ticker] += _days_of(page.rows_of(ticker), self.refused)
             if not page.next_page_token:
                 return days
-            asked["page_token"] = page.next_page_token
+            query["page_token"] = page.next_page_token
         raise UpstreamError(f"Alpaca sent more than {MAX_PAGES} pages of daily bars")
 
 

@@ -24,9 +24,9 @@ class DailyHistory(Struct, frozen=True, gc=False):
     days: Sequence[DayBar] = ()
     split_ratio: Decimal = _ONE
 
-    def day(self, wanted: date | None) -> DayBar | None:
+    def day(self, trading_date: date | None) -> DayBar | None:
         """Returns the daily bar of a date; None for a date without trades."""
-        return next((day for day in self.days if day.date == wanted), None)
+        return next((day for day in self.days if day.date == trading_date), None)
 
     def last_date_before(self, limit: date) -> date | None:
         """Returns the latest date with trades before `limit`."""
@@ -53,5 +53,5 @@ def daily_history(session: date, adjusted: Sequence[DayBar], raw: Sequence[DayBa
     """
     closes = {day.date: day.close for day in raw}
     pairs = [(closes.get(day.date), day.close) for day in adjusted if day.date < session]
-    known = [before / after for before, after in pairs if before and after]
-    return DailyHistory(session, adjusted, known[-1] if known else _ONE)
+    ratios = [before / after for before, after in pairs if before and after]
+    return DailyHistory(session, adjusted, ratios[-1] if ratios else _ONE)

@@ -83,9 +83,9 @@ class DayBar(Struct, frozen=True, gc=False):
         )
 
 
-def _highest(known: Decimal | None, new: Decimal | None) -> Decimal | None:
-    return max((value for value in (known, new) if value is not None), default=None)
+def _highest(current: Decimal | None, new: Decimal | None) -> Decimal | None:
+    return max((value for value in (current, new) if value is not None), default=None)
 
 
-def _lowest(known: Decimal | None, new: Decimal | None) -> Decimal | None:
-    return min((value for value in (known, new) if value is not None), default=None)
+def _lowest(current: Decimal | None, new: Decimal | None) -> Decimal | None:
+    return min((value for value in (current, new) if value is not None), default=None)

@@ -59,5 +59,5 @@ class AlpacaClock:
         )
         days = [row.to_day() for row in rows]
         self._refused["unreadable"] += days.count(None)
-        found = {day.date: day for day in days if day and first <= day.date <= last}
-        return [found[each] for each in sorted(found)]
+        by_date = {day.date: day for day in days if day and first <= day.date <= last}
+        return [by_date[each] for each in sorted(by_date)]

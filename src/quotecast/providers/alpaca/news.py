@@ -58,18 +58,18 @@ class AlpacaNews:
 
     async def _fetch_new(self) -> dict[str, Article]:
         """Returns new and changed articles by id: reads pages until one contains an unchanged article."""
-        found: dict[str, Article] = {}
+        new: dict[str, Article] = {}
         parameters: dict[str, str] = _PARAMETERS
         async with self._rest.open() as client:
             for _ in range(MAX_PAGES):
                 page = await self._rest.get(client, "/v1beta1/news", NewsPage, parameters)
                 articles = self._decode_articles(page)
-                found = {article.id: article for article in articles} | found
-                known = any(self._articles.get(article.id) == article for article in articles)
-                if known or not page.next_page_token:
+                new = {article.id: article for article in articles} | new
+                is_caught_up = any(self._articles.get(article.id) == article for article in articles)
+                if is_caught_up or not page.next_page_token:
                     break
                 parameters = _PARAMETERS | {"page_token": page.next_page_token}
-        return found
+        return new
 
     def _decode_articles(self, page: NewsPage) -> list[Article]:
         stories = list(readable(page.news or (), Story, self._refused))

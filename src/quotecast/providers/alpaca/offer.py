@@ -27,7 +27,7 @@ class AlpacaSettings(Struct, frozen=True, kw_only=True):
     stocks_file: Annotated[
         str,
         Meta(
-            description="CSV with ticker, name, sector and industry, which adds to the known stocks",
+            description="CSV with ticker, name, sector and industry; adds stocks or overrides their fields",
             extra={VARIABLE: "STOCKS_FILE"},
         ),
     ] = ""
@@ -38,7 +38,7 @@ class AlpacaSettings(Struct, frozen=True, kw_only=True):
     ] = "iex"
     streamed: Annotated[
         tuple[str, ...],
-        Meta(description="Alpaca: stocks whose every trade is followed; the free plan has 30"),
+        Meta(description="Alpaca: stocks whose trades are streamed; the free plan allows 30"),
     ] = ()
     calls: Annotated[
         int, Meta(ge=1, le=10_000, description="Alpaca: REST calls per minute, over all processes")

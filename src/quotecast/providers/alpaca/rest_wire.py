@@ -139,12 +139,12 @@ class CalendarRow(Struct, frozen=True):
         """Returns the trading day; None when a field is unreadable or the times do not ascend."""
         try:
             day = date.fromisoformat(self.date)
-            opened, closed = _moment(day, self.open), _moment(day, self.close)
-            first = _moment(day, self.session_open) if self.session_open else opened
-            last = _moment(day, self.session_close) if self.session_close else closed
+            opening, closing = _moment(day, self.open), _moment(day, self.close)
+            first = _moment(day, self.session_open) if self.session_open else opening
+            last = _moment(day, self.session_close) if self.session_close else closing
         except (ValueError, OverflowError):
             return None
-        return TradingDay(day, first, opened, closed, last) if first <= opened < closed <= last else None
+        return TradingDay(day, first, opening, closing, last) if first <= opening < closing <= last else None
 
 
 def _tickers(symbols: Iterable[str | None]) -> list[str]:

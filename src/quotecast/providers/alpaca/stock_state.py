@@ -19,7 +19,7 @@ class TradingSession(Struct, frozen=True):
 
     day: TradingDay
     #: Whether the regular session of that day has opened.
-    opened: bool
+    has_opened: bool
 
 
 def latest_session(moment: datetime, unscheduled: Unscheduled | None = None) -> TradingSession:
@@ -30,7 +30,7 @@ def latest_session(moment: datetime, unscheduled: Unscheduled | None = None) -> 
         return TradingSession(day, day.open <= moment)
     opening, close = unscheduled.open, unscheduled.close
     if opening is None or close is None:
-        return TradingSession(day, opened=False)
+        return TradingSession(day, has_opened=False)
     if unscheduled.date > day.date:
         day = TradingDay(unscheduled.date, opening, opening, close, close)
     return TradingSession(day, day.open <= moment)
@@ -105,17 +105,19 @@ class StockState(Struct, frozen=True, gc=False):
         the quote shows the preceding day. A history of an earlier session has no previous close for today.
         """
         today = session.day.date
-        if session.opened or self.last.time >= session.day.pre_open:
-            shown: date | None = today
+        if session.has_opened or self.last.time >= session.day.pre_open:
+            quote_date: date | None = today
         elif history is None or history.session < today:
-            shown = history.session if history else None
+            quote_date = history.session if history else None
         else:
-            shown = history.last_date_before(today)
-        day = self.day if self.day and self.day.date == shown else None
-        if history is None or shown is None or shown > history.session:
+            quote_date = history.last_date_before(today)
+        day = self.day if self.day and self.day.date == quote_date else None
+        if history is None or quote_date is None or quote_date > history.session:
             return day, None
         # Earlier days come from `history`, because only its prices are adjusted for splits since then.
-        return (day if day and shown == history.session else history.day(shown)), history.close_before(shown)
+        if day is None or quote_date != history.session:
+            day = history.day(quote_date)
+        return day, history.close_before(quote_date)
 
 
 def to_utc(unix_time: float) -> datetime:

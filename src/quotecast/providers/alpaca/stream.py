@@ -108,11 +108,11 @@ class Stream:
         """Yields one connection's messages. Raises UpstreamError when it breaks."""
         with speaking(NAME):
             async with dial(self._url, headers=self._headers) as connection:
-                yield wire.market_data(await self._open(connection))
+                yield wire.market_data(await self._subscribe(connection))
                 while True:
                     yield self._decode_frames(await receive(connection, self._silence_seconds(), NAME))
 
-    async def _open(self, connection: ClientConnection) -> list[wire.Message]:
+    async def _subscribe(self, connection: ClientConnection) -> list[wire.Message]:
         """Authenticates and subscribes; returns all messages up to the subscription response."""
         early: list[wire.Message] = []
         try:

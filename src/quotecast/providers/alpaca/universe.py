@@ -26,13 +26,13 @@ COLUMNS: Final[Mapping[str, Sequence[str]]] = {
 def load_stocks(table: Sequence[Stock], override: Path | None) -> list[Stock]:
     """Returns the stocks of `table` and of the operator's CSV file, sorted by ticker.
 
-    A row of the file adds a stock, or overrides the non-empty fields of one in the table. Columns are found
-    by name, in any case and order: ticker (or Symbol), name (Security), sector (GICS Sector) and industry
-    (GICS Sub-Industry). Only ticker is required; other columns are ignored. Raises SettingsError with the
-    line number.
+    A row of the file adds a stock, or its non-empty fields override those of a stock in the table. Columns
+    are found by name, in any case and order: ticker (or Symbol), name (Security), sector (GICS Sector) and
+    industry (GICS Sub-Industry). Only ticker is required; other columns are ignored. Raises SettingsError
+    with the line number.
     """
     stocks = {stock.ticker: stock for stock in table}
-    for row in _rows(override) if override else ():
+    for row in _read_rows(override) if override else ():
         stocks[row.ticker] = row.override(stocks.get(row.ticker))
     return [stocks[ticker] for ticker in sorted(stocks)]
 
@@ -62,8 +62,8 @@ class _StockRow(Struct, frozen=True):
         )
 
 
-def _rows(path: Path) -> Iterator[_StockRow]:
-    lines = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
+def _read_rows(path: Path) -> Iterator[_StockRow]:
+    lines = csv.reader(io.StringIO(_read_text(path), newline=""), strict=True)
     try:
         columns = _columns(next(lines, []), path)
         for cells in lines:
@@ -73,7 +73,7 @@ def _rows(path: Path) -> Iterator[_StockRow]:
         raise SettingsError(f"{path.name}:{lines.line_num}: {error}") from error
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -86,15 +86,15 @@ def _text(path: Path) -> str:
 def _columns(header: Sequence[str], path: Path) -> Mapping[str, int]:
     """Returns the index of each column in the header."""
     names = [name.strip().lower() for name in header]
-    found = {
+    positions = {
         column: names.index(name)
-        for column, known in COLUMNS.items()
-        for name in reversed(known)
+        for column, names_of_column in COLUMNS.items()
+        for name in reversed(names_of_column)
         if name in names
     }
-    if "ticker" not in found:
+    if "ticker" not in positions:
         raise SettingsError(f"{path.name}:1: no column is named ticker or Symbol")
-    return found
+    return positions
 
 
 def _row(cells: Sequence[str], columns: Mapping[str, int], place: str) -> _StockRow:

@@ -54,9 +54,14 @@ def _unscheduled_session(now: datetime, opening: datetime, close: datetime) -> U
     day = trading_day(today)
     if day and day.open - CLOCK_TOLERANCE <= now < day.close + CLOCK_TOLERANCE:
         return None
-    opened = day.open if day else datetime.combine(today, OPENING, NEW_YORK).astimezone(UTC)
+    opening_today = day.open if day else datetime.combine(today, OPENING, NEW_YORK).astimezone(UTC)
     return Unscheduled(
-        date=today, open=min(opened, now), close=close, is_open=True, next_open=opening, next_close=close
+        date=today,
+        open=min(opening_today, now),
+        close=close,
+        is_open=True,
+        next_open=opening,
+        next_close=close,
     )
 
 

@@ -26,7 +26,7 @@ from quotecast.providers.simulator import ratios, records
 from quotecast.providers.simulator.companies import Company, company_of
 from quotecast.providers.simulator.paths import paths
 from quotecast.providers.simulator.quoters import NAME
-from quotecast.providers.simulator.reports import last_reported
+from quotecast.providers.simulator.reports import last_reported_quarter
 from quotecast.providers.simulator.tape import Tape
 from quotecast.providers.simulator.trading import trading_year
 from quotecast.providers.simulator.venues import hours_of, stock_tapes
@@ -59,11 +59,11 @@ class SimulatorFinancials:
 
     async def metrics(self, symbol: str) -> Metrics:
         """See FinancialsProvider."""
-        return await self._answer(symbol, self._metrics)
+        return await self._compute_record(symbol, self._metrics)
 
     async def earnings(self, symbol: str) -> Sequence[Earnings]:
         """See FinancialsProvider."""
-        return await self._answer(symbol, records.earnings)
+        return await self._compute_record(symbol, records.earnings)
 
     async def recommendations(self, symbol: str) -> Sequence[Recommendation]:
         """See FinancialsProvider."""
@@ -71,15 +71,15 @@ class SimulatorFinancials:
 
     async def revenue_estimates(self, symbol: str) -> Estimates[RevenueEstimate]:
         """See FinancialsProvider."""
-        return await self._answer(symbol, records.revenue_estimates)
+        return await self._compute_record(symbol, records.revenue_estimates)
 
     async def eps_estimates(self, symbol: str) -> Estimates[EpsEstimate]:
         """See FinancialsProvider."""
-        return await self._answer(symbol, records.eps_estimates)
+        return await self._compute_record(symbol, records.eps_estimates)
 
     async def earnings_quality(self, symbol: str) -> EarningsQuality:
         """See FinancialsProvider."""
-        return await self._answer(symbol, records.earnings_quality)
+        return await self._compute_record(symbol, records.earnings_quality)
 
     async def earnings_calendar(self, first: date, last: date) -> EarningsCalendar:
         """See FinancialsProvider; there are reports from 1995 to 2099."""
@@ -88,13 +88,15 @@ class SimulatorFinancials:
             return EarningsCalendar([])
         return EarningsCalendar(await asyncio.to_thread(self._events, *reach), *map(date.isoformat, reach))
 
-    async def _answer(self, symbol: str, make_record: Callable[[Company, int], Record]) -> Record:
+    async def _compute_record(self, symbol: str, make_record: Callable[[Company, int], Record]) -> Record:
         """Returns a company's record, computed in a thread.
 
         A year of trading or of the exchange's calendar takes too long for the event loop.
         """
         company = self._company(symbol)
-        return await asyncio.to_thread(lambda: make_record(company, last_reported(company, self._now())))
+        return await asyncio.to_thread(
+            lambda: make_record(company, last_reported_quarter(company, self._now()))
+        )
 
     def _metrics(self, company: Company, last: int) -> Metrics:
         tape = self._tapes[company.stock.ticker]

@@ -104,8 +104,8 @@ class SimulatorNews:
         return [*articles.values()][:COUNT]
 
     def _article_at(self, number: int, now: float) -> Article | None:
-        known = self._final.get(number) if _is_final(number, now) else None
-        return known or self._article(number, now)
+        cached = self._final.get(number) if _is_final(number, now) else None
+        return cached or self._article(number, now)
 
     def _article(self, number: int, now: float) -> Article | None:
         """Returns a slot's article at Unix time `now`; None before its publication."""

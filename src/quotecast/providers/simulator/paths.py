@@ -44,12 +44,12 @@ def paths(seed: int) -> Callable[[str], Path]:
     """Returns a function from a name to its path in the market of `seed`; it caches paths."""
     by_name: dict[str, Path] = {}
 
-    def path_named(name: str) -> Path:
+    def path_of(name: str) -> Path:
         if name not in by_name:
             by_name[name] = path(key_of(seed, "path", name))
         return by_name[name]
 
-    return path_named
+    return path_of
 
 
 def _block(key: bytes, number: int) -> Sequence[float]:

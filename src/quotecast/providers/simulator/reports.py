@@ -110,7 +110,7 @@ def is_out(company: Company, ordinal: int, moment: datetime) -> bool:
     return report_moment(report_day_of(company, ordinal), company.hour) <= moment
 
 
-def last_reported(company: Company, moment: datetime) -> int:
+def last_reported_quarter(company: Company, moment: datetime) -> int:
     """Returns the ordinal of the latest quarter reported by an aware moment."""
     ordinal = ordinal_at(moment.astimezone(NEW_YORK).date(), company.last_month) - 1
     return ordinal if is_out(company, ordinal, moment) else ordinal - 1

@@ -43,14 +43,14 @@ class Trades(Struct, frozen=True, gc=False):
         """
         tenth = self.tenth
         count = (moment - tenth.start) // PAUSE + 1
-        seen = [tenth.open, *self.prices(count)]
+        prices = [tenth.open, *self.prices(count)]
         return TickCandle(
             tenth.start,
             tenth.start + count * PAUSE,
             tenth.open,
-            max(seen),
-            min(seen),
-            seen[-1],
+            max(prices),
+            min(prices),
+            prices[-1],
             tenth.volume * count // COUNT,
         )
 

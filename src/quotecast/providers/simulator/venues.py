@@ -33,23 +33,21 @@ def hours_of(feed: Feed, *, always_open: bool) -> Hours:
 
 def stock_tapes(listed: Sequence[Stock], seed: int, hours: Hours) -> dict[str, Tape]:
     """Returns the tapes by ticker."""
-    path_named = paths(seed)
-    return {stock.ticker: Tape(stock_listing(stock, seed, path_named), hours) for stock in listed}
+    path_of = paths(seed)
+    return {stock.ticker: Tape(stock_listing(stock, seed, path_of), hours) for stock in listed}
 
 
 def pair_tapes(listed: Sequence[Pair], seed: int, hours: Hours) -> dict[str, Tape]:
     """Returns the tapes by ticker."""
-    path_named = paths(seed)
-    return {pair.ticker: Tape(pair_listing(pair, seed, path_named), hours) for pair in listed}
+    path_of = paths(seed)
+    return {pair.ticker: Tape(pair_listing(pair, seed, path_of), hours) for pair in listed}
 
 
 def doviz_tapes(listed: Sequence[DovizInstrument], seed: int, hours: Hours) -> dict[str, Tape]:
     """Returns the tapes by symbol; a bank's instrument shares the tape of its underlying."""
-    path_named = paths(seed)
+    path_of = paths(seed)
     tapes = {
-        each.symbol: Tape(doviz_listing(each, seed, path_named), hours)
-        for each in listed
-        if not each.underlying
+        each.symbol: Tape(doviz_listing(each, seed, path_of), hours) for each in listed if not each.underlying
     }
     return tapes | {each.symbol: tapes[each.underlying] for each in listed if each.underlying}
 
