@@ -37,7 +37,7 @@ def closes(fake: FakeAlpaca) -> PreviousCloses:
     return PreviousCloses(AlpacaRest(fake.url, *fake.keys, unlimited, fake.clock), "iex", clock=fake.clock)
 
 
-async def test_free_plan_has_the_closes_of_the_whole_tape(fake: FakeAlpaca) -> None:
+async def test_free_plan_has_the_closes_of_the_consolidated_tape(fake: FakeAlpaca) -> None:
     """The free plan's history has the consolidated closes, split-adjusted, and the split ratio."""
     fake.trades = {"AAPL": TRADES}
     history = (await closes(fake).refresh(["AAPL"], TODAY))["AAPL"]
@@ -75,7 +75,7 @@ async def test_stock_without_days_is_not_asked_for_again(fake: FakeAlpaca) -> No
     assert len(fake.requests) == 2
 
 
-async def test_plan_without_a_whole_tape_has_its_own(fake: FakeAlpaca) -> None:
+async def test_plan_without_the_consolidated_tape_has_iex(fake: FakeAlpaca) -> None:
     """Without the consolidated tape, all daily bars come from IEX, as bars do."""
     fake.trades = {"AAPL": TRADES}
     served = fake.respond

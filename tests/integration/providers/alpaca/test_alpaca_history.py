@@ -80,7 +80,7 @@ async def test_bars_are_those_of_the_trades(fake: FakeAlpaca, interval: Interval
 
 
 @pytest.mark.parametrize("interval", INTERVALS)
-async def test_free_plan_has_the_whole_tape_but_for_the_last_minutes(
+async def test_free_plan_has_the_consolidated_tape_but_for_the_last_minutes(
     fake: FakeAlpaca, interval: Interval
 ) -> None:
     """The free plan's bars end 16 minutes ago and do not mix in IEX-only rows."""
@@ -191,7 +191,7 @@ async def test_slow_pages_have_a_deadline_together(fake: FakeAlpaca, monkeypatch
 
 
 @pytest.mark.parametrize("plan_feed", ["iex", "sip"])
-async def test_plan_without_the_whole_tape_has_that_of_one_exchange(fake: FakeAlpaca, plan_feed: str) -> None:
+async def test_plan_without_the_consolidated_tape_has_iex(fake: FakeAlpaca, plan_feed: str) -> None:
     """When Alpaca rejects consolidated-tape requests, all bars come from the IEX exchange."""
     trades = session_trades([*day_trades(date(2026, 11, 10), NOW, 100)])
     fake.trades = {"AAPL": trades}
@@ -213,7 +213,7 @@ async def test_stock_without_trades_has_no_bars(fake: FakeAlpaca, bars: Any) -> 
 
 
 @pytest.mark.parametrize("row", [Answer.of({}), Answer.of({"ZZZZQ": None})])
-async def test_stock_that_nobody_knows_is_not_found(fake: FakeAlpaca, row: Answer) -> None:
+async def test_unknown_stock_is_not_found(fake: FakeAlpaca, row: Answer) -> None:
     """A stock without a snapshot is not found, although Alpaca returns empty bars for it."""
     fake.answers["/v2/stocks/snapshots"] = row
     with pytest.raises(SymbolNotFound):
@@ -247,7 +247,7 @@ async def test_open_above_the_high_is_an_ordinary_bar(fake: FakeAlpaca) -> None:
     assert upstream.statistics() == {}
 
 
-async def test_rows_that_cannot_be_believed_cost_themselves_alone(fake: FakeAlpaca) -> None:
+async def test_implausible_rows_do_not_affect_the_others(fake: FakeAlpaca) -> None:
     """The adapter counts implausible rows by reason and omits rows of volume 0 without counting."""
     good = {"t": "2026-11-19T15:00:00Z", "o": 10, "h": 12, "l": 9, "c": "11.5", "v": 100, "n": 3}
     rows = [

@@ -52,7 +52,7 @@ def leaked_secrets(text: str) -> list[str]:
     ],
     ids=["forbidden", "html", "bad symbol", "truncated", "redirect"],
 )
-async def test_keys_that_rest_repeats_are_not_leaked(
+async def test_keys_in_rest_errors_are_not_leaked(
     alpaca: LocalAlpaca, caplog: pytest.LogCaptureFixture, answer: Answer
 ) -> None:
     """Logs, errors and representations omit the keys; requests carry them in headers only."""

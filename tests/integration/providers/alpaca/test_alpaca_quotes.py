@@ -129,7 +129,7 @@ async def test_at_night_polls_are_few(alpaca: LocalAlpaca) -> None:
     assert provider.silence_seconds == 22.5
 
 
-async def test_malformed_ticker_costs_the_others_nothing(alpaca: LocalAlpaca) -> None:
+async def test_malformed_ticker_does_not_affect_the_others(alpaca: LocalAlpaca) -> None:
     """Alpaca rejects a whole batch for a malformed ticker, which later polls omit."""
     bad = [Stock(ticker, "", "", "", "", 1, 1.0) for ticker in ("BRK-B", "A1")]
     async with aclosing(alpaca.provider([*STOCKS, *bad]).updates()) as updates:
@@ -217,7 +217,7 @@ async def test_last_good_quotes_outlive_a_connection(alpaca: LocalAlpaca) -> Non
     assert (prices(again), again.complete) == ({"AAPL": 231.4}, True)
 
 
-async def test_failed_batch_costs_the_others_nothing(alpaca: LocalAlpaca) -> None:
+async def test_failed_batch_does_not_affect_the_others(alpaca: LocalAlpaca) -> None:
     """A poll with a failed batch keeps its stocks' quotes and is not complete; the next full poll is."""
     stocks = make_stocks(150)
     alpaca.rest.rows = {stock.ticker: SNAPSHOT for stock in stocks}

@@ -65,7 +65,7 @@ async def test_a_changed_story_takes_the_place_of_the_old_one(fake: FakeAlpaca) 
     assert headlines == {"1": "Corrected", "2": "Example &amp; headline"}
 
 
-async def test_bad_stories_cost_themselves_alone(fake: FakeAlpaca) -> None:
+async def test_malformed_stories_do_not_affect_the_others(fake: FakeAlpaca) -> None:
     """Malformed stories do not affect the others, and a duplicate appears once."""
     rows = [story(1), story(1), None, story(2, headline=None), {"id": None}, story(3, symbols="AAPL")]
     fake.answers["/v1beta1/news"] = Answer.of({"news": rows, "next_page_token": None})
@@ -143,7 +143,7 @@ async def test_calendar_has_no_day_of_an_unscheduled_closing(fake: FakeAlpaca) -
     assert await Upstreams(fake).clock.calendar(first, last) == ours
 
 
-async def test_bad_days_cost_themselves_alone(fake: FakeAlpaca) -> None:
+async def test_malformed_days_do_not_affect_the_others(fake: FakeAlpaca) -> None:
     """Malformed days, and days outside the requested range, do not affect the others."""
     good = {"date": "2026-11-20", "open": "09:30", "close": "16:00"}
     rows = [good, good | {"date": "x"}, {"date": 5}, good | {"date": "2027-01-04"}]

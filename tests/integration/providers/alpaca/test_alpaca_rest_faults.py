@@ -127,7 +127,7 @@ async def test_calls_beyond_the_plan_are_refused_by_the_upstream(fake: FakeAlpac
 
 
 @pytest.mark.parametrize("what", EVERYTHING)
-async def test_used_up_plan_takes_no_call(fake: FakeAlpaca, what: str) -> None:
+async def test_exhausted_budget_takes_no_call(fake: FakeAlpaca, what: str) -> None:
     """An exhausted call budget raises an error with the retry delay and makes no call."""
 
     async def admitted() -> None:

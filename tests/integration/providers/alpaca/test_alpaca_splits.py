@@ -101,7 +101,7 @@ async def test_change_is_right_from_the_first_price_of_the_day(
 
 
 @pytest.mark.parametrize("case", SPLITS, ids=NAMES)
-async def test_stock_that_has_not_traded_by_the_opening_did_not_leap(
+async def test_last_price_from_before_the_split_is_adjusted(
     case: tuple[str, float, float, float, str],
 ) -> None:
     """A last price from before the split is divided by the split ratio."""
@@ -136,7 +136,7 @@ async def test_streamed_price_of_the_split_morning_is_judged_by_the_close_before
     assert provider.statistics() == {"absurd": 1}
 
 
-async def test_split_that_daily_bars_learn_late_is_mended_at_the_opening() -> None:
+async def test_split_published_late_is_applied_at_the_opening() -> None:
     """The adapter requests daily bars again at the opening, so a split published late appears then."""
     opening = datetime.fromisoformat("2020-08-31T09:29:00-04:00")
     async with morning_of(SPLITS[0], known_from=opening) as morning:

@@ -74,9 +74,7 @@ async def test_named_tickers_are_streamed(alpaca: LocalAlpaca) -> None:
 
 
 @pytest.mark.parametrize("code", [402, 408, 409, 411])
-async def test_what_only_the_operator_can_help_is_tried_again_in_an_hour(
-    alpaca: LocalAlpaca, code: int
-) -> None:
+async def test_error_that_needs_the_operator_is_retried_in_an_hour(alpaca: LocalAlpaca, code: int) -> None:
     """The log names the operator, and polls continue."""
     alpaca.stream.refuses = code
     with structlog.testing.capture_logs() as logs:
@@ -111,7 +109,7 @@ async def test_other_failures_are_tried_again_with_backoff(alpaca: LocalAlpaca, 
         assert prices(await anext(updates)) == {"AAPL": 231.6}
 
 
-async def test_connections_that_linger_are_waited_for_ever_longer(alpaca: LocalAlpaca) -> None:
+async def test_refused_connections_lengthen_the_delay(alpaca: LocalAlpaca) -> None:
     """Each refused connection adds half a second to the delay, after the usual backoff."""
     alpaca.stream.connection_limit = 0
     async with aclosing(alpaca.provider(chance=lambda: 0.9).updates()) as updates:
@@ -136,7 +134,7 @@ async def test_too_many_symbols_are_halved(alpaca: LocalAlpaca) -> None:
     assert len(alpaca.stream.commands) == 3
 
 
-async def test_being_authenticated_already_is_no_failure(alpaca: LocalAlpaca) -> None:
+async def test_already_authenticated_is_not_a_failure(alpaca: LocalAlpaca) -> None:
     async with aclosing(alpaca.provider().updates()) as updates:
         await anext(updates)
         await alpaca.stream.until_subscribed()
@@ -168,7 +166,7 @@ async def test_broken_connection_is_followed_by_another(
     assert alpaca.stream.most_at_once == 1
 
 
-async def test_malformed_frames_are_passed_over(alpaca: LocalAlpaca) -> None:
+async def test_malformed_frames_are_ignored(alpaca: LocalAlpaca) -> None:
     """A malformed message affects neither its connection nor other prices."""
     provider = alpaca.provider()
     async with aclosing(provider.updates()) as updates:

@@ -76,7 +76,7 @@ def test_trade_after_hours_moves_the_price() -> None:
         (bar("AAPL", "2026-11-19T17:00:00Z", (1, 1, 1, 9999), 5), "absurd"),
     ],
 )
-def test_refused_message_is_counted_and_costs_the_others_nothing(bad: Any, reason: str) -> None:
+def test_invalid_message_is_counted_and_does_not_affect_the_others(bad: Any, reason: str) -> None:
     """An invalid message does not affect the valid ones in its frame."""
     board = board_with()
     good = trade("AAPL", 231.5, "2026-11-19T16:59:59Z")
@@ -95,13 +95,13 @@ def test_trade_in_the_future_is_as_of_now() -> None:
 @pytest.mark.parametrize(
     "raw", [b"", b"{", b"[", b"7", b"[NaN]", b'[{"T":"t","S":"AAPL","p":NaN}]', b"[" * 100_000, b"\xff"]
 )
-def test_frame_that_is_no_frame_is_counted(raw: bytes) -> None:
+def test_malformed_frame_is_counted(raw: bytes) -> None:
     board = board_with()
     assert board.read_messages([raw], NOON) == []
     assert board.statistics() == {"malformed": 1}
 
 
-def test_other_stocks_are_passed_over() -> None:
+def test_other_stocks_are_ignored() -> None:
     """The board ignores stocks outside its table."""
     board = board_with()
     assert board.read_messages([frame(bar("ZZZZ", "2026-11-19T17:00:00Z", (1, 2, 1, 2), 5))], NOON) == []
@@ -123,7 +123,7 @@ def test_stock_without_a_snapshot_has_no_quote() -> None:
         ("latestTrade", "p", "price"),
     ],
 )
-def test_last_good_value_stands(bad: Any, part: str, name: str, field: str) -> None:
+def test_last_good_value_remains(bad: Any, part: str, name: str, field: str) -> None:
     """The board counts an invalid field, keeps its last good value and updates the other fields."""
     board = board_with()
     before = only_quote(board)
@@ -141,14 +141,14 @@ def test_missing_part_keeps_what_was_known() -> None:
     assert only_quote(board) == before
 
 
-def test_row_of_another_shape_spoils_no_other() -> None:
+def test_malformed_row_does_not_affect_the_others() -> None:
     board = Board([AAPL, BRK])
     raw = msgspec.json.encode({"BRK.B": {"latestTrade": 7}, "AAPL": SNAPSHOT, "ZZZQ": None})
     assert [quote.key for quote in board.read_messages([raw], NOON)] == ["AAPL"]
     assert board.statistics() == {"malformed": 1}
 
 
-def test_null_is_a_stock_that_is_not_known() -> None:
+def test_null_row_is_an_unknown_stock() -> None:
     board = Board([AAPL])
     assert board.read_messages([answer(None)], NOON) == []
     assert board.statistics() == {}
@@ -173,13 +173,13 @@ def test_new_day_replaces_the_old_one_wholly() -> None:
     assert (quote.open, quote.high, quote.previous_close, quote.volume) == (230.0, None, 229.1, "5")
 
 
-def test_close_before_of_another_source_is_no_close_before() -> None:
+def test_previous_close_is_not_the_snapshots_previous_bar() -> None:
     """The previous close never comes from the snapshot's previous daily bar, which is unadjusted."""
     quote = only_quote(board_with(snapshot(prevDailyBar={"c": 916.4})))
     assert (quote.previous_close, quote.change) == (229.1, 2.3)
 
 
-def test_only_what_changed_is_given_out() -> None:
+def test_only_changed_quotes_are_returned() -> None:
     board = board_with()
     assert board.read_messages([answer(SNAPSHOT)], NOON + 15) == []
 
@@ -210,7 +210,7 @@ messages = st.builds(
 
 
 @given(st.lists(st.one_of(rows.map(answer), st.lists(messages).map(lambda some: frame(*some))), max_size=8))
-def test_whatever_comes_no_bad_quote_gets_out(raw: list[bytes]) -> None:
+def test_any_input_yields_plausible_quotes(raw: list[bytes]) -> None:
     """For any input, prices are positive, finite and within a factor of ten, and volumes are digits."""
     board = board_with()
     for message in raw:

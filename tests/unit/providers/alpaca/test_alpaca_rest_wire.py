@@ -71,7 +71,7 @@ def test_row_with_a_bad_value_is_no_bar(changes: Any) -> None:
 
 
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys("ohlcv", anything)))
-def test_no_row_makes_a_bar_that_cannot_be(changes: dict[str, Any]) -> None:
+def test_any_row_yields_a_valid_bar_or_none(changes: dict[str, Any]) -> None:
     """Any row is either rejected or a finite, positive bar within its high and low."""
     raw = Raw(msgspec.json.encode(ROW | changes))
     for row in readable([raw], wire.AlpacaBar, Counter()):
@@ -93,7 +93,7 @@ def test_bars_do_not_depend_on_the_order_of_rows(order: list[int], repeated: set
 
 
 @given(st.lists(st.sampled_from([10.0, 11.0, 10_000.0]), min_size=3, max_size=12))
-def test_lone_leap_is_not_believed_and_a_lasting_one_is(closes: list[float]) -> None:
+def test_single_outlier_is_rejected_and_a_lasting_jump_is_not(closes: list[float]) -> None:
     """A single close far from its neighbours is rejected; a lasting jump is not."""
     request = BarRequest("sip", "1Min", NOON, NOON.replace(hour=18))
     rows = [
@@ -196,7 +196,7 @@ def test_trading_days_are_those_of_our_own_calendar(day: TradingDay) -> None:
     ],
     ids=str,
 )  # fmt: skip
-def test_day_that_cannot_be_is_none(changes: Any) -> None:
+def test_invalid_trading_day_is_none(changes: Any) -> None:
     """A trading day with an unreadable time, or a close before its open, is rejected."""
     friday = trading_day(date(2026, 11, 20))
     assert friday

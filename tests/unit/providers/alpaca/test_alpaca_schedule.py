@@ -72,6 +72,6 @@ def test_next_poll_is_due_before_the_silence_ends(moment: datetime) -> None:
     ("now", "expected"),
     [("09:32:59", False), ("09:33:00", True), ("15:59:59", True), ("16:00:00", False)],
 )
-def test_opening_is_doubted_minutes_after_it_only(now: str, *, expected: bool) -> None:
+def test_calendar_overrides_the_clock_just_after_the_opening(now: str, *, expected: bool) -> None:
     """The calendar overrides the exchange's clock, which is read once a minute, in the first minutes."""
     assert is_scheduled_open(at(f"2026-11-19T{now}-05:00")) is expected

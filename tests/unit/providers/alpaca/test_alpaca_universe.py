@@ -17,7 +17,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "stocks.csv"
 
 
-def test_without_a_file_the_table_stands() -> None:
+def test_without_a_file_the_table_is_unchanged() -> None:
     assert load_stocks(stocks(), None) == list(stocks())
 
 

@@ -40,7 +40,7 @@ def unscheduled_days(*answers: tuple[str, int, MarketClock], traded: bool) -> li
         ("17:00", CLOSED),
     ],
 )
-def test_exchange_that_keeps_its_calendar_is_nothing_special(hour: str, clock: MarketClock) -> None:
+def test_exchange_on_its_calendar_has_no_deviation(hour: str, clock: MarketClock) -> None:
     """A clock that is minutes fast or slow is not a deviation."""
     assert unscheduled_days((hour, 19, clock), traded=True) == [None]
 

@@ -230,7 +230,7 @@ async def test_an_unknown_symbol_is_not_found() -> None:
         await history.bars("BTC/USDT", "D", new_york("2026-11-01"), new_york("2026-11-20"))
 
 
-async def test_bars_are_worked_out_one_request_after_the_other_beside_the_event_loop(
+async def test_bars_are_computed_one_request_at_a_time_in_a_thread(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A thread computes one request at a time, and cancelling one does not stop the others."""

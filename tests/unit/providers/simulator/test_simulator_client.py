@@ -111,7 +111,7 @@ async def test_quotes_come_at_the_rate_though_sleep_is_late() -> None:
     assert sum(len(update.quotes) for update in updates) == pytest.approx(800, rel=0.05)
 
 
-async def test_what_was_missed_is_skipped() -> None:
+async def test_missed_quotes_are_skipped() -> None:
     """After a pause of ten seconds, the provider sends the latest quotes and skips the missed ones."""
     clock = Clock(NOON)
     async with aclosing(provider(clock=clock).updates()) as stream:
@@ -124,7 +124,7 @@ async def test_what_was_missed_is_skipped() -> None:
         assert len((await anext(stream)).quotes) <= 20
 
 
-async def test_everyone_has_a_turn() -> None:
+async def test_every_instrument_has_a_turn() -> None:
     """Some 500 instruments at 200 quotes a second: each changed one appears within 2.5 seconds."""
     clock = Clock(NOON)
     updates = await collect_updates(provider(clock=clock), clock, 2.7)

@@ -121,7 +121,7 @@ def test_figures_agree_with_what_was_reported(ticker: str, moment: datetime, see
 
 @property_test
 @given(tickers, moments, seeds)
-def test_a_surprise_is_what_was_not_expected(ticker: str, moment: datetime, seed: int) -> None:
+def test_a_surprise_is_actual_less_estimate(ticker: str, moment: datetime, seed: int) -> None:
     """A surprise is the actual less the estimate, for eight consecutive quarters, newest first."""
     reported = decoded_answer(provider(moment, seed).earnings(ticker))
     numbers = [each["year"] * 4 + each["quarter"] for each in reported]

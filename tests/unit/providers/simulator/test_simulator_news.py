@@ -50,7 +50,7 @@ async def test_the_same_seed_and_time_give_the_same_news() -> None:
 
 @settings(deadline=None)
 @given(moments)
-async def test_there_are_always_enough(now: float) -> None:
+async def test_news_have_enough_articles(now: float) -> None:
     """There are more articles than the API returns, without duplicates."""
     articles = await news_at(now)
     assert len({article.id for article in articles}) == len(articles) == COUNT >= 50

@@ -153,7 +153,7 @@ def test_pairs_with_an_asset_in_common_agree_at_midnight(day: int) -> None:
         lambda: doviz_quoters([GOLD], 1, ISTANBUL_DAYS),
     ],
 )
-def test_a_quote_is_given_out_once(make: Callable[[], list[Quoter]]) -> None:
+def test_a_quote_is_returned_once(make: Callable[[], list[Quoter]]) -> None:
     """A quoter returns None for the same moment, and a new quote an hour later."""
     moment = new_york("2026-02-13T12:00")
     (quoter,) = make()

@@ -123,7 +123,7 @@ def test_candles_of_any_size_add_up_to_the_days(tape: Tape, moment: int, size: i
 
 @settings(deadline=None, max_examples=60)
 @given(moments, st.integers(0, 6 * HOUR))
-def test_the_exchange_is_silent_while_it_is_closed(moment: int, later: int) -> None:
+def test_prices_do_not_change_while_the_exchange_is_closed(moment: int, later: int) -> None:
     """The price does not change at night, on weekends and holidays, and after an early close."""
     tape = stock_tape(always_open=False)
     closed = session_at(datetime.fromtimestamp(moment / 1000, UTC)) != "regular"
