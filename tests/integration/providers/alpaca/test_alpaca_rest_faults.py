@@ -108,7 +108,7 @@ async def test_refused_keys_are_named(fake: FakeAlpaca, what: str) -> None:
     ids=["within a minute", "far off", "now", "past"],
 )
 async def test_end_of_the_rate_window_is_waited_for(fake: FakeAlpaca, reset: int, wait: float | None) -> None:
-    """The retry delay comes from the header X-RateLimit-Reset."""
+    """The retry delay comes from the header X-RateLimit-Reset and is at most a minute."""
     fake.everywhere = Answer(
         TOO_MANY.body, 429, headers={"X-RateLimit-Reset": str(int(NOW.timestamp()) + reset)}
     )
