@@ -187,3 +187,19 @@ def test_revenue_is_what_was_earned_and_estimates_say_so(page: Page, service: Se
     assert float((estimate.text_content() or "")[:-1]) * 1e9 == pytest.approx(
         expected["revenueAvg"], rel=0.01
     )
+
+
+def test_each_amount_of_a_company_abroad_names_its_own_currency(page: Page, service: Service) -> None:
+    """Analysts estimate in another currency than the company files in."""
+    overview = service.get("/api/financials/company/AAPL/overview").json()
+    overview["metrics"]["currency"] = "CNY"
+    overview["revenueEstimates"]["currency"] = "USD"
+    overview["earnings"][0]["currency"] = "HKD"
+    page.route("**/api/financials/company/*/overview", lambda route: route.fulfill(json=overview))
+    page.reload()
+    company = page.locator("[data-kind=company]")
+    company.scroll_into_view_if_needed()
+    estimate = company.locator("dl div").filter(has_text="Revenue estimate").locator("dd")
+    expect(estimate).to_have_text(re.compile(r"^[\d.]+[BT] USD$"))
+    expect(company.locator("figcaption").filter(has_text="Earnings per share")).to_contain_text("HKD")
+    expect(company.get_by_text("Figures in CNY", exact=True)).to_be_visible()

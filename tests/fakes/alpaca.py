@@ -105,7 +105,6 @@ class FakeAlpaca(FakeHttp):
             "/v1beta1/news": self._news,
             "/v2/assets": self._assets,
             "/v2/clock": self._clock,
-            "/v2/calendar": self._calendar,
         }
         try:
             return paths[asked.path](asked.query) if asked.path in paths else NOT_FOUND
@@ -199,13 +198,6 @@ class FakeAlpaca(FakeHttp):
                 "next_close": _local(next(day.close for day in days if day.close > now)),
             }
         )
-
-    def _calendar(self, query: Mapping[str, str]) -> Answer:
-        try:
-            first, last = date.fromisoformat(query["start"]), date.fromisoformat(query["end"])
-        except (KeyError, ValueError) as error:
-            raise _Bad("invalid start or end") from error
-        return Answer.of([made.calendar_row(day) for day in self._days(first, last)])
 
     def _days(self, first: date, last: date) -> list[TradingDay]:
         special = {day.date for day in self.special_days} | self.closed_days

@@ -1,4 +1,4 @@
-"""The rows of a local Alpaca: bars and snapshots made of trades, news, assets, trading days."""
+"""The rows of a local Alpaca: bars and snapshots made of trades, news, assets."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Final
 
 from fakes.http import Row
-from quotecast.market.sessions import NEW_YORK, TradingDay
+from quotecast.market.sessions import NEW_YORK
 
 #: Minutes of the row lengths that are counted from midnight UTC.
 MINUTES: Final = {"1Min": 1, "5Min": 5, "15Min": 15, "30Min": 30, "1Hour": 60, "4Hour": 240}
@@ -93,15 +93,6 @@ def story(number: int = 40_000_001, **changes: object) -> Row:
         "summary": "", "content": "", "url": f"https://www.example.com/{number}",
         "images": [{"size": "thumb", "url": "https://img.example.com/t.jpg"}],
         "symbols": ["AAPL", "BTCUSD"], "source": "benzinga", **changes,
-    }  # fmt: skip
-
-
-def calendar_row(day: TradingDay) -> Row:
-    local = [moment.astimezone(NEW_YORK) for moment in (day.open, day.close, day.pre_open, day.post_close)]
-    return {
-        "date": f"{day.date}", "open": f"{local[0]:%H:%M}", "close": f"{local[1]:%H:%M}",
-        "session_open": f"{local[2]:%H%M}", "session_close": f"{local[3]:%H%M}",
-        "settlement_date": f"{day.date + timedelta(days=1)}",
     }  # fmt: skip
 
 

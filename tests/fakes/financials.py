@@ -80,6 +80,9 @@ class FakeFinancials:
         await self._ask("earnings-quality")
         return await _simulator().earnings_quality(symbol)
 
+    def is_provisional(self, symbol: str) -> bool:
+        return _simulator().is_provisional(symbol)
+
     async def earnings_calendar(self, first: date, last: date) -> EarningsCalendar:
         await self._ask("calendar")
         self.spans.append((first, last))

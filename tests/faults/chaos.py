@@ -1,8 +1,9 @@
-"""`python -m faults.chaos SEED [--minutes 10]`: faults drawn at random under the standard load.
+"""`python -m faults.chaos SEED [--minutes 10] [--fault NAME]`: draws faults at random under load.
 
-The same seed draws the same faults. Throughout, no client may be told anything wrong, no read may fail
-that the fault itself did not take with it, and no acknowledged write may be lost or doubled; after each
-fault everybody has to hold the newest prices soon. Ends with 1 and in words if a promise was broken.
+The same seed draws the same faults. A fault that is named is part of each draw, alone or with another.
+Throughout, no client may be told anything wrong, no read may fail that the fault itself did not take with it,
+and no acknowledged write may be lost or doubled; after each fault everybody has to hold the newest prices
+soon. Ends with 1 and in words if a promise was broken.
 """
 
 import argparse
@@ -16,7 +17,8 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Final, Self
 
-from faults.drawn_faults import Fault, groups
+from faults.drawn_faults import Fault, groups, names
+from faults.split_drawn import SETTINGS
 from support.figures import SLACK
 from support.standard_load import Read, StandardLoad
 from support.whole_service import Whole, whole_service
@@ -86,10 +88,13 @@ class Writer:
 class Run:
     """Draws and inflicts, and keeps account of what it came to."""
 
-    def __init__(self, seed: int, tell: Callable[[str], None]) -> None:
+    def __init__(self, seed: int, tell: Callable[[str], None], always: str | None = None) -> None:
         self._random = random.Random(seed)
         #: Whether Redis is one server or a master with its replica and Sentinels.
         self.sentinels = self._random.random() < SENTINELS
+        self._always = always
+        if always and always not in names(sentinels=self.sentinels):
+            self.sentinels = not self.sentinels
         self._tell = tell
         self._began = time.monotonic()
         self._began_at = time.time()
@@ -102,9 +107,7 @@ class Run:
 
     def step(self, whole: Whole, load: StandardLoad) -> None:
         """One draw: up to two faults at a time, for a while; then everybody has to be right again."""
-        known = groups(sentinels=self.sentinels)
-        drawn = sorted(self._random.sample(known, self._random.choice((1, 1, 2))), key=known.index)
-        faults = [self._random.choice(group) for group in drawn]
+        faults = self._draw()
         seconds = self._random.uniform(0.2, min(each.at_most_seconds for each in faults))
         name = " and ".join(each.name for each in faults)
         began = time.time()
@@ -122,6 +125,19 @@ class Run:
             for read in load.reads
             if (read.status != 200 or read.trouble) and not self._excused(read)
         ]
+
+    def _draw(self) -> list[Fault]:
+        """One or two faults, of different groups, in the order in which they begin."""
+        known = groups(sentinels=self.sentinels)
+        count = self._random.choice((1, 1, 2))
+        drawn = self._random.sample(known, count)
+        chosen = {group: self._random.choice(group) for group in drawn}
+        for group in known:
+            for fault in group:
+                if fault.name == self._always:
+                    others = [each for each in drawn if each is not group]
+                    chosen = {group: fault, **{each: chosen[each] for each in others[: count - 1]}}
+        return [chosen[group] for group in known if group in chosen]
 
     def _judge(
         self, name: str, faults: Sequence[Fault], load: StandardLoad, began: float, seconds: float
@@ -145,10 +161,10 @@ class Run:
         return read.status in {0, 200} and any(start <= read.at <= end for start, end in times)
 
 
-def run(seed: int, minutes: float, tell: Callable[[str], None]) -> list[str]:
+def run(seed: int, minutes: float, tell: Callable[[str], None], always: str | None = None) -> list[str]:
     """Runs so long; the promises that were broken, in words."""
-    this = Run(seed, tell)
-    with whole_service(sentinels=this.sentinels, pooled=True) as whole, Writer(whole) as writer:
+    this = Run(seed, tell, always)
+    with whole_service(SETTINGS, sentinels=this.sentinels, pooled=True) as whole, Writer(whole) as writer:
         try:
             with whole.loaded() as load:
                 end = time.monotonic() + minutes * 60
@@ -190,8 +206,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="just chaos", description="Faults drawn at random, under load.")
     parser.add_argument("seed", type=int)
     parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--fault", choices=sorted(names(sentinels=False) | names(sentinels=True)))
     options = parser.parse_args()
-    problems = run(options.seed, options.minutes, _told)
+    problems = run(options.seed, options.minutes, _told, options.fault)
     _told("\n".join(problems) or "every promise was kept")
     return 1 if problems else 0
 

@@ -10,12 +10,17 @@ from typing import Final, Literal
 import redis
 from msgspec import Struct
 
+from faults.split_drawn import stocks_split
+from quotecast.bus.base import REPORT_SECONDS
+from support.figures import SLACK
 from support.whole_service import Whole
 
 #: Longest that a fault lasts; a read waits five seconds, so whoever serves it freezes for less.
 OUTAGE_SECONDS: Final = 8.0
 FROZEN_WORKER_SECONDS: Final = 3.0
 PATIENCE_SECONDS: Final = 45.0
+#: Within which a poisoned feed has a new epoch; its ingest makes one for a report at most every ten seconds.
+POISONED_SECONDS: Final = 3.0 + REPORT_SECONDS
 
 
 class Fault(Struct, frozen=True):
@@ -98,10 +103,21 @@ def master_is_demoted(how: str) -> Callable[[Whole], AbstractContextManager[None
 def value_is_poisoned(whole: Whole) -> Iterator[None]:
     """A quote that nobody can read, which the workers meet when they load the feed again."""
     with redis.Redis.from_url(whole.redis.url) as client:
+        before = _epoch(client)
         (key,) = client.scan_iter("*:{crypto}:quotes")
-        client.hset(key, "BTC/USDT", b"\xc1 no MessagePack")
+        # Ingest writes the quotes that there are again, before a worker reads them.
+        client.hset(key, "POISON/USDT", b"\xc1 no MessagePack")
         client.execute_command("CLIENT", "KILL", "TYPE", "pubsub")
-    yield
+        yield
+        deadline = time.monotonic() + POISONED_SECONDS * SLACK
+        while _epoch(client) in {before, None}:
+            assert time.monotonic() < deadline, "a feed that nobody can read has no new epoch"
+            time.sleep(0.02)
+
+
+def _epoch(client: redis.Redis) -> bytes | str | None:
+    """The epoch of crypto, where there is one."""
+    return next((client.hget(key, "epoch") for key in client.scan_iter("*:{crypto}:state")), None)
 
 
 @contextmanager
@@ -109,7 +125,7 @@ def ingest_dies(whole: Whole) -> Iterator[None]:
     """And is started again."""
     _killed(whole.ingests.pop())
     yield
-    whole.ingests.append(whole.service.start("ingest"))
+    whole.start_ingest()
 
 
 @contextmanager
@@ -117,7 +133,7 @@ def ingest_freezes(whole: Whole) -> Iterator[None]:
     """Another takes over; the first thaws, and is no longer needed."""
     frozen = whole.ingests.pop()
     frozen.send_signal(signal.SIGSTOP)
-    whole.ingests.append(whole.service.start("ingest"))
+    whole.start_ingest()
     yield
     frozen.send_signal(signal.SIGCONT)
     time.sleep(1)
@@ -174,6 +190,8 @@ def pgbouncer_restarts(whole: Whole) -> Iterator[None]:
 
 Group = tuple[Fault, ...]
 
+_SPLITS: Final = (Fault("stocks split", stocks_split, healed_within=5.0),)
+_POISONED: Final = (Fault("a value is poisoned", value_is_poisoned, healed_within=5.0),)
 _WORKERS: Final = (
     Fault("a worker dies", worker_dies, healed_within=5.0, reads="lost"),
     Fault("a worker is replaced", worker_is_replaced, healed_within=10.0, reads="repeated"),
@@ -189,7 +207,6 @@ _REDIS: Final = (
     Fault("subscriptions are killed", redis_is_told("CLIENT KILL TYPE pubsub")),
     Fault("scripts are flushed", redis_is_told("SCRIPT FLUSH")),
     Fault("everything is flushed", redis_is_told("FLUSHALL")),
-    Fault("a value is poisoned", value_is_poisoned, healed_within=5.0),
 )
 _SENTINELS: Final = (
     Fault("the master of Redis dies", master_dies, healed_within=5.0),
@@ -207,8 +224,14 @@ _POSTGRES: Final = (
 def groups(*, sentinels: bool) -> tuple[Group, ...]:
     """One fault of each at a time. What others need in order to end comes last, and so ends first.
 
-    Failovers come first: they begin with a master that works, and the old one takes long to come back.
+    Those that judge what is told come first: at their end all others are over. So do failovers: they begin
+    with a master that works, and the old one takes long to come back.
     """
     if sentinels:
-        return (_SENTINELS, _WORKERS, _INGESTS, _POSTGRES)
-    return (_WORKERS, _INGESTS, _REDIS, _POSTGRES)
+        return (_SPLITS, _SENTINELS, _WORKERS, _INGESTS, _POSTGRES)
+    return ((*_SPLITS, *_POISONED), _WORKERS, _INGESTS, _REDIS, _POSTGRES)
+
+
+def names(*, sentinels: bool) -> set[str]:
+    """What may be drawn."""
+    return {fault.name for group in groups(sentinels=sentinels) for fault in group}

@@ -60,14 +60,12 @@ class Upstreams:
                 return self.news.news()
             case "assets":
                 return self.assets.assets()
-            case "clock":
-                return self.clock.market_clock()
             case _:
-                return self.clock.calendar(date(2026, 11, 1), date(2026, 11, 30))
+                return self.clock.market_clock()
 
 
 #: The requests that `Upstreams.ask` supports.
-EVERYTHING: Final = ("bars", "news", "assets", "clock", "calendar")
+EVERYTHING: Final = ("bars", "news", "assets", "clock")
 
 
 @asynccontextmanager

@@ -1,6 +1,6 @@
 """A worker with bars of one history, made for tests."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
 
@@ -8,7 +8,7 @@ import httpx
 from msgspec.structs import replace
 
 from quotecast.bus.base import FeedInfo
-from quotecast.cache.base import Cached, Policy
+from quotecast.cache.base import Cached, Fetch, Policy
 from quotecast.market.bars import Bar, Interval, stamp
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
@@ -62,7 +62,7 @@ class Service:
         self.quote("AAPL", 100.0, FRIDAY)
         self.quote("BTC/USDT", 100.0, FRIDAY)
 
-    async def read(self, key: str, policy: Policy, fetch: Callable[[], Awaitable[bytes]]) -> Cached:
+    async def read(self, key: str, policy: Policy, fetch: Fetch) -> Cached:
         """What the routes take for the cache: that of the present test."""
         return await self.cache.read(key, policy, fetch)
 

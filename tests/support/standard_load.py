@@ -37,6 +37,8 @@ READS: Final = (
     "/api/doviz/quotes/USD",
     "/api/market/movers",
 )
+#: Simulated stocks fall by less, and no split may look like a fall.
+GREATEST_FALL_PERCENT: Final = -20.0
 #: Between two reads of one reader.
 READ_PAUSE_SECONDS: Final = 0.05
 #: Between two tries of a client that was disconnected.
@@ -135,6 +137,9 @@ class Listener:
             if at < self._times.get(key, ""):
                 self.broken.append(f"{key}: the price of {at} after that of {self._times[key]}")
             self._times[key] = at
+            change = item.get("changePercent") or 0.0
+            if self.feed == "market" and change < GREATEST_FALL_PERCENT:
+                self.broken.append(f"{key}: fell by {-change} percent")
         newest = max((item["timestamp"] or "" for item in frame["data"]), default="")
         if newest > self.newest:
             self.newest = newest

@@ -29,6 +29,7 @@ SETTINGS: Final = {
 }
 SETTLED_SECONDS: Final = 30.0
 POST_SECONDS: Final = 60.0
+STOP_SECONDS: Final = 45.0
 
 
 @dataclass
@@ -43,6 +44,21 @@ class Whole:
     pgbouncer: PgBouncer | None = None
     ingests: list[subprocess.Popen[bytes]] = field(default_factory=list)
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    #: More settings of the ingests that start from now on.
+    ingest_settings: Mapping[str, str] = field(default_factory=dict)
+
+    def start_ingest(self) -> None:
+        """Starts one more and waits until it serves."""
+        self.ingests.append(self.service.launch("ingest", self.ingest_settings))
+        self.service.until_ready()
+
+    def replace_ingest(self, settings: Mapping[str, str]) -> None:
+        """Stops the newest as an operator would, and starts one with these settings."""
+        self.ingest_settings = settings
+        leaving = self.ingests.pop()
+        leaving.terminate()
+        assert leaving.wait(STOP_SECONDS) == 0, "an ingest that was told to stop failed"
+        self.start_ingest()
 
     @contextlib.contextmanager
     def loaded(self) -> Iterator[StandardLoad]:

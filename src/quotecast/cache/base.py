@@ -20,6 +20,13 @@ class Policy(Struct, frozen=True):
     not_offered_seconds: int = 86_400
 
 
+class Provisional(Struct, frozen=True):
+    """An answer that lacks something the next fetch may bring; fresh for fewer seconds than usual."""
+
+    body: bytes
+    fresh_seconds: int
+
+
 class Cached(Struct, frozen=True):
     """An answer and where it comes from: `MISS` was fetched just now, `STALE` is past its time."""
 
@@ -30,13 +37,16 @@ class Cached(Struct, frozen=True):
     fresh_seconds: int
 
 
+Fetch = Callable[[], Awaitable[bytes | Provisional]]
+
+
 class Cache(Protocol):
     """One upstream call per key at a time over all workers; a slow or failing upstream harms nobody else.
 
     A key begins with the upstream's name and a colon: calls to one upstream at the same time are bounded.
     """
 
-    async def read(self, key: str, policy: Policy, fetch: Callable[[], Awaitable[bytes]]) -> Cached:
+    async def read(self, key: str, policy: Policy, fetch: Fetch) -> Cached:
         """The kept answer, or what `fetch` brings.
 
         When `fetch` raises UpstreamError, or takes long, an answer that is not yet too old is served as

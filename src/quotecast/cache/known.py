@@ -24,6 +24,8 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     outcome: Literal["answer", "not_found", "not_offered"] = "answer"
     body: bytes = b""
     detail: str = ""
+    #: Of a provisional answer; None where the policy says it.
+    fresh_seconds: int | None = None
     version: int = VERSION
 
     def age(self, now: float) -> int:
@@ -37,12 +39,17 @@ class Entry(Struct, frozen=True, omit_defaults=True):
 
     def is_fresh(self, policy: Policy, now: float) -> bool:
         """Whether the upstream need not be asked."""
-        return self.age(now) < self._kept(policy)
+        return self.fresh_left(policy, now) > 0
+
+    def fresh_left(self, policy: Policy, now: float) -> int:
+        """Seconds for which the upstream need not be asked."""
+        return max(0, self._kept(policy) - self.age(now))
 
     def _kept(self, policy: Policy) -> int:
         match self.outcome:
             case "answer":
-                return policy.fresh_seconds
+                own = policy.fresh_seconds if self.fresh_seconds is None else self.fresh_seconds
+                return min(own, policy.fresh_seconds)
             case "not_found":
                 return policy.missing_seconds
             case "not_offered":
@@ -91,7 +98,7 @@ class Known(Struct, frozen=True):
 
     def _cached(self, entry: Entry, policy: Policy, now: float) -> Cached:
         age = entry.age(now)
-        left = max(0, policy.fresh_seconds - age)
+        left = entry.fresh_left(policy, now)
         return Cached(entry.body, "MISS" if self.fetched else "HIT" if left else "STALE", age, left)
 
     def _unavailable(self, now: float) -> UpstreamError:

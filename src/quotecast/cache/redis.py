@@ -5,13 +5,13 @@ import random
 import secrets
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
 import structlog
 
-from quotecast.cache.base import Cached, Policy
+from quotecast.cache.base import Cached, Fetch, Policy, Provisional
 from quotecast.cache.known import Entry, Failure, Known
 from quotecast.cache.shelf import Shelf
 from quotecast.errors import NotOffered, SymbolNotFound, UpstreamError
@@ -23,8 +23,6 @@ POLL_SECONDS: Final = 0.05
 #: How long a failed upstream is left alone, unless it says; and at most, whatever it says.
 FAILURE_SECONDS: Final = 5.0
 MAX_FAILURE_SECONDS: Final = 3600.0
-
-Fetch = Callable[[], Awaitable[bytes]]
 
 log = structlog.get_logger()
 
@@ -179,6 +177,8 @@ class RedisCache:
             # An adapter tripped over what its upstream sent; readers are better served with an old answer.
             log.exception("an upstream's answer could not be used", key=key)
             raise UpstreamError(f"{upstream}: {type(error).__name__}") from error
+        if isinstance(body, Provisional):
+            return Entry(self._clock(), body=body.body, fresh_seconds=body.fresh_seconds)
         return Entry(self._clock(), body=body)
 
     def _failure(self, error: UpstreamError) -> Failure:

@@ -15,6 +15,7 @@ from quotecast.bus.base import ASSETS, NEWS, Document, Writer
 from quotecast.errors import BusError, UpstreamError
 from quotecast.market.feeds import Feed
 from quotecast.market.news import cleaned
+from quotecast.observe.outages import OutageLog
 from quotecast.providers.base import AssetsProvider, NewsProvider
 from quotecast.providers.transport.backoff import delays
 
@@ -83,6 +84,7 @@ class Publisher:
         self._waits = delays(chance)
         self._ask_at = clock()
         self._document: Document | None = None
+        self._outage = OutageLog(clock)
 
     async def run(self) -> None:
         """Asks the upstream at its own pace, and sees to it that the bus has the answer, for ever."""
@@ -112,9 +114,11 @@ class Publisher:
     async def _store(self, document: Document) -> None:
         """Without the lease nothing is stored: who leads now does it, or this ingest when it leads again."""
         try:
-            if await self._bus.digest(document.feed, document.name) == document.digest:
-                return
-            if await self._bus.store(self._owner, document):
+            digest = await self._bus.digest(document.feed, document.name)
+            if digest != document.digest and await self._bus.store(self._owner, document):
                 log.info("document changed", feed=document.feed, document=document.name)
+            self._outage.ended("the bus answers again", feed=document.feed, document=document.name)
         except BusError as error:
-            log.warning("document not stored", feed=document.feed, document=document.name, error=str(error))
+            self._outage.failed(
+                "document not stored", feed=document.feed, document=document.name, error=str(error)
+            )

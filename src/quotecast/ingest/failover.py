@@ -10,7 +10,8 @@ import structlog
 from quotecast.ingest.supervise import pump
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
-from quotecast.providers.base import QuoteProvider, Update
+from quotecast.market.sessions import Unscheduled
+from quotecast.providers.base import QuoteProvider, Resumable, Update
 
 #: How long the one that feeds may say nothing before the next is tried.
 PATIENCE_SECONDS: Final = 20.0
@@ -26,6 +27,7 @@ class _Link:
     def __init__(self, provider: QuoteProvider, inbox: asyncio.Queue["_News"]) -> None:
         self.provider = provider
         self.quotes: dict[str, Quote] = {}
+        self.unscheduled: Unscheduled | None = None
         self.heard_at = asyncio.get_running_loop().time()
         self.first_at = float("inf")
         self._inbox = inbox
@@ -34,6 +36,7 @@ class _Link:
     def note(self, update: Update) -> None:
         """Keeps what was told; signs of life count once there are quotes."""
         now = asyncio.get_running_loop().time()
+        self.unscheduled = update.unscheduled
         if update.complete:
             self.quotes.clear()
         self.quotes.update((quote.key, quote) for quote in update.quotes)
@@ -104,6 +107,11 @@ class Failover:
         """Whether its venue never closes."""
         return self._active.always_open
 
+    def resume(self, unscheduled: Unscheduled | None) -> None:
+        """See Resumable: it concerns the upstream that feeds it now."""
+        if isinstance(self._active, Resumable):
+            self._active.resume(unscheduled)
+
     async def updates(self) -> AsyncGenerator[Update, None]:
         """For ever: whatever ends a connection, another follows, here or at the next upstream."""
         inbox: asyncio.Queue[_News] = asyncio.Queue()
@@ -129,7 +137,8 @@ class Failover:
                     active, self._active = chosen, chosen.provider
                     await _close(links[links.index(active) + 1 :])
                     del links[links.index(active) + 1 :]
-                    yield Update(list(active.quotes.values()), complete=True)
+                    quotes = list(active.quotes.values())
+                    yield Update(quotes, complete=True, unscheduled=active.unscheduled)
                 elif self._is_silent(links[-1]) and len(links) < len(self._providers):
                     links.append(_Link(self._providers[len(links)], inbox))
         finally:

@@ -9,6 +9,7 @@ import structlog
 from quotecast.bus.base import Writer
 from quotecast.errors import BusError
 from quotecast.market.feeds import Feed
+from quotecast.observe.outages import OutageLog
 
 LEASE_MILLISECONDS: Final = 3000
 RENEW_SECONDS: Final = 1.0
@@ -35,10 +36,10 @@ async def acquire(
     bus: Writer, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep, *, tell: Tell = _untold
 ) -> None:
     """Waits until this ingest leads the feed; calls `tell` after each try."""
-    waiting = False
-    while (standing := await _tried(bus, feed, owner)) != "leading":
+    waiting, outage = False, OutageLog()
+    while (standing := await _tried(bus, feed, owner, outage)) != "leading":
         tell(standing)
-        if not waiting:
+        if standing == "standby" and not waiting:
             log.info("another ingest leads; standing by", feed=feed)
             waiting = True
         await sleep(STANDBY_SECONDS)
@@ -54,22 +55,26 @@ async def keep(
     While Redis is away nobody can take the lease, so nothing is lost; the bus checks the holder again
     before it takes a new epoch.
     """
+    outage = OutageLog()
     while True:
         await sleep(RENEW_SECONDS)
         try:
             held = await bus.hold(feed, owner, LEASE_MILLISECONDS)
         except BusError as error:
-            log.warning("lease not renewed", feed=feed, error=str(error))
+            outage.failed("lease not renewed", feed=feed, error=str(error))
             tell("unknown")
             continue
+        outage.ended("the bus answers again", feed=feed)
         if not held:
             raise LeaseLostError
         tell("leading")
 
 
-async def _tried(bus: Writer, feed: Feed, owner: str) -> Standing:
+async def _tried(bus: Writer, feed: Feed, owner: str, outage: OutageLog) -> Standing:
     try:
-        return "leading" if await bus.hold(feed, owner, LEASE_MILLISECONDS) else "standby"
+        held = await bus.hold(feed, owner, LEASE_MILLISECONDS)
     except BusError as error:
-        log.warning("cannot ask for the lease", feed=feed, error=str(error))
+        outage.failed("cannot ask for the lease", feed=feed, error=str(error))
         return "unknown"
+    outage.ended("the bus answers again", feed=feed)
+    return "leading" if held else "standby"

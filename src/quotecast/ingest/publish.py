@@ -19,7 +19,7 @@ from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
 from quotecast.market.sessions import Unscheduled
 from quotecast.observe.outages import OutageLog
-from quotecast.providers.base import QuoteProvider, Update
+from quotecast.providers.base import QuoteProvider, Resumable, Update
 
 BEAT_SECONDS: Final = 1.0
 #: Batches follow each other no closer: it bounds the workers' load and costs little latency.
@@ -102,6 +102,9 @@ class Leader:
                 await asyncio.sleep(RETRY_SECONDS)
         if old is not None and old.info.provider == self._provider.name:
             self._last_update = old.info.last_update
+            self._unscheduled = old.info.unscheduled
+            if isinstance(self._provider, Resumable):
+                self._provider.resume(self._unscheduled)
             self._ledger.inherit(old.entries)
             self._wake.set()
 

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from datetime import date, datetime
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -88,6 +88,15 @@ class QuoteProvider(Protocol):
         ...
 
 
+@runtime_checkable
+class Resumable(Protocol):
+    """A quote provider that continues with what the feed's last leader knew of the exchange."""
+
+    def resume(self, unscheduled: Unscheduled | None) -> None:
+        """Takes the last leader's `unscheduled`; call it before `updates`."""
+        ...
+
+
 class HistoryProvider(Protocol):
     """Bars of one feed's instruments."""
 
@@ -132,6 +141,10 @@ class FinancialsProvider(Protocol):
 
     async def earnings_quality(self, symbol: str) -> EarningsQuality:
         """Scores by quarter."""
+        ...
+
+    def is_provisional(self, symbol: str) -> bool:
+        """Whether the last answers about a company lack its currency because the upstream failed."""
         ...
 
     async def earnings_calendar(self, first: date, last: date) -> EarningsCalendar:

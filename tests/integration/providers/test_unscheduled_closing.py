@@ -15,12 +15,14 @@ from quotecast.api.routes.bars import exchange_of
 from quotecast.bus.memory import MemoryBus
 from quotecast.feed.relay import Relay
 from quotecast.ingest import lease
-from quotecast.ingest.publish import Leader
+from quotecast.ingest.failover import Failover
+from quotecast.ingest.publish import Leader, Statistics
 from quotecast.market.feeds import Feed
 from quotecast.market.sessions import NEW_YORK, TradingDay
 from quotecast.providers.alpaca.client import AlpacaProvider
 from quotecast.providers.alpaca.history import AlpacaHistory
 from quotecast.providers.alpaca.hours import AlpacaClock
+from quotecast.providers.base import Admission, QuoteProvider, unlimited
 from quotecast.stream.hubs import market_of
 from support.alpaca_rest_made import APPLE, NOW
 from support.factories import client_of, empty_mirrors, parts
@@ -51,15 +53,9 @@ class World:
         stream.feeds.add("sip")
         self.mirrors = empty_mirrors()
         self.clock = rest.clock
-        self.provider = AlpacaProvider(
-            rest.url,
-            stream.websocket_url,
-            *rest.keys,
-            stocks=[APPLE],
-            plan_feed="sip",
-            exchange_clock=AlpacaClock(rest.url, *rest.keys, clock=rest.clock).market_clock,
-            clock=rest.clock,
-        )
+        self.rest = rest
+        self.stream = stream
+        self.provider = self.new_provider()
         self.parts = parts(
             self.mirrors,
             clock=rest.clock,
@@ -74,6 +70,19 @@ class World:
                     )
                 }
             },
+        )
+
+    def new_provider(self, admitted: Admission = unlimited) -> AlpacaProvider:
+        """Returns the provider of a new process, with the fake's clock."""
+        return AlpacaProvider(
+            self.rest.url,
+            self.stream.websocket_url,
+            *self.rest.keys,
+            stocks=[APPLE],
+            plan_feed="sip",
+            admitted=admitted,
+            exchange_clock=AlpacaClock(self.rest.url, *self.rest.keys, clock=self.rest.clock).market_clock,
+            clock=self.rest.clock,
         )
 
     async def get(self, path: str) -> Any:
@@ -150,3 +159,51 @@ async def test_exchange_that_keeps_its_calendar_is_open_by_it(moment: str) -> No
     assert info
     assert info.unscheduled is None
     assert status["marketOpen"] is (moment == "19 12:00")
+
+
+@pytest.mark.parametrize(
+    ("takeover_at", "has_failover"), [("19 15:00", False), ("19 15:58", True), ("19 17:00", False)]
+)
+async def test_new_leader_has_the_halt_before_and_after_its_first_poll(
+    takeover_at: str, *, has_failover: bool
+) -> None:
+    """The session's close is the time of the halt, not the start of the new leader."""
+    bus = MemoryBus(asyncio.get_running_loop().time)
+    may_poll, statistics = asyncio.Event(), Statistics()
+
+    async def admitted() -> None:
+        await may_poll.wait()
+
+    async with FakeAlpaca() as rest, FakeAlpacaStream() as stream:
+        running_world = World(rest, stream, "19 13:01")
+        halt = new_york("19 13:00")
+        rest.trades = {"AAPL": [*hourly_trades(18, NOW), *hourly_trades(19, halt)]}
+        rest.halted = True
+        mirror = running_world.mirrors[Feed.STOCKS]
+        async with running(Relay(bus, {Feed.STOCKS: mirror}).run()):
+            await lease.acquire(bus, Feed.STOCKS, "first")
+            async with running(Leader(running_world.provider, bus, "first", clock=rest.clock).run()):
+                await until(lambda: mirror.info and mirror.info.unscheduled)
+            first, epoch = mirror.info, mirror.epoch
+            await bus.release(Feed.STOCKS, "first")
+
+            rest.clock = new_york(takeover_at).timestamp
+            provider: QuoteProvider = running_world.new_provider(admitted)
+            if has_failover:
+                provider = Failover([provider, running_world.new_provider(admitted)])
+            await lease.acquire(bus, Feed.STOCKS, "second")
+            leader = Leader(provider, bus, "second", clock=rest.clock, statistics=statistics)
+            async with running(leader.run()):
+                await until(lambda: mirror.epoch != epoch)
+                before_poll = mirror.info
+                may_poll.set()
+                await until(lambda: statistics.told_at)
+                heartbeat = mirror.info
+                await until(lambda: mirror.info is not heartbeat)
+                after_poll = mirror.info
+    assert first
+    assert before_poll
+    assert after_poll
+    assert first.unscheduled
+    assert first.unscheduled.close == new_york("19 13:01")
+    assert (before_poll.unscheduled, after_poll.unscheduled) == (first.unscheduled, first.unscheduled)

@@ -12,7 +12,8 @@ from quotecast.errors import NotOffered, SymbolNotFound, UpstreamError
 seconds = st.integers(0, 100)
 policies = st.builds(Policy, fresh_seconds=seconds, stale_seconds=seconds, missing_seconds=seconds)
 times = st.floats(0, 200)
-entries = st.builds(Entry, times, st.sampled_from(["answer", "not_found", "not_offered"]), st.binary())
+outcomes = st.sampled_from(["answer", "not_found", "not_offered"])
+entries = st.builds(Entry, times, outcomes, st.binary(), fresh_seconds=st.none() | seconds)
 failures = st.builds(Failure, times, st.just("down"))
 known = st.builds(Known, st.none() | entries, st.none() | failures, st.booleans())
 
@@ -31,7 +32,9 @@ def test_nothing_is_served_past_its_time(known: Known, policy: Policy, now: floa
     else:
         cached = known.answer(policy, now)
         assert (cached.body, cached.age_seconds) == (known.entry.body, known.entry.age(now))
-        assert cached.fresh_seconds == max(0, policy.fresh_seconds - cached.age_seconds)
+        own = known.entry.fresh_seconds
+        fresh = policy.fresh_seconds if own is None else min(own, policy.fresh_seconds)
+        assert cached.fresh_seconds == max(0, fresh - cached.age_seconds)
         assert known.fetched or (cached.status == "STALE") is (cached.fresh_seconds == 0)
 
 

@@ -6,11 +6,13 @@ from typing import Final
 
 from quotecast.api.parts import Parts
 from quotecast.api.routes.company_parts import PARTS, Part
-from quotecast.cache.base import Cached
+from quotecast.cache.base import Cached, Provisional
 from quotecast.errors import NotOffered, QuotecastError, SymbolNotFound, UpstreamError
 from quotecast.market.codec import encode_json, object_json
 from quotecast.providers.base import FinancialsProvider
 
+#: How long an answer is fresh that lacks its currency because the upstream failed.
+PROVISIONAL_SECONDS: Final = 600
 UNAVAILABLE: Final = "Upstream unavailable"
 
 #: What to say when nothing could be had: that it is worth trying again, if it is.
@@ -30,10 +32,11 @@ async def read_part(parts: Parts, provider: FinancialsProvider, part: Part, symb
     A stock that we know ourselves is not unknown because the upstream has no data of it.
     """
 
-    async def fetch() -> bytes:
+    async def fetch() -> bytes | Provisional:
         if parts.names.is_invented(symbol):
             await parts.unlisted()
-        return encode_json(await part.ask(provider, symbol))
+        body = encode_json(await part.ask(provider, symbol))
+        return Provisional(body, PROVISIONAL_SECONDS) if provider.is_provisional(symbol) else body
 
     try:
         cached = await parts.cache.read(key_of(provider, part.path, symbol), part.policy, fetch)

@@ -14,6 +14,7 @@ import structlog
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import StockQuote
+from quotecast.market.sessions import Unscheduled
 from quotecast.merging import merged
 from quotecast.providers.alpaca import schedule
 from quotecast.providers.alpaca.board import Board
@@ -94,6 +95,7 @@ class AlpacaProvider:
             clock=clock,
             sleep=sleep,
             chance=chance,
+            unscheduled=lambda: self._board.unscheduled,
         )
 
     @property
@@ -104,6 +106,10 @@ class AlpacaProvider:
     def statistics(self) -> Mapping[str, int]:
         """How many messages, rows and values were refused since the start, by reason."""
         return Counter(self._board.statistics()) + self._closes.refused
+
+    def resume(self, unscheduled: Unscheduled | None) -> None:
+        """See Resumable."""
+        self._board.unscheduled = unscheduled
 
     async def updates(self) -> AsyncGenerator[Update, None]:
         """Yields updates until REST fails while the stream is down; see QuoteProvider."""

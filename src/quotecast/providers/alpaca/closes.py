@@ -1,4 +1,4 @@
-"""Requests for the daily histories of all stocks: once a session, and again after a failure."""
+"""Requests for the daily histories of all stocks: as a session begins, and around its opening."""
 
 import asyncio
 import random
@@ -35,7 +35,12 @@ BATCH: Final = 100
 REACH: Final = timedelta(days=14)
 #: Age at which the free plan includes consolidated-tape trades: 15 minutes, plus one for clock skew.
 SETTLED_AFTER: Final = timedelta(minutes=16)
-#: Deadline in seconds, because a poll's quotes wait for the histories.
+#: Time between refreshes around the opening, because Alpaca may publish a split of that morning late.
+#: Histories from IEX, too, are requested again from the consolidated tape after that time.
+REFRESH_INTERVAL: Final = timedelta(minutes=15)
+#: Time after the opening at which these refreshes end.
+REFRESH_END: Final = timedelta(hours=1)
+#: Deadline in seconds of each batch, because a poll's quotes wait for the histories.
 DEADLINE_SECONDS: Final = 7.0
 ROWS_PER_PAGE: Final = 10_000
 MAX_PAGES: Final = 20
@@ -46,9 +51,9 @@ log = structlog.get_logger()
 class PreviousCloses:
     """Daily histories of stocks, across connections.
 
-    The histories refresh when extended hours begin and again at the opening, in case Alpaca publishes a split
-    of that morning late. On the free plan, `iex`, the session's own daily bar follows 16 minutes after the
-    close, and again 16 minutes after extended hours end.
+    The histories refresh when extended hours begin, and every 15 minutes from then until an hour after the
+    opening, in case Alpaca publishes a split of that morning late. On the free plan, `iex`, the session's own
+    daily bar follows 16 minutes after the close, and again 16 minutes after extended hours end.
     """
 
     def __init__(
@@ -62,8 +67,6 @@ class PreviousCloses:
         self.refused: Counter[str] = Counter()
         self._rest = rest
         self._free = plan_feed == "iex"
-        #: Data feed of the daily bars; `iex` once Alpaca has rejected the consolidated tape for this plan.
-        self._feed: Literal["iex", "sip"] = "sip"
         self._clock = clock
         self._chance = chance
         self._delays = delays(chance)
@@ -74,7 +77,8 @@ class PreviousCloses:
     async def refresh(self, tickers: Iterable[str], day: TradingDay) -> Mapping[str, DailyHistory]:
         """Returns the daily histories that are due on `day`, by ticker.
 
-        The result is empty while all are fresh, and during the backoff after a failure.
+        The result is empty while all are fresh, during the backoff after a failure, and for 15 minutes after
+        histories from IEX.
         """
         now = self._clock()
         due_at = _due_at(day, to_utc(now), free=self._free)
@@ -84,42 +88,68 @@ class PreviousCloses:
         missing = sorted({*tickers} - self._answered)
         if not missing or now < self._retry_at:
             return {}
-        histories: dict[str, DailyHistory] = {}
-        try:
-            async with asyncio.timeout(DEADLINE_SECONDS), self._rest.open() as client:
-                for first in range(0, len(missing), BATCH):
-                    histories |= await self._fetch_batch(client, missing[first : first + BATCH], day, due_at)
-        except (UpstreamError, TimeoutError) as error:
-            self._retry_at = now + max(next(self._delays), getattr(error, "retry_after", None) or 0.0)
-            log.warning("alpaca daily bars request failed", problem=str(error) or "timeout")
-        self._answered |= histories.keys()
-        return histories
+        batches = [missing[first : first + BATCH] for first in range(0, len(missing), BATCH)]
+        async with self._rest.open() as client:
+            results = await asyncio.gather(
+                *(self._fetch_batch(client, each, day, due_at) for each in batches)
+            )
+        failures = [result for result in results if isinstance(result, UpstreamError)]
+        if failures:
+            longest = max(failures, key=lambda failure: failure.retry_after or 0.0)
+            self._retry_at = now + max(next(self._delays), longest.retry_after or 0.0)
+            log.warning("alpaca daily bars request failed", problem=str(longest), batches=len(failures))
+        elif not self._answered.issuperset(missing):
+            self._retry_at = now + REFRESH_INTERVAL.total_seconds()
+        answered = [result for result in results if not isinstance(result, UpstreamError)]
+        return {ticker: history for batch in answered for ticker, history in batch.items()}
 
     async def _fetch_batch(
         self, client: httpx.AsyncClient, tickers: Sequence[str], day: TradingDay, due_at: datetime
-    ) -> Mapping[str, DailyHistory]:
+    ) -> Mapping[str, DailyHistory] | UpstreamError:
+        """Returns the histories of one batch, or its error, so that the other batches continue."""
+        try:
+            async with asyncio.timeout(DEADLINE_SECONDS):
+                histories, consolidated = await self._fetch_best_feed(client, tickers, day, due_at)
+        except UpstreamError as error:
+            return error
+        except TimeoutError:
+            return UpstreamError("timeout")
+        if consolidated:
+            self._answered |= histories.keys()
+        return histories
+
+    async def _fetch_best_feed(
+        self, client: httpx.AsyncClient, tickers: Sequence[str], day: TradingDay, due_at: datetime
+    ) -> tuple[Mapping[str, DailyHistory], bool]:
+        """Returns the histories, and whether they come from the consolidated tape.
+
+        Where the plan excludes the consolidated tape, they come from IEX.
+        """
         midnight = datetime.combine(day.date, datetime.min.time(), NEW_YORK)
         last = due_at - SETTLED_AFTER if due_at > day.close else midnight - timedelta(seconds=1)
         limits = {"start": stamp(midnight - REACH), "end": stamp(last)}
-        adjusted = await self._fetch_days(client, tickers, limits | {"adjustment": "split"})
-        raw = await self._fetch_days(client, tickers, limits | {"adjustment": "raw"})
+        try:
+            return await self._fetch_histories(client, tickers, day, limits | {"feed": "sip"}), True
+        except UpstreamRefused as error:
+            if PLAN_REFUSAL not in error.excerpt:
+                raise
+        log.warning("alpaca plan excludes the consolidated tape; using iex", interval="D")
+        return await self._fetch_histories(client, tickers, day, limits | {"feed": "iex"}), False
+
+    async def _fetch_histories(
+        self, client: httpx.AsyncClient, tickers: Sequence[str], day: TradingDay, params: Mapping[str, str]
+    ) -> Mapping[str, DailyHistory]:
+        """Returns the daily histories from one data feed.
+
+        Adjusted and unadjusted bars come from the same feed, because the closes of two feeds differ even
+        without a split.
+        """
+        adjusted = await self._fetch_pages(client, tickers, {**params, "adjustment": "split"})
+        raw = await self._fetch_pages(client, tickers, {**params, "adjustment": "raw"})
         return {
             ticker: daily_history(day.date, _believable_days(adjusted.get(ticker, ())), raw.get(ticker, ()))
             for ticker in tickers
         }
-
-    async def _fetch_days(
-        self, client: httpx.AsyncClient, tickers: Sequence[str], params: Mapping[str, str]
-    ) -> Mapping[str, Sequence[DayBar]]:
-        """Returns the daily bars of each stock, ascending, from the best data feed of the plan."""
-        try:
-            return await self._fetch_pages(client, tickers, params)
-        except UpstreamRefused as error:
-            if PLAN_REFUSAL not in error.excerpt or self._feed == "iex":
-                raise
-            log.warning("alpaca plan excludes the consolidated tape; using iex", interval="D")
-            self._feed = "iex"
-            return await self._fetch_pages(client, tickers, params)
 
     async def _fetch_pages(
         self, client: httpx.AsyncClient, tickers: Sequence[str], params: Mapping[str, str]
@@ -131,7 +161,6 @@ class PreviousCloses:
         query = {
             "symbols": ",".join(tickers),
             "timeframe": DAY,
-            "feed": self._feed,
             "sort": "asc",
             "limit": str(ROWS_PER_PAGE),
             **params,
@@ -149,8 +178,10 @@ class PreviousCloses:
 
 def _due_at(day: TradingDay, now: datetime, *, free: bool) -> datetime:
     """Returns the latest time at or before `now` at which the daily bars may have changed."""
+    elapsed = min(now, day.open + REFRESH_END, day.close) - day.pre_open
+    refresh = day.pre_open + elapsed // REFRESH_INTERVAL * REFRESH_INTERVAL
     settling = [day.close + SETTLED_AFTER, day.post_close + SETTLED_AFTER] if free else []
-    return max(moment for moment in (day.pre_open, day.open, *settling) if moment <= now)
+    return max(moment for moment in (refresh, *settling) if moment <= now)
 
 
 def _days_of(rows: Iterable[Raw], refused: Counter[str]) -> list[DayBar]:

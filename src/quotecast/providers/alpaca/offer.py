@@ -44,7 +44,7 @@ class AlpacaSettings(Struct, frozen=True, kw_only=True):
         int, Meta(ge=1, le=10_000, description="Alpaca: REST calls per minute, over all processes")
     ] = 180
     url: Annotated[HttpUrl, Meta(description="Alpaca: market data, REST")] = "https://data.alpaca.markets"
-    trading_url: Annotated[HttpUrl, Meta(description="Alpaca: assets, clock and calendar, REST")] = (
+    trading_url: Annotated[HttpUrl, Meta(description="Alpaca: assets and clock, REST")] = (
         "https://paper-api.alpaca.markets"
     )
     websocket_url: Annotated[WebSocketUrl, Meta(description="Alpaca: market data, WebSocket")] = (

@@ -1,12 +1,11 @@
-"""Alpaca's REST responses other than snapshots: bars, news, assets, clock and calendar.
+"""Alpaca's REST responses other than snapshots: bars, news, assets and clock.
 
 Source of the format: Alpaca's OpenAPI documents of market data and trading, `/v2/stocks/bars`,
-`/v1beta1/news`, `/v2/assets`, `/v2/clock` and `/v2/calendar`. Decoders ignore unknown fields. Each row is
-decoded on its own, so that a malformed row does not discard the others.
+`/v1beta1/news`, `/v2/assets` and `/v2/clock`. Decoders ignore unknown fields. Each row is decoded on its own,
+so that a malformed row does not discard the others.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime, time
 from typing import TypeVar
 
 from msgspec import Raw, Struct, field
@@ -15,7 +14,6 @@ from quotecast.market.assets import Asset
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical
 from quotecast.market.news import Article, NewsImage
-from quotecast.market.sessions import NEW_YORK, TradingDay
 from quotecast.providers.reference import Stock
 from quotecast.providers.validation.values import instant, stamped
 
@@ -126,27 +124,6 @@ class MarketClock(Struct, frozen=True):
     next_close: str | None = None
 
 
-class CalendarRow(Struct, frozen=True):
-    """A trading day from `GET /v2/calendar`; times are New York time, as `09:30` or `0930`."""
-
-    date: str
-    open: str
-    close: str
-    session_open: str | None = None
-    session_close: str | None = None
-
-    def to_day(self) -> TradingDay | None:
-        """Returns the trading day; None when a field is unreadable or the times do not ascend."""
-        try:
-            day = date.fromisoformat(self.date)
-            opening, closing = _moment(day, self.open), _moment(day, self.close)
-            first = _moment(day, self.session_open) if self.session_open else opening
-            last = _moment(day, self.session_close) if self.session_close else closing
-        except (ValueError, OverflowError):
-            return None
-        return TradingDay(day, first, opening, closing, last) if first <= opening < closing <= last else None
-
-
 def _tickers(symbols: Iterable[str | None]) -> list[str]:
     """Returns the valid tickers among the symbols, without duplicates.
 
@@ -154,7 +131,3 @@ def _tickers(symbols: Iterable[str | None]) -> list[str]:
     """
     spelled = (canonical(Feed.STOCKS, symbol) for symbol in symbols if symbol)
     return list(dict.fromkeys(ticker for ticker in spelled if ticker))
-
-
-def _moment(day: date, hour: str) -> datetime:
-    return datetime.combine(day, time.fromisoformat(hour), NEW_YORK).astimezone(UTC)

@@ -38,10 +38,16 @@ def silence_seconds(now: float, unscheduled: Unscheduled | None = None) -> float
     return SILENT_POLLS * (IN_SESSION_SECONDS if trading else CLOSED_SECONDS)
 
 
-def is_scheduled_open(now: float) -> bool:
-    """Returns whether the calendar has the exchange open since at least CLOCK_TOLERANCE."""
+def is_expected_open(now: float, unscheduled: Unscheduled | None) -> bool:
+    """Returns whether the exchange should be open: by `unscheduled` on its date, else by the calendar.
+
+    By the calendar, the exchange counts as open only CLOCK_TOLERANCE after the opening.
+    """
     moment = to_utc(now)
-    day = trading_day(moment.astimezone(NEW_YORK).date())
+    date = moment.astimezone(NEW_YORK).date()
+    if unscheduled is not None and unscheduled.date == date:
+        return unscheduled.is_open and unscheduled.holds_at(moment)
+    day = trading_day(date)
     return day is not None and day.open + CLOCK_TOLERANCE <= moment < day.close
 
 

@@ -9,10 +9,11 @@ import structlog
 from websockets.asyncio.client import ClientConnection
 
 from quotecast.errors import UpstreamError
+from quotecast.market.sessions import Unscheduled
 from quotecast.providers.alpaca import wire
-from quotecast.providers.alpaca.schedule import is_scheduled_open
+from quotecast.providers.alpaca.schedule import is_expected_open
 from quotecast.providers.transport.backoff import Backoff
-from quotecast.providers.transport.sockets import dial, receive, speaking
+from quotecast.providers.transport.sockets import FellSilent, dial, receive, speaking
 
 #: Deadline in seconds for authentication and subscription; Alpaca closes the connection after it.
 HANDSHAKE_SECONDS: Final = 10.0
@@ -56,7 +57,8 @@ class Stream:
     """The stream of one data feed at `url`; `headers` contain the keys, and `clock` returns Unix time.
 
     It subscribes to the trades of `tickers`, as many as the plan allows, and to the minute bars of all
-    stocks. `decode` returns the messages of a frame.
+    stocks. `decode` returns the messages of a frame. `unscheduled` returns the exchange's deviation from its
+    calendar: a closed exchange sends no messages.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class Stream:
         clock: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]],
         chance: Callable[[], float],
+        unscheduled: Callable[[], Unscheduled | None],
     ) -> None:
         #: Whether the subscription is active.
         self.live = False
@@ -79,6 +82,7 @@ class Stream:
         self._clock = clock
         self._sleep = sleep
         self._chance = chance
+        self._unscheduled = unscheduled
         self._connection_refusals = 0
         self._lock = asyncio.Lock()
 
@@ -110,7 +114,20 @@ class Stream:
             async with dial(self._url, headers=self._headers) as connection:
                 yield wire.market_data(await self._subscribe(connection))
                 while True:
-                    yield self._decode_frames(await receive(connection, self._silence_seconds(), NAME))
+                    yield self._decode_frames(await self._receive_frames(connection))
+
+    async def _receive_frames(self, connection: ClientConnection) -> list[bytes]:
+        """Returns the next frames; an empty list when the silence limit has become longer meanwhile.
+
+        The limit becomes longer when the exchange's clock reports a closure. Raises FellSilent otherwise.
+        """
+        seconds = self._silence_seconds()
+        try:
+            return await receive(connection, seconds, NAME)
+        except FellSilent:
+            if self._silence_seconds() <= seconds:
+                raise
+            return []
 
     async def _subscribe(self, connection: ClientConnection) -> list[wire.Message]:
         """Authenticates and subscribes; returns all messages up to the subscription response."""
@@ -160,4 +177,5 @@ class Stream:
         return UpstreamError(f"{NAME}: {FAILURES.get(code, 'failed')} (error {code})", retry_after=wait)
 
     def _silence_seconds(self) -> float:
-        return SILENCE_SECONDS if is_scheduled_open(self._clock()) else SILENCE_CLOSED_SECONDS
+        is_open = is_expected_open(self._clock(), self._unscheduled())
+        return SILENCE_SECONDS if is_open else SILENCE_CLOSED_SECONDS

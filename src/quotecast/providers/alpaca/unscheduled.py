@@ -38,7 +38,7 @@ def unscheduled_day(
     upcoming = opening, closing if closing and closing > opening else next_close(opening)
     day = next(day for day in trading_days_until(_local_date(now)) if day.open <= now)
     if before and before.date >= day.date and (before.open or not traded):
-        close = now if before.is_open else before.close
+        close = min(now, before.close or now) if before.is_open else before.close
         return replace(before, close=close, is_open=False, next_open=upcoming[0], next_close=upcoming[1])
     closed = Unscheduled(date=day.date, is_open=False, next_open=upcoming[0], next_close=upcoming[1])
     if now < day.open + CLOCK_TOLERANCE:

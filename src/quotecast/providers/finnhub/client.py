@@ -119,6 +119,10 @@ class FinnhubFinancials:
         rows, _ = await self._quarters("/stock/earnings-quality-score", symbol, wire.QualityRow)
         return EarningsQuality(symbol, QUARTERLY, [row.to_record(self._refused) for row in rows])
 
+    def is_provisional(self, symbol: str) -> bool:
+        """See FinancialsProvider."""
+        return self._profiles.is_missed(symbol)
+
     async def earnings_calendar(self, first: date, last: date) -> EarningsCalendar:
         """See FinancialsProvider; of US companies, as far as the plan reaches."""
         body = await self._rest.get("/calendar/earnings", {"from": first.isoformat(), "to": last.isoformat()})

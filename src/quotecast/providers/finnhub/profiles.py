@@ -33,9 +33,12 @@ class Profile(Struct, frozen=True, rename="camel"):
     ticker: str | None = None
     currency: str | None = None
     estimate_currency: str | None = None
+    #: The upstream failed to say, as it may not the next time.
+    missed: bool = False
 
 
 UNKNOWN: Final = Profile()
+MISSED: Final = Profile(missed=True)
 _profile: Final = msgspec.json.Decoder(Profile)
 
 
@@ -49,7 +52,7 @@ class Profiles:
         self._known: OrderedDict[str, tuple[float, asyncio.Task[Profile]]] = OrderedDict()
 
     async def find(self, symbol: str) -> Profile:
-        """Returns the profile of a company, UNKNOWN when it cannot be had."""
+        """Returns the profile of a company; UNKNOWN or MISSED when it cannot be had."""
         asked_at, task = self._known.get(symbol, (0.0, None))
         if task is None or self._clock() - asked_at >= _lifetime(task):
             task = asyncio.create_task(self._read(symbol))
@@ -61,17 +64,25 @@ class Profiles:
         await asyncio.wait([task])
         return task.result()
 
+    def is_missed(self, symbol: str) -> bool:
+        """Whether the upstream failed when it was last asked for a profile, some minutes ago at most."""
+        asked_at, task = self._known.get(symbol, (0.0, None))
+        recent = self._clock() - asked_at < FAILURE_SECONDS
+        return task is not None and task.done() and task.result().missed and recent
+
     async def _read(self, symbol: str) -> Profile:
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 told = _profile.decode(await self._ask(symbol))
-        except (TimeoutError, UpstreamError, NotOffered, ValueError, RecursionError):
+        except NotOffered:
             return UNKNOWN
+        except (TimeoutError, UpstreamError, ValueError, RecursionError):
+            return MISSED
         return Profile(told.ticker, _currency(told.currency), _currency(told.estimate_currency))
 
 
 def _lifetime(task: asyncio.Task[Profile]) -> float:
-    return FAILURE_SECONDS if task.done() and task.result() == UNKNOWN else DAY_SECONDS
+    return FAILURE_SECONDS if task.done() and task.result() in {UNKNOWN, MISSED} else DAY_SECONDS
 
 
 def home_symbol(asked: str, *told: str | None) -> str | None:

@@ -81,6 +81,10 @@ class SimulatorFinancials:
         """See FinancialsProvider."""
         return await self._compute_record(symbol, records.earnings_quality)
 
+    def is_provisional(self, symbol: str) -> bool:  # noqa: ARG002 - no answer lacks anything
+        """See FinancialsProvider."""
+        return False
+
     async def earnings_calendar(self, first: date, last: date) -> EarningsCalendar:
         """See FinancialsProvider; there are reports from 1995 to 2099."""
         reach = max(first, _FIRST_DAY), min(last, _LAST_DAY)

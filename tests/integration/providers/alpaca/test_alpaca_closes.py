@@ -1,13 +1,14 @@
 """Daily histories of stocks from the consolidated tape, against a local Alpaca."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
 
-from fakes.alpaca import FakeAlpaca, Split
+from fakes.alpaca import BAD_GATEWAY, FakeAlpaca, Split
 from fakes.alpaca_rows import Trade
-from fakes.http import Answer, Asked
+from fakes.http import HANGING, Answer, Asked
 from quotecast.providers.alpaca.closes import PreviousCloses
 from quotecast.providers.alpaca.rest import AlpacaRest
 from quotecast.providers.alpaca.stock_state import latest_session
@@ -65,7 +66,7 @@ async def test_many_stocks_are_asked_for_together_page_by_page(fake: FakeAlpaca)
     assert {len(history.days) for history in histories.values()} == {3}
     assert len(histories) == 150
     sizes = [request.query["symbols"].count(",") + 1 for request in fake.requests]
-    assert sizes == [100, 100, 100, 100, 50, 50]
+    assert sorted(sizes) == [50, 50, 100, 100, 100, 100]
 
 
 async def test_stock_without_days_is_not_asked_for_again(fake: FakeAlpaca) -> None:
@@ -103,3 +104,75 @@ async def test_day_is_added_when_it_has_settled(fake: FakeAlpaca) -> None:
     found = [await asker.refresh(["AAPL"], TODAY) for _ in moments]
     days = [[day.date.day for day in histories["AAPL"].days] if histories else None for histories in found]
     assert days == [[16, 17, 18], None, [16, 17, 18, 19], None, [16, 17, 18, 19]]
+
+
+class PlanRefusals:
+    """Makes the fake refuse some requests for the consolidated tape, as a plan without it does."""
+
+    def __init__(self, fake: FakeAlpaca, is_refused: Callable[[int], bool]) -> None:
+        self.asked: list[tuple[str, str]] = []
+        self._serve = fake.respond
+        self._is_refused = is_refused
+        fake.respond = self.respond  # type: ignore[method-assign] # a plan that the fake does not know
+
+    def respond(self, asked: Asked) -> Answer:
+        number = len(self.asked)
+        self.asked.append((asked.query["feed"], asked.query["adjustment"]))
+        if asked.query["feed"] == "sip" and self._is_refused(number):
+            return Answer.of({"message": "subscription does not permit querying recent SIP data"}, 403)
+        return self._serve(asked)
+
+
+async def test_refusal_of_raw_days_takes_both_adjustments_from_iex(fake: FakeAlpaca) -> None:
+    """Adjusted days of one feed and unadjusted days of another would look like a split of 0.995."""
+    fake.splits = {}
+    fake.trades = {"AAPL": TRADES}
+    refusals = PlanRefusals(fake, lambda number: number == 1)
+    history = (await closes(fake).refresh(["AAPL"], TODAY))["AAPL"]
+    assert (history.split_ratio, history.close_before(history.session)) == (Decimal(1), Decimal(450))
+    assert refusals.asked == [("sip", "split"), ("sip", "raw"), ("iex", "split"), ("iex", "raw")]
+
+
+@pytest.mark.parametrize("moment", ["19 09:50", "19 12:00", "19 16:20"])
+async def test_consolidated_tape_is_asked_for_again_15_minutes_after_a_refusal(
+    fake: FakeAlpaca, moment: str
+) -> None:
+    """The retry happens at any time of day, so that quotes agree with history, which asks each time."""
+    fake.trades = {"AAPL": TRADES}
+    PlanRefusals(fake, lambda number: number == 0)
+    start = new_york(moment)
+    moments = [start, start + timedelta(minutes=9), start + timedelta(minutes=15)]
+    passing = iter(moments)
+    fake.clock = moments[-1].timestamp
+    asker = PreviousCloses(
+        AlpacaRest(fake.url, *fake.keys, unlimited, fake.clock),
+        "iex",
+        clock=lambda: next(passing).timestamp(),
+    )
+    found = [await asker.refresh(["AAPL"], TODAY) for _ in moments]
+    previous = [histories["AAPL"].close_before(TODAY.date) if histories else None for histories in found]
+    assert previous == [Decimal("112.5"), None, Decimal(113)]
+
+
+@pytest.mark.parametrize("bad", [BAD_GATEWAY, HANGING])
+async def test_failing_batch_does_not_affect_the_other_batches(
+    fake: FakeAlpaca, bad: Answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stocks of the other batches have their closes, and the retry requests only the failed batch."""
+    monkeypatch.setattr("quotecast.providers.alpaca.closes.BATCH", 1)
+    monkeypatch.setattr("quotecast.providers.alpaca.closes.DEADLINE_SECONDS", 2.0)
+    fake.trades = dict.fromkeys(("AAPL", "MSFT", "NVDA"), TRADES)
+    serve = fake.respond
+    fake.respond = lambda asked: (  # type: ignore[method-assign] # one batch that the fake has no failure for
+        bad if asked.query["symbols"] == "AAPL" else serve(asked)
+    )
+    passing = iter([NOW, NOW + timedelta(minutes=1)])
+    asker = PreviousCloses(
+        AlpacaRest(fake.url, *fake.keys, unlimited, fake.clock),
+        "iex",
+        clock=lambda: next(passing).timestamp(),
+    )
+    assert (await asker.refresh(fake.trades, TODAY)).keys() == {"MSFT", "NVDA"}
+    asked = len(fake.requests)
+    assert await asker.refresh(fake.trades, TODAY) == {}
+    assert [request.query["symbols"] for request in fake.requests[asked:]] == ["AAPL"]

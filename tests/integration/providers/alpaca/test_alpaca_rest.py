@@ -1,7 +1,7 @@
-"""Alpaca's news, assets, clock and calendar from a local Alpaca."""
+"""Alpaca's news, assets and clock from a local Alpaca."""
 
 from collections.abc import AsyncIterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -10,7 +10,6 @@ from fakes.alpaca import FakeAlpaca
 from fakes.alpaca_rows import asset, story
 from fakes.http import Answer, Row
 from quotecast.market.assets import Asset
-from quotecast.market.sessions import trading_days_between
 from support.alpaca_rest_made import NOW, Upstreams, failure, local_rest
 
 
@@ -133,22 +132,3 @@ async def test_clock_is_asked_once_a_minute(fake: FakeAlpaca) -> None:
     now -= 3600
     assert not (await clock.market_clock()).is_open
     assert [asked.path for asked in fake.requests] == ["/v2/clock"] * 3
-
-
-async def test_calendar_has_no_day_of_an_unscheduled_closing(fake: FakeAlpaca) -> None:
-    """Alpaca's calendar equals ours, except for an unscheduled closure."""
-    first, last = date(2026, 11, 16), date(2026, 11, 30)
-    fake.closed_days.add(date(2026, 11, 18))
-    ours = [day for day in trading_days_between(first, last) if day.date != date(2026, 11, 18)]
-    assert await Upstreams(fake).clock.calendar(first, last) == ours
-
-
-async def test_malformed_days_do_not_affect_the_others(fake: FakeAlpaca) -> None:
-    """Malformed days, and days outside the requested range, do not affect the others."""
-    good = {"date": "2026-11-20", "open": "09:30", "close": "16:00"}
-    rows = [good, good | {"date": "x"}, {"date": 5}, good | {"date": "2027-01-04"}]
-    fake.answers["/v2/calendar"] = Answer.of(rows)
-    upstream = Upstreams(fake).clock
-    [day] = await upstream.calendar(date(2026, 11, 1), date(2026, 11, 30))
-    assert (day.date, day.open) == (date(2026, 11, 20), datetime(2026, 11, 20, 14, 30, tzinfo=UTC))
-    assert upstream.statistics() == {"malformed": 1, "unreadable": 1}

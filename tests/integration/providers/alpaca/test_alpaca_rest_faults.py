@@ -1,4 +1,4 @@
-"""Failures of Alpaca's REST, the same for bars, news, assets, clock and calendar."""
+"""Failures of Alpaca's REST, the same for bars, news, assets and clock."""
 
 import asyncio
 import logging

@@ -136,18 +136,27 @@ async def test_streamed_price_of_the_split_morning_is_judged_by_the_close_before
     assert provider.statistics() == {"absurd": 1}
 
 
-async def test_split_published_late_is_applied_at_the_opening() -> None:
-    """The adapter requests daily bars again at the opening, so a split published late appears then."""
-    opening = datetime.fromisoformat("2020-08-31T09:29:00-04:00")
-    async with morning_of(SPLITS[0], known_from=opening) as morning:
+@pytest.mark.parametrize(
+    ("known_from", "right_at"), [("07:03:00", "07:15:00"), ("09:29:00", "09:30:00"), ("09:31:00", "09:45:00")]
+)
+@pytest.mark.parametrize("case", SPLITS[:2], ids=NAMES[:2])
+async def test_split_published_late_is_applied_within_15_minutes(
+    case: tuple[str, float, float, float, str], known_from: str, right_at: str
+) -> None:
+    """The adapter requests daily bars every 15 minutes until an hour after the opening."""
+    date = datetime.fromisoformat(case[-1]).date() + timedelta(days=3)
+    published, refresh = (datetime.fromisoformat(f"{date}T{text}-04:00") for text in (known_from, right_at))
+    async with morning_of(case, known_from=published) as morning:
         split = morning.split
         async with aclosing(morning.provider("iex").updates()) as updates:
             await anext(updates)
             await morning.poll_at(split.first_trade + timedelta(seconds=1), updates)
-            quote = await morning.poll_at(split.day.open + timedelta(seconds=1), updates)
+            await morning.poll_at(published - timedelta(seconds=1), updates)
+            quote = await morning.poll_at(refresh + timedelta(seconds=1), updates)
     assert quote
-    assert quote.price == 127.58
+    assert quote.price == split.first_price
     assert quote.previous_close == pytest.approx(split.previous_close)
+    assert quote.change_percent == pytest.approx(split.change_percent, abs=0.001)
 
 
 async def test_without_daily_bars_no_change_is_known_until_they_are_back() -> None:
@@ -174,8 +183,8 @@ def days_asked(fake: FakeAlpaca) -> list[str]:
     return [request.query["adjustment"] for request in fake.requests if request.path == BARS]
 
 
-async def test_days_are_asked_for_once_a_session_and_at_its_opening() -> None:
-    """The adapter requests daily bars per session, not per poll or connection."""
+async def test_days_are_asked_for_every_15_minutes_around_the_opening() -> None:
+    """The adapter requests daily bars until an hour after the opening, not per poll or connection."""
     async with morning_of(SPLITS[0]) as morning:
         provider, split = morning.provider("sip"), morning.split
         async with aclosing(provider.updates()) as updates:
@@ -183,10 +192,10 @@ async def test_days_are_asked_for_once_a_session_and_at_its_opening() -> None:
         async with aclosing(provider.updates()) as updates:
             await anext(updates)
             asked = []
-            for moment in (0, 15, 19_800, 19_815, 43_200):
+            for moment in (0, 15, 900, 915, 19_800, 19_815, 23_400, 24_300, 43_200):
                 await morning.poll_at(split.day.pre_open + timedelta(seconds=moment), updates)
                 asked.append(len(days_asked(morning.rest)))
-    assert asked == [4, 4, 6, 6, 6]
+    assert asked == [4, 4, 6, 6, 8, 8, 10, 10, 10]
     assert {request.query["feed"] for request in morning.rest.requests if request.path == BARS} == {"sip"}
 
 

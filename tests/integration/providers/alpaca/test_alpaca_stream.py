@@ -1,20 +1,26 @@
 """Alpaca's stream between polls, against a local Alpaca."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any
 
 import pytest
 import structlog
+from websockets.asyncio.client import ClientConnection
 
 from fakes.alpaca_stream import bar, trade
 from fakes.http import HTML_503, REDIRECT, TOO_MANY
 from quotecast.errors import UpstreamError
 from quotecast.market.quotes import StockQuote
-from quotecast.providers.alpaca import stream
+from quotecast.providers.alpaca import client, stream
+from quotecast.providers.alpaca.rest_wire import MarketClock
 from quotecast.providers.reference import Stock
+from quotecast.providers.transport import sockets
+from quotecast.providers.transport.sockets import FellSilent
 from support.alpaca_local import MICROSOFT, PATH, LocalAlpaca, local_alpaca, prices
 from support.alpaca_made import AAPL, SNAPSHOT
+from support.following import until
 
 MOMENT = "2026-11-19T17:00:00Z"
 
@@ -164,6 +170,36 @@ async def test_broken_connection_is_followed_by_another(
         assert prices(await anext(updates)) == {"AAPL": 231.6}
     assert alpaca.stream.commands[0] == alpaca.stream.commands[1]
     assert alpaca.stream.most_at_once == 1
+
+
+@pytest.mark.parametrize("closure", ["before the silence", "during the silence"])
+async def test_silence_limit_is_longer_during_an_unscheduled_closure(
+    alpaca: LocalAlpaca, monkeypatch: pytest.MonkeyPatch, closure: str
+) -> None:
+    """A healthy connection stays open while the closed exchange sends nothing, instead of 3 minutes."""
+    listening, silent, limits = asyncio.Event(), asyncio.Event(), list[float]()
+
+    async def receive(connection: ClientConnection, seconds: float, name: str) -> list[bytes]:
+        limits.append(seconds)
+        listening.set()
+        if len(limits) == 1 and closure == "during the silence":
+            await silent.wait()
+            raise FellSilent(name)
+        return await sockets.receive(connection, seconds, name)
+
+    async def exchange_clock() -> MarketClock:
+        await listening.wait()
+        return MarketClock(False, "2026-11-20T09:30:00-05:00", "2026-11-20T16:00:00-05:00")
+
+    monkeypatch.setattr(stream, "receive", receive)
+    monkeypatch.setattr(client, "CLOCK_SECONDS", 60.0)
+    async with aclosing(alpaca.provider(exchange_clock=exchange_clock).updates()) as updates:
+        assert (await anext(updates)).unscheduled
+        silent.set()
+        await alpaca.stream.say({"T": "new", "S": "AAPL"})
+        await until(lambda: len(limits) > 1)
+    assert limits[:2] == [stream.SILENCE_SECONDS, stream.SILENCE_CLOSED_SECONDS]
+    assert alpaca.stream.subscriptions == 1
 
 
 async def test_malformed_frames_are_ignored(alpaca: LocalAlpaca) -> None:

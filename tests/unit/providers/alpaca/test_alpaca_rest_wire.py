@@ -1,8 +1,8 @@
-"""Conversion of Alpaca's REST rows to bars, articles, assets and trading days."""
+"""Conversion of Alpaca's REST rows to bars, articles and assets."""
 
 import math
 from collections import Counter
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -10,18 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
-from msgspec.structs import replace
 
-from fakes.alpaca_rows import asset, calendar_row, story
+from fakes.alpaca_rows import asset, story
 from quotecast.market.assets import Asset
 from quotecast.market.bars import Bar, stamp
 from quotecast.market.calendars import EXCHANGE
 from quotecast.market.news import Article, NewsImage
-from quotecast.market.sessions import TradingDay, trading_day, trading_days_between
 from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.bar_requests import BarRequest
 from quotecast.providers.alpaca.bar_rows import bars
-from quotecast.providers.alpaca.rest_wire import AssetRow, CalendarRow, Story
+from quotecast.providers.alpaca.rest_wire import AssetRow, Story
 from quotecast.providers.reference import Stock
 from quotecast.providers.validation.candles import to_bar
 from quotecast.providers.validation.rows import readable
@@ -179,35 +177,10 @@ def test_asset_whose_symbol_is_no_ticker_is_none(symbol: str) -> None:
     assert asset_of(symbol=symbol) is None
 
 
-@pytest.mark.parametrize("day", [*trading_days_between(date(2026, 11, 20), date(2026, 11, 30))], ids=str)
-def test_trading_days_are_those_of_our_own_calendar(day: TradingDay) -> None:
-    """Alpaca's trading days equal our calendar's, the half day after Thanksgiving included."""
-    assert msgspec.convert(calendar_row(day), CalendarRow).to_day() == day
-    without = {"session_open": None, "session_close": None}
-    regular = msgspec.convert(calendar_row(day) | without, CalendarRow).to_day()
-    assert regular == replace(day, pre_open=day.open, post_close=day.close)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"date": "soon"}, {"open": "25:00"}, {"close": "09:00"}, {"session_open": "1000"},
-        {"session_close": "1200"}, {"close": ""},
-    ],
-    ids=str,
-)  # fmt: skip
-def test_invalid_trading_day_is_none(changes: Any) -> None:
-    """A trading day with an unreadable time, or a close before its open, is rejected."""
-    friday = trading_day(date(2026, 11, 20))
-    assert friday
-    row = calendar_row(friday) | changes
-    assert msgspec.convert(row, CalendarRow).to_day() is None
-
-
 @given(st.lists(anything, max_size=5))
 def test_rows_of_any_shape_are_read_or_counted(values: list[Any]) -> None:
     """Each row of any shape is decoded or counted."""
-    for kind in (wire.AlpacaBar, Story, AssetRow, CalendarRow):
+    for kind in (wire.AlpacaBar, Story, AssetRow):
         refused: Counter[str] = Counter()
         read = readable([Raw(msgspec.json.encode(value)) for value in values], kind, refused)
         assert len(read) + refused["malformed"] == len(values)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from quotecast.providers.alpaca.schedule import is_scheduled_open, poll_seconds, silence_seconds
+from quotecast.providers.alpaca.schedule import is_expected_open, poll_seconds, silence_seconds
 from support.alpaca_made import NOON, at, closed_day
 
 
@@ -74,4 +74,16 @@ def test_next_poll_is_due_before_the_silence_ends(moment: datetime) -> None:
 )
 def test_calendar_overrides_the_clock_just_after_the_opening(now: str, *, expected: bool) -> None:
     """The calendar overrides the exchange's clock, which is read once a minute, in the first minutes."""
-    assert is_scheduled_open(at(f"2026-11-19T{now}-05:00")) is expected
+    assert is_expected_open(at(f"2026-11-19T{now}-05:00"), None) is expected
+
+
+def test_unscheduled_hours_override_the_calendar_on_their_date() -> None:
+    """The calendar applies again on the next date, because the clock may have failed since."""
+    saturday = at("2026-11-21T12:00:00-05:00")
+    opened = replace(
+        closed_day(), date=date(2026, 11, 21), is_open=True, next_close=datetime(2026, 11, 21, 21, tzinfo=UTC)
+    )
+    assert not is_expected_open(NOON, closed_day())
+    assert is_expected_open(NOON + 86_400, closed_day())
+    assert is_expected_open(saturday, opened)
+    assert not is_expected_open(saturday + 5 * 3600, opened)

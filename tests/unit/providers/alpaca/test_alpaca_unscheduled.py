@@ -92,6 +92,15 @@ def test_half_day_that_is_a_whole_one_goes_on() -> None:
     assert (day.open, day.close) == (at("09:30", 27), at("16:00", 27))
 
 
+def test_unscheduled_session_that_ended_without_an_ingest_has_the_clocks_close() -> None:
+    """A restart three hours after a Saturday session's close does not move the close."""
+    opened = MarketClock(True, "2026-11-23T09:30:00-05:00", "2026-11-21T16:00:00-05:00")
+    closed = MarketClock(False, "2026-11-23T09:30:00-05:00", "2026-11-23T16:00:00-05:00")
+    _, evening = unscheduled_days(("12:00", 21, opened), ("19:00", 21, closed), traded=True)
+    assert evening
+    assert (evening.close, evening.is_open) == (at("16:00", 21), False)
+
+
 @pytest.mark.parametrize("close", [None, "later", "2026-11-19T16:00:00-05:00"])
 def test_clock_without_usable_times_has_the_calendars(close: str | None) -> None:
     """Without readable times from the clock, the calendar's next open and close apply."""

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { DovizSymbol, HoldingShown } from "../../client/index.ts";
+import type { DovizSymbol, HoldingShown, Overview } from "../../client/index.ts";
 import { groupOffers } from "../panes/banks.ts";
+import { currenciesOf } from "../panes/currencies.ts";
 import { ratesUsed, total, worth } from "../panes/gains.ts";
 import { treemap } from "../panes/treemap.ts";
 
@@ -69,4 +70,19 @@ test("a bank's offer is grouped with the currency that it offers", () => {
       ["EUR", []],
     ],
   );
+});
+
+test("amounts of a company abroad name their own currency, those in dollars none", () => {
+  const overview = (filings: string | null, estimates: string | null) =>
+    ({
+      metrics: { currency: filings },
+      revenueEstimates: { currency: estimates },
+      earnings: [{ currency: estimates }],
+    }) as Overview;
+  const none = { filings: null, revenueEstimates: null, earnings: null };
+  assert.deepEqual(currenciesOf(overview("CNY", "USD")), { filings: "CNY", revenueEstimates: "USD", earnings: "USD" });
+  assert.deepEqual(currenciesOf(overview("USD", "CNY")), { filings: "USD", revenueEstimates: "CNY", earnings: "CNY" });
+  assert.deepEqual(currenciesOf(overview("CNY", null)), { ...none, filings: "CNY" });
+  assert.deepEqual(currenciesOf(overview("USD", null)), none);
+  assert.deepEqual(currenciesOf({ metrics: null, revenueEstimates: null, earnings: [] } as unknown as Overview), none);
 });
