@@ -11,7 +11,7 @@ from quotecast.bus.base import Batch, Beat, Change, Snapshot, StoredQuote
 from quotecast.bus.memory import MemoryBus
 from quotecast.bus.redis import RedisBus
 from quotecast.market.feeds import Feed
-from support.alpaca_made import closing
+from support.alpaca_made import closed_day
 from support.market_made import INFO, state_of, stock
 
 Bus = MemoryBus | RedisBus
@@ -155,7 +155,7 @@ async def test_a_beat_of_an_old_epoch_is_not_sent(bus: Bus) -> None:
 async def test_a_beat_stores_how_the_feed_is_fed(bus: Bus) -> None:
     """A worker that starts later knows it too."""
     await led(bus)
-    late = structs.replace(INFO, overdue=True, unscheduled=closing())
+    late = structs.replace(INFO, overdue=True, unscheduled=closed_day())
     assert await bus.beat(Beat(feed=Feed.STOCKS, epoch=STATE.epoch, seq=1, info=late))
     state = await bus.load(Feed.STOCKS)
     assert state is not None

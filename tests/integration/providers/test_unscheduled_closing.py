@@ -1,4 +1,4 @@
-"""A closing that no calendar foresees, from Alpaca's clock to a worker's answers."""
+"""An unscheduled closure, from Alpaca's clock to a worker's responses."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -33,19 +33,19 @@ BARS = "/api/market/bars/AAPL?range=1D&interval=1h"
 
 
 def new_york(text: str) -> datetime:
-    """A moment of November 2026."""
+    """Returns a New York time of November 2026 in UTC."""
     return datetime.fromisoformat(f"2026-11-{text}").replace(tzinfo=NEW_YORK).astimezone(UTC)
 
 
-def hourly(day: int, last: datetime) -> list[Trade]:
-    """Trades at every half past, from the opening to the last."""
+def hourly_trades(day: int, last: datetime) -> list[Trade]:
+    """Returns hourly trades at half past, from the opening to `last`."""
     opening = new_york(f"{day} 09:30")
     moments = [opening + timedelta(hours=number) for number in range(7)]
     return [Trade(moment, 270.0 + day) for moment in moments if moment <= last]
 
 
 class World:
-    """A local Alpaca, an ingest and a worker of one stock, at one moment."""
+    """A local Alpaca, an ingest and a worker with one stock, at one moment."""
 
     def __init__(self, rest: FakeAlpaca, stream: FakeAlpacaStream, moment: str) -> None:
         rest.clock = new_york(moment).timestamp
@@ -73,7 +73,7 @@ class World:
         )
 
     def new_provider(self, admitted: Admission = unlimited) -> AlpacaProvider:
-        """As a new process has it, by the clock of the fake."""
+        """Returns the provider of a new process, with the fake's clock."""
         return AlpacaProvider(
             self.rest.url,
             self.stream.websocket_url,
@@ -81,7 +81,7 @@ class World:
             stocks=[APPLE],
             plan_feed="sip",
             admitted=admitted,
-            exchange_clock=AlpacaClock(self.rest.url, *self.rest.keys, clock=self.rest.clock).answer,
+            exchange_clock=AlpacaClock(self.rest.url, *self.rest.keys, clock=self.rest.clock).market_clock,
             clock=self.rest.clock,
         )
 
@@ -92,27 +92,27 @@ class World:
 
 @asynccontextmanager
 async def world(moment: str, **changes: Any) -> AsyncIterator[World]:
-    """Serving once the worker knows what the ingest does."""
+    """Yields a world whose worker has received the ingest's state."""
     bus = MemoryBus(asyncio.get_running_loop().time)
     async with FakeAlpaca() as rest, FakeAlpacaStream() as stream:
-        made = World(rest, stream, moment)
+        running_world = World(rest, stream, moment)
         for name, value in changes.items():
             setattr(rest, name, value)
         await lease.acquire(bus, Feed.STOCKS, "ingest")
-        leading = Leader(made.provider, bus, "ingest", clock=made.clock).run()
-        mirror = made.mirrors[Feed.STOCKS]
+        leading = Leader(running_world.provider, bus, "ingest", clock=running_world.clock).run()
+        mirror = running_world.mirrors[Feed.STOCKS]
         async with running(leading, Relay(bus, {Feed.STOCKS: mirror}).run()):
             await until(lambda: mirror.loaded and mirror.info)
-            yield made
+            yield running_world
 
 
 async def test_day_without_a_session_reaches_every_answer() -> None:
-    """Status, heartbeats, bars of the day: the session before is the latest, and the next is tomorrow."""
-    trades = {"AAPL": [*hourly(17, NOW), *hourly(18, NOW)]}
-    async with world("19 12:00", trades=trades, closed_days={new_york("19 12:00").date()}) as made:
-        status = await made.get(STATUS)
-        bars = await made.get(BARS)
-        heartbeat = market_of(made.mirrors[Feed.STOCKS], made.clock)()
+    """On a day without a session, status, heartbeat and bars show the preceding one."""
+    trades = {"AAPL": [*hourly_trades(17, NOW), *hourly_trades(18, NOW)]}
+    async with world("19 12:00", trades=trades, closed_days={new_york("19 12:00").date()}) as running_world:
+        status = await running_world.get(STATUS)
+        bars = await running_world.get(BARS)
+        heartbeat = market_of(running_world.mirrors[Feed.STOCKS], running_world.clock)()
     assert (status["marketOpen"], status["session"], heartbeat) == (False, "closed", "closed")
     assert status["nextOpen"] == "2026-11-20T14:30:00.000Z"
     assert status["nextClose"] == "2026-11-20T21:00:00.000Z"
@@ -121,29 +121,29 @@ async def test_day_without_a_session_reaches_every_answer() -> None:
 
 
 async def test_halt_of_the_whole_market_reaches_every_answer() -> None:
-    """The day's bars end with it."""
+    """A market-wide halt closes the market and ends the day's bars."""
     halt = new_york("19 13:00")
-    trades = {"AAPL": [*hourly(18, NOW), *hourly(19, halt)]}
-    async with world("19 13:00", trades=trades, halted=True) as made:
-        status = await made.get(STATUS)
-        bars = await made.get(BARS)
-        heartbeat = market_of(made.mirrors[Feed.STOCKS], made.clock)()
+    trades = {"AAPL": [*hourly_trades(18, NOW), *hourly_trades(19, halt)]}
+    async with world("19 13:00", trades=trades, halted=True) as running_world:
+        status = await running_world.get(STATUS)
+        bars = await running_world.get(BARS)
+        heartbeat = market_of(running_world.mirrors[Feed.STOCKS], running_world.clock)()
     assert (status["marketOpen"], status["session"], heartbeat) == (False, "closed", "closed")
     assert (bars[0]["time"], bars[-1]["time"]) == ("2026-11-19T14:30:00Z", "2026-11-19T17:00:00Z")
 
 
 async def test_session_that_no_calendar_has_reaches_every_answer() -> None:
-    """On a Saturday, with its bars."""
+    """An unscheduled session on a Saturday appears in status, heartbeat, bars and quotes."""
     day = TradingDay(
         new_york("21 12:00").date(),
         *(new_york(f"21 {hour}") for hour in ("04:00", "09:30", "16:00", "20:00")),
     )
-    trades = {"AAPL": [*hourly(20, new_york("20 16:00")), *hourly(21, new_york("21 12:00"))]}
-    async with world("21 12:00", trades=trades, special_days=[day]) as made:
-        status = await made.get(STATUS)
-        bars = await made.get(BARS)
-        heartbeat = market_of(made.mirrors[Feed.STOCKS], made.clock)()
-        quote = await made.get("/api/market/quotes/AAPL")
+    trades = {"AAPL": [*hourly_trades(20, new_york("20 16:00")), *hourly_trades(21, new_york("21 12:00"))]}
+    async with world("21 12:00", trades=trades, special_days=[day]) as running_world:
+        status = await running_world.get(STATUS)
+        bars = await running_world.get(BARS)
+        heartbeat = market_of(running_world.mirrors[Feed.STOCKS], running_world.clock)()
+        quote = await running_world.get("/api/market/quotes/AAPL")
     assert (status["marketOpen"], status["session"], heartbeat) == (True, "regular", "open")
     assert status["nextClose"] == "2026-11-21T21:00:00.000Z"
     assert (bars[0]["time"], bars[-1]["time"]) == ("2026-11-21T14:30:00Z", "2026-11-21T16:00:00Z")
@@ -152,22 +152,22 @@ async def test_session_that_no_calendar_has_reaches_every_answer() -> None:
 
 @pytest.mark.parametrize("moment", ["19 12:00", "20 19:00"])
 async def test_exchange_that_keeps_its_calendar_is_open_by_it(moment: str) -> None:
-    trades = [*hourly(18, new_york("18 16:00")), *hourly(int(moment[:2]), new_york(moment))]
-    async with world(moment, trades={"AAPL": trades}) as made:
-        status = await made.get(STATUS)
-        info = made.mirrors[Feed.STOCKS].info
+    trades = [*hourly_trades(18, new_york("18 16:00")), *hourly_trades(int(moment[:2]), new_york(moment))]
+    async with world(moment, trades={"AAPL": trades}) as running_world:
+        status = await running_world.get(STATUS)
+        info = running_world.mirrors[Feed.STOCKS].info
     assert info
     assert info.unscheduled is None
     assert status["marketOpen"] is (moment == "19 12:00")
 
 
 @pytest.mark.parametrize(
-    ("successor_at", "has_substitute"), [("19 15:00", False), ("19 15:58", True), ("19 17:00", False)]
+    ("takeover_at", "has_failover"), [("19 15:00", False), ("19 15:58", True), ("19 17:00", False)]
 )
-async def test_successor_knows_of_a_halt_before_and_after_its_first_poll(
-    successor_at: str, *, has_substitute: bool
+async def test_new_leader_has_the_halt_before_and_after_its_first_poll(
+    takeover_at: str, *, has_failover: bool
 ) -> None:
-    """The session closed when trading ended, not when the new ingest started."""
+    """The session's close is the time of the halt, not the start of the new leader."""
     bus = MemoryBus(asyncio.get_running_loop().time)
     may_poll, statistics = asyncio.Event(), Statistics()
 
@@ -175,33 +175,35 @@ async def test_successor_knows_of_a_halt_before_and_after_its_first_poll(
         await may_poll.wait()
 
     async with FakeAlpaca() as rest, FakeAlpacaStream() as stream:
-        made = World(rest, stream, "19 13:01")
-        rest.trades, rest.halted = {"AAPL": [*hourly(18, NOW), *hourly(19, new_york("19 13:00"))]}, True
-        mirror = made.mirrors[Feed.STOCKS]
+        running_world = World(rest, stream, "19 13:01")
+        halt = new_york("19 13:00")
+        rest.trades = {"AAPL": [*hourly_trades(18, NOW), *hourly_trades(19, halt)]}
+        rest.halted = True
+        mirror = running_world.mirrors[Feed.STOCKS]
         async with running(Relay(bus, {Feed.STOCKS: mirror}).run()):
             await lease.acquire(bus, Feed.STOCKS, "first")
-            async with running(Leader(made.provider, bus, "first", clock=rest.clock).run()):
+            async with running(Leader(running_world.provider, bus, "first", clock=rest.clock).run()):
                 await until(lambda: mirror.info and mirror.info.unscheduled)
             first, epoch = mirror.info, mirror.epoch
             await bus.release(Feed.STOCKS, "first")
 
-            rest.clock = new_york(successor_at).timestamp
-            provider: QuoteProvider = made.new_provider(admitted)
-            if has_substitute:
-                provider = Failover([provider, made.new_provider(admitted)])
+            rest.clock = new_york(takeover_at).timestamp
+            provider: QuoteProvider = running_world.new_provider(admitted)
+            if has_failover:
+                provider = Failover([provider, running_world.new_provider(admitted)])
             await lease.acquire(bus, Feed.STOCKS, "second")
             leader = Leader(provider, bus, "second", clock=rest.clock, statistics=statistics)
             async with running(leader.run()):
                 await until(lambda: mirror.epoch != epoch)
-                silent = mirror.info
+                before_poll = mirror.info
                 may_poll.set()
                 await until(lambda: statistics.told_at)
-                beat = mirror.info
-                await until(lambda: mirror.info is not beat)
-                spoken = mirror.info
+                heartbeat = mirror.info
+                await until(lambda: mirror.info is not heartbeat)
+                after_poll = mirror.info
     assert first
-    assert silent
-    assert spoken
+    assert before_poll
+    assert after_poll
     assert first.unscheduled
     assert first.unscheduled.close == new_york("19 13:01")
-    assert (silent.unscheduled, spoken.unscheduled) == (first.unscheduled, first.unscheduled)
+    assert (before_poll.unscheduled, after_poll.unscheduled) == (first.unscheduled, first.unscheduled)

@@ -11,7 +11,7 @@ from quotecast.ingest.failover import Failover
 from quotecast.market.feeds import Feed
 from quotecast.market.sessions import Unscheduled
 from quotecast.providers.base import QuoteProvider, Update
-from support.alpaca_made import closing
+from support.alpaca_made import closed_day
 from support.market_made import pair
 
 PATIENCE = 0.2
@@ -127,7 +127,7 @@ async def test_the_next_takes_over_and_gives_it_back(how: str) -> None:
 async def test_closing_that_the_first_knows_of_is_back_with_it() -> None:
     """Its quotes alone would say that the exchange keeps its calendar."""
     first, second = Upstream("first", "BTC/USDT"), Upstream("second", "BTC/USD")
-    first.unscheduled = closing()
+    first.unscheduled = closed_day()
     async with followed(first, second) as follower:
         await follower.until("first")
         first.works = False
@@ -135,7 +135,7 @@ async def test_closing_that_the_first_knows_of_is_back_with_it() -> None:
         assert follower.unscheduled is None
         first.works = True
         await follower.until("first")
-        assert follower.unscheduled == closing()
+        assert follower.unscheduled == closed_day()
 
 
 async def test_one_that_answers_and_hangs_up_does_not_take_over() -> None:

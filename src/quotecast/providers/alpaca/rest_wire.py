@@ -1,8 +1,8 @@
-"""Alpaca's REST answers other than snapshots, and what becomes of them: bars, news, assets, clock.
+"""Alpaca's REST responses other than snapshots: bars, news, assets and clock.
 
 Source of the format: Alpaca's OpenAPI documents of market data and trading, `/v2/stocks/bars`,
-`/v1beta1/news`, `/v2/assets` and `/v2/clock`. Unknown fields are ignored everywhere; rows are
-read one by one, so that a bad one costs itself alone.
+`/v1beta1/news`, `/v2/assets` and `/v2/clock`. Decoders ignore unknown fields. Each row is decoded on its own,
+so that a malformed row does not discard the others.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,26 +27,26 @@ class BarPage(Struct, frozen=True):
     next_page_token: str | None = None
 
     def rows_of(self, symbol: str) -> Sequence[Raw]:
-        """Those of one symbol; none where the upstream says null."""
+        """Returns the rows of one symbol; an empty sequence where Alpaca sends null."""
         return (self.bars or {}).get(symbol) or ()
 
 
 class NewsPage(Struct, frozen=True):
-    """A page of `GET /v1beta1/news`, the newest first."""
+    """A page of `GET /v1beta1/news`, newest first."""
 
     news: Sequence[Raw] | None = None
     next_page_token: str | None = None
 
 
 class Image(Struct, frozen=True):
-    """A picture of a story; `size` is thumb, small or large."""
+    """An image of a story; `size` is thumb, small or large."""
 
     size: str | None = None
     url: str | None = None
 
 
 class Story(Struct, frozen=True):
-    """One article; texts may hold HTML, and any of them may be missing."""
+    """A news article as Alpaca sends it; texts may contain HTML, and every field but `id` may be missing."""
 
     id: int | str
     headline: str | None = None
@@ -60,7 +60,10 @@ class Story(Struct, frozen=True):
     updated_at: str | None = None
 
     def to_article(self, received: float) -> Article | None:
-        """The article, received at that Unix time; None without a headline or any time."""
+        """Returns the article; None without a headline or a readable time.
+
+        `received` is a Unix time. It replaces a time that lies in the future.
+        """
         created = instant(self.created_at) or instant(self.updated_at)
         if created is None or not (self.headline or "").strip():
             return None
@@ -90,15 +93,19 @@ class AssetRow(Struct, frozen=True):
 
     @property
     def is_listed(self) -> bool:
-        """Whether it is an active US stock, which is what was asked for."""
+        """Returns whether the row is an active US stock."""
         return self.kind in {None, "us_equity"} and self.status in {None, "active"}
 
-    def to_asset(self, known: Mapping[str, Stock]) -> Asset | None:
-        """The asset, with what is `known` of the company; None when its symbol is no ticker."""
+    def to_asset(self, stocks: Mapping[str, Stock]) -> Asset | None:
+        """Returns the asset; None when its symbol is not a valid ticker.
+
+        `stocks` is the reference table by ticker. It supplies sector and industry, and takes precedence for
+        the name.
+        """
         ticker = canonical_symbol(Feed.STOCKS, self.symbol)
         if ticker is None:
             return None
-        stock = known.get(ticker)
+        stock = stocks.get(ticker)
         return Asset(
             ticker=ticker,
             name=(stock and stock.name) or (self.name or "").strip() or ticker,
@@ -109,8 +116,8 @@ class AssetRow(Struct, frozen=True):
         )
 
 
-class Clock(Struct, frozen=True):
-    """The answer of `GET /v2/clock`."""
+class MarketClock(Struct, frozen=True):
+    """The response of `GET /v2/clock`: whether the exchange is open, its next open and its next close."""
 
     is_open: bool
     next_open: str | None = None
@@ -118,6 +125,9 @@ class Clock(Struct, frozen=True):
 
 
 def _tickers(symbols: Iterable[str | None]) -> list[str]:
-    """Those that are tickers, once each; pairs of crypto come without their stroke."""
+    """Returns the valid tickers among the symbols, without duplicates.
+
+    Crypto pairs arrive without a slash, such as `BTCUSD`.
+    """
     spelled = (canonical_symbol(Feed.STOCKS, symbol) for symbol in symbols if symbol)
     return list(dict.fromkeys(ticker for ticker in spelled if ticker))

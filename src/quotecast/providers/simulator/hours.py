@@ -1,4 +1,4 @@
-"""When the simulated venues trade."""
+"""Trading hours of the simulated venues."""
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
@@ -19,8 +19,8 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
-class Window(Struct, frozen=True, gc=False):
-    """One trading day: its date as an ordinal, local midnight, and open and close in Unix milliseconds."""
+class TradingWindow(Struct, frozen=True, gc=False):
+    """One trading day: date as an ordinal; local midnight, open and close in Unix milliseconds."""
 
     ordinal: int
     midnight: int
@@ -29,26 +29,26 @@ class Window(Struct, frozen=True, gc=False):
 
 
 class Hours(Protocol):
-    """A venue's trading days."""
+    """The trading days of a venue."""
 
     zone: ZoneInfo
-    #: Whether each trading day opens where the one before closed.
+    #: Whether each trading day opens at the moment the previous one closes.
     continuous: bool
 
-    def latest(self, moment: int) -> Window:
-        """The trading day that has begun last."""
+    def latest(self, moment: int) -> TradingWindow:
+        """Returns the latest trading day that has begun."""
         ...
 
-    def before(self, window: Window) -> Window:
-        """The trading day before."""
+    def before(self, window: TradingWindow) -> TradingWindow:
+        """Returns the preceding trading day."""
         ...
 
-    def between(self, first: int, last: int) -> Iterator[Window]:
-        """The trading days of these dates (ordinals, both included), ascending."""
+    def between(self, first: int, last: int) -> Iterator[TradingWindow]:
+        """Returns the trading days of these dates (ordinals, both inclusive), ascending."""
         ...
 
 
-class AroundTheClock:
+class ContinuousHours:
     """A venue that never closes; a trading day is a calendar day of its time zone."""
 
     continuous = True
@@ -56,61 +56,63 @@ class AroundTheClock:
     def __init__(self, zone: ZoneInfo) -> None:
         self.zone = zone
 
-    def latest(self, moment: int) -> Window:
-        """The calendar day of the moment."""
+    def latest(self, moment: int) -> TradingWindow:
+        """Returns the calendar day of the moment."""
         return self._window(local_ordinal(moment, self.zone))
 
-    def before(self, window: Window) -> Window:
-        """The calendar day before."""
+    def before(self, window: TradingWindow) -> TradingWindow:
+        """Returns the preceding calendar day."""
         return self._window(window.ordinal - 1)
 
-    def between(self, first: int, last: int) -> Iterator[Window]:
-        """Every day, weekends and holidays too."""
+    def between(self, first: int, last: int) -> Iterator[TradingWindow]:
+        """Returns every day, weekends and holidays included."""
         return map(self._window, range(first, last + 1))
 
-    def _window(self, ordinal: int) -> Window:
-        start = midnight(ordinal, self.zone)
-        return Window(ordinal, start, start, midnight(ordinal + 1, self.zone))
+    def _window(self, ordinal: int) -> TradingWindow:
+        start = midnight_of(ordinal, self.zone)
+        return TradingWindow(ordinal, start, start, midnight_of(ordinal + 1, self.zone))
 
 
 class ExchangeHours:
-    """The regular sessions of the New York Stock Exchange, half days and holidays included."""
+    """The regular sessions of the New York Stock Exchange, with half days and holidays."""
 
     continuous = False
     zone = NEW_YORK
 
-    def latest(self, moment: int) -> Window:
-        """The session that is running, or else the last one."""
+    def latest(self, moment: int) -> TradingWindow:
+        """Returns the session in progress, or the latest one."""
         today = date.fromordinal(local_ordinal(moment, self.zone))
         windows = map(self._window, trading_days_until(today))
         return next(window for window in windows if window.start <= moment)
 
-    def before(self, window: Window) -> Window:
-        """The session before."""
+    def before(self, window: TradingWindow) -> TradingWindow:
+        """Returns the preceding session."""
         day_before = date.fromordinal(window.ordinal - 1)
         return self._window(next(trading_days_until(day_before)))
 
-    def between(self, first: int, last: int) -> Iterator[Window]:
-        """The sessions of these dates."""
+    def between(self, first: int, last: int) -> Iterator[TradingWindow]:
+        """Returns the sessions of these dates."""
         return map(self._window, trading_days_between(date.fromordinal(first), date.fromordinal(last)))
 
-    def _window(self, day: TradingDay) -> Window:
+    def _window(self, day: TradingDay) -> TradingWindow:
         ordinal = day.date.toordinal()
-        return Window(ordinal, midnight(ordinal, self.zone), milliseconds(day.open), milliseconds(day.close))
+        return TradingWindow(
+            ordinal, midnight_of(ordinal, self.zone), milliseconds(day.open), milliseconds(day.close)
+        )
 
 
 def milliseconds(moment: datetime) -> int:
-    """Whole Unix milliseconds that have passed at an aware moment."""
+    """Returns the Unix milliseconds of an aware moment, rounded down."""
     return (moment - _EPOCH) // _MILLISECOND
 
 
 def local_ordinal(moment: int, zone: ZoneInfo) -> int:
-    """The date, as an ordinal, that a moment in Unix milliseconds falls on."""
+    """Returns the local date of a moment in Unix milliseconds, as an ordinal."""
     return datetime.fromtimestamp(moment / 1000, zone).toordinal()
 
 
 @lru_cache(maxsize=32_768)
-def midnight(ordinal: int, zone: ZoneInfo) -> int:
-    """Unix milliseconds of the beginning of a date, given as an ordinal."""
+def midnight_of(ordinal: int, zone: ZoneInfo) -> int:
+    """Returns the Unix milliseconds of a date's local midnight; the date is an ordinal."""
     day = date.fromordinal(ordinal)
     return milliseconds(datetime(day.year, day.month, day.day, tzinfo=zone).astimezone(UTC))

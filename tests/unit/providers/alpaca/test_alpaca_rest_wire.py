@@ -1,4 +1,4 @@
-"""Alpaca's bars, news and assets, as REST answers them."""
+"""Conversion of Alpaca's REST rows to bars, articles and assets."""
 
 import math
 from collections import Counter
@@ -17,9 +17,9 @@ from quotecast.market.bars import Bar, bar_time
 from quotecast.market.calendars import EXCHANGE
 from quotecast.market.news import Article, NewsImage
 from quotecast.providers.alpaca import wire
+from quotecast.providers.alpaca.bar_requests import BarRequest
 from quotecast.providers.alpaca.bar_rows import bars
 from quotecast.providers.alpaca.rest_wire import AssetRow, Story
-from quotecast.providers.alpaca.stretches import Stretch
 from quotecast.providers.reference import Stock
 from quotecast.providers.validation.candles import to_bar
 from quotecast.providers.validation.rows import readable
@@ -39,19 +39,19 @@ anything = st.recursive(
 
 
 def bar(**changes: Any) -> Bar | None:
-    return to_bar(msgspec.convert(ROW | changes, wire.Bar), NOON)
+    return to_bar(msgspec.convert(ROW | changes, wire.AlpacaBar), NOON)
 
 
 def article(**changes: Any) -> Article | None:
     return msgspec.convert(story(**changes), Story).to_article(NOON.timestamp())
 
 
-def listed(**changes: Any) -> Asset | None:
+def asset_of(**changes: Any) -> Asset | None:
     return msgspec.convert(asset("AAPL") | changes, AssetRow).to_asset({"AAPL": APPLE})
 
 
 def test_row_becomes_a_bar() -> None:
-    """Integers and texts are read alike."""
+    """Numbers may be integers or strings."""
     assert bar() == Bar("2026-11-19T17:00:00Z", 228.0, 230.5, 227.0, 229.1, 41_000_000.0)
 
 
@@ -64,15 +64,15 @@ def test_row_becomes_a_bar() -> None:
     ids=str,
 )  # fmt: skip
 def test_row_with_a_bad_value_is_no_bar(changes: Any) -> None:
-    """A price of zero, a low above the high."""
+    """A row with a price of zero, or a low above its high, is not a bar."""
     assert bar(**changes) is None
 
 
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys("ohlcv", anything)))
-def test_no_row_makes_a_bar_that_cannot_be(changes: dict[str, Any]) -> None:
-    """Whatever is sent: it is refused, or it is finite, above zero and within its extremes."""
+def test_any_row_yields_a_valid_bar_or_none(changes: dict[str, Any]) -> None:
+    """Any row is either rejected or a finite, positive bar within its high and low."""
     raw = Raw(msgspec.json.encode(ROW | changes))
-    for row in readable([raw], wire.Bar, Counter()):
+    for row in readable([raw], wire.AlpacaBar, Counter()):
         if made := to_bar(row, NOON):
             assert 0 < made.low <= min(made.open, made.close)
             assert max(made.open, made.close) <= made.high < math.inf
@@ -81,25 +81,25 @@ def test_no_row_makes_a_bar_that_cannot_be(changes: dict[str, Any]) -> None:
 
 @given(st.permutations(range(30)), st.sets(st.integers(0, 29), max_size=5))
 def test_bars_do_not_depend_on_the_order_of_rows(order: list[int], repeated: set[int]) -> None:
-    """They ascend, each time once."""
-    stretch = Stretch("sip", "1Min", NOON, NOON.replace(hour=18))
+    """Bars ascend with one bar per time, in whatever order rows arrive."""
+    request = BarRequest("sip", "1Min", NOON, NOON.replace(hour=18))
     times = [bar_time(NOON.replace(minute=number)) for number in range(30)]
     raws = [Raw(msgspec.json.encode(ROW | {"t": times[number]})) for number in [*order, *repeated]]
-    found, refused = bars([(stretch, raws)], EXCHANGE, "1m", NOON.replace(hour=18))
+    found, refused = bars([(request, raws)], EXCHANGE, "1m", NOON.replace(hour=18))
     assert [each.time for each in found] == times
     assert not +refused
 
 
 @given(st.lists(st.sampled_from([10.0, 11.0, 10_000.0]), min_size=3, max_size=12))
-def test_lone_leap_is_not_believed_and_a_lasting_one_is(closes: list[float]) -> None:
-    """No bar stands alone between others that are far from it."""
-    stretch = Stretch("sip", "1Min", NOON, NOON.replace(hour=18))
+def test_single_outlier_is_rejected_and_a_lasting_jump_is_not(closes: list[float]) -> None:
+    """A single close far from its neighbours is rejected; a lasting jump is not."""
+    request = BarRequest("sip", "1Min", NOON, NOON.replace(hour=18))
     rows = [
         ROW | {"t": bar_time(NOON.replace(minute=number)), "o": close, "h": close, "l": close, "c": close}
         for number, close in enumerate(closes)
     ]
     raws = [Raw(msgspec.json.encode(row)) for row in rows]
-    found, refused = bars([(stretch, raws)], EXCHANGE, "1m", NOON.replace(hour=18))
+    found, refused = bars([(request, raws)], EXCHANGE, "1m", NOON.replace(hour=18))
     assert len(found) + refused["absurd"] == len(closes)
     if closes.count(10_000.0) == 1:
         assert 10_000.0 not in {each.close for each in found}
@@ -109,7 +109,7 @@ def test_lone_leap_is_not_believed_and_a_lasting_one_is(closes: list[float]) -> 
 
 
 def test_story_becomes_an_article() -> None:
-    """Texts as they are: they are cleaned for all upstreams in one place."""
+    """The adapter leaves texts as they are; one place cleans them for all upstreams."""
     assert article() == Article(
         id="40000001",
         headline="Example &amp; headline",
@@ -125,7 +125,7 @@ def test_story_becomes_an_article() -> None:
 
 
 def test_story_of_nulls_is_an_article_too() -> None:
-    """A headline and one time are enough."""
+    """A headline and one time are enough for an article."""
     nulls = dict.fromkeys(("summary", "author", "source", "url", "images", "symbols", "created_at"))
     made = article(**nulls)
     assert made
@@ -135,7 +135,7 @@ def test_story_of_nulls_is_an_article_too() -> None:
 
 
 def test_parts_of_a_story_that_are_none_are_left_out() -> None:
-    """Pictures without an address; symbols that are none, or that come twice."""
+    """The article omits images without a URL, invalid symbols and duplicate symbols."""
     made = article(
         images=[None, {"size": "large"}, {"url": "http://a.b"}], symbols=["brk.b", None, "", "A B", "BRK.B"]
     )
@@ -155,8 +155,8 @@ def test_story_from_the_future_is_of_now() -> None:
 
 
 def test_asset_has_what_is_known_of_the_company() -> None:
-    """Alpaca knows neither sector nor industry."""
-    assert listed() == Asset(
+    """Sector and industry come from the reference table, because Alpaca has neither."""
+    assert asset_of() == Asset(
         ticker="AAPL",
         name="Apple",
         exchange="NASDAQ",
@@ -167,20 +167,20 @@ def test_asset_has_what_is_known_of_the_company() -> None:
 
 
 def test_unknown_company_is_named_as_the_upstream_says() -> None:
-    made = listed(symbol="NEW.A", name=" New Inc. ", exchange="", tradable=None)
+    made = asset_of(symbol="NEW.A", name=" New Inc. ", exchange="", tradable=None)
     assert made == Asset(ticker="NEW.A", name="New Inc.", exchange="", tradable=False)
-    assert listed(symbol="NEW.A", name=None) == Asset(ticker="NEW.A", name="NEW.A", exchange="NASDAQ")
+    assert asset_of(symbol="NEW.A", name=None) == Asset(ticker="NEW.A", name="NEW.A", exchange="NASDAQ")
 
 
 @pytest.mark.parametrize("symbol", ["", "BTC/USD", "A B", "X" * 13])
 def test_asset_whose_symbol_is_no_ticker_is_none(symbol: str) -> None:
-    assert listed(symbol=symbol) is None
+    assert asset_of(symbol=symbol) is None
 
 
 @given(st.lists(anything, max_size=5))
 def test_rows_of_any_shape_are_read_or_counted(values: list[Any]) -> None:
-    """One by one, whatever they are."""
-    for kind in (wire.Bar, Story, AssetRow):
+    """Each row of any shape is decoded or counted."""
+    for kind in (wire.AlpacaBar, Story, AssetRow):
         refused: Counter[str] = Counter()
         read = readable([Raw(msgspec.json.encode(value)) for value in values], kind, refused)
         assert len(read) + refused["malformed"] == len(values)
