@@ -1,7 +1,6 @@
 """Alpaca's list of US stocks."""
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Raw
@@ -12,6 +11,7 @@ from quotecast.providers.alpaca.rest import Rest
 from quotecast.providers.alpaca.rest_wire import AssetRow
 from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.reference import Stock
+from quotecast.providers.refusals import Refusals
 from quotecast.providers.validation.rows import readable
 
 
@@ -33,11 +33,11 @@ class AlpacaAssets:
     ) -> None:
         self._rest = Rest(trading_url, key, secret, admitted, clock)
         self._known = {stock.ticker: stock for stock in stocks}
-        self._refused: Counter[str] = Counter()
+        self._refused = Refusals("alpaca")
 
     def statistics(self) -> Mapping[str, int]:
         """How many rows were refused since the start, by reason."""
-        return dict(self._refused)
+        return self._refused.by_reason()
 
     async def assets(self) -> Sequence[Asset]:
         """See AssetsProvider; a list without any stock is an error."""
@@ -55,7 +55,7 @@ class AlpacaAssets:
                 # A ticker may be there twice while it goes from one company to another.
                 found[asset.ticker] = max(found.get(asset.ticker, asset), asset, key=_is_tradable)
             else:
-                self._refused["unreadable"] += 1
+                self._refused.count("unreadable")
         return found
 
 

@@ -1,6 +1,5 @@
 """From Alpaca's rows to bars that can be believed."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, time
 from itertools import compress
@@ -14,6 +13,7 @@ from quotecast.market.calendars import Exchange
 from quotecast.market.sessions import NEW_YORK
 from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.stretches import DAY, TIMEFRAMES, Stretch
+from quotecast.providers.refusals import Refusals
 from quotecast.providers.validation.candles import to_bar
 from quotecast.providers.validation.judgement import believable
 from quotecast.providers.validation.rows import readable
@@ -49,36 +49,35 @@ class _Hours(Struct, frozen=True):
 
 
 def bars(
-    answers: Answers, calendar: Exchange, interval: Interval, end: datetime
-) -> tuple[list[Bar], Counter[str]]:
-    """The bars of regular sessions that open before `end`, ascending; and how many rows were refused.
+    answers: Answers, calendar: Exchange, interval: Interval, end: datetime, refused: Refusals
+) -> list[Bar]:
+    """The bars of regular sessions that open before `end`, ascending; counts the rows that it refuses.
 
     `malformed` is no row, `unreadable` lacks prices or time, `misplaced` was not asked for, and `absurd` is a
     close more than ten times or less than a tenth of those around it. What is traded before and after the
     session, or on a day on which the exchange is closed, counts nowhere; nor does a row of volume 0.
     """
-    refused: Counter[str] = Counter()
     hours = _Hours(calendar, end)
     rows = {row.begun: row for stretch, raws in answers for row in _regular(stretch, raws, hours, refused)}
     ascending = [rows[begun] for begun in sorted(rows) if rows[begun].bar.volume]
     believed = list(compress(ascending, believable([row.bar.close for row in ascending])))
-    refused["absurd"] += len(ascending) - len(believed)
-    return _joined(believed, calendar, interval, end), refused
+    refused.count("absurd", len(ascending) - len(believed))
+    return _joined(believed, calendar, interval, end)
 
 
-def _regular(stretch: Stretch, raws: Iterable[Raw], hours: _Hours, refused: Counter[str]) -> Iterator[_Row]:
+def _regular(stretch: Stretch, raws: Iterable[Raw], hours: _Hours, refused: Refusals) -> Iterator[_Row]:
     for row in readable(raws, wire.Bar, refused):
         begun = instant(row.time)
         if begun is None:
-            refused["unreadable"] += 1
+            refused.count("unreadable")
         elif not stretch.first <= begun < stretch.end:
-            refused["misplaced"] += 1
+            refused.count("misplaced")
         # Before its prices are read: most rows are of the hours before and after.
         elif hours.hold(begun, stretch.timeframe):
             if bar := to_bar(row, begun):
                 yield _Row(begun, bar, stretch.timeframe)
             else:
-                refused["unreadable"] += 1
+                refused.count("unreadable")
 
 
 def _joined(rows: Sequence[_Row], calendar: Exchange, interval: Interval, end: datetime) -> list[Bar]:

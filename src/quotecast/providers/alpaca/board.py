@@ -17,6 +17,7 @@ from quotecast.providers.alpaca.day import Day
 from quotecast.providers.alpaca.known import Known, Last, aware, session_of
 from quotecast.providers.alpaca.tape import Tape
 from quotecast.providers.reference import Stock
+from quotecast.providers.refusals import Refusals
 from quotecast.providers.validation.judgement import ABSURD_FACTOR, Judge
 from quotecast.providers.validation.values import MAX_SKEW, Number, positive
 
@@ -42,6 +43,7 @@ class Board:
         self.unscheduled: Unscheduled | None = None
         self._stocks = {stock.ticker: stock for stock in stocks}
         self._judge = Judge()
+        self._refused = Refusals("alpaca")
         self._whole_tape = whole_tape
         self._known: dict[str, Known] = {}
         self._tapes: dict[str, Tape] = {}
@@ -51,7 +53,7 @@ class Board:
 
     def statistics(self) -> Mapping[str, int]:
         """How many messages, rows and values were refused since the start, by reason."""
-        return dict(self._judge.refused)
+        return self._refused.by_reason()
 
     def keep_only(self, tickers: Iterable[str]) -> None:
         """Forgets every stock not among `tickers`."""
@@ -81,7 +83,7 @@ class Board:
         try:
             frame = wire.frame(raw)
         except ValueError:
-            self._judge.refuse("malformed")
+            self._refused.count("malformed")
             return []
         return [message for message in map(self._message, frame) if message]
 
@@ -146,21 +148,21 @@ class Board:
         try:
             return wire.rows(raw)
         except ValueError:
-            self._judge.refuse("malformed")
+            self._refused.count("malformed")
             return {}
 
     def _message(self, raw: Raw) -> wire.Message | None:
         try:
             return wire.message(raw)
         except ValueError:
-            self._judge.refuse("malformed")
+            self._refused.count("malformed")
             return None
 
     def _snapshot(self, raw: Raw) -> wire.Snapshot | None:
         try:
             return wire.snapshot(raw)
         except ValueError:
-            self._judge.refuse("malformed")
+            self._refused.count("malformed")
             return None
 
     def _take_trade(self, trade: wire.Trade, received: float) -> None:
@@ -168,9 +170,9 @@ class Board:
         if not trade.sets_price:
             return
         if last is None:
-            self._judge.refuse("unreadable")
+            self._refused.count("unreadable")
         elif last.time < known.last.time:
-            self._judge.refuse("outdated")
+            self._refused.count("outdated")
         elif self._accepts(trade.symbol, last, received):
             self._known[trade.symbol] = replace(known, last=_timely(last, received))
             self._streamed[trade.symbol] = received
@@ -178,7 +180,7 @@ class Board:
     def _take_minute(self, bar: wire.Bar, received: float) -> None:
         known, last = self._known[bar.symbol], bar.minute_close()
         if last is None or _is_ahead(last.time, received):
-            self._judge.refuse("unreadable")
+            self._refused.count("unreadable")
         elif self._accepts(bar.symbol, last, received):
             if minute := bar.to_minute(partial(self._price, near=last.price)):
                 self._known[bar.symbol] = known.with_minute(minute)
@@ -197,7 +199,7 @@ class Board:
         known, told = self._known.get(ticker), snapshot.to_last()
         before = known.last if known else None
         if told is None or snapshot.hides_trade:
-            self._judge.refuse("unreadable")
+            self._refused.count("unreadable")
         if told is None:
             return before
         lags = snapshot.hides_trade or self._streamed.get(ticker, settled) > settled
@@ -208,7 +210,10 @@ class Board:
     def _accepts(self, ticker: str, last: Last, received: float) -> bool:
         """Whether to believe a price, which is judged in prices of the session."""
         price = Known(last).price(self._tapes.get(ticker))
-        return self._judge.accepts(ticker, float(price), received)
+        reason = self._judge.doubt(ticker, float(price), received)
+        if reason:
+            self._refused.count(reason)
+        return reason is None
 
     def _day(self, snapshot: wire.Snapshot, last: Last, received: float) -> Day | None:
         if snapshot.daily_bar is None or not self._whole_tape:
@@ -219,7 +224,7 @@ class Board:
         read = partial(self._price, near=last.price)
         day = snapshot.daily_bar.to_day(read, snapshot.minute_bar)
         if day is None or day.date > aware(received).astimezone(NEW_YORK).date():
-            self._judge.refuse("unreadable")
+            self._refused.count("unreadable")
             return None
         return day
 
@@ -227,10 +232,10 @@ class Board:
         """A price of the day, if it can be believed beside the last one."""
         price = positive(told)
         if price is None and told is not None:
-            self._judge.refuse("unreadable")
+            self._refused.count("unreadable")
         if price is None or near / ABSURD_FACTOR <= price <= near * ABSURD_FACTOR:
             return price
-        self._judge.refuse("absurd")
+        self._refused.count("absurd")
         return None
 
 

@@ -3,7 +3,6 @@
 import asyncio
 import random
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -24,6 +23,7 @@ from quotecast.providers.alpaca.rest import PLAN_REFUSES, Rest
 from quotecast.providers.alpaca.rest_wire import BarPage
 from quotecast.providers.alpaca.stretches import DAY
 from quotecast.providers.alpaca.tape import Tape, tape_of
+from quotecast.providers.refusals import Refusals
 from quotecast.providers.transport.backoff import delays
 from quotecast.providers.validation.candles import to_bar
 from quotecast.providers.validation.judgement import believable
@@ -59,7 +59,7 @@ class Closes:
         clock: Callable[[], float] = time.time,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        self.refused: Counter[str] = Counter()
+        self.refused = Refusals("alpaca")
         self._rest = rest
         self._free = plan_feed == "iex"
         #: Of the daily bars; the free plan's own where it has no history of the whole tape.
@@ -147,10 +147,10 @@ def _stage(day: TradingDay, now: datetime, *, free: bool) -> datetime:
     return max(moment for moment in (day.pre_open, day.open, *settling) if moment <= now)
 
 
-def _days_of(rows: Iterable[Raw], refused: Counter[str]) -> list[Day]:
+def _days_of(rows: Iterable[Raw], refused: Refusals) -> list[Day]:
     """Returns the rows that can be read."""
     days = [_day(row) for row in readable(rows, wire.Bar, refused)]
-    refused["unreadable"] += days.count(None)
+    refused.count("unreadable", days.count(None))
     return [day for day in days if day]
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -21,6 +20,7 @@ from quotecast.providers.alpaca.rest import PLAN_REFUSES, Rest
 from quotecast.providers.alpaca.rest_wire import BarPage
 from quotecast.providers.alpaca.stretches import Stretch, Tape, delayed, whole
 from quotecast.providers.base import Admission, unlimited
+from quotecast.providers.refusals import Refusals
 
 ROWS_PER_PAGE: Final = 10_000
 #: Five years of half hours are five full pages; but the upstream's pages may be shorter than asked for.
@@ -61,11 +61,11 @@ class AlpacaHistory:
         self._rest = Rest(url, key, secret, admitted, clock)
         self._plan_feed = plan_feed
         self._clock = clock
-        self._refused: Counter[str] = Counter()
+        self._refused = Refusals("alpaca")
 
     def statistics(self) -> Mapping[str, int]:
         """How many rows were refused since the start, by reason."""
-        return dict(self._refused)
+        return self._refused.by_reason()
 
     async def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
         """See HistoryProvider."""
@@ -81,9 +81,7 @@ class AlpacaHistory:
         reach = min(end + LENGTHS.get(interval, _LONGEST), now + _TICK)
         answers = await self._answers(ticker, interval, first, reach)
         # In a thread: of the longest histories, the event loop would wait for half a second and more.
-        bars, refused = await asyncio.to_thread(bar_rows.bars, answers, self._calendar(), interval, end)
-        self._refused += refused
-        return bars
+        return await asyncio.to_thread(bar_rows.bars, answers, self._calendar(), interval, end, self._refused)
 
     async def _answers(
         self, ticker: str, interval: Interval, first: datetime, end: datetime

@@ -1,7 +1,6 @@
 """Whether the US stock exchanges are open, as Alpaca says: closings that no calendar foresees are in it."""
 
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Final
@@ -12,6 +11,7 @@ from quotecast.market.sessions import TradingDay
 from quotecast.providers.alpaca.rest import Rest
 from quotecast.providers.alpaca.rest_wire import CalendarRow, Clock
 from quotecast.providers.base import Admission, unlimited
+from quotecast.providers.refusals import Refusals
 from quotecast.providers.validation.rows import readable
 
 #: How long an answer of the clock is believed.
@@ -32,13 +32,13 @@ class AlpacaClock:
     ) -> None:
         self._rest = Rest(trading_url, key, secret, admitted, clock)
         self._clock = clock
-        self._refused: Counter[str] = Counter()
+        self._refused = Refusals("alpaca")
         self._told: Clock | None = None
         self._told_at = 0.0
 
     def statistics(self) -> Mapping[str, int]:
         """How many days of the calendar were refused since the start, by reason."""
-        return dict(+self._refused)
+        return self._refused.by_reason()
 
     async def answer(self) -> Clock:
         """Returns whether the exchange is open, asked for at most once a minute. Raises UpstreamError."""
@@ -55,6 +55,6 @@ class AlpacaClock:
             await self._rest.get_once("/v2/calendar", list[Raw], params), CalendarRow, self._refused
         )
         days = [row.to_day() for row in rows]
-        self._refused["unreadable"] += days.count(None)
+        self._refused.count("unreadable", days.count(None))
         found = {day.date: day for day in days if day and first <= day.date <= last}
         return [found[each] for each in sorted(found)]

@@ -1,7 +1,6 @@
 """Alpaca's news of the markets."""
 
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -9,6 +8,7 @@ from quotecast.market.news import Article
 from quotecast.providers.alpaca.rest import Rest
 from quotecast.providers.alpaca.rest_wire import NewsPage, Story
 from quotecast.providers.base import Admission, unlimited
+from quotecast.providers.refusals import Refusals
 from quotecast.providers.validation.rows import readable
 
 #: Articles that one call brings at most, calls that one question takes at most, articles that are kept.
@@ -39,12 +39,12 @@ class AlpacaNews:
     ) -> None:
         self._rest = Rest(url, key, secret, admitted, clock)
         self._clock = clock
-        self._refused: Counter[str] = Counter()
+        self._refused = Refusals("alpaca")
         self._articles: dict[str, Article] = {}
 
     def statistics(self) -> Mapping[str, int]:
         """How many articles were refused since the start, by reason."""
-        return dict(self._refused)
+        return self._refused.by_reason()
 
     async def news(self) -> Sequence[Article]:
         """See NewsProvider; texts may hold HTML."""
@@ -72,5 +72,5 @@ class AlpacaNews:
     def _readable(self, page: NewsPage) -> list[Article]:
         stories = list(readable(page.news or (), Story, self._refused))
         articles = [article for story in stories if (article := story.to_article(self._clock()))]
-        self._refused["unreadable"] += len(stories) - len(articles)
+        self._refused.count("unreadable", len(stories) - len(articles))
         return articles

@@ -1,7 +1,6 @@
 """Bars of Binance spot's pairs."""
 
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -19,6 +18,7 @@ from quotecast.providers.binance.klines import INTERVALS, Kline
 from quotecast.providers.binance.listing import symbol_of
 from quotecast.providers.binance.rest import Rest
 from quotecast.providers.binance.venues import venue_of
+from quotecast.providers.refusals import Refusals
 from quotecast.providers.validation.candles import believed
 from quotecast.providers.validation.rows import readable
 
@@ -41,11 +41,11 @@ class BinanceHistory:
         self.name = venue_of(url).name
         self._rest = Rest(url, admitted, clock)
         self._clock = clock
-        self._refused: Counter[str] = Counter()
+        self._refused = Refusals(self.name)
 
     def statistics(self) -> Mapping[str, int]:
         """How many rows were refused since the start, by reason."""
-        return +self._refused
+        return self._refused.by_reason()
 
     async def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
         """See HistoryProvider; older bars are left out."""
@@ -68,7 +68,7 @@ class BinanceHistory:
             rows = await self._page(symbol, interval, first, last)
             found_rows = readable(rows, Kline, self._refused)
             page = [row for row in found_rows if first <= row.open_time <= last]
-            self._refused["misplaced"] += len(found_rows) - len(page)
+            self._refused.count("misplaced", len(found_rows) - len(page))
             found += page
             newest = max((row.open_time for row in page), default=first)
             if len(rows) < ROWS_PER_CALL or newest == last:

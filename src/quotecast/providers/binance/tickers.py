@@ -29,7 +29,7 @@ class Tickers:
 
     def __init__(self, venue: Venue = GLOBAL) -> None:
         self._venue = venue
-        self._pairs = Pairs()
+        self._pairs = Pairs(venue.name)
         #: When the 24 hours of each pair's statistics ended, in Unix time.
         self._ended: dict[str, float] = {}
         self._followed: Mapping[str, str] = {}
@@ -37,7 +37,7 @@ class Tickers:
 
     def statistics(self) -> Mapping[str, int]:
         """How many messages, rows and fields were refused since the start, by reason."""
-        return self._pairs.statistics()
+        return self._pairs.refused.by_reason()
 
     def follow(self, pairs: Mapping[str, str]) -> list[str]:
         """Passes over all but these pairs, by symbol; those that were known and are gone, sorted."""
@@ -79,14 +79,14 @@ class Tickers:
             try:
                 yield wire.row(raw)
             except ValueError:
-                self._pairs.refuse("malformed")
+                self._pairs.refused.count("malformed")
 
     def _statistics(self, frames: Iterable[bytes]) -> Iterator[wire.Statistics]:
         for raw in frames:
             try:
                 message = messages.decode(raw)
             except ValueError:
-                self._pairs.refuse("malformed")
+                self._pairs.refused.count("malformed")
                 continue
             if isinstance(message, wire.Statistics):
                 yield message
@@ -101,7 +101,7 @@ class Tickers:
         order = _order(told, received)
         ended = order / 1000 or received
         if received - ended >= DAY_SECONDS:
-            self._pairs.refuse("halted")
+            self._pairs.refused.count("halted")
             return None
         quote = told.to_quote(pair, self._name(pair.partition("/")[0]), received, self._venue)
         taken = self._pairs.take(quote, told.unreadable(), received, order)

@@ -1,6 +1,5 @@
 """Bars of Coinbase Exchange, by REST."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from math import ceil
@@ -14,6 +13,7 @@ from quotecast.market.aggregate import aggregated
 from quotecast.market.bars import Bar, Interval, opening, stamp
 from quotecast.market.calendars import UTC_DAYS
 from quotecast.providers.coinbase import wire
+from quotecast.providers.refusals import Refusals
 from quotecast.providers.transport.fetch import get_json, open_client, segment
 from quotecast.providers.transport.pace import Pace
 from quotecast.providers.validation.candles import believed
@@ -46,11 +46,11 @@ class CoinbaseHistory:
     def __init__(self, url: str, pace: Pace | None = None) -> None:
         self._url = url
         self._pace = pace or Pace()
-        self._refused: Counter[str] = Counter()
+        self._refused = Refusals(self.name)
 
     def statistics(self) -> Mapping[str, int]:
         """How many rows were refused since the start, by reason."""
-        return +self._refused
+        return self._refused.by_reason()
 
     async def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
         """See HistoryProvider; older bars are left out."""

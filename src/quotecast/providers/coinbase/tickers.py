@@ -19,12 +19,12 @@ class Tickers:
     """
 
     def __init__(self) -> None:
-        self._pairs = Pairs()
+        self._pairs = Pairs("coinbase")
         self._names: Mapping[str, str] = {}
 
     def statistics(self) -> Mapping[str, int]:
         """How many messages and fields were refused since the start, by reason."""
-        return self._pairs.statistics()
+        return self._pairs.refused.by_reason()
 
     def learn_names(self, names: Mapping[str, str]) -> None:
         """Names of assets by symbol, as the upstream spells them; they win over our own."""
@@ -61,7 +61,7 @@ class Tickers:
             try:
                 message = wire.decode(raw)
             except ValueError:
-                self._pairs.refuse("malformed")
+                self._pairs.refused.count("malformed")
                 continue
             if isinstance(message, wire.Failure):
                 raise complaint(message)

@@ -1,6 +1,5 @@
 """Finnhub's answers one level deep: rows, an object of them, or nothing, which is written in several ways."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from typing import Final, TypeVar
@@ -11,6 +10,7 @@ from msgspec import Raw
 from quotecast.errors import UpstreamError
 from quotecast.market.financials import EarningsCalendar, EarningsEvent
 from quotecast.providers.finnhub.wire import EventRow
+from quotecast.providers.refusals import Refusals
 from quotecast.providers.validation.rows import readable
 from quotecast.providers.validation.values import Number, positive
 
@@ -43,7 +43,7 @@ def member(answer: Answer, name: str) -> Answer:
     return decoded(answer[name])
 
 
-def rows(answer: Answer, kind: type[T], refused: Counter[str]) -> list[T]:
+def rows(answer: Answer, kind: type[T], refused: Refusals) -> list[T]:
     """The rows of a list; none where it is empty, or an empty object.
 
     Raises UpstreamError for an object that is not empty, and when not a single row can be read.
@@ -65,7 +65,7 @@ def symbol_of(answer: Answer) -> str | None:
         return None
 
 
-def calendar(answer: Answer, first: date, last: date, refused: Counter[str]) -> EarningsCalendar:
+def calendar(answer: Answer, first: date, last: date, refused: Refusals) -> EarningsCalendar:
     """What `/calendar/earnings` answers from one day to another, by date, and the days that it covers."""
     told = rows(member(answer, "earningsCalendar"), EventRow, refused)
     found = _events(told, first, last, refused)
@@ -92,15 +92,15 @@ def _covered(days: Sequence[date], first: date, last: date) -> tuple[date, date]
     return begin, days[-1] if last - days[-1] > LONGEST_PAUSE else last
 
 
-def _events(told: Iterable[EventRow], first: date, last: date, refused: Counter[str]) -> list[EarningsEvent]:
-    """By date; rows of other days are counted as `out of range`."""
+def _events(told: Iterable[EventRow], first: date, last: date, refused: Refusals) -> list[EarningsEvent]:
+    """By date; rows of other days are counted as `out_of_range`."""
     found = []
     for row in told:
         event = row.to_record(refused)
         if event is None:
-            refused["unreadable"] += 1
+            refused.count("unreadable")
         elif not first <= row.date <= last:
-            refused["out of range"] += 1
+            refused.count("out_of_range")
         else:
             found.append(event)
     return sorted(found, key=lambda event: (event.date, event.symbol))

@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Final, Protocol, TypeVar
@@ -26,6 +25,7 @@ from quotecast.providers.finnhub.answers import Answer, decoded, member
 from quotecast.providers.finnhub.metrics import to_metrics
 from quotecast.providers.finnhub.profiles import UNKNOWN, Profiles, home_symbol
 from quotecast.providers.finnhub.rest import Rest
+from quotecast.providers.refusals import Refusals
 from quotecast.providers.transport.pace import Pace
 
 QUARTERLY: Final = "quarterly"
@@ -75,16 +75,17 @@ class FinnhubFinancials:
             deadline_seconds=deadline_seconds,
         )
         self._profiles = Profiles(lambda symbol: self._rest.get("/stock/profile2", {"symbol": symbol}), clock)
-        self._refused: Counter[str] = Counter()
+        self._refused = Refusals(self.name)
 
     def statistics(self) -> Mapping[str, int]:
         """How many fields and rows were refused since the start, by reason."""
-        return dict(self._refused)
+        return self._refused.by_reason()
 
     async def metrics(self, symbol: str) -> Metrics:
         """See FinancialsProvider."""
         answer = await self._ask("/stock/metric", symbol, metric="all")
-        metrics = await self._read(lambda refused: to_metrics(answer, symbol, refused))
+        # In a thread: the event loop would wait for thousands of figures.
+        metrics = await asyncio.to_thread(to_metrics, answer, symbol, self._refused)
         if metrics is None:
             raise SymbolNotFound
         profile = await self._profiles.find(symbol)
@@ -122,7 +123,7 @@ class FinnhubFinancials:
     async def earnings_calendar(self, first: date, last: date) -> EarningsCalendar:
         """See FinancialsProvider; of US companies, as far as the plan reaches."""
         body = await self._rest.get("/calendar/earnings", {"from": first.isoformat(), "to": last.isoformat()})
-        return await self._read(lambda refused: answers.calendar(decoded(body), first, last, refused))
+        return await asyncio.to_thread(lambda: answers.calendar(decoded(body), first, last, self._refused))
 
     async def _estimates(self, symbol: str, told: str | None, records: list[T]) -> Estimates[T]:
         """Records that the upstream says are of the symbol `told`, with their currency."""
@@ -144,11 +145,3 @@ class FinnhubFinancials:
 
     async def _ask(self, path: str, symbol: str, **more: str) -> Answer:
         return decoded(await self._rest.get(path, {"symbol": symbol, **more}))
-
-    async def _read(self, read: Callable[[Counter[str]], T]) -> T:
-        """What `read` makes of an answer, in a thread: thousands of figures are not read in a moment."""
-        refused: Counter[str] = Counter()
-        try:
-            return await asyncio.to_thread(read, refused)
-        finally:
-            self._refused.update(refused)

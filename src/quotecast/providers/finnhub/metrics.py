@@ -1,10 +1,9 @@
 """Finnhub's metrics: an open map of figures, and the history of some.
 
 Source of the format: Finnhub's OpenAPI document, `/stock/metric`. A figure is a number, a date or null; a
-number may be a string. Anything else is left out and counted as `unreadable field`.
+number may be a string. Anything else is left out and counted as `unreadable_field`.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
 from itertools import islice
@@ -17,6 +16,7 @@ from quotecast.errors import UpstreamError
 from quotecast.market.financials import Metrics, Series, SeriesPoint
 from quotecast.providers.finnhub.answers import Answer, member
 from quotecast.providers.finnhub.wire import figure
+from quotecast.providers.refusals import Refusals
 from quotecast.providers.validation.rows import readable
 from quotecast.providers.validation.values import Number, signed
 
@@ -32,7 +32,7 @@ class _Point(Struct, frozen=True):
     v: Number = None
 
 
-def to_metrics(told: Answer, symbol: str, refused: Counter[str]) -> Metrics | None:
+def to_metrics(told: Answer, symbol: str, refused: Refusals) -> Metrics | None:
     """What `/stock/metric` tells of a symbol; None where it has no figures, as of one that it does not know.
 
     Raises UpstreamError for what is no map of figures, or has none that can be read.
@@ -46,13 +46,13 @@ def to_metrics(told: Answer, symbol: str, refused: Counter[str]) -> Metrics | No
     return Metrics(symbol, "all", metric, _series(_part(told, "series", dict[str, Raw], refused), refused))
 
 
-def _figures(told: Mapping[str, Raw], refused: Counter[str]) -> dict[str, float | str | None]:
+def _figures(told: Mapping[str, Raw], refused: Refusals) -> dict[str, float | str | None]:
     figures: dict[str, float | str | None] = {}
     for name, raw in islice(told.items(), MOST_FIGURES):
         try:
             figures[name] = _figure(msgspec.json.decode(raw, type=str | float | None))
         except (ValueError, RecursionError):
-            refused["unreadable field"] += 1
+            refused.count("unreadable_field")
     return figures
 
 
@@ -64,27 +64,27 @@ def _figure(value: str | float | None) -> float | str | None:
     return msgspec.convert(value, date).isoformat() if decimal is None else float(decimal)
 
 
-def _series(told: Mapping[str, Raw], refused: Counter[str]) -> Series:
+def _series(told: Mapping[str, Raw], refused: Refusals) -> Series:
     annual, quarterly = (
         _histories(_part(told, each, dict[str, Raw], refused), refused) for each in ("annual", "quarterly")
     )
     return Series(annual, quarterly)
 
 
-def _histories(told: Mapping[str, Raw], refused: Counter[str]) -> dict[str, Sequence[SeriesPoint]]:
+def _histories(told: Mapping[str, Raw], refused: Refusals) -> dict[str, Sequence[SeriesPoint]]:
     """Those figures that have one."""
     names = islice(told, MOST_FIGURES)
     found = {name: _history(_part(told, name, list[Raw], refused), refused) for name in names}
     return {name: points for name, points in found.items() if points}
 
 
-def _history(told: Sequence[Raw], refused: Counter[str]) -> Sequence[SeriesPoint]:
+def _history(told: Sequence[Raw], refused: Refusals) -> Sequence[SeriesPoint]:
     """The newest first."""
     found = sorted(readable(told, _Point, refused), key=lambda point: point.period, reverse=True)
     return [SeriesPoint(each.period.isoformat(), figure(each.v, refused)) for each in found[:MOST_POINTS]]
 
 
-def _part(told: Mapping[str, Raw], name: str, kind: type[T], refused: Counter[str]) -> T:
+def _part(told: Mapping[str, Raw], name: str, kind: type[T], refused: Refusals) -> T:
     """A member as `kind`; an empty one where it is missing, null, or something else, which is counted."""
     raw = told.get(name)
     if raw is None:
@@ -92,5 +92,5 @@ def _part(told: Mapping[str, Raw], name: str, kind: type[T], refused: Counter[st
     try:
         return msgspec.json.decode(raw, type=kind | None) or kind()
     except (ValueError, RecursionError):
-        refused["malformed"] += 1
+        refused.count("malformed")
         return kind()

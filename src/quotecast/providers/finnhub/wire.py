@@ -3,11 +3,10 @@
 Source of the format: Finnhub's OpenAPI document, `/stock/earnings`, `/stock/recommendation`,
 `/stock/revenue-estimate`, `/stock/eps-estimate`, `/stock/earnings-quality-score` and `/calendar/earnings`.
 Unknown fields are ignored everywhere. Any number may be missing, null or a string; one that cannot be read is
-None and counted as `unreadable field`. A row without its date is no record.
+None and counted as `unreadable_field`. A row without its date is no record.
 """
 
 import re
-from collections import Counter
 from datetime import date
 from typing import Final
 
@@ -24,6 +23,7 @@ from quotecast.market.financials import (
 )
 from quotecast.market.instruments import canonical
 from quotecast.providers.finnhub.profiles import Profile, home_symbol
+from quotecast.providers.refusals import Refusals
 from quotecast.providers.validation.values import Number, signed
 
 HOURS: Final = frozenset({"bmo", "amc", "dmh"})
@@ -47,7 +47,7 @@ class EarningsRow(Struct, frozen=True, rename="camel"):
     surprise_percent: Number = None
     symbol: str | None = None
 
-    def to_record(self, symbol: str, profile: Profile, refused: Counter[str]) -> Earnings:
+    def to_record(self, symbol: str, profile: Profile, refused: Refusals) -> Earnings:
         """The record."""
         return Earnings(
             symbol=symbol,
@@ -74,7 +74,7 @@ class RecommendationRow(Struct, frozen=True, rename="camel"):
     strong_sell: Number = None
     symbol: str | None = None
 
-    def to_record(self, symbol: str, refused: Counter[str]) -> Recommendation:
+    def to_record(self, symbol: str, refused: Refusals) -> Recommendation:
         """The record."""
         return Recommendation(
             symbol=symbol,
@@ -99,7 +99,7 @@ class RevenueRow(Struct, frozen=True, rename="camel"):
     revenue_low: Number = None
     number_analysts: Number = None
 
-    def to_record(self, refused: Counter[str]) -> RevenueEstimate:
+    def to_record(self, refused: Refusals) -> RevenueEstimate:
         """The record."""
         return RevenueEstimate(
             period=self.period.isoformat(),
@@ -123,7 +123,7 @@ class EpsRow(Struct, frozen=True, rename="camel"):
     eps_low: Number = None
     number_analysts: Number = None
 
-    def to_record(self, refused: Counter[str]) -> EpsEstimate:
+    def to_record(self, refused: Refusals) -> EpsEstimate:
         """The record."""
         return EpsEstimate(
             period=self.period.isoformat(),
@@ -148,7 +148,7 @@ class QualityRow(Struct, frozen=True, rename="camel"):
     score: Number = None
     letter_score: str | None = None
 
-    def to_record(self, refused: Counter[str]) -> QualityScore:
+    def to_record(self, refused: Refusals) -> QualityScore:
         """The record, whichever name was used."""
         allocation = self.cash_generation_capital_allocation
         return QualityScore(
@@ -177,7 +177,7 @@ class EventRow(Struct, frozen=True, rename="camel"):
     revenue_estimate: Number = None
     revenue_actual: Number = None
 
-    def to_record(self, refused: Counter[str]) -> EarningsEvent | None:
+    def to_record(self, refused: Refusals) -> EarningsEvent | None:
         """None when the symbol is no ticker."""
         symbol = canonical(Feed.STOCKS, self.symbol)
         if symbol is None:
@@ -196,19 +196,19 @@ class EventRow(Struct, frozen=True, rename="camel"):
         )
 
 
-def figure(value: Number, refused: Counter[str]) -> float | None:
+def figure(value: Number, refused: Refusals) -> float | None:
     """A number between -10^18 and 10^18; None where there is none."""
     decimal = signed(value)
     if decimal is None and value is not None:
-        refused["unreadable field"] += 1
+        refused.count("unreadable_field")
     return None if decimal is None else float(decimal)
 
 
-def whole(value: Number, refused: Counter[str]) -> int | None:
+def whole(value: Number, refused: Refusals) -> int | None:
     """A whole number from zero; None where there is none."""
     decimal = signed(value)
     if decimal is not None and decimal >= 0 and decimal == int(decimal):
         return int(decimal)
     if value is not None:
-        refused["unreadable field"] += 1
+        refused.count("unreadable_field")
     return None

@@ -1,10 +1,8 @@
 """Reads GenelPara, within the thousand requests a day that it allows an address."""
 
-from collections import Counter
-from collections.abc import Mapping
-
 from quotecast.errors import UpstreamError
 from quotecast.providers.genelpara.wire import LISTS, rates
+from quotecast.providers.refusals import Refusals
 from quotecast.providers.transport.fetch import get_bytes, open_client
 from quotecast.providers.turkey.dealing import Answer
 
@@ -18,11 +16,7 @@ class GenelPara:
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._refused: Counter[str] = Counter()
-
-    def statistics(self) -> Mapping[str, int]:
-        """How many rows were refused since the start, by reason."""
-        return +self._refused
+        self._refused = Refusals(self.name)
 
     async def read(self) -> Answer:
         """Returns what the lists hold. Raises UpstreamError when any list fails, or none holds anything."""

@@ -4,13 +4,13 @@ Source of the format: GenelPara, `json/?list=…`.
 """
 
 import re
-from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 from msgspec import Raw, Struct
 
+from quotecast.providers.refusals import Refusals
 from quotecast.providers.turkey.dealing import Rate, instruments
 from quotecast.providers.validation.rows import readable
 from quotecast.providers.validation.values import Number, positive, signed
@@ -39,7 +39,7 @@ class _Answer(Struct, frozen=True):
     message: str = ""
 
 
-def rates(body: bytes, name: str, refused: Counter[str]) -> list[Rate]:
+def rates(body: bytes, name: str, refused: Refusals) -> list[Rate]:
     """The rates of the list of that name; rows are passed over and counted as Truncgil's are.
 
     Raises ValueError for a failure, and for what is no answer.
@@ -57,7 +57,7 @@ def rates(body: bytes, name: str, refused: Counter[str]) -> list[Rate]:
             if rate := _rate(symbol or "", row):
                 found.append(rate)
             else:
-                refused["unreadable"] += 1
+                refused.count("unreadable")
     return found
 
 

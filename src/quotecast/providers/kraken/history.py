@@ -4,7 +4,6 @@ Source of the format: Kraken documentation, "REST API: Get OHLC Data".
 """
 
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
@@ -17,6 +16,7 @@ from quotecast.market.bars import Bar, Interval, opening, stamp
 from quotecast.market.calendars import UTC_DAYS
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical
+from quotecast.providers.refusals import Refusals
 from quotecast.providers.transport.fetch import get_json, open_client
 from quotecast.providers.validation.candles import believed, to_bar
 from quotecast.providers.validation.rows import readable
@@ -86,11 +86,11 @@ class KrakenHistory:
         self._url = url
         self._clock = clock
         self._calm_from = clock()
-        self._refused: Counter[str] = Counter()
+        self._refused = Refusals(self.name)
 
     def statistics(self) -> Mapping[str, int]:
         """How many rows were refused since the start, by reason."""
-        return +self._refused
+        return self._refused.by_reason()
 
     async def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
         """See HistoryProvider; older bars are left out."""

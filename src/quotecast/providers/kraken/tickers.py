@@ -22,12 +22,12 @@ class Tickers:
     """
 
     def __init__(self) -> None:
-        self._pairs = Pairs()
+        self._pairs = Pairs("kraken")
         self._names: Mapping[str, str] = {}
 
     def statistics(self) -> Mapping[str, int]:
         """How many messages, rows and fields were refused since the start, by reason."""
-        return self._pairs.statistics()
+        return self._pairs.refused.by_reason()
 
     def instruments(self, pairs: Iterable[str]) -> list[Instrument]:
         """Pairs as a recording lists them."""
@@ -54,7 +54,7 @@ class Tickers:
             try:
                 message = wire.decode(raw)
             except ValueError:
-                self._pairs.refuse("malformed")
+                self._pairs.refused.count("malformed")
                 continue
             heed(message)
             if message.channel == "ticker":
@@ -64,7 +64,7 @@ class Tickers:
         try:
             ticker = wire.ticker(row)
         except (ValueError, RecursionError):
-            self._pairs.refuse("malformed")
+            self._pairs.refused.count("malformed")
             return None
         pair = canonical(Feed.CRYPTO, ticker.symbol)
         quote = ticker.to_quote(pair, self._name(pair.partition("/")[0]), received) if pair else None

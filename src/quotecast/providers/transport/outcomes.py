@@ -10,6 +10,7 @@ from typing import Final
 from prometheus_client import Metric
 
 from quotecast.observe.metrics import counter, gauge
+from quotecast.providers import refusals
 
 #: REST calls by host and outcome: `answered`, `refused`, `failed` or `late`.
 calls: Final[Counter[tuple[str, ...]]] = Counter()
@@ -25,6 +26,12 @@ def families(budgets: Mapping[str, int]) -> Iterator[Metric]:
         "Connections of upstreams that ended, each followed by another.",
         connections,
         ["feed", "provider", "outcome"],
+    )
+    yield counter(
+        "upstream_refused",
+        "Messages, rows, values and prices of upstreams that a check refused.",
+        refusals.totals(),
+        ["provider", "reason"],
     )
     yield gauge(
         "upstream_budget_remaining",

@@ -1,12 +1,11 @@
 """Reads Truncgil's newest version that answers."""
 
-from collections import Counter
-from collections.abc import Mapping
 from typing import Final
 
 from msgspec import Struct
 
 from quotecast.errors import UpstreamCutShort, UpstreamError
+from quotecast.providers.refusals import Refusals
 from quotecast.providers.transport.fetch import get_bytes, open_client
 from quotecast.providers.truncgil.wire import read_answer
 from quotecast.providers.turkey.dealing import Answer
@@ -32,11 +31,7 @@ class Truncgil:
 
     def __init__(self, url: str, fifth_url: str) -> None:
         self._versions = ((url, _FOURTH), (fifth_url, _FIFTH), (url, _THIRD))
-        self._refused: Counter[str] = Counter()
-
-    def statistics(self) -> Mapping[str, int]:
-        """How many rows were refused since the start, by reason."""
-        return +self._refused
+        self._refused = Refusals(self.name)
 
     async def read(self) -> Answer:
         """Returns the first whole answer, or the longest of those that were cut short.

@@ -4,7 +4,6 @@ Source of the format: Truncgil Finans, `v3/today.json`, `v4/today.json` and `api
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
@@ -13,6 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
+from quotecast.providers.refusals import Refusals
 from quotecast.providers.turkey.dealing import Answer, Rate, instruments
 from quotecast.providers.validation.values import Number, instant, positive, signed
 
@@ -63,7 +63,7 @@ class _Nested(Struct, frozen=True, rename="pascal"):
     rates: Mapping[str, Raw]
 
 
-def read_answer(body: bytes, refused: Counter[str], *, turkish: bool = False) -> Answer:
+def read_answer(body: bytes, refused: Refusals, *, turkish: bool = False) -> Answer:
     """Reads an answer of any version; `turkish` says that text is in the Turkish style (version 3).
 
     Rows of unknown symbols are passed over; what is no row (`malformed`) or has no price above zero
@@ -72,7 +72,7 @@ def read_answer(body: bytes, refused: Counter[str], *, turkish: bool = False) ->
     """
     rows, whole = _rows(body)
     if not whole:
-        refused["cut_short"] += 1
+        refused.count("cut_short")
     found = []
     for key, raw in rows:
         symbol = symbol_of(key)
@@ -81,12 +81,12 @@ def read_answer(body: bytes, refused: Counter[str], *, turkish: bool = False) ->
         try:
             row = msgspec.json.decode(raw, type=Row)
         except (ValueError, RecursionError):
-            refused["malformed"] += 1
+            refused.count("malformed")
             continue
         if rate := _rate(symbol, row, turkish=turkish):
             found.append(rate)
         elif row.type != "CryptoCurrency":
-            refused["unreadable"] += 1
+            refused.count("unreadable")
     if not found:
         raise ValueError("no rates")
     return Answer(found, _made(body), whole)

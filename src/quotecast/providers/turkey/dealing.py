@@ -1,5 +1,6 @@
 """What dealers in Türkiye ask for a currency, a metal or an index, from whichever source, as quotes."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Context, Decimal
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 
 from quotecast.market.quotes import DovizQuote
 from quotecast.providers.reference import DovizInstrument, doviz_instruments
+from quotecast.providers.refusals import Refusals
 from quotecast.providers.validation.judgement import Judge, is_near
 from quotecast.providers.validation.values import stamped, to_float
 
@@ -55,13 +57,14 @@ class Dealing:
 
     def __init__(self) -> None:
         self._judge = Judge()
+        self._refused: dict[str, Refusals] = {}
         self._references: Mapping[str, float] = {}
         self._rates: dict[str, Rate] = {}
         self._quotes: dict[str, DovizQuote] = {}
 
     def statistics(self) -> Mapping[str, int]:
         """How many rates were refused since the start, by reason."""
-        return dict(self._judge.refused)
+        return sum((Counter(each.by_reason()) for each in self._refused.values()), Counter())
 
     def quotes(self) -> list[DovizQuote]:
         """The last good quote of every symbol."""
@@ -84,16 +87,18 @@ class Dealing:
     ) -> list[DovizQuote]:
         """Returns the quotes that change with rates received at that Unix time, `made` at the source's."""
         first = made if made and made.timestamp() <= received else None
-        quotes = [self._changed(rate, provider, received, first) for rate in rates]
+        refused = self._refused.setdefault(provider, Refusals(provider))
+        quotes = [self._changed(rate, provider, received, first, refused) for rate in rates]
         return [quote for quote in quotes if quote]
 
     def _changed(
-        self, rate: Rate, provider: str, received: float, first: datetime | None
+        self, rate: Rate, provider: str, received: float, first: datetime | None, refused: Refusals
     ) -> DovizQuote | None:
         if self._is_far(rate.symbol, float(rate.selling)):
-            self._judge.refuse("far_off")
+            refused.count("far_off")
             return None
-        if not self._judge.accepts(rate.symbol, float(rate.selling), received):
+        if reason := self._judge.doubt(rate.symbol, float(rate.selling), received):
+            refused.count(reason)
             return None
         before = self._rates.get(rate.symbol)
         if before and rate.buying is None:

@@ -1,12 +1,12 @@
 """From an upstream's rows to bars that can be believed."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import compress
 from typing import Protocol
 
 from quotecast.market.bars import Bar, stamp
+from quotecast.providers.refusals import Refusals
 from quotecast.providers.validation.judgement import ABSURD_FACTOR, believable
 from quotecast.providers.validation.values import Number, number, positive
 
@@ -56,7 +56,7 @@ def to_bar(candle: Candle, opened: datetime) -> Bar | None:
     return Bar(stamp(opened), float(first), float(highest), float(lowest), float(close), float(volume))
 
 
-def believed(bars: Iterable[Bar | None], refused: Counter[str]) -> list[Bar]:
+def believed(bars: Iterable[Bar | None], refused: Refusals) -> list[Bar]:
     """The bars that can be believed, ascending, the last one of each time; others are counted by reason.
 
     `unreadable` are those that are None, `absurd` those whose close is more than ten times or less than a
@@ -66,10 +66,10 @@ def believed(bars: Iterable[Bar | None], refused: Counter[str]) -> list[Bar]:
     """
     made = list(bars)
     by_time = {bar.time: bar for bar in made if bar}
-    refused["unreadable"] += made.count(None)
+    refused.count("unreadable", made.count(None))
     ascending = [by_time[time] for time in sorted(by_time) if by_time[time].volume]
     kept = list(compress(ascending, _verdicts(ascending)))
-    refused["absurd"] += len(ascending) - len(kept)
+    refused.count("absurd", len(ascending) - len(kept))
     return kept
 
 

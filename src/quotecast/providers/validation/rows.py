@@ -1,16 +1,17 @@
 """Rows of an upstream's answer, read one by one: a bad one costs itself."""
 
-from collections import Counter
 from collections.abc import Iterable
 from typing import TypeVar
 
 import msgspec
 from msgspec import Raw
 
+from quotecast.providers.refusals import Refusals
+
 T = TypeVar("T")
 
 
-def readable(rows: Iterable[Raw], kind: type[T], refused: Counter[str]) -> list[T]:
+def readable(rows: Iterable[Raw], kind: type[T], refused: Refusals) -> list[T]:
     """The rows of an answer as `kind`; what is none is counted as `malformed`."""
     decoder = msgspec.json.Decoder(kind)
     found = []
@@ -18,5 +19,5 @@ def readable(rows: Iterable[Raw], kind: type[T], refused: Counter[str]) -> list[
         try:
             found.append(decoder.decode(raw))
         except (ValueError, RecursionError):
-            refused["malformed"] += 1
+            refused.count("malformed")
     return found

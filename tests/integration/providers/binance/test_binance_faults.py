@@ -83,7 +83,7 @@ async def test_rows_that_are_missing_or_bad_leave_the_last_good_ones(fake: FakeB
         ("NEWCOIN/USDT", 103),
     ]
     assert update.complete
-    assert adapter.statistics() == {"absurd": 1, "unreadable": 1, "unreadable field": 1}
+    assert adapter.statistics() == {"absurd": 1, "unreadable": 1, "unreadable_field": 1}
 
 
 async def test_answer_without_a_row_removes_nothing(fake: FakeBinance) -> None:
