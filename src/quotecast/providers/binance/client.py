@@ -16,8 +16,8 @@ from quotecast.providers.base import Admission, Update, unlimited
 from quotecast.providers.binance import messages, wire
 from quotecast.providers.binance.listing import best_known, listed, symbol_of, wished
 from quotecast.providers.binance.rest import Rest, served
-from quotecast.providers.binance.tickers import Tickers, heed
-from quotecast.providers.binance.venues import Venue, venue_of
+from quotecast.providers.binance.tickers import BinanceTickers, check_ending
+from quotecast.providers.binance.venues import BinanceVenue, venue_of
 from quotecast.providers.transport.recording import keep_listing
 from quotecast.providers.transport.sockets import dial, receive, receive_or_ping, speaking
 
@@ -56,7 +56,7 @@ class BinanceProvider:
         websocket_url: str,
         pairs: Sequence[str] = (),
         *,
-        venue: Venue | None = None,
+        venue: BinanceVenue | None = None,
         admitted: Admission = unlimited,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -72,7 +72,7 @@ class BinanceProvider:
         self._followed: Mapping[str, str] = {}
         self._chosen_at = 0.0
         self._looked_at = 0.0
-        self._tickers = Tickers(self._venue)
+        self._tickers = BinanceTickers(self._venue)
 
     def statistics(self) -> Mapping[str, int]:
         """How many messages, rows and fields were refused since the start, by reason."""
@@ -82,7 +82,7 @@ class BinanceProvider:
         """One connection's life, as QuoteProvider promises; it ends before the upstream would end it."""
         await self._look_around()
         removed = self._tickers.follow(self._followed)
-        keep_listing(self._tickers.instruments())
+        keep_listing(self._tickers.instruments(self._followed))
         with speaking(self._venue.exchange), served():
             async with dial(f"{self._websocket_url}/stream") as connection:
                 ends = self._clock() + LIFE_SECONDS
@@ -182,7 +182,7 @@ def _answers(frame: bytes) -> bool:
         message = messages.decode(frame)
     except ValueError:
         return False
-    heed(message)
+    check_ending(message)
     return isinstance(message, messages.Acknowledged)
 
 

@@ -4,22 +4,19 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
-from msgspec import Struct
+from quotecast.providers.crypto import Venue
 
 
-class Venue(Struct, frozen=True, kw_only=True):
-    """One exchange, and how its interface differs."""
+class BinanceVenue(Venue, frozen=True, kw_only=True):
+    """An exchange with Binance's interface, and how that differs."""
 
-    #: What quotes, bars and the feed's state call the provider.
-    name: str
-    exchange: str
     #: What `GET /api/v3/exchangeInfo` is asked with.
     listing: Mapping[str, str]
     #: A symbol with a ticker every second; None where only pings show that a connection lives.
     heartbeat: str | None
 
 
-GLOBAL: Final = Venue(
+GLOBAL: Final = BinanceVenue(
     name="binance",
     exchange="Binance",
     # Without these limits the answer is several times as long.
@@ -27,10 +24,10 @@ GLOBAL: Final = Venue(
     heartbeat="BTCUSDT",
 )
 #: Its documentation names fewer parameters, and minutes pass there without a trade of any pair.
-US: Final = Venue(name="binance.us", exchange="Binance.US", listing={}, heartbeat=None)
+US: Final = BinanceVenue(name="binance.us", exchange="Binance.US", listing={}, heartbeat=None)
 
 
-def venue_of(url: str) -> Venue:
+def venue_of(url: str) -> BinanceVenue:
     """The venue of a host."""
     host = urlsplit(url).hostname or ""
     return US if f".{host}".endswith(".binance.us") else GLOBAL

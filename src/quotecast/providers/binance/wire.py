@@ -1,10 +1,11 @@
-"""Binance spot's listing and its statistics of 24 hours, and how these become a quote.
+"""Binance spot's listing and its statistics of 24 hours.
 
 Source of the format: Binance spot API documentation, "REST API" and "WebSocket streams". Unknown fields
 are ignored everywhere.
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Any, Final
 
@@ -13,18 +14,8 @@ from msgspec import Meta, Raw, Struct
 
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical
-from quotecast.market.quotes import CryptoQuote
-from quotecast.providers.binance.venues import Venue
-from quotecast.providers.validation.values import (
-    Number,
-    from_milliseconds,
-    number,
-    percent_change,
-    positive,
-    signed,
-    stamped,
-    to_float,
-)
+from quotecast.providers.crypto import Change, Figures, change_from
+from quotecast.providers.validation.values import Number, from_milliseconds, positive, signed
 
 #: Since 1970. An event of no time, which the upstream may write as 0, is none.
 Milliseconds = Annotated[float, Meta(gt=0)]
@@ -63,65 +54,28 @@ class _Problem(Struct, frozen=True):
     code: int
 
 
-class Statistics(Struct, frozen=True, kw_only=True):
+class Statistics(Figures, frozen=True, kw_only=True):
     """A pair's last price, best bid and ask, and the 24 hours before. Numbers come as decimal strings."""
 
     symbol: str
-    price: Number = None
     change: Number = None
     change_percent: Number = None
-    bid: Number = None
-    ask: Number = None
-    open: Number = None
-    high: Number = None
-    low: Number = None
-    volume: Number = None
     quote_volume: Number = None
     #: When the 24 hours end, and when the message was made, in milliseconds since 1970.
     close_time: Milliseconds | None = None
     event_time: Milliseconds | None = None
 
-    def unreadable(self) -> list[str]:
-        """The fields, by their names in a quote, whose value is no number or below zero."""
-        fields = ("bid", "ask", "open", "high", "low", "volume")
-        return [name for name in fields if number(getattr(self, name)) is None]
-
-    def to_quote(self, pair: str, name: str, received: float, venue: Venue) -> CryptoQuote | None:
-        """The quote of `pair` at a venue, received at that Unix time; None without a price above zero.
-
-        A field that is no finite number above zero (of the volume: not below) is None: where nobody bids,
-        the upstream writes zero. A time that is missing or in the future is replaced by `received`.
-        """
-        price = positive(self.price)
-        if price is None:
-            return None
-        change, percent = self._change(price)
-        moment = self.close_time if self.event_time is None else self.event_time
-        return CryptoQuote(
-            provider=venue.name,
-            exchange=venue.exchange,
-            ticker=pair,
-            name=name,
-            symbol=pair.partition("/")[0],
-            price=float(price),
-            bid=to_float(positive(self.bid)),
-            ask=to_float(positive(self.ask)),
-            change=to_float(change),
-            change_percent=percent,
-            open=to_float(positive(self.open)),
-            high=to_float(positive(self.high)),
-            low=to_float(positive(self.low)),
-            volume=to_float(number(self.volume)),
-            timestamp=stamped(from_milliseconds(moment), received),
-        )
-
-    def _change(self, price: Decimal) -> tuple[Decimal | None, float | None]:
-        """The change as told; against the opening price when what is told leaves no price to change from."""
+    def day_change(self, price: Decimal) -> Change:
+        """See Figures; the change as Binance writes it, unless that leaves no price to change from."""
         change, percent = signed(self.change), signed(self.change_percent)
-        if change is not None and percent is not None and change < price and percent > -100:
-            return change, float(percent)
         opened = positive(self.open)
-        return (None, None) if opened is None else (price - opened, percent_change(price, opened))
+        if change is not None and percent is not None and change < price and percent > -100:
+            return Change(opened, change, float(percent))
+        return change_from(opened, price)
+
+    def made_at(self) -> datetime | None:
+        """See Figures."""
+        return from_milliseconds(self.close_time if self.event_time is None else self.event_time)
 
 
 #: What the fields of the statistics are called in a row of `GET /api/v3/ticker/24hr`.

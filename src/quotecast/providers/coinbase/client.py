@@ -13,7 +13,7 @@ from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import Update
 from quotecast.providers.coinbase import wire
-from quotecast.providers.coinbase.tickers import Tickers, complaint
+from quotecast.providers.coinbase.tickers import CoinbaseTickers, error_of
 from quotecast.providers.transport.fetch import get_json, open_client
 from quotecast.providers.transport.recording import keep, keep_listing
 from quotecast.providers.transport.sockets import dial, receive, speaking
@@ -53,7 +53,7 @@ class CoinbaseProvider:
         self._wanted = tuple(dict.fromkeys(wire.product_id(product) for product in products))
         self._clock = clock
         self._listed: Sequence[wire.Product] = ()
-        self._tickers = Tickers()
+        self._tickers = CoinbaseTickers()
 
     def statistics(self) -> Mapping[str, int]:
         """How many messages were refused since the start, by reason."""
@@ -63,11 +63,12 @@ class CoinbaseProvider:
         """One connection's life, as QuoteProvider promises; REST may fail when the products are known."""
         await self._look_around()
         products = self._choose()
-        removed = self._tickers.keep_only([product.replace("-", "/", 1) for product in products])
+        pairs = {product: product.replace("-", "/", 1) for product in products}
+        removed = self._tickers.keep_only(pairs.values())
         with speaking("Coinbase"):
             async with dial(self._websocket_url) as connection:
                 messages = await _subscribe(connection, products)
-                keep_listing(self._tickers.instruments(products))
+                keep_listing(self._tickers.instruments(pairs))
                 keep(messages)
                 yield Update(self._tickers.read(messages, self._clock()), removed)
                 while True:
@@ -134,7 +135,7 @@ async def _until_answer(connection: ClientConnection) -> list[bytes]:
         with suppress(ValueError):
             answer = wire.decode(messages[-1])
             if isinstance(answer, wire.Failure):
-                raise complaint(answer)
+                raise error_of(answer)
             if isinstance(answer, wire.Subscriptions):
                 return messages
 

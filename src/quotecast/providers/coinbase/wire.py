@@ -1,30 +1,24 @@
-"""Coinbase Exchange's messages and rows, and what becomes of them: quotes and bars.
+"""Coinbase Exchange's messages and rows.
 
 Source of the format: Coinbase Exchange documentation, "WebSocket channels" and "REST: products, candles,
 currencies". Unknown fields are ignored everywhere, unknown message types by `decode`.
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from quotecast.market.bars import Bar
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical
-from quotecast.market.quotes import CryptoQuote
+from quotecast.providers.crypto import Figures, Venue
 from quotecast.providers.validation.candles import to_bar
-from quotecast.providers.validation.values import (
-    Number,
-    from_milliseconds,
-    instant,
-    number,
-    percent_change,
-    positive,
-    stamped,
-    to_float,
-)
+from quotecast.providers.validation.values import Number, from_milliseconds, instant
+
+COINBASE: Final = Venue(name="coinbase", exchange="Coinbase")
 
 
 class Product(Struct, frozen=True):
@@ -100,64 +94,25 @@ class Failure(Struct, frozen=True, tag_field="type", tag="error"):
     reason: str = ""
 
 
-class Ticker(Struct, frozen=True, tag_field="type", tag="ticker"):
+class Ticker(Figures, frozen=True, kw_only=True, tag_field="type", tag="ticker"):
     """The state after a trade: last price, best bid and ask, and the 24 hours before.
 
     Numbers come as decimal strings. `sequence` grows with time within a product.
     """
 
     product_id: str
-    price: Number = None
     sequence: int = 0
     time: str | None = None
-    open_24h: Number = None
-    low_24h: Number = None
-    high_24h: Number = None
-    volume_24h: Number = None
-    best_bid: Number = None
-    best_ask: Number = None
+    bid: Number = field(name="best_bid", default=None)
+    ask: Number = field(name="best_ask", default=None)
+    open: Number = field(name="open_24h", default=None)
+    high: Number = field(name="high_24h", default=None)
+    low: Number = field(name="low_24h", default=None)
+    volume: Number = field(name="volume_24h", default=None)
 
-    def unreadable(self) -> list[str]:
-        """The fields, by their names in a quote, whose value is no number or below zero."""
-        values = {
-            "bid": self.best_bid,
-            "ask": self.best_ask,
-            "open": self.open_24h,
-            "high": self.high_24h,
-            "low": self.low_24h,
-            "volume": self.volume_24h,
-        }
-        return [name for name, value in values.items() if number(value) is None]
-
-    def to_quote(self, pair: str, name: str, received: float) -> CryptoQuote | None:
-        """The quote of `pair`, received at that Unix time; None without a price above zero.
-
-        A field that is no finite number above zero (of the volume: not below) is None. A time that is
-        missing, unreadable or more than a minute ahead of `received` is replaced by `received`; below that
-        the two clocks merely differ, as they do by milliseconds in every recording.
-        """
-        price = positive(self.price)
-        if price is None:
-            return None
-        opened = positive(self.open_24h)
-        return CryptoQuote(
-            provider="coinbase",
-            exchange="Coinbase",
-            ticker=pair,
-            name=name,
-            symbol=pair.partition("/")[0],
-            price=float(price),
-            bid=to_float(positive(self.best_bid)),
-            ask=to_float(positive(self.best_ask)),
-            # Subtracted as decimals: as floats, 0.1127 would read 0.11269999999999847.
-            change=to_float(None if opened is None else price - opened),
-            change_percent=None if opened is None else percent_change(price, opened),
-            open=to_float(opened),
-            high=to_float(positive(self.high_24h)),
-            low=to_float(positive(self.low_24h)),
-            volume=to_float(number(self.volume_24h)),
-            timestamp=stamped(instant(self.time), received),
-        )
+    def made_at(self) -> datetime | None:
+        """See Figures."""
+        return instant(self.time)
 
 
 class _Kind(Struct, frozen=True):

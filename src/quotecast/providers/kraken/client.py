@@ -14,7 +14,7 @@ from quotecast.market.instruments import canonical
 from quotecast.providers import reference
 from quotecast.providers.base import Update
 from quotecast.providers.kraken import wire
-from quotecast.providers.kraken.tickers import Tickers, heed
+from quotecast.providers.kraken.tickers import KrakenTickers, check_status
 from quotecast.providers.transport.recording import keep, keep_listing
 from quotecast.providers.transport.sockets import dial, receive, speaking
 
@@ -45,7 +45,7 @@ class KrakenProvider:
         self._websocket_url = websocket_url
         self._wanted = _spelled(pairs) or _well_known()
         self._clock = clock
-        self._tickers = Tickers()
+        self._tickers = KrakenTickers()
 
     def statistics(self) -> Mapping[str, int]:
         """How many messages, rows and fields were refused since the start, by reason."""
@@ -56,7 +56,7 @@ class KrakenProvider:
         with speaking(NAME):
             async with dial(self._websocket_url) as connection:
                 followed, messages = await self._subscribe(connection)
-                keep_listing(self._tickers.instruments(sorted(followed)))
+                keep_listing(self._tickers.instruments({pair: pair for pair in sorted(followed)}))
                 keep(messages)
                 removed = self._tickers.keep_only(followed)
                 yield Update(self._tickers.read(messages, self._clock()), removed)
@@ -98,7 +98,7 @@ def _answer(raw: bytes) -> tuple[set[str], set[str]]:
         message = wire.decode(raw)
     except ValueError:
         return set(), set()
-    heed(message)
+    check_status(message)
     if message.method != "subscribe":
         return set(), set()
     if message.success:

@@ -1,26 +1,21 @@
-"""Kraken's messages, and how a ticker becomes a quote.
+"""Kraken's messages.
 
 Source of the format: Kraken documentation, "WebSockets API v2: ticker, heartbeat, status". Unknown fields
 and channels are ignored everywhere.
 """
 
 from collections.abc import Sequence
-from typing import Final
+from datetime import datetime
+from decimal import Decimal
+from typing import ClassVar, Final
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 
-from quotecast.market.quotes import CryptoQuote
-from quotecast.providers.validation.values import (
-    Number,
-    instant,
-    number,
-    percent_change,
-    positive,
-    signed,
-    stamped,
-    to_float,
-)
+from quotecast.providers.crypto import Change, Figures, Venue, change_from
+from quotecast.providers.validation.values import Number, instant, signed
+
+KRAKEN: Final = Venue(name="kraken", exchange="Kraken")
 
 
 class Message(Struct, frozen=True):
@@ -50,52 +45,24 @@ class Status(Struct, frozen=True):
     system: str = ""
 
 
-class Ticker(Struct, frozen=True):
+class Ticker(Figures, frozen=True, kw_only=True):
     """A row of the channel `ticker`: last price, best bid and ask, and the 24 hours before, as numbers."""
 
+    expected: ClassVar = ("bid", "ask", "high", "low", "volume")
+
     symbol: str
-    last: Number = None
-    bid: Number = None
-    ask: Number = None
+    price: Number = field(name="last", default=None)
     change: Number = None
-    high: Number = None
-    low: Number = None
-    volume: Number = None
     timestamp: str | None = None
 
-    def unreadable(self) -> list[str]:
-        """The fields, by their names in a quote, whose value is no number or below zero."""
-        fields = ("bid", "ask", "high", "low", "volume")
-        return [name for name in fields if number(getattr(self, name)) is None]
+    def day_change(self, price: Decimal) -> Change:
+        """See Figures; the upstream counts its change from the price of 24 hours ago, which it leaves out."""
+        change = signed(self.change)
+        return Change() if change is None or change >= price else change_from(price - change, price)
 
-    def to_quote(self, pair: str, name: str, received: float) -> CryptoQuote | None:
-        """The quote of `pair`, received at that Unix time; None without a price above zero.
-
-        `open` is the price of 24 hours ago, from which the upstream counts its change. A field that is no
-        finite number above zero (of the volume: not below) is None. A time that is missing or in the future
-        is replaced by `received`.
-        """
-        price, change = positive(self.last), signed(self.change)
-        if price is None:
-            return None
-        opened = price - change if change is not None and change < price else None
-        return CryptoQuote(
-            provider="kraken",
-            exchange="Kraken",
-            ticker=pair,
-            name=name,
-            symbol=pair.partition("/")[0],
-            price=float(price),
-            bid=to_float(positive(self.bid)),
-            ask=to_float(positive(self.ask)),
-            change=None if opened is None else to_float(change),
-            change_percent=None if opened is None else percent_change(price, opened),
-            open=to_float(opened),
-            high=to_float(positive(self.high)),
-            low=to_float(positive(self.low)),
-            volume=to_float(number(self.volume)),
-            timestamp=stamped(instant(self.timestamp), received),
-        )
+    def made_at(self) -> datetime | None:
+        """See Figures."""
+        return instant(self.timestamp)
 
 
 class _Parameters(Struct, frozen=True):

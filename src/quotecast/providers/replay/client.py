@@ -15,10 +15,10 @@ from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.base import Update
-from quotecast.providers.binance.tickers import Tickers as BinanceTickers
+from quotecast.providers.binance.tickers import BinanceTickers
 from quotecast.providers.binance.venues import US
-from quotecast.providers.coinbase.tickers import Tickers as CoinbaseTickers
-from quotecast.providers.kraken.tickers import Tickers as KrakenTickers
+from quotecast.providers.coinbase.tickers import CoinbaseTickers
+from quotecast.providers.kraken.tickers import KrakenTickers
 from quotecast.providers.transport.recording import Instrument
 
 #: Messages played within the same such step make one update.

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from quotecast.errors import UpstreamError
 from quotecast.providers.binance import messages
-from quotecast.providers.binance.tickers import Tickers
+from quotecast.providers.binance.tickers import BinanceTickers
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_answers_and_ends_are_told_apart() -> None:
 def test_message_that_ends_the_connection_is_an_error(text: str) -> None:
     """Whoever reads reconnects."""
     with pytest.raises(UpstreamError, match="Binance"):
-        Tickers().read([text.encode()], 0)
+        BinanceTickers().read([text.encode()], 0)
 
 
 @given(st.binary())

@@ -13,7 +13,7 @@ from msgspec import Raw
 from fakes.binance_rows import event, statistics
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.binance import wire
-from quotecast.providers.binance.tickers import Tickers
+from quotecast.providers.binance.tickers import BinanceTickers
 from quotecast.providers.binance.venues import GLOBAL
 from quotecast.providers.validation.judgement import ABSURD_FACTOR, JUDGING_SECONDS
 
@@ -48,14 +48,14 @@ def raw(value: Any) -> Raw:
     return Raw(msgspec.json.encode(value))
 
 
-def following() -> Tickers:
-    """Tickers that follow one pair."""
-    tickers = Tickers()
+def following() -> BinanceTickers:
+    """BinanceTickers that follow one pair."""
+    tickers = BinanceTickers()
     tickers.follow({"BTCUSDT": "BTC/USDT"})
     return tickers
 
 
-def quote(tickers: Tickers | None = None, /, **changes: Any) -> CryptoQuote:
+def quote(tickers: BinanceTickers | None = None, /, **changes: Any) -> CryptoQuote:
     [made] = (tickers or following()).read([frame(**changes)], NOW)
     return made
 
@@ -253,7 +253,7 @@ def test_symbol_that_is_not_listed_is_passed_over() -> None:
 
 def test_pairs_no_longer_followed_are_named_and_forgotten() -> None:
     """What is gone is told once; what is not followed is passed over."""
-    tickers = Tickers()
+    tickers = BinanceTickers()
     tickers.follow({"BTCUSDT": "BTC/USDT"})
     quote(tickers)
     assert tickers.read([frame(s="ETHUSDT")], NOW) == []
