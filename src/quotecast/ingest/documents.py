@@ -10,13 +10,13 @@ from typing import Final
 import structlog
 from msgspec import Struct
 
+from quotecast.backoff import Backoff
 from quotecast.bus import wire
 from quotecast.bus.base import ASSETS, NEWS, Document, Writer
 from quotecast.errors import BusError, UpstreamError
 from quotecast.market.feeds import Feed
 from quotecast.market.news import cleaned
 from quotecast.providers.base import AssetsProvider, NewsProvider
-from quotecast.providers.transport.backoff import delays
 
 #: How soon a document is back on a bus that lost its data.
 CHECK_SECONDS: Final = 1.0
@@ -79,8 +79,7 @@ class Publisher:
         self._owner = owner
         self._clock = clock
         self._sleep = sleep
-        self._chance = chance
-        self._waits = delays(chance)
+        self._backoff = Backoff(chance=chance)
         self._ask_at = clock()
         self._document: Document | None = None
 
@@ -101,12 +100,12 @@ class Publisher:
             self._document = await source.fetch()
         except UpstreamError as error:
             log.warning("upstream failed", feed=source.feed, document=source.name, error=str(error))
-            return max(next(self._waits), error.retry_after or 0.0)
+            return max(self._backoff.delay(), error.retry_after or 0.0)
         except Exception:
             # A bug in one adapter must not take the feed down with it.
             log.exception("provider failed", feed=source.feed, document=source.name)
-            return next(self._waits)
-        self._waits = delays(self._chance)
+            return self._backoff.delay()
+        self._backoff.reset()
         return source.every_seconds
 
     async def _store(self, document: Document) -> None:

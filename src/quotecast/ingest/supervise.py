@@ -11,7 +11,7 @@ import structlog
 from quotecast.errors import UpstreamError
 from quotecast.providers.base import QuoteProvider, Update
 from quotecast.providers.transport import outcomes
-from quotecast.providers.transport.backoff import Backoff
+from quotecast.providers.transport.backoff import ConnectionBackoff
 
 log = structlog.get_logger()
 
@@ -30,13 +30,13 @@ async def pump(
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
     """Gives `take` each update of the upstream, for ever, and calls `ended` after each connection."""
-    backoff = Backoff(clock=clock, chance=chance)
+    backoff = ConnectionBackoff(clock=clock, chance=chance)
     while True:
         asked, outcome = 0.0, "ended"
         try:
             async with aclosing(provider.updates()) as updates:
                 async for update in updates:
-                    backoff.heard()
+                    backoff.note_message()
                     take(update)
             log.warning("upstream ended the connection", feed=provider.feed, provider=provider.name)
         except UpstreamError as error:

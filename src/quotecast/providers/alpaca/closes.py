@@ -13,6 +13,7 @@ import httpx
 import structlog
 from msgspec import Raw
 
+from quotecast.backoff import Backoff
 from quotecast.errors import UpstreamError, UpstreamRefused
 from quotecast.market.bars import stamp
 from quotecast.market.sessions import NEW_YORK, TradingDay
@@ -24,7 +25,6 @@ from quotecast.providers.alpaca.rest_wire import BarPage
 from quotecast.providers.alpaca.stretches import DAY
 from quotecast.providers.alpaca.tape import Tape, tape_of
 from quotecast.providers.refusals import Refusals
-from quotecast.providers.transport.backoff import delays
 from quotecast.providers.validation.candles import to_bar
 from quotecast.providers.validation.judgement import believable
 from quotecast.providers.validation.rows import readable
@@ -65,8 +65,7 @@ class Closes:
         #: Of the daily bars; the free plan's own where it has no history of the whole tape.
         self._feed: Literal["iex", "sip"] = "sip"
         self._clock = clock
-        self._chance = chance
-        self._delays = delays(chance)
+        self._backoff = Backoff(chance=chance)
         self._again_at = float("-inf")
         self._stage: datetime | None = None
         self._answered: set[str] = set()
@@ -77,7 +76,7 @@ class Closes:
         stage = _stage(day, aware(now), free=self._free)
         if stage != self._stage:
             self._stage, self._answered, self._again_at = stage, set(), float("-inf")
-            self._delays = delays(self._chance)
+            self._backoff.reset()
         missing = sorted({*tickers} - self._answered)
         if not missing or now < self._again_at:
             return {}
@@ -87,7 +86,7 @@ class Closes:
                 for first in range(0, len(missing), BATCH):
                     found |= await self._batch(client, missing[first : first + BATCH], day, stage)
         except (UpstreamError, TimeoutError) as error:
-            self._again_at = now + max(next(self._delays), getattr(error, "retry_after", None) or 0.0)
+            self._again_at = now + max(self._backoff.delay(), getattr(error, "retry_after", None) or 0.0)
             log.warning("alpaca answers without daily bars", problem=str(error) or "no answer in time")
         self._answered |= found.keys()
         return found

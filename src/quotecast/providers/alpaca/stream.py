@@ -11,7 +11,7 @@ from websockets.asyncio.client import ClientConnection
 from quotecast.errors import UpstreamError
 from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.schedule import should_be_open
-from quotecast.providers.transport.backoff import Backoff
+from quotecast.providers.transport.backoff import ConnectionBackoff
 from quotecast.providers.transport.sockets import dial, receive, speaking
 
 #: The upstream hangs up on a client that has not authenticated by then.
@@ -86,13 +86,13 @@ class Stream:
         Whoever follows while another does waits for the other to be closed.
         """
         async with self._only:
-            backoff = Backoff(clock=self._clock, chance=self._chance)
+            backoff = ConnectionBackoff(clock=self._clock, chance=self._chance)
             while True:
                 asked = 0.0
                 try:
                     async with aclosing(self._connection()) as messages:
                         async for batch in messages:
-                            backoff.heard()
+                            backoff.note_message()
                             if batch:
                                 yield batch
                 except UpstreamError as error:

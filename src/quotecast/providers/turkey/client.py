@@ -8,6 +8,7 @@ from typing import Final, Protocol
 
 import structlog
 
+from quotecast.backoff import Backoff, without_jitter
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import DovizQuote
@@ -43,19 +44,18 @@ class _Turn:
     def __init__(self, every_seconds: float, clock: Callable[[], float]) -> None:
         self._every_seconds = every_seconds
         self._clock = clock
-        self._failures = 0
+        self._backoff = Backoff(every_seconds, LONGEST_BACKOFF_SECONDS, chance=without_jitter)
         self.due = 0.0
 
-    def is_well(self) -> bool:
-        return self._failures == 0 and self.due > 0
+    def is_healthy(self) -> bool:
+        return self._backoff.tries == 0 and self.due > 0
 
-    def succeeded(self) -> None:
-        self._failures = 0
+    def note_success(self) -> None:
+        self._backoff.reset()
         self.due = self._clock() + self._every_seconds
 
-    def failed(self, error: UpstreamError) -> None:
-        self._failures += 1
-        wait = min(self._every_seconds * 2 ** (self._failures - 1), LONGEST_BACKOFF_SECONDS)
+    def note_failure(self, error: UpstreamError) -> None:
+        wait = self._backoff.delay()
         self.due = self._clock() + max(wait, self._every_seconds, error.retry_after or 0.0)
 
 
@@ -142,7 +142,7 @@ class TurkeyProvider:
         """By the first source that is due and answers; those behind it are spared while it does."""
         for source, turn in self._sources.items():
             if turn.due > self._clock():
-                if turn.is_well():
+                if turn.is_healthy():
                     return None
                 continue
             try:
@@ -150,7 +150,7 @@ class TurkeyProvider:
             except UpstreamError as error:
                 self._bear(source.name, turn, error, failures)
                 continue
-            turn.succeeded()
+            turn.note_success()
             return self._dealing.take(answer.rates, source.name, self._clock(), answer.made)
         return None
 
@@ -162,13 +162,13 @@ class TurkeyProvider:
         except UpstreamError as error:
             self._bear("tcmb", self._tcmb_turn, error, failures)
             return None
-        self._tcmb_turn.succeeded()
+        self._tcmb_turn.note_success()
         changed = [quote for quote in quotes if self._bulletin.get(quote.key) != quote]
         self._bulletin |= {quote.key: quote for quote in changed}
         return changed
 
     def _bear(self, name: str, turn: _Turn, error: UpstreamError, failures: list[UpstreamError]) -> None:
-        turn.failed(error)
+        turn.note_failure(error)
         failures.append(error)
         log.warning("a source of doviz does not answer", source=name, problem=str(error))
 
@@ -177,7 +177,7 @@ class TurkeyProvider:
         turns = [self._tcmb_turn] if self._tcmb else []
         for turn in self._sources.values():
             turns.append(turn)
-            if turn.is_well():
+            if turn.is_healthy():
                 break
         return min(turn.due for turn in turns)
 
