@@ -24,7 +24,7 @@ CHECK_SECONDS: Final = 1.0
 log = structlog.get_logger()
 
 
-class Source(Struct, frozen=True):
+class DocumentSource(Struct, frozen=True):
     """A document's upstream; `fetch` raises UpstreamError."""
 
     feed: Feed
@@ -33,40 +33,42 @@ class Source(Struct, frozen=True):
     fetch: Callable[[], Awaitable[Document]]
 
 
-def news_of(provider: NewsProvider, feed: Feed) -> Source:
+def news_source(provider: NewsProvider, feed: Feed) -> DocumentSource:
     """The news that belong to a feed, free of HTML whatever the upstream sends."""
 
     async def fetch() -> Document:
         return wire.document(feed, NEWS, [cleaned(article) for article in await provider.news()])
 
-    return Source(feed, NEWS, provider.every_seconds, fetch)
+    return DocumentSource(feed, NEWS, provider.every_seconds, fetch)
 
 
-def assets_of(provider: AssetsProvider, feed: Feed) -> Source:
+def assets_source(provider: AssetsProvider, feed: Feed) -> DocumentSource:
     """The instruments of a feed."""
 
     async def fetch() -> Document:
         return wire.document(feed, ASSETS, await provider.assets())
 
-    return Source(feed, ASSETS, provider.every_seconds, fetch)
+    return DocumentSource(feed, ASSETS, provider.every_seconds, fetch)
 
 
 @contextlib.asynccontextmanager
-async def publishing(sources: Iterable[Source], bus: Writer, owner: str) -> AsyncIterator[None]:
+async def publish_documents(
+    sources: Iterable[DocumentSource], bus: Writer, owner: str
+) -> AsyncIterator[None]:
     """Keeps the documents on the bus for as long as the caller leads their feed."""
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(Publisher(source, bus, owner).run()) for source in sources]
+        tasks = [group.create_task(DocumentPublisher(source, bus, owner).run()) for source in sources]
         yield
         for task in tasks:
             task.cancel()
 
 
-class Publisher:
+class DocumentPublisher:
     """Keeps one document on the bus as its upstream tells it; the last good one while that fails."""
 
     def __init__(
         self,
-        source: Source,
+        source: DocumentSource,
         bus: Writer,
         owner: str,
         *,

@@ -23,7 +23,7 @@ log = structlog.get_logger()
 class _Link:
     """One upstream, kept connected, and what it has told."""
 
-    def __init__(self, provider: QuoteProvider, inbox: asyncio.Queue["_News"]) -> None:
+    def __init__(self, provider: QuoteProvider, inbox: asyncio.Queue["_Event"]) -> None:
         self.provider = provider
         self.quotes: dict[str, Quote] = {}
         self.heard_at = asyncio.get_running_loop().time()
@@ -56,7 +56,7 @@ class _Link:
 
 
 #: An update of a link; None when its connection has ended.
-_News = tuple[_Link, Update | None]
+_Event = tuple[_Link, Update | None]
 
 
 class Failover:
@@ -106,15 +106,15 @@ class Failover:
 
     async def updates(self) -> AsyncGenerator[Update, None]:
         """For ever: whatever ends a connection, another follows, here or at the next upstream."""
-        inbox: asyncio.Queue[_News] = asyncio.Queue()
+        inbox: asyncio.Queue[_Event] = asyncio.Queue()
         links = [_Link(self._providers[0], inbox)]
         active = links[0]
         self._active = active.provider
         try:
             while True:
-                told = await self._next(inbox)
-                if told:
-                    link, update = told
+                event = await self._next_event(inbox)
+                if event:
+                    link, update = event
                     if link not in links:
                         continue
                     if update:
@@ -135,7 +135,7 @@ class Failover:
         finally:
             await _close(links)
 
-    async def _next(self, inbox: asyncio.Queue[_News]) -> _News | None:
+    async def _next_event(self, inbox: asyncio.Queue[_Event]) -> _Event | None:
         """What is told next; None when nothing is for a while, so that silence is noticed."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._patience / 20):

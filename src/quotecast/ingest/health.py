@@ -5,11 +5,11 @@ from http import HTTPStatus
 
 import msgspec
 
-from quotecast.ingest.publish import Statistics
+from quotecast.ingest.publish import IngestStatistics
 from quotecast.market.feeds import Feed
 
 
-def readiness(statistics: Mapping[Feed, Statistics]) -> tuple[HTTPStatus, bytes]:
+def readiness(statistics: Mapping[Feed, IngestStatistics]) -> tuple[HTTPStatus, bytes]:
     """Returns 200, or 503 while the bus does not say who leads; the body has the standing in each feed."""
     feeds = {feed: each.standing for feed, each in statistics.items()}
     waiting = "unknown" in feeds.values()

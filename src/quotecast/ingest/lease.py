@@ -18,7 +18,7 @@ STANDBY_SECONDS: Final = 0.25
 Sleep = Callable[[float], Awaitable[None]]
 #: What this ingest is to a feed; unknown while the bus does not answer.
 Standing = Literal["unknown", "standby", "leading"]
-Tell = Callable[[Standing], None]
+Report = Callable[[Standing], None]
 
 log = structlog.get_logger()
 
@@ -27,27 +27,27 @@ class LeaseLostError(Exception):
     """Another ingest leads the feed now."""
 
 
-def _untold(_: Standing) -> None:
+def _ignore(_: Standing) -> None:
     """Does nothing."""
 
 
 async def acquire(
-    bus: Writer, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep, *, tell: Tell = _untold
+    bus: Writer, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep, *, report: Report = _ignore
 ) -> None:
-    """Waits until this ingest leads the feed; calls `tell` after each try."""
+    """Waits until this ingest leads the feed; calls `report` after each try."""
     waiting = False
-    while (standing := await _tried(bus, feed, owner)) != "leading":
-        tell(standing)
+    while (standing := await _try_to_hold(bus, feed, owner)) != "leading":
+        report(standing)
         if not waiting:
             log.info("another ingest leads; standing by", feed=feed)
             waiting = True
         await sleep(STANDBY_SECONDS)
-    tell(standing)
+    report(standing)
     log.info("leading", feed=feed)
 
 
-async def keep(
-    bus: Writer, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep, *, tell: Tell = _untold
+async def renew(
+    bus: Writer, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep, *, report: Report = _ignore
 ) -> None:
     """Renews the lease until it is lost, then raises LeaseLostError.
 
@@ -60,14 +60,14 @@ async def keep(
             held = await bus.hold(feed, owner, LEASE_MILLISECONDS)
         except BusError as error:
             log.warning("lease not renewed", feed=feed, error=str(error))
-            tell("unknown")
+            report("unknown")
             continue
         if not held:
             raise LeaseLostError
-        tell("leading")
+        report("leading")
 
 
-async def _tried(bus: Writer, feed: Feed, owner: str) -> Standing:
+async def _try_to_hold(bus: Writer, feed: Feed, owner: str) -> Standing:
     try:
         return "leading" if await bus.hold(feed, owner, LEASE_MILLISECONDS) else "standby"
     except BusError as error:

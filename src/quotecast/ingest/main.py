@@ -15,10 +15,10 @@ from quotecast.bus.base import Writer
 from quotecast.bus.redis import RedisBus
 from quotecast.errors import BusError, SettingsError
 from quotecast.ingest import lease, sources
-from quotecast.ingest.documents import Source, publishing
+from quotecast.ingest.documents import DocumentSource, publish_documents
 from quotecast.ingest.health import readiness
 from quotecast.ingest.metrics import families
-from quotecast.ingest.publish import Leader, Statistics
+from quotecast.ingest.publish import FeedPublisher, IngestStatistics
 from quotecast.limits.budget import budget
 from quotecast.limits.window import Window
 from quotecast.market.feeds import Feed
@@ -44,7 +44,7 @@ async def _serve(settings: Settings) -> None:
         left: dict[str, int] = {}
         budgets = partial(budget, window.check, left=left)
         providers = sources.quote_providers(settings, budgets)
-        statistics = {feed: Statistics() for feed in Feed}
+        statistics = {feed: IngestStatistics() for feed in Feed}
         own = {provider.feed: statistics[provider.feed] for provider in providers}
 
         async def ready() -> tuple[HTTPStatus, bytes]:
@@ -64,8 +64,8 @@ async def _serve(settings: Settings) -> None:
 async def _lead_all(
     settings: Settings,
     providers: list[QuoteProvider],
-    documents: list[Source],
-    statistics: Mapping[Feed, Statistics],
+    documents: list[DocumentSource],
+    statistics: Mapping[Feed, IngestStatistics],
     scraped: str,
 ) -> None:
     bus = RedisBus(settings.redis_url, settings.redis_prefix)
@@ -94,23 +94,23 @@ async def _lead_all(
 
 async def _lead(
     provider: QuoteProvider,
-    documents: list[Source],
+    documents: list[DocumentSource],
     bus: Writer,
     owner: str,
-    statistics: Statistics | None = None,
+    statistics: IngestStatistics | None = None,
 ) -> None:
     """Leads the feed, and keeps its documents, whenever no other ingest does."""
     own = [each for each in documents if each.feed is provider.feed]
-    statistics = statistics or Statistics()
+    statistics = statistics or IngestStatistics()
     while True:
-        await lease.acquire(bus, provider.feed, owner, tell=statistics.stand)
-        async with publishing(own, bus, owner):
+        await lease.acquire(bus, provider.feed, owner, report=statistics.set_standing)
+        async with publish_documents(own, bus, owner):
             # In a task of its own: a TaskGroup that is failing forgets a cancellation before Python 3.13.
-            await asyncio.create_task(Leader(provider, bus, owner, statistics=statistics).run())
-            _heed_cancellation()
+            await asyncio.create_task(FeedPublisher(provider, bus, owner, statistics=statistics).run())
+            _raise_if_cancelled()
 
 
-def _heed_cancellation() -> None:
+def _raise_if_cancelled() -> None:
     task = asyncio.current_task()
     if task and task.cancelling():
         raise asyncio.CancelledError

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from prometheus_client import Metric
 
-from quotecast.ingest.publish import Statistics
+from quotecast.ingest.publish import IngestStatistics
 from quotecast.market.feeds import Feed
 from quotecast.observe.metrics import counter, gauge
 from quotecast.providers.transport import outcomes
@@ -12,7 +12,7 @@ from quotecast.providers.transport import outcomes
 _GAUGES = (
     ("lease_held", "1 while this ingest leads the feed.", "leading"),
     ("seq", "Where the feed stands in its epoch, as last published from here.", "seq"),
-    ("upstream_told_timestamp_seconds", "When the upstream last said anything, in Unix time.", "told_at"),
+    ("upstream_told_timestamp_seconds", "When the upstream last said anything, in Unix time.", "heard_at"),
 )
 _COUNTERS = (
     ("batches", "Batches published.", "batches"),
@@ -22,7 +22,7 @@ _COUNTERS = (
 )
 
 
-def families(statistics: Mapping[Feed, Statistics], budgets: Mapping[str, int]) -> Iterator[Metric]:
+def families(statistics: Mapping[Feed, IngestStatistics], budgets: Mapping[str, int]) -> Iterator[Metric]:
     """Everything that is counted."""
     for kind, described in ((gauge, _GAUGES), (counter, _COUNTERS)):
         for name, meaning, field in described:

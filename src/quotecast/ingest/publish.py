@@ -30,7 +30,7 @@ log = structlog.get_logger()
 
 
 @dataclass(slots=True)
-class Statistics:
+class IngestStatistics:
     """One feed's, counted since the process began, whoever led it in between."""
 
     leading: bool = False
@@ -43,14 +43,14 @@ class Statistics:
     failures: int = 0
     seq: int = 0
     #: When the upstream last said anything, in Unix time.
-    told_at: float = 0.0
+    heard_at: float = 0.0
 
-    def stand(self, standing: lease.Standing) -> None:
+    def set_standing(self, standing: lease.Standing) -> None:
         """Notes what this ingest is to the feed."""
         self.standing = standing
 
 
-class Leader:
+class FeedPublisher:
     """One feed's leader; `clock` is Unix time."""
 
     def __init__(
@@ -59,7 +59,7 @@ class Leader:
         bus: Writer,
         owner: str,
         clock: Callable[[], float] = time.time,
-        statistics: Statistics | None = None,
+        statistics: IngestStatistics | None = None,
     ) -> None:
         self._provider = provider
         self._feed: Feed = provider.feed
@@ -68,8 +68,8 @@ class Leader:
         self._clock = clock
         self._ledger = Ledger(self._feed)
         self._wake = asyncio.Event()
-        self._told_at = clock()
-        self._statistics = statistics or Statistics()
+        self._heard_at = clock()
+        self._statistics = statistics or IngestStatistics()
         self._last_update: str | None = None
         self._unscheduled: Unscheduled | None = None
         self._outage = OutageLog()
@@ -80,7 +80,9 @@ class Leader:
         try:
             await self._inherit()
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(lease.keep(self._bus, self._feed, self._owner, tell=self._statistics.stand))
+                tasks.create_task(
+                    lease.renew(self._bus, self._feed, self._owner, report=self._statistics.set_standing)
+                )
                 tasks.create_task(pump(self._provider, self._take))
                 tasks.create_task(self._write())
         except* LeaseLostError:
@@ -106,11 +108,11 @@ class Leader:
             self._wake.set()
 
     def _take(self, update: Update) -> None:
-        self._told_at = self._statistics.told_at = self._clock()
+        self._heard_at = self._statistics.heard_at = self._clock()
         self._unscheduled = update.unscheduled
         self._ledger.take(update)
         if self._ledger.waiting:
-            self._last_update = iso_utc(self._told_at)
+            self._last_update = iso_utc(self._heard_at)
             self._wake.set()
 
     async def _write(self) -> None:
@@ -177,7 +179,7 @@ class Leader:
             simulated=provider.simulated,
             delay_seconds=provider.delay_seconds,
             last_update=self._last_update,
-            overdue=self._clock() - self._told_at > provider.silence_seconds,
+            overdue=self._clock() - self._heard_at > provider.silence_seconds,
             always_open=provider.always_open,
             unscheduled=self._unscheduled,
         )

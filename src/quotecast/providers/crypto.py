@@ -16,7 +16,7 @@ from quotecast.providers.validation.values import (
     number,
     percent_change,
     positive,
-    stamped,
+    timestamp_of,
     to_float,
 )
 
@@ -24,7 +24,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-class Change(Struct, frozen=True, gc=False):
+class DayChange(Struct, frozen=True, gc=False):
     """A price's change over 24 hours: the price then, the difference, and the difference in percent."""
 
     open: Decimal | None = None
@@ -32,10 +32,10 @@ class Change(Struct, frozen=True, gc=False):
     percent: float | None = None
 
 
-def change_from(opened: Decimal | None, price: Decimal) -> Change:
+def change_from(opened: Decimal | None, price: Decimal) -> DayChange:
     """Returns the change from the price of 24 hours ago; an empty one when that is unknown."""
     # Subtracted as decimals: as floats, 0.1127 would read 0.11269999999999847.
-    return Change(opened, price - opened, percent_change(price, opened)) if opened else Change()
+    return DayChange(opened, price - opened, percent_change(price, opened)) if opened else DayChange()
 
 
 class Venue(Struct, frozen=True, kw_only=True):
@@ -62,7 +62,7 @@ class Figures(Struct, frozen=True, kw_only=True):
     low: Number = None
     volume: Number = None
 
-    def day_change(self, price: Decimal) -> Change:
+    def day_change(self, price: Decimal) -> DayChange:
         """Returns the change to that price, which is above zero."""
         return change_from(positive(self.open), price)
 
@@ -100,7 +100,7 @@ class Figures(Struct, frozen=True, kw_only=True):
             high=to_float(positive(self.high)),
             low=to_float(positive(self.low)),
             volume=to_float(number(self.volume)),
-            timestamp=stamped(self.made_at(), received),
+            timestamp=timestamp_of(self.made_at(), received),
         )
 
 
@@ -136,7 +136,7 @@ class PairTickers:
         divided = [(symbol, *pair.split("/")) for symbol, pair in pairs.items()]
         return [Instrument(symbol, base, quote, self._name(base)) for symbol, base, quote in divided]
 
-    def _decoded(self, raws: Iterable[R], decode: Callable[[R], T]) -> Iterator[T]:
+    def _decode_each(self, raws: Iterable[R], decode: Callable[[R], T]) -> Iterator[T]:
         """Yields what `decode` reads of each; counts those for which it raises ValueError."""
         for raw in raws:
             try:
@@ -146,9 +146,7 @@ class PairTickers:
             else:
                 yield message
 
-    def _believed(
-        self, ticker: Figures, pair: str | None, received: float, order: float
-    ) -> CryptoQuote | None:
+    def _check(self, ticker: Figures, pair: str | None, received: float, order: float) -> CryptoQuote | None:
         """Returns the believable quote of a ticker; None for one that a check refuses.
 
         `order` is that of `Judge.doubt`.

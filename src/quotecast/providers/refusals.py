@@ -30,7 +30,7 @@ def totals() -> Mapping[tuple[str, str], int]:
         return dict(_totals)
 
 
-class Refusals:
+class RefusalCounter:
     """Counts the refusals of one provider by reason, here and in the process's `totals`.
 
     Threads may count at the same time.

@@ -15,7 +15,7 @@ from quotecast.api.routes.bars import exchange_of
 from quotecast.bus.memory import MemoryBus
 from quotecast.feed.relay import Relay
 from quotecast.ingest import lease
-from quotecast.ingest.publish import Leader
+from quotecast.ingest.publish import FeedPublisher
 from quotecast.market.feeds import Feed
 from quotecast.market.sessions import NEW_YORK, TradingDay
 from quotecast.providers.alpaca.client import AlpacaProvider
@@ -90,7 +90,7 @@ async def world(moment: str, **changes: Any) -> AsyncIterator[World]:
         for name, value in changes.items():
             setattr(rest, name, value)
         await lease.acquire(bus, Feed.STOCKS, "ingest")
-        leading = Leader(made.provider, bus, "ingest", clock=made.clock).run()
+        leading = FeedPublisher(made.provider, bus, "ingest", clock=made.clock).run()
         mirror = made.mirrors[Feed.STOCKS]
         async with running(leading, Relay(bus, {Feed.STOCKS: mirror}).run()):
             await until(lambda: mirror.loaded and mirror.info)

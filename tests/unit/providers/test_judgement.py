@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quotecast.providers.validation.judgement import ABSURD_FACTOR, JUDGING_SECONDS, Judge, believable
+from quotecast.providers.validation.judgement import ABSURD_FACTOR, JUDGING_SECONDS, Judge, judge_closes
 
 NOON = 1_795_118_400.0
 
@@ -122,4 +122,4 @@ def test_neighbours_among_believed_prices_are_within_the_factor(prices: list[flo
 )
 def test_a_close_far_from_all_around_it_is_no_close(closes: list[float], believed: list[bool]) -> None:
     """One that stays where it leapt is; a good one is not refused for the sake of a bad neighbour."""
-    assert believable(closes) == believed
+    assert judge_closes(closes) == believed

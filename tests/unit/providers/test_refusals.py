@@ -2,13 +2,13 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from quotecast.providers.refusals import Refusals, totals
+from quotecast.providers.refusals import RefusalCounter, totals
 
 
 def test_each_adapter_counts_its_own_and_the_process_counts_all() -> None:
     """Two adapters of one provider share the metric, and keep their own counts apart."""
     before = totals().get(("acme", "absurd"), 0)
-    quotes, bars = Refusals("acme"), Refusals("acme")
+    quotes, bars = RefusalCounter("acme"), RefusalCounter("acme")
     quotes.count("absurd")
     bars.count("absurd", 2)
     bars.count("malformed", 0)
@@ -20,7 +20,7 @@ def test_each_adapter_counts_its_own_and_the_process_counts_all() -> None:
 
 def test_threads_lose_no_count() -> None:
     """Answers are checked in threads too."""
-    refused = Refusals("threads")
+    refused = RefusalCounter("threads")
 
     def count(_: int) -> None:
         for _ in range(1000):

@@ -11,8 +11,8 @@ from quotecast.providers.alpaca.rest import Rest
 from quotecast.providers.alpaca.rest_wire import AssetRow
 from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.reference import Stock
-from quotecast.providers.refusals import Refusals
-from quotecast.providers.validation.rows import readable
+from quotecast.providers.refusals import RefusalCounter
+from quotecast.providers.validation.rows import decode_rows
 
 
 class AlpacaAssets:
@@ -33,7 +33,7 @@ class AlpacaAssets:
     ) -> None:
         self._rest = Rest(trading_url, key, secret, admitted, clock)
         self._known = {stock.ticker: stock for stock in stocks}
-        self._refused = Refusals("alpaca")
+        self._refused = RefusalCounter("alpaca")
 
     def statistics(self) -> Mapping[str, int]:
         """How many rows were refused since the start, by reason."""
@@ -42,7 +42,9 @@ class AlpacaAssets:
     async def assets(self) -> Sequence[Asset]:
         """See AssetsProvider; a list without any stock is an error."""
         params = {"status": "active", "asset_class": "us_equity"}
-        rows = readable(await self._rest.get_once("/v2/assets", list[Raw], params), AssetRow, self._refused)
+        rows = decode_rows(
+            await self._rest.get_once("/v2/assets", list[Raw], params), AssetRow, self._refused
+        )
         found = self._assets(row for row in rows if row.is_listed)
         if not found:
             raise UpstreamError("Alpaca lists no stocks")

@@ -13,10 +13,10 @@ from quotecast.market.calendars import Exchange
 from quotecast.market.sessions import NEW_YORK
 from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.stretches import DAY, TIMEFRAMES, Stretch
-from quotecast.providers.refusals import Refusals
+from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.candles import to_bar
-from quotecast.providers.validation.judgement import believable
-from quotecast.providers.validation.rows import readable
+from quotecast.providers.validation.judgement import judge_closes
+from quotecast.providers.validation.rows import decode_rows
 from quotecast.providers.validation.values import instant
 
 _MIDNIGHT: Final = time()
@@ -49,7 +49,7 @@ class _Hours(Struct, frozen=True):
 
 
 def bars(
-    answers: Answers, calendar: Exchange, interval: Interval, end: datetime, refused: Refusals
+    answers: Answers, calendar: Exchange, interval: Interval, end: datetime, refused: RefusalCounter
 ) -> list[Bar]:
     """The bars of regular sessions that open before `end`, ascending; counts the rows that it refuses.
 
@@ -60,13 +60,13 @@ def bars(
     hours = _Hours(calendar, end)
     rows = {row.begun: row for stretch, raws in answers for row in _regular(stretch, raws, hours, refused)}
     ascending = [rows[begun] for begun in sorted(rows) if rows[begun].bar.volume]
-    believed = list(compress(ascending, believable([row.bar.close for row in ascending])))
+    believed = list(compress(ascending, judge_closes([row.bar.close for row in ascending])))
     refused.count("absurd", len(ascending) - len(believed))
     return _joined(believed, calendar, interval, end)
 
 
-def _regular(stretch: Stretch, raws: Iterable[Raw], hours: _Hours, refused: Refusals) -> Iterator[_Row]:
-    for row in readable(raws, wire.Bar, refused):
+def _regular(stretch: Stretch, raws: Iterable[Raw], hours: _Hours, refused: RefusalCounter) -> Iterator[_Row]:
+    for row in decode_rows(raws, wire.Bar, refused):
         begun = instant(row.time)
         if begun is None:
             refused.count("unreadable")

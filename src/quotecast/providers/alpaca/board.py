@@ -17,7 +17,7 @@ from quotecast.providers.alpaca.day import Day
 from quotecast.providers.alpaca.known import Known, Last, aware, session_of
 from quotecast.providers.alpaca.tape import Tape
 from quotecast.providers.reference import Stock
-from quotecast.providers.refusals import Refusals
+from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.judgement import ABSURD_FACTOR, Judge
 from quotecast.providers.validation.values import MAX_SKEW, Number, positive
 
@@ -43,7 +43,7 @@ class Board:
         self.unscheduled: Unscheduled | None = None
         self._stocks = {stock.ticker: stock for stock in stocks}
         self._judge = Judge()
-        self._refused = Refusals("alpaca")
+        self._refused = RefusalCounter("alpaca")
         self._whole_tape = whole_tape
         self._known: dict[str, Known] = {}
         self._tapes: dict[str, Tape] = {}

@@ -24,10 +24,10 @@ from quotecast.providers.alpaca.rest import PLAN_REFUSES, Rest
 from quotecast.providers.alpaca.rest_wire import BarPage
 from quotecast.providers.alpaca.stretches import DAY
 from quotecast.providers.alpaca.tape import Tape, tape_of
-from quotecast.providers.refusals import Refusals
+from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.candles import to_bar
-from quotecast.providers.validation.judgement import believable
-from quotecast.providers.validation.rows import readable
+from quotecast.providers.validation.judgement import judge_closes
+from quotecast.providers.validation.rows import decode_rows
 from quotecast.providers.validation.values import instant
 
 BATCH: Final = 100
@@ -59,7 +59,7 @@ class Closes:
         clock: Callable[[], float] = time.time,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        self.refused = Refusals("alpaca")
+        self.refused = RefusalCounter("alpaca")
         self._rest = rest
         self._free = plan_feed == "iex"
         #: Of the daily bars; the free plan's own where it has no history of the whole tape.
@@ -146,9 +146,9 @@ def _stage(day: TradingDay, now: datetime, *, free: bool) -> datetime:
     return max(moment for moment in (day.pre_open, day.open, *settling) if moment <= now)
 
 
-def _days_of(rows: Iterable[Raw], refused: Refusals) -> list[Day]:
+def _days_of(rows: Iterable[Raw], refused: RefusalCounter) -> list[Day]:
     """Returns the rows that can be read."""
-    days = [_day(row) for row in readable(rows, wire.Bar, refused)]
+    days = [_day(row) for row in decode_rows(rows, wire.Bar, refused)]
     refused.count("unreadable", days.count(None))
     return [day for day in days if day]
 
@@ -166,4 +166,4 @@ def _day(row: wire.Bar) -> Day | None:
 
 def _believed(days: Sequence[Day]) -> Sequence[Day]:
     """Returns the days whose closes can be believed, as bars have it."""
-    return list(compress(days, believable([float(day.close or 0) for day in days])))
+    return list(compress(days, judge_closes([float(day.close or 0) for day in days])))

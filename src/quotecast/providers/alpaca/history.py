@@ -20,7 +20,7 @@ from quotecast.providers.alpaca.rest import PLAN_REFUSES, Rest
 from quotecast.providers.alpaca.rest_wire import BarPage
 from quotecast.providers.alpaca.stretches import Stretch, Tape, delayed, whole
 from quotecast.providers.base import Admission, unlimited
-from quotecast.providers.refusals import Refusals
+from quotecast.providers.refusals import RefusalCounter
 
 ROWS_PER_PAGE: Final = 10_000
 #: Five years of half hours are five full pages; but the upstream's pages may be shorter than asked for.
@@ -61,7 +61,7 @@ class AlpacaHistory:
         self._rest = Rest(url, key, secret, admitted, clock)
         self._plan_feed = plan_feed
         self._clock = clock
-        self._refused = Refusals("alpaca")
+        self._refused = RefusalCounter("alpaca")
 
     def statistics(self) -> Mapping[str, int]:
         """How many rows were refused since the start, by reason."""

@@ -11,8 +11,8 @@ from quotecast.market.sessions import TradingDay
 from quotecast.providers.alpaca.rest import Rest
 from quotecast.providers.alpaca.rest_wire import CalendarRow, Clock
 from quotecast.providers.base import Admission, unlimited
-from quotecast.providers.refusals import Refusals
-from quotecast.providers.validation.rows import readable
+from quotecast.providers.refusals import RefusalCounter
+from quotecast.providers.validation.rows import decode_rows
 
 #: How long an answer of the clock is believed.
 BELIEVED_SECONDS: Final = 60.0
@@ -32,7 +32,7 @@ class AlpacaClock:
     ) -> None:
         self._rest = Rest(trading_url, key, secret, admitted, clock)
         self._clock = clock
-        self._refused = Refusals("alpaca")
+        self._refused = RefusalCounter("alpaca")
         self._told: Clock | None = None
         self._told_at = 0.0
 
@@ -51,7 +51,7 @@ class AlpacaClock:
     async def calendar(self, first: date, last: date) -> Sequence[TradingDay]:
         """The trading days from `first` to `last`, both included, ascending. Raises UpstreamError."""
         params = {"start": first.isoformat(), "end": last.isoformat()}
-        rows = readable(
+        rows = decode_rows(
             await self._rest.get_once("/v2/calendar", list[Raw], params), CalendarRow, self._refused
         )
         days = [row.to_day() for row in rows]

@@ -11,7 +11,7 @@ from quotecast.market.sessions import NEW_YORK, TradingDay, Unscheduled, trading
 from quotecast.providers.alpaca.day import MINUTE, Day, Minute
 from quotecast.providers.alpaca.tape import Tape
 from quotecast.providers.reference import Stock
-from quotecast.providers.validation.values import percent_change, stamped, to_float
+from quotecast.providers.validation.values import percent_change, timestamp_of, to_float
 
 
 class Session(Struct, frozen=True):
@@ -88,7 +88,7 @@ class Known(Struct, frozen=True, gc=False):
             volume=None if day is None or day.volume is None else str(int(day.volume)),
             sector=stock.sector or "Other",
             industry=stock.industry or "Other",
-            timestamp=stamped(self.last.time, received),
+            timestamp=timestamp_of(self.last.time, received),
         )
 
     def _as_of(self, session: Session, tape: Tape | None) -> tuple[Day | None, Decimal | None]:

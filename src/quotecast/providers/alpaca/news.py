@@ -8,8 +8,8 @@ from quotecast.market.news import Article
 from quotecast.providers.alpaca.rest import Rest
 from quotecast.providers.alpaca.rest_wire import NewsPage, Story
 from quotecast.providers.base import Admission, unlimited
-from quotecast.providers.refusals import Refusals
-from quotecast.providers.validation.rows import readable
+from quotecast.providers.refusals import RefusalCounter
+from quotecast.providers.validation.rows import decode_rows
 
 #: Articles that one call brings at most, calls that one question takes at most, articles that are kept.
 COUNT: Final = 50
@@ -39,7 +39,7 @@ class AlpacaNews:
     ) -> None:
         self._rest = Rest(url, key, secret, admitted, clock)
         self._clock = clock
-        self._refused = Refusals("alpaca")
+        self._refused = RefusalCounter("alpaca")
         self._articles: dict[str, Article] = {}
 
     def statistics(self) -> Mapping[str, int]:
@@ -70,7 +70,7 @@ class AlpacaNews:
         return found
 
     def _readable(self, page: NewsPage) -> list[Article]:
-        stories = list(readable(page.news or (), Story, self._refused))
+        stories = list(decode_rows(page.news or (), Story, self._refused))
         articles = [article for story in stories if (article := story.to_article(self._clock()))]
         self._refused.count("unreadable", len(stories) - len(articles))
         return articles

@@ -12,7 +12,7 @@ from quotecast.errors import UpstreamError
 from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.schedule import should_be_open
 from quotecast.providers.transport.backoff import ConnectionBackoff
-from quotecast.providers.transport.sockets import dial, receive, speaking
+from quotecast.providers.transport.sockets import dial, receive, socket_errors
 
 #: The upstream hangs up on a client that has not authenticated by then.
 OPENING_SECONDS: Final = 10.0
@@ -104,7 +104,7 @@ class Stream:
 
     async def _connection(self) -> AsyncGenerator[list[wire.Data], None]:
         """One connection's life. Raises UpstreamError when it breaks."""
-        with speaking(NAME):
+        with socket_errors(NAME):
             async with dial(self._url, headers=self._headers) as connection:
                 yield wire.data(await self._open(connection))
                 while True:

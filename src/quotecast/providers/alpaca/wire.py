@@ -184,12 +184,12 @@ _snapshot: Final[msgspec.json.Decoder[Snapshot | None]] = msgspec.json.Decoder(S
 
 def frame(raw: bytes) -> list[Raw]:
     """The messages of one frame of the stream, not yet read. Raises ValueError for what is no JSON array."""
-    return _decoded(_frame, raw)
+    return _decode_each(_frame, raw)
 
 
 def rows(raw: bytes) -> dict[str, Raw]:
     """An answer's snapshots by ticker, not yet read. Raises ValueError for what is no JSON object."""
-    return _decoded(_rows, raw)
+    return _decode_each(_rows, raw)
 
 
 def message(raw: Raw) -> Message | None:
@@ -228,7 +228,7 @@ def _last(price: Number, time: datetime | None) -> Last | None:
     return None if read is None or time is None else Last(read, time)
 
 
-def _decoded(decoder: msgspec.json.Decoder[_T], raw: bytes) -> _T:
+def _decode_each(decoder: msgspec.json.Decoder[_T], raw: bytes) -> _T:
     try:
         return decoder.decode(raw)
     except RecursionError as error:

@@ -14,12 +14,12 @@ from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import Admission, Update, unlimited
 from quotecast.providers.binance import messages, wire
-from quotecast.providers.binance.listing import best_known, listed, symbol_of, wished
-from quotecast.providers.binance.rest import Rest, served
+from quotecast.providers.binance.listing import best_known, pick_wanted, symbol_of, tradable_pairs
+from quotecast.providers.binance.rest import BinanceRest, location_errors
 from quotecast.providers.binance.tickers import BinanceTickers, check_ending
 from quotecast.providers.binance.venues import BinanceVenue, venue_of
-from quotecast.providers.transport.recording import keep_listing
-from quotecast.providers.transport.sockets import dial, receive, receive_or_ping, speaking
+from quotecast.providers.transport.recording import record_listing
+from quotecast.providers.transport.sockets import dial, receive, receive_or_ping, socket_errors
 
 #: What one connection may carry; one of the streams is the heartbeat.
 MAX_STREAMS: Final = 1024
@@ -64,7 +64,7 @@ class BinanceProvider:
         self.silence_seconds = 10.0
         self._venue = venue or venue_of(url)
         self.name = self._venue.name
-        self._rest = Rest(url, admitted, clock)
+        self._rest = BinanceRest(url, admitted, clock)
         self._websocket_url = websocket_url
         self._wanted = tuple(dict.fromkeys(map(symbol_of, pairs)))
         self._clock = clock
@@ -82,8 +82,8 @@ class BinanceProvider:
         """One connection's life, as QuoteProvider promises; it ends before the upstream would end it."""
         await self._look_around()
         removed = self._tickers.follow(self._followed)
-        keep_listing(self._tickers.instruments(self._followed))
-        with speaking(self._venue.exchange), served():
+        record_listing(self._tickers.instruments(self._followed))
+        with socket_errors(self._venue.exchange), location_errors():
             async with dial(f"{self._websocket_url}/stream") as connection:
                 ends = self._clock() + LIFE_SECONDS
                 await self._subscribe(connection)
@@ -120,14 +120,14 @@ class BinanceProvider:
         except UpstreamError as error:
             if not self._followed:
                 raise
-            _bear(error)
+            _log_unless_asked_to_wait(error)
 
     async def _choose(self) -> Mapping[str, str]:
         """Pairs by symbol. Raises UpstreamError when none of those wanted trade."""
         answer = await self._rest.get("/api/v3/exchangeInfo", wire.ExchangeInfo, self._venue.listing)
-        listing = listed(answer.symbols)
+        listing = tradable_pairs(answer.symbols)
         if self._wanted:
-            chosen = wished(listing, self._wanted)
+            chosen = pick_wanted(listing, self._wanted)
             for symbol in set(self._wanted) - chosen.keys():
                 log.warning("binance does not trade the pair", symbol=symbol)
         else:
@@ -149,7 +149,7 @@ class BinanceProvider:
         except UpstreamError as error:
             if not self._tickers.quotes():
                 raise
-            _bear(error)
+            _log_unless_asked_to_wait(error)
             answered = False
         gone = [*removed, *self._tickers.drop_halted(self._clock())]
         quotes = self._tickers.quotes() if answered else ()
@@ -186,7 +186,7 @@ def _answers(frame: bytes) -> bool:
     return isinstance(message, messages.Acknowledged)
 
 
-def _bear(error: UpstreamError) -> None:
+def _log_unless_asked_to_wait(error: UpstreamError) -> None:
     """Goes on without REST, unless the upstream wants to be left alone."""
     if error.retry_after is not None:
         raise error

@@ -19,7 +19,7 @@ BRIDGE: Final = "USDT/TRY"
 BUSIEST: Final = 200
 
 
-def listed(rows: Iterable[Raw]) -> dict[str, str]:
+def tradable_pairs(rows: Iterable[Raw]) -> dict[str, str]:
     """The pairs that trade, by symbol: `BTCUSDT` is `BTC/USDT`; a row that cannot be read is passed over."""
     found: dict[str, str] = {}
     for raw in rows:
@@ -35,7 +35,7 @@ def symbol_of(text: str) -> str:
     return "".join(filter(str.isalnum, text.upper()))
 
 
-def wished(listing: Mapping[str, str], symbols: Sequence[str]) -> dict[str, str]:
+def pick_wanted(listing: Mapping[str, str], symbols: Sequence[str]) -> dict[str, str]:
     """Those pairs of the wanted symbols that trade, by symbol, in the order of the wishes."""
     return {symbol: listing[symbol] for symbol in symbols if symbol in listing}
 

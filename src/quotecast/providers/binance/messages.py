@@ -16,7 +16,7 @@ class Acknowledged(Struct, frozen=True):
     """The answer to a request that was understood."""
 
 
-class Failure(Struct, frozen=True):
+class BinanceFailure(Struct, frozen=True):
     """The answer to a request that was not."""
 
     code: int
@@ -27,7 +27,7 @@ class Shutdown(Struct, frozen=True):
     """The upstream is about to end the connection."""
 
 
-Message = wire.Statistics | Acknowledged | Failure | Shutdown
+Message = wire.PairStatistics | Acknowledged | BinanceFailure | Shutdown
 
 
 class _Complaint(Struct, frozen=True):
@@ -35,7 +35,7 @@ class _Complaint(Struct, frozen=True):
     msg: str = ""
 
 
-class _Frame(Struct, frozen=True):
+class _StreamFrame(Struct, frozen=True):
     """Any message: an event with its stream's name about it, a bare event, or an answer."""
 
     data: Raw = Raw()
@@ -51,7 +51,7 @@ class _Event(Struct, frozen=True):
     e: str | None = None
 
 
-_frame: Final = msgspec.json.Decoder(_Frame)
+_frame: Final = msgspec.json.Decoder(_StreamFrame)
 _event: Final = msgspec.json.Decoder(_Event)
 
 
@@ -75,9 +75,9 @@ def subscribe(symbols: Iterable[str], number: int) -> bytes:
 def _decode(raw: bytes) -> Message | None:
     frame = _frame.decode(raw)
     if frame.error is not None:
-        return Failure(frame.error.code, frame.error.msg)
+        return BinanceFailure(frame.error.code, frame.error.msg)
     if frame.code is not None:
-        return Failure(frame.code, frame.msg)
+        return BinanceFailure(frame.code, frame.msg)
     body = bytes(frame.data)
     match _event.decode(body).e if body else frame.e:
         case "24hrTicker":

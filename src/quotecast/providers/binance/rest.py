@@ -24,7 +24,7 @@ ELSEWHERE_SECONDS: Final = 3600.0
 T = TypeVar("T")
 
 
-class Rest:
+class BinanceRest:
     """The interface at `url`; asks `admitted` before each call.
 
     It calls nothing while the upstream wants to be left alone, nor when the address has used up most of
@@ -43,7 +43,7 @@ class Rest:
         if wait > 0:
             raise UpstreamError("Binance wants to be left alone", retry_after=wait)
         await self._admitted()
-        with served():
+        with location_errors():
             async with open_client(self._url) as client:
                 client.event_hooks = {"response": [self._note]}
                 return await get_json(client, path, kind, params=params)
@@ -59,21 +59,21 @@ class Rest:
 
 
 @contextmanager
-def served() -> Iterator[None]:
+def location_errors() -> Iterator[None]:
     """Says so where Binance does not serve the place that is called from."""
     try:
         yield
     except UpstreamRefused as error:
         if error.upstream_status != ELSEWHERE:
             raise
-        raise _elsewhere() from error
+        raise _location_error() from error
     except InvalidStatus as error:
         if error.response.status_code != ELSEWHERE:
             raise
-        raise _elsewhere() from error
+        raise _location_error() from error
 
 
-def _elsewhere() -> UpstreamError:
+def _location_error() -> UpstreamError:
     return UpstreamError("Binance does not serve the place we call from", retry_after=ELSEWHERE_SECONDS)
 
 

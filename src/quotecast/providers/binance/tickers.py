@@ -60,16 +60,16 @@ class BinanceTickers(PairTickers):
 
     def take(self, rows: Iterable[Raw], received: float) -> list[CryptoQuote]:
         """Returns the quotes of rows of the 24-hour statistics that arrived at that Unix time."""
-        return newest(self._quote(statistics, received) for statistics in self._decoded(rows, wire.row))
+        return newest(self._quote(statistics, received) for statistics in self._decode_each(rows, wire.row))
 
-    def _events(self, raws: Iterable[bytes]) -> Iterator[wire.Statistics]:
-        for message in self._decoded(raws, messages.decode):
-            if isinstance(message, wire.Statistics):
+    def _events(self, raws: Iterable[bytes]) -> Iterator[wire.PairStatistics]:
+        for message in self._decode_each(raws, messages.decode):
+            if isinstance(message, wire.PairStatistics):
                 yield message
             else:
                 check_ending(message)
 
-    def _quote(self, statistics: wire.Statistics, received: float) -> CryptoQuote | None:
+    def _quote(self, statistics: wire.PairStatistics, received: float) -> CryptoQuote | None:
         """Returns None when a check refuses the statistics, or nobody follows the pair."""
         pair = self._followed.get(statistics.symbol)
         if pair is None:
@@ -79,7 +79,7 @@ class BinanceTickers(PairTickers):
         if received - ended >= DAY_SECONDS:
             self._pairs.refused.count("halted")
             return None
-        quote = self._believed(statistics, pair, received, order)
+        quote = self._check(statistics, pair, received, order)
         if quote is not None:
             self._ended[pair] = ended
         return quote
@@ -87,13 +87,13 @@ class BinanceTickers(PairTickers):
 
 def check_ending(message: messages.Message | None) -> None:
     """Raises UpstreamError for a message that ends the connection."""
-    if isinstance(message, messages.Failure):
+    if isinstance(message, messages.BinanceFailure):
         raise UpstreamError(f"Binance: error {message.code}: {message.text}")
     if isinstance(message, messages.Shutdown):
         raise UpstreamError("Binance is about to end the connection", retry_after=SHUTDOWN_SECONDS)
 
 
-def _order(statistics: wire.Statistics, received: float) -> float:
+def _order(statistics: wire.PairStatistics, received: float) -> float:
     """Returns a number that grows with the statistics' time; 0 without a time, or for one in the future."""
     latest = (received + MAX_SKEW.total_seconds()) * 1000
     return (

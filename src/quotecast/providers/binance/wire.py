@@ -14,8 +14,8 @@ from msgspec import Meta, Raw, Struct
 
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical
-from quotecast.providers.crypto import Change, Figures, change_from
-from quotecast.providers.validation.values import Number, from_milliseconds, positive, signed
+from quotecast.providers.crypto import DayChange, Figures, change_from
+from quotecast.providers.validation.values import Number, from_milliseconds, positive, signed_decimal
 
 #: Since 1970. An event of no time, which the upstream may write as 0, is none.
 Milliseconds = Annotated[float, Meta(gt=0)]
@@ -54,7 +54,7 @@ class _Problem(Struct, frozen=True):
     code: int
 
 
-class Statistics(Figures, frozen=True, kw_only=True):
+class PairStatistics(Figures, frozen=True, kw_only=True):
     """A pair's last price, best bid and ask, and the 24 hours before. Numbers come as decimal strings."""
 
     symbol: str
@@ -65,12 +65,12 @@ class Statistics(Figures, frozen=True, kw_only=True):
     close_time: Milliseconds | None = None
     event_time: Milliseconds | None = None
 
-    def day_change(self, price: Decimal) -> Change:
+    def day_change(self, price: Decimal) -> DayChange:
         """See Figures; the change as Binance writes it, unless that leaves no price to change from."""
-        change, percent = signed(self.change), signed(self.change_percent)
+        change, percent = signed_decimal(self.change), signed_decimal(self.change_percent)
         opened = positive(self.open)
         if change is not None and percent is not None and change < price and percent > -100:
-            return Change(opened, change, float(percent))
+            return DayChange(opened, change, float(percent))
         return change_from(opened, price)
 
     def made_at(self) -> datetime | None:
@@ -120,12 +120,12 @@ def symbol(raw: bytes | Raw) -> Symbol:
     return _symbol.decode(raw)
 
 
-def row(raw: bytes | Raw) -> Statistics:
+def row(raw: bytes | Raw) -> PairStatistics:
     """The statistics of a row of `GET /api/v3/ticker/24hr`. Raises ValueError for what is none."""
     return _statistics(raw, _ROW)
 
 
-def event(raw: bytes | Raw) -> Statistics:
+def event(raw: bytes | Raw) -> PairStatistics:
     """The statistics of an event of a `@ticker` stream. Raises ValueError for what is none."""
     return _statistics(raw, _EVENT)
 
@@ -138,9 +138,9 @@ def unknown_symbol(body: str) -> bool:
         return False
 
 
-def _statistics(raw: bytes | Raw, keys: Mapping[str, str]) -> Statistics:
+def _statistics(raw: bytes | Raw, keys: Mapping[str, str]) -> PairStatistics:
     try:
         told = _object.decode(raw)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
-    return msgspec.convert({name: told[key] for name, key in keys.items() if key in told}, Statistics)
+    return msgspec.convert({name: told[key] for name, key in keys.items() if key in told}, PairStatistics)

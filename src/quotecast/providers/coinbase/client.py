@@ -15,8 +15,8 @@ from quotecast.providers.base import Update
 from quotecast.providers.coinbase import wire
 from quotecast.providers.coinbase.tickers import CoinbaseTickers, error_of
 from quotecast.providers.transport.fetch import get_json, open_client
-from quotecast.providers.transport.recording import keep, keep_listing
-from quotecast.providers.transport.sockets import dial, receive, speaking
+from quotecast.providers.transport.recording import record_listing, record_messages
+from quotecast.providers.transport.sockets import dial, receive, socket_errors
 
 #: The upstream hangs up on a client that has not subscribed by then; it gets as long for its answer.
 SUBSCRIBE_SECONDS: Final = 5.0
@@ -65,11 +65,11 @@ class CoinbaseProvider:
         products = self._choose()
         pairs = {product: product.replace("-", "/", 1) for product in products}
         removed = self._tickers.keep_only(pairs.values())
-        with speaking("Coinbase"):
+        with socket_errors("Coinbase"):
             async with dial(self._websocket_url) as connection:
                 messages = await _subscribe(connection, products)
-                keep_listing(self._tickers.instruments(pairs))
-                keep(messages)
+                record_listing(self._tickers.instruments(pairs))
+                record_messages(messages)
                 yield Update(self._tickers.read(messages, self._clock()), removed)
                 while True:
                     messages = await receive(connection, self.silence_seconds, "Coinbase")
@@ -134,7 +134,7 @@ async def _until_answer(connection: ClientConnection) -> list[bytes]:
         messages.append(await connection.recv(decode=False))
         with suppress(ValueError):
             answer = wire.decode(messages[-1])
-            if isinstance(answer, wire.Failure):
+            if isinstance(answer, wire.CoinbaseFailure):
                 raise error_of(answer)
             if isinstance(answer, wire.Subscriptions):
                 return messages

@@ -13,11 +13,11 @@ from quotecast.market.aggregate import aggregated
 from quotecast.market.bars import Bar, Interval, opening, stamp
 from quotecast.market.calendars import UTC_DAYS
 from quotecast.providers.coinbase import wire
-from quotecast.providers.refusals import Refusals
+from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.transport.fetch import get_json, open_client, segment
 from quotecast.providers.transport.pace import Pace
-from quotecast.providers.validation.candles import believed
-from quotecast.providers.validation.rows import readable
+from quotecast.providers.validation.candles import believable_bars
+from quotecast.providers.validation.rows import decode_rows
 
 ROWS_PER_CALL: Final = 300
 #: How many rows are looked back upon: sixteen years of days, and more than a thousand of any shorter bars.
@@ -46,7 +46,7 @@ class CoinbaseHistory:
     def __init__(self, url: str, pace: Pace | None = None) -> None:
         self._url = url
         self._pace = pace or Pace()
-        self._refused = Refusals(self.name)
+        self._refused = RefusalCounter(self.name)
 
     def statistics(self) -> Mapping[str, int]:
         """How many rows were refused since the start, by reason."""
@@ -59,17 +59,19 @@ class CoinbaseHistory:
         first = opening(UTC_DAYS, interval, start) or start
         path = f"/products/{segment(wire.product_id(symbol))}/candles"
         rows = await self._rows(path, granularity, int(first.timestamp()), ceil(end.timestamp()))
-        bars = believed((row.to_bar() for row in rows.values()), self._refused)
+        bars = believable_bars((row.to_bar() for row in rows.values()), self._refused)
         return aggregated(bars, interval, UTC_DAYS)
 
-    async def _rows(self, path: str, granularity: int, first: int, end: int) -> dict[int, wire.Candle]:
+    async def _rows(
+        self, path: str, granularity: int, first: int, end: int
+    ) -> dict[int, wire.CoinbaseCandle]:
         """The rows that open from `first` to before `end`, by when they do."""
-        rows: dict[int, wire.Candle] = {}
+        rows: dict[int, wire.CoinbaseCandle] = {}
         async with open_client(self._url) as client:
             for oldest, newest in _pages(granularity, first, end):
                 page = await self._page(client, path, granularity, oldest, newest)
                 # More may come than was asked for.
-                candles = readable(page, wire.Candle, self._refused)
+                candles = decode_rows(page, wire.CoinbaseCandle, self._refused)
                 rows |= {row.time: row for row in candles if first <= row.time < end}
                 # For hours nobody may trade; so many days without a trade lie before the first one.
                 if not page and granularity == _DAY:
@@ -80,7 +82,7 @@ class CoinbaseHistory:
         self, client: httpx.AsyncClient, path: str, granularity: int, oldest: int, newest: int
     ) -> list[Raw]:
         await self._pace.turn()
-        params = {"granularity": str(granularity), "start": _told(oldest), "end": _told(newest)}
+        params = {"granularity": str(granularity), "start": _iso_time(oldest), "end": _iso_time(newest)}
         try:
             return await get_json(client, path, list[Raw], params=params)
         except UpstreamRefused as error:
@@ -98,5 +100,5 @@ def _pages(granularity: int, first: int, end: int) -> Iterator[tuple[int, int]]:
         newest = oldest - granularity
 
 
-def _told(seconds: int) -> str:
+def _iso_time(seconds: int) -> str:
     return stamp(datetime.fromtimestamp(seconds, UTC))

@@ -17,9 +17,9 @@ class CoinbaseTickers(PairTickers):
     def __init__(self) -> None:
         super().__init__(wire.COINBASE)
 
-    def quote(self, ticker: wire.Ticker, received: float) -> CryptoQuote | None:
+    def quote(self, ticker: wire.CoinbaseTicker, received: float) -> CryptoQuote | None:
         """Returns the quote of a ticker that arrived at that Unix time; None when a check refuses it."""
-        return self._believed(ticker, canonical(Feed.CRYPTO, ticker.product_id), received, ticker.sequence)
+        return self._check(ticker, canonical(Feed.CRYPTO, ticker.product_id), received, ticker.sequence)
 
     def read(self, messages: Iterable[bytes], received: float) -> list[CryptoQuote]:
         """Returns the newest quote of each pair in messages that arrived at that Unix time.
@@ -28,14 +28,14 @@ class CoinbaseTickers(PairTickers):
         """
         return newest(self.quote(ticker, received) for ticker in self._tickers(messages))
 
-    def _tickers(self, messages: Iterable[bytes]) -> Iterator[wire.Ticker]:
-        for message in self._decoded(messages, wire.decode):
-            if isinstance(message, wire.Failure):
+    def _tickers(self, messages: Iterable[bytes]) -> Iterator[wire.CoinbaseTicker]:
+        for message in self._decode_each(messages, wire.decode):
+            if isinstance(message, wire.CoinbaseFailure):
                 raise error_of(message)
-            if isinstance(message, wire.Ticker):
+            if isinstance(message, wire.CoinbaseTicker):
                 yield message
 
 
-def error_of(failure: wire.Failure) -> UpstreamError:
+def error_of(failure: wire.CoinbaseFailure) -> UpstreamError:
     """Returns the error that an error message stands for."""
     return UpstreamError(f"Coinbase: {failure.message}: {failure.reason}")

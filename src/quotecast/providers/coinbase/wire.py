@@ -41,7 +41,7 @@ class Currency(Struct, frozen=True):
     name: str | None = None
 
 
-class Candle(Struct, frozen=True, array_like=True):
+class CoinbaseCandle(Struct, frozen=True, array_like=True):
     """A row of `GET /products/{id}/candles`; `time`, when it opened, in seconds since 1970."""
 
     time: int
@@ -64,7 +64,7 @@ class Channel(Struct, frozen=True):
     product_ids: Sequence[str] = ()
 
 
-class Subscribe(Struct, frozen=True, tag_field="type", tag="subscribe"):
+class SubscribeRequest(Struct, frozen=True, tag_field="type", tag="subscribe"):
     """Adds products to channels; the only message a client sends, within 5 s of connecting."""
 
     product_ids: Sequence[str]
@@ -87,14 +87,14 @@ class Heartbeat(Struct, frozen=True, tag_field="type", tag="heartbeat"):
     product_id: str = ""
 
 
-class Failure(Struct, frozen=True, tag_field="type", tag="error"):
+class CoinbaseFailure(Struct, frozen=True, tag_field="type", tag="error"):
     """The upstream's complaint; it closes the connection after most of them."""
 
     message: str = ""
     reason: str = ""
 
 
-class Ticker(Figures, frozen=True, kw_only=True, tag_field="type", tag="ticker"):
+class CoinbaseTicker(Figures, frozen=True, kw_only=True, tag_field="type", tag="ticker"):
     """The state after a trade: last price, best bid and ask, and the 24 hours before.
 
     Numbers come as decimal strings. `sequence` grows with time within a product.
@@ -115,15 +115,15 @@ class Ticker(Figures, frozen=True, kw_only=True, tag_field="type", tag="ticker")
         return instant(self.time)
 
 
-class _Kind(Struct, frozen=True):
+class _TypedMessage(Struct, frozen=True):
     type: str
 
 
-Message = Ticker | Subscriptions | Heartbeat | Failure
+Message = CoinbaseTicker | Subscriptions | Heartbeat | CoinbaseFailure
 
 _KNOWN: Final = frozenset({"ticker", "subscriptions", "heartbeat", "error"})
 _message: Final[msgspec.json.Decoder[Message]] = msgspec.json.Decoder(Message)
-_kind: Final = msgspec.json.Decoder(_Kind)
+_kind: Final = msgspec.json.Decoder(_TypedMessage)
 
 
 def decode(raw: bytes | str) -> Message | None:
@@ -148,7 +148,7 @@ def _decode(raw: bytes | str) -> Message | None:
 
 def subscribe(products: Sequence[str]) -> bytes:
     """The JSON that asks for the tickers and heartbeats of `products`."""
-    return msgspec.json.encode(Subscribe(products))
+    return msgspec.json.encode(SubscribeRequest(products))
 
 
 def product_id(text: str) -> str:

@@ -10,8 +10,8 @@ from msgspec import Raw
 from quotecast.errors import UpstreamError
 from quotecast.market.financials import EarningsCalendar, EarningsEvent
 from quotecast.providers.finnhub.wire import EventRow
-from quotecast.providers.refusals import Refusals
-from quotecast.providers.validation.rows import readable
+from quotecast.providers.refusals import RefusalCounter
+from quotecast.providers.validation.rows import decode_rows
 from quotecast.providers.validation.values import Number, positive
 
 Answer = dict[str, Raw] | list[Raw] | None
@@ -25,7 +25,7 @@ DAY: Final = timedelta(days=1)
 T = TypeVar("T")
 
 
-def decoded(body: bytes | Raw) -> Answer:
+def decode(body: bytes | Raw) -> Answer:
     """What a path answers. Raises UpstreamError for what is neither list nor object."""
     try:
         answer: Answer = msgspec.json.decode(body, type=Answer)
@@ -40,10 +40,10 @@ def member(answer: Answer, name: str) -> Answer:
         return None
     if isinstance(answer, list) or name not in answer:
         raise UpstreamError(f"Finnhub: no {name} in the answer")
-    return decoded(answer[name])
+    return decode(answer[name])
 
 
-def rows(answer: Answer, kind: type[T], refused: Refusals) -> list[T]:
+def rows(answer: Answer, kind: type[T], refused: RefusalCounter) -> list[T]:
     """The rows of a list; none where it is empty, or an empty object.
 
     Raises UpstreamError for an object that is not empty, and when not a single row can be read.
@@ -51,7 +51,7 @@ def rows(answer: Answer, kind: type[T], refused: Refusals) -> list[T]:
     if isinstance(answer, dict) and answer:
         raise UpstreamError("Finnhub: an object where a list should be")
     listed = answer if isinstance(answer, list) else []
-    found = readable(listed, kind, refused)
+    found = decode_rows(listed, kind, refused)
     if listed and not found:
         raise UpstreamError("Finnhub: no row can be read")
     return found
@@ -65,12 +65,12 @@ def symbol_of(answer: Answer) -> str | None:
         return None
 
 
-def calendar(answer: Answer, first: date, last: date, refused: Refusals) -> EarningsCalendar:
+def calendar(answer: Answer, first: date, last: date, refused: RefusalCounter) -> EarningsCalendar:
     """What `/calendar/earnings` answers from one day to another, by date, and the days that it covers."""
     told = rows(member(answer, "earningsCalendar"), EventRow, refused)
     found = _events(told, first, last, refused)
     days = [date.fromisoformat(event.date) for event in found]
-    begin, end = _covered(days, first, last)
+    begin, end = _covered_days(days, first, last)
     if len(told) >= MOST_ROWS and days:
         # Of the day at which upstream cut its list off some reports may be missing.
         if told[0].date >= told[-1].date:
@@ -81,7 +81,7 @@ def calendar(answer: Answer, first: date, last: date, refused: Refusals) -> Earn
     return EarningsCalendar(found, *covered)
 
 
-def _covered(days: Sequence[date], first: date, last: date) -> tuple[date, date]:
+def _covered_days(days: Sequence[date], first: date, last: date) -> tuple[date, date]:
     """From the first to the last day asked for, unless more than a week there is without a report.
 
     Where nothing is covered the last day is before the first.
@@ -92,7 +92,9 @@ def _covered(days: Sequence[date], first: date, last: date) -> tuple[date, date]
     return begin, days[-1] if last - days[-1] > LONGEST_PAUSE else last
 
 
-def _events(told: Iterable[EventRow], first: date, last: date, refused: Refusals) -> list[EarningsEvent]:
+def _events(
+    told: Iterable[EventRow], first: date, last: date, refused: RefusalCounter
+) -> list[EarningsEvent]:
     """By date; rows of other days are counted as `out_of_range`."""
     found = []
     for row in told:

@@ -21,11 +21,11 @@ from quotecast.market.financials import (
 )
 from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.finnhub import answers, wire
-from quotecast.providers.finnhub.answers import Answer, decoded, member
+from quotecast.providers.finnhub.answers import Answer, decode, member
 from quotecast.providers.finnhub.metrics import to_metrics
 from quotecast.providers.finnhub.profiles import UNKNOWN, Profiles, home_symbol
-from quotecast.providers.finnhub.rest import Rest
-from quotecast.providers.refusals import Refusals
+from quotecast.providers.finnhub.rest import FinnhubRest
+from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.transport.pace import Pace
 
 QUARTERLY: Final = "quarterly"
@@ -35,12 +35,12 @@ MOST_PERIODS: Final = 400
 DEADLINE_SECONDS: Final = 8.0
 
 
-class _Row(Protocol):
+class _HasPeriod(Protocol):
     @property
     def period(self) -> date: ...
 
 
-R = TypeVar("R", bound=_Row)
+R = TypeVar("R", bound=_HasPeriod)
 T = TypeVar("T")
 
 
@@ -66,7 +66,7 @@ class FinnhubFinancials:
         pace: Pace | None = None,
         deadline_seconds: float = DEADLINE_SECONDS,
     ) -> None:
-        self._rest = Rest(
+        self._rest = FinnhubRest(
             url,
             key,
             admitted=admitted,
@@ -75,7 +75,7 @@ class FinnhubFinancials:
             deadline_seconds=deadline_seconds,
         )
         self._profiles = Profiles(lambda symbol: self._rest.get("/stock/profile2", {"symbol": symbol}), clock)
-        self._refused = Refusals(self.name)
+        self._refused = RefusalCounter(self.name)
 
     def statistics(self) -> Mapping[str, int]:
         """How many fields and rows were refused since the start, by reason."""
@@ -123,7 +123,7 @@ class FinnhubFinancials:
     async def earnings_calendar(self, first: date, last: date) -> EarningsCalendar:
         """See FinancialsProvider; of US companies, as far as the plan reaches."""
         body = await self._rest.get("/calendar/earnings", {"from": first.isoformat(), "to": last.isoformat()})
-        return await asyncio.to_thread(lambda: answers.calendar(decoded(body), first, last, self._refused))
+        return await asyncio.to_thread(lambda: answers.calendar(decode(body), first, last, self._refused))
 
     async def _estimates(self, symbol: str, told: str | None, records: list[T]) -> Estimates[T]:
         """Records that the upstream says are of the symbol `told`, with their currency."""
@@ -144,4 +144,4 @@ class FinnhubFinancials:
         return sorted(rows, key=lambda row: row.period, reverse=True)[:MOST_PERIODS]
 
     async def _ask(self, path: str, symbol: str, **more: str) -> Answer:
-        return decoded(await self._rest.get(path, {"symbol": symbol, **more}))
+        return decode(await self._rest.get(path, {"symbol": symbol, **more}))

@@ -16,9 +16,9 @@ from quotecast.errors import UpstreamError
 from quotecast.market.financials import Metrics, Series, SeriesPoint
 from quotecast.providers.finnhub.answers import Answer, member
 from quotecast.providers.finnhub.wire import figure
-from quotecast.providers.refusals import Refusals
-from quotecast.providers.validation.rows import readable
-from quotecast.providers.validation.values import Number, signed
+from quotecast.providers.refusals import RefusalCounter
+from quotecast.providers.validation.rows import decode_rows
+from quotecast.providers.validation.values import Number, signed_decimal
 
 #: Far more than the 130 or so there are, and a century of quarters.
 MOST_FIGURES: Final = 1000
@@ -32,7 +32,7 @@ class _Point(Struct, frozen=True):
     v: Number = None
 
 
-def to_metrics(told: Answer, symbol: str, refused: Refusals) -> Metrics | None:
+def to_metrics(told: Answer, symbol: str, refused: RefusalCounter) -> Metrics | None:
     """What `/stock/metric` tells of a symbol; None where it has no figures, as of one that it does not know.
 
     Raises UpstreamError for what is no map of figures, or has none that can be read.
@@ -46,7 +46,7 @@ def to_metrics(told: Answer, symbol: str, refused: Refusals) -> Metrics | None:
     return Metrics(symbol, "all", metric, _series(_part(told, "series", dict[str, Raw], refused), refused))
 
 
-def _figures(told: Mapping[str, Raw], refused: Refusals) -> dict[str, float | str | None]:
+def _figures(told: Mapping[str, Raw], refused: RefusalCounter) -> dict[str, float | str | None]:
     figures: dict[str, float | str | None] = {}
     for name, raw in islice(told.items(), MOST_FIGURES):
         try:
@@ -60,31 +60,31 @@ def _figure(value: str | float | None) -> float | str | None:
     """Raises ValueError for what is no figure."""
     if value is None:
         return None
-    decimal = signed(value)
+    decimal = signed_decimal(value)
     return msgspec.convert(value, date).isoformat() if decimal is None else float(decimal)
 
 
-def _series(told: Mapping[str, Raw], refused: Refusals) -> Series:
+def _series(told: Mapping[str, Raw], refused: RefusalCounter) -> Series:
     annual, quarterly = (
         _histories(_part(told, each, dict[str, Raw], refused), refused) for each in ("annual", "quarterly")
     )
     return Series(annual, quarterly)
 
 
-def _histories(told: Mapping[str, Raw], refused: Refusals) -> dict[str, Sequence[SeriesPoint]]:
+def _histories(told: Mapping[str, Raw], refused: RefusalCounter) -> dict[str, Sequence[SeriesPoint]]:
     """Those figures that have one."""
     names = islice(told, MOST_FIGURES)
     found = {name: _history(_part(told, name, list[Raw], refused), refused) for name in names}
     return {name: points for name, points in found.items() if points}
 
 
-def _history(told: Sequence[Raw], refused: Refusals) -> Sequence[SeriesPoint]:
+def _history(told: Sequence[Raw], refused: RefusalCounter) -> Sequence[SeriesPoint]:
     """The newest first."""
-    found = sorted(readable(told, _Point, refused), key=lambda point: point.period, reverse=True)
+    found = sorted(decode_rows(told, _Point, refused), key=lambda point: point.period, reverse=True)
     return [SeriesPoint(each.period.isoformat(), figure(each.v, refused)) for each in found[:MOST_POINTS]]
 
 
-def _part(told: Mapping[str, Raw], name: str, kind: type[T], refused: Refusals) -> T:
+def _part(told: Mapping[str, Raw], name: str, kind: type[T], refused: RefusalCounter) -> T:
     """A member as `kind`; an empty one where it is missing, null, or something else, which is counted."""
     raw = told.get(name)
     if raw is None:

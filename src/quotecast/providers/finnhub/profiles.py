@@ -27,7 +27,7 @@ MOST_PROFILES: Final = 10_000
 _CURRENCY: Final = re.compile(r"[A-Z]{3}")
 
 
-class Profile(Struct, frozen=True, rename="camel"):
+class CompanyProfile(Struct, frozen=True, rename="camel"):
     """A company's listing at home and its currencies; None where that is not known."""
 
     ticker: str | None = None
@@ -35,8 +35,8 @@ class Profile(Struct, frozen=True, rename="camel"):
     estimate_currency: str | None = None
 
 
-UNKNOWN: Final = Profile()
-_profile: Final = msgspec.json.Decoder(Profile)
+UNKNOWN: Final = CompanyProfile()
+_profile: Final = msgspec.json.Decoder(CompanyProfile)
 
 
 class Profiles:
@@ -46,9 +46,9 @@ class Profiles:
         self._ask = ask
         self._clock = clock
         #: When each was asked for, and the call that brings it.
-        self._known: OrderedDict[str, tuple[float, asyncio.Task[Profile]]] = OrderedDict()
+        self._known: OrderedDict[str, tuple[float, asyncio.Task[CompanyProfile]]] = OrderedDict()
 
-    async def find(self, symbol: str) -> Profile:
+    async def find(self, symbol: str) -> CompanyProfile:
         """Returns the profile of a company, UNKNOWN when it cannot be had."""
         asked_at, task = self._known.get(symbol, (0.0, None))
         if task is None or self._clock() - asked_at >= _lifetime(task):
@@ -61,16 +61,16 @@ class Profiles:
         await asyncio.wait([task])
         return task.result()
 
-    async def _read(self, symbol: str) -> Profile:
+    async def _read(self, symbol: str) -> CompanyProfile:
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 told = _profile.decode(await self._ask(symbol))
         except (TimeoutError, UpstreamError, NotOffered, ValueError, RecursionError):
             return UNKNOWN
-        return Profile(told.ticker, _currency(told.currency), _currency(told.estimate_currency))
+        return CompanyProfile(told.ticker, _currency(told.currency), _currency(told.estimate_currency))
 
 
-def _lifetime(task: asyncio.Task[Profile]) -> float:
+def _lifetime(task: asyncio.Task[CompanyProfile]) -> float:
     return FAILURE_SECONDS if task.done() and task.result() == UNKNOWN else DAY_SECONDS
 
 

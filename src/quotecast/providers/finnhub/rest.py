@@ -22,7 +22,7 @@ LONGEST_WINDOW_SECONDS: Final = 60.0
 _EARLIEST_TIME: Final = 1e9
 
 
-class Rest:
+class FinnhubRest:
     """The interface at `url`; `clock` is Unix time.
 
     Each call is made after `admitted`, in the turn that `pace` gives it, and has `deadline_seconds`. After

@@ -22,9 +22,9 @@ from quotecast.market.financials import (
     RevenueEstimate,
 )
 from quotecast.market.instruments import canonical
-from quotecast.providers.finnhub.profiles import Profile, home_symbol
-from quotecast.providers.refusals import Refusals
-from quotecast.providers.validation.values import Number, signed
+from quotecast.providers.finnhub.profiles import CompanyProfile, home_symbol
+from quotecast.providers.refusals import RefusalCounter
+from quotecast.providers.validation.values import Number, signed_decimal
 
 HOURS: Final = frozenset({"bmo", "amc", "dmh"})
 
@@ -47,7 +47,7 @@ class EarningsRow(Struct, frozen=True, rename="camel"):
     surprise_percent: Number = None
     symbol: str | None = None
 
-    def to_record(self, symbol: str, profile: Profile, refused: Refusals) -> Earnings:
+    def to_record(self, symbol: str, profile: CompanyProfile, refused: RefusalCounter) -> Earnings:
         """The record."""
         return Earnings(
             symbol=symbol,
@@ -74,7 +74,7 @@ class RecommendationRow(Struct, frozen=True, rename="camel"):
     strong_sell: Number = None
     symbol: str | None = None
 
-    def to_record(self, symbol: str, refused: Refusals) -> Recommendation:
+    def to_record(self, symbol: str, refused: RefusalCounter) -> Recommendation:
         """The record."""
         return Recommendation(
             symbol=symbol,
@@ -99,7 +99,7 @@ class RevenueRow(Struct, frozen=True, rename="camel"):
     revenue_low: Number = None
     number_analysts: Number = None
 
-    def to_record(self, refused: Refusals) -> RevenueEstimate:
+    def to_record(self, refused: RefusalCounter) -> RevenueEstimate:
         """The record."""
         return RevenueEstimate(
             period=self.period.isoformat(),
@@ -123,7 +123,7 @@ class EpsRow(Struct, frozen=True, rename="camel"):
     eps_low: Number = None
     number_analysts: Number = None
 
-    def to_record(self, refused: Refusals) -> EpsEstimate:
+    def to_record(self, refused: RefusalCounter) -> EpsEstimate:
         """The record."""
         return EpsEstimate(
             period=self.period.isoformat(),
@@ -148,7 +148,7 @@ class QualityRow(Struct, frozen=True, rename="camel"):
     score: Number = None
     letter_score: str | None = None
 
-    def to_record(self, refused: Refusals) -> QualityScore:
+    def to_record(self, refused: RefusalCounter) -> QualityScore:
         """The record, whichever name was used."""
         allocation = self.cash_generation_capital_allocation
         return QualityScore(
@@ -177,7 +177,7 @@ class EventRow(Struct, frozen=True, rename="camel"):
     revenue_estimate: Number = None
     revenue_actual: Number = None
 
-    def to_record(self, refused: Refusals) -> EarningsEvent | None:
+    def to_record(self, refused: RefusalCounter) -> EarningsEvent | None:
         """None when the symbol is no ticker."""
         symbol = canonical(Feed.STOCKS, self.symbol)
         if symbol is None:
@@ -196,17 +196,17 @@ class EventRow(Struct, frozen=True, rename="camel"):
         )
 
 
-def figure(value: Number, refused: Refusals) -> float | None:
+def figure(value: Number, refused: RefusalCounter) -> float | None:
     """A number between -10^18 and 10^18; None where there is none."""
-    decimal = signed(value)
+    decimal = signed_decimal(value)
     if decimal is None and value is not None:
         refused.count("unreadable_field")
     return None if decimal is None else float(decimal)
 
 
-def whole(value: Number, refused: Refusals) -> int | None:
+def whole(value: Number, refused: RefusalCounter) -> int | None:
     """A whole number from zero; None where there is none."""
-    decimal = signed(value)
+    decimal = signed_decimal(value)
     if decimal is not None and decimal >= 0 and decimal == int(decimal):
         return int(decimal)
     if value is not None:

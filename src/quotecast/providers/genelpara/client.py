@@ -2,9 +2,9 @@
 
 from quotecast.errors import UpstreamError
 from quotecast.providers.genelpara.wire import LISTS, rates
-from quotecast.providers.refusals import Refusals
+from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.transport.fetch import get_bytes, open_client
-from quotecast.providers.turkey.dealing import Answer
+from quotecast.providers.turkey.dealing import RatesAnswer
 
 
 class GenelPara:
@@ -16,9 +16,9 @@ class GenelPara:
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._refused = Refusals(self.name)
+        self._refused = RefusalCounter(self.name)
 
-    async def read(self) -> Answer:
+    async def read(self) -> RatesAnswer:
         """Returns what the lists hold. Raises UpstreamError when any list fails, or none holds anything."""
         async with open_client(self._url) as client:
             bodies = {
@@ -31,4 +31,4 @@ class GenelPara:
             raise UpstreamError(f"GenelPara: {error}") from error
         if not found:
             raise UpstreamError("GenelPara: no rates")
-        return Answer(found)
+        return RatesAnswer(found)

@@ -10,10 +10,10 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
-from quotecast.providers.refusals import Refusals
-from quotecast.providers.turkey.dealing import Rate, instruments
-from quotecast.providers.validation.rows import readable
-from quotecast.providers.validation.values import Number, positive, signed
+from quotecast.providers.refusals import RefusalCounter
+from quotecast.providers.turkey.dealing import DealerRate, instruments
+from quotecast.providers.validation.rows import decode_rows
+from quotecast.providers.validation.values import Number, positive, signed_decimal
 
 #: What each list has of ours: their codes of what we call otherwise.
 LISTS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -25,7 +25,7 @@ LISTS: Final[Mapping[str, Mapping[str, str]]] = {
 _CURRENCY: Final = re.compile(r"[A-Z]{3}")
 
 
-class _Row(Struct, frozen=True):
+class _ListRow(Struct, frozen=True):
     """Numbers come as text with a decimal dot."""
 
     alis: Number = None
@@ -33,19 +33,19 @@ class _Row(Struct, frozen=True):
     oran: Number = None
 
 
-class _Answer(Struct, frozen=True):
+class _ListAnswer(Struct, frozen=True):
     success: bool = False
     data: Mapping[str, Raw] = {}
     message: str = ""
 
 
-def rates(body: bytes, name: str, refused: Refusals) -> list[Rate]:
+def rates(body: bytes, name: str, refused: RefusalCounter) -> list[DealerRate]:
     """The rates of the list of that name; rows are passed over and counted as Truncgil's are.
 
     Raises ValueError for a failure, and for what is no answer.
     """
     try:
-        answer = msgspec.json.decode(body, type=_Answer)
+        answer = msgspec.json.decode(body, type=_ListAnswer)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
     if not answer.success:
@@ -53,7 +53,7 @@ def rates(body: bytes, name: str, refused: Refusals) -> list[Rate]:
     found = []
     for key, raw in answer.data.items():
         symbol = _symbol(key, name)
-        for row in readable([raw] if symbol else [], _Row, refused):
+        for row in decode_rows([raw] if symbol else [], _ListRow, refused):
             if rate := _rate(symbol or "", row):
                 found.append(rate)
             else:
@@ -67,6 +67,8 @@ def _symbol(key: str, name: str) -> str | None:
     return LISTS[name].get(key) or (key if name == "endeks" and key in instruments() else None)
 
 
-def _rate(symbol: str, row: _Row) -> Rate | None:
+def _rate(symbol: str, row: _ListRow) -> DealerRate | None:
     selling = positive(row.satis)
-    return None if selling is None else Rate(symbol, selling, positive(row.alis), signed(row.oran))
+    return (
+        None if selling is None else DealerRate(symbol, selling, positive(row.alis), signed_decimal(row.oran))
+    )

@@ -15,8 +15,8 @@ from quotecast.providers import reference
 from quotecast.providers.base import Update
 from quotecast.providers.kraken import wire
 from quotecast.providers.kraken.tickers import KrakenTickers, check_status
-from quotecast.providers.transport.recording import keep, keep_listing
-from quotecast.providers.transport.sockets import dial, receive, speaking
+from quotecast.providers.transport.recording import record_listing, record_messages
+from quotecast.providers.transport.sockets import dial, receive, socket_errors
 
 NAME: Final = "Kraken"
 ANSWER_SECONDS: Final = 10.0
@@ -43,7 +43,7 @@ class KrakenProvider:
     ) -> None:
         self.silence_seconds = 10.0
         self._websocket_url = websocket_url
-        self._wanted = _spelled(pairs) or _well_known()
+        self._wanted = _canonical_pairs(pairs) or _well_known_pairs()
         self._clock = clock
         self._tickers = KrakenTickers()
 
@@ -53,11 +53,11 @@ class KrakenProvider:
 
     async def updates(self) -> AsyncGenerator[Update, None]:
         """One connection's life, as QuoteProvider promises."""
-        with speaking(NAME):
+        with socket_errors(NAME):
             async with dial(self._websocket_url) as connection:
                 followed, messages = await self._subscribe(connection)
-                keep_listing(self._tickers.instruments({pair: pair for pair in sorted(followed)}))
-                keep(messages)
+                record_listing(self._tickers.instruments({pair: pair for pair in sorted(followed)}))
+                record_messages(messages)
                 removed = self._tickers.keep_only(followed)
                 yield Update(self._tickers.read(messages, self._clock()), removed)
                 while True:
@@ -109,9 +109,9 @@ def _answer(raw: bytes) -> tuple[set[str], set[str]]:
     return set(), {message.symbol}
 
 
-def _spelled(pairs: Sequence[str]) -> tuple[str, ...]:
+def _canonical_pairs(pairs: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(pair for each in pairs if (pair := canonical(Feed.CRYPTO, each))))
 
 
-def _well_known() -> tuple[str, ...]:
+def _well_known_pairs() -> tuple[str, ...]:
     return tuple(dict.fromkeys(f"{pair.base}/USD" for pair in reference.pairs()))

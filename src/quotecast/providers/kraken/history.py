@@ -16,10 +16,10 @@ from quotecast.market.bars import Bar, Interval, opening, stamp
 from quotecast.market.calendars import UTC_DAYS
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical
-from quotecast.providers.refusals import Refusals
+from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.transport.fetch import get_json, open_client
-from quotecast.providers.validation.candles import believed, to_bar
-from quotecast.providers.validation.rows import readable
+from quotecast.providers.validation.candles import believable_bars, to_bar
+from quotecast.providers.validation.rows import decode_rows
 from quotecast.providers.validation.values import Number, from_milliseconds
 
 #: The minutes of the upstream's rows that each interval is made of; its own weeks begin on Thursday.
@@ -51,13 +51,13 @@ _PAUSES: Final = {
 }
 
 
-class _Answer(Struct, frozen=True):
+class _OhlcAnswer(Struct, frozen=True):
     error: Sequence[str] = ()
     #: Rows by the pair's name, and the time of the last one; of an error the upstream may write null.
     result: Mapping[str, list[Raw] | int] | None = None
 
 
-class Row(Struct, frozen=True, array_like=True):
+class OhlcRow(Struct, frozen=True, array_like=True):
     """A row of `OHLC`, as far as it is of use; `time`, when it opened, in seconds since 1970."""
 
     time: int
@@ -86,7 +86,7 @@ class KrakenHistory:
         self._url = url
         self._clock = clock
         self._calm_from = clock()
-        self._refused = Refusals(self.name)
+        self._refused = RefusalCounter(self.name)
 
     def statistics(self) -> Mapping[str, int]:
         """How many rows were refused since the start, by reason."""
@@ -98,9 +98,9 @@ class KrakenHistory:
         if pair is None:
             raise SymbolNotFound
         first = opening(UTC_DAYS, interval, start) or start
-        rows = readable(await self._rows(pair, _MINUTES[interval]), Row, self._refused)
+        rows = decode_rows(await self._rows(pair, _MINUTES[interval]), OhlcRow, self._refused)
         wanted = (row for row in rows if first.timestamp() <= row.time < end.timestamp())
-        bars = believed((row.to_bar() for row in wanted), self._refused)
+        bars = believable_bars((row.to_bar() for row in wanted), self._refused)
         whole = _whole_from(rows)
         return [bar for bar in aggregated(bars, interval, UTC_DAYS) if bar.time >= whole]
 
@@ -108,9 +108,9 @@ class KrakenHistory:
         wait = self._calm_from - self._clock()
         if wait > 0:
             raise UpstreamError("Kraken wants to be left alone", retry_after=wait)
-        params = {"pair": _named(pair), "interval": str(minutes)}
+        params = {"pair": _pair_name(pair), "interval": str(minutes)}
         async with open_client(self._url) as client:
-            answer = await get_json(client, "/0/public/OHLC", _Answer, params=params)
+            answer = await get_json(client, "/0/public/OHLC", _OhlcAnswer, params=params)
         if answer.error:
             raise self._complaint("; ".join(answer.error))
         found = [rows for rows in (answer.result or {}).values() if isinstance(rows, list)]
@@ -126,7 +126,7 @@ class KrakenHistory:
         return UpstreamError(f"Kraken: {text[:200]}", retry_after=away)
 
 
-def _whole_from(rows: Sequence[Row]) -> str:
+def _whole_from(rows: Sequence[OhlcRow]) -> str:
     """Since when longer bars made of these rows are whole: the oldest row of many may not be the first."""
     if len(rows) < MOST_ROWS:
         return ""
@@ -134,6 +134,6 @@ def _whole_from(rows: Sequence[Row]) -> str:
     return stamp(oldest) if oldest else ""
 
 
-def _named(pair: str) -> str:
+def _pair_name(pair: str) -> str:
     """What this interface calls a pair, such as `XBTUSD`."""
     return "".join(_NAMES.get(asset, asset) for asset in pair.split("/"))

@@ -25,18 +25,18 @@ class KrakenTickers(PairTickers):
         """
         return newest(self._quote(ticker, received) for ticker in self._tickers(messages))
 
-    def _tickers(self, messages: Iterable[bytes]) -> Iterator[wire.Ticker]:
-        for message in self._decoded(messages, wire.decode):
+    def _tickers(self, messages: Iterable[bytes]) -> Iterator[wire.KrakenTicker]:
+        for message in self._decode_each(messages, wire.decode):
             check_status(message)
             if message.channel == "ticker":
-                yield from self._decoded(message.data, wire.ticker)
+                yield from self._decode_each(message.data, wire.ticker)
 
-    def _quote(self, ticker: wire.Ticker, received: float) -> CryptoQuote | None:
+    def _quote(self, ticker: wire.KrakenTicker, received: float) -> CryptoQuote | None:
         pair = canonical(Feed.CRYPTO, ticker.symbol)
-        return self._believed(ticker, pair, received, _order(ticker, received))
+        return self._check(ticker, pair, received, _order(ticker, received))
 
 
-def _order(ticker: wire.Ticker, received: float) -> float:
+def _order(ticker: wire.KrakenTicker, received: float) -> float:
     """Returns a number that grows with the ticker's time; 0 without a time, or for one in the future."""
     made = ticker.made_at()
     moment = made.timestamp() if made else 0.0

@@ -12,8 +12,8 @@ from typing import ClassVar, Final
 import msgspec
 from msgspec import Raw, Struct, field
 
-from quotecast.providers.crypto import Change, Figures, Venue, change_from
-from quotecast.providers.validation.values import Number, instant, signed
+from quotecast.providers.crypto import DayChange, Figures, Venue, change_from
+from quotecast.providers.validation.values import Number, instant, signed_decimal
 
 KRAKEN: Final = Venue(name="kraken", exchange="Kraken")
 
@@ -45,7 +45,7 @@ class Status(Struct, frozen=True):
     system: str = ""
 
 
-class Ticker(Figures, frozen=True, kw_only=True):
+class KrakenTicker(Figures, frozen=True, kw_only=True):
     """A row of the channel `ticker`: last price, best bid and ask, and the 24 hours before, as numbers."""
 
     expected: ClassVar = ("bid", "ask", "high", "low", "volume")
@@ -55,10 +55,10 @@ class Ticker(Figures, frozen=True, kw_only=True):
     change: Number = None
     timestamp: str | None = None
 
-    def day_change(self, price: Decimal) -> Change:
+    def day_change(self, price: Decimal) -> DayChange:
         """See Figures; the upstream counts its change from the price of 24 hours ago, which it leaves out."""
-        change = signed(self.change)
-        return Change() if change is None or change >= price else change_from(price - change, price)
+        change = signed_decimal(self.change)
+        return DayChange() if change is None or change >= price else change_from(price - change, price)
 
     def made_at(self) -> datetime | None:
         """See Figures."""
@@ -73,7 +73,7 @@ class _Parameters(Struct, frozen=True):
     snapshot: bool = True
 
 
-class _Subscribe(Struct, frozen=True):
+class _SubscribeRequest(Struct, frozen=True):
     params: _Parameters
     req_id: int
     method: str = "subscribe"
@@ -81,12 +81,12 @@ class _Subscribe(Struct, frozen=True):
 
 _message: Final = msgspec.json.Decoder(Message)
 _status: Final = msgspec.json.Decoder(Status)
-_ticker: Final = msgspec.json.Decoder(Ticker)
+_ticker: Final = msgspec.json.Decoder(KrakenTicker)
 
 
 def subscribe(symbols: Sequence[str], number: int) -> bytes:
     """The request for tickers; each symbol is answered by itself."""
-    return msgspec.json.encode(_Subscribe(_Parameters(symbols), number))
+    return msgspec.json.encode(_SubscribeRequest(_Parameters(symbols), number))
 
 
 def decode(raw: bytes) -> Message:
@@ -97,7 +97,7 @@ def decode(raw: bytes) -> Message:
         raise ValueError("nested too deeply") from error
 
 
-def ticker(row: Raw) -> Ticker:
+def ticker(row: Raw) -> KrakenTicker:
     """A row of the channel `ticker`. Raises ValueError for what is none."""
     return _ticker.decode(row)
 

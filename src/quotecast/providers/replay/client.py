@@ -37,7 +37,7 @@ UNDIVIDED: Final = frozenset({"binance", "binance.us"})
 _listing: Final = msgspec.json.Decoder(list[Instrument])
 
 
-class Reader(Protocol):
+class MessageReader(Protocol):
     """The decoding that a live feed takes, from messages to quotes."""
 
     def read(self, messages: Iterable[bytes], received: float, /) -> Sequence[CryptoQuote]:
@@ -54,7 +54,7 @@ class Reader(Protocol):
 
 
 #: Whose recordings can be played; one without a heading is Coinbase's.
-READERS: Final[Mapping[str, Callable[[], Reader]]] = {
+READERS: Final[Mapping[str, Callable[[], MessageReader]]] = {
     "coinbase": CoinbaseTickers,
     "binance": BinanceTickers,
     "binance.us": lambda: BinanceTickers(US),
@@ -94,7 +94,7 @@ class ReplayProvider:
         self._loop = loop
         self._clock = clock
         self._sleep = sleep
-        self._reader: Reader = CoinbaseTickers()
+        self._reader: MessageReader = CoinbaseTickers()
 
     def statistics(self) -> Mapping[str, int]:
         """How many messages were refused in this round, by reason."""
@@ -160,7 +160,7 @@ def _upstream(path: Path) -> str:
     return name
 
 
-def _lines(path: Path, upstream: str, reader: Reader) -> Iterator[_Line]:
+def _lines(path: Path, upstream: str, reader: MessageReader) -> Iterator[_Line]:
     """The recording's messages, read as they are wanted; the reader learns each listing between them."""
     needs_listing = upstream in UNDIVIDED
     try:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from quotecast.market.quotes import DovizQuote
 from quotecast.providers.turkey.dealing import LIRA, instruments
-from quotecast.providers.validation.values import percent_change, positive, stamped, to_float
+from quotecast.providers.validation.values import percent_change, positive, timestamp_of, to_float
 
 MAX_BYTES: Final = 1024 * 1024
 #: Türkiye keeps it all year.
@@ -26,7 +26,7 @@ _DATE: Final = re.compile(r"(\d{2})\.(\d{2})\.(\d{4})")
 _CODE: Final = re.compile(r"[A-Z]{3}")
 
 
-class Row(Struct, frozen=True):
+class BulletinRow(Struct, frozen=True):
     """One currency, in lira for one unit of it."""
 
     name: str
@@ -38,14 +38,14 @@ class Bulletin(Struct, frozen=True):
     """The rates of a day, by ISO code."""
 
     date: date
-    rows: Mapping[str, Row]
+    rows: Mapping[str, BulletinRow]
 
     def quotes(self, before: "Bulletin | None", received: float) -> list[DovizQuote]:
         """Returns the quotes of `tcmb-USD` and so on, received at that Unix time.
 
         The change is against `before`, and null for a currency that is not in it.
         """
-        told = stamped(datetime.combine(self.date, MADE_AT).astimezone(UTC), received)
+        told = timestamp_of(datetime.combine(self.date, MADE_AT).astimezone(UTC), received)
         return [
             _quote(code, row, before.rows.get(code) if before else None, told)
             for code, row in self.rows.items()
@@ -65,7 +65,7 @@ def bulletin(body: bytes) -> Bulletin:
     except (ET.ParseError, LookupError) as error:
         raise ValueError(f"no XML: {error}") from error
     told = _DATE.fullmatch(root.get("Tarih", "").strip())
-    rows: dict[str, Row] = {}
+    rows: dict[str, BulletinRow] = {}
     for element in root.iter("Currency"):
         code = element.get("Kod") or element.get("CurrencyCode") or ""
         row = _row(element)
@@ -77,17 +77,17 @@ def bulletin(body: bytes) -> Bulletin:
     return Bulletin(date(year, month, day), rows)
 
 
-def _row(element: ET.Element) -> Row | None:
+def _row(element: ET.Element) -> BulletinRow | None:
     unit = positive((element.findtext("Unit") or "").strip())
     buying = positive((element.findtext("ForexBuying") or "").strip())
     selling = positive((element.findtext("ForexSelling") or "").strip())
     if unit is None or selling is None:
         return None
     name = (element.findtext("Isim") or element.findtext("CurrencyName") or "").strip()
-    return Row(name, (selling if buying is None else buying) / unit, selling / unit)
+    return BulletinRow(name, (selling if buying is None else buying) / unit, selling / unit)
 
 
-def _quote(code: str, row: Row, before: Row | None, told: str) -> DovizQuote:
+def _quote(code: str, row: BulletinRow, before: BulletinRow | None, told: str) -> DovizQuote:
     known = instruments().get(code)
     previous = before.selling if before else None
     return DovizQuote(

@@ -48,12 +48,12 @@ def open_client(url: str, headers: Mapping[str, str] = {}) -> httpx.AsyncClient:
     """
     usual = {"User-Agent": user_agent(), "Accept": "application/json, */*;q=0.5", "Accept-Encoding": "gzip"}
     return httpx.AsyncClient(
-        base_url=url, headers={**usual, **headers}, timeout=5.0, follow_redirects=False, verify=_trust()
+        base_url=url, headers={**usual, **headers}, timeout=5.0, follow_redirects=False, verify=_ssl_context()
     )
 
 
 @cache
-def _trust() -> ssl.SSLContext:
+def _ssl_context() -> ssl.SSLContext:
     """Whom we trust, read once: reading takes 60 ms, in which the event loop does nothing else."""
     return httpx.create_ssl_context()
 
@@ -135,7 +135,7 @@ async def _check(
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if response.status_code == httpx.codes.OK and kind in kinds:
         return
-    excerpt = _masked(client, await _sample(response))
+    excerpt = _mask_secrets(client, await _sample(response))
     log.warning("upstream refused", place=place, status=response.status_code, excerpt=excerpt)
     message = f"{place}: status {response.status_code}, {kind or 'no content type'}"
     if response.status_code == httpx.codes.OK:
@@ -156,7 +156,7 @@ async def _sample(response: httpx.Response) -> str:
     return ""
 
 
-def _masked(client: httpx.AsyncClient, sample: str) -> str:
+def _mask_secrets(client: httpx.AsyncClient, sample: str) -> str:
     """The excerpt of a sample, without what the upstream repeats of our own secrets."""
     for secret in _secrets(client):
         # As long as the secret, so that nothing moves up from the sample's end, where one may be cut in half.

@@ -47,14 +47,14 @@ def recording(recorder: Recorder) -> Iterator[None]:
         _recorder.reset(token)
 
 
-def keep(messages: Iterable[bytes]) -> None:
+def record_messages(messages: Iterable[bytes]) -> None:
     """Hands messages to the recorder, if there is one."""
     if recorder := _recorder.get():
         for message in messages:
             recorder.write_message(message)
 
 
-def keep_listing(instruments: Sequence[Instrument]) -> None:
+def record_listing(instruments: Sequence[Instrument]) -> None:
     """Hands the pairs that an upstream follows to the recorder, if there is one."""
     if recorder := _recorder.get():
         recorder.write_listing(instruments)

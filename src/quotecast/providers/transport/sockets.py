@@ -10,7 +10,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketExce
 
 from quotecast.errors import UpstreamError
 from quotecast.providers.transport.fetch import retry_seconds, user_agent
-from quotecast.providers.transport.recording import keep
+from quotecast.providers.transport.recording import record_messages
 
 MAX_MESSAGE_BYTES: Final = 1024 * 1024
 #: So many messages may wait unread before the connection stops reading, and go into one update.
@@ -55,7 +55,7 @@ async def receive(connection: ClientConnection, seconds: float, name: str) -> li
         async with asyncio.timeout(0):
             while len(messages) < MAX_WAITING:
                 messages.append(await connection.recv(decode=False))
-    keep(messages)
+    record_messages(messages)
     return messages
 
 
@@ -73,7 +73,7 @@ async def receive_or_ping(connection: ClientConnection, seconds: float, name: st
 
 
 @contextmanager
-def speaking(name: str) -> Iterator[None]:
+def socket_errors(name: str) -> Iterator[None]:
     """Raises UpstreamError for whatever goes wrong with a connection; what the URL held is not told."""
     try:
         yield

@@ -5,10 +5,10 @@ from typing import Final
 from msgspec import Struct
 
 from quotecast.errors import UpstreamCutShort, UpstreamError
-from quotecast.providers.refusals import Refusals
+from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.transport.fetch import get_bytes, open_client
 from quotecast.providers.truncgil.wire import read_answer
-from quotecast.providers.turkey.dealing import Answer
+from quotecast.providers.turkey.dealing import RatesAnswer
 
 
 class _Version(Struct, frozen=True):
@@ -31,15 +31,15 @@ class Truncgil:
 
     def __init__(self, url: str, fifth_url: str) -> None:
         self._versions = ((url, _FOURTH), (fifth_url, _FIFTH), (url, _THIRD))
-        self._refused = Refusals(self.name)
+        self._refused = RefusalCounter(self.name)
 
-    async def read(self) -> Answer:
+    async def read(self) -> RatesAnswer:
         """Returns the first whole answer, or the longest of those that were cut short.
 
         Raises UpstreamError when no version answers, or one wants to be left alone.
         """
         failures: list[str] = []
-        parts: list[Answer] = []
+        parts: list[RatesAnswer] = []
         for url, version in self._versions:
             try:
                 answer = await self._read(url, version)
@@ -55,7 +55,7 @@ class Truncgil:
             return max(parts, key=lambda part: len(part.rates))
         raise UpstreamError(f"Truncgil does not answer: {'; '.join(failures)}")
 
-    async def _read(self, url: str, version: _Version) -> Answer:
+    async def _read(self, url: str, version: _Version) -> RatesAnswer:
         try:
             async with open_client(url) as client:
                 body = await get_bytes(client, version.path)

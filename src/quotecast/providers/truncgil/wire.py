@@ -12,9 +12,9 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
-from quotecast.providers.refusals import Refusals
-from quotecast.providers.turkey.dealing import Answer, Rate, instruments
-from quotecast.providers.validation.values import Number, instant, positive, signed
+from quotecast.providers.refusals import RefusalCounter
+from quotecast.providers.turkey.dealing import DealerRate, RatesAnswer, instruments
+from quotecast.providers.validation.values import Number, instant, positive, signed_decimal
 
 #: Their codes, since version 4, of what we call otherwise; version 3 has our own names.
 CODES: Final = {
@@ -49,7 +49,7 @@ _MADE: Final = re.compile(rb'"Update_Date"\s*:\s*"([0-9: -]{19})"')
 _SIGNS: Final = str.maketrans("", "", "$%₺ ")
 
 
-class Row(Struct, frozen=True, rename="pascal"):
+class TruncgilRow(Struct, frozen=True, rename="pascal"):
     """What is told of one symbol; numbers are numbers or text, in the style of their version."""
 
     type: str = ""
@@ -63,7 +63,7 @@ class _Nested(Struct, frozen=True, rename="pascal"):
     rates: Mapping[str, Raw]
 
 
-def read_answer(body: bytes, refused: Refusals, *, turkish: bool = False) -> Answer:
+def read_answer(body: bytes, refused: RefusalCounter, *, turkish: bool = False) -> RatesAnswer:
     """Reads an answer of any version; `turkish` says that text is in the Turkish style (version 3).
 
     Rows of unknown symbols are passed over; what is no row (`malformed`) or has no price above zero
@@ -79,7 +79,7 @@ def read_answer(body: bytes, refused: Refusals, *, turkish: bool = False) -> Ans
         if symbol is None:
             continue
         try:
-            row = msgspec.json.decode(raw, type=Row)
+            row = msgspec.json.decode(raw, type=TruncgilRow)
         except (ValueError, RecursionError):
             refused.count("malformed")
             continue
@@ -89,7 +89,7 @@ def read_answer(body: bytes, refused: Refusals, *, turkish: bool = False) -> Ans
             refused.count("unreadable")
     if not found:
         raise ValueError("no rates")
-    return Answer(found, _made(body), whole)
+    return RatesAnswer(found, _answer_time(body), whole)
 
 
 def symbol_of(key: str) -> str | None:
@@ -102,11 +102,11 @@ def symbol_of(key: str) -> str | None:
 def amount(value: Number, *, turkish: bool) -> Decimal | None:
     """A decimal, from a number or from text in either style; None for anything else."""
     if not isinstance(value, str):
-        return signed(value)
+        return signed_decimal(value)
     text = value.translate(_SIGNS)
     if not turkish and "," not in text:
-        return signed(text)
-    return signed(text.replace(".", "").replace(",", ".")) if _TURKISH.fullmatch(text) else None
+        return signed_decimal(text)
+    return signed_decimal(text.replace(".", "").replace(",", ".")) if _TURKISH.fullmatch(text) else None
 
 
 def _rows(body: bytes) -> tuple[Iterable[tuple[str, Raw | bytes]], bool]:
@@ -124,20 +124,20 @@ def _rows(body: bytes) -> tuple[Iterable[tuple[str, Raw | bytes]], bool]:
     return told.items(), True
 
 
-def _made(body: bytes) -> datetime | None:
+def _answer_time(body: bytes) -> datetime | None:
     """Returns the time of the answer, which every version writes in Istanbul's."""
     found = _MADE.search(body)
     return instant(f"{found[1].decode()}+03:00") if found else None
 
 
-def _rate(symbol: str, row: Row, *, turkish: bool) -> Rate | None:
+def _rate(symbol: str, row: TruncgilRow, *, turkish: bool) -> DealerRate | None:
     if row.type == "CryptoCurrency":
         return None
     selling = positive(_text(amount(row.selling, turkish=turkish)))
     if selling is None:
         return None
     buying = positive(_text(amount(row.buying, turkish=turkish)))
-    return Rate(symbol, selling, buying, amount(row.change, turkish=turkish), row.name)
+    return DealerRate(symbol, selling, buying, amount(row.change, turkish=turkish), row.name)
 
 
 def _text(value: Decimal | None) -> str | None:

@@ -16,7 +16,7 @@ from quotecast.providers.base import Update
 from quotecast.providers.genelpara.client import GenelPara
 from quotecast.providers.tcmb.client import Tcmb
 from quotecast.providers.truncgil.client import Truncgil
-from quotecast.providers.turkey.dealing import Answer, Dealing
+from quotecast.providers.turkey.dealing import Dealing, RatesAnswer
 from quotecast.providers.validation.values import instant
 
 #: How long a bulletin judges the market's rates: over holidays, but not while the bank's site stands still.
@@ -27,13 +27,13 @@ LONGEST_BACKOFF_SECONDS: Final = 600.0
 log = structlog.get_logger()
 
 
-class Source(Protocol):
+class RateSource(Protocol):
     """Tells the market's rates."""
 
     name: str
     every_seconds: float
 
-    async def read(self) -> Answer:
+    async def read(self) -> RatesAnswer:
         """Returns the rates of now. Raises UpstreamError."""
         ...
 
@@ -74,7 +74,7 @@ class TurkeyProvider:
 
     def __init__(
         self,
-        sources: Sequence[Source],
+        sources: Sequence[RateSource],
         tcmb: Tcmb | None,
         *,
         clock: Callable[[], float] = time.time,
@@ -148,7 +148,7 @@ class TurkeyProvider:
             try:
                 answer = await source.read()
             except UpstreamError as error:
-                self._bear(source.name, turn, error, failures)
+                self._note_failure(source.name, turn, error, failures)
                 continue
             turn.note_success()
             return self._dealing.take(answer.rates, source.name, self._clock(), answer.made)
@@ -160,14 +160,16 @@ class TurkeyProvider:
         try:
             quotes = await self._tcmb.read()
         except UpstreamError as error:
-            self._bear("tcmb", self._tcmb_turn, error, failures)
+            self._note_failure("tcmb", self._tcmb_turn, error, failures)
             return None
         self._tcmb_turn.note_success()
         changed = [quote for quote in quotes if self._bulletin.get(quote.key) != quote]
         self._bulletin |= {quote.key: quote for quote in changed}
         return changed
 
-    def _bear(self, name: str, turn: _Turn, error: UpstreamError, failures: list[UpstreamError]) -> None:
+    def _note_failure(
+        self, name: str, turn: _Turn, error: UpstreamError, failures: list[UpstreamError]
+    ) -> None:
         turn.note_failure(error)
         failures.append(error)
         log.warning("a source of doviz does not answer", source=name, problem=str(error))

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from quotecast.market.quotes import DovizQuote
 from quotecast.providers.reference import DovizInstrument, doviz_instruments
-from quotecast.providers.refusals import Refusals
+from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.judgement import Judge, is_near
-from quotecast.providers.validation.values import stamped, to_float
+from quotecast.providers.validation.values import timestamp_of, to_float
 
 MARKET: Final = "Serbest Piyasa"
 LIRA: Final = "TRY"
@@ -25,7 +25,7 @@ FAR_FACTOR: Final = 2
 _LEAST_DIGITS: Final = 6
 
 
-class Rate(Struct, frozen=True):
+class DealerRate(Struct, frozen=True):
     """What a source tells of one symbol, in `currency` for one unit; the change is against the day before."""
 
     symbol: str
@@ -36,10 +36,10 @@ class Rate(Struct, frozen=True):
     name: str = ""
 
 
-class Answer(Struct, frozen=True):
+class RatesAnswer(Struct, frozen=True):
     """One response of a source; `made` is when the source says it was, None where it does not say."""
 
-    rates: Sequence[Rate]
+    rates: Sequence[DealerRate]
     made: datetime | None = None
     #: False for the whole rows of a response that was cut short.
     whole: bool = True
@@ -57,9 +57,9 @@ class Dealing:
 
     def __init__(self) -> None:
         self._judge = Judge()
-        self._refused: dict[str, Refusals] = {}
+        self._refused: dict[str, RefusalCounter] = {}
         self._references: Mapping[str, float] = {}
-        self._rates: dict[str, Rate] = {}
+        self._rates: dict[str, DealerRate] = {}
         self._quotes: dict[str, DovizQuote] = {}
 
     def statistics(self) -> Mapping[str, int]:
@@ -83,16 +83,21 @@ class Dealing:
         return removed
 
     def take(
-        self, rates: Iterable[Rate], provider: str, received: float, made: datetime | None = None
+        self, rates: Iterable[DealerRate], provider: str, received: float, made: datetime | None = None
     ) -> list[DovizQuote]:
         """Returns the quotes that change with rates received at that Unix time, `made` at the source's."""
         first = made if made and made.timestamp() <= received else None
-        refused = self._refused.setdefault(provider, Refusals(provider))
-        quotes = [self._changed(rate, provider, received, first, refused) for rate in rates]
+        refused = self._refused.setdefault(provider, RefusalCounter(provider))
+        quotes = [self._changed_quote(rate, provider, received, first, refused) for rate in rates]
         return [quote for quote in quotes if quote]
 
-    def _changed(
-        self, rate: Rate, provider: str, received: float, first: datetime | None, refused: Refusals
+    def _changed_quote(
+        self,
+        rate: DealerRate,
+        provider: str,
+        received: float,
+        first: datetime | None,
+        refused: RefusalCounter,
     ) -> DovizQuote | None:
         if self._is_far(rate.symbol, float(rate.selling)):
             refused.count("far_off")
@@ -107,7 +112,7 @@ class Dealing:
         if rate == before and known and known.provider == provider:
             return None
         self._rates[rate.symbol] = rate
-        timestamp = stamped(None if before else first, received)
+        timestamp = timestamp_of(None if before else first, received)
         quote = self._quotes[rate.symbol] = _quote(rate, provider, timestamp)
         return quote
 
@@ -116,7 +121,7 @@ class Dealing:
         return reference is not None and not is_near(price, reference, FAR_FACTOR)
 
 
-def _quote(rate: Rate, provider: str, timestamp: str) -> DovizQuote:
+def _quote(rate: DealerRate, provider: str, timestamp: str) -> DovizQuote:
     instrument = instruments().get(rate.symbol) or _currency(rate)
     previous = _previous(rate)
     buying = rate.selling if rate.buying is None else rate.buying
@@ -138,7 +143,7 @@ def _quote(rate: Rate, provider: str, timestamp: str) -> DovizQuote:
     )
 
 
-def _previous(rate: Rate) -> Decimal | None:
+def _previous(rate: DealerRate) -> Decimal | None:
     """Returns the price of the day before, from the change in percent; None where that says nothing."""
     growth = 1 + rate.change_percent / _HUNDRED if rate.change_percent is not None else Decimal(0)
     if growth <= 0:
@@ -153,7 +158,7 @@ def instruments() -> Mapping[str, DovizInstrument]:
     return {instrument.symbol: instrument for instrument in doviz_instruments()}
 
 
-def _currency(rate: Rate) -> DovizInstrument:
+def _currency(rate: DealerRate) -> DovizInstrument:
     """A currency that is not in our table."""
     return DovizInstrument(
         symbol=rate.symbol,

@@ -6,12 +6,12 @@ from itertools import compress
 from typing import Protocol
 
 from quotecast.market.bars import Bar, stamp
-from quotecast.providers.refusals import Refusals
-from quotecast.providers.validation.judgement import ABSURD_FACTOR, believable
+from quotecast.providers.refusals import RefusalCounter
+from quotecast.providers.validation.judgement import ABSURD_FACTOR, judge_closes
 from quotecast.providers.validation.values import Number, number, positive
 
 
-class Candle(Protocol):
+class CandleRow(Protocol):
     """A row as upstreams tell bars; each names its time in its own way."""
 
     @property
@@ -40,7 +40,7 @@ class Candle(Protocol):
         ...
 
 
-def to_bar(candle: Candle, opened: datetime) -> Bar | None:
+def to_bar(candle: CandleRow, opened: datetime) -> Bar | None:
     """The bar, its high and low widened by open and close; None for one that cannot be.
 
     Alpaca's open and close count trades that its high and low leave out. A bar cannot be when a price is
@@ -56,7 +56,7 @@ def to_bar(candle: Candle, opened: datetime) -> Bar | None:
     return Bar(stamp(opened), float(first), float(highest), float(lowest), float(close), float(volume))
 
 
-def believed(bars: Iterable[Bar | None], refused: Refusals) -> list[Bar]:
+def believable_bars(bars: Iterable[Bar | None], refused: RefusalCounter) -> list[Bar]:
     """The bars that can be believed, ascending, the last one of each time; others are counted by reason.
 
     `unreadable` are those that are None, `absurd` those whose close is more than ten times or less than a
@@ -74,4 +74,4 @@ def believed(bars: Iterable[Bar | None], refused: Refusals) -> list[Bar]:
 
 
 def _verdicts(ascending: Sequence[Bar]) -> list[bool]:
-    return believable([bar.close for bar in ascending])
+    return judge_closes([bar.close for bar in ascending])

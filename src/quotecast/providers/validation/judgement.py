@@ -74,7 +74,7 @@ class Judge:
         return "absurd" if is_far else None
 
 
-def believable(closes: Sequence[float]) -> list[bool]:
+def judge_closes(closes: Sequence[float]) -> list[bool]:
     """Which of the closes of ascending bars to believe.
 
     Those near the last that is believed, or near one of the next two: a market that leaps stays there.

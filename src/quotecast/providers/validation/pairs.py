@@ -6,7 +6,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from quotecast.market.quotes import CryptoQuote
-from quotecast.providers.refusals import Refusals
+from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.judgement import Judge
 
 _PRICES: Final = ("bid", "ask", "open", "high", "low")
@@ -22,7 +22,7 @@ class Pairs:
     """
 
     def __init__(self, provider: str) -> None:
-        self.refused = Refusals(provider)
+        self.refused = RefusalCounter(provider)
         self._prices = Judge()
         self._fields = Judge()
         self._known: dict[str, CryptoQuote] = {}
@@ -52,10 +52,12 @@ class Pairs:
         if reason := self._prices.doubt(quote.key, quote.price, received, order):
             self.refused.count(reason)
             return None
-        self._known[quote.key] = self._mended(quote, unreadable, received)
+        self._known[quote.key] = self._with_last_good_fields(quote, unreadable, received)
         return self._known[quote.key]
 
-    def _mended(self, quote: CryptoQuote, unreadable: Iterable[str], received: float) -> CryptoQuote:
+    def _with_last_good_fields(
+        self, quote: CryptoQuote, unreadable: Iterable[str], received: float
+    ) -> CryptoQuote:
         """The quote with the last good values of fields that are not to be believed."""
         doubtful = list(unreadable)
         self.refused.count("unreadable_field", len(doubtful))

@@ -6,12 +6,12 @@ from typing import TypeVar
 import msgspec
 from msgspec import Raw
 
-from quotecast.providers.refusals import Refusals
+from quotecast.providers.refusals import RefusalCounter
 
 T = TypeVar("T")
 
 
-def readable(rows: Iterable[Raw], kind: type[T], refused: Refusals) -> list[T]:
+def decode_rows(rows: Iterable[Raw], kind: type[T], refused: RefusalCounter) -> list[T]:
     """The rows of an answer as `kind`; what is none is counted as `malformed`."""
     decoder = msgspec.json.Decoder(kind)
     found = []

@@ -18,7 +18,7 @@ _MOST: Final = Decimal("1e18")
 _FINER: Final = re.compile(r"(\.[0-9]{6})[0-9]+")
 
 
-def signed(value: Number) -> Decimal | None:
+def signed_decimal(value: Number) -> Decimal | None:
     """A decimal between -10^18 and 10^18, exactly as written; None for anything else."""
     text = str(value)
     if isinstance(value, bool) or not _NUMBER.fullmatch(text):
@@ -29,13 +29,13 @@ def signed(value: Number) -> Decimal | None:
 
 def number(value: Number) -> Decimal | None:
     """Likewise, not below zero."""
-    decimal = signed(value)
+    decimal = signed_decimal(value)
     return None if decimal is None or decimal < 0 else decimal
 
 
 def positive(value: Number) -> Decimal | None:
     """Likewise, above zero."""
-    decimal = signed(value)
+    decimal = signed_decimal(value)
     return None if decimal is None or decimal < _LEAST else decimal
 
 
@@ -69,7 +69,7 @@ def from_milliseconds(value: float | None) -> datetime | None:
         return None
 
 
-def stamped(told: datetime | None, received: float) -> str:
+def timestamp_of(told: datetime | None, received: float) -> str:
     """The moment as the API writes it; `received`, a Unix time, where it is missing or in the future."""
     here = datetime.fromtimestamp(received, UTC)
     moment = here if told is None or told - here > MAX_SKEW else told

@@ -22,9 +22,9 @@ from quotecast.providers.alpaca.bar_rows import bars
 from quotecast.providers.alpaca.rest_wire import AssetRow, CalendarRow, Story
 from quotecast.providers.alpaca.stretches import Stretch
 from quotecast.providers.reference import Stock
-from quotecast.providers.refusals import Refusals
+from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.candles import to_bar
-from quotecast.providers.validation.rows import readable
+from quotecast.providers.validation.rows import decode_rows
 
 NOON = datetime(2026, 11, 19, 17, tzinfo=UTC)
 ROW: dict[str, Any] = {
@@ -74,7 +74,7 @@ def test_row_with_a_bad_value_is_no_bar(changes: Any) -> None:
 def test_no_row_makes_a_bar_that_cannot_be(changes: dict[str, Any]) -> None:
     """Whatever is sent: it is refused, or it is finite, above zero and within its extremes."""
     raw = Raw(msgspec.json.encode(ROW | changes))
-    for row in readable([raw], wire.Bar, Refusals("test")):
+    for row in decode_rows([raw], wire.Bar, RefusalCounter("test")):
         if made := to_bar(row, NOON):
             assert 0 < made.low <= min(made.open, made.close)
             assert max(made.open, made.close) <= made.high < math.inf
@@ -87,7 +87,7 @@ def test_bars_do_not_depend_on_the_order_of_rows(order: list[int], repeated: set
     stretch = Stretch("sip", "1Min", NOON, NOON.replace(hour=18))
     times = [stamp(NOON.replace(minute=number)) for number in range(30)]
     raws = [Raw(msgspec.json.encode(ROW | {"t": times[number]})) for number in [*order, *repeated]]
-    refused = Refusals("test")
+    refused = RefusalCounter("test")
     found = bars([(stretch, raws)], EXCHANGE, "1m", NOON.replace(hour=18), refused)
     assert [each.time for each in found] == times
     assert not refused.by_reason()
@@ -102,7 +102,7 @@ def test_lone_leap_is_not_believed_and_a_lasting_one_is(closes: list[float]) -> 
         for number, close in enumerate(closes)
     ]
     raws = [Raw(msgspec.json.encode(row)) for row in rows]
-    refused = Refusals("test")
+    refused = RefusalCounter("test")
     found = bars([(stretch, raws)], EXCHANGE, "1m", NOON.replace(hour=18), refused)
     assert len(found) + refused.by_reason().get("absurd", 0) == len(closes)
     if closes.count(10_000.0) == 1:
@@ -210,6 +210,6 @@ def test_day_that_cannot_be_is_none(changes: Any) -> None:
 def test_rows_of_any_shape_are_read_or_counted(values: list[Any]) -> None:
     """One by one, whatever they are."""
     for kind in (wire.Bar, Story, AssetRow, CalendarRow):
-        refused = Refusals("test")
-        read = readable([Raw(msgspec.json.encode(value)) for value in values], kind, refused)
+        refused = RefusalCounter("test")
+        read = decode_rows([Raw(msgspec.json.encode(value)) for value in values], kind, refused)
         assert len(read) + refused.by_reason().get("malformed", 0) == len(values)

@@ -28,9 +28,11 @@ def test_other_messages_are_nothing(text: str) -> None:
 def test_answers_and_ends_are_told_apart() -> None:
     """In all the forms that were seen; keys that are new do not disturb."""
     assert messages.decode(b'{"result":null,"id":1,"new":{}}') == messages.Acknowledged()
-    assert messages.decode(b'{"code":2,"msg":"Invalid","id":7}') == messages.Failure(2, "Invalid")
-    assert messages.decode(b'{"code":3,"msg":"Invalid JSON"}') == messages.Failure(3, "Invalid JSON")
-    assert messages.decode(b'{"error":{"code":4,"msg":"Too many"},"id":1}') == messages.Failure(4, "Too many")
+    assert messages.decode(b'{"code":2,"msg":"Invalid","id":7}') == messages.BinanceFailure(2, "Invalid")
+    assert messages.decode(b'{"code":3,"msg":"Invalid JSON"}') == messages.BinanceFailure(3, "Invalid JSON")
+    assert messages.decode(b'{"error":{"code":4,"msg":"Too many"},"id":1}') == messages.BinanceFailure(
+        4, "Too many"
+    )
     assert messages.decode(b'{"e":"serverShutdown","E":1}') == messages.Shutdown()
     wrapped = b'{"stream":"!serverShutdown","data":{"e":"serverShutdown","E":1}}'
     assert messages.decode(wrapped) == messages.Shutdown()

@@ -34,9 +34,9 @@ TICKER: dict[str, Any] = {
 }
 
 
-def ticker(**changes: Any) -> wire.Ticker:
+def ticker(**changes: Any) -> wire.CoinbaseTicker:
     message = wire.decode(msgspec.json.encode(TICKER | changes))
-    assert isinstance(message, wire.Ticker)
+    assert isinstance(message, wire.CoinbaseTicker)
     return message
 
 
@@ -139,7 +139,7 @@ def test_answers_heartbeats_and_errors_are_told_apart() -> None:
     assert isinstance(answer, wire.Subscriptions)
     assert answer.products("ticker") == {"C-D"}
     assert isinstance(wire.decode('{"type":"heartbeat","product_id":"C-D","sequence":1}'), wire.Heartbeat)
-    assert wire.decode('{"type":"error","message":"no","reason":"why"}') == wire.Failure("no", "why")
+    assert wire.decode('{"type":"error","message":"no","reason":"why"}') == wire.CoinbaseFailure("no", "why")
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_products_no_longer_followed_are_named_and_forgotten() -> None:
 
 def candle(*values: object) -> Bar | None:
     """Of time, low, high, open, close and volume."""
-    return msgspec.json.decode(msgspec.json.encode(values), type=wire.Candle).to_bar()
+    return msgspec.json.decode(msgspec.json.encode(values), type=wire.CoinbaseCandle).to_bar()
 
 
 def test_candle_becomes_a_bar() -> None:
