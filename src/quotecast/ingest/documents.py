@@ -1,4 +1,4 @@
-"""What is fetched now and then as a whole, news and assets, from upstream to bus."""
+"""Documents, which ingest fetches as a whole: news and assets, from upstream to bus."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ from quotecast.market.feeds import Feed
 from quotecast.market.news import cleaned
 from quotecast.providers.base import AssetsProvider, NewsProvider
 
-#: How soon a document is back on a bus that lost its data.
+#: Seconds between two checks that the bus has the document: it may have lost its data.
 CHECK_SECONDS: Final = 1.0
 
 log = structlog.get_logger()
@@ -34,7 +34,7 @@ class DocumentSource(Struct, frozen=True):
 
 
 def news_source(provider: NewsProvider, feed: Feed) -> DocumentSource:
-    """The news that belong to a feed, free of HTML whatever the upstream sends."""
+    """Returns the source of a feed's news, from which it removes HTML."""
 
     async def fetch() -> Document:
         return wire.document(feed, NEWS, [cleaned(article) for article in await provider.news()])
@@ -43,7 +43,7 @@ def news_source(provider: NewsProvider, feed: Feed) -> DocumentSource:
 
 
 def assets_source(provider: AssetsProvider, feed: Feed) -> DocumentSource:
-    """The instruments of a feed."""
+    """Returns the source of a feed's instruments."""
 
     async def fetch() -> Document:
         return wire.document(feed, ASSETS, await provider.assets())
@@ -55,7 +55,7 @@ def assets_source(provider: AssetsProvider, feed: Feed) -> DocumentSource:
 async def publish_documents(
     sources: Iterable[DocumentSource], bus: Writer, owner: str
 ) -> AsyncIterator[None]:
-    """Keeps the documents on the bus for as long as the caller leads their feed."""
+    """Publishes the documents inside `async with`; the caller leads their feed meanwhile."""
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(DocumentPublisher(source, bus, owner).run()) for source in sources]
         yield
@@ -64,7 +64,7 @@ async def publish_documents(
 
 
 class DocumentPublisher:
-    """Keeps one document on the bus as its upstream tells it; the last good one while that fails."""
+    """Publishes one document whenever its upstream changes it; the last good one while the upstream fails."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class DocumentPublisher:
         self._document: Document | None = None
 
     async def run(self) -> None:
-        """Asks the upstream at its own pace, and sees to it that the bus has the answer, for ever."""
+        """Fetches the document at the upstream's pace and stores it where the bus lacks it, without end."""
         while True:
             if self._clock() >= self._ask_at:
                 wait = await self._ask()
@@ -96,7 +96,7 @@ class DocumentPublisher:
             await self._sleep(CHECK_SECONDS)
 
     async def _ask(self) -> float:
-        """Seconds until the next question."""
+        """Fetches the document. Returns the seconds until the next fetch."""
         source = self._source
         try:
             self._document = await source.fetch()
@@ -104,14 +104,14 @@ class DocumentPublisher:
             log.warning("upstream failed", feed=source.feed, document=source.name, error=str(error))
             return max(self._backoff.delay(), error.retry_after or 0.0)
         except Exception:
-            # A bug in one adapter must not take the feed down with it.
+            # A bug in one adapter must not end the feed.
             log.exception("provider failed", feed=source.feed, document=source.name)
             return self._backoff.delay()
         self._backoff.reset()
         return source.every_seconds
 
     async def _store(self, document: Document) -> None:
-        """Without the lease nothing is stored: who leads now does it, or this ingest when it leads again."""
+        """Stores the document. Without the lease the bus refuses it: the present leader stores its own."""
         try:
             if await self._bus.digest(document.feed, document.name) == document.digest:
                 return

@@ -1,4 +1,4 @@
-"""Who may write a feed: one ingest at a time, by a lease that ends by itself when its holder does."""
+"""Leases: one ingest at a time writes a feed, and its lease expires soon after it dies."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -12,11 +12,11 @@ from quotecast.market.feeds import Feed
 
 LEASE_MILLISECONDS: Final = 3000
 RENEW_SECONDS: Final = 1.0
-#: Between two tries to take over: a part of the time in which clients hear nothing new.
+#: Seconds between two tries of a standby to take the lease; clients get no updates meanwhile.
 STANDBY_SECONDS: Final = 0.25
 
 Sleep = Callable[[float], Awaitable[None]]
-#: What this ingest is to a feed; unknown while the bus does not answer.
+#: This ingest's role in a feed; unknown while the bus does not answer.
 Standing = Literal["unknown", "standby", "leading"]
 Report = Callable[[Standing], None]
 
@@ -35,12 +35,12 @@ async def acquire(
     bus: Writer, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep, *, report: Report = _ignore
 ) -> None:
     """Waits until this ingest leads the feed; calls `report` after each try."""
-    waiting = False
+    is_logged = False
     while (standing := await _try_to_hold(bus, feed, owner)) != "leading":
         report(standing)
-        if not waiting:
+        if not is_logged:
             log.info("another ingest leads; standing by", feed=feed)
-            waiting = True
+            is_logged = True
         await sleep(STANDBY_SECONDS)
     report(standing)
     log.info("leading", feed=feed)
@@ -49,10 +49,10 @@ async def acquire(
 async def renew(
     bus: Writer, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep, *, report: Report = _ignore
 ) -> None:
-    """Renews the lease until it is lost, then raises LeaseLostError.
+    """Renews the lease every second. Raises LeaseLostError when another ingest has it.
 
-    While Redis is away nobody can take the lease, so nothing is lost; the bus checks the holder again
-    before it takes a new epoch.
+    During an outage of Redis nobody can take the lease, so this ingest goes on; the bus checks the holder
+    again before it accepts a new epoch.
     """
     while True:
         await sleep(RENEW_SECONDS)

@@ -1,4 +1,4 @@
-"""The ingest process: for each feed it holds the lease of, upstream to bus."""
+"""The ingest process: it publishes each feed whose lease it holds, from upstream to bus."""
 
 import asyncio
 import contextlib
@@ -30,7 +30,7 @@ from quotecast.settings.model import Settings
 
 
 def run(settings: Settings) -> int:
-    """Runs until it is told to stop; the exit code."""
+    """Runs until a stop signal. Returns the exit code."""
     if not settings.redis_url:
         raise SettingsError("QUOTECAST_REDIS_URL: name a Redis; `quotecast up` starts one of its own")
     configure_logs(level=settings.log_level, as_json=settings.mode == "production")
@@ -41,8 +41,8 @@ def run(settings: Settings) -> int:
 
 async def _serve(settings: Settings) -> None:
     async with Window(settings.redis_url, prefix=f"{settings.redis_prefix}:budgets") as window:
-        left: dict[str, int] = {}
-        budgets = partial(budget, window.check, left=left)
+        calls_left: dict[str, int] = {}
+        budgets = partial(budget, window.check, left=calls_left)
         providers = sources.quote_providers(settings, budgets)
         statistics = {feed: IngestStatistics() for feed in Feed}
         own = {provider.feed: statistics[provider.feed] for provider in providers}
@@ -53,7 +53,7 @@ async def _serve(settings: Settings) -> None:
         async with metrics.exposed(
             settings.metrics_host,
             settings.metrics_port,
-            partial(families, statistics, left),
+            partial(families, statistics, calls_left),
             counts.families,
             readiness=ready,
         ) as scraped:
@@ -86,7 +86,7 @@ async def _lead_all(
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         for provider in providers:
-            # So that a standby need not wait for the leases to run out.
+            # A standby takes over at once instead of waiting for the lease to expire.
             with contextlib.suppress(BusError):
                 await bus.release(provider.feed, owner)
         await bus.close()
@@ -99,13 +99,13 @@ async def _lead(
     owner: str,
     statistics: IngestStatistics | None = None,
 ) -> None:
-    """Leads the feed, and keeps its documents, whenever no other ingest does."""
+    """Leads the feed and publishes its documents whenever no other ingest does."""
     own = [each for each in documents if each.feed is provider.feed]
     statistics = statistics or IngestStatistics()
     while True:
         await lease.acquire(bus, provider.feed, owner, report=statistics.set_standing)
         async with publish_documents(own, bus, owner):
-            # In a task of its own: a TaskGroup that is failing forgets a cancellation before Python 3.13.
+            # A task of its own: before Python 3.13 a failing TaskGroup loses a cancellation.
             await asyncio.create_task(FeedPublisher(provider, bus, owner, statistics=statistics).run())
             _raise_if_cancelled()
 

@@ -1,4 +1,4 @@
-"""The providers that this process reads: what the settings choose, from what upstreams offer."""
+"""The providers that this process reads, as the settings choose them."""
 
 from quotecast.ingest.documents import DocumentSource, assets_source, news_source
 from quotecast.ingest.failover import Failover

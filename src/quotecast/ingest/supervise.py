@@ -1,4 +1,4 @@
-"""Keeps an upstream connected: after each connection another follows, ever later, never at once."""
+"""Reconnects an upstream with backoff."""
 
 import asyncio
 import random
@@ -29,7 +29,7 @@ async def pump(
     chance: Callable[[], float] = random.random,
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
-    """Gives `take` each update of the upstream, for ever, and calls `ended` after each connection."""
+    """Calls `take` with each update of the upstream, without end, and `ended` after each connection."""
     backoff = ConnectionBackoff(clock=clock, chance=chance)
     while True:
         asked, outcome = 0.0, "ended"
@@ -43,7 +43,7 @@ async def pump(
             asked, outcome = error.retry_after or 0.0, "failed"
             log.warning("upstream failed", feed=provider.feed, provider=provider.name, error=str(error))
         except Exception:
-            # A bug in one adapter must not take the other feeds down with it.
+            # A bug in one adapter must not end the other feeds.
             outcome = "broken"
             log.exception("provider failed", feed=provider.feed, provider=provider.name)
         outcomes.connections[provider.feed, provider.name, outcome] += 1

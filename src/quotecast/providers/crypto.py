@@ -1,4 +1,4 @@
-"""What the crypto venues share: from their tickers to quotes."""
+"""The shared way of crypto venues from tickers to quotes."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -39,7 +39,7 @@ def change_from(opened: Decimal | None, price: Decimal) -> DayChange:
 
 
 class Venue(Struct, frozen=True, kw_only=True):
-    """One exchange: `name` is the provider's in quotes, bars and the feed's state; people say `exchange`."""
+    """One exchange: its name as a provider in quotes, bars and the feed's state, and its usual spelling."""
 
     name: str
     exchange: str
@@ -48,10 +48,10 @@ class Venue(Struct, frozen=True, kw_only=True):
 class Figures(Struct, frozen=True, kw_only=True):
     """A pair's last price, best bid and ask, and its last 24 hours, as a venue writes them.
 
-    A venue's ticker is a subclass: it renames the fields, and says its change and its time.
+    A venue's ticker is a subclass, with the venue's names of the fields, its change and its time.
     """
 
-    #: The fields that a good message always has.
+    #: The fields that every valid message has.
     expected: ClassVar[Sequence[str]] = ("bid", "ask", "open", "high", "low", "volume")
 
     price: Number = None
@@ -107,7 +107,7 @@ class Figures(Struct, frozen=True, kw_only=True):
 class PairTickers:
     """Turns tickers of one venue into believable quotes, over all its connections.
 
-    It counts what cannot be decoded as `malformed`; `Pairs` checks and counts the rest.
+    It counts messages and rows that it cannot decode as `malformed`; `Pairs` checks and counts the rest.
     """
 
     def __init__(self, venue: Venue) -> None:
@@ -137,7 +137,7 @@ class PairTickers:
         return [Instrument(symbol, base, quote, self._name(base)) for symbol, base, quote in divided]
 
     def _decode_each(self, raws: Iterable[R], decode: Callable[[R], T]) -> Iterator[T]:
-        """Yields what `decode` reads of each; counts those for which it raises ValueError."""
+        """Yields each decoded item; counts those for which `decode` raises ValueError."""
         for raw in raws:
             try:
                 message = decode(raw)

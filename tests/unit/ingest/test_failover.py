@@ -167,5 +167,5 @@ async def test_closing_leaves_nothing_behind() -> None:
 
 def test_invented_quotes_never_stand_in_for_real_ones() -> None:
     """Nor one feed's for another's."""
-    with pytest.raises(ValueError, match="all real or none"):
+    with pytest.raises(ValueError, match="all real or all simulated"):
         Failover([Upstream("real"), Upstream("invented", simulated=True)])

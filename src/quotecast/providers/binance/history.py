@@ -23,7 +23,7 @@ from quotecast.providers.validation.candles import believable_bars
 from quotecast.providers.validation.rows import decode_rows
 
 ROWS_PER_CALL: Final = 1000
-#: Ten thousand bars: a week of minutes, and of days more than the exchange has seen.
+#: Ten thousand bars: a week of minutes, and more days than the exchange is old.
 MAX_CALLS: Final = 10
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -44,11 +44,11 @@ class BinanceHistory:
         self._refused = RefusalCounter(self.name)
 
     def statistics(self) -> Mapping[str, int]:
-        """How many rows were refused since the start, by reason."""
+        """Returns how many rows it refused since the start, by reason."""
         return self._refused.by_reason()
 
     async def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
-        """See HistoryProvider; older bars are left out."""
+        """See HistoryProvider; without bars older than the limit."""
         pair = canonical(Feed.CRYPTO, symbol)
         if pair is None:
             raise SymbolNotFound
@@ -62,7 +62,7 @@ class BinanceHistory:
         return believable_bars((candle.to_bar() for candle in candles), self._refused)
 
     async def _candles(self, symbol: str, interval: str, first: int, last: int) -> list[Kline]:
-        """Those that opened from `first` to `last`, both milliseconds since 1970, page by page."""
+        """Returns the candles that opened from `first` to `last`, both in milliseconds since 1970."""
         found: list[Kline] = []
         for _ in range(MAX_CALLS):
             rows = await self._page(symbol, interval, first, last)
@@ -95,6 +95,6 @@ class BinanceHistory:
 
 
 def _opening_milliseconds(interval: Interval, moment: datetime) -> int:
-    """When the bar that holds a moment opened, in milliseconds since 1970."""
+    """Returns the opening of the bar that holds a moment, in milliseconds since 1970."""
     opened = opening(UTC_DAYS, interval, moment) or moment
     return (opened - _EPOCH) // timedelta(milliseconds=1)

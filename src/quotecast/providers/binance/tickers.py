@@ -1,4 +1,4 @@
-"""From Binance's statistics to quotes that can be believed."""
+"""From Binance's statistics to believable quotes."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -14,9 +14,9 @@ from quotecast.providers.transport.recording import Instrument
 from quotecast.providers.validation.pairs import newest
 from quotecast.providers.validation.values import MAX_SKEW
 
-#: How long the last statistics of a pair that stopped trading are shown: the time that they are about.
+#: Seconds before a pair that stopped trading goes: the time that its last statistics cover.
 DAY_SECONDS: Final = 86_400.0
-#: How long to stay away when the upstream announces that it ends the connection.
+#: Seconds before the next connection when the upstream announces the end of this one.
 SHUTDOWN_SECONDS: Final = 1.0
 
 

@@ -1,4 +1,4 @@
-"""The venues behind Binance's interface, each with prices, pairs and hosts of its own."""
+"""The venues with Binance's interface, each with its own prices, pairs and hosts."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -10,7 +10,7 @@ from quotecast.providers.crypto import Venue
 class BinanceVenue(Venue, frozen=True, kw_only=True):
     """An exchange with Binance's interface, and how that differs."""
 
-    #: What `GET /api/v3/exchangeInfo` is asked with.
+    #: The parameters of `GET /api/v3/exchangeInfo`.
     listing: Mapping[str, str]
     #: A symbol with a ticker every second; None where only pings show that a connection lives.
     heartbeat: str | None
@@ -19,7 +19,7 @@ class BinanceVenue(Venue, frozen=True, kw_only=True):
 GLOBAL: Final = BinanceVenue(
     name="binance",
     exchange="Binance",
-    # Without these limits the answer is several times as long.
+    # Without these parameters the answer is several times as long.
     listing={"permissions": "SPOT", "showPermissionSets": "false", "symbolStatus": "TRADING"},
     heartbeat="BTCUSDT",
 )
@@ -28,6 +28,6 @@ US: Final = BinanceVenue(name="binance.us", exchange="Binance.US", listing={}, h
 
 
 def venue_of(url: str) -> BinanceVenue:
-    """The venue of a host."""
+    """Returns the venue of a URL, by its host."""
     host = urlsplit(url).hostname or ""
     return US if f".{host}".endswith(".binance.us") else GLOBAL

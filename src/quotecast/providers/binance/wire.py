@@ -1,7 +1,7 @@
 """Binance spot's listing and its statistics of 24 hours.
 
-Source of the format: Binance spot API documentation, "REST API" and "WebSocket streams". Unknown fields
-are ignored everywhere.
+Source of the format: Binance spot API documentation, "REST API" and "WebSocket streams". All structs ignore
+unknown fields.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,10 +17,10 @@ from quotecast.market.instruments import canonical
 from quotecast.providers.crypto import DayChange, Figures, change_from
 from quotecast.providers.validation.values import Number, from_milliseconds, positive, signed_decimal
 
-#: Since 1970. An event of no time, which the upstream may write as 0, is none.
+#: Milliseconds since 1970. The upstream may write 0 for an event without a time; such an event is malformed.
 Milliseconds = Annotated[float, Meta(gt=0)]
 
-#: Codes that say that a symbol is none: by its letters, or to this exchange.
+#: Codes of unknown symbols: for invalid letters, and for one that the exchange does not have.
 UNKNOWN_SYMBOL: Final = frozenset({-1100, -1121})
 
 
@@ -35,17 +35,17 @@ class Symbol(Struct, frozen=True, rename="camel"):
 
     @property
     def tradable(self) -> bool:
-        """Whether the pair trades now."""
+        """Returns whether the pair trades now."""
         return self.status == "TRADING" and self.is_spot_trading_allowed
 
     @property
     def pair(self) -> str | None:
-        """What the pair is addressed by; None where an asset's name has letters beyond A-Z and digits."""
+        """Returns the key of the pair; None where a name has other characters than A-Z and digits."""
         return canonical(Feed.CRYPTO, f"{self.base_asset}/{self.quote_asset}")
 
 
 class ExchangeInfo(Struct, frozen=True):
-    """What `GET /api/v3/exchangeInfo` answers; rows are read one by one, so that a bad one costs itself."""
+    """The answer of `GET /api/v3/exchangeInfo`; its rows are raw, so that a bad row spoils no other."""
 
     symbols: Sequence[Raw]
 
@@ -78,7 +78,7 @@ class PairStatistics(Figures, frozen=True, kw_only=True):
         return from_milliseconds(self.close_time if self.event_time is None else self.event_time)
 
 
-#: What the fields of the statistics are called in a row of `GET /api/v3/ticker/24hr`.
+#: The names of the fields in a row of `GET /api/v3/ticker/24hr`.
 _ROW: Final = {
     "symbol": "symbol",
     "price": "lastPrice",
@@ -93,7 +93,7 @@ _ROW: Final = {
     "quote_volume": "quoteVolume",
     "close_time": "closeTime",
 }
-#: And in an event of a `@ticker` stream.
+#: The names of the fields in an event of a `@ticker` stream.
 _EVENT: Final = {
     "symbol": "s",
     "price": "c",
@@ -116,22 +116,22 @@ _problem: Final = msgspec.json.Decoder(_Problem)
 
 
 def symbol(raw: bytes | Raw) -> Symbol:
-    """A listed symbol. Raises ValueError for what is none."""
+    """Returns a symbol of the listing. Raises ValueError for a malformed row."""
     return _symbol.decode(raw)
 
 
 def row(raw: bytes | Raw) -> PairStatistics:
-    """The statistics of a row of `GET /api/v3/ticker/24hr`. Raises ValueError for what is none."""
+    """Returns the statistics of a row of `GET /api/v3/ticker/24hr`. Raises ValueError for a malformed row."""
     return _statistics(raw, _ROW)
 
 
 def event(raw: bytes | Raw) -> PairStatistics:
-    """The statistics of an event of a `@ticker` stream. Raises ValueError for what is none."""
+    """Returns the statistics of an event of a `@ticker` stream. Raises ValueError for a malformed one."""
     return _statistics(raw, _EVENT)
 
 
 def unknown_symbol(body: str) -> bool:
-    """Whether the body of an HTTP error says that there is no such symbol."""
+    """Returns whether the body of an HTTP error says that the symbol is unknown."""
     try:
         return _problem.decode(body).code in UNKNOWN_SYMBOL
     except ValueError:
@@ -140,7 +140,7 @@ def unknown_symbol(body: str) -> bool:
 
 def _statistics(raw: bytes | Raw, keys: Mapping[str, str]) -> PairStatistics:
     try:
-        told = _object.decode(raw)
+        fields = _object.decode(raw)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
-    return msgspec.convert({name: told[key] for name, key in keys.items() if key in told}, PairStatistics)
+    return msgspec.convert({name: fields[key] for name, key in keys.items() if key in fields}, PairStatistics)

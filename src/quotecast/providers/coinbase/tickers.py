@@ -1,4 +1,4 @@
-"""From Coinbase's tickers to quotes that can be believed."""
+"""From Coinbase's tickers to believable quotes."""
 
 from collections.abc import Iterable, Iterator
 
@@ -37,5 +37,5 @@ class CoinbaseTickers(PairTickers):
 
 
 def error_of(failure: wire.CoinbaseFailure) -> UpstreamError:
-    """Returns the error that an error message stands for."""
+    """Returns the exception for an error message."""
     return UpstreamError(f"Coinbase: {failure.message}: {failure.reason}")

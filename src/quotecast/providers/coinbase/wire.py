@@ -1,7 +1,8 @@
 """Coinbase Exchange's messages and rows.
 
 Source of the format: Coinbase Exchange documentation, "WebSocket channels" and "REST: products, candles,
-currencies". Unknown fields are ignored everywhere, unknown message types by `decode`.
+currencies". All structs ignore unknown fields, and `decode` ignores unknown
+types of messages.
 """
 
 from collections.abc import Sequence
@@ -30,7 +31,7 @@ class Product(Struct, frozen=True):
 
     @property
     def tradable(self) -> bool:
-        """Whether the product trades now."""
+        """Returns whether the product trades now."""
         return self.status == "online" and not self.trading_disabled
 
 
@@ -42,7 +43,7 @@ class Currency(Struct, frozen=True):
 
 
 class CoinbaseCandle(Struct, frozen=True, array_like=True):
-    """A row of `GET /products/{id}/candles`; `time`, when it opened, in seconds since 1970."""
+    """A row of `GET /products/{id}/candles`; `time` is its opening in seconds since 1970."""
 
     time: int
     low: Number
@@ -52,7 +53,7 @@ class CoinbaseCandle(Struct, frozen=True, array_like=True):
     volume: Number
 
     def to_bar(self) -> Bar | None:
-        """The bar; None for a time that cannot be, and as `candles.to_bar` says."""
+        """Returns the bar; None for a row with an impossible time or invalid prices."""
         moment = from_milliseconds(self.time * 1000)
         return None if moment is None else to_bar(self, moment)
 
@@ -72,23 +73,23 @@ class SubscribeRequest(Struct, frozen=True, tag_field="type", tag="subscribe"):
 
 
 class Subscriptions(Struct, frozen=True, tag_field="type", tag="subscriptions"):
-    """The answer to a subscribe: the full set as it now stands."""
+    """The answer to a subscription: all products of all channels."""
 
     channels: Sequence[Channel] = ()
 
     def products(self, channel: str) -> set[str]:
-        """The products subscribed on `channel`."""
+        """Returns the subscribed products of a channel."""
         return {product for entry in self.channels if entry.name == channel for product in entry.product_ids}
 
 
 class Heartbeat(Struct, frozen=True, tag_field="type", tag="heartbeat"):
-    """Once a second and product, trades or not."""
+    """A sign of life, once a second and product, with or without trades."""
 
     product_id: str = ""
 
 
 class CoinbaseFailure(Struct, frozen=True, tag_field="type", tag="error"):
-    """The upstream's complaint; it closes the connection after most of them."""
+    """An error message; the upstream closes the connection after most of them."""
 
     message: str = ""
     reason: str = ""
@@ -127,9 +128,9 @@ _kind: Final = msgspec.json.Decoder(_TypedMessage)
 
 
 def decode(raw: bytes | str) -> Message | None:
-    """One message; None for a type nobody here needs, such as `match`.
+    """Returns one message; None for a type without use here, such as `match`.
 
-    Raises ValueError for what is no JSON, or no message of its type.
+    Raises ValueError for malformed JSON, or a message without the fields of its type.
     """
     try:
         return _decode(raw)
@@ -147,11 +148,11 @@ def _decode(raw: bytes | str) -> Message | None:
 
 
 def subscribe(products: Sequence[str]) -> bytes:
-    """The JSON that asks for the tickers and heartbeats of `products`."""
+    """Returns the request for the tickers and heartbeats of `products`, as JSON."""
     return msgspec.json.encode(SubscribeRequest(products))
 
 
 def product_id(text: str) -> str:
-    """The id of the product that a pair in any spelling names; other text as it is."""
+    """Returns the product id of a pair in any spelling; other text unchanged."""
     pair = canonical(Feed.CRYPTO, text)
     return pair.replace("/", "-") if pair else text

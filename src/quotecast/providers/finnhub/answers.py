@@ -1,4 +1,4 @@
-"""Finnhub's answers one level deep: rows, an object of them, or nothing, which is written in several ways."""
+"""The outer level of Finnhub's answers: a list of rows, an object, or nothing, in several spellings."""
 
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
@@ -16,9 +16,9 @@ from quotecast.providers.validation.values import Number, positive
 
 Answer = dict[str, Raw] | list[Raw] | None
 
-#: Upstream cuts a longer calendar off.
+#: The upstream cuts off a longer calendar.
 MOST_ROWS: Final = 1500
-#: No week of the US market is without a report.
+#: Every week of the US market has a report.
 LONGEST_PAUSE: Final = timedelta(days=7)
 DAY: Final = timedelta(days=1)
 
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 def decode(body: bytes | Raw) -> Answer:
-    """What a path answers. Raises UpstreamError for what is neither list nor object."""
+    """Returns a decoded answer. Raises UpstreamError for anything but a list, an object or null."""
     try:
         answer: Answer = msgspec.json.decode(body, type=Answer)
     except (ValueError, RecursionError) as error:
@@ -35,7 +35,7 @@ def decode(body: bytes | Raw) -> Answer:
 
 
 def member(answer: Answer, name: str) -> Answer:
-    """A part of an answer; None of an empty one. Raises UpstreamError for any other that lacks it."""
+    """Returns a member of an object; None for an empty answer. Raises UpstreamError for a missing member."""
     if not answer:
         return None
     if isinstance(answer, list) or name not in answer:
@@ -44,9 +44,9 @@ def member(answer: Answer, name: str) -> Answer:
 
 
 def rows(answer: Answer, kind: type[T], refused: RefusalCounter) -> list[T]:
-    """The rows of a list; none where it is empty, or an empty object.
+    """Returns the rows of a list; none for an empty list or object.
 
-    Raises UpstreamError for an object that is not empty, and when not a single row can be read.
+    Raises UpstreamError for an object with members, and when every row is malformed.
     """
     if isinstance(answer, dict) and answer:
         raise UpstreamError("Finnhub: an object where a list should be")
@@ -58,7 +58,7 @@ def rows(answer: Answer, kind: type[T], refused: RefusalCounter) -> list[T]:
 
 
 def symbol_of(answer: Answer) -> str | None:
-    """The symbol that an object says it is of."""
+    """Returns the `symbol` of an object; None without one."""
     try:
         return msgspec.json.decode(answer["symbol"], type=str) if isinstance(answer, dict) else None
     except (KeyError, ValueError):
@@ -66,25 +66,25 @@ def symbol_of(answer: Answer) -> str | None:
 
 
 def calendar(answer: Answer, first: date, last: date, refused: RefusalCounter) -> EarningsCalendar:
-    """What `/calendar/earnings` answers from one day to another, by date, and the days that it covers."""
-    told = rows(member(answer, "earningsCalendar"), EventRow, refused)
-    found = _events(told, first, last, refused)
-    days = [date.fromisoformat(event.date) for event in found]
+    """Returns the reports of `/calendar/earnings` between two days, by date, and the days that it covers."""
+    listed = rows(member(answer, "earningsCalendar"), EventRow, refused)
+    events = _events(listed, first, last, refused)
+    days = [date.fromisoformat(event.date) for event in events]
     begin, end = _covered_days(days, first, last)
-    if len(told) >= MOST_ROWS and days:
-        # Of the day at which upstream cut its list off some reports may be missing.
-        if told[0].date >= told[-1].date:
+    if len(listed) >= MOST_ROWS and days:
+        # The day at which the upstream cut its list off may lack reports.
+        if listed[0].date >= listed[-1].date:
             begin = days[0] + DAY
         else:
             end = days[-1] - DAY
     covered = (begin.isoformat(), end.isoformat()) if begin <= end else ()
-    return EarningsCalendar(found, *covered)
+    return EarningsCalendar(events, *covered)
 
 
 def _covered_days(days: Sequence[date], first: date, last: date) -> tuple[date, date]:
-    """From the first to the last day asked for, unless more than a week there is without a report.
+    """Returns the first and the last covered day: the requested ones without gaps of more than a week.
 
-    Where nothing is covered the last day is before the first.
+    The last day is before the first when the answer covers nothing.
     """
     if not days:
         return (last, first) if last - first > LONGEST_PAUSE else (first, last)
@@ -93,11 +93,11 @@ def _covered_days(days: Sequence[date], first: date, last: date) -> tuple[date, 
 
 
 def _events(
-    told: Iterable[EventRow], first: date, last: date, refused: RefusalCounter
+    listed: Iterable[EventRow], first: date, last: date, refused: RefusalCounter
 ) -> list[EarningsEvent]:
-    """By date; rows of other days are counted as `out_of_range`."""
+    """Returns the reports by date; counts rows of other days as `out_of_range`."""
     found = []
-    for row in told:
+    for row in listed:
         event = row.to_record(refused)
         if event is None:
             refused.count("unreadable")
@@ -109,7 +109,7 @@ def _events(
 
 
 def is_priced(answer: Answer) -> bool:
-    """Whether `/quote` has a price: that of a symbol which it does not know is zero."""
+    """Returns whether an answer of `/quote` has a price; that of an unknown symbol is zero."""
     if not isinstance(answer, dict):
         return False
     try:

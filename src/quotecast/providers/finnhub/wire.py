@@ -1,9 +1,9 @@
-"""Finnhub's rows of company data, and the records that become of them.
+"""Finnhub's rows of company data, and their conversion to records.
 
 Source of the format: Finnhub's OpenAPI document, `/stock/earnings`, `/stock/recommendation`,
 `/stock/revenue-estimate`, `/stock/eps-estimate`, `/stock/earnings-quality-score` and `/calendar/earnings`.
-Unknown fields are ignored everywhere. Any number may be missing, null or a string; one that cannot be read is
-None and counted as `unreadable_field`. A row without its date is no record.
+All structs ignore unknown fields. Any number may be missing, null or a string; an unreadable one is None and
+counts as `unreadable_field`. A row without its date is malformed.
 """
 
 import re
@@ -28,7 +28,7 @@ from quotecast.providers.validation.values import Number, signed_decimal
 
 HOURS: Final = frozenset({"bmo", "amc", "dmh"})
 
-#: A field of this name hides the type.
+#: EventRow has a field `date`, which hides the type.
 Day = date
 #: The suffix of an exchange abroad; other single letters are classes of US shares, as in `BRK.B`.
 _ABROAD: Final = re.compile(r"\.(?!WS$)([A-Z]{2,}|[FLTV])$")
@@ -48,7 +48,7 @@ class EarningsRow(Struct, frozen=True, rename="camel"):
     symbol: str | None = None
 
     def to_record(self, symbol: str, profile: CompanyProfile, refused: RefusalCounter) -> Earnings:
-        """The record."""
+        """Returns the record."""
         return Earnings(
             symbol=symbol,
             period=self.period.isoformat(),
@@ -75,7 +75,7 @@ class RecommendationRow(Struct, frozen=True, rename="camel"):
     symbol: str | None = None
 
     def to_record(self, symbol: str, refused: RefusalCounter) -> Recommendation:
-        """The record."""
+        """Returns the record."""
         return Recommendation(
             symbol=symbol,
             period=self.period.isoformat(),
@@ -100,7 +100,7 @@ class RevenueRow(Struct, frozen=True, rename="camel"):
     number_analysts: Number = None
 
     def to_record(self, refused: RefusalCounter) -> RevenueEstimate:
-        """The record."""
+        """Returns the record."""
         return RevenueEstimate(
             period=self.period.isoformat(),
             quarter=whole(self.quarter, refused),
@@ -124,7 +124,7 @@ class EpsRow(Struct, frozen=True, rename="camel"):
     number_analysts: Number = None
 
     def to_record(self, refused: RefusalCounter) -> EpsEstimate:
-        """The record."""
+        """Returns the record."""
         return EpsEstimate(
             period=self.period.isoformat(),
             quarter=whole(self.quarter, refused),
@@ -137,7 +137,7 @@ class EpsRow(Struct, frozen=True, rename="camel"):
 
 
 class QualityRow(Struct, frozen=True, rename="camel"):
-    """A row of `/stock/earnings-quality-score`; the specification and its example differ in one name."""
+    """A row of `/stock/earnings-quality-score`; specification and example differ in one name."""
 
     period: date
     growth: Number = None
@@ -149,7 +149,7 @@ class QualityRow(Struct, frozen=True, rename="camel"):
     letter_score: str | None = None
 
     def to_record(self, refused: RefusalCounter) -> QualityScore:
-        """The record, whichever name was used."""
+        """Returns the record, with either name of the field."""
         allocation = self.cash_generation_capital_allocation
         return QualityScore(
             period=self.period.isoformat(),
@@ -178,7 +178,7 @@ class EventRow(Struct, frozen=True, rename="camel"):
     revenue_actual: Number = None
 
     def to_record(self, refused: RefusalCounter) -> EarningsEvent | None:
-        """None when the symbol is no ticker."""
+        """Returns the record; None for an invalid ticker."""
         symbol = canonical(Feed.STOCKS, self.symbol)
         if symbol is None:
             return None
@@ -197,7 +197,7 @@ class EventRow(Struct, frozen=True, rename="camel"):
 
 
 def figure(value: Number, refused: RefusalCounter) -> float | None:
-    """A number between -10^18 and 10^18; None where there is none."""
+    """Returns a number between -10^18 and 10^18; None for anything else, which counts unless it is null."""
     decimal = signed_decimal(value)
     if decimal is None and value is not None:
         refused.count("unreadable_field")
@@ -205,7 +205,7 @@ def figure(value: Number, refused: RefusalCounter) -> float | None:
 
 
 def whole(value: Number, refused: RefusalCounter) -> int | None:
-    """A whole number from zero; None where there is none."""
+    """Returns a whole number from zero; None for anything else, which counts unless it is null."""
     decimal = signed_decimal(value)
     if decimal is not None and decimal >= 0 and decimal == int(decimal):
         return int(decimal)

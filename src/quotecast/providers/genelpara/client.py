@@ -1,4 +1,4 @@
-"""Reads GenelPara, within the thousand requests a day that it allows an address."""
+"""Reads GenelPara, within its limit of a thousand requests a day and address."""
 
 from quotecast.errors import UpstreamError
 from quotecast.providers.genelpara.wire import LISTS, rates
@@ -19,16 +19,16 @@ class GenelPara:
         self._refused = RefusalCounter(self.name)
 
     async def read(self) -> RatesAnswer:
-        """Returns what the lists hold. Raises UpstreamError when any list fails, or none holds anything."""
+        """Returns the rates of all lists. Raises UpstreamError when a list fails, or all are empty."""
         async with open_client(self._url) as client:
             bodies = {
                 name: await get_bytes(client, "/json/", params={"list": name, "sembol": "all"})
                 for name in LISTS
             }
         try:
-            found = [rate for name, body in bodies.items() for rate in rates(body, name, self._refused)]
+            found_rates = [rate for name, body in bodies.items() for rate in rates(body, name, self._refused)]
         except ValueError as error:
             raise UpstreamError(f"GenelPara: {error}") from error
-        if not found:
+        if not found_rates:
             raise UpstreamError("GenelPara: no rates")
-        return RatesAnswer(found)
+        return RatesAnswer(found_rates)

@@ -1,4 +1,4 @@
-"""GenelPara's lists, and what their rows tell.
+"""GenelPara's lists and their rows.
 
 Source of the format: GenelPara, `json/?list=…`.
 """
@@ -15,7 +15,7 @@ from quotecast.providers.turkey.dealing import DealerRate, instruments
 from quotecast.providers.validation.rows import decode_rows
 from quotecast.providers.validation.values import Number, positive, signed_decimal
 
-#: What each list has of ours: their codes of what we call otherwise.
+#: The lists, each with our symbols of its codes where the two differ.
 LISTS: Final[Mapping[str, Mapping[str, str]]] = {
     "doviz": {},
     "altin": {"GA": "gram-altin", "C": "ceyrek-altin", "GAG": "gumus"},
@@ -26,7 +26,7 @@ _CURRENCY: Final = re.compile(r"[A-Z]{3}")
 
 
 class _ListRow(Struct, frozen=True):
-    """Numbers come as text with a decimal dot."""
+    """A row of a list; numbers are text with a decimal dot."""
 
     alis: Number = None
     satis: Number = None
@@ -40,9 +40,9 @@ class _ListAnswer(Struct, frozen=True):
 
 
 def rates(body: bytes, name: str, refused: RefusalCounter) -> list[DealerRate]:
-    """The rates of the list of that name; rows are passed over and counted as Truncgil's are.
+    """Returns the rates of the list of that name; skips and counts rows as the reader of Truncgil does.
 
-    Raises ValueError for a failure, and for what is no answer.
+    Raises ValueError for a failure, and for a malformed answer.
     """
     try:
         answer = msgspec.json.decode(body, type=_ListAnswer)

@@ -28,8 +28,8 @@ log = structlog.get_logger()
 class KrakenProvider:
     """Live quotes of Kraken; `change` is over the last 24 hours.
 
-    It follows `pairs`, in any spelling, or the well-known assets in US dollars when none are named.
-    `silence_seconds` rests on heartbeats, one a second when nothing else is told.
+    It follows `pairs`, in any spelling, or by default the well-known assets in US dollars.
+    `silence_seconds` relies on heartbeats, one in each second without another message.
     """
 
     name = "kraken"
@@ -48,11 +48,11 @@ class KrakenProvider:
         self._tickers = KrakenTickers()
 
     def statistics(self) -> Mapping[str, int]:
-        """How many messages, rows and fields were refused since the start, by reason."""
+        """Returns how many messages, rows and fields it refused since the start, by reason."""
         return self._tickers.statistics()
 
     async def updates(self) -> AsyncGenerator[Update, None]:
-        """One connection's life, as QuoteProvider promises."""
+        """See QuoteProvider."""
         with socket_errors(NAME):
             async with dial(self._websocket_url) as connection:
                 followed, messages = await self._subscribe(connection)
@@ -65,9 +65,9 @@ class KrakenProvider:
                     yield Update(self._tickers.read(messages, self._clock()))
 
     async def _subscribe(self, connection: ClientConnection) -> tuple[set[str], list[bytes]]:
-        """The pairs that the upstream grants, and every message up to its last answer.
+        """Returns the pairs that the upstream accepts, and every message up to its last answer.
 
-        A pair that it does not trade is left out. Raises UpstreamError when it trades none of them.
+        Raises UpstreamError when it trades none of the wanted pairs.
         """
         messages: list[bytes] = []
         waiting = set(self._wanted)
@@ -90,9 +90,9 @@ class KrakenProvider:
 
 
 def _answer(raw: bytes) -> tuple[set[str], set[str]]:
-    """The pair that an answer grants, and the one that it refuses; none in any other message.
+    """Returns the pair that an answer accepts and the one that it rejects; none for any other message.
 
-    Raises UpstreamError when it refuses everything at once, or trading is halted.
+    Raises UpstreamError when it rejects the whole subscription, or trading is halted.
     """
     try:
         message = wire.decode(raw)

@@ -22,7 +22,7 @@ from quotecast.providers.validation.candles import believable_bars, to_bar
 from quotecast.providers.validation.rows import decode_rows
 from quotecast.providers.validation.values import Number, from_milliseconds
 
-#: The minutes of the upstream's rows that each interval is made of; its own weeks begin on Thursday.
+#: Minutes of the upstream's rows behind each interval; its own weeks begin on Thursday.
 _MINUTES: Final[Mapping[Interval, int]] = {
     "1m": 1,
     "5m": 5,
@@ -34,16 +34,16 @@ _MINUTES: Final[Mapping[Interval, int]] = {
     "W": 1440,
     "M": 1440,
 }
-#: What this interface calls the assets whose names differ from everyone's.
+#: Names of assets in this interface, where they differ from the usual ones.
 _NAMES: Final = {"BTC": "XBT", "DOGE": "XDG"}
-#: What the upstream tells at most, however long the time asked for.
+#: Most rows of an answer, for any length of time.
 MOST_ROWS: Final = 720
-#: How long to stay away after too many calls; the upstream does not say.
+#: Seconds without calls after too many; the upstream does not name any.
 AWAY_SECONDS: Final = 15.0
-#: How long a lockout lasts, which each further call makes longer.
+#: Seconds of a lockout, which each further call prolongs.
 LOCKOUT_SECONDS: Final = 900.0
 
-#: How long to stay away, by words of the complaint.
+#: Seconds without calls, by words of the error.
 _PAUSES: Final = {
     "Rate limit": AWAY_SECONDS,
     "Too many requests": AWAY_SECONDS,
@@ -53,12 +53,12 @@ _PAUSES: Final = {
 
 class _OhlcAnswer(Struct, frozen=True):
     error: Sequence[str] = ()
-    #: Rows by the pair's name, and the time of the last one; of an error the upstream may write null.
+    #: Rows by the pair's name, and the time of the last one; may be null in an error.
     result: Mapping[str, list[Raw] | int] | None = None
 
 
 class OhlcRow(Struct, frozen=True, array_like=True):
-    """A row of `OHLC`, as far as it is of use; `time`, when it opened, in seconds since 1970."""
+    """A row of `OHLC`, as far as needed; `time` is its opening in seconds since 1970."""
 
     time: int
     open: Number
@@ -69,15 +69,15 @@ class OhlcRow(Struct, frozen=True, array_like=True):
     volume: Number
 
     def to_bar(self) -> Bar | None:
-        """The bar; None for a time that cannot be, and as `candles.to_bar` says."""
+        """Returns the bar; None for a row with an impossible time or invalid prices."""
         moment = from_milliseconds(self.time * 1000)
         return None if moment is None else to_bar(self, moment)
 
 
 class KrakenHistory:
-    """Bars of Kraken's pairs, as far back as the rows reach that the upstream tells of each length.
+    """Bars of Kraken's pairs, made of the upstream's 720 newest rows of each length.
 
-    It calls nothing while the upstream wants to be left alone. `clock` counts seconds from anywhere.
+    It makes no call during a pause that the upstream asked for. `clock` counts seconds from any moment.
     """
 
     name = "kraken"
@@ -89,11 +89,11 @@ class KrakenHistory:
         self._refused = RefusalCounter(self.name)
 
     def statistics(self) -> Mapping[str, int]:
-        """How many rows were refused since the start, by reason."""
+        """Returns how many rows it refused since the start, by reason."""
         return self._refused.by_reason()
 
     async def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
-        """See HistoryProvider; older bars are left out."""
+        """See HistoryProvider; without bars older than the limit."""
         pair = canonical(Feed.CRYPTO, symbol)
         if pair is None:
             raise SymbolNotFound
@@ -107,7 +107,7 @@ class KrakenHistory:
     async def _rows(self, pair: str, minutes: int) -> list[Raw]:
         wait = self._calm_from - self._clock()
         if wait > 0:
-            raise UpstreamError("Kraken wants to be left alone", retry_after=wait)
+            raise UpstreamError("Kraken asked for a pause", retry_after=wait)
         params = {"pair": _pair_name(pair), "interval": str(minutes)}
         async with open_client(self._url) as client:
             answer = await get_json(client, "/0/public/OHLC", _OhlcAnswer, params=params)
@@ -127,7 +127,7 @@ class KrakenHistory:
 
 
 def _whole_from(rows: Sequence[OhlcRow]) -> str:
-    """Since when longer bars made of these rows are whole: the oldest row of many may not be the first."""
+    """Returns the time from which longer bars of these rows are whole; the oldest row may be a later part."""
     if len(rows) < MOST_ROWS:
         return ""
     oldest = from_milliseconds(min(row.time for row in rows) * 1000)
@@ -135,5 +135,5 @@ def _whole_from(rows: Sequence[OhlcRow]) -> str:
 
 
 def _pair_name(pair: str) -> str:
-    """What this interface calls a pair, such as `XBTUSD`."""
+    """Returns the name of a pair in this interface, such as `XBTUSD`."""
     return "".join(_NAMES.get(asset, asset) for asset in pair.split("/"))

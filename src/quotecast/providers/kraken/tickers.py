@@ -1,4 +1,4 @@
-"""From Kraken's tickers to quotes that can be believed."""
+"""From Kraken's tickers to believable quotes."""
 
 from collections.abc import Iterable, Iterator
 

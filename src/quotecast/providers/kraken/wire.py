@@ -1,7 +1,7 @@
 """Kraken's messages.
 
-Source of the format: Kraken documentation, "WebSockets API v2: ticker, heartbeat, status". Unknown fields
-and channels are ignored everywhere.
+Source of the format: Kraken documentation, "WebSockets API v2: ticker, heartbeat, status". All structs
+ignore unknown fields, and readers ignore unknown channels.
 """
 
 from collections.abc import Sequence
@@ -23,18 +23,18 @@ class Message(Struct, frozen=True):
 
     method: str | None = None
     channel: str | None = None
-    #: Of an answer: whether what was asked for is granted, and why not.
+    #: Of an answer: whether the request succeeded, and why not.
     success: bool = False
     error: str = ""
-    #: Of a refusal: the symbol that was asked for.
+    #: Of a failed request: its symbol.
     symbol: str | None = None
-    #: Rows are read one by one, so that a bad one costs itself.
+    #: Raw rows, so that a bad row spoils no other.
     data: Sequence[Raw] = ()
     result: "Subscribed | None" = None
 
 
 class Subscribed(Struct, frozen=True):
-    """What an answer grants."""
+    """The result of a successful request."""
 
     symbol: str
 
@@ -68,7 +68,7 @@ class KrakenTicker(Figures, frozen=True, kw_only=True):
 class _Parameters(Struct, frozen=True):
     symbol: Sequence[str]
     channel: str = "ticker"
-    #: With every trade, as the other venues do: the best bid and ask alone move ten times as often.
+    #: With every trade, as on the other venues: the best bid and ask alone change ten times as often.
     event_trigger: str = "trades"
     snapshot: bool = True
 
@@ -85,12 +85,12 @@ _ticker: Final = msgspec.json.Decoder(KrakenTicker)
 
 
 def subscribe(symbols: Sequence[str], number: int) -> bytes:
-    """The request for tickers; each symbol is answered by itself."""
+    """Returns the request for tickers, as JSON; each symbol has its own answer."""
     return msgspec.json.encode(_SubscribeRequest(_Parameters(symbols), number))
 
 
 def decode(raw: bytes) -> Message:
-    """One message. Raises ValueError for what is none."""
+    """Returns one message. Raises ValueError for a malformed one."""
     try:
         return _message.decode(raw)
     except RecursionError as error:
@@ -98,10 +98,10 @@ def decode(raw: bytes) -> Message:
 
 
 def ticker(row: Raw) -> KrakenTicker:
-    """A row of the channel `ticker`. Raises ValueError for what is none."""
+    """Returns a row of the channel `ticker`. Raises ValueError for a malformed row."""
     return _ticker.decode(row)
 
 
 def status(row: Raw) -> Status:
-    """A row of the channel `status`. Raises ValueError for what is none."""
+    """Returns a row of the channel `status`. Raises ValueError for a malformed row."""
     return _status.decode(row)

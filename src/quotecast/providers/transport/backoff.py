@@ -14,9 +14,9 @@ STEADY_SECONDS: Final = 60.0
 class ConnectionBackoff:
     """Delays between the connections to one upstream, which start over after a minute of life.
 
-    The first message alone does not start them over: an upstream that answers and hangs up would be dialled
-    twice a second, and Kraken bans an address at about 150 connections in ten minutes. `clock` counts
-    seconds from any moment; `chance` is that of Backoff.
+    The first message alone does not start them over: an upstream that answers and disconnects would get
+    two connections a second, and Kraken bans an address at about 150 in ten minutes. `clock` counts seconds
+    from any moment; `chance` is that of Backoff.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
-"""How calls and connections of upstreams ended, counted since the process began.
+"""Counts of the outcomes of upstream calls and connections, since the process began.
 
-Process-wide, as logs are: an adapter needs not know that it is counted.
+They are global to the process, as logs are, so that no adapter passes a counter on.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ connections: Final[Counter[tuple[str, ...]]] = Counter()
 
 
 def families(budgets: Mapping[str, int]) -> Iterator[Metric]:
-    """The counts as metrics; `budgets` are the calls that each upstream's plan had left, by its name."""
+    """Yields the counts as metrics; `budgets` are the calls left of each plan, by upstream."""
     yield counter("upstream_calls", "REST calls of upstreams.", calls, ["host", "outcome"])
     yield counter(
         "upstream_connections_ended",

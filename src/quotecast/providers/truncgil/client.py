@@ -1,4 +1,4 @@
-"""Reads Truncgil's newest version that answers."""
+"""Reads Truncgil, from the first of its versions that answers."""
 
 from typing import Final
 
@@ -23,10 +23,10 @@ _THIRD: Final = _Version("v3", "/v3/today.json", turkish=True)
 
 
 class Truncgil:
-    """Versions 4 and 3 at `url`, version 5 at `fifth_url`: the first that answers well is used."""
+    """Versions 4 and 3 at `url`, version 5 at `fifth_url`: it reads the first that answers in full."""
 
     name = "truncgil"
-    #: A free service of a community: no more often.
+    #: A free service of a community: once a minute is enough.
     every_seconds = 60.0
 
     def __init__(self, url: str, fifth_url: str) -> None:
@@ -34,9 +34,9 @@ class Truncgil:
         self._refused = RefusalCounter(self.name)
 
     async def read(self) -> RatesAnswer:
-        """Returns the first whole answer, or the longest of those that were cut short.
+        """Returns the first whole answer, or the longest of the incomplete ones.
 
-        Raises UpstreamError when no version answers, or one wants to be left alone.
+        Raises UpstreamError when no version answers, or one asks for a pause.
         """
         failures: list[str] = []
         parts: list[RatesAnswer] = []

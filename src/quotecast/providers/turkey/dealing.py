@@ -1,4 +1,4 @@
-"""What dealers in Türkiye ask for a currency, a metal or an index, from whichever source, as quotes."""
+"""Quotes of currencies, metals and indices in Türkiye, from the rates of any source."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,40 +19,40 @@ from quotecast.providers.validation.values import timestamp_of, to_float
 MARKET: Final = "Serbest Piyasa"
 LIRA: Final = "TRY"
 _HUNDRED: Final = Decimal(100)
-#: Dealers ask a few percent more or less than the central bank; a confused unit is off by ten or a hundred.
+#: Dealers differ from the central bank by a few percent; a wrong unit by a factor of ten or a hundred.
 FAR_FACTOR: Final = 2
 #: Sources give percentages in hundredths; a previous close with fewer digits would contradict them.
 _LEAST_DIGITS: Final = 6
 
 
 class DealerRate(Struct, frozen=True):
-    """What a source tells of one symbol, in `currency` for one unit; the change is against the day before."""
+    """A source's prices of one symbol, for one unit in its currency; the change is against the day before."""
 
     symbol: str
     selling: Decimal
     buying: Decimal | None = None
     change_percent: Decimal | None = None
-    #: In Turkish; the known name wins.
+    #: In Turkish; only for symbols without a name in our table.
     name: str = ""
 
 
 class RatesAnswer(Struct, frozen=True):
-    """One response of a source; `made` is when the source says it was, None where it does not say."""
+    """One response of a source; `made` is its own time of the rates, None where it names none."""
 
     rates: Sequence[DealerRate]
     made: datetime | None = None
-    #: False for the whole rows of a response that was cut short.
+    #: False for a response that ends in the middle; `rates` are its whole rows.
     whole: bool = True
 
 
 class Dealing:
-    """The last rates of one market that could be believed, whoever told them.
+    """The last believable rates of one market, from any of its sources.
 
-    Refused, and counted by reason: a selling price more than ten times or less than a tenth of the last good
-    one of the past hour (`absurd`), or more than twice or less than half of its reference (`far_off`).
-    A buying price that is missing keeps its last good value. A quote's timestamp is when its numbers last
-    changed: sources move their own clock while prices stand still. A first quote takes the source's own time,
-    for its price may be hours old.
+    It refuses, and counts by source and reason, a selling price more than ten times or less than a tenth of
+    the last good one of the past hour (`absurd`), or more than twice or less than half of its reference
+    (`far_off`). A missing buying price keeps its last good value. A quote's timestamp is the time of the last
+    change of its numbers: sources advance their own time without a new price. A first quote has the source's
+    own time, because its price may be hours old.
     """
 
     def __init__(self) -> None:
@@ -63,17 +63,17 @@ class Dealing:
         self._quotes: dict[str, DovizQuote] = {}
 
     def statistics(self) -> Mapping[str, int]:
-        """How many rates were refused since the start, by reason."""
+        """Returns how many rates it refused since the start, by reason."""
         return sum((Counter(each.by_reason()) for each in self._refused.values()), Counter())
 
     def quotes(self) -> list[DovizQuote]:
-        """The last good quote of every symbol."""
+        """Returns the last good quote of every symbol."""
         return list(self._quotes.values())
 
     def judge_by(self, references: Mapping[str, float]) -> list[str]:
-        """Judges selling prices by these references from now on, by symbol; others have none.
+        """Judges selling prices by these references, by symbol, from now on.
 
-        Forgets the quotes that are far from theirs, and returns their symbols.
+        Forgets the quotes that are far from their reference, and returns their symbols.
         """
         self._references = references
         removed = [quote.symbol for quote in self._quotes.values() if self._is_far(quote.symbol, quote.price)]
@@ -85,7 +85,7 @@ class Dealing:
     def take(
         self, rates: Iterable[DealerRate], provider: str, received: float, made: datetime | None = None
     ) -> list[DovizQuote]:
-        """Returns the quotes that change with rates received at that Unix time, `made` at the source's."""
+        """Returns the quotes that change with rates; `received` is a Unix time, `made` the source's time."""
         first = made if made and made.timestamp() <= received else None
         refused = self._refused.setdefault(provider, RefusalCounter(provider))
         quotes = [self._changed_quote(rate, provider, received, first, refused) for rate in rates]
@@ -144,7 +144,7 @@ def _quote(rate: DealerRate, provider: str, timestamp: str) -> DovizQuote:
 
 
 def _previous(rate: DealerRate) -> Decimal | None:
-    """Returns the price of the day before, from the change in percent; None where that says nothing."""
+    """Returns the price of the day before, from the change in percent; None without a possible change."""
     growth = 1 + rate.change_percent / _HUNDRED if rate.change_percent is not None else Decimal(0)
     if growth <= 0:
         return None
@@ -154,12 +154,12 @@ def _previous(rate: DealerRate) -> Decimal | None:
 
 @cache
 def instruments() -> Mapping[str, DovizInstrument]:
-    """The known instruments by symbol."""
+    """Returns the instruments of our table by symbol."""
     return {instrument.symbol: instrument for instrument in doviz_instruments()}
 
 
 def _currency(rate: DealerRate) -> DovizInstrument:
-    """A currency that is not in our table."""
+    """Returns the instrument of a currency that our table lacks."""
     return DovizInstrument(
         symbol=rate.symbol,
         name=rate.name or rate.symbol,

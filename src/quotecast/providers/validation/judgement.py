@@ -1,4 +1,4 @@
-"""Which prices of an upstream can be believed."""
+"""Checks of prices against earlier ones of the same instrument."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -7,16 +7,16 @@ from msgspec import Struct
 
 from quotecast.providers.refusals import Reason
 
-#: A price that many times above or below the last good one is absurd.
+#: The factor above or below the last good price from which a price is absurd.
 ABSURD_FACTOR: Final = 10
-#: How long a good price judges later ones, so that a true leap is believed in the end.
+#: Seconds for which a good price judges later ones, so that the judge believes a real leap in the end.
 JUDGING_SECONDS: Final = 3600.0
 
 
 class _Good(Struct, frozen=True):
     price: float
     received: float
-    #: Of the last price that had one, and when that came.
+    #: The order of the last price with one, and the Unix time of its arrival.
     order: float = 0
     ordered: float = float("-inf")
 
@@ -47,7 +47,7 @@ class Judge:
         return None
 
     def refer(self, key: str, price: float, received: float) -> None:
-        """Judges the next prices of an instrument by another source's, such as the close before."""
+        """Sets the price that judges the next ones, from another source such as the close before."""
         before = self._good.get(key)
         order, ordered = (before.order, before.ordered) if before else (0.0, float("-inf"))
         self._good[key] = _Good(price, received, order, ordered)
@@ -57,7 +57,7 @@ class Judge:
         self._good.pop(key, None)
 
     def keep_only(self, keys: Iterable[str]) -> list[str]:
-        """Forgets every instrument not among `keys`; those that were known and are gone, sorted."""
+        """Forgets every instrument not among `keys`. Returns the forgotten ones, sorted."""
         gone = sorted(self._good.keys() - set(keys))
         for key in gone:
             del self._good[key]
@@ -67,7 +67,7 @@ class Judge:
         good = self._good.get(key)
         if good is None:
             return None
-        # Numbers are compared, not times: a clock that steps back must not silence an instrument.
+        # Compares orders, not times: a clock that steps back must not silence an instrument.
         if 0 < order < good.order and received - good.ordered < JUDGING_SECONDS:
             return "outdated"
         is_far = received - good.received < JUDGING_SECONDS and not is_near(price, good.price)
@@ -75,9 +75,9 @@ class Judge:
 
 
 def judge_closes(closes: Sequence[float]) -> list[bool]:
-    """Which of the closes of ascending bars to believe.
+    """Returns for each close of ascending bars whether to believe it.
 
-    Those near the last that is believed, or near one of the next two: a market that leaps stays there.
+    It is believable near the last believable one, or near one of the next two: a market that leaps stays.
     """
     verdicts: list[bool] = []
     last: list[float] = []

@@ -1,4 +1,4 @@
-"""The quotes of one crypto upstream that can be believed."""
+"""Checks of the quotes of one crypto upstream."""
 
 from collections.abc import Collection, Iterable
 from typing import Final
@@ -13,7 +13,7 @@ _PRICES: Final = ("bid", "ask", "open", "high", "low")
 
 
 class Pairs:
-    """The last quote of each pair that could be believed, over all of an upstream's connections.
+    """The last believable quote of each pair, over all connections of an upstream.
 
     It refuses, and counts by reason, a quote without a readable price (`unreadable`), older than one already
     taken (`outdated`), or whose price is more than ten times or less than a tenth of the last good one of
@@ -28,11 +28,11 @@ class Pairs:
         self._known: dict[str, CryptoQuote] = {}
 
     def quotes(self) -> list[CryptoQuote]:
-        """The last good quote of every pair."""
+        """Returns the last good quote of every pair."""
         return list(self._known.values())
 
     def keep_only(self, pairs: Collection[str]) -> list[str]:
-        """Forgets every pair not among these; those that were known and are gone, sorted."""
+        """Forgets every pair not among these. Returns the forgotten ones, sorted."""
         gone = self._prices.keep_only(pairs)
         self._fields.keep_only(f"{pair} {name}" for pair in pairs for name in _PRICES)
         for pair in gone:
@@ -42,9 +42,9 @@ class Pairs:
     def take(
         self, quote: CryptoQuote | None, unreadable: Iterable[str], received: float, order: float = 0
     ) -> CryptoQuote | None:
-        """The quote, received at that Unix time, as it can be believed; None when it is refused.
+        """Returns the believable form of a quote received at that Unix time; None for a refused quote.
 
-        `unreadable` names its fields that could not be read; `order` is that of `Judge.doubt`.
+        `unreadable` has the names of its unreadable fields; `order` is that of `Judge.doubt`.
         """
         if quote is None:
             self.refused.count("unreadable")
@@ -58,7 +58,7 @@ class Pairs:
     def _with_last_good_fields(
         self, quote: CryptoQuote, unreadable: Iterable[str], received: float
     ) -> CryptoQuote:
-        """The quote with the last good values of fields that are not to be believed."""
+        """Returns the quote with the last good values in place of doubtful ones."""
         doubtful = list(unreadable)
         self.refused.count("unreadable_field", len(doubtful))
         for name in _PRICES:
@@ -73,5 +73,5 @@ class Pairs:
 
 
 def newest(quotes: Iterable[CryptoQuote | None]) -> list[CryptoQuote]:
-    """The last one of each pair."""
+    """Returns the last quote of each pair."""
     return list({quote.key: quote for quote in quotes if quote}.values())

@@ -1,4 +1,4 @@
-"""Rows of an upstream's answer, read one by one: a bad one costs itself."""
+"""Rows of an upstream's answer, decoded one by one, so that a bad row spoils no other."""
 
 from collections.abc import Iterable
 from typing import TypeVar
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def decode_rows(rows: Iterable[Raw], kind: type[T], refused: RefusalCounter) -> list[T]:
-    """The rows of an answer as `kind`; what is none is counted as `malformed`."""
+    """Returns the rows of an answer as `kind`; counts other rows as `malformed`."""
     decoder = msgspec.json.Decoder(kind)
     found = []
     for raw in rows:

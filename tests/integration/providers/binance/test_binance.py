@@ -216,7 +216,7 @@ async def test_connection_ends_before_the_upstream_would_end_it(fake: FakeBinanc
         now[0] += 23.6 * 3600
 
     error = await failure_while_streaming(adapter, pass_the_day)
-    assert "made anew" in str(error)
+    assert "reconnecting" in str(error)
     assert error.retry_after == 0
 
 
