@@ -90,7 +90,7 @@ def test_numbers_that_begin_again_are_believed_in_the_end() -> None:
 
 
 def test_instruments_no_longer_followed_are_named_and_forgotten() -> None:
-    """What is gone is told once, and its price judges no more."""
+    """`keep_only` returns each forgotten instrument once, and its price judges no more."""
     judge = Judge()
     for key in ("C", "A", "B"):
         judge.doubt(key, 1.0, NOON)

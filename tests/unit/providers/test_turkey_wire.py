@@ -29,7 +29,7 @@ def read(*rows: str, encoding: str = "UTF-8") -> Bulletin:
 
 
 def test_bulletin_is_divided_by_its_units() -> None:
-    """Exactly: a hundred yen cost what is told."""
+    """A rate for a hundred yen becomes the exact rate of one."""
     found = read(currency("USD", "44.1800", "44.1000"), currency("JPY", "28.4853", "28.2979", unit=100))
     assert found.date == DAY
     assert (found.rows["USD"].buying, found.rows["USD"].selling) == (Decimal("44.1"), Decimal("44.18"))

@@ -148,7 +148,7 @@ async def test_weight_near_the_limit_holds_back(fake: FakeBinance) -> None:
 
 
 async def test_used_up_plan_calls_nothing(fake: FakeBinance) -> None:
-    """Whoever counts the calls is asked before each."""
+    """The adapter asks the budget before each call."""
 
     async def refused() -> None:
         raise UpstreamError("used up", retry_after=9)
@@ -167,7 +167,7 @@ async def test_place_that_is_not_served_is_said(fake: FakeBinance, path: str) ->
 
 
 async def test_subscription_that_is_refused_is_an_error(fake: FakeBinance) -> None:
-    """Its text is told."""
+    """The error has the text of the message."""
     fake.streams_per_connection = 1
     assert "error 4: Too many subscriptions" in str(await failure(provider(fake)))
 

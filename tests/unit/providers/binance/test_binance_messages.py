@@ -40,7 +40,7 @@ def test_answers_and_ends_are_told_apart() -> None:
 
 @pytest.mark.parametrize("text", ['{"code":2,"msg":"no"}', '{"e":"serverShutdown"}'])
 def test_message_that_ends_the_connection_is_an_error(text: str) -> None:
-    """Whoever reads reconnects."""
+    """The caller reconnects after such a message."""
     with pytest.raises(UpstreamError, match="Binance"):
         BinanceTickers().read([text.encode()], 0)
 

@@ -252,7 +252,7 @@ def test_symbol_that_is_not_listed_is_passed_over() -> None:
 
 
 def test_pairs_no_longer_followed_are_named_and_forgotten() -> None:
-    """What is gone is told once; what is not followed is passed over."""
+    """`follow` returns each forgotten pair once; messages of other pairs change nothing."""
     tickers = BinanceTickers()
     tickers.follow({"BTCUSDT": "BTC/USDT"})
     quote(tickers)

@@ -225,7 +225,7 @@ def test_price_that_cannot_be_believed_makes_no_quote() -> None:
 
 
 def test_products_no_longer_followed_are_named_and_forgotten() -> None:
-    """What is gone is told once."""
+    """`keep_only` returns each forgotten pair once."""
     tickers = CoinbaseTickers()
     assert tickers.quote(ticker(), NOON)
     assert tickers.keep_only(["BTC/USD"]) == ["BAND/GBP"]

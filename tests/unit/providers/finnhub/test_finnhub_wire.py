@@ -99,7 +99,7 @@ def test_row_becomes_a_record(kind: Any, expected: Any) -> None:
 
 @pytest.mark.parametrize("kind", PATHS, ids=lambda kind: kind.__name__)
 def test_numbers_may_be_texts_or_missing(kind: Any) -> None:
-    """A record is the same for texts, and of nothing but its period where nothing else is told."""
+    """Numbers as text make the same record; a row with a period alone makes a record with that alone."""
     texts = {name: str(value) for name, value in row(kind).items() if not isinstance(value, str)}
     assert record(kind, texts) == record(kind)
     period = {"period": row(kind)["period"]}

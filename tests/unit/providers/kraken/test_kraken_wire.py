@@ -59,7 +59,7 @@ def test_ticker_out_of_order_is_dropped() -> None:
 
 
 def test_ticker_becomes_a_whole_quote() -> None:
-    """Every field of the contract; the name is ours, the opening price that which the change counts from."""
+    """The quote has every field of the contract; the name is ours."""
     assert quote() == CryptoQuote(
         provider="kraken",
         exchange="Kraken",
