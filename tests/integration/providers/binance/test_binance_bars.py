@@ -151,7 +151,7 @@ BAD_ANSWERS = {
     "huge": (huge(), "body over"),
     "endless": (ENDLESS, "body over"),
     "hanging": (HANGING, "no answer"),
-    "elsewhere": (ELSEWHERE, "does not serve the place"),
+    "elsewhere": (ELSEWHERE, "does not serve this country"),
     "too much": (TOO_MUCH, "status 429"),
     "banned": (BANNED, "status 418"),
 }

@@ -162,7 +162,7 @@ async def test_place_that_is_not_served_is_said(fake: FakeBinance, path: str) ->
     """Asking again soon does not help; another provider does."""
     fake.answers[path] = ELSEWHERE
     error = await failure(provider(fake))
-    assert "does not serve the place" in str(error)
+    assert "does not serve this country" in str(error)
     assert error.retry_after == 3600
 
 
