@@ -9,7 +9,7 @@ from quotecast.bus.redis import RedisBus
 from quotecast.errors import UpstreamError
 from quotecast.feed.mirror import Mirror
 from quotecast.ingest import lease
-from quotecast.ingest.publish import Leader
+from quotecast.ingest.publish import FeedPublisher
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
 from quotecast.providers.base import Update
@@ -68,7 +68,7 @@ async def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
 async def lead(bus: Bus, upstream: Upstream, owner: str) -> None:
     while True:
         await lease.acquire(bus, upstream.feed, owner)
-        await Leader(upstream, bus, owner).run()
+        await FeedPublisher(upstream, bus, owner).run()
 
 
 def price(mirror: Mirror, ticker: str) -> float | None:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import structlog
 
+from quotecast.backoff import Backoff, without_jitter
 from quotecast.bus.base import Batch, Beat, BusReader, DocumentChanged, Message
 from quotecast.bus.wire import digest_of
 from quotecast.errors import BusError, UnreadableState
@@ -21,7 +22,9 @@ from quotecast.market.feeds import Feed
 from quotecast.observe.histograms import Histogram
 from quotecast.observe.outages import OutageLog
 
-RETRY_SECONDS: Final = (0.1, 0.2, 0.4, 0.8)
+#: Delays between tries to follow the bus.
+FIRST_RETRY_SECONDS: Final = 0.1
+LAST_RETRY_SECONDS: Final = 0.8
 CHECK_SECONDS: Final = 1.0
 
 log = structlog.get_logger()
@@ -50,7 +53,7 @@ class Relay:
         self.has_asked = False
         self._check_at = 0.0
         self._loaded_at: dict[Feed, float] = {}
-        self._failures = 0
+        self._backoff = Backoff(FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS, chance=without_jitter)
         self._unreadable = {feed: OutageLog(clock) for feed in mirrors}
         self._refused = OutageLog(clock)
         self._counts = {"batches": 0, "reloads": 0, "reconnects": 0}
@@ -65,11 +68,10 @@ class Relay:
                 await self._follow()
             except BusError as error:
                 # One warning for each outage; repeated failures are logged at debug level.
-                write = log.debug if self._failures else log.warning
+                write = log.debug if self._backoff.tries else log.warning
                 write("bus lost; reconnecting", error=str(error))
             self._counts["reconnects"] += 1
-            await self._sleep(RETRY_SECONDS[min(self._failures, len(RETRY_SECONDS) - 1)])
-            self._failures += 1
+            await self._sleep(self._backoff.delay())
 
     def statistics(self) -> dict[str, int]:
         """Returns counts since the start."""
@@ -92,7 +94,7 @@ class Relay:
         if mirror is None:
             return
         mirror.heard_at = self._clock()
-        self._failures = 0
+        self._backoff.reset()
         match message:
             case Batch():
                 self._counts["batches"] += 1

@@ -9,6 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from quotecast.backoff import Backoff
 from quotecast.errors import QuotecastError
 from quotecast.local import console
 from quotecast.local.child import Child, ProcessSpec
@@ -19,6 +20,7 @@ Clock = Callable[[], float]
 _TRIES: Final = 5
 #: Seconds of life after which earlier deaths no longer count.
 _HEALTHY_SECONDS: Final = 10.0
+_FIRST_DELAY: Final = 0.2
 _LONGEST_DELAY: Final = 5.0
 
 
@@ -40,8 +42,7 @@ class Deaths:
     """Counts a part's deaths in a row and says how long to wait before its next start."""
 
     def __init__(self, random: Random) -> None:
-        self._random = random
-        self._in_a_row = 0
+        self._backoff = Backoff(_FIRST_DELAY, _LONGEST_DELAY, chance=random.random)
         self._ever_served = False
 
     def add(self, *, served: bool, seconds: float) -> float | None:
@@ -51,13 +52,10 @@ class Deaths:
         without it meanwhile.
         """
         if served and seconds >= _HEALTHY_SECONDS:
-            self._in_a_row = 0
-        self._in_a_row += 1
+            self._backoff.reset()
         self._ever_served = self._ever_served or served
-        if self._in_a_row >= _TRIES and not self._ever_served:
-            return None
-        longest = min(_LONGEST_DELAY, 0.1 * 2.0 ** min(self._in_a_row, 16))
-        return longest * self._random.uniform(0.5, 1.0)
+        delay = self._backoff.delay()
+        return delay if self._ever_served or self._backoff.tries < _TRIES else None
 
 
 @contextlib.asynccontextmanager

@@ -5,21 +5,18 @@ from collections.abc import Sequence
 from html import unescape
 from typing import Final
 
+import nh3
 from msgspec import Struct
 from msgspec.structs import replace
 
 #: Characters of one text that an article keeps.
 MAX_LENGTH: Final = 10_000
 
+#: Elements whose text is no text of the article.
+_UNSEEN: Final = {"script", "style"}
 _BLOCKS: Final = "article|blockquote|br|div|dd|dl|dt|h[1-6]|hr|li|ol|p|pre|section|table|td|th|tr|ul"
-#: Scripts and styles with their content, and comments; an unclosed one extends to the end of the text.
-_UNSEEN: Final = re.compile(
-    r"<(script|style)\b[^<>]*>.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL | re.IGNORECASE
-)
-_BLOCK: Final = re.compile(rf"</?(?:{_BLOCKS})\b[^<>]*>", re.IGNORECASE)
-#: A tag ends with its bracket, before the next tag, or with the text.
-_TAG: Final = re.compile(r"<[a-z/!?][^<>]*>?", re.IGNORECASE)
-_NESTED_AMPERSAND: Final = re.compile(r"&(?:amp;)+", re.IGNORECASE)
+#: Where words end: nh3 removes a tag without a trace.
+_BREAK: Final = re.compile(rf"(</?(?:{_BLOCKS}|{'|'.join(sorted(_UNSEEN))})\b|<!--)", re.IGNORECASE)
 _UNSAFE: Final = r"\x00-\x20\x7f\s\"<>\\"
 _WEB_URL: Final = re.compile(rf"https?://[^/?#{_UNSAFE}][^{_UNSAFE}]*", re.IGNORECASE)
 
@@ -62,12 +59,12 @@ def clean_article(article: Article) -> Article:
 def plain_text(html: str) -> str:
     """Returns the text of a piece of HTML, on one line.
 
-    Text that a feed escaped several times is unescaped as often, so that no tag remains; a second call
-    changes nothing. Reads only the first MAX_LENGTH characters.
+    Many feeds escape twice, so it reads until nothing changes: no tag is left in the text, however it was
+    written, and cleaning it again changes nothing. Only the first MAX_LENGTH characters are read.
     """
-    text = _strip_tags(html[:MAX_LENGTH])
-    # This ends: each round that changes the text also shortens it.
-    while (further := _strip_tags(_unescape(text))) != text:
+    text = _text(html[:MAX_LENGTH])
+    # Every round that changes anything shortens the text.
+    while (further := _text(text)) != text:
         text = further
     return text
 
@@ -77,10 +74,6 @@ def web_url(url: str | None) -> str | None:
     return url if url and _WEB_URL.fullmatch(url) else None
 
 
-def _strip_tags(text: str) -> str:
-    text = _BLOCK.sub(" ", _UNSEEN.sub(" ", text))
-    return " ".join(_TAG.sub("", text).split())
-
-
-def _unescape(text: str) -> str:
-    return unescape(_NESTED_AMPERSAND.sub("&", text))
+def _text(html: str) -> str:
+    text = nh3.clean(_BREAK.sub(r" \1", html), tags=set(), clean_content_tags=_UNSEEN)
+    return " ".join(unescape(text).split())

@@ -18,7 +18,7 @@ from quotecast.feed.documents import Documents
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
 from quotecast.ingest import documents as publication
-from quotecast.ingest.documents import Publisher, publishing
+from quotecast.ingest.documents import DocumentPublisher, publish_documents
 from quotecast.market.feeds import Feed
 from quotecast.market.news import Article
 from quotecast.providers.simulator.assets import SimulatorAssets
@@ -59,8 +59,10 @@ class Newsroom:
             if self.now >= 1000 + seconds:
                 raise EndOfTimeError
 
-        source = publication.news_of(self, Feed.STOCKS)
-        publisher = Publisher(source, bus, ME, clock=lambda: self.now, sleep=sleep, chance=lambda: 1.0)
+        source = publication.news_source(self, Feed.STOCKS)
+        publisher = DocumentPublisher(
+            source, bus, ME, clock=lambda: self.now, sleep=sleep, chance=lambda: 1.0
+        )
         with pytest.raises(EndOfTimeError):
             await publisher.run()
         return held
@@ -173,8 +175,8 @@ async def test_an_ingest_that_does_not_lead_stores_nothing() -> None:
 async def test_the_simulators_documents_reach_a_worker(bus: Bus) -> None:
     """The simulator's news and assets reach a worker."""
     news, assets = SimulatorNews(1, time.time), SimulatorAssets()
-    sources = [publication.news_of(news, Feed.STOCKS), publication.assets_of(assets, Feed.STOCKS)]
-    async with following(bus) as documents, publishing(sources, bus, ME):
+    sources = [publication.news_source(news, Feed.STOCKS), publication.assets_source(assets, Feed.STOCKS)]
+    async with following(bus) as documents, publish_documents(sources, bus, ME):
         await until(lambda: documents.news.items and documents.assets.items)
     assert documents.assets.items == await assets.assets()
 

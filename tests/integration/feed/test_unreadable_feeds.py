@@ -12,7 +12,7 @@ from quotecast.bus.redis import RedisBus
 from quotecast.feed.documents import Documents
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
-from quotecast.ingest.documents import Publisher, Source
+from quotecast.ingest.documents import DocumentPublisher, DocumentSource
 from quotecast.market.feeds import Feed
 from support.documents_made import article, news_of
 from support.following import Upstream, lead, price, running, until
@@ -168,7 +168,7 @@ async def test_a_damaged_document_heals(own_valkey: Valkey, bus: RedisBus, damag
     async with redis.asyncio.Redis.from_url(own_valkey.url) as client:
         await client.execute_command(*DAMAGES[damage])  # type: ignore[no-untyped-call]
     copies = Documents()
-    publisher = Publisher(Source(Feed.STOCKS, NEWS, 3600.0, fetch), bus, "me")
+    publisher = DocumentPublisher(DocumentSource(Feed.STOCKS, NEWS, 3600.0, fetch), bus, "me")
     relay = Relay(bus, {Feed.STOCKS: Mirror(Feed.STOCKS)}, copies)
     async with running(relay.run()):
         await until(lambda: relay.has_asked)

@@ -1,4 +1,4 @@
-"""Keys of upstreams, planted into the whole service: they are used, and told to nobody."""
+"""Keys of upstreams in the whole service: it uses them, and no log nor answer has them."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""The Turkish market's adapter against local sources: what it tells, and what it bears."""
+"""The Turkish market's adapter against local sources: its quotes, and the failures that it survives."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -260,7 +260,7 @@ async def test_nothing_that_answers_is_an_error_at_once(fake: FakeTurkey, time: 
 
 
 async def test_everything_that_falls_silent_is_an_error(fake: FakeTurkey, time: Time) -> None:
-    """After a while: quotes stand meanwhile, and are told again when anything answers."""
+    """The adapter raises after a while; its quotes stay, and it sends them again once a source answers."""
     adapter = provider(fake, time)
     await polled(adapter)
     fake.everywhere = HTML_503

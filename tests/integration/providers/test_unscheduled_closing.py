@@ -16,7 +16,7 @@ from quotecast.bus.memory import MemoryBus
 from quotecast.feed.relay import Relay
 from quotecast.ingest import lease
 from quotecast.ingest.failover import Failover
-from quotecast.ingest.publish import Leader, Statistics
+from quotecast.ingest.publish import FeedPublisher, IngestStatistics
 from quotecast.market.feeds import Feed
 from quotecast.market.sessions import NEW_YORK, TradingDay
 from quotecast.providers.alpaca.client import AlpacaProvider
@@ -99,7 +99,7 @@ async def world(moment: str, **changes: Any) -> AsyncIterator[World]:
         for name, value in changes.items():
             setattr(rest, name, value)
         await lease.acquire(bus, Feed.STOCKS, "ingest")
-        leading = Leader(running_world.provider, bus, "ingest", clock=running_world.clock).run()
+        leading = FeedPublisher(running_world.provider, bus, "ingest", clock=running_world.clock).run()
         mirror = running_world.mirrors[Feed.STOCKS]
         async with running(leading, Relay(bus, {Feed.STOCKS: mirror}).run()):
             await until(lambda: mirror.loaded and mirror.info)
@@ -169,7 +169,7 @@ async def test_new_leader_has_the_halt_before_and_after_its_first_poll(
 ) -> None:
     """The session's close is the time of the halt, not the start of the new leader."""
     bus = MemoryBus(asyncio.get_running_loop().time)
-    may_poll, statistics = asyncio.Event(), Statistics()
+    may_poll, statistics = asyncio.Event(), IngestStatistics()
 
     async def admitted() -> None:
         await may_poll.wait()
@@ -182,7 +182,7 @@ async def test_new_leader_has_the_halt_before_and_after_its_first_poll(
         mirror = running_world.mirrors[Feed.STOCKS]
         async with running(Relay(bus, {Feed.STOCKS: mirror}).run()):
             await lease.acquire(bus, Feed.STOCKS, "first")
-            async with running(Leader(running_world.provider, bus, "first", clock=rest.clock).run()):
+            async with running(FeedPublisher(running_world.provider, bus, "first", clock=rest.clock).run()):
                 await until(lambda: mirror.info and mirror.info.unscheduled)
             first, epoch = mirror.info, mirror.epoch
             await bus.release(Feed.STOCKS, "first")
@@ -192,12 +192,12 @@ async def test_new_leader_has_the_halt_before_and_after_its_first_poll(
             if has_failover:
                 provider = Failover([provider, running_world.new_provider(admitted)])
             await lease.acquire(bus, Feed.STOCKS, "second")
-            leader = Leader(provider, bus, "second", clock=rest.clock, statistics=statistics)
+            leader = FeedPublisher(provider, bus, "second", clock=rest.clock, statistics=statistics)
             async with running(leader.run()):
                 await until(lambda: mirror.epoch != epoch)
                 before_poll = mirror.info
                 may_poll.set()
-                await until(lambda: statistics.told_at)
+                await until(lambda: statistics.heard_at)
                 heartbeat = mirror.info
                 await until(lambda: mirror.info is not heartbeat)
                 after_poll = mirror.info

@@ -68,7 +68,7 @@ async def followed(*upstreams: QuoteProvider, gathering: float = PATIENCE / 10) 
 
 
 class Follower:
-    """Keeps what the ledger would, and who told it."""
+    """Holds the quotes as the ledger would, and the names of their providers."""
 
     def __init__(self, failover: Failover, updates: AsyncGenerator[Update, None]) -> None:
         self.failover = failover
@@ -77,7 +77,7 @@ class Follower:
         self._updates = updates
 
     async def until(self, name: str) -> None:
-        """Follows until that upstream feeds, and has told its quotes."""
+        """Follows until that upstream is active and has sent its quotes."""
         async for update in self._updates:
             if update.complete:
                 self.state.clear()
@@ -161,7 +161,7 @@ async def test_the_third_takes_over_when_two_are_away() -> None:
 
 
 async def test_without_any_it_goes_on_trying() -> None:
-    """Nothing is told, nothing is raised; the first that comes back feeds."""
+    """The failover yields nothing and raises nothing; the first upstream that returns becomes active."""
     first, second = Upstream("first", "BTC/USDT"), Upstream("second", "BTC/USD")
     first.works = second.works = False
     async with followed(first, second) as follower:
@@ -186,5 +186,5 @@ async def test_closing_leaves_nothing_behind() -> None:
 
 def test_invented_quotes_never_stand_in_for_real_ones() -> None:
     """Nor one feed's for another's."""
-    with pytest.raises(ValueError, match="all real or none"):
+    with pytest.raises(ValueError, match="all real or all simulated"):
         Failover([Upstream("real"), Upstream("invented", simulated=True)])

@@ -10,7 +10,7 @@ from quotecast.bus.base import ASSETS, Document
 from quotecast.bus.memory import MemoryBus
 from quotecast.errors import BusError
 from quotecast.ingest import lease
-from quotecast.ingest.documents import Publisher, Source
+from quotecast.ingest.documents import DocumentPublisher, DocumentSource
 from quotecast.market.feeds import Feed
 from support.documents_made import asset, assets_of
 
@@ -83,7 +83,7 @@ async def test_ingest_stands_by_while_another_leads(logs: list[Any]) -> None:
 
 async def test_lease_that_cannot_be_renewed_is_one_warning(logs: list[Any]) -> None:
     with pytest.raises(Enough):
-        await lease.keep(Bus(30), Feed.STOCKS, "me", Seconds(32).sleep)
+        await lease.renew(Bus(30), Feed.STOCKS, "me", Seconds(32).sleep)
     assert said(logs) == ["lease not renewed", AGAIN]
 
 
@@ -103,7 +103,7 @@ async def test_document_that_cannot_be_stored_is_a_warning_a_minute(logs: list[A
     bus = Bus(0)
     await bus.hold(Feed.STOCKS, "me", lease.LEASE_MILLISECONDS)
     bus.failures = 90
-    source = Source(Feed.STOCKS, ASSETS, 3600.0, fetch)
+    source = DocumentSource(Feed.STOCKS, ASSETS, 3600.0, fetch)
     with pytest.raises(Enough):
-        await Publisher(source, bus, "me", clock=lambda: now, sleep=sleep).run()
+        await DocumentPublisher(source, bus, "me", clock=lambda: now, sleep=sleep).run()
     assert said(logs) == ["document not stored"] * 2 + ["document changed", AGAIN]

@@ -15,7 +15,7 @@ def begun(*tickers: str) -> Ledger:
 
 
 def test_changes_of_a_symbol_merge_until_a_batch_takes_them() -> None:
-    """The newest quote is told, in full if any of the changes was."""
+    """A batch has the newest quote, in full if any of the merged changes was in full."""
     ledger = begun("AAPL", "MSFT")
     ledger.take(Update([stock("AAPL", 2.0, name="Apple")]))
     ledger.take(Update([stock("AAPL", 3.0, name="Apple")]))
@@ -72,7 +72,7 @@ def test_an_epoch_begins_with_everything_and_nothing_waits() -> None:
 
 
 def test_a_successor_starts_from_the_old_state() -> None:
-    """Symbols its upstream has not yet told of are kept."""
+    """Symbols without a message of the new connection stay."""
     ledger = Ledger(Feed.STOCKS)
     assert not ledger
     ledger.inherit({"AAPL": StoredQuote(7, 3, stock("AAPL")), "OLD": StoredQuote(8, 8, None)})

@@ -9,7 +9,7 @@ import pytest
 
 from quotecast.errors import ServerFailedError
 from quotecast.ingest.metrics import families
-from quotecast.ingest.publish import Statistics
+from quotecast.ingest.publish import IngestStatistics
 from quotecast.limits.budget import budget
 from quotecast.limits.fallback import LocalWindow
 from quotecast.market.feeds import Feed
@@ -126,9 +126,11 @@ async def test_a_budget_tells_what_is_left() -> None:
 
 
 def test_an_ingest_tells_what_it_leads() -> None:
-    """The metric has a value per feed, zero for a feed that another process leads."""
-    statistics = {feed: Statistics() for feed in Feed}
-    statistics[Feed.CRYPTO] = Statistics(leading=True, batches=2, changes=7, epochs=1, failures=1, seq=9)
+    """By feed; one that it does not lead is there with zero."""
+    statistics = {feed: IngestStatistics() for feed in Feed}
+    statistics[Feed.CRYPTO] = IngestStatistics(
+        leading=True, batches=2, changes=7, epochs=1, failures=1, seq=9
+    )
     found = scraping.of(families(statistics, {}))
     assert found.value("quotecast_ingest_lease_held", feed="crypto") == 1
     assert found.value("quotecast_ingest_lease_held", feed="stocks") == 0

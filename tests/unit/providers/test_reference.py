@@ -195,7 +195,7 @@ def test_markets_cover_the_five_categories() -> None:
     ],
 )
 def test_turkish_names_are_spelled_properly(symbol: str, name: str, category: str, currency: str) -> None:
-    """Dotted and dotless i, cedillas and umlauts are kept."""
+    """The table has dotted and dotless i, cedillas and umlauts."""
     instrument = doviz(symbol)
     assert (instrument.name, instrument.category, instrument.currency) == (name, category, currency)
 
@@ -228,7 +228,7 @@ def test_at_least_six_banks_deal_in_at_least_three_instruments() -> None:
 
 
 def test_a_bank_deals_in_what_the_market_does_at_wider_spreads() -> None:
-    """A bank's instrument is the market's, told apart by symbol, source and spread."""
+    """A bank's instrument differs from the market's in symbol, source and spread only."""
     of_market = {instrument.symbol: instrument for instrument in market()}
     for offer in doviz_instruments():
         if offer.bank is None:

@@ -1,7 +1,6 @@
 """Alpaca's list of US stocks."""
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Raw
@@ -12,7 +11,8 @@ from quotecast.providers.alpaca.rest import AlpacaRest
 from quotecast.providers.alpaca.rest_wire import AssetRow
 from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.reference import Stock
-from quotecast.providers.validation.rows import readable
+from quotecast.providers.refusals import RefusalCounter
+from quotecast.providers.validation.rows import decode_rows
 
 
 class AlpacaAssets:
@@ -33,16 +33,18 @@ class AlpacaAssets:
     ) -> None:
         self._rest = AlpacaRest(trading_url, key, secret, admitted, clock)
         self._stocks = {stock.ticker: stock for stock in stocks}
-        self._refused: Counter[str] = Counter()
+        self._refused = RefusalCounter("alpaca")
 
     def statistics(self) -> Mapping[str, int]:
         """How many rows were refused since the start, by reason."""
-        return dict(self._refused)
+        return self._refused.by_reason()
 
     async def assets(self) -> Sequence[Asset]:
         """See AssetsProvider; raises UpstreamError for an empty list."""
         params = {"status": "active", "asset_class": "us_equity"}
-        rows = readable(await self._rest.get_once("/v2/assets", list[Raw], params), AssetRow, self._refused)
+        rows = decode_rows(
+            await self._rest.get_once("/v2/assets", list[Raw], params), AssetRow, self._refused
+        )
         by_ticker = self._assets(row for row in rows if row.is_listed)
         if not by_ticker:
             raise UpstreamError("Alpaca lists no stocks")
@@ -55,7 +57,7 @@ class AlpacaAssets:
                 # A ticker appears twice while it passes from one company to another.
                 by_ticker[asset.ticker] = max(by_ticker.get(asset.ticker, asset), asset, key=_is_tradable)
             else:
-                self._refused["unreadable"] += 1
+                self._refused.count("unreadable")
         return by_ticker
 
 

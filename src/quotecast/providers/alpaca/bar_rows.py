@@ -1,6 +1,5 @@
 """Bars from Alpaca's rows, after validation."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, time
 from itertools import compress
@@ -14,9 +13,10 @@ from quotecast.market.calendars import Exchange
 from quotecast.market.sessions import NEW_YORK
 from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.bar_requests import DAY, TIMEFRAMES, BarRequest
+from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.candles import to_bar
-from quotecast.providers.validation.judgement import believable
-from quotecast.providers.validation.rows import readable
+from quotecast.providers.validation.judgement import judge_closes
+from quotecast.providers.validation.rows import decode_rows
 from quotecast.providers.validation.values import instant
 
 _MIDNIGHT: Final = time()
@@ -49,42 +49,39 @@ class _Hours(Struct, frozen=True):
 
 
 def bars(
-    answers: RowsByRequest, calendar: Exchange, interval: Interval, end: datetime
-) -> tuple[list[Bar], Counter[str]]:
-    """Returns the bars of regular sessions, ascending, and the counts of rejected rows.
-
-    The bars open before `end`.
+    answers: RowsByRequest, calendar: Exchange, interval: Interval, end: datetime, refused: RefusalCounter
+) -> list[Bar]:
+    """Returns the bars of regular sessions that open before `end`, ascending; counts the rows it rejects.
 
     The counts are by reason: `malformed` is not a row, `unreadable` lacks prices or time, `misplaced` lies
     outside its request, and `absurd` has a close more than ten times or less than a tenth of its neighbours'.
     The bars exclude extended hours, days on which the exchange is closed, and rows of volume 0.
     """
-    refused: Counter[str] = Counter()
     hours = _Hours(calendar, end)
     rows = {
         row.start: row for request, raws in answers for row in _regular_bars(request, raws, hours, refused)
     }
     ascending = [rows[start] for start in sorted(rows) if rows[start].bar.volume]
-    believed = list(compress(ascending, believable([row.bar.close for row in ascending])))
-    refused["absurd"] += len(ascending) - len(believed)
-    return _merge_bars(believed, calendar, interval, end), refused
+    believed = list(compress(ascending, judge_closes([row.bar.close for row in ascending])))
+    refused.count("absurd", len(ascending) - len(believed))
+    return _merge_bars(believed, calendar, interval, end)
 
 
 def _regular_bars(
-    request: BarRequest, raws: Iterable[Raw], hours: _Hours, refused: Counter[str]
+    request: BarRequest, raws: Iterable[Raw], hours: _Hours, refused: RefusalCounter
 ) -> Iterator[_TimedBar]:
-    for row in readable(raws, wire.AlpacaBar, refused):
+    for row in decode_rows(raws, wire.AlpacaBar, refused):
         start = instant(row.time)
         if start is None:
-            refused["unreadable"] += 1
+            refused.count("unreadable")
         elif not request.first <= start < request.end:
-            refused["misplaced"] += 1
+            refused.count("misplaced")
         # The session check precedes price parsing, because most rows lie in extended hours.
         elif hours.contains(start, request.timeframe):
             if bar := to_bar(row, start):
                 yield _TimedBar(start, bar, request.timeframe)
             else:
-                refused["unreadable"] += 1
+                refused.count("unreadable")
 
 
 def _merge_bars(

@@ -17,6 +17,7 @@ from quotecast.providers.alpaca.daily_history import DailyHistory
 from quotecast.providers.alpaca.day_bar import DayBar
 from quotecast.providers.alpaca.stock_state import LastPrice, StockState, latest_session, to_utc
 from quotecast.providers.reference import Stock
+from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.judgement import ABSURD_FACTOR, Judge
 from quotecast.providers.validation.values import MAX_SKEW, Number, positive
 
@@ -42,6 +43,7 @@ class Board:
         self.unscheduled: Unscheduled | None = None
         self._stocks = {stock.ticker: stock for stock in stocks}
         self._judge = Judge()
+        self._refused = RefusalCounter("alpaca")
         self._consolidated = consolidated
         self._states: dict[str, StockState] = {}
         self._histories: dict[str, DailyHistory] = {}
@@ -50,8 +52,8 @@ class Board:
         self._sent: dict[str, StockQuote] = {}
 
     def statistics(self) -> Mapping[str, int]:
-        """How many messages, rows and values were refused since the start, by reason."""
-        return dict(self._judge.refused)
+        """Returns how many messages, rows and values it refused since the start, by reason."""
+        return self._refused.by_reason()
 
     def keep_only(self, tickers: Iterable[str]) -> None:
         """Removes every stock not among `tickers`."""
@@ -81,7 +83,7 @@ class Board:
         try:
             frame = wire.decode_frame(raw)
         except ValueError:
-            self._judge.refuse("malformed")
+            self._refused.count("malformed")
             return []
         return [message for message in map(self._message, frame) if message]
 
@@ -149,21 +151,21 @@ class Board:
         try:
             return wire.decode_snapshots(raw)
         except ValueError:
-            self._judge.refuse("malformed")
+            self._refused.count("malformed")
             return {}
 
     def _message(self, raw: Raw) -> wire.Message | None:
         try:
             return wire.decode_message(raw)
         except ValueError:
-            self._judge.refuse("malformed")
+            self._refused.count("malformed")
             return None
 
     def _snapshot(self, raw: Raw) -> wire.StockSnapshot | None:
         try:
             return wire.decode_snapshot(raw)
         except ValueError:
-            self._judge.refuse("malformed")
+            self._refused.count("malformed")
             return None
 
     def _take_trade(self, trade: wire.Trade, received: float) -> None:
@@ -171,9 +173,9 @@ class Board:
         if not trade.sets_price:
             return
         if last is None:
-            self._judge.refuse("unreadable")
+            self._refused.count("unreadable")
         elif last.time < state.last.time:
-            self._judge.refuse("outdated")
+            self._refused.count("outdated")
         elif self._accepts(trade.symbol, last, received):
             self._states[trade.symbol] = replace(state, last=_clamp_time(last, received))
             self._streamed_at[trade.symbol] = received
@@ -181,7 +183,7 @@ class Board:
     def _take_minute(self, bar: wire.AlpacaBar, received: float) -> None:
         state, last = self._states[bar.symbol], bar.minute_close()
         if last is None or _is_future(last.time, received):
-            self._judge.refuse("unreadable")
+            self._refused.count("unreadable")
         elif self._accepts(bar.symbol, last, received):
             if minute := bar.to_minute_bar(partial(self._price, near=last.price)):
                 self._states[bar.symbol] = state.with_minute(minute)
@@ -208,7 +210,7 @@ class Board:
         state, new = self._states.get(ticker), snapshot.to_last_price()
         before = state.last if state else None
         if new is None or snapshot.has_unreadable_trade:
-            self._judge.refuse("unreadable")
+            self._refused.count("unreadable")
         if new is None:
             return before
         lags = snapshot.has_unreadable_trade or self._streamed_at.get(ticker, settled) > settled
@@ -219,7 +221,10 @@ class Board:
     def _accepts(self, ticker: str, last: LastPrice, received: float) -> bool:
         """Returns whether the last price is plausible, after split adjustment to the current session."""
         price = StockState(last).price(self._histories.get(ticker))
-        return self._judge.accepts(ticker, float(price), received)
+        reason = self._judge.doubt(ticker, float(price), received)
+        if reason:
+            self._refused.count(reason)
+        return reason is None
 
     def _day_bar(self, snapshot: wire.StockSnapshot, last: LastPrice, received: float) -> DayBar | None:
         if snapshot.daily_bar is None or not self._consolidated:
@@ -231,7 +236,7 @@ class Board:
         read = partial(self._price, near=last.price)
         day = snapshot.daily_bar.to_day_bar(read, snapshot.minute_bar)
         if day is None or day.date > to_utc(received).astimezone(NEW_YORK).date():
-            self._judge.refuse("unreadable")
+            self._refused.count("unreadable")
             return None
         return day
 
@@ -239,10 +244,10 @@ class Board:
         """Returns a price of a daily or minute bar; None when implausible next to the last price."""
         price = positive(raw)
         if price is None and raw is not None:
-            self._judge.refuse("unreadable")
+            self._refused.count("unreadable")
         if price is None or near / ABSURD_FACTOR <= price <= near * ABSURD_FACTOR:
             return price
-        self._judge.refuse("absurd")
+        self._refused.count("absurd")
         return None
 
 

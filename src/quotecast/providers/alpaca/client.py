@@ -105,7 +105,7 @@ class AlpacaProvider:
 
     def statistics(self) -> Mapping[str, int]:
         """How many messages, rows and values were refused since the start, by reason."""
-        return Counter(self._board.statistics()) + self._closes.refused
+        return Counter(self._board.statistics()) + Counter(self._closes.refused.by_reason())
 
     def resume(self, unscheduled: Unscheduled | None) -> None:
         """See Resumable."""

@@ -3,7 +3,6 @@
 import asyncio
 import random
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -14,6 +13,7 @@ import httpx
 import structlog
 from msgspec import Raw
 
+from quotecast.backoff import Backoff
 from quotecast.errors import UpstreamError, UpstreamRefused
 from quotecast.market.bars import bar_time
 from quotecast.market.sessions import NEW_YORK, TradingDay
@@ -24,10 +24,10 @@ from quotecast.providers.alpaca.day_bar import DayBar
 from quotecast.providers.alpaca.rest import PLAN_REFUSAL, AlpacaRest
 from quotecast.providers.alpaca.rest_wire import BarPage
 from quotecast.providers.alpaca.stock_state import to_utc
-from quotecast.providers.transport.backoff import delays
+from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.candles import to_bar
-from quotecast.providers.validation.judgement import believable
-from quotecast.providers.validation.rows import readable
+from quotecast.providers.validation.judgement import judge_closes
+from quotecast.providers.validation.rows import decode_rows
 from quotecast.providers.validation.values import instant
 
 BATCH: Final = 100
@@ -64,12 +64,11 @@ class PreviousCloses:
         clock: Callable[[], float] = time.time,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        self.refused: Counter[str] = Counter()
+        self.refused = RefusalCounter("alpaca")
         self._rest = rest
         self._free = plan_feed == "iex"
         self._clock = clock
-        self._chance = chance
-        self._delays = delays(chance)
+        self._backoff = Backoff(chance=chance)
         self._retry_at = float("-inf")
         self._due_at: datetime | None = None
         self._answered: set[str] = set()
@@ -84,7 +83,7 @@ class PreviousCloses:
         due_at = _due_at(day, to_utc(now), free=self._free)
         if due_at != self._due_at:
             self._due_at, self._answered, self._retry_at = due_at, set(), float("-inf")
-            self._delays = delays(self._chance)
+            self._backoff.reset()
         missing = sorted({*tickers} - self._answered)
         if not missing or now < self._retry_at:
             return {}
@@ -96,7 +95,7 @@ class PreviousCloses:
         failures = [result for result in results if isinstance(result, UpstreamError)]
         if failures:
             longest = max(failures, key=lambda failure: failure.retry_after or 0.0)
-            self._retry_at = now + max(next(self._delays), longest.retry_after or 0.0)
+            self._retry_at = now + max(self._backoff.delay(), longest.retry_after or 0.0)
             log.warning("alpaca daily bars request failed", problem=str(longest), batches=len(failures))
         elif not self._answered.issuperset(missing):
             self._retry_at = now + REFRESH_INTERVAL.total_seconds()
@@ -184,10 +183,10 @@ def _due_at(day: TradingDay, now: datetime, *, free: bool) -> datetime:
     return max(moment for moment in (refresh, *settling) if moment <= now)
 
 
-def _days_of(rows: Iterable[Raw], refused: Counter[str]) -> list[DayBar]:
+def _days_of(rows: Iterable[Raw], refused: RefusalCounter) -> list[DayBar]:
     """Returns the readable rows as daily bars; counts the others."""
-    days = [_day(row) for row in readable(rows, wire.AlpacaBar, refused)]
-    refused["unreadable"] += days.count(None)
+    days = [_day(row) for row in decode_rows(rows, wire.AlpacaBar, refused)]
+    refused.count("unreadable", days.count(None))
     return [day for day in days if day]
 
 
@@ -204,4 +203,4 @@ def _day(row: wire.AlpacaBar) -> DayBar | None:
 
 def _believable_days(days: Sequence[DayBar]) -> Sequence[DayBar]:
     """Returns the daily bars with a plausible close, by the rule for bars."""
-    return list(compress(days, believable([float(day.close or 0) for day in days])))
+    return list(compress(days, judge_closes([float(day.close or 0) for day in days])))

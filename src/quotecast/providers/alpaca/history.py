@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -21,6 +20,7 @@ from quotecast.providers.alpaca.bar_requests import BarRequest, DataFeed, delaye
 from quotecast.providers.alpaca.rest import PLAN_REFUSAL, AlpacaRest
 from quotecast.providers.alpaca.rest_wire import BarPage
 from quotecast.providers.base import Admission, unlimited
+from quotecast.providers.refusals import RefusalCounter
 
 ROWS_PER_PAGE: Final = 10_000
 #: Five years of half hours fill five pages, but Alpaca may send shorter pages than requested.
@@ -61,11 +61,11 @@ class AlpacaHistory:
         self._rest = AlpacaRest(url, key, secret, admitted, clock)
         self._plan_feed = plan_feed
         self._clock = clock
-        self._refused: Counter[str] = Counter()
+        self._refused = RefusalCounter("alpaca")
 
     def statistics(self) -> Mapping[str, int]:
-        """How many rows were refused since the start, by reason."""
-        return dict(self._refused)
+        """Returns how many rows it refused since the start, by reason."""
+        return self._refused.by_reason()
 
     async def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
         """See HistoryProvider."""
@@ -81,9 +81,7 @@ class AlpacaHistory:
         reach = min(end + LENGTHS.get(interval, _LONGEST), now + _TICK)
         answers = await self._fetch_rows(ticker, interval, first, reach)
         # A worker thread: the longest histories would block the event loop for half a second or more.
-        bars, refused = await asyncio.to_thread(bar_rows.bars, answers, self._calendar(), interval, end)
-        self._refused += refused
-        return bars
+        return await asyncio.to_thread(bar_rows.bars, answers, self._calendar(), interval, end, self._refused)
 
     async def _fetch_rows(
         self, ticker: str, interval: Interval, first: datetime, end: datetime

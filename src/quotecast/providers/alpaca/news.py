@@ -1,7 +1,6 @@
 """Market news from Alpaca."""
 
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -9,7 +8,8 @@ from quotecast.market.news import Article
 from quotecast.providers.alpaca.rest import AlpacaRest
 from quotecast.providers.alpaca.rest_wire import NewsPage, Story
 from quotecast.providers.base import Admission, unlimited
-from quotecast.providers.validation.rows import readable
+from quotecast.providers.refusals import RefusalCounter
+from quotecast.providers.validation.rows import decode_rows
 
 #: Articles per page, pages per poll, and articles in memory, at most.
 PER_PAGE: Final = 50
@@ -39,12 +39,12 @@ class AlpacaNews:
     ) -> None:
         self._rest = AlpacaRest(url, key, secret, admitted, clock)
         self._clock = clock
-        self._refused: Counter[str] = Counter()
+        self._refused = RefusalCounter("alpaca")
         self._articles: dict[str, Article] = {}
 
     def statistics(self) -> Mapping[str, int]:
         """How many articles were refused since the start, by reason."""
-        return dict(self._refused)
+        return self._refused.by_reason()
 
     async def news(self) -> Sequence[Article]:
         """See NewsProvider; texts may hold HTML."""
@@ -72,7 +72,7 @@ class AlpacaNews:
         return new
 
     def _decode_articles(self, page: NewsPage) -> list[Article]:
-        stories = list(readable(page.news or (), Story, self._refused))
+        stories = list(decode_rows(page.news or (), Story, self._refused))
         articles = [article for story in stories if (article := story.to_article(self._clock()))]
-        self._refused["unreadable"] += len(stories) - len(articles)
+        self._refused.count("unreadable", len(stories) - len(articles))
         return articles

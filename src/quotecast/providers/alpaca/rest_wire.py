@@ -15,7 +15,7 @@ from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical_symbol
 from quotecast.market.news import Article, NewsImage
 from quotecast.providers.reference import Stock
-from quotecast.providers.validation.values import instant, stamped
+from quotecast.providers.validation.values import instant, timestamp_of
 
 T = TypeVar("T")
 
@@ -76,8 +76,8 @@ class Story(Struct, frozen=True):
             url=self.url,
             images=[NewsImage(each.size or "", each.url) for each in self.images or () if each and each.url],
             symbols=_tickers(self.symbols or ()),
-            created_at=stamped(created, received),
-            updated_at=stamped(instant(self.updated_at) or created, received),
+            created_at=timestamp_of(created, received),
+            updated_at=timestamp_of(instant(self.updated_at) or created, received),
         )
 
 

@@ -11,7 +11,7 @@ from quotecast.market.sessions import NEW_YORK, TradingDay, Unscheduled, trading
 from quotecast.providers.alpaca.daily_history import DailyHistory
 from quotecast.providers.alpaca.day_bar import MINUTE, DayBar, MinuteBar
 from quotecast.providers.reference import Stock
-from quotecast.providers.validation.values import percent_change, stamped, to_float
+from quotecast.providers.validation.values import percent_change, timestamp_of, to_float
 
 
 class TradingSession(Struct, frozen=True):
@@ -93,7 +93,7 @@ class StockState(Struct, frozen=True, gc=False):
             volume=None if day is None or day.volume is None else str(int(day.volume)),
             sector=stock.sector or "Other",
             industry=stock.industry or "Other",
-            timestamp=stamped(self.last.time, received),
+            timestamp=timestamp_of(self.last.time, received),
         )
 
     def _day_and_previous_close(

@@ -12,8 +12,8 @@ from quotecast.errors import UpstreamError
 from quotecast.market.sessions import Unscheduled
 from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.schedule import is_expected_open
-from quotecast.providers.transport.backoff import Backoff
-from quotecast.providers.transport.sockets import FellSilent, dial, receive, speaking
+from quotecast.providers.transport.backoff import ConnectionBackoff
+from quotecast.providers.transport.sockets import FellSilent, dial, receive, socket_errors
 
 #: Deadline in seconds for authentication and subscription; Alpaca closes the connection after it.
 HANDSHAKE_SECONDS: Final = 10.0
@@ -92,13 +92,13 @@ class Stream:
         A second iterator waits until the first one is closed, because Alpaca allows one connection.
         """
         async with self._lock:
-            backoff = Backoff(clock=self._clock, chance=self._chance)
+            backoff = ConnectionBackoff(clock=self._clock, chance=self._chance)
             while True:
                 retry_after = 0.0
                 try:
                     async with aclosing(self._connection()) as messages:
                         async for batch in messages:
-                            backoff.heard()
+                            backoff.note_message()
                             if batch:
                                 yield batch
                 except UpstreamError as error:
@@ -110,7 +110,7 @@ class Stream:
 
     async def _connection(self) -> AsyncGenerator[list[wire.MarketData], None]:
         """Yields one connection's messages. Raises UpstreamError when it breaks."""
-        with speaking(NAME):
+        with socket_errors(NAME):
             async with dial(self._url, headers=self._headers) as connection:
                 yield wire.market_data(await self._subscribe(connection))
                 while True:

@@ -3,17 +3,12 @@
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
-from typing import Final, Protocol
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
-from quotecast.market.sessions import (
-    NEW_YORK,
-    TradingDay,
-    trading_days_between,
-    trading_days_until,
-)
+from quotecast.market.calendars import AroundTheClock, Exchange
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
@@ -28,77 +23,41 @@ class TradingWindow(Struct, frozen=True, gc=False):
     end: int
 
 
-class Hours(Protocol):
-    """The trading days of a venue."""
+class Hours:
+    """A venue's trading days, from its calendar; `zone` is that of the calendar's dates."""
 
-    zone: ZoneInfo
-    #: Whether each trading day opens at the moment the previous one closes.
-    continuous: bool
+    def __init__(self, calendar: AroundTheClock | Exchange, zone: ZoneInfo) -> None:
+        self.zone = zone
+        #: Whether each trading day opens where the one before closed.
+        self.continuous = isinstance(calendar, AroundTheClock)
+        self._calendar = calendar
 
     def latest(self, moment: int) -> TradingWindow:
         """Returns the latest trading day that has begun."""
-        ...
+        today = local_ordinal(moment, self.zone)
+        return next(window for window in self._back_from(today) if window.start <= moment)
 
     def before(self, window: TradingWindow) -> TradingWindow:
         """Returns the preceding trading day."""
-        ...
+        return next(self._back_from(window.ordinal - 1))
 
     def between(self, first: int, last: int) -> Iterator[TradingWindow]:
-        """Returns the trading days of these dates (ordinals, both inclusive), ascending."""
-        ...
+        """Yields the trading days of these dates (ordinals, both included), ascending."""
+        windows = (_window(self._calendar, self.zone, ordinal) for ordinal in range(first, last + 1))
+        return (window for window in windows if window)
+
+    def _back_from(self, ordinal: int) -> Iterator[TradingWindow]:
+        windows = (_window(self._calendar, self.zone, each) for each in range(ordinal, 0, -1))
+        return (window for window in windows if window)
 
 
-class ContinuousHours:
-    """A venue that never closes; a trading day is a calendar day of its time zone."""
-
-    continuous = True
-
-    def __init__(self, zone: ZoneInfo) -> None:
-        self.zone = zone
-
-    def latest(self, moment: int) -> TradingWindow:
-        """Returns the calendar day of the moment."""
-        return self._window(local_ordinal(moment, self.zone))
-
-    def before(self, window: TradingWindow) -> TradingWindow:
-        """Returns the preceding calendar day."""
-        return self._window(window.ordinal - 1)
-
-    def between(self, first: int, last: int) -> Iterator[TradingWindow]:
-        """Returns every day, weekends and holidays included."""
-        return map(self._window, range(first, last + 1))
-
-    def _window(self, ordinal: int) -> TradingWindow:
-        start = midnight_of(ordinal, self.zone)
-        return TradingWindow(ordinal, start, start, midnight_of(ordinal + 1, self.zone))
-
-
-class ExchangeHours:
-    """The regular sessions of the New York Stock Exchange, with half days and holidays."""
-
-    continuous = False
-    zone = NEW_YORK
-
-    def latest(self, moment: int) -> TradingWindow:
-        """Returns the session in progress, or the latest one."""
-        today = date.fromordinal(local_ordinal(moment, self.zone))
-        windows = map(self._window, trading_days_until(today))
-        return next(window for window in windows if window.start <= moment)
-
-    def before(self, window: TradingWindow) -> TradingWindow:
-        """Returns the preceding session."""
-        day_before = date.fromordinal(window.ordinal - 1)
-        return self._window(next(trading_days_until(day_before)))
-
-    def between(self, first: int, last: int) -> Iterator[TradingWindow]:
-        """Returns the sessions of these dates."""
-        return map(self._window, trading_days_between(date.fromordinal(first), date.fromordinal(last)))
-
-    def _window(self, day: TradingDay) -> TradingWindow:
-        ordinal = day.date.toordinal()
-        return TradingWindow(
-            ordinal, midnight_of(ordinal, self.zone), milliseconds(day.open), milliseconds(day.close)
-        )
+@lru_cache(maxsize=32_768)
+def _window(calendar: AroundTheClock | Exchange, zone: ZoneInfo, ordinal: int) -> TradingWindow | None:
+    """Returns the trading day of a date; None for a date without one."""
+    day = calendar.first_from(date.fromordinal(ordinal))
+    if day.date.toordinal() != ordinal:
+        return None
+    return TradingWindow(ordinal, midnight_of(ordinal, zone), milliseconds(day.open), milliseconds(day.close))
 
 
 def milliseconds(moment: datetime) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from quotecast.market.calendars import EXCHANGE, ISTANBUL_DAYS, NEW_YORK_DAYS, UTC_DAYS
 from quotecast.market.feeds import Feed
 from quotecast.market.sessions import NEW_YORK
 from quotecast.providers.reference import (
@@ -14,7 +15,7 @@ from quotecast.providers.reference import (
     pairs,
     stocks,
 )
-from quotecast.providers.simulator.hours import ContinuousHours, ExchangeHours, Hours
+from quotecast.providers.simulator.hours import Hours
 from quotecast.providers.simulator.listings import doviz_listing, markup_of, pair_listing, stock_listing
 from quotecast.providers.simulator.paths import paths
 from quotecast.providers.simulator.quoters import CryptoQuoter, DovizQuoter, Quoter, StockQuoter
@@ -27,8 +28,8 @@ _ISTANBUL: Final = ZoneInfo("Europe/Istanbul")
 def hours_of(feed: Feed, *, always_open: bool) -> Hours:
     """Returns a feed's trading hours; only the stock venue may close."""
     if feed is Feed.STOCKS:
-        return ContinuousHours(NEW_YORK) if always_open else ExchangeHours()
-    return ContinuousHours(_UTC if feed is Feed.CRYPTO else _ISTANBUL)
+        return Hours(NEW_YORK_DAYS if always_open else EXCHANGE, NEW_YORK)
+    return Hours(UTC_DAYS, _UTC) if feed is Feed.CRYPTO else Hours(ISTANBUL_DAYS, _ISTANBUL)
 
 
 def stock_tapes(listed: Sequence[Stock], seed: int, hours: Hours) -> dict[str, Tape]:

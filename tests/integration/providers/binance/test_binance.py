@@ -86,7 +86,7 @@ async def test_connection_begins_with_all_there_is(fake: FakeBinance) -> None:
 
 
 async def test_stream_moves_the_quotes(fake: FakeBinance) -> None:
-    """What the stream tells is told on."""
+    """Updates of the stream become quotes."""
     adapter = provider(fake, "BTC/USDT")
     async with asyncio.timeout(10), aclosing(adapter.updates()) as updates:
         await anext(updates)
@@ -193,7 +193,7 @@ async def test_closing_the_iterator_closes_the_connection(fake: FakeBinance) -> 
 
 
 async def test_cancelling_closes_the_connection(fake: FakeBinance) -> None:
-    """Whoever is cancelled while waiting for the upstream is not kept."""
+    """A cancelled task does not wait for the upstream."""
     fake.ending = "silence"
     adapter = provider(fake, "BTC/USDT")
     async with aclosing(adapter.updates()) as updates:
@@ -216,7 +216,7 @@ async def test_connection_ends_before_the_upstream_would_end_it(fake: FakeBinanc
         now[0] += 23.6 * 3600
 
     error = await failure_while_streaming(adapter, pass_the_day)
-    assert "made anew" in str(error)
+    assert "reconnecting" in str(error)
     assert error.retry_after == 0
 
 
@@ -227,7 +227,7 @@ async def test_announced_end_is_an_error_at_once(fake: FakeBinance) -> None:
 
 
 async def test_error_message_is_an_error(fake: FakeBinance) -> None:
-    """Its text is told."""
+    """The error has the text of the message."""
 
     async def complain() -> None:
         await fake.say_raw('{"code":2,"msg":"Invalid request"}')
@@ -236,7 +236,7 @@ async def test_error_message_is_an_error(fake: FakeBinance) -> None:
 
 
 async def test_abrupt_end_is_an_error(fake: FakeBinance) -> None:
-    """Whoever called reconnects."""
+    """The caller reconnects."""
 
     async def abort() -> None:
         fake.abort()

@@ -151,7 +151,7 @@ BAD_ANSWERS = {
     "huge": (huge(), "body over"),
     "endless": (ENDLESS, "body over"),
     "hanging": (HANGING, "no answer"),
-    "elsewhere": (ELSEWHERE, "does not serve the place"),
+    "elsewhere": (ELSEWHERE, "does not serve this country"),
     "too much": (TOO_MUCH, "status 429"),
     "banned": (BANNED, "status 418"),
 }
@@ -161,7 +161,7 @@ BAD_ANSWERS = {
 async def test_bad_answer_is_an_upstream_error(
     fake: FakeBinance, monkeypatch: pytest.MonkeyPatch, answer: Answer, problem: str
 ) -> None:
-    """Told once, and nothing else is raised; no redirect is followed."""
+    """The history raises UpstreamError after one call, and the client follows no redirect."""
     if answer is HANGING:
         monkeypatch.setattr(fetch.get_json, "__kwdefaults__", {"params": None, "deadline_seconds": 0.1})
     fake.answers[KLINES] = answer
@@ -207,7 +207,7 @@ async def test_upstream_that_never_gets_further_is_given_up(fake: FakeBinance, a
 
 
 async def test_used_up_plan_calls_nothing(fake: FakeBinance) -> None:
-    """Whoever counts the calls is asked before each."""
+    """The history asks the budget before each call."""
 
     async def refused() -> None:
         raise UpstreamError("used up", retry_after=9)

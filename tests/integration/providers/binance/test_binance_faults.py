@@ -83,7 +83,7 @@ async def test_rows_that_are_missing_or_bad_leave_the_last_good_ones(fake: FakeB
         ("NEWCOIN/USDT", 103),
     ]
     assert update.complete
-    assert adapter.statistics() == {"absurd": 1, "unreadable": 1, "unreadable field": 1}
+    assert adapter.statistics() == {"absurd": 1, "unreadable": 1, "unreadable_field": 1}
 
 
 async def test_answer_without_a_row_removes_nothing(fake: FakeBinance) -> None:
@@ -148,7 +148,7 @@ async def test_weight_near_the_limit_holds_back(fake: FakeBinance) -> None:
 
 
 async def test_used_up_plan_calls_nothing(fake: FakeBinance) -> None:
-    """Whoever counts the calls is asked before each."""
+    """The adapter asks the budget before each call."""
 
     async def refused() -> None:
         raise UpstreamError("used up", retry_after=9)
@@ -162,12 +162,12 @@ async def test_place_that_is_not_served_is_said(fake: FakeBinance, path: str) ->
     """Asking again soon does not help; another provider does."""
     fake.answers[path] = ELSEWHERE
     error = await failure(provider(fake))
-    assert "does not serve the place" in str(error)
+    assert "does not serve this country" in str(error)
     assert error.retry_after == 3600
 
 
 async def test_subscription_that_is_refused_is_an_error(fake: FakeBinance) -> None:
-    """Its text is told."""
+    """The error has the text of the message."""
     fake.streams_per_connection = 1
     assert "error 4: Too many subscriptions" in str(await failure(provider(fake)))
 

@@ -169,7 +169,7 @@ async def test_redirect_of_the_handshake_is_not_followed(fake: FakeCoinbase) -> 
 
 
 async def test_abrupt_end_is_an_error(fake: FakeCoinbase) -> None:
-    """Whoever called reconnects."""
+    """The caller reconnects."""
     fake.ending = "abort"
     assert "closed the connection" in str(await failure(provider(fake)))
 
@@ -183,7 +183,7 @@ async def test_silence_is_an_error(fake: FakeCoinbase) -> None:
 
 
 async def test_error_message_is_an_error(fake: FakeCoinbase) -> None:
-    """Its text is told."""
+    """The error has the text of the message."""
     fake.ending = "error"
     assert "Failed to subscribe: internal" in str(await failure(provider(fake)))
 

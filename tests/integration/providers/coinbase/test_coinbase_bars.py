@@ -65,7 +65,7 @@ def traded(first: datetime, last: datetime, count: int) -> list[Trade]:
 def expected(
     trades: Sequence[Trade], interval: Interval, start: datetime, end: datetime
 ) -> dict[str, Figures]:
-    """The bars that open from that which holds `start` to before `end`, straight from the trades."""
+    """Returns the bars from the one that holds `start` to before `end`, straight from the trades."""
     first = opening_of_bar(UTC_DAYS, interval, start)
     assert first
     bars: dict[str, list[Trade]] = {}

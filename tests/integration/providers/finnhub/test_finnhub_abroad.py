@@ -92,7 +92,7 @@ async def test_profile_is_asked_for_once_a_day(fake: FakeFinnhub, clock: Clock) 
 async def test_without_a_profile_the_rows_alone_tell(
     fake: FakeFinnhub, monkeypatch: pytest.MonkeyPatch, answer: Answer
 ) -> None:
-    """The currency is unknown then, not a guess; the figures are told all the same."""
+    """The figures come without a currency, not with a guess."""
     monkeypatch.setattr(profiles, "PATIENCE_SECONDS", 0.2)
     fake.fail(answer, PROFILE)
     upstream = provider(fake)

@@ -35,7 +35,7 @@ async def fake(clock: Clock) -> AsyncIterator[FakeFinnhub]:
 
 @pytest.mark.parametrize("question", PREMIUM)
 async def test_free_plan_lacks_some(fake: FakeFinnhub, question: str) -> None:
-    """Which is told as such, and costs one call."""
+    """NotOffered says so, after one call."""
     fake.premium = False
     with pytest.raises(NotOffered, match="Not in the upstream's plan"):
         await ask(provider(fake), question)

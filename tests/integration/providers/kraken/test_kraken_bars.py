@@ -143,7 +143,7 @@ BAD_ANSWERS = {
 async def test_bad_answer_is_an_error(
     fake: FakeKraken, answer: Answer, problem: str, seconds: float | None
 ) -> None:
-    """Told with how long to stay away, where the upstream says so or limits calls."""
+    """The error has a pause where the upstream names one or limits calls."""
     fake.answers[OHLC] = answer
     with pytest.raises(UpstreamError, match=problem) as caught:
         await newest(fake, "1h")

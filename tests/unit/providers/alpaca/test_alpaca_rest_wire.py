@@ -1,7 +1,6 @@
 """Conversion of Alpaca's REST rows to bars, articles and assets."""
 
 import math
-from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,8 +20,9 @@ from quotecast.providers.alpaca.bar_requests import BarRequest
 from quotecast.providers.alpaca.bar_rows import bars
 from quotecast.providers.alpaca.rest_wire import AssetRow, Story
 from quotecast.providers.reference import Stock
+from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.candles import to_bar
-from quotecast.providers.validation.rows import readable
+from quotecast.providers.validation.rows import decode_rows
 
 NOON = datetime(2026, 11, 19, 17, tzinfo=UTC)
 ROW: dict[str, Any] = {
@@ -72,7 +72,7 @@ def test_row_with_a_bad_value_is_no_bar(changes: Any) -> None:
 def test_any_row_yields_a_valid_bar_or_none(changes: dict[str, Any]) -> None:
     """Any row is either rejected or a finite, positive bar within its high and low."""
     raw = Raw(msgspec.json.encode(ROW | changes))
-    for row in readable([raw], wire.AlpacaBar, Counter()):
+    for row in decode_rows([raw], wire.AlpacaBar, RefusalCounter("test")):
         if made := to_bar(row, NOON):
             assert 0 < made.low <= min(made.open, made.close)
             assert max(made.open, made.close) <= made.high < math.inf
@@ -85,9 +85,10 @@ def test_bars_do_not_depend_on_the_order_of_rows(order: list[int], repeated: set
     request = BarRequest("sip", "1Min", NOON, NOON.replace(hour=18))
     times = [bar_time(NOON.replace(minute=number)) for number in range(30)]
     raws = [Raw(msgspec.json.encode(ROW | {"t": times[number]})) for number in [*order, *repeated]]
-    found, refused = bars([(request, raws)], EXCHANGE, "1m", NOON.replace(hour=18))
+    refused = RefusalCounter("test")
+    found = bars([(request, raws)], EXCHANGE, "1m", NOON.replace(hour=18), refused)
     assert [each.time for each in found] == times
-    assert not +refused
+    assert not refused.by_reason()
 
 
 @given(st.lists(st.sampled_from([10.0, 11.0, 10_000.0]), min_size=3, max_size=12))
@@ -99,8 +100,9 @@ def test_single_outlier_is_rejected_and_a_lasting_jump_is_not(closes: list[float
         for number, close in enumerate(closes)
     ]
     raws = [Raw(msgspec.json.encode(row)) for row in rows]
-    found, refused = bars([(request, raws)], EXCHANGE, "1m", NOON.replace(hour=18))
-    assert len(found) + refused["absurd"] == len(closes)
+    refused = RefusalCounter("test")
+    found = bars([(request, raws)], EXCHANGE, "1m", NOON.replace(hour=18), refused)
+    assert len(found) + refused.by_reason().get("absurd", 0) == len(closes)
     if closes.count(10_000.0) == 1:
         assert 10_000.0 not in {each.close for each in found}
         assert len(found) == len(closes) - 1
@@ -181,6 +183,6 @@ def test_asset_whose_symbol_is_no_ticker_is_none(symbol: str) -> None:
 def test_rows_of_any_shape_are_read_or_counted(values: list[Any]) -> None:
     """Each row of any shape is decoded or counted."""
     for kind in (wire.AlpacaBar, Story, AssetRow):
-        refused: Counter[str] = Counter()
-        read = readable([Raw(msgspec.json.encode(value)) for value in values], kind, refused)
-        assert len(read) + refused["malformed"] == len(values)
+        refused = RefusalCounter("test")
+        read = decode_rows([Raw(msgspec.json.encode(value)) for value in values], kind, refused)
+        assert len(read) + refused.by_reason().get("malformed", 0) == len(values)

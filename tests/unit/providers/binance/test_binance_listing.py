@@ -23,7 +23,7 @@ def test_listing_holds_what_trades() -> None:
         listed("币安人生"),
         {"symbol": 7},
     ]
-    assert listing.listed(map(raw, rows)) == {"BTCUSDT": "BTC/USDT"}
+    assert listing.tradable_pairs(map(raw, rows)) == {"BTCUSDT": "BTC/USDT"}
 
 
 def test_best_known_are_those_of_our_table_and_of_the_greatest_turnover() -> None:
