@@ -1,4 +1,4 @@
-"""A local Alpaca: REST of both hosts, market data and trading, on one port.
+"""A fake Alpaca: the REST APIs of market data and trading on one local port.
 
 By hand: `PYTHONPATH=tests python -m fakes.alpaca --port 8700`.
 """
@@ -27,7 +27,7 @@ TOO_MANY: Final = Answer.of({"message": "too many requests."}, 429)
 BAD_GATEWAY: Final = Answer(b"<html>502 Bad Gateway</html>", 502, "text/html")
 NOT_FOUND: Final = Answer.of({"code": 40410000, "message": "not found"}, 404)
 
-#: How old the consolidated tape must be for the free plan.
+#: Minimum age of data from the consolidated tape under the free plan.
 FREE_DELAY: Final = timedelta(minutes=15)
 
 _WELL_FORMED: Final = re.compile(r"[A-Z]+(\.[A-Z]+)?")
@@ -35,9 +35,9 @@ _WELL_FORMED: Final = re.compile(r"[A-Z]+(\.[A-Z]+)?")
 
 @dataclass(frozen=True)
 class Split:
-    """So many new shares for an old one from a day on; below one in a reverse split.
+    """A stock split: new shares for each old one from a day on; below one in a reverse split.
 
-    Adjusted bars know of it from midnight of that day on, or from `known_from`.
+    Adjusted bars include it from midnight of that day on, or from `known_from`.
     """
 
     day: date
@@ -50,15 +50,15 @@ class Split:
 
 
 class _Bad(Exception):
-    """A parameter the upstream refuses."""
+    """A query parameter that Alpaca rejects."""
 
 
 class FakeAlpaca(FakeHttp):
-    """Serves inside `async with`; every attribute may be changed while it serves.
+    """A fake Alpaca, which serves inside `async with`; tests may change every attribute while it serves.
 
-    Bars and snapshots are made of `trades`, ascending; what they are of no stock in `trades` is absent.
-    Trades are as they were made; bars that are asked for with `adjustment` know of the `splits` since,
-    snapshots never do. `free` is the plan without the consolidated tape of the last 15 minutes.
+    Bars and snapshots are computed from `trades`, in ascending order; a stock without trades has none.
+    Trades are raw. Bars with `adjustment` apply the `splits` since then, snapshots never do.
+    `free` selects the plan without the last 15 minutes of the consolidated tape.
     """
 
     def __init__(self, port: int = 0) -> None:
@@ -71,12 +71,12 @@ class FakeAlpaca(FakeHttp):
         self.splits: Mapping[str, Sequence[Split]] = {}
         self.stories: Sequence[Row] = ()
         self.assets: Sequence[Row] = ()
-        #: Days without a session, and days with other hours than the calendar's, that nobody foresaw.
+        #: Unforeseen changes of the calendar: days without a session, and days with other hours.
         self.closed_days: set[date] = set()
         self.special_days: list[TradingDay] = []
-        #: The whole market is halted for the rest of the day.
+        #: Whether trading is halted for the rest of the day.
         self.halted = False
-        #: A page has no more rows than that, whatever limit was asked for.
+        #: Most rows in a page, whatever `limit` the client sends.
         self.rows_per_page = 10_000
         self.calls_per_minute = 200
         self._used: list[float] = []
@@ -144,7 +144,7 @@ class FakeAlpaca(FakeHttp):
     def _rows(
         self, ticker: str, feed: str, timeframe: str, limits: tuple[datetime, datetime], *, adjusted: bool
     ) -> list[Row]:
-        """Those whose time is within the limits, both included."""
+        """Returns the trades between the query's start and end, both included."""
         trades = self._seen(ticker, feed, made.begun(limits[0], timeframe), self._now())
         if adjusted:
             trades = self._adjusted(ticker, trades)
@@ -152,14 +152,14 @@ class FakeAlpaca(FakeHttp):
         return [row for row in made.rows(trades, timeframe) if first <= row["t"] <= last]
 
     def _adjusted(self, ticker: str, trades: list[Trade]) -> list[Trade]:
-        """The trades in shares of now."""
+        """Returns the trades converted to today's shares."""
         for split in self.splits.get(ticker, ()):
             if self._now() >= (split.known_from or split.midnight):
                 trades = [_split(trade, split) if trade.time < split.midnight else trade for trade in trades]
         return trades
 
     def _page(self, found: Sequence[tuple[str, Row]], query: Mapping[str, str]) -> Answer:
-        """By symbol, then time, so that the first page may hold the first symbol alone."""
+        """Returns a page, ordered by symbol, then time: the first page may hold the first symbol alone."""
         size = min(_limit(query, 1000, 10_000), self.rows_per_page)
         first = _offset(query)
         bars: dict[str, list[Row]] = {}
@@ -266,7 +266,7 @@ def _token(offset: int) -> str:
 
 
 def _offset(query: Mapping[str, str]) -> int:
-    """Where a page begins; a literal `null` is no token."""
+    """Returns the index at which a page begins; a literal `null` is not a token."""
     try:
         return int(base64.urlsafe_b64decode(query["page_token"])) if "page_token" in query else 0
     except ValueError as error:
@@ -274,7 +274,7 @@ def _offset(query: Mapping[str, str]) -> int:
 
 
 def _invented(fake: FakeAlpaca) -> None:
-    """Fills a fake with the stocks of the reference table, prices that walk, and a story a minute."""
+    """Fills a fake with the stocks of the reference table, random-walk prices, and a news story a minute."""
     tickers = {stock.ticker for stock in stocks()}
     fake.trades_of = lambda ticker, first, last: (
         [*made.walk(ticker, first, last)] if ticker in tickers else []

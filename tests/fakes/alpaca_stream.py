@@ -1,4 +1,4 @@
-"""A local stream of Alpaca's, version 2, with the misbehaviour a test asks for."""
+"""A fake of Alpaca's stream, version 2, which fails as a test asks."""
 
 import argparse
 import asyncio
@@ -31,7 +31,7 @@ MEANINGS: Final = {
     411: "insufficient scope",
     500: "internal error",
 }
-#: What a subscription is of, and the type of the messages that it brings.
+#: Channel of a subscription, and the type of its messages.
 KINDS: Final = {
     "trades": "t",
     "quotes": "q",
@@ -46,13 +46,13 @@ COUNTED: Final = ("trades", "quotes")
 
 @dataclass(eq=False)
 class Client:
-    """One connection, and what it is subscribed to."""
+    """A connection and its subscriptions."""
 
     connection: ServerConnection
     sets: dict[str, set[str]] = field(default_factory=lambda: {kind: set() for kind in KINDS})
 
     def wants(self, message: Row) -> bool:
-        """Whether a message goes to the client; one of no kind that can be subscribed to goes to all."""
+        """Returns whether the client receives a message; messages without a channel go to every client."""
         wanted = next((self.sets[name] for name, kind in KINDS.items() if kind == message.get("T")), {"*"})
         return "*" in wanted or message.get("S") in wanted
 
@@ -67,24 +67,24 @@ class Client:
 
 
 class FakeAlpacaStream(FakeHttp):
-    """Serves inside `async with`; every attribute may be changed while it serves.
+    """A fake stream, which serves inside `async with`; tests may change every attribute while it serves.
 
-    Clients that subscribed are told what `say` is given, as far as they asked for it.
+    `say` sends messages to the clients that subscribed to them.
     """
 
     def __init__(self, port: int = 0) -> None:
         super().__init__(port)
         self.keys = ("key", "secret")
-        #: The feeds that the plan includes.
+        #: Feeds that the plan includes.
         self.feeds = {"iex", "test"}
         self.symbol_limit = 30
         self.connection_limit = 1
         self.auth_seconds = 10.0
-        #: Instead of letting anyone in: this error, or nothing at all.
+        #: What every login gets: this error, or no answer at all.
         self.refuses: int | Literal["silently"] | None = None
-        #: Whether a subscription is answered.
+        #: Whether the server confirms subscriptions.
         self.acknowledges = True
-        #: What clients did.
+        #: What clients sent.
         self.commands: list[Row] = []
         self.clients: set[Client] = set()
         self.most_at_once = 0
@@ -95,7 +95,7 @@ class FakeAlpacaStream(FakeHttp):
         return Answer.of({"message": f"{asked.path} not found"}, 404)
 
     async def say(self, *messages: Row) -> None:
-        """One frame to every client, of those messages that it wants."""
+        """Sends one frame to every client, with the messages that it subscribed to."""
         for client in [*self.clients]:
             if wanted := [message for message in messages if client.wants(message)]:
                 await _send(client.connection, *wanted)
@@ -105,22 +105,22 @@ class FakeAlpacaStream(FakeHttp):
             await client.connection.send(text)
 
     async def fail(self, code: int) -> None:
-        """The error to every client, whose connections it ends."""
+        """Sends the error to every client and closes their connections."""
         for client in [*self.clients]:
             await _fail(client.connection, code)
 
     def abort(self) -> None:
-        """Cuts every connection, without a word."""
+        """Aborts every connection without a close frame."""
         for client in [*self.clients]:
             client.connection.transport.abort()
 
     async def until_subscribed(self, times: int = 1) -> None:
-        """Waits until so many subscriptions were acknowledged since the start."""
+        """Waits until the server has confirmed that many subscriptions since its start."""
         async with asyncio.timeout(10), self._changed:
             await self._changed.wait_for(lambda: self.subscriptions >= times)
 
     async def until_left(self) -> None:
-        """Waits until no client is connected."""
+        """Waits until every client has disconnected."""
         async with asyncio.timeout(10), self._changed:
             await self._changed.wait_for(lambda: not self.clients)
 
@@ -149,7 +149,7 @@ class FakeAlpacaStream(FakeHttp):
         return not problem
 
     async def _authenticate(self, connection: ServerConnection) -> int | None:
-        """The error that the client's keys cause, on the handshake or in its first message."""
+        """Returns the error for the client's keys, from the handshake or its first message."""
         assert connection.request
         headers = connection.request.headers
         if "APCA-API-KEY-ID" in headers:
@@ -237,7 +237,7 @@ def bar(symbol: str, time: str, prices: tuple[float, float, float, float], volum
 
 
 async def _wander(fake: FakeAlpacaStream) -> None:
-    """Trades of whatever clients are subscribed to, every second, and their bars every minute."""
+    """Sends trades of all subscribed symbols every second, and their bars every minute."""
     prices: dict[str, float] = {}
     for second in itertools.count(1):
         await asyncio.sleep(1)

@@ -1,4 +1,4 @@
-"""A local Binance spot: REST and streams on one port, with the misbehaviour a test asks for.
+"""A fake Binance spot exchange: REST and streams on one local port, which fails as a test asks.
 
 By hand: `PYTHONPATH=tests python -m fakes.binance --port 8700`.
 """
@@ -39,10 +39,10 @@ _SYMBOL: Final = re.compile(r"[A-Z0-9\-_.]{1,20}")
 
 
 class FakeBinance(FakeHttp):
-    """Serves inside `async with`; every attribute may be changed while it serves.
+    """A fake Binance, which serves inside `async with`; tests may change every attribute while it serves.
 
-    `statistics` are what both interfaces tell of each symbol; an event of each that a client asked for is
-    sent every `beat_seconds`, and `say` tells more. Candles begin at `listed_since`.
+    REST and streams both report `statistics`. Each subscribed client gets an event per symbol every
+    `beat_seconds`; `say` sends more events. Candles begin at `listed_since`.
     """
 
     def __init__(self, listing: Sequence[Row] = (), port: int = 0) -> None:
@@ -55,14 +55,14 @@ class FakeBinance(FakeHttp):
         self.beat_seconds = 0.02
         self.messages_per_second = 5
         self.streams_per_connection = 1024
-        #: What `exchangeInfo` may be asked with; Binance.US knows fewer.
+        #: Parameters that `exchangeInfo` accepts; Binance.US accepts fewer.
         self.listing_parameters = {"symbol", "symbols", "permissions", "showPermissionSets", "symbolStatus"}
-        #: What follows when a client has subscribed, and whether that is answered; frozen answers no ping.
+        #: Faults after a subscription, and whether the server confirms it; a frozen server answers no ping.
         self.ending: Literal["beats", "silence", "frozen", "abort"] = "beats"
         self.acknowledges = True
-        #: What the address used in this minute.
+        #: Request weight that the address has used in this minute.
         self.weight = 0
-        #: What clients did.
+        #: What clients sent.
         self.commands: list[Row] = []
         self.clients: dict[ServerConnection, set[str]] = {}
         self.closed = asyncio.Event()
@@ -79,7 +79,7 @@ class FakeBinance(FakeHttp):
         return Answer(answer.body, answer.status, headers={"X-MBX-USED-WEIGHT-1M": str(self.weight)})
 
     async def say(self, *rows: Row) -> None:
-        """Rows of statistics as events, to whoever asked for them."""
+        """Sends rows of statistics as events to the clients that subscribed to them."""
         for row in rows:
             await self._publish(f"{row['symbol'].lower()}@ticker", event(row))
 
@@ -88,17 +88,17 @@ class FakeBinance(FakeHttp):
             await connection.send(text)
 
     async def shut_down(self) -> None:
-        """Tells every client that the end is near."""
+        """Announces the shutdown of the server to every client."""
         told = {"e": "serverShutdown", "E": self._now()}
         await self.say_raw(msgspec.json.encode({"stream": "!serverShutdown", "data": told}).decode())
 
     def abort(self) -> None:
-        """Cuts every connection, without a word."""
+        """Aborts every connection without a close frame."""
         for connection in [*self.clients]:
             connection.transport.abort()
 
     def now_row(self, symbol: str) -> Row:
-        """The statistics of a symbol as they stand now."""
+        """Returns the current statistics of a symbol."""
         row = self.statistics.get(symbol) or statistics(symbol)
         return row | ({} if row["closeTime"] else {"closeTime": self._now()})
 
@@ -218,7 +218,7 @@ async def _send(connection: ServerConnection, message: Row) -> None:
 
 
 async def _move(fake: FakeBinance) -> None:
-    """A random walk of every price, for ever."""
+    """Moves every price in a random walk, for ever."""
     while True:
         await asyncio.sleep(1)
         for symbol, row in fake.statistics.items():

@@ -1,4 +1,4 @@
-"""A local Coinbase Exchange: REST and WebSocket on one port, with the misbehaviour a test asks for.
+"""A fake Coinbase Exchange: REST and WebSocket on one local port, which fails as a test asks.
 
 By hand: `PYTHONPATH=tests python -m fakes.coinbase <recording> <products> --port 8700`.
 """
@@ -40,7 +40,7 @@ _CANDLES: Final = re.compile(r"/products/([^/]+)/candles")
 
 @dataclass(frozen=True)
 class Trade:
-    """What candles are made of: `time` in whole seconds since 1970."""
+    """A trade, from which candles are computed; `time` is in whole seconds since 1970."""
 
     time: int
     price: float
@@ -49,14 +49,14 @@ class Trade:
 
 @dataclass(frozen=True)
 class Said:
-    """One message of the script, and the seconds to wait before it."""
+    """A message of the script, and the seconds to wait before it."""
 
     text: str
     pause: float = 0.0
 
 
 def recorded(path: Path) -> Iterator[Said]:
-    """A recording as a script, its gaps kept."""
+    """Returns a recording as a script with the recorded delays."""
     before = None
     for line in path.read_text().splitlines():
         time, _, text = line.partition(" ")
@@ -65,27 +65,28 @@ def recorded(path: Path) -> Iterator[Said]:
 
 
 class FakeCoinbase(FakeHttp):
-    """Products, currencies, candles made of `trades`, and a feed.
+    """Products, currencies, candles of `trades`, and a WebSocket feed.
 
-    Each connection that subscribes is told the whole `script`, as far as it concerns its products and
-    channels, and then what `ending` says. The answer to `/` is the WebSocket's.
+    Each subscribed connection receives the `script`, filtered by its products and channels, and then the
+    fault
+    of `ending`. The path `/` is the WebSocket.
     """
 
     def __init__(self, products: Sequence[Row], currencies: Sequence[Row] = (), port: int = 0) -> None:
         super().__init__(port)
         self.products = products
         self.currencies = currencies
-        #: By product, in any order.
+        #: Trades by product, in any order.
         self.trades: Mapping[str, Sequence[Trade]] = {}
         self.script: Iterable[Said] = ()
         self.ending: Literal["heartbeats", "silence", "abort", "error"] = "heartbeats"
         self.acknowledges = True
         self.heartbeat_seconds = 1.0
         self.subscribe_seconds = 5.0
-        #: What clients did.
+        #: What clients sent.
         self.subscribes: list[Row] = []
         self.closed = asyncio.Event()
-        #: The script was told to the end.
+        #: Set when the script has been sent to its end.
         self.played = asyncio.Event()
 
     def respond(self, asked: Asked) -> Answer:
@@ -131,7 +132,7 @@ class FakeCoinbase(FakeHttp):
     async def _subscribe(
         self, connection: ServerConnection, command: str | bytes, subscribed: dict[str, set[str]]
     ) -> bool:
-        """Widens `subscribed` and says so; False when the command was bad."""
+        """Adds to `subscribed` and confirms; returns False for a bad command."""
         try:
             asked = msgspec.json.decode(command)
             channels, products = asked["channels"], set(asked["product_ids"])
@@ -174,7 +175,7 @@ class FakeCoinbase(FakeHttp):
 
 
 def candles(trades: Sequence[Trade], granularity: int) -> list[tuple[float, ...]]:
-    """Time, low, high, open, close, volume: newest first, and none where nothing was traded."""
+    """Returns rows of time, low, high, open, close, volume: newest first, none for times without trades."""
     buckets: defaultdict[int, list[Trade]] = defaultdict(list)
     for trade in sorted(trades, key=lambda trade: trade.time):
         buckets[trade.time // granularity * granularity].append(trade)
@@ -188,7 +189,7 @@ def _candle(time: int, trades: Sequence[Trade]) -> tuple[float, ...]:
 
 
 def _concerns(text: str, subscribed: dict[str, set[str]]) -> bool:
-    """Whether a message goes to such a subscriber; what cannot be read goes to everyone."""
+    """Returns whether a subscriber receives a message; unreadable messages go to every subscriber."""
     try:
         message = msgspec.json.decode(text)
         kind, product = message["type"], message.get("product_id")
@@ -209,7 +210,7 @@ async def _fail(connection: ServerConnection, reason: str) -> None:
 
 
 def traded(script: Iterable[Said]) -> dict[str, list[Trade]]:
-    """The trades that the tickers of a script tell of."""
+    """Returns the trades in the tickers of a script."""
     trades: defaultdict[str, list[Trade]] = defaultdict(list)
     for said in script:
         with contextlib.suppress(ValueError, TypeError, KeyError):

@@ -1,4 +1,4 @@
-"""An upstream of company data that is counted and may fail, and workers that serve from it."""
+"""A fake upstream of company data that counts calls and may fail, and workers that use it."""
 
 import asyncio
 import contextlib
@@ -28,7 +28,7 @@ from support.factories import NOW, client_of, full_mirrors, parts
 
 COMPANY = "/api/financials/company"
 CALENDAR = "/api/financials/earnings-calendar"
-#: Paths of the single routes, and what each is called in the overview.
+#: Paths of the single routes, and their names in the overview.
 MEMBERS = {
     "metrics": "metrics",
     "earnings": "earnings",
@@ -45,7 +45,7 @@ def _simulator() -> SimulatorFinancials:
 
 
 class FakeFinancials:
-    """Tells what the simulator tells, counts what it is asked, and fails where it is told to."""
+    """Company data of the simulator; counts the calls, and fails those that a test chooses."""
 
     name = "upstream"
 
@@ -99,7 +99,7 @@ class FakeFinancials:
 async def served(
     url: str, clock: Clock, provider: FinancialsProvider, **other: Any
 ) -> AsyncIterator[httpx.AsyncClient]:
-    """One worker."""
+    """Yields a client of one worker."""
     async with RedisCache(url, "t", clock=clock, budget=5.0) as cache:
         made = parts(full_mirrors(), clock=clock, financials=provider, cache=cache, **other)
         async with client_of(made) as client:

@@ -1,4 +1,4 @@
-"""A local Kraken: REST and the WebSocket's second version on one port, misbehaving as a test asks for.
+"""A fake Kraken: REST and WebSocket API v2 on one local port, which fails as a test asks.
 
 By hand: `PYTHONPATH=tests python -m fakes.kraken --port 8700`.
 """
@@ -26,7 +26,7 @@ TOO_MANY_CALLS: Final = Answer.of({"error": ["EGeneral:Too many requests"]})
 
 
 def ticker(symbol: str, last: float = 92_000.1, **changes: Any) -> Row:
-    """A row of the channel `ticker`."""
+    """Returns a row of the `ticker` channel."""
     row = {
         "symbol": symbol,
         "bid": round(last * 0.999, 8),
@@ -45,16 +45,17 @@ def ticker(symbol: str, last: float = 92_000.1, **changes: Any) -> Row:
 
 
 def candle(opened: int) -> list[Any]:
-    """The row that opened at that Unix time; its prices follow from the minute."""
+    """Returns the candle that opened at that Unix time; its prices follow from the minute."""
     price = 1000 + opened // 60 % 1000
     return [opened, f"{price}.0", f"{price + 3}.0", f"{price - 2}.0", f"{price + 1}.5", "1.0", "12.5", 9]
 
 
 class FakeKraken(FakeHttp):
-    """Serves inside `async with`; every attribute may be changed while it serves.
+    """A fake Kraken, which serves inside `async with`; tests may change every attribute while it serves.
 
-    `tickers` are what is told of each symbol: at once to who subscribes, and again every `beat_seconds`
-    with the present time; `say` tells more. Candles begin at `listed_since`.
+    A new subscriber gets `tickers` at once, and again every `beat_seconds` with the present time; `say`
+    sends
+    more rows. Candles begin at `listed_since`.
     """
 
     def __init__(self, port: int = 0) -> None:
@@ -64,10 +65,10 @@ class FakeKraken(FakeHttp):
         self.listed_since = 1_500_000_000
         self.clock: Callable[[], float] = time.time
         self.beat_seconds = 0.02
-        #: What follows when a client has subscribed, and whether that is answered.
+        #: Faults after a subscription, and whether the server confirms it.
         self.ending: Literal["beats", "heartbeats", "silence", "abort"] = "beats"
         self.acknowledges = True
-        #: What clients did.
+        #: What clients sent.
         self.commands: list[Row] = []
         self.clients: dict[ServerConnection, set[str]] = {}
         self.closed = asyncio.Event()
@@ -92,7 +93,7 @@ class FakeKraken(FakeHttp):
         return [candle(opened) for opened in openings if opened >= self.listed_since]
 
     async def say(self, *rows: Row, kind: str = "update") -> None:
-        """Rows of the channel `ticker`, to whoever asked for them."""
+        """Sends rows of the `ticker` channel to the clients that subscribed to them."""
         for connection, symbols in [*self.clients.items()]:
             told = [row for row in rows if row["symbol"] in symbols]
             if told:
@@ -103,7 +104,7 @@ class FakeKraken(FakeHttp):
             await connection.send(text)
 
     async def close_for_maintenance(self) -> None:
-        """Tells every client so."""
+        """Announces maintenance to every client."""
         self.system = "maintenance"
         for connection in [*self.clients]:
             await self._status(connection)
@@ -181,7 +182,7 @@ async def _send(connection: ServerConnection, message: Row) -> None:
 
 
 async def _move(fake: FakeKraken, opened: Mapping[str, float]) -> None:
-    """A random walk of every price, for ever."""
+    """Moves every price in a random walk, for ever."""
     while True:
         await asyncio.sleep(1)
         for symbol, row in fake.tickers.items():

@@ -1,4 +1,4 @@
-"""The free sources of the Turkish market on one local port: TCMB, Truncgil in three versions, GenelPara.
+"""Fakes of the free Turkish sources on one local port: TCMB, Truncgil in three versions, GenelPara.
 
 By hand: `PYTHONPATH=tests python -m fakes.turkey --port 8700`.
 """
@@ -22,13 +22,13 @@ NO_AGENT = Answer(b"<html>403 Forbidden</html>", 403, "text/html")
 FAILED = Answer.of({"success": False, "error": "list", "message": "Gecersiz liste"})
 
 _ARCHIVE = re.compile(r"/kurlar/(\d{6})/(\d{8})\.xml")
-#: What GenelPara calls gold and silver.
+#: GenelPara's names of gold and silver.
 _GENELPARA = {"gram-altin": "GA", "ceyrek-altin": "C", "gumus": "GAG"}
 
 
 @dataclass(frozen=True)
 class Dealt:
-    """What is told of one symbol, under our name; the change is in percent."""
+    """The prices of one symbol, under quotecast's name; the change is in percent."""
 
     buying: float
     selling: float
@@ -37,13 +37,13 @@ class Dealt:
 
 
 def turkish(value: float, sign: str = "") -> str:
-    """As version 3 writes numbers."""
+    """Returns a number as version 3 writes it."""
     text = f"{value:,.4f}" if abs(value) < 100 else f"{value:,.2f}"
     return sign + text.replace(",", " ").replace(".", ",").replace(" ", ".")
 
 
 def currency(code: str, selling: str, buying: str = "", unit: int = 1, name: str = "X") -> str:
-    """A row of the bulletin; rates that are not given are empty."""
+    """Returns a row of the bulletin; rates without a value are empty."""
     tags = {"ForexBuying": buying, "ForexSelling": selling, "BanknoteBuying": "", "CrossRateUSD": ""}
     told = "".join(f"<{tag}>{text}</{tag}>" if text else f"<{tag}/>" for tag, text in tags.items())
     return (
@@ -53,7 +53,7 @@ def currency(code: str, selling: str, buying: str = "", unit: int = 1, name: str
 
 
 def bulletin(day: date, *rows: str, encoding: str = "UTF-8") -> Answer:
-    """The bulletin of a day."""
+    """Returns the bulletin of a day."""
     text = (
         f'<?xml version="1.0" encoding="{encoding}"?>\n'
         '<?xml-stylesheet type="text/xsl" href="isokur.xsl"?>\n'
@@ -64,10 +64,9 @@ def bulletin(day: date, *rows: str, encoding: str = "UTF-8") -> Answer:
 
 
 class FakeTurkey(FakeHttp):
-    """Serves inside `async with`; every attribute may be changed while it serves.
+    """The Turkish sources. `dealt` has the prices at market sources by quotecast's symbols.
 
-    `dealt` is what the market's sources tell, by our symbols; `bulletins` are the central bank's, the newest
-    of which is that of today.
+    `bulletins` are the central bank's; the newest is today's.
     """
 
     def __init__(self, port: int = 0) -> None:
@@ -75,7 +74,7 @@ class FakeTurkey(FakeHttp):
         self.dealt: dict[str, Dealt] = {}
         self.bulletins: dict[date, Sequence[str]] = {}
         self.encoding = "UTF-8"
-        #: Moves each minute, whether prices do or not.
+        #: Advances each minute, whether prices do or not.
         self.update_date = "2026-11-20 14:05:01"
         #: Whether version 4 writes numbers as text.
         self.as_text = False
@@ -160,7 +159,7 @@ def _type(symbol: str) -> str:
 
 
 async def _move(fake: FakeTurkey) -> None:
-    """A random walk of every price, for ever."""
+    """Moves every price in a random walk, for ever."""
     while True:
         await asyncio.sleep(5)
         for symbol, each in fake.dealt.items():

@@ -1,4 +1,4 @@
-"""Users who write while accounts are away, and what is promised to them."""
+"""Users who write during an outage of accounts, and the promises of the service to them."""
 
 import itertools
 import threading
@@ -20,7 +20,7 @@ _emails = (f"{number}@example.com" for number in itertools.count())
 
 
 class User:
-    """Somebody who has registered, and what was acknowledged to them."""
+    """A registered user, and the holdings whose writes the service acknowledged."""
 
     def __init__(self, whole: Whole) -> None:
         self._whole = whole
@@ -33,7 +33,7 @@ class User:
         self.slowest = 0.0
 
     def buy(self) -> int:
-        """The status of a write, which is noted."""
+        """Adds a holding, notes whether the service acknowledged it, and returns the status."""
         began = time.monotonic()
         body = {"ticker": "AAPL", "shares": 1, "avg_cost": 2}
         status, told = self._whole.post(HOLDINGS, body, self.headers)
@@ -48,7 +48,7 @@ class User:
             self.buy()
 
     def held(self) -> list[str]:
-        """The ids of their holdings, as they are told."""
+        """Returns the ids of the user's holdings, as the service lists them."""
         answer = self._whole.service.get(HOLDINGS, headers=self.headers)
         assert answer.status_code == 200
         return [each["id"] for each in answer.json()]
@@ -57,7 +57,7 @@ class User:
 def judge_outage(
     whole: Whole, figures: Figures, begin: Callable[[], None], end: Callable[[], None], seconds: float
 ) -> None:
-    """Markets go on; writes answer 503 in time and succeed again soon; no acknowledged one is lost."""
+    """Fails unless markets go on, writes answer 503 in time and recover soon, and none is lost."""
     users = [User(whole) for _ in range(WRITERS)]
     over = threading.Event()
     with whole.loaded() as load, ThreadPoolExecutor(WRITERS) as pool:

@@ -1,4 +1,4 @@
-"""A worker with bars of one history, made for tests."""
+"""A worker with one fake history of bars."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -28,7 +28,7 @@ def bar(time: datetime, close: float = 100.0) -> Bar:
 
 
 class History:
-    """Tells the bars it holds, whatever it is asked, or raises."""
+    """A provider that returns its bars for any query, or raises its error."""
 
     name = "test"
 
@@ -45,7 +45,7 @@ class History:
 
 
 class Service:
-    """A worker around one history, and a clock that a test moves."""
+    """A worker with one history, and a clock that a test moves."""
 
     def __init__(self) -> None:
         self.mirrors = empty_mirrors()
@@ -63,11 +63,11 @@ class Service:
         self.quote("BTC/USDT", 100.0, FRIDAY)
 
     async def read(self, key: str, policy: Policy, fetch: Callable[[], Awaitable[bytes]]) -> Cached:
-        """What the routes take for the cache: that of the present test."""
+        """Returns the cache of the present test."""
         return await self.cache.read(key, policy, fetch)
 
     def quote(self, symbol: str, price: float, at: datetime) -> None:
-        """All that is known from now on is one price of one symbol."""
+        """Replaces the mirror's quotes by one price of one symbol."""
         quote = pair(symbol, price) if "/" in symbol else stock(symbol, price)
         timestamp = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
         self.quotes(Feed.CRYPTO if "/" in symbol else Feed.STOCKS, [replace(quote, timestamp=timestamp)])
@@ -80,13 +80,13 @@ class Service:
             return await client.get(path, headers=headers)
 
     async def raw(self, path: str, **headers: str) -> tuple[httpx.Headers, bytes]:
-        """The body as it was sent."""
+        """Returns the body as bytes."""
         async with client_to(self.edge) as client, client.stream("GET", path, headers=headers) as answer:
             return answer.headers, b"".join([chunk async for chunk in answer.aiter_raw()])
 
 
 def new_service() -> Service:
-    """One whose history ends with the bar in progress."""
+    """Returns a service whose history ends with the bar in progress."""
     service = _service()
     service.reset(History(*(bar(FRIDAY - timedelta(minutes=5 * n)) for n in (3, 2, 1, 0))))
     return service
@@ -94,5 +94,5 @@ def new_service() -> Service:
 
 @cache
 def _service() -> Service:
-    """To build the application takes longer than most tests, so they share it one after the other."""
+    """Returns the application, shared by one test after the other: building it is slower than most tests."""
     return Service()

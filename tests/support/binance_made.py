@@ -1,4 +1,4 @@
-"""A local Binance with a few pairs, and the adapter that follows them."""
+"""A fake Binance with a few pairs, and the adapter that reads it."""
 
 import asyncio
 import contextlib
@@ -31,7 +31,7 @@ LISTING = [
 
 @contextlib.asynccontextmanager
 async def running_binance() -> AsyncIterator[FakeBinance]:
-    """Serves the listing; every price is 100."""
+    """Yields a fake with the listing; every price is 100."""
     async with FakeBinance(LISTING) as fake:
         fake.clock = lambda: NOW
         fake.statistics = {row["symbol"]: statistics(row["symbol"]) for row in LISTING}
@@ -45,13 +45,13 @@ def provider(
 
 
 async def first(adapter: BinanceProvider) -> Update:
-    """What a connection begins with."""
+    """Returns the first updates of a connection."""
     async with asyncio.timeout(10), aclosing(adapter.updates()) as updates:
         return await anext(updates)
 
 
 async def failure(adapter: BinanceProvider) -> UpstreamError:
-    """How the connection ends."""
+    """Returns the error that ends the connection."""
     async with asyncio.timeout(10):
         with pytest.raises(UpstreamError) as caught:
             async for _ in adapter.updates():

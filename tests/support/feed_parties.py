@@ -1,4 +1,4 @@
-"""A worker's feed and a frontend of it, over real sockets, for tests that decide what each does when."""
+"""A worker's feed and its clients over real sockets; the test decides the order of their steps."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ PATIENCE_SECONDS: Final = 30.0
 
 
 class Worker:
-    """What an API worker has of one feed, on a port of its own; the machine ticks its hub."""
+    """A worker's server of one feed on a local port; the test ticks its hub."""
 
     def __init__(self, url: str) -> None:
         self.bus = RedisBus(url, "t")
@@ -52,17 +52,17 @@ class Worker:
 
 
 async def _nothing(_scope: Any, _receive: Any, _send: Any) -> None:
-    """There is no HTTP here."""
+    """Serves no HTTP."""
 
 
 class Client:
-    """A frontend: merges what it reads, forgets what it gave up, and may stop reading for a while."""
+    """A frontend that merges what it reads, drops what it unsubscribed, and may pause reading."""
 
     def __init__(self, subprotocol: str) -> None:
         self.subprotocol = subprotocol
         self.state = MergingClient(subprotocol=subprotocol)
         self.reads = asyncio.Event()
-        #: Set whenever a frame was merged, or the connection ended.
+        #: Set after each merged frame, and at the end of the connection.
         self.told = asyncio.Event()
         self.acknowledged = False
 
@@ -87,7 +87,7 @@ class Client:
         await asyncio.gather(self.reading, return_exceptions=True)
 
     async def come_back(self, port: int) -> None:
-        """Vouches for the names that its cursor covers, and subscribes the others again."""
+        """Resumes the names that its cursor covers, and subscribes the others again."""
         wanted = self.state.wanted
         listed = self.state.listed
         await self.open(port, f"&symbols={listed}&since={self.state.since}" if listed else "")
@@ -96,13 +96,13 @@ class Client:
             await self.tell("subscribe", missing)
 
     async def tell(self, action: str, given: list[str] | str) -> None:
-        """Sends a command and waits until it is answered."""
+        """Sends a command and waits for its answer."""
         self.acknowledged = False
         await self.connection.send(json.dumps({"action": action, "symbols": given, "id": 1}))
         await self.until_acknowledged()
 
     async def moment(self) -> None:
-        """Until something was read, or nothing for a moment."""
+        """Waits for the next frame, or for a short silence."""
         if self.reading.done():
             await self.reading
         self.told.clear()

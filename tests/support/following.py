@@ -1,4 +1,4 @@
-"""Ingest and workers on one bus in one process, led by an upstream that a test speaks through."""
+"""An ingest and workers on one bus in one process; the test sends the upstream's updates."""
 
 import asyncio
 import contextlib
@@ -18,13 +18,13 @@ Bus = MemoryBus | RedisBus
 
 
 class Upstream:
-    """A provider a test speaks through."""
+    """A provider of quotes whose updates come from the test."""
 
     name = "test"
     feed = Feed.STOCKS
     simulated = False
     delay_seconds = 0.0
-    #: Longer than from one beat to the next, so that an answer shows in a beat.
+    #: Longer than the time between beats, so that a beat shows the result.
     silence_seconds = 1.5
     always_open = True
 
@@ -60,7 +60,7 @@ async def running(*coroutines: object) -> AsyncIterator[None]:
 
 async def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
     async with asyncio.timeout(seconds):
-        # What is waited for happens in other tasks that do not tell.
+        # Polls, because the other tasks signal nothing.
         while not condition():  # noqa: ASYNC110 - see above
             await asyncio.sleep(0.005)
 

@@ -1,4 +1,4 @@
-"""Tokens that nobody may be let in with, each made of a good one."""
+"""Invalid tokens, each made from a valid one."""
 
 import base64
 import hashlib
@@ -7,23 +7,23 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-#: Leaves a member of the header or of the claims out.
+#: Marks a member of the header or of the claims to leave out.
 LEFT_OUT: Final[Any] = object()
 
 
 class Good(NamedTuple):
-    """A token that is accepted, in parts, and the secret that it is signed with."""
+    """A valid token in parts, and the secret that signs it."""
 
     header: Mapping[str, Any]
     claims: Mapping[str, Any]
     secret: str
 
     def sign(self, digest: str = "sha256", **changed: Any) -> str:
-        """The token with other claims, truly signed."""
+        """Returns the token with other claims and a valid signature."""
         return _signed(self.header, _with(self.claims, changed), self.secret, digest)
 
     def headed(self, digest: str = "sha256", **changed: Any) -> str:
-        """The token with another header, truly signed."""
+        """Returns the token with another header and a valid signature."""
         return _signed(_with(self.header, changed), self.claims, self.secret, digest)
 
 
@@ -55,7 +55,7 @@ def _unsigned(good: Good) -> str:
 
 
 def _foreign(good: Good) -> str:
-    """Another's token who took our key's name."""
+    """Returns a token that another issuer signed under our key's name."""
     return _signed(good.header, good.claims, "a secret of somebody else altogether")
 
 
@@ -66,7 +66,7 @@ def _part(good: Good, number: int, text: str) -> str:
 
 
 def _cut(good: Good, start: int, end: int | None = None) -> str:
-    """A part of the token, counted in thirds at its points."""
+    """Returns a part of the token, cut at thirds of its length."""
     return ".".join(good.sign().split(".")[start:end])
 
 
@@ -74,7 +74,7 @@ def _lacking(claim: str) -> Callable[[Good], str]:
     return lambda good: good.sign(**{claim: LEFT_OUT})
 
 
-#: By what is wrong with them.
+#: Forged tokens by their defect.
 FORGERIES: Final[Mapping[str, Callable[[Good], str | bytes]]] = {
     "an algorithm of none": _unsigned,
     "none in capitals": lambda good: good.headed(alg="NONE"),

@@ -1,4 +1,4 @@
-"""Quotes and feed states made for tests."""
+"""Quotes and feed states for tests."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ EPOCH = "0000000000aa00000001"
 
 
 def named(epoch: str = EPOCH, feed: Feed = Feed.STOCKS) -> str:
-    """An epoch of the bus as clients see it."""
+    """Returns an epoch of the bus as clients see it."""
     return f"{epoch}.{shape_of(feed)}"
 
 

@@ -1,4 +1,4 @@
-"""`quotecast up` as a process, with all it starts."""
+"""`quotecast up` as a process, with its child processes."""
 
 import contextlib
 import json
@@ -74,7 +74,7 @@ class Up:
             return json.load(answer)
 
     def kill_everything(self) -> None:
-        """Leaves nothing behind."""
+        """Kills all child processes that are left."""
         for pid in [self.process.pid, *self.pids.values()]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -84,7 +84,7 @@ class Up:
 
 @contextlib.contextmanager
 def running_up(data: Path, **settings: str) -> Iterator[Up]:
-    """Serves; whatever is left at the end is killed."""
+    """Yields a serving `up`; kills what is left at the end."""
     up = Up(data, **settings)
     try:
         up.wait_until_it_serves()

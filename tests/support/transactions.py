@@ -1,4 +1,4 @@
-"""Transactions to try on a database, and what its server says of them."""
+"""Transactions for tests of the database, and the server's view of its sessions."""
 
 import asyncio
 import contextlib
@@ -15,13 +15,13 @@ from quotecast.accounts.tables import User
 from quotecast.errors import DatabaseAway
 from support.figures import SLACK
 
-#: What a transaction may take, whatever happens: as promised, with room for a machine that others use too.
-#: `tests/faults` judge by the promise itself.
+#: Most seconds of a transaction in any outage: the promise, with room for a machine that others use too.
+#: `tests/faults` hold the promise itself.
 PROMISED_SECONDS = 2.0 * SLACK
 
 
 def adding(number: int) -> Callable[[Run], Awaitable[Any]]:
-    """Work that registers a user of that number."""
+    """Returns work that registers the user of that number."""
 
     async def work(run: Run) -> str:
         user = await users.create(
@@ -37,7 +37,7 @@ def adding(number: int) -> Callable[[Run], Awaitable[Any]]:
 
 
 def held_by(event: asyncio.Event) -> Callable[[Run], Awaitable[Any]]:
-    """Work that keeps its connection until the event."""
+    """Returns work that holds its connection until the event."""
 
     async def work(run: Run) -> None:
         await run(User.select(User.id))
@@ -47,7 +47,7 @@ def held_by(event: asyncio.Event) -> Callable[[Run], Awaitable[Any]]:
 
 
 async def numbers(url: str) -> list[int]:
-    """Of the users that another connection sees."""
+    """Returns the numbers of the users that another connection sees."""
     return [int(row["id"], 16) for row in await look(url, "SELECT id FROM users ORDER BY id")]
 
 
@@ -61,28 +61,28 @@ async def look(url: str, query: str) -> list[Any]:
 
 
 async def sessions(url: str) -> list[str]:
-    """What the server says that our connections do."""
+    """Returns the state of our connections, as the server lists them."""
     query = "SELECT state FROM pg_stat_activity WHERE application_name = 'quotecast'"
     return [row["state"] for row in await look(url, query)]
 
 
 async def until(url: str, expected: Callable[[list[str]], bool]) -> None:
-    """Fails when our connections do not do what is expected within 5 s."""
+    """Fails when our connections do not reach the state within 5 s."""
     async with asyncio.timeout(5):
         while True:
             if expected(await sessions(url)):
                 return
-            # The server has no way to tell us.
+            # The server cannot notify us.
             await asyncio.sleep(0.01)
 
 
 async def until_idle(url: str, *, at_most: int) -> None:
-    """Fails when a connection of ours stays in a transaction, or one too many stays open."""
+    """Fails when a connection of ours stays in a transaction, or more than the pool's stay open."""
     await until(url, lambda states: set(states) <= {"idle"} and len(states) <= at_most)
 
 
 async def is_whole(database: Database, size: int) -> None:
-    """As many transactions as the pool has connections meet inside."""
+    """Fails unless as many transactions as the pool has connections run at the same time."""
     meeting = asyncio.Barrier(size)
 
     async def work(run: Run) -> None:
@@ -94,7 +94,7 @@ async def is_whole(database: Database, size: int) -> None:
 
 
 async def recovered(database: Database, number: int) -> None:
-    """Tries until a transaction succeeds; fails after 5 s."""
+    """Retries until a transaction succeeds; fails after 5 s."""
     async with asyncio.timeout(5):
         while True:
             with contextlib.suppress(DatabaseAway):
@@ -105,7 +105,7 @@ async def recovered(database: Database, number: int) -> None:
 
 @contextlib.contextmanager
 def promised() -> Iterator[None]:
-    """The database is found away, and in time."""
+    """Fails unless work raises the error of an outage in time."""
     began = time.monotonic()
     with pytest.raises(DatabaseAway):
         yield
