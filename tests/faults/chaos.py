@@ -1,8 +1,9 @@
-"""`python -m faults.chaos SEED [--minutes 10]`: faults drawn at random under the standard load.
+"""`python -m faults.chaos SEED [--minutes 10]`: random faults under the standard load.
 
-The same seed draws the same faults. Throughout, no client may be told anything wrong, no read may fail
-that the fault itself did not take with it, and no acknowledged write may be lost or doubled; after each
-fault everybody has to hold the newest prices soon. Ends with 1 and in words if a promise was broken.
+The same seed draws the same faults. Throughout, no client may get a wrong value, no read may fail except
+by a worker's own fault, and no acknowledged write may be lost or doubled; after each fault every client
+must
+hold the newest prices soon. The exit code is 1 if a promise was broken, and the output names it.
 """
 
 import argparse
@@ -23,15 +24,15 @@ from support.whole_service import Whole, whole_service
 
 HOLDINGS: Final = "/api/portfolio/holdings"
 PATIENCE_SECONDS: Final = 45.0
-#: A user has at most 1,000 holdings, which have to last.
+#: Writes that a user's limit of 1,000 holdings allows.
 WRITE_PAUSE_SECONDS: Final = 1.0
 CLOSES: Final = {1006, 1012}
-#: The share of seeds under which Sentinels watch Redis.
+#: Share of seeds under which Sentinels watch Redis.
 SENTINELS: Final = 0.5
 
 
 class Writer:
-    """A user who adds holdings one by one, each until it is acknowledged; safe by its key."""
+    """A user who adds holdings one by one and repeats each until acknowledged, with an idempotency key."""
 
     def __init__(self, whole: Whole) -> None:
         self._whole = whole
@@ -53,7 +54,7 @@ class Writer:
         self._thread.join(PATIENCE_SECONDS)
 
     def problems(self) -> list[str]:
-        """What was acknowledged and is not there, or there twice."""
+        """Returns acknowledged holdings that are missing or doubled."""
         held = self._whole.service.get(HOLDINGS, headers=self._authorization).json()
         numbers = Counter(int(each["shares"]) for each in held)
         ids = {each["id"] for each in held}
@@ -84,7 +85,7 @@ class Writer:
 
 
 class Run:
-    """Draws and inflicts, and keeps account of what it came to."""
+    """Draws faults, inflicts them, and collects the results."""
 
     def __init__(self, seed: int, tell: Callable[[str], None]) -> None:
         self._random = random.Random(seed)
@@ -93,7 +94,7 @@ class Run:
         self._tell = tell
         self._began = time.monotonic()
         self._began_at = time.time()
-        #: Unix times between which reads may have had to be repeated, or got no answer.
+        #: Unix times between which reads may be repeated or fail.
         self._repeats: list[tuple[float, float]] = []
         self._losses: list[tuple[float, float]] = []
         self.inflicted: Counter[str] = Counter()
@@ -101,7 +102,7 @@ class Run:
         self.problems: list[str] = []
 
     def step(self, whole: Whole, load: StandardLoad) -> None:
-        """One draw: up to two faults at a time, for a while; then everybody has to be right again."""
+        """Inflicts up to two faults at a time, for a while; then waits until every client is up to date."""
         known = groups(sentinels=self.sentinels)
         drawn = sorted(self._random.sample(known, self._random.choice((1, 1, 2))), key=known.index)
         faults = [self._random.choice(group) for group in drawn]
@@ -116,7 +117,7 @@ class Run:
         self._judge(name, faults, load, began, seconds)
 
     def read_failures(self, load: StandardLoad) -> list[str]:
-        """Reads that failed, or had to be repeated, though no worker went away."""
+        """Returns reads that failed, or that clients repeated, though no worker stopped."""
         return [
             f"[{read.at - self._began_at:5.0f} s] a read failed: {read.status} {read.trouble}"
             for read in load.reads
@@ -146,7 +147,7 @@ class Run:
 
 
 def run(seed: int, minutes: float, tell: Callable[[str], None]) -> list[str]:
-    """Runs so long; the promises that were broken, in words."""
+    """Runs for that long; returns the broken promises as text."""
     this = Run(seed, tell)
     with whole_service(sentinels=this.sentinels, pooled=True) as whole, Writer(whole) as writer:
         try:
@@ -186,7 +187,7 @@ def _told(line: str) -> None:
 
 
 def main() -> int:
-    """The exit code."""
+    """Returns the exit code."""
     parser = argparse.ArgumentParser(prog="just chaos", description="Faults drawn at random, under load.")
     parser.add_argument("seed", type=int)
     parser.add_argument("--minutes", type=float, default=10.0)

@@ -1,4 +1,4 @@
-"""What can go wrong with the whole service: each fault begins inside its `with` and is over at its end."""
+"""Faults of the whole service: each begins inside its `with` and is over at its end."""
 
 import signal
 import subprocess
@@ -12,21 +12,21 @@ from msgspec import Struct
 
 from support.whole_service import Whole
 
-#: Longest that a fault lasts; a read waits five seconds, so whoever serves it freezes for less.
+#: Longest fault in seconds; a read waits five seconds, so a frozen worker or Redis thaws before.
 OUTAGE_SECONDS: Final = 8.0
 FROZEN_WORKER_SECONDS: Final = 3.0
 PATIENCE_SECONDS: Final = 45.0
 
 
 class Fault(Struct, frozen=True):
-    """What can go wrong, and within how many seconds after its end all clients are right again."""
+    """A fault, and the seconds after its end within which all clients are up to date."""
 
     name: str
     inflict: Callable[[Whole], AbstractContextManager[object]]
     healed_within: float = 2.0
     at_most_seconds: float = OUTAGE_SECONDS
-    #: What may become of reads: a worker that leaves closes idle connections, on which a request may be
-    #: on its way; one that dies takes those under way with it.
+    #: Effect on reads: a worker that stops closes idle connections, on which a request may be in flight;
+    #: one that dies loses those in progress.
     reads: Literal["answered", "repeated", "lost"] = "answered"
 
 
@@ -37,7 +37,7 @@ def _killed(process: "subprocess.Popen[bytes]") -> None:
 
 @contextmanager
 def redis_dies(whole: Whole) -> Iterator[None]:
-    """And comes back empty."""
+    """Kills Redis, which restarts empty."""
     whole.redis.kill()
     (whole.redis.socket.parent / "dump.rdb").unlink(missing_ok=True)
     yield
@@ -52,7 +52,7 @@ def redis_freezes(whole: Whole) -> Iterator[None]:
 
 
 def redis_is_told(command: str) -> Callable[[Whole], AbstractContextManager[None]]:
-    """A command that makes it forget something."""
+    """Sends Redis a command that makes it forget data."""
 
     @contextmanager
     def inflict(whole: Whole) -> Iterator[None]:
@@ -65,7 +65,7 @@ def redis_is_told(command: str) -> Callable[[Whole], AbstractContextManager[None
 
 @contextmanager
 def master_dies(whole: Whole) -> Iterator[None]:
-    """Its replica is promoted; it comes back as a replica."""
+    """Kills the master; its replica is promoted, and it restarts as a replica."""
     whole.redis.kill_master()
     yield
     whole.redis.restart()
@@ -73,7 +73,7 @@ def master_dies(whole: Whole) -> Iterator[None]:
 
 @contextmanager
 def master_freezes(whole: Whole) -> Iterator[None]:
-    """Its replica is promoted; it thaws and becomes one."""
+    """Freezes the master; its replica is promoted, and it thaws as a replica."""
     frozen = whole.redis.master
     frozen.freeze()
     whole.redis.promoted()
@@ -83,7 +83,7 @@ def master_freezes(whole: Whole) -> Iterator[None]:
 
 
 def master_is_demoted(how: str) -> Callable[[Whole], AbstractContextManager[None]]:
-    """By a Sentinel; every server lives on."""
+    """Makes a Sentinel demote the master; every server lives on."""
 
     @contextmanager
     def inflict(whole: Whole) -> Iterator[None]:
@@ -96,7 +96,7 @@ def master_is_demoted(how: str) -> Callable[[Whole], AbstractContextManager[None
 
 @contextmanager
 def value_is_poisoned(whole: Whole) -> Iterator[None]:
-    """A quote that nobody can read, which the workers meet when they load the feed again."""
+    """Writes a malformed quote, which workers read when they reload the feed."""
     with redis.Redis.from_url(whole.redis.url) as client:
         (key,) = client.scan_iter("*:{crypto}:quotes")
         client.hset(key, "BTC/USDT", b"\xc1 no MessagePack")
@@ -106,7 +106,7 @@ def value_is_poisoned(whole: Whole) -> Iterator[None]:
 
 @contextmanager
 def ingest_dies(whole: Whole) -> Iterator[None]:
-    """And is started again."""
+    """Kills the ingest, which restarts."""
     _killed(whole.ingests.pop())
     yield
     whole.ingests.append(whole.service.start("ingest"))
@@ -114,7 +114,7 @@ def ingest_dies(whole: Whole) -> Iterator[None]:
 
 @contextmanager
 def ingest_freezes(whole: Whole) -> Iterator[None]:
-    """Another takes over; the first thaws, and is no longer needed."""
+    """Freezes the ingest; another takes over, and the first one leaves after its thaw."""
     frozen = whole.ingests.pop()
     frozen.send_signal(signal.SIGSTOP)
     whole.ingests.append(whole.service.start("ingest"))
@@ -126,7 +126,7 @@ def ingest_freezes(whole: Whole) -> Iterator[None]:
 
 @contextmanager
 def worker_dies(whole: Whole) -> Iterator[None]:
-    """And is started again."""
+    """Kills a worker, which restarts."""
     _killed(whole.workers.pop(0))
     yield
     whole.workers.append(whole.service.start("api"))
@@ -134,7 +134,7 @@ def worker_dies(whole: Whole) -> Iterator[None]:
 
 @contextmanager
 def worker_is_replaced(whole: Whole) -> Iterator[None]:
-    """As a rolling restart does it: the old one leaves when the new one is ready."""
+    """Replaces a worker as a rolling restart does: the old one stops when the new one is ready."""
     whole.workers.append(whole.service.launch("api"))
     yield
     whole.service.until_ready()
@@ -205,9 +205,9 @@ _POSTGRES: Final = (
 
 
 def groups(*, sentinels: bool) -> tuple[Group, ...]:
-    """One fault of each at a time. What others need in order to end comes last, and so ends first.
+    """Returns one fault of each kind at a time; a fault that others need to end comes last and ends first.
 
-    Failovers come first: they begin with a master that works, and the old one takes long to come back.
+    Failovers come first: they begin with a working master, and the old one takes long to come back.
     """
     if sentinels:
         return (_SENTINELS, _WORKERS, _INGESTS, _POSTGRES)

@@ -1,4 +1,4 @@
-"""Messages of the bus get lost on connections that look healthy."""
+"""The network loses, delays and resets messages of the bus."""
 
 import asyncio
 import contextlib
@@ -31,7 +31,7 @@ PATIENCE_SECONDS = 30.0
 
 @pytest.fixture
 def proxy(own_valkey: Valkey) -> Iterator[FaultProxy]:
-    """Between workers and Redis."""
+    """Yields a proxy between workers and Redis."""
 
     def connect() -> socket.socket:
         server = socket.socket(socket.AF_UNIX)
@@ -47,13 +47,13 @@ def through(proxy: FaultProxy) -> str:
 
 
 def test_swallowed_messages_are_noticed(own_valkey: Valkey, proxy: FaultProxy, figures: Figures) -> None:
-    """Though every connection is healthy: clients hold new prices again, and lost no socket."""
+    """Workers detect lost messages on healthy connections; clients get new prices and lose no socket."""
     with Service(own_valkey, {**SETTINGS, "QUOTECAST_REDIS_URL": through(proxy)}) as service:
         service.start("ingest", "api", "api")
         with StandardLoad(service.port) as load:
             at = time.time()
             assert proxy.swallow(SUBSCRIBE) == 2
-            # What was on its way then may still arrive.
+            # Messages already on the way may still arrive.
             healed = load.until_newer(at + 1.0, PATIENCE_SECONDS) + 1.0
             figures.at_most("noticed and healed", healed, NOTICED_SECONDS + 2)
             assert (load.broken, load.closes) == ([], {})
@@ -61,7 +61,7 @@ def test_swallowed_messages_are_noticed(own_valkey: Valkey, proxy: FaultProxy, f
 
 
 def test_delayed_and_reset_connections_heal(own_valkey: Valkey, proxy: FaultProxy, figures: Figures) -> None:
-    """A slow way to Redis and a cut one cost nobody a socket, nor any price for long."""
+    """A slow or cut network to Redis closes no client's socket and delays prices briefly."""
     with Service(own_valkey, {**SETTINGS, "QUOTECAST_REDIS_URL": through(proxy)}) as service:
         service.start("ingest", "api")
         with StandardLoad(service.port, clients=30) as load:
@@ -99,14 +99,14 @@ def cut_in_the_middle(proxy: FaultProxy) -> Iterator[None]:
 
 
 class Trusting(Relay):
-    """One that never doubts a connection that looks healthy."""
+    """A relay without the check for silence."""
 
     async def _check_silence(self) -> None:
         self._check_at = float("inf")
 
 
 async def test_a_relay_that_does_not_check_starves(own_valkey: Valkey, proxy: FaultProxy) -> None:
-    """It is the check for silence that heals: behind the same proxy, one relay has it and one has not."""
+    """Only the relay with the check for silence recovers behind the same proxy."""
     source, bus = RedisBus(own_valkey.url, "test"), RedisBus(through(proxy), "test")
     checked, starved = Mirror(Feed.STOCKS), Mirror(Feed.STOCKS)
     relays: list[Any] = [Relay(bus, {Feed.STOCKS: checked}), Trusting(bus, {Feed.STOCKS: starved})]
@@ -123,7 +123,7 @@ async def test_a_relay_that_does_not_check_starves(own_valkey: Valkey, proxy: Fa
 
 
 async def lead(bus: RedisBus, price: float) -> None:
-    """A new epoch, in which there is one price."""
+    """Begins a new epoch with one price."""
     epoch = new_epoch(time.time())
     await bus.hold(Feed.STOCKS, "test", 60_000)
     entries = {"AAPL": Stored(1, 1, stock("AAPL", price))}
@@ -137,6 +137,6 @@ def priced(mirror: Mirror) -> float | None:
 
 async def until_priced(mirror: Mirror, price: float) -> None:
     async with asyncio.timeout(PATIENCE_SECONDS):
-        # Mirrors tell nobody.
+        # Mirrors signal nothing, so the test polls.
         while priced(mirror) != price:  # noqa: ASYNC110 - see above
             await asyncio.sleep(0.01)

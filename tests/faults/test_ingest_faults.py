@@ -1,4 +1,4 @@
-"""The ingest that leads dies or freezes, and another takes over."""
+"""The leading ingest dies or freezes, and another takes over."""
 
 import signal
 import time
@@ -11,19 +11,19 @@ from support.whole_service import Whole
 
 TAKEOVER_SECONDS = 5.0
 PATIENCE_SECONDS = 30.0
-#: Long enough for one that thawed to say whatever it still has to say.
+#: Seconds after a thaw in which the old leader would send.
 THAWED_SECONDS = 3.0
 
 
 @pytest.fixture
 def standby(whole: Whole) -> Whole:
-    """With a second ingest that waits for its turn."""
+    """Starts a second ingest as a standby."""
     whole.ingests.append(whole.service.start("ingest"))
     return whole
 
 
 def taken_over(load: StandardLoad, before: set[str], figures: Figures) -> None:
-    """Waits until every client was told of another epoch, and prices move again."""
+    """Waits until every client has seen a new epoch, and prices move again."""
     at = time.time()
     load.until(lambda: before.isdisjoint(each.state.epoch for each in load.listeners), PATIENCE_SECONDS)
     figures.note("new epoch told", time.time() - at, "a part of the next")
@@ -31,7 +31,7 @@ def taken_over(load: StandardLoad, before: set[str], figures: Figures) -> None:
 
 
 def test_a_killed_ingest_is_succeeded(standby: Whole, figures: Figures) -> None:
-    """Clients notice nothing but a new epoch."""
+    """After the leader's death clients see a new epoch and no other difference."""
     with standby.loaded() as load:
         before = {each.state.epoch for each in load.listeners}
         leader = standby.ingests.pop(0)
@@ -41,7 +41,7 @@ def test_a_killed_ingest_is_succeeded(standby: Whole, figures: Figures) -> None:
 
 
 def test_a_frozen_ingest_that_thaws_says_nothing_more(standby: Whole, figures: Figures) -> None:
-    """After the first message of the new epoch comes none of the old one's."""
+    """After the first message of the new epoch no message of the old epoch arrives."""
     with standby.loaded() as load:
         before = {each.state.epoch for each in load.listeners}
         standby.ingests[0].send_signal(signal.SIGSTOP)

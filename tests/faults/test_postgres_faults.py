@@ -1,4 +1,4 @@
-"""PostgreSQL dies and freezes, and clients of accounts go away, with the whole service running."""
+"""PostgreSQL dies and freezes, and clients of accounts disconnect, with the whole service running."""
 
 import asyncio
 import itertools
@@ -26,7 +26,7 @@ RESET: Final = struct.pack("ii", 1, 0)
 @pytest.mark.parametrize("how", ["killed", "frozen"])
 @pytest.mark.parametrize("seconds", OUTAGES)
 def test_postgres_is_away(whole: Whole, figures: Figures, how: str, seconds: float) -> None:
-    """Markets do not notice; account routes say so in time, are back soon, and forget nothing."""
+    """Markets go on; account routes answer 503 in time, recover soon, and lose no acknowledged write."""
     if how == "killed":
         judge_outage(whole, figures, whole.postgres.kill, whole.postgres.start, seconds)
     else:
@@ -34,7 +34,7 @@ def test_postgres_is_away(whole: Whole, figures: Figures, how: str, seconds: flo
 
 
 def test_clients_cut_off_cost_no_connection(whole: Whole, figures: Figures) -> None:
-    """At any moment of any request: the pools are whole soon after, and nobody gets another's answer."""
+    """Clients that disconnect during a request leak no connection and mix up no answers."""
     users = [User(whole) for _ in range(4)]
     moments = random.Random(20)
     for user in users:
@@ -54,7 +54,7 @@ def test_clients_cut_off_cost_no_connection(whole: Whole, figures: Figures) -> N
 
 
 def cut_off(whole: Whole, user: User, seconds: float, method: str) -> None:
-    """Asks, and is gone that much later without having read."""
+    """Sends a request and disconnects that much later without reading."""
     body = json.dumps({"ticker": "AAPL", "shares": 1, "avg_cost": 2})
     head: dict[str, Any] = {**user.headers, "Host": "quotecast", "Content-Type": "application/json"}
     lines = [f"{method} {HOLDINGS} HTTP/1.1", *(f"{name}: {value}" for name, value in head.items())]

@@ -12,25 +12,25 @@ from support.service import Service
 from support.standard_load import StandardLoad
 from support.whole_service import Whole
 
-#: The outage of the table, and one long enough for everything to notice.
+#: Seconds of the outage in the table, and of one long enough for every timeout.
 OUTAGE_SECONDS = 10.0
 OUTAGES = [pytest.param(OUTAGE_SECONDS, marks=pytest.mark.slow), 4.5]
 HEALED_SECONDS = 2.0
 STALE_SECONDS = 4.0
-#: Connecting, waiting and being refused until limits are kept by each worker alone.
+#: Seconds of time-outs until each worker limits alone.
 BREAKER_SECONDS = 1.0
 PATIENCE_SECONDS = 30.0
 
 
 def lost_nobody(load: StandardLoad) -> None:
-    """All sockets were kept, and every read was answered."""
+    """Fails if a client lost its socket, or a read got no answer."""
     assert (load.closes, load.errors) == ({}, [])
     assert set(load.statuses()) == {200}
 
 
 @pytest.mark.parametrize("seconds", OUTAGES)
 def test_redis_dies_and_comes_back_empty(whole: Whole, figures: Figures, seconds: float) -> None:
-    """Clients keep their sockets and are told; all is right soon after Redis answers."""
+    """Clients keep their sockets and see `stale`; all feeds are live soon after Redis answers."""
     with whole.loaded() as load:
         killed = time.time()
         whole.redis.kill()
@@ -44,7 +44,7 @@ def test_redis_dies_and_comes_back_empty(whole: Whole, figures: Figures, seconds
 
 
 def test_redis_freezes(whole: Whole, figures: Figures) -> None:
-    """Neither sockets nor reads are lost; prices move on soon after it thaws."""
+    """No socket and no read is lost; prices move soon after the thaw."""
     with whole.loaded() as load:
         frozen_for(whole, load, 4.5)
         figures.at_most("healed", load.until_newer(time.time(), PATIENCE_SECONDS), HEALED_SECONDS)
@@ -53,7 +53,7 @@ def test_redis_freezes(whole: Whole, figures: Figures) -> None:
 
 @pytest.mark.slow
 def test_reads_do_not_notice_a_frozen_redis(whole: Whole, figures: Figures) -> None:
-    """Once it was given up they take as long as ever; what is usual is measured before and after."""
+    """Once workers have given Redis up, reads are as fast as without the outage."""
     with whole.loaded() as load:
         began = time.time()
         time.sleep(OUTAGE_SECONDS)
@@ -69,7 +69,7 @@ def test_reads_do_not_notice_a_frozen_redis(whole: Whole, figures: Figures) -> N
 
 
 def frozen_for(whole: Whole, load: StandardLoad, seconds: float) -> tuple[float, float]:
-    """Freezes Redis; the Unix times at which it froze and thawed."""
+    """Freezes Redis; yields the Unix times of freeze and thaw."""
     frozen = time.time()
     whole.redis.freeze()
     try:
@@ -82,7 +82,7 @@ def frozen_for(whole: Whole, load: StandardLoad, seconds: float) -> tuple[float,
 
 @pytest.mark.parametrize("command", ["CLIENT KILL TYPE pubsub", "SCRIPT FLUSH", "FLUSHALL"])
 def test_redis_forgets(whole: Whole, figures: Figures, command: str) -> None:
-    """Subscriptions, scripts or everything: healed each time, without a word to clients."""
+    """Redis loses subscriptions, scripts or all data: feeds recover, and clients see no error."""
     with whole.loaded() as load, redis.Redis.from_url(whole.redis.url) as client:
         worst = 0.0
         for _ in range(2):
@@ -94,7 +94,7 @@ def test_redis_forgets(whole: Whole, figures: Figures, command: str) -> None:
 
 @pytest.mark.slow
 def test_subscriptions_are_killed_every_five_seconds(whole: Whole, figures: Figures) -> None:
-    """As a Redis does whose clients are too slow for it."""
+    """Feeds recover each time Redis closes subscriptions, as it does to slow consumers."""
     with whole.loaded() as load, redis.Redis.from_url(whole.redis.url) as client:
         worst = 0.0
         for _ in range(4):
@@ -106,7 +106,7 @@ def test_subscriptions_are_killed_every_five_seconds(whole: Whole, figures: Figu
 
 
 def test_lost_scripts_lose_no_decision(whole: Whole) -> None:
-    """A limit holds exactly over both workers though Redis forgets the script again and again."""
+    """A limit is exact over both workers though Redis loses the script again and again."""
     limit, asked = 40, 60
     with (
         Service(whole.redis, {"QUOTECAST_LIMIT_DOVIZ": str(limit)}) as service,

@@ -1,4 +1,4 @@
-"""Workers are killed, and told to stop, under the standard load."""
+"""Workers die and stop, under the standard load."""
 
 import os
 import signal
@@ -18,13 +18,13 @@ from support.standard_load import Listener, StandardLoad
 from support.whole_service import Whole, whole_service
 
 PATIENCE_SECONDS = 30.0
-#: How much is still to be done when the word to stop comes.
+#: Work in progress at SIGTERM.
 UNDER_WAY = 10
 FEW = 18
 
 
 def test_clients_of_a_killed_worker_are_back_soon(tmp_path: Path, figures: Figures) -> None:
-    """`up` replaces it; its clients have their state again, and the others lose nothing."""
+    """`up` replaces a killed worker; its clients resume soon, and others lose nothing."""
     with running_up(tmp_path, simulator_rate="67", limits="off") as up, StandardLoad(up.port) as load:
         at = time.time()
         os.kill(up.pids["api 1"], signal.SIGKILL)
@@ -41,12 +41,12 @@ def test_clients_of_a_killed_worker_are_back_soon(tmp_path: Path, figures: Figur
 
 
 def is_told(listener: Listener, at: float) -> bool:
-    """Whether it lost nothing, or was told what it lost."""
+    """Returns whether a client lost nothing, or received a shutdown frame first."""
     return not listener.closes or listener.state_at > at
 
 
 def test_everyone_is_told_when_the_workers_stop(figures: Figures) -> None:
-    """A farewell and a close frame, also for clients that never speak; what is under way is answered."""
+    """A stopping worker sends every client a shutdown frame and a close frame, and finishes its requests."""
     with (
         whole_service() as whole,
         StandardLoad(whole.service.port) as load,
@@ -67,7 +67,7 @@ def test_everyone_is_told_when_the_workers_stop(figures: Figures) -> None:
 
 
 def test_the_few_clients_of_a_stopped_worker_are_back_at_once(own_valkey: Valkey, figures: Figures) -> None:
-    """They wait no longer than the other worker needs to let them in, and resume where they were."""
+    """Few clients of a stopped worker reconnect at once to the other worker, and resume with their cursor."""
     with (
         Service(own_valkey, {"QUOTECAST_LIMITS": "off"}) as service,
         ThreadPoolExecutor(FEW) as pool,
@@ -86,7 +86,7 @@ def test_the_few_clients_of_a_stopped_worker_are_back_at_once(own_valkey: Valkey
 
 
 def come_back(service: Service, client: FeedClient) -> float:
-    """Does as the farewell says; the seconds until the client is served again."""
+    """Reconnects after the announced delay; returns the seconds until the client is served."""
     told = client.next_of("shutdown")
     began = time.monotonic()
     assert told["retryAfterMs"] < 500
@@ -102,7 +102,7 @@ def come_back(service: Service, client: FeedClient) -> float:
 
 
 def register(whole: Whole, number: int) -> int:
-    """A request that takes its time; the status."""
+    """Registers a user, which takes a while; returns the status."""
     body = {"name": "Ayşe", "email": f"{number}@example.com", "password": "correct horse battery"}
     status, _ = whole.post("/api/auth/register", body)
     return status
@@ -110,7 +110,7 @@ def register(whole: Whole, number: int) -> int:
 
 @pytest.mark.slow
 def test_clients_of_a_hung_worker_are_back(tmp_path: Path, figures: Figures) -> None:
-    """It would keep its share of the port and answer nobody: `up` notices, ends and replaces it."""
+    """`up` kills and replaces a hung worker, which would hold its share of the port without answers."""
     with running_up(tmp_path, simulator_rate="67", limits="off") as up, StandardLoad(up.port) as load:
         at = time.time()
         os.kill(up.pids["api 1"], signal.SIGSTOP)

@@ -1,4 +1,4 @@
-"""Two users, each with the other's ids: whatever is asked for, an answer holds nobody else's data."""
+"""No answer holds another user's data, whatever ids a user sends."""
 
 from collections.abc import AsyncIterator
 from typing import Any, Final
@@ -9,7 +9,7 @@ from support.account_service import PASSWORD, AccountService, User, account_serv
 
 HOLDINGS: Final = "/api/portfolio/holdings"
 CANARY: Final = "a canary of the victim's"
-#: Everything that has an answer to a user: method, path, body. Where an id belongs stands `{}`.
+#: Every operation for users: method, path, body. `{}` marks the place of an id.
 REQUESTS: Final[tuple[tuple[str, str, Any], ...]] = (
     ("GET", "/api/auth/profile", None),
     ("GET", "/api/auth/profile?id={}", None),
@@ -44,7 +44,7 @@ async def service(accounts_url: str) -> AsyncIterator[AccountService]:
 
 @pytest.fixture
 async def victim(service: AccountService) -> User:
-    """Somebody with one of everything."""
+    """Returns a user with one item of each kind."""
     user = await service.register("victim@example.com", name=CANARY)
     await user.post(HOLDINGS, {"ticker": "MSFT", "shares": 3.25, "avg_cost": 100})
     await user.post("/api/watchlist", {"ticker": "MSFT"})
@@ -53,7 +53,7 @@ async def victim(service: AccountService) -> User:
 
 
 async def everything(user: User) -> list[str]:
-    """What a user is shown of what is theirs."""
+    """Returns all of a user's data that the service shows to the user."""
     paths = ("/api/auth/profile", HOLDINGS, "/api/watchlist", "/api/terminal/layout")
     return [(await user.get(path)).text for path in paths]
 
@@ -65,7 +65,7 @@ def filled(value: Any, identity: str) -> Any:
 
 
 async def test_nobody_reaches_what_is_anothers(service: AccountService, victim: User) -> None:
-    """Neither to read nor to change, by any id that is the victim's."""
+    """A user can neither read nor change another's items by their ids."""
     before = await everything(victim)
     holding = (await victim.get(HOLDINGS)).json()[0]["id"]
     mallory = await service.register("mallory@example.com", name="Mallory")
@@ -81,7 +81,7 @@ async def test_nobody_reaches_what_is_anothers(service: AccountService, victim: 
 
 
 async def test_a_right_that_one_gives_oneself_is_none(service: AccountService) -> None:
-    """Fields that nobody asked for change nothing, wherever they are sent."""
+    """Extra fields, such as a user id or a role, change nothing."""
     rights = {"id": "0" * 24, "role": "admin", "is_admin": True, "disabled": False, "token_version": 7}
     body = {"name": "Mallory", "email": "mallory@example.com", "password": PASSWORD, **rights}
     session = (await service.client.post("/api/auth/register", json=body)).json()
