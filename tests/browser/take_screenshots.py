@@ -19,12 +19,12 @@ PICTURES: Final[dict[str, dict[str, Any]]] = {
         "has_touch": True,
     },
 }
-#: Until the panes are filled and the chart is drawn.
+#: Seconds until the panes have their data and the chart is drawn.
 SETTLED_MS: Final = 4000
 
 
 def take(browser: Browser, url: str, path: Path, settings: dict[str, Any]) -> None:
-    """One picture of the page with everything in it."""
+    """Takes one screenshot of the filled page."""
     with opened(browser, url, **settings) as page:
         has_price(page)
         is_live(page)
@@ -34,7 +34,7 @@ def take(browser: Browser, url: str, path: Path, settings: dict[str, Any]) -> No
 
 
 def main(url: str, folder: Path) -> None:
-    """All pictures."""
+    """Takes all screenshots."""
     folder.mkdir(parents=True, exist_ok=True)
     with chromium() as browser:
         for name, settings in PICTURES.items():

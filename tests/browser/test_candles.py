@@ -1,4 +1,4 @@
-"""The chart's bars are those of the service, whatever the page slept through."""
+"""The chart shows the service's bars, also after the page was hidden or offline."""
 
 import socket
 import time
@@ -17,12 +17,12 @@ from support.service import Service
 pytestmark = pytest.mark.browser
 
 PAIR = "BTC/USDT"
-#: A minute of the market in a second.
+#: Speed of the simulator at which a minute of the market takes a second.
 FAST = 60
-#: A day of the market in nine seconds.
+#: Speed of the simulator at which a day of the market takes nine seconds.
 FASTEST = 10_000
 
-#: As a browser hides a page: it says so, and draws no frames.
+#: Hides the page as a browser does: reports it hidden, and draws no frames.
 HIDE = """() => {
     const held = { frame: window.requestAnimationFrame, waiting: [] };
     window.held = held;
@@ -38,7 +38,7 @@ SHOW = """() => {
     document.dispatchEvent(new Event('visibilitychange'));
     window.held.waiting.forEach((callback) => callback(performance.now()));
 }"""
-#: What the legend says of each bar, from left to right, when the pointer goes over all of them.
+#: Collects the chart's legend of each bar, from left to right, by moving the pointer over all of them.
 LEGENDS = """() => {
     const { left, right, top, bottom } = document.querySelector('.plot .canvas').getBoundingClientRect();
     const y = (top + bottom) / 2;
@@ -58,7 +58,7 @@ LEGENDS = """() => {
 
 @pytest.fixture(scope="module", params=[FAST])
 def fast_service(request: pytest.FixtureRequest) -> Iterator[Service]:
-    """Whose market goes as many times as fast as the clock."""
+    """Runs a service whose market is that many times faster than the clock."""
     settings = {
         "QUOTECAST_SIMULATOR_SPEED": str(request.param),
         "QUOTECAST_LIMIT_CRYPTO": "100000",
@@ -69,7 +69,7 @@ def fast_service(request: pytest.FixtureRequest) -> Iterator[Service]:
 
 
 def charted(page: Page, timeframe: str) -> None:
-    """Shows the pair's bars."""
+    """Shows the pair's bars in the chart."""
     has_price(page)
     page.locator("[data-kind=watchlist] tbody tr", has_text=PAIR).click()
     page.get_by_role("button", name=timeframe, exact=True).click()
@@ -88,13 +88,13 @@ def eventually(holds: Callable[[], bool], what: str) -> None:
 
 
 def legend(bar: dict[str, Any]) -> str:
-    """What the page says of a bar whose prices have two decimals."""
+    """Returns the legend of a bar whose prices have two decimals."""
     names = {"O": "open", "H": "high", "L": "low", "C": "close"}
     return "  ".join(f"{letter} {bar[name]:,.2f}" for letter, name in names.items())
 
 
 def whole_bars(service: Service, first: datetime, last: datetime) -> set[str]:
-    """The minutes between two moments, as the service has them."""
+    """Returns the service's bars of whole minutes between two moments."""
     bars = service.get("/api/crypto/bars/BTC-USDT?timeframe=1m&limit=100").json()
     minute = timedelta(minutes=1)
     times = {legend(bar): datetime.fromisoformat(bar["time"]) for bar in bars}
@@ -110,7 +110,7 @@ def shows_all_between(page: Page, service: Service, first: datetime, last: datet
 def test_bars_that_a_hidden_page_missed_are_there_when_it_is_seen_again(
     browser: Browser, fast_service: Service
 ) -> None:
-    """Whole, the one in which it was hidden among them."""
+    """A page that was hidden shows every bar that it missed, complete."""
     with opened(browser, fast_service.url) as page:
         charted(page, "1m")
         page.evaluate(HIDE)
@@ -122,7 +122,7 @@ def test_bars_that_a_hidden_page_missed_are_there_when_it_is_seen_again(
 
 
 def test_bars_that_an_outage_hid_are_there_afterwards(browser: Browser, fast_service: Service) -> None:
-    """The line is cut for eight minutes of the market."""
+    """After an outage of eight market minutes the chart has every bar."""
     connect = lambda: socket.create_connection(("127.0.0.1", fast_service.port))  # noqa: E731
     with FaultProxy(connect) as line, opened(browser, f"http://127.0.0.1:{line.port}") as page:
         charted(page, "1m")
@@ -140,7 +140,7 @@ def test_bars_that_an_outage_hid_are_there_afterwards(browser: Browser, fast_ser
 
 @pytest.mark.parametrize("fast_service", [FASTEST], indirect=True)
 def test_a_days_bar_ends_with_its_day(browser: Browser, fast_service: Service) -> None:
-    """The next one begins, and the one before stays as it was when its day ended."""
+    """A day's bar stays as it was at the end of its day, and the next bar begins."""
     with opened(browser, fast_service.url) as page:
         charted(page, "D")
         is_live(page, "crypto")

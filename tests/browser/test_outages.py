@@ -1,4 +1,4 @@
-"""What the terminal says while it does not know the market."""
+"""The terminal page during outages, and while the market is closed."""
 
 import re
 import socket
@@ -14,7 +14,7 @@ from support.service import Service
 
 pytestmark = pytest.mark.browser
 
-#: The watchdog of a feed barks after two of these: later than any test waits.
+#: Heartbeat interval so long that the watchdog of two intervals never fires in a test.
 SLOW_HEARTBEAT = {"QUOTECAST_HEARTBEAT_MS": "60000", "QUOTECAST_LIMIT_MARKET": "1000"}
 
 
@@ -27,7 +27,7 @@ def slow_service() -> Iterator[Service]:
 
 @pytest.fixture
 def line(slow_service: Service) -> Iterator[FaultProxy]:
-    """The way to the service."""
+    """Yields a proxy between page and service."""
     with FaultProxy(lambda: socket.create_connection(("127.0.0.1", slow_service.port))) as proxy:
         yield proxy
 
@@ -43,7 +43,7 @@ def line(slow_service: Service) -> Iterator[FaultProxy]:
 def test_a_dead_line_is_noticed_when_the_network_changes(
     browser: Browser, line: FaultProxy, event: str
 ) -> None:
-    """A ping without an answer ends the connection; the values dim, one banner says since when."""
+    """After a change of network a ping without pong ends the connection: values dim, one banner."""
     with opened(browser, f"http://127.0.0.1:{line.port}") as page:
         has_price(page)
         for feed in ("market", "crypto", "doviz"):
@@ -66,13 +66,13 @@ def test_a_dead_line_is_noticed_when_the_network_changes(
 
 
 def opacity(page: Page) -> float:
-    """How bright the watchlist's prices are."""
+    """Returns the CSS opacity of the watchlist's prices."""
     cell = page.locator("[data-kind=watchlist] td.price").first
     return float(cell.evaluate("(cell) => getComputedStyle(cell).opacity"))
 
 
 def closed(route: Route) -> None:
-    """Answers as the service does on a weekend, with another provider's data, which is late."""
+    """Answers as the service does on a weekend, with another provider's delayed data."""
     answer = route.fetch()
     status = answer.json()
     status |= {"marketOpen": False, "session": "closed"}
@@ -83,7 +83,7 @@ def closed(route: Route) -> None:
 
 @pytest.mark.parametrize("width", [390, 1600])
 def test_a_closed_market_says_when_it_opens(browser: Browser, slow_service: Service, width: int) -> None:
-    """By the reader's clock, beside who the data is from and how late it is."""
+    """A closed market shows its opening in the user's time zone, with the provider and its delay."""
     settings = {"viewport": {"width": width, "height": 844}, "timezone_id": "America/New_York"}
     with opened(browser, "about:blank", **settings) as page:
         page.route("**/api/market/status", closed)

@@ -1,4 +1,4 @@
-"""What moves on the screen while the page loads."""
+"""Layout shifts while the page loads."""
 
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.browser
 
 MOST_SHIFT: Final = 0.05
 
-#: Counts what moves of itself from the first frame on.
+#: Sums the layout shifts from the first frame on.
 NOTE_SHIFTS: Final = """
     window.shift = 0;
     new PerformanceObserver((list) => {
@@ -23,7 +23,7 @@ NOTE_SHIFTS: Final = """
 @pytest.mark.parametrize("width", [390, 820, 1024, 1440, 1920])
 @pytest.mark.parametrize("locale", ["en-US", "tr-TR"])
 def test_nothing_moves_while_the_page_loads(service: Service, locale: str, width: int) -> None:
-    """Cumulative layout shift, which Chromium alone measures; until prices, news and candles are there."""
+    """Layout shift is near zero until prices, news and candles are there; only Chromium measures it."""
     settings: dict[str, Any] = {"locale": locale, "viewport": {"width": width, "height": 1000}}
     with chromium() as browser, opened(browser, "about:blank", **settings) as page:
         page.add_init_script(NOTE_SHIFTS)

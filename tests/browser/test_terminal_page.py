@@ -1,4 +1,4 @@
-"""The terminal in a real browser."""
+"""The terminal page in real browsers."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from support.web_files import AXE
 
 pytestmark = pytest.mark.browser
 
-#: Prices on the screen, and where the market's feed then stands: read in one go, between two frames.
+#: Reads the prices on screen and the feed's cursor together, between two frames.
 READ = """() => ({
     cursor: document.querySelector('.feed[data-feed=market]').dataset.cursor,
     prices: Object.fromEntries([...document.querySelectorAll('[data-kind=watchlist] tbody tr')]
@@ -25,9 +25,9 @@ READ = """() => ({
 
 
 def test_data_is_on_the_screen_within_two_seconds(browser: Browser, service: Service) -> None:
-    """From the first request of a browser that has nothing cached, by its own clock.
+    """A browser with an empty cache shows data within two seconds of its first request, by its own clock.
 
-    The best of some tries: the machine may have been busy with something else.
+    Takes the best of several tries: the machine may be busy with other work.
     """
 
     def seconds() -> float:
@@ -39,7 +39,7 @@ def test_data_is_on_the_screen_within_two_seconds(browser: Browser, service: Ser
 
 
 def test_a_price_on_the_screen_is_the_apis_at_the_same_point(page: Page, service: Service) -> None:
-    """The status line's cursor is the entity tag of an answer that the route gave a little earlier."""
+    """The prices on screen equal the answer of the route whose entity tag is the status line's cursor."""
     has_price(page)
     answers: dict[str, dict[str, Any]] = {}
     deadline = time.monotonic() + DEADLINE_MS / 1000
@@ -55,7 +55,7 @@ def test_a_price_on_the_screen_is_the_apis_at_the_same_point(page: Page, service
 
 
 def test_it_resumes_by_itself_after_a_restart(page: Page, service: Service) -> None:
-    """The prices stay on the screen meanwhile, and move again afterwards."""
+    """After a restart of the service the page resumes by itself; the prices stay on screen meanwhile."""
     is_live(page)
     service.processes[-1].send_signal(signal.SIGTERM)
     service.processes[-1].wait(30)
@@ -65,18 +65,18 @@ def test_it_resumes_by_itself_after_a_restart(page: Page, service: Service) -> N
     is_live(page)
     before = page.evaluate(READ)["cursor"]
     page.wait_for_function("before => document.querySelector('.feed').dataset.cursor !== before", arg=before)
-    # Its code comes later than the page, and may have been asked for in vain.
+    # The pane's code loads after the page, and the restart may have failed its first request.
     page.locator(".plot canvas").first.wait_for()
 
 
 def has_saved(response: Response) -> bool:
-    """Whether the account took a layout without the news."""
+    """Returns whether the account has a layout without the news."""
     sent = response.request.post_data or ""
     return response.ok and response.request.method == "PUT" and '"news"' not in sent
 
 
 def test_a_layout_follows_its_owner(browser: Browser, service: Service) -> None:
-    """What is arranged while logged in is there in a browser that was never here."""
+    """A user's layout appears in every browser where the user logs in."""
     email = address(browser, "ada")
     with opened(browser, service.url) as page:
         register(page, email)
@@ -91,7 +91,7 @@ def test_a_layout_follows_its_owner(browser: Browser, service: Service) -> None:
 
 
 def test_of_two_windows_the_one_that_arranged_last_is_kept(browser: Browser, service: Service) -> None:
-    """Though it did not know what the other had saved."""
+    """The last change of a layout wins, even if its window had not seen the other window's change."""
     with opened(browser, service.url) as first, opened(browser, service.url) as second:
         email = address(browser, "grace")
         register(first, email)
@@ -106,7 +106,7 @@ def test_of_two_windows_the_one_that_arranged_last_is_kept(browser: Browser, ser
 
 
 def test_a_layout_of_nobody_stays_in_the_browser(page: Page) -> None:
-    """A reload shows the pane where the keyboard moved it."""
+    """The browser stores a layout without account: a reload shows the pane where it was moved."""
     page.get_by_role("button", name=re.compile("Move or resize Movers")).focus()
     page.keyboard.press("Shift+ArrowLeft")
     page.keyboard.press("ArrowLeft")
@@ -118,7 +118,7 @@ def test_a_layout_of_nobody_stays_in_the_browser(page: Page) -> None:
 
 
 def test_a_holding_shows_its_gain_live(browser: Browser, page: Page) -> None:
-    """At the feed's price, which moves."""
+    """A holding's gain follows the feed's price."""
     register(page, address(browser, "portfolio"))
     form = page.get_by_role("form", name="Add holding")
     form.scroll_into_view_if_needed()
@@ -136,12 +136,12 @@ def test_a_holding_shows_its_gain_live(browser: Browser, page: Page) -> None:
 
 
 def refuse(route: Route) -> None:
-    """Answers as the service does to whoever asks too often."""
+    """Answers 429 as the service does."""
     route.fulfill(status=429, headers={"Retry-After": "2"}, body=json.dumps({"detail": "Too Many Requests"}))
 
 
 def test_a_refusal_is_told_kindly(browser: Browser, service: Service) -> None:
-    """429 says how long it takes, in words, and the pane comes back without a click."""
+    """A 429 shows its waiting time in words, and the pane recovers without a click."""
     with opened(browser, "about:blank") as page:
         page.route("**/api/market/movers", refuse, times=1)
         page.goto(service.url)
@@ -152,7 +152,7 @@ def test_a_refusal_is_told_kindly(browser: Browser, service: Service) -> None:
 
 @pytest.mark.parametrize(("width", "scheme"), [(360, "dark"), (1600, "dark"), (1600, "light")])
 def test_axe_finds_no_serious_fault(browser: Browser, service: Service, scheme: str, width: int) -> None:
-    """WCAG 2.2 A and AA, in both themes, on a phone and on a desk."""
+    """WCAG 2.2 A and AA: axe finds no serious violation, in both themes, on phone and desktop."""
     viewport = {"width": width, "height": 1000}
     with opened(browser, service.url, viewport=viewport) as page:
         has_price(page)
@@ -171,7 +171,7 @@ def test_nothing_is_wider_than_a_phone(browser: Browser, service: Service) -> No
 
 
 def test_turkish_is_spoken(browser: Browser, service: Service) -> None:
-    """To browsers that ask for it, numbers included."""
+    """A browser that prefers Turkish gets Turkish texts and numbers."""
     with opened(browser, service.url, locale="tr-TR") as page:
         page.get_by_role("heading", name="İzleme listesi").wait_for()
         assert page.evaluate("document.documentElement.lang") == "tr"
@@ -180,7 +180,7 @@ def test_turkish_is_spoken(browser: Browser, service: Service) -> None:
 
 
 def test_a_symbol_is_found_by_keyboard(page: Page) -> None:
-    """The slash goes to the search, arrows choose, Enter shows it."""
+    """Search works by keyboard: slash focuses it, arrows choose, Enter shows the symbol."""
     has_price(page)
     page.keyboard.press("/")
     page.keyboard.type("nvid")

@@ -1,7 +1,7 @@
-"""The table of docs/capacity.md, computed from the figures that stand before it.
+"""Computes the table of docs/capacity.md from the measurements in the page.
 
-`python -m benchmarks.capacity` measures those; `python -m deploy.capacity`, with tests/ on the path, prints
-the table that follows from them.
+`python -m benchmarks.capacity` measures them; `python -m deploy.capacity`, with tests/ on the path, prints
+the table.
 """
 
 import math
@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
-#: Share of a core that is used: beyond it ticks come late and a worker's clients do not fit on the others.
+#: Usable share of a core: beyond it ticks come late, and other workers cannot take a dead worker's clients.
 UTILIZATION = 0.6
-#: What TCP and IP put around a frame, acknowledgements included.
+#: Bytes of TCP and IP per frame, acknowledgements included.
 OVERHEAD_BYTES = 60
-#: What each client asks of HTTP besides its feed: a page now and then.
+#: HTTP requests per second of each client besides its feed: a page now and then.
 REQUESTS_PER_CLIENT = 1 / 30
 COLUMNS = (
     "market",
@@ -32,7 +32,7 @@ COLUMNS = (
 
 
 class Market(NamedTuple):
-    """What workers take in and send: per second, in bytes, in microseconds of a core."""
+    """Input and output of a worker: updates per second, bytes, and microseconds of a core."""
 
     updates: float
     update_bytes: float
@@ -42,17 +42,17 @@ class Market(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Of two markets, and of what is alike in both."""
+    """Measurements of two markets, and those that both share."""
 
     calm: Market
     busy: Market
     socket_bytes: float
-    #: HTTP's, per second of one core.
+    #: HTTP requests per second of one core.
     requests: float
 
 
 def measured(guide: str, benchmarks: str) -> Measured:
-    """The figures that docs/capacity.md and docs/benchmarks.md name. Raises LookupError."""
+    """Returns the measurements in docs/capacity.md and docs/benchmarks.md. Raises LookupError."""
     names = (
         "updates a second on the bus",
         "bytes of an update on the bus",
@@ -75,7 +75,7 @@ def _numbers(pattern: str, text: str) -> list[float]:
 
 
 def rows(found: Measured) -> Iterator[str]:
-    """The table, in Markdown."""
+    """Yields the table in Markdown."""
     yield f"| {' | '.join(COLUMNS)} |"
     yield "|---" * len(COLUMNS) + "|"
     for name, market in (("calm", found.calm), ("busy", found.busy)):
@@ -84,7 +84,7 @@ def rows(found: Measured) -> Iterator[str]:
 
 
 def workers_for(clients: int, market: Market, found: Measured) -> int:
-    """Each takes in the whole market first; what is left of its share of a core is for its clients."""
+    """Returns the number of workers: each takes in the whole market; the rest is for clients."""
     taking_in = market.updates * market.update_us / 1e6
     clients_us = market.frame_us + REQUESTS_PER_CLIENT * 1e6 / found.requests
     return math.ceil(clients * clients_us / 1e6 / (UTILIZATION - taking_in))

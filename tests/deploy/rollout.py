@@ -1,6 +1,6 @@
-"""A rolling restart under load: one generation of workers takes over from another behind haproxy.
+"""A rolling restart under load: new workers replace old ones behind haproxy.
 
-As a program it prints what was measured; deploy/rolling-restart starts it.
+As a program it prints the measurements; deploy/rolling-restart starts it.
 """
 
 import asyncio
@@ -29,22 +29,22 @@ FEED = "/api/ws/market?symbols=AAPL,MSFT,NVDA"
 
 @dataclass(slots=True)
 class Figures:
-    """What the clients saw."""
+    """What the clients measured."""
 
     seconds: float = 0.0
     latencies: list[float] = field(default_factory=list)
-    #: HTTP requests without a whole answer, or with another status than 200.
+    #: HTTP requests without a complete answer, or with another status than 200.
     lost: list[str] = field(default_factory=list)
     feeds: int = 0
-    #: Of each return of a feed client: the seconds it took beyond the delay it was told.
+    #: Seconds of each reconnection beyond the delay in the shutdown frame.
     beyond_told: list[float] = field(default_factory=list)
-    #: Returns that were answered otherwise than by what changed meanwhile.
+    #: Reconnections whose snapshot was not a resume.
     not_resumed: int = 0
-    #: Feed connections that ended without having been told when to come back.
+    #: Feed connections that ended without a shutdown frame.
     untold: int = 0
 
     def lines(self) -> Iterator[str]:
-        """For people."""
+        """Returns the figures as text."""
         self.latencies.sort()
         worst = max(self.beyond_told, default=0.0)
         yield f"HTTP: {len(self.latencies)} requests in {self.seconds:.1f} s, {len(self.lost)} lost"
@@ -58,14 +58,14 @@ class Figures:
 
 
 class Generations(NamedTuple):
-    """Workers that serve, and those that replace them."""
+    """Running workers, and those that replace them."""
 
     old: Sequence[Service]
     new: Sequence[Service]
 
 
 class FeedClient:
-    """A frontend that comes back with its cursor, when it was told to."""
+    """A frontend that reconnects with its cursor after a shutdown frame."""
 
     def __init__(self, url: str, figures: Figures) -> None:
         self._url = url
@@ -76,7 +76,7 @@ class FeedClient:
         self.synchronized = asyncio.Event()
 
     async def run(self) -> None:
-        """Until it is cancelled."""
+        """Runs until cancelled."""
         while True:
             since = f"&since={self._state.since}" if self._state.epoch else ""
             with contextlib.suppress(ConnectionClosed, OSError, websockets.InvalidStatus):
@@ -103,7 +103,7 @@ class FeedClient:
 
 
 async def _ask(client: httpx.AsyncClient, figures: Figures) -> None:
-    """One browser after the other: until it is cancelled."""
+    """Sends requests, each as another browser, until cancelled."""
     while True:
         began = time.monotonic()
         try:
@@ -126,7 +126,7 @@ async def _load(
         httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=10) as http,
         asyncio.TaskGroup() as group,
     ):
-        # A request that is under way when all is over is not lost: browsers are stopped between two.
+        # Stopping cancels browsers between two requests, so that no request counts as lost.
         loops = [*(each.run() for each in clients), *(_ask(http, figures) for _ in range(browsers))]
         tasks = [group.create_task(each) for each in loops]
         began = time.monotonic()
@@ -142,7 +142,7 @@ async def _all_synchronized(clients: Sequence[FeedClient]) -> None:
 
 
 async def _replace(balancer: Balancer, workers: Generations, clients: Sequence[FeedClient]) -> None:
-    """The new ones first; then the old ones end, one after the other."""
+    """Starts the new workers; then stops the old ones, one after the other."""
     for worker in workers.new:
         await asyncio.to_thread(worker.start, "api")
     await asyncio.to_thread(balancer.await_in_service, workers.new)
@@ -164,7 +164,7 @@ async def _measure(balancer: Balancer, workers: Generations, feeds: int, browser
 def restart(
     valkey: Valkey, *, workers: int = 2, feeds: int = 100, browsers: int = 4, policy: Path = POLICY
 ) -> Figures:
-    """Replaces all workers under load and tells how that went."""
+    """Replaces all workers under load and returns the figures."""
     settings = {"QUOTECAST_LIMITS": "off", "QUOTECAST_LOG_LEVEL": "error"}
     with contextlib.ExitStack() as stack:
         stack.enter_context(Service(valkey, settings)).start("ingest")

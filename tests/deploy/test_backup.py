@@ -1,4 +1,4 @@
-"""The backup and the restore that docs/operating.md shows bring back what users own."""
+"""The backup and the restore in docs/operating.md bring back the users' data."""
 
 import os
 import re
@@ -15,7 +15,7 @@ GUIDE = (Path(__file__).parents[2] / "docs" / "operating.md").read_text("utf-8")
 
 
 def shown(tool: str) -> str:
-    """The guide's one command line of a tool."""
+    """Returns the page's one command line of a tool."""
     (line,) = re.findall(rf"^    ({tool} .*)$", GUIDE, re.MULTILINE)
     return str(line)
 
@@ -27,7 +27,7 @@ def run(command: str, url: str, folder: Path) -> None:
 
 
 async def test_a_backup_brings_back_what_users_own(own_postgres: Postgres, tmp_path: Path) -> None:
-    """Into an empty database, and up to date in the eyes of `quotecast migrate`."""
+    """A backup restores into an empty database, which `quotecast migrate` finds up to date."""
     for name in ("lost", "restored"):
         await look(own_postgres.url, f"CREATE DATABASE {name}")
     lost, restored = map(own_postgres.database_url, ("lost", "restored"))

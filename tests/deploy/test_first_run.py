@@ -1,4 +1,4 @@
-"""The commands of README.md in a fresh clone, where there is Python and nothing else."""
+"""The commands of README.md work in a fresh clone on a machine with Python only."""
 
 import contextlib
 import json
@@ -19,11 +19,11 @@ from support.reserved import port_number, reserved
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
-#: What every system has; `just`, pip and Node are out of reach.
+#: Programs that every system has; `just`, pip and Node are out of reach.
 TOOLS = ("bash", "cat", "cksum", "dirname", "env", "mkdir", "rm", "sh", "uname")
 PARTS = ("src", "migrations", "justfile", "pyproject.toml", "README.md", "LICENSE")
 REQUIREMENTS = ("requirements-dev.txt", "requirements-web.txt")
-#: Where upstreams would be; nobody listens there.
+#: A proxy address at which nobody listens, so that upstreams are out of reach.
 UPSTREAMS = ("BINANCE", "COINBASE", "KRAKEN")
 OUT_OF_REACH = {
     **{
@@ -39,7 +39,7 @@ pytestmark = [pytest.mark.deploy, pytest.mark.timeout(900)]
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """What the first run needs of the repository, as git has it."""
+    """Copies the files that git tracks and the first run needs."""
     folder = tmp_path / "quotecast"
     ignored = shutil.ignore_patterns("node_modules", "dist", "__pycache__")
     for name in (*PARTS, *REQUIREMENTS):
@@ -68,7 +68,7 @@ def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
 
 @contextlib.contextmanager
 def running(command: str, clone: Path, environment: dict[str, str]) -> Iterator["subprocess.Popen[str]"]:
-    """Runs a command of README.md, as a user types it."""
+    """Runs a command of README.md as a user types it."""
     process = subprocess.Popen(
         ["bash", "-e", "-c", command],  # noqa: S607 - as a user types it
         cwd=clone,
@@ -87,7 +87,7 @@ def running(command: str, clone: Path, environment: dict[str, str]) -> Iterator[
 
 
 def printed_by(process: "subprocess.Popen[str]") -> list[str]:
-    """Waits until `up` serves; returns the lines that it has printed."""
+    """Waits until `up` serves; returns its output so far."""
     assert process.stdout
     lines: list[str] = []
     for line in process.stdout:
@@ -115,9 +115,9 @@ def follow_a_feed(clone: Path, environment: dict[str, str]) -> None:
 def test_the_first_commands_bring_the_terminal_quotes_and_a_feed(
     clone: Path, environment: dict[str, str]
 ) -> None:
-    """One line for each step, without the words of pip and npm; then every command of README.md works.
+    """The first commands print a line per step without pip's and npm's output; then all others work.
 
-    The last one starts with real upstreams, which are out of reach here: it says so, and serves.
+    The last command starts with real upstreams, which are out of reach here: it says so, and serves.
     """
     [first] = blocks(README, "bash")
     with running(first, clone, environment) as process:
@@ -142,7 +142,7 @@ def test_the_first_commands_bring_the_terminal_quotes_and_a_feed(
 
 
 def test_an_installation_that_fails_says_why(clone: Path, environment: dict[str, str]) -> None:
-    """In pip's own words, and nothing is started."""
+    """A failed installation prints pip's own error and starts nothing."""
     wrong = f"msgspec==0.21.0 --hash=sha256:{'0' * 64}\n"
     (clone / "requirements-dev.txt").write_text(wrong, "utf-8")
     [first] = blocks(README, "bash")

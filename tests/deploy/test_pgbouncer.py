@@ -30,9 +30,9 @@ from support.transactions import adding, at, look, numbers, promised
 pytestmark = pytest.mark.deploy
 
 CACHE: Final = 100
-#: What a version needs: Debian's translates no prepared statements.
+#: Versions with the lines that they need: Debian's does not translate prepared statements.
 VERSIONS: Final = [pytest.param((DEBIAN, 0), id="debian"), pytest.param((NEWER, CACHE), id="newer")]
-#: Two servers without what translates them.
+#: Configurations without support of prepared statements.
 UNPREPARED: Final = [
     pytest.param((DEBIAN, {}), id="debian"),
     pytest.param((NEWER, {"max_prepared_statements": "0"}), id="newer"),
@@ -41,7 +41,7 @@ UNPREPARED: Final = [
 
 @pytest.fixture
 def pooled(request: pytest.FixtureRequest, own_postgres: Postgres) -> Iterator[tuple[PgBouncer, int]]:
-    """A version, and the size of the statement cache that it takes."""
+    """Yields a PgBouncer, and the size of the statement cache that it allows."""
     program, cache = request.param
     with running_pgbouncer(own_postgres, program) as pooler:
         yield pooler, cache
@@ -55,7 +55,7 @@ def unprepared(request: pytest.FixtureRequest, own_postgres: Postgres) -> Iterat
 
 
 async def meet(databases: list[Any], query: str) -> None:
-    """A transaction of each at the same time, so that each has a connection to PostgreSQL of its own."""
+    """Runs a transaction of each at the same time, so that each has its own connection to PostgreSQL."""
     meeting = asyncio.Barrier(len(databases))
 
     async def work(run: Run) -> None:
@@ -67,7 +67,7 @@ async def meet(databases: list[Any], query: str) -> None:
 
 
 def migrate(url: str, *options: str) -> str:
-    """What `quotecast migrate` says. A process of its own names its statements as others name theirs."""
+    """Returns the output of `quotecast migrate`, in a process of its own with common statement names."""
     command = [sys.executable, "-m", "quotecast", "migrate", *options]
     environment = {**os.environ, "QUOTECAST_DATABASE_URL": url}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
@@ -77,7 +77,7 @@ def migrate(url: str, *options: str) -> str:
 
 @pytest.mark.parametrize("pooled", VERSIONS, indirect=True)
 def test_migrations_go_through(pooled: tuple[PgBouncer, int]) -> None:
-    """Again and again, on sessions that others have used, and many at once as if one."""
+    """Repeated and concurrent migrations succeed on server connections that other clients have used."""
     pooler, _ = pooled
     with ThreadPoolExecutor(3) as pool:
         said = list(pool.map(migrate, [pooler.url] * 3))
@@ -89,7 +89,7 @@ def test_migrations_go_through(pooled: tuple[PgBouncer, int]) -> None:
 
 @pytest.mark.parametrize("pooled", VERSIONS, indirect=True)
 async def test_transactions_go_through(pooled: tuple[PgBouncer, int]) -> None:
-    """Whichever session each gets: two workers, again and again, in turn and at once."""
+    """Transactions of two workers succeed on any server connection, in turn and at once."""
     pooler, cache = pooled
     await migrations.apply(pooler.url)
     async with (
@@ -105,7 +105,7 @@ async def test_transactions_go_through(pooled: tuple[PgBouncer, int]) -> None:
 
 @pytest.mark.parametrize("pooled", VERSIONS, indirect=True)
 async def test_a_statement_ends_in_time(pooled: tuple[PgBouncer, int]) -> None:
-    """PostgreSQL ends it, however long the worker would wait; the bound is no other client's."""
+    """PostgreSQL ends a statement at its time-out, which applies to no other client."""
     pooler, cache = pooled
     async with at(pooler.url, statement_cache=cache, deadline_seconds=30) as database:
         began = time.monotonic()
@@ -121,7 +121,7 @@ async def test_a_statement_ends_in_time(pooled: tuple[PgBouncer, int]) -> None:
 async def test_a_statement_ends_in_time_though_its_worker_is_gone(
     pooled: tuple[PgBouncer, int], own_postgres: Postgres
 ) -> None:
-    """And leaves no session busy."""
+    """PostgreSQL ends the statement of a dead worker and frees its session."""
     pooler, cache = pooled
     async with at(pooler.url, statement_cache=cache, deadline_seconds=30) as database:
         working = asyncio.create_task(database.transaction(running("SELECT pg_sleep(30)")))
@@ -132,18 +132,18 @@ async def test_a_statement_ends_in_time_though_its_worker_is_gone(
 
 
 def running(query: str) -> Callable[[Run], Awaitable[Any]]:
-    """Work that is one statement."""
+    """Returns work that is one statement."""
     return lambda run: run(User.raw(query))
 
 
 async def sleeping(url: str, count: int, *, within: float) -> None:
-    """Fails unless so many sessions sleep in a statement soon."""
+    """Waits until that many sessions sleep in a statement."""
     query = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
     async with asyncio.timeout(within * SLACK):
         while True:
             if len(await look(url, query)) == count:
                 return
-            # The server has no way to tell us.
+            # The server cannot notify us.
             await asyncio.sleep(0.01)
 
 
@@ -151,7 +151,7 @@ async def sleeping(url: str, count: int, *, within: float) -> None:
 async def test_without_the_setting_accounts_are_away_and_the_log_names_it(
     unprepared: PgBouncer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Not a failure of ours: a route answers 503."""
+    """Without the setting account routes answer 503, and the log names the setting."""
     await migrations.apply(unprepared.url)
     async with at(unprepared.url) as one, at(unprepared.url) as other:
         await one.transaction(running("SELECT 1"))
@@ -165,7 +165,7 @@ async def test_without_the_setting_accounts_are_away_and_the_log_names_it(
 
 
 def examined(pooler_url: str, folder: Path, cache: int) -> int:
-    """The doctor's exit code."""
+    """Returns the doctor's exit code."""
     with reserved() as held:
         settings = Settings(
             data_dir=folder,
@@ -183,7 +183,7 @@ def examined(pooler_url: str, folder: Path, cache: int) -> int:
 def test_the_doctor_passes_what_works(
     pooled: tuple[PgBouncer, int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Every time."""
+    """The doctor accepts a working configuration, every time."""
     pooler, cache = pooled
     for _ in range(3):
         assert examined(pooler.url, tmp_path, cache) == 0, capsys.readouterr().out
@@ -194,7 +194,7 @@ def test_the_doctor_passes_what_works(
 def test_the_doctor_names_the_setting_that_is_missing(
     unprepared: PgBouncer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And is content with it."""
+    """The doctor names the missing setting, and accepts the configuration with it."""
     for _ in range(2):
         assert examined(unprepared.url, tmp_path, CACHE) == 1
         said, logged = capsys.readouterr()
@@ -220,7 +220,7 @@ def test_the_doctor_names_what_pgbouncer_lacks(
     setting: tuple[str, str],
     advice: str,
 ) -> None:
-    """Each with what to change."""
+    """The doctor names each missing line of PgBouncer's configuration with its remedy."""
     with running_pgbouncer(own_postgres, DEBIAN, dict([setting])) as pooler:
         assert examined(pooler.url, tmp_path, 0) == 1
     assert advice in capsys.readouterr().out
@@ -229,7 +229,7 @@ def test_the_doctor_names_what_pgbouncer_lacks(
 def test_the_doctor_names_an_option_that_pgbouncer_refuses(
     own_postgres: Postgres, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Such as a bound in the URL."""
+    """The doctor names an option of the URL that PgBouncer rejects."""
     with running_pgbouncer(own_postgres) as pooler:
         assert examined(f"{pooler.url}&statement_timeout=1000", tmp_path, 0) == 1
     assert "ignore_startup_parameters" in capsys.readouterr().out
