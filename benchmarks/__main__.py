@@ -56,12 +56,12 @@ FIGURES: Final = (
     Figure("P10a", "overview, cached", "requests per CPU s", figures.overview_cached, (Goal(BARE, 0.5),)),
     Figure("P11", "`up` to the first quotes", "s", size.start, at_most=5),
 )
-#: In less than two minutes: those that a change of every day could spoil.
+#: Figures of `--quick`, in less than two minutes: those that everyday changes may spoil.
 QUICK: Final = {"P1", "P4", "P5", "P6"}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measures, tells of every round, and ends with the table."""
+    """Measures, prints each round, and ends with the table."""
     options = _parser().parse_args(arguments)
     wanted = set(options.only.split(",")) if options.only else QUICK if options.quick else None
     rounds = options.rounds or (1 if options.quick else 5)

@@ -1,6 +1,7 @@
-"""The way of a quote from the simulator to a worker's mirror.
+"""Throughput and latency from the simulator to a worker's mirror.
 
-As a program, `python -m benchmarks.bus URL SECONDS` follows the bus as a worker does and prints what came.
+As a program, `python -m benchmarks.bus URL SECONDS` follows the bus as a worker does and prints what
+arrived.
 """
 
 import asyncio
@@ -25,14 +26,14 @@ from quotecast.market.feeds import Feed
 
 
 def updates(seconds: float) -> Iterator[Round]:
-    """Updates per second that reach the mirror when 100,000 a second are asked of the simulator."""
+    """Yields updates per second that reach the mirror when the simulator makes 100,000 a second."""
     while True:
         told = _followed(100_000, seconds)
         yield {OURS: told["updates"] / seconds, "holes": told["holes"]}
 
 
 def lag(seconds: float) -> Iterator[Round]:
-    """From publishing to the mirror at 2,000 updates a second, 99th percentile in milliseconds."""
+    """Yields the 99th percentile in ms from publishing to the mirror at 2,000 updates a second."""
     while True:
         yield {OURS: _followed(2000, seconds)["lag_p99"]}
 
@@ -61,7 +62,7 @@ def _followed(rate: int, seconds: float) -> dict[str, float]:
 
 
 class _Timed(RedisBus):
-    """Notes when each batch has been taken: that is when the next message is asked for."""
+    """Notes the time at which the mirror has applied a batch: when the relay asks for the next message."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url, "quotecast")

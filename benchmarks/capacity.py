@@ -1,6 +1,6 @@
-"""`python -m benchmarks.capacity`: what clients cost in bytes and CPU time, as docs/capacity.md has it.
+"""`python -m benchmarks.capacity`: bytes and CPU time of clients, for docs/capacity.md.
 
-Each client has a list of its own, of twenty of 500 stocks, and is sent what moved in it once a second.
+Each client has a list of its own, of twenty of 500 stocks, and gets an update of them once a second.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ SECONDS: Final = 6.0
 #: Updates a second: some eight of twenty stocks move in a second, or all.
 CALM: Final = 250
 BUSY: Final = 2_000
-#: The market hardly moves while clients come back.
+#: Updates a second of a market that hardly moves, while clients reconnect.
 QUIET: Final = 1
 
 COLUMNS: Final = (
@@ -40,7 +40,7 @@ COLUMNS: Final = (
 
 
 class Market(Struct, frozen=True):
-    """What a worker takes in and sends; its CPU time in microseconds."""
+    """Input and output of a worker; CPU time in microseconds."""
 
     updates: float
     update_bytes: float
@@ -52,7 +52,7 @@ class Market(Struct, frozen=True):
 
 
 def market(updates: int) -> Market:
-    """So many updates a second to 10,000 clients."""
+    """Measures that many updates a second to 10,000 clients."""
     with _service(updates) as server:
         update_bytes, update_us = _updates(server, updates)
         before = resident_bytes(server.pids)
@@ -70,7 +70,7 @@ def market(updates: int) -> Market:
 
 
 def handshake_us() -> float:
-    """Of a client that comes with its list and is sent a snapshot of it."""
+    """Returns the CPU microseconds of a client's connection with its list and its snapshot."""
     with _service(QUIET) as server:
         paths = own_paths(CLIENTS, 5000)
         heard = listen(server.feed_port, paths, CLIENTS, server.pids, warm=0, seconds=0.1)
@@ -82,7 +82,7 @@ def _service(updates: int) -> contextlib.AbstractContextManager[Server]:
 
 
 def _updates(server: Server, per_second: int) -> tuple[float, float]:
-    """Bytes of one update on the bus, and what taking it in costs a worker that nobody listens to."""
+    """Returns the bytes of one update on the bus, and its CPU time in a worker without clients."""
     began, used = time.monotonic(), cpu_seconds(server.pids)
     count, size = _heard_on_the_bus(server.redis_url)
     passed, used = time.monotonic() - began, cpu_seconds(server.pids) - used
@@ -90,7 +90,7 @@ def _updates(server: Server, per_second: int) -> tuple[float, float]:
 
 
 def _heard_on_the_bus(url: str) -> tuple[int, int]:
-    """Updates, and the bytes of all messages, beats among them."""
+    """Returns the updates, and the bytes of all messages, beats included."""
     count = size = 0
     with redis.Redis.from_url(url) as client, contextlib.closing(client.pubsub()) as bus:
         bus.subscribe("quotecast:{stocks}:batches")
@@ -106,13 +106,13 @@ def _heard_on_the_bus(url: str) -> tuple[int, int]:
 
 
 def _frame_us(heard: Heard, taking_in_us: float) -> float:
-    """Without taking in the market, which costs the same however many listen."""
+    """Returns the microseconds of a frame, without the CPU time of the updates from the bus."""
     used = heard.server_cpu_seconds * 1e6 - heard.seconds * taking_in_us
     return used / heard.frames
 
 
 def lines(markets: Sequence[Market], handshake: float) -> Iterator[str]:
-    """The measured part of docs/capacity.md."""
+    """Yields the measured part of docs/capacity.md."""
     yield "| | calm | busy |"
     yield "|---|---|---|"
     for words, name in COLUMNS:

@@ -1,4 +1,4 @@
-"""Figures that are heard on feeds."""
+"""Figures of feeds."""
 
 import json
 import random
@@ -16,23 +16,23 @@ from quotecast.providers import reference
 
 NCHAN: Final = "nchan"
 BATCHED: Final = "nchan, batched"
-#: The load of a market: every one of 500 symbols moves four times a second.
+#: Quotes a second of the market: each of 500 symbols moves four times.
 SYMBOLS: Final = 500
 MOVES_PER_SECOND: Final = 4
 LISTENERS: Final = 500
-#: A peer that cannot bear a load is measured under a lighter one, at which what is heard is this young.
+#: Age of quotes in milliseconds above which a contender does not sustain a load, and gets a lighter one.
 BOUNDED_MS: Final = 1000.0
-#: With the smallest interval, ten frames a second, these are offered 25,000 frames a second.
+#: Listeners: with the smallest interval, ten frames a second, they are offered 25,000 frames a second.
 SMALL_LISTENERS: Final = 2500
 SMALL_PER_SECOND: Final = 10
-#: How long it takes all listeners to be let in.
+#: Seconds until all listeners are connected.
 SETTLING_SECONDS: Final = 4.0
-#: Frames a second.
+#: Loads in frames a second.
 SATURATING: Final = (90_000, 120_000)
 OWN_SYMBOLS: Final = 20
 ONE_PAIR_PATHS: Final = ("/api/ws/crypto?symbols=BTC-USD&interval=100",)
 
-#: As the peers', a market of stocks alone.
+#: A market of stocks alone, as the peers'.
 MARKET: Final = {
     "QUOTECAST_SIMULATOR_RATE": str(SYMBOLS * MOVES_PER_SECOND),
     "QUOTECAST_CRYPTO": "none",
@@ -41,7 +41,7 @@ MARKET: Final = {
 
 
 def small_frames(seconds: float) -> Iterator[Round]:
-    """Frames per second of server CPU; one quote in each."""
+    """Yields frames per second of server CPU; one quote in each."""
     yield from _each(
         _small(Feed(SMALL_PER_SECOND, symbols=1)),
         SMALL_LISTENERS,
@@ -52,10 +52,11 @@ def small_frames(seconds: float) -> Iterator[Round]:
 
 
 def small_frames_saturated(seconds: float) -> Iterator[Round]:
-    """The most frames per second, whichever of some loads that was under; the last is too much for all.
+    """Yields the most frames per second under any of several loads; the last load is too much for all.
 
-    Our shortest interval being what it is, a heavier load is more listeners; the peers' publisher is as much
-    faster instead.
+    The service has a shortest interval, so a heavier load is more listeners; the peers' publisher is faster
+    by
+    the same factor instead.
     """
     while True:
         found: dict[str, float] = {}
@@ -71,18 +72,18 @@ def small_frames_saturated(seconds: float) -> Iterator[Round]:
 
 
 def market(seconds: float) -> Iterator[Round]:
-    """Quotes per second of server CPU, everybody listening to all symbols."""
+    """Yields quotes per second of server CPU, with all symbols for each listener."""
     yield from _each(_market(), LISTENERS, seconds, lambda heard: heard.quotes_per_cpu_second)
 
 
 def market_age(seconds: float) -> Iterator[Round]:
-    """Age of quotes when they are heard, 99th percentile in milliseconds."""
+    """Yields the age of quotes at the listeners, 99th percentile in milliseconds."""
     contenders = [each for each in _market() if each.name in (OURS, BATCHED)]
     yield from _each(contenders, LISTENERS, seconds, lambda heard: heard.age_p99)
 
 
 def own_lists(seconds: float) -> Iterator[Round]:
-    """Quotes per second of server CPU, everybody with own twenty symbols."""
+    """Yields quotes per second of server CPU, with twenty own symbols for each listener."""
     contenders = [
         Contender(OURS, lambda: quotecast(MARKET), own_paths(LISTENERS, 250)),
         Contender(FASTAPI, fastapi(Feed(SYMBOLS * MOVES_PER_SECOND)), _peer_paths(LISTENERS)),
@@ -91,7 +92,7 @@ def own_lists(seconds: float) -> Iterator[Round]:
 
 
 def own_paths(count: int, interval: int) -> list[str]:
-    """Feeds of so many listeners, each of own stocks."""
+    """Returns the paths of that many listeners, each with its own stocks."""
     chance = random.Random(1)
     tickers = [stock.ticker for stock in reference.stocks()]
     lists = (",".join(chance.sample(tickers, OWN_SYMBOLS)) for _ in range(count))
@@ -125,7 +126,7 @@ def _market() -> list[Contender]:
 
 
 def _one_pair() -> dict[str, str]:
-    """Settings that replay one pair, which moves more often than the smallest interval."""
+    """Returns settings that replay one pair, which moves more often than the smallest interval."""
     path = Path(tempfile.gettempdir()) / "quotecast-bench-one-pair.ndjson"
     start = datetime(2026, 11, 20, 12, tzinfo=UTC).timestamp()
     path.write_text("".join(_ticker(start + step / 50, step) for step in range(50 * 600)))
@@ -170,7 +171,7 @@ def _each(
     value: Callable[[Heard], float],
     bears: Callable[[Heard], bool] = _is_young,
 ) -> Iterator[Round]:
-    """One after the other, each under the heaviest load that it was found to bear."""
+    """Measures the contenders in turn, each under the heaviest load that it sustains."""
     borne: dict[str, int] = {}
     while True:
         found: dict[str, float] = {}
@@ -184,7 +185,7 @@ def _each(
 
 
 def _borne(contender: Contender, listeners: int, seconds: float, bears: Callable[[Heard], bool]) -> Heard:
-    """With fewer and fewer listeners, until the contender bears the load."""
+    """Reduces the listeners until the contender sustains the load."""
     while True:
         with suppress(NotLetInError):
             heard = _heard(contender, listeners, seconds)

@@ -1,8 +1,8 @@
-"""The limiter by itself: what a check costs, in batches and with a call for each.
+"""The cost of a rate-limit check, in batches and with a call for each.
 
-As a program, `python -m benchmarks.limiter URL WAY SECONDS` checks as fast as it can and prints what that
-came to; the way is `batched`, as the service does, or `single`. With the way `admit`, it prints how many of a
-thousand requests of one key were admitted.
+As a program, `python -m benchmarks.limiter URL WAY SECONDS` checks as fast as it can and prints the result;
+the way is `batched`, as in the service, or `single`. The way `admit` prints how many of a thousand requests
+of one key were admitted.
 """
 
 import asyncio
@@ -23,14 +23,14 @@ from benchmarks.processes import SERVER_CORE, cpu_seconds
 from quotecast.limits.window import Window
 
 SINGLE: Final = "a call for each"
-#: Requests that a worker has under way at once.
+#: Concurrent requests of a worker.
 AT_ONCE: Final = 64
 WORKERS: Final = 4
 ADMITTED: Final = 100
 
 
 def checks(seconds: float) -> Iterator[Round]:
-    """Checks per second of CPU, Valkey's included."""
+    """Yields checks per second of CPU, Valkey's included."""
     with folder() as place, redis(place, core=None) as port:
         valkey = int((place / "valkey.pid").read_text())
         while True:
@@ -41,7 +41,7 @@ def checks(seconds: float) -> Iterator[Round]:
 
 
 def admitted(_: float) -> Iterator[Round]:
-    """Admitted of 4,000 requests of one key with a limit of 100, made by four workers at once."""
+    """Yields how many of 4,000 concurrent requests of one key and four workers a limit of 100 admits."""
     while True:
         with folder() as place, redis(place, core=None) as port, ExitStack() as stack:
             workers = [stack.enter_context(_started(port, "admit", 0)) for _ in range(WORKERS)]

@@ -1,4 +1,4 @@
-"""The load: wrk for HTTP, and `listeners`, a C program, for WebSockets."""
+"""Load generators: wrk for HTTP, and `listeners`, a C program, for WebSockets."""
 
 import json
 import re
@@ -18,14 +18,14 @@ WRK_CONNECTIONS: Final = 32
 
 
 class NotLetInError(Exception):
-    """A server was too busy to accept everybody."""
+    """An overloaded server did not accept every connection."""
 
 
 class Heard(Struct):
-    """What WebSocket listeners heard in `seconds`; ages in milliseconds."""
+    """Measurements of WebSocket listeners over `seconds`; ages in milliseconds."""
 
     seconds: float
-    #: Of the load, to show that it is not what is measured.
+    #: CPU seconds of the load generator, which show that it is not the bottleneck.
     cpu_seconds: float
     listeners: int
     served: int
@@ -38,23 +38,23 @@ class Heard(Struct):
     age_p99: float
     age_max: float
     server_cpu_seconds: float = 0.0
-    #: Of the server, to let everybody in and while the listeners warmed up.
+    #: CPU seconds of the server until all listeners were connected and warm.
     opening_cpu_seconds: float = 0.0
     server_bytes: int = 0
 
     @property
     def frames_per_cpu_second(self) -> float:
-        """Of the server's CPU time."""
+        """Frames per CPU second of the server."""
         return self.frames / self.server_cpu_seconds
 
     @property
     def quotes_per_cpu_second(self) -> float:
-        """Of the server's CPU time."""
+        """Quotes per CPU second of the server."""
         return self.quotes / self.server_cpu_seconds
 
 
 class Answered(Struct):
-    """What HTTP clients were answered."""
+    """Measurements of HTTP clients."""
 
     per_second: float
     per_cpu_second: float
@@ -62,9 +62,9 @@ class Answered(Struct):
 
 
 def ask(url: str, pids: Sequence[int], seconds: float) -> Answered:
-    """As many requests as the server answers. Raises RuntimeError if any answer is no success."""
+    """Sends as many requests as the server answers. Raises RuntimeError if any answer is no success."""
     before = cpu_seconds(pids)
-    # wrk knows whole seconds alone.
+    # wrk takes whole seconds only.
     command = [*PINNED, "wrk", "-t1", f"-c{WRK_CONNECTIONS}", f"-d{max(1, round(seconds))}s", url]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     used = cpu_seconds(pids) - before
@@ -80,7 +80,7 @@ def ask(url: str, pids: Sequence[int], seconds: float) -> Answered:
 def listen(
     port: int, paths: Sequence[str], count: int, pids: Sequence[int], *, warm: float = 1.5, seconds: float
 ) -> Heard:
-    """What so many listeners hear, who take the paths in turn."""
+    """Connects that many listeners, which take the paths in turn, and returns their measurements."""
     command = [*PINNED, str(compiled()), str(port), str(count), f"{warm:g}", f"{seconds:g}"]
     began = cpu_seconds(pids)
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as listeners:
@@ -100,7 +100,7 @@ def listen(
 
 @cache
 def compiled() -> Path:
-    """The program, built from its source."""
+    """Returns the program, compiled from its source."""
     program = HERE / "build" / "listeners"
     program.parent.mkdir(exist_ok=True)
     subprocess.run(["cc", "-O2", "-o", str(program), str(HERE / "listeners.c")], check=True)

@@ -1,4 +1,4 @@
-"""What was measured, as a table and a plot."""
+"""Reports of measurements, as a table and a plot."""
 
 import json
 import platform
@@ -26,19 +26,19 @@ IMAGE: Final = "![The figures as bars](benchmarks.png)\n"
 
 
 class Measured(Struct, frozen=True):
-    """A figure's values: by contender, one for each round."""
+    """Values of a figure: by contender, one for each round."""
 
     figure: Figure
     values: dict[str, list[float]]
 
 
 def ratios(measured: Measured, peer: str) -> list[float]:
-    """Ours to the peer's, round by round; the peer may have been measured under a lighter load."""
+    """Returns the ratio of ours to the peer's by round; a peer's load may have been lighter."""
     return [ours / their for ours, their in zip(measured.values[OURS], measured.values[peer], strict=True)]
 
 
 def told(measured: Measured) -> list[str]:
-    """The figure's rows of the table: ours against its goals."""
+    """Returns the figure's rows of the table: ours against its goals."""
     figure = measured.figure
     own = _spread(measured.values[OURS])
     rows = []
@@ -57,7 +57,7 @@ def told(measured: Measured) -> list[str]:
 
 
 def table(results: Sequence[Measured]) -> str:
-    """Everything in Markdown: goals first, then each contender's values."""
+    """Returns all figures in Markdown: goals first, then each contender's values."""
     lines = [
         "| | figure | ours | measured against its goal | goal | met |",
         "|---|---|---|---|---|---|",
@@ -76,7 +76,7 @@ def table(results: Sequence[Measured]) -> str:
 
 
 def machine() -> str:
-    """Where it was measured, and with what."""
+    """Returns the machine, and the versions of the contenders."""
     model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
     ours = [f"{name} {version(name)}" for name in ("granian", "litestar", "msgspec", "uvloop")]
     when = f"{datetime.now(UTC):%Y-%m-%d} with commit {_said('git', 'rev-parse', '--short', 'HEAD')}"

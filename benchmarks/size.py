@@ -1,4 +1,4 @@
-"""What a listener costs in memory and CPU, and how that grows; how long a start takes."""
+"""Memory and CPU of a listener, how they grow, and the time of a start."""
 
 import signal
 import subprocess
@@ -18,7 +18,7 @@ MANY: Final = 10_000
 
 
 def memory(seconds: float) -> Iterator[Round]:
-    """Kilobytes of resident memory for each of 10,000 WebSockets that listen to nothing."""
+    """Yields kilobytes of resident memory for each of 10,000 idle WebSockets."""
     while True:
         with quotecast() as server:
             before = resident_bytes(server.pids)
@@ -27,7 +27,7 @@ def memory(seconds: float) -> Iterator[Round]:
 
 
 def many(seconds: float) -> Iterator[Round]:
-    """Age of quotes that 10,000 listeners hear once a second, each of own symbols, 99th percentile in ms."""
+    """Yields the 99th percentile in ms of quotes' age at 10,000 listeners of own symbols."""
     while True:
         with quotecast(MARKET) as server:
             before = resident_bytes(server.pids)
@@ -42,21 +42,21 @@ def many(seconds: float) -> Iterator[Round]:
 
 
 def listeners(seconds: float) -> Iterator[Round]:
-    """CPU per listener with 2,000 of them, as a multiple of that with 200."""
+    """Yields the CPU per listener with 2,000 of them, as a multiple of that with 200."""
     while True:
         few, more = (_own(count, seconds) for count in (200, 2000))
         yield {OURS: _share(more) / 2000 / (_share(few) / 200)}
 
 
 def workers(seconds: float) -> Iterator[Round]:
-    """CPU per frame with two workers, as a multiple of that with one; 2,000 listeners."""
+    """Yields the CPU per frame with two workers, as a multiple of that with one; 2,000 listeners."""
     while True:
         one, two = (_own(2000, seconds, count) for count in (1, 2))
         yield {OURS: one.frames_per_cpu_second / two.frames_per_cpu_second}
 
 
 def start(_: float) -> Iterator[Round]:
-    """Seconds from `quotecast up` to the first quotes, the databases made anew; memory of the whole in MB."""
+    """Yields the seconds from `quotecast up` to the first quotes, with new databases, and MB of memory."""
     while True:
         with folder() as place, reserved_port() as port:
             settings = {"QUOTECAST_PORT": str(port), "QUOTECAST_DATA_DIR": str(place / "data")}
@@ -72,7 +72,7 @@ def start(_: float) -> Iterator[Round]:
 
 
 def _stop(up: "subprocess.Popen[bytes]") -> None:
-    """As a user does, so that its databases end well."""
+    """Stops as a user does, so that the databases shut down cleanly."""
     up.send_signal(signal.SIGINT)
     up.wait(20)
 

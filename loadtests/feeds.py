@@ -1,4 +1,4 @@
-"""A feed kept open for minutes: merged, watched over, and resumed when it breaks."""
+"""A WebSocket feed over minutes: merging, watchdog, and resuming after a close."""
 
 import json
 import random
@@ -16,9 +16,9 @@ from locust import HttpUser, constant, task
 
 FEED_SECONDS = 180.0
 LONGEST_BACKOFF_SECONDS = 30.0
-#: Seconds within which a server has to greet.
+#: Seconds within which a server has to send `welcome`.
 OPENING_SECONDS = 30.0
-#: Without anything for so many heartbeats, the connection is dead.
+#: Heartbeats of silence after which the connection counts as dead.
 SILENT_HEARTBEATS = 2.5
 EVERYTHING_SHARE = 0.3
 OWN_SYMBOLS = 20
@@ -30,7 +30,7 @@ QUOTES = {
 
 
 class Closed(Exception):
-    """The server closed the feed; `final` says that coming back will not help."""
+    """The server closed the feed; `final` says that reconnecting will not help."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"closed {code}")
@@ -38,10 +38,11 @@ class Closed(Exception):
 
 
 class FeedReader(HttpUser):
-    """Listens to one feed at a time: to everything, or to twenty symbols of its own.
+    """A client of one feed at a time: of everything, or of twenty symbols of its own.
 
     A frame's response time is the age of its newest quote, or of the heartbeat; a snapshot's is the time
-    since the connection was begun. Every quote of an update is an event as well, with its own age.
+    since
+    the connection began. Every quote of an update is an event as well, with its own age.
     """
 
     weight = 3
@@ -50,7 +51,7 @@ class FeedReader(HttpUser):
 
     @task
     def listen(self) -> None:
-        """One feed, over as many connections as it takes."""
+        """Follows one feed, over as many connections as it takes."""
         held = self.chosen(random.choice(list(KEYS)))
         ends = time.monotonic() + FEED_SECONDS
         while time.monotonic() < ends:
@@ -66,7 +67,7 @@ class FeedReader(HttpUser):
                 gevent.sleep(backoff(self.failures))
 
     def chosen(self, feed: str) -> Held:
-        """A feed of which nothing is held yet, and what is wanted of it."""
+        """Returns a random feed's empty state, with its symbols."""
         if random.random() < EVERYTHING_SHARE:
             return Held(feed)
         response = ask(self.client, "GET", QUOTES[feed], name=QUOTES[feed])
@@ -74,7 +75,7 @@ class FeedReader(HttpUser):
         return Held(feed, random.sample(symbols, min(OWN_SYMBOLS, len(symbols))) or None)
 
     def follow(self, held: Held, ends: float) -> float:
-        """One connection's life; seconds that the server asks to stay away after it."""
+        """Runs one connection; returns the seconds that the server asks to stay away after it."""
         began = time.monotonic()
         connection = websocket.create_connection(address(self.host, held), timeout=OPENING_SECONDS)
         try:
@@ -105,7 +106,7 @@ class FeedReader(HttpUser):
         return 0.0
 
     def tell_update(self, feed: str, frame: dict[str, Any], size: int) -> None:
-        """An event for the frame, and one for each quote."""
+        """Fires an event for the frame, and one for each quote."""
         ages = [age(item["timestamp"]) for item in frame["data"] if item["timestamp"]]
         self.tell(feed, "update", min(ages, default=0.0), size)
         for milliseconds in ages:
@@ -121,7 +122,7 @@ class FeedReader(HttpUser):
         kind: str = "FEED",
         error: Exception | None = None,
     ) -> None:
-        """One event in locust's table."""
+        """Fires one event of locust's table."""
         self.environment.events.request.fire(
             request_type=kind,
             name=f"/api/ws/{feed} {what}",
@@ -133,7 +134,7 @@ class FeedReader(HttpUser):
 
 
 def address(host: str, held: Held) -> str:
-    """Of the feed: what is wanted, and since when if something is held."""
+    """Returns the URL of a feed with the symbols, and the cursor if there is one."""
     query = {
         "symbols": "all" if held.wanted is None else ",".join(held.wanted),
         "interval": random.choice([250, 500, 1000]),
@@ -144,7 +145,7 @@ def address(host: str, held: Held) -> str:
 
 
 def received(connection: websocket.WebSocket) -> bytes:
-    """The next message. Raises Closed at the end of the connection, and a time-out after silence."""
+    """Returns the next message. Raises Closed at the end of the connection, and a time-out after silence."""
     opcode, data = connection.recv_data()
     if opcode == websocket.ABNF.OPCODE_CLOSE:
         # A close frame without a code counts as 1005 (RFC 6455, 7.1.5).
@@ -153,10 +154,10 @@ def received(connection: websocket.WebSocket) -> bytes:
 
 
 def backoff(failures: int) -> float:
-    """Seconds, doubled by each failure in a row; jitter keeps clients from coming back together."""
+    """Returns seconds, doubled by each failure in a row; jitter spreads the clients' reconnections."""
     return random.uniform(0.5, 1) * min(LONGEST_BACKOFF_SECONDS, 0.5 * 2 ** min(failures, 10))
 
 
 def age(timestamp: str) -> float:
-    """Milliseconds since then, by this machine's clock."""
+    """Returns the milliseconds since then, by this machine's clock."""
     return max(0.0, (time.time() - datetime.fromisoformat(timestamp).timestamp()) * 1000)

@@ -1,14 +1,14 @@
-"""What a client of a feed holds, and whether the feed kept its promises to it."""
+"""The state of a feed's client, and checks of the feed's promises."""
 
 from collections.abc import Collection
 from typing import Any
 
-#: The field that names a quote, by feed.
+#: The key field of a quote, by feed.
 KEYS = {"market": "ticker", "crypto": "ticker", "doviz": "symbol"}
 
 
 class Broken(Exception):
-    """The feed did not keep its promise."""
+    """A broken promise of the feed."""
 
 
 class Held:
@@ -26,22 +26,22 @@ class Held:
 
     @property
     def since(self) -> str:
-        """Where to resume; empty before anything was told."""
+        """Returns the cursor; empty before the first snapshot."""
         return f"{self.epoch}-{self.seq}" if self.epoch else ""
 
     def forget(self) -> None:
-        """Starts over, as who holds what cannot be right has to."""
+        """Clears quotes and cursor after a broken promise."""
         self.quotes.clear()
         self.epoch, self.seq = "", 0
 
     def take(self, frame: dict[str, Any]) -> None:
-        """Merges a snapshot or an update, or compares a heartbeat. Raises Broken when it cannot be right."""
+        """Merges a snapshot or an update, or compares a heartbeat. Raises Broken for an impossible one."""
         over = frame.get("reason") == "resync"
         ahead = frame["seq"] - self.seq if frame["epoch"] == self.epoch else 0
         if ahead < 0 and not over:
             raise Broken("seq went back")
         if frame["type"] == "heartbeat" and ahead > 0 and self.wanted is None:
-            # Every seq changes something, and who wants everything is owed it.
+            # Every seq changes something, so a client of everything gets a frame for it.
             raise Broken("a hole: the heartbeat is ahead of the frames")
         if over:
             self.quotes.clear()
