@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from quotecast.accounts import migrations
-from support.opened_page import DEADLINE_MS, chromium, firefox, opened
+from support.opened_page import DEADLINE_MS, chromium, firefox, open_page
 from support.servers import running_postgres, running_valkey
 from support.service import Service
 from support.web_files import WEB
@@ -42,5 +42,5 @@ def browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
 @pytest.fixture
 def page(browser: Browser, service: Service) -> Iterator[Page]:
     """Yields the terminal page in a new profile."""
-    with opened(browser, service.url) as page:
+    with open_page(browser, service.url) as page:
         yield page

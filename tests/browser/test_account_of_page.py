@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, Page, Request, expect
 
-from support.opened_page import address, has_price, log_in, opened, register
+from support.opened_page import address, log_in, open_page, register, wait_for_price
 from support.service import Service
 
 pytestmark = pytest.mark.browser
@@ -106,14 +106,14 @@ def test_a_reload_begins_with_the_accounts_list(page: Page) -> None:
 
 def test_an_account_has_the_list_of_the_browser_that_made_it(browser: Browser, service: Service) -> None:
     """An account starts with the list of the browser that registered it, and ignores others."""
-    with opened(browser, service.url) as page:
+    with open_page(browser, service.url) as page:
         page.locator("[data-kind=watchlist]").get_by_role("button", name="Remove AAPL").click()
         with page.expect_response(
             lambda answer: answer.request.method == "GET" and "/watchlist" in answer.url
         ):
             register(page, address(page.context.browser, "carried"))
-    with opened(browser, service.url) as page:
-        has_price(page)
+    with open_page(browser, service.url) as page:
+        wait_for_price(page)
         log_in(page, address(page.context.browser, "carried"))
         watchlist = page.locator("[data-kind=watchlist]")
         expect(watchlist.get_by_role("button", name="Remove AAPL")).to_have_count(0)
@@ -134,18 +134,18 @@ NAMES = ("session", "watchlist", "selected", "company", "theme", "language", "la
 @pytest.mark.parametrize("value", BAD, ids=json.dumps)
 def test_bad_stored_values_are_passed_over(browser: Browser, service: Service, value: object) -> None:
     """Invalid stored values, of another version or of anyone, leave the page as in a new browser."""
-    with opened(browser, service.url) as page:
+    with open_page(browser, service.url) as page:
         page.evaluate(
             "([names, text]) => names.forEach((name) => localStorage.setItem(`quotecast.${name}`, text))",
             [[*NAMES], json.dumps(value)],
         )
         page.reload()
-        has_price(page)
+        wait_for_price(page)
         assert page.locator(".pane").count() == 9
 
 
 def test_a_bad_layout_shows_what_is_good_of_it(browser: Browser, service: Service) -> None:
-    with opened(browser, service.url) as page:
+    with open_page(browser, service.url) as page:
         page.evaluate("text => localStorage.setItem('quotecast.layout', text)", json.dumps({"panes": PANES}))
         page.reload()
         page.locator("[data-kind=movers] td.price").first.wait_for()
@@ -155,10 +155,10 @@ def test_a_bad_layout_shows_what_is_good_of_it(browser: Browser, service: Servic
 
 def test_a_pane_that_fails_leaves_the_others(browser: Browser, service: Service) -> None:
     """A pane that fails shows a message, can be retried, and offers to clear the browser's storage."""
-    with opened(browser, "about:blank") as page:
+    with open_page(browser, "about:blank") as page:
         page.route("**/api/market/movers", lambda route: route.fulfill(json={}))
         page.goto(service.url)
-        has_price(page)
+        wait_for_price(page)
         movers = page.locator("[data-kind=movers]")
         expect(movers.get_by_role("alert")).to_contain_text("This cannot be shown")
         page.get_by_label("Theme").select_option("light")

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from support.fault_proxy import FaultProxy
-from support.opened_page import DEADLINE_MS, has_price, is_live, opened
+from support.opened_page import DEADLINE_MS, open_page, wait_for_live, wait_for_price
 from support.servers import running_valkey
 from support.service import Service
 
@@ -70,7 +70,7 @@ def fast_service(request: pytest.FixtureRequest) -> Iterator[Service]:
 
 def charted(page: Page, timeframe: str) -> None:
     """Shows the pair's bars in the chart."""
-    has_price(page)
+    wait_for_price(page)
     page.locator("[data-kind=watchlist] tbody tr", has_text=PAIR).click()
     page.get_by_role("button", name=timeframe, exact=True).click()
     page.wait_for_function("() => document.querySelector('.plot .legend')?.textContent")
@@ -98,7 +98,7 @@ def whole_bars(service: Service, first: datetime, last: datetime) -> set[str]:
     bars = service.get("/api/crypto/bars/BTC-USDT?timeframe=1m&limit=100").json()
     minute = timedelta(minutes=1)
     times = {legend(bar): datetime.fromisoformat(bar["time"]) for bar in bars}
-    return {text for text, opened in times.items() if first <= opened <= last - minute}
+    return {text for text, opened_at in times.items() if first <= opened_at <= last - minute}
 
 
 def shows_all_between(page: Page, service: Service, first: datetime, last: datetime) -> None:
@@ -111,7 +111,7 @@ def test_bars_that_a_hidden_page_missed_are_there_when_it_is_seen_again(
     browser: Browser, fast_service: Service
 ) -> None:
     """A page that was hidden shows every bar that it missed, complete."""
-    with opened(browser, fast_service.url) as page:
+    with open_page(browser, fast_service.url) as page:
         charted(page, "1m")
         page.evaluate(HIDE)
         hidden = market_time(fast_service)
@@ -124,9 +124,9 @@ def test_bars_that_a_hidden_page_missed_are_there_when_it_is_seen_again(
 def test_bars_that_an_outage_hid_are_there_afterwards(browser: Browser, fast_service: Service) -> None:
     """After an outage of eight market minutes the chart has every bar."""
     connect = lambda: socket.create_connection(("127.0.0.1", fast_service.port))  # noqa: E731
-    with FaultProxy(connect) as line, opened(browser, f"http://127.0.0.1:{line.port}") as page:
+    with FaultProxy(connect) as line, open_page(browser, f"http://127.0.0.1:{line.port}") as page:
         charted(page, "1m")
-        is_live(page, "crypto")
+        wait_for_live(page, "crypto")
         line.truncate_after = 0
         line.reset()
         cut = market_time(fast_service)
@@ -134,16 +134,16 @@ def test_bars_that_an_outage_hid_are_there_afterwards(browser: Browser, fast_ser
         eventually(lambda: market_time(fast_service) > cut + pause, "the market goes on")
         line.truncate_after = None
         page.evaluate("window.dispatchEvent(new Event('online'))")
-        is_live(page, "crypto")
+        wait_for_live(page, "crypto")
         shows_all_between(page, fast_service, cut - timedelta(minutes=1), cut + pause)
 
 
 @pytest.mark.parametrize("fast_service", [FASTEST], indirect=True)
 def test_a_days_bar_ends_with_its_day(browser: Browser, fast_service: Service) -> None:
     """A day's bar stays as it was at the end of its day, and the next bar begins."""
-    with opened(browser, fast_service.url) as page:
+    with open_page(browser, fast_service.url) as page:
         charted(page, "D")
-        is_live(page, "crypto")
+        wait_for_live(page, "crypto")
         first = page.evaluate(LEGENDS)
         eventually(lambda: len({*page.evaluate(LEGENDS)} - {*first}) > 1, "another day")
         opens = [text.split("  ")[0] for text in page.evaluate(LEGENDS)]

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from support.fault_proxy import FaultProxy
-from support.opened_page import DEADLINE_MS, has_price, is_live, opened
+from support.opened_page import DEADLINE_MS, open_page, wait_for_live, wait_for_price
 from support.servers import running_valkey
 from support.service import Service
 
@@ -44,10 +44,10 @@ def test_a_dead_line_is_noticed_when_the_network_changes(
     browser: Browser, line: FaultProxy, event: str
 ) -> None:
     """After a change of network a ping without pong ends the connection: values dim, one banner."""
-    with opened(browser, f"http://127.0.0.1:{line.port}") as page:
-        has_price(page)
+    with open_page(browser, f"http://127.0.0.1:{line.port}") as page:
+        wait_for_price(page)
         for feed in ("market", "crypto", "doviz"):
-            is_live(page, feed)
+            wait_for_live(page, feed)
         price = page.locator("[data-kind=watchlist] tr", has_text="AAPL").locator("td.price")
         bright = opacity(page)
         line.truncate_after = 0
@@ -60,7 +60,7 @@ def test_a_dead_line_is_noticed_when_the_network_changes(
         expect(price).to_contain_text(re.compile(r"\d"))
         assert opacity(page) < bright
         line.truncate_after = None
-        is_live(page)
+        wait_for_live(page)
         expect(banner).to_be_empty()
         assert opacity(page) == bright
 
@@ -85,11 +85,11 @@ def closed(route: Route) -> None:
 def test_a_closed_market_says_when_it_opens(browser: Browser, slow_service: Service, width: int) -> None:
     """A closed market shows its opening in the user's time zone, with the provider and its delay."""
     settings = {"viewport": {"width": width, "height": 844}, "timezone_id": "America/New_York"}
-    with opened(browser, "about:blank", **settings) as page:
+    with open_page(browser, "about:blank", **settings) as page:
         page.route("**/api/market/status", closed)
         page.goto(slow_service.url)
         stocks = page.locator(".feed[data-feed=market]")
         for text in ("closed", r"opens Mon,?\s09:30\sAM", "Alpaca", "15 min late"):
-            said = stocks.get_by_text(re.compile(text))
-            expect(said).to_be_visible(timeout=DEADLINE_MS)
-            expect(said).to_be_in_viewport()
+            text_line = stocks.get_by_text(re.compile(text))
+            expect(text_line).to_be_visible(timeout=DEADLINE_MS)
+            expect(text_line).to_be_in_viewport()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
-from support.opened_page import has_price, opened
+from support.opened_page import open_page, wait_for_price
 from support.service import Service
 
 pytestmark = pytest.mark.browser
@@ -34,8 +34,8 @@ SWIPE = """(element) => {
 
 @pytest.fixture
 def phone(browser: Browser, service: Service) -> Iterator[Page]:
-    with opened(browser, service.url, viewport={"width": 390, "height": 844}, has_touch=True) as page:
-        has_price(page)
+    with open_page(browser, service.url, viewport={"width": 390, "height": 844}, has_touch=True) as page:
+        wait_for_price(page)
         yield page
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from support.opened_page import has_price, log_in
+from support.opened_page import log_in, wait_for_price
 from support.service import Service
 
 pytestmark = pytest.mark.browser
@@ -77,7 +77,7 @@ def test_holdings_have_one_total_in_the_chosen_currency(
 def test_a_holding_opens_as_what_it_is(page: Page, service: Service, user: dict[str, Any]) -> None:
     """A click on a holding opens its own kind: gold opens as gold, not as the stock ONS."""
     hold(service, user, "ons", "USD")
-    has_price(page)
+    wait_for_price(page)
     pane = portfolio(page, user)
     pane.get_by_role("button", name="ons", exact=True).click()
     chart = page.locator("[data-kind=chart]")

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import pytest
 
-from support.opened_page import chromium, has_price, is_live, opened
+from support.opened_page import chromium, open_page, wait_for_live, wait_for_price
 from support.service import Service
 
 pytestmark = pytest.mark.browser
@@ -25,12 +25,12 @@ NOTE_SHIFTS: Final = """
 def test_nothing_moves_while_the_page_loads(service: Service, locale: str, width: int) -> None:
     """Layout shift is near zero until prices, news and candles are there; only Chromium measures it."""
     settings: dict[str, Any] = {"locale": locale, "viewport": {"width": width, "height": 1000}}
-    with chromium() as browser, opened(browser, "about:blank", **settings) as page:
+    with chromium() as browser, open_page(browser, "about:blank", **settings) as page:
         page.add_init_script(NOTE_SHIFTS)
         page.goto(service.url)
-        has_price(page)
+        wait_for_price(page)
         for feed in ("market", "crypto", "doviz"):
-            is_live(page, feed)
+            wait_for_live(page, feed)
         page.locator(".plot canvas").first.wait_for()
         page.locator(".status .left").wait_for()
         assert page.evaluate("shift") < MOST_SHIFT

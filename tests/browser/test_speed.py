@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page
 
 from support.figures import Figures
-from support.opened_page import chromium, has_price, is_live, opened
+from support.opened_page import chromium, open_page, wait_for_live, wait_for_price
 from support.servers import running_valkey
 from support.service import Service
 
@@ -45,9 +45,9 @@ def test_a_busy_market_costs_less_than_a_third_of_a_core(figures: Figures) -> No
     """
     with running_valkey() as valkey, Service(valkey, BUSY) as service, chromium() as browser:
         service.start("ingest", "api")
-        with opened(browser, service.url) as page:
-            has_price(page)
-            is_live(page)
+        with open_page(browser, service.url) as page:
+            wait_for_price(page)
+            wait_for_live(page)
             page.locator("[data-kind=heatmap] button").first.wait_for()
             page.locator(".plot canvas").first.wait_for()
             least = min(share_of_a_core(page) for _ in range(WINDOWS))

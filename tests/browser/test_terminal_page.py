@@ -9,7 +9,15 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Response, Route, expect
 
-from support.opened_page import DEADLINE_MS, address, has_price, is_live, log_in, opened, register
+from support.opened_page import (
+    DEADLINE_MS,
+    address,
+    log_in,
+    open_page,
+    register,
+    wait_for_live,
+    wait_for_price,
+)
 from support.service import Service
 from support.web_files import AXE
 
@@ -31,8 +39,8 @@ def test_data_is_on_the_screen_within_two_seconds(browser: Browser, service: Ser
     """
 
     def seconds() -> float:
-        with opened(browser, service.url) as page:
-            has_price(page)
+        with open_page(browser, service.url) as page:
+            wait_for_price(page)
             return float(page.evaluate("performance.now()")) / 1000
 
     assert any(seconds() < 2 for _ in range(8))
@@ -40,7 +48,7 @@ def test_data_is_on_the_screen_within_two_seconds(browser: Browser, service: Ser
 
 def test_a_price_on_the_screen_is_the_apis_at_the_same_point(page: Page, service: Service) -> None:
     """The prices on screen equal the answer of the route whose entity tag is the status line's cursor."""
-    has_price(page)
+    wait_for_price(page)
     answers: dict[str, dict[str, Any]] = {}
     deadline = time.monotonic() + DEADLINE_MS / 1000
     while True:
@@ -56,13 +64,13 @@ def test_a_price_on_the_screen_is_the_apis_at_the_same_point(page: Page, service
 
 def test_it_resumes_by_itself_after_a_restart(page: Page, service: Service) -> None:
     """After a restart of the service the page resumes by itself; the prices stay on screen meanwhile."""
-    is_live(page)
+    wait_for_live(page)
     service.processes[-1].send_signal(signal.SIGTERM)
     service.processes[-1].wait(30)
     page.locator(".feed[data-feed=market][data-state=connecting]").wait_for()
-    has_price(page)
+    wait_for_price(page)
     service.start("api")
-    is_live(page)
+    wait_for_live(page)
     before = page.evaluate(READ)["cursor"]
     page.wait_for_function("before => document.querySelector('.feed').dataset.cursor !== before", arg=before)
     # The pane's code loads after the page, and the restart may have failed its first request.
@@ -78,12 +86,12 @@ def has_saved(response: Response) -> bool:
 def test_a_layout_follows_its_owner(browser: Browser, service: Service) -> None:
     """A user's layout appears in every browser where the user logs in."""
     email = address(browser, "ada")
-    with opened(browser, service.url) as page:
+    with open_page(browser, service.url) as page:
         register(page, email)
         with page.expect_response(has_saved):
             page.get_by_role("button", name="Close News").click()
         page.get_by_text("Layout saved").wait_for()
-    with opened(browser, service.url) as page:
+    with open_page(browser, service.url) as page:
         expect(page.locator("[data-kind=news]")).to_have_count(1)
         log_in(page, email)
         expect(page.locator("[data-kind=news]")).to_have_count(0, timeout=DEADLINE_MS)
@@ -92,7 +100,7 @@ def test_a_layout_follows_its_owner(browser: Browser, service: Service) -> None:
 
 def test_of_two_windows_the_one_that_arranged_last_is_kept(browser: Browser, service: Service) -> None:
     """The last change of a layout wins, even if its window had not seen the other window's change."""
-    with opened(browser, service.url) as first, opened(browser, service.url) as second:
+    with open_page(browser, service.url) as first, open_page(browser, service.url) as second:
         email = address(browser, "grace")
         register(first, email)
         log_in(second, email)
@@ -142,7 +150,7 @@ def refuse(route: Route) -> None:
 
 def test_a_refusal_is_told_kindly(browser: Browser, service: Service) -> None:
     """A 429 shows its waiting time in words, and the pane recovers without a click."""
-    with opened(browser, "about:blank") as page:
+    with open_page(browser, "about:blank") as page:
         page.route("**/api/market/movers", refuse, times=1)
         page.goto(service.url)
         movers = page.locator("[data-kind=movers]")
@@ -154,8 +162,8 @@ def test_a_refusal_is_told_kindly(browser: Browser, service: Service) -> None:
 def test_axe_finds_no_serious_fault(browser: Browser, service: Service, scheme: str, width: int) -> None:
     """WCAG 2.2 A and AA: axe finds no serious violation, in both themes, on phone and desktop."""
     viewport = {"width": width, "height": 1000}
-    with opened(browser, service.url, viewport=viewport) as page:
-        has_price(page)
+    with open_page(browser, service.url, viewport=viewport) as page:
+        wait_for_price(page)
         page.get_by_label("Theme").select_option(scheme)
         page.evaluate(AXE.read_text())
         found = page.evaluate("axe.run()")["violations"]
@@ -165,14 +173,14 @@ def test_axe_finds_no_serious_fault(browser: Browser, service: Service, scheme: 
 
 def test_nothing_is_wider_than_a_phone(browser: Browser, service: Service) -> None:
     """At 360 pixels the page does not scroll sideways."""
-    with opened(browser, service.url, viewport={"width": 360, "height": 740}) as page:
-        has_price(page)
+    with open_page(browser, service.url, viewport={"width": 360, "height": 740}) as page:
+        wait_for_price(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
 def test_turkish_is_spoken(browser: Browser, service: Service) -> None:
     """A browser that prefers Turkish gets Turkish texts and numbers."""
-    with opened(browser, service.url, locale="tr-TR") as page:
+    with open_page(browser, service.url, locale="tr-TR") as page:
         page.get_by_role("heading", name="İzleme listesi").wait_for()
         assert page.evaluate("document.documentElement.lang") == "tr"
         watchlist = page.locator("[data-kind=watchlist]")
@@ -181,7 +189,7 @@ def test_turkish_is_spoken(browser: Browser, service: Service) -> None:
 
 def test_a_symbol_is_found_by_keyboard(page: Page) -> None:
     """Search works by keyboard: slash focuses it, arrows choose, Enter shows the symbol."""
-    has_price(page)
+    wait_for_price(page)
     page.keyboard.press("/")
     page.keyboard.type("nvid")
     page.get_by_role("option", name=re.compile("NVDA")).wait_for()

@@ -5,7 +5,7 @@ from typing import Final
 import pytest
 from playwright.sync_api import Browser, Page
 
-from support.opened_page import opened, register
+from support.opened_page import open_page, register
 from support.service import Service
 
 pytestmark = pytest.mark.browser
@@ -68,7 +68,7 @@ FILLED: Final = {
 }
 
 
-def has_filled(page: Page, kind: str) -> None:
+def wait_for_data(page: Page, kind: str) -> None:
     """Scrolls a pane into view and waits for its data."""
     pane = page.locator(f"[data-kind={kind}]")
     pane.scroll_into_view_if_needed()
@@ -78,17 +78,17 @@ def has_filled(page: Page, kind: str) -> None:
 @pytest.mark.parametrize("language", ["en", "tr"])
 def test_no_digit_is_cut_at_any_width(browser: Browser, service: Service, language: str) -> None:
     """No pane cuts a digit, and the page never scrolls sideways."""
-    with opened(browser, service.url) as page:
+    with open_page(browser, service.url) as page:
         fill(page, service, f"{browser.browser_type.name}-{language}@example.com")
         page.locator("header.top select").nth(2).select_option(language)
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 1000})
             for kind in FILLED:
-                has_filled(page, kind)
-                fits(page, width, kind)
+                wait_for_data(page, kind)
+                wait_for_fit(page, width, kind)
 
 
-def fits(page: Page, width: int, kind: str) -> None:
+def wait_for_fit(page: Page, width: int, kind: str) -> None:
     """Waits until the panes have chosen their columns; fails with the texts that they cut."""
     script = f"() => ({CUT})().length === 0 && document.documentElement.scrollWidth <= {width}"
     try:

@@ -42,7 +42,7 @@ class Balancer(NamedTuple):
         return {(row["pxname"], row["svname"]) for row in rows if row["check_status"] == "L7OK"}
 
 
-def installed() -> str | None:
+def find_haproxy() -> str | None:
     """Returns the path of haproxy, which Debian installs outside of users' PATH."""
     return shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
 
@@ -57,7 +57,7 @@ def running_balancer(workers: Sequence[Service], policy: Path = POLICY) -> Itera
         places = Path(folder) / "workers.cfg"
         places.write_text(_places(workers, balancer.console), "utf-8")
         process = subprocess.Popen(
-            [installed() or "haproxy", "-db", "-f", str(policy), "-f", str(places)],
+            [find_haproxy() or "haproxy", "-db", "-f", str(policy), "-f", str(places)],
             env={**os.environ, "QUOTECAST_EDGE_BIND": f"fd@{public.fileno()}"},
             pass_fds=[public.fileno()],
             stdout=subprocess.DEVNULL,

@@ -41,7 +41,7 @@ class Market(NamedTuple):
     frame_us: float
 
 
-class Measured(NamedTuple):
+class Measurements(NamedTuple):
     """Measurements of two markets, and those that both share."""
 
     calm: Market
@@ -51,7 +51,7 @@ class Measured(NamedTuple):
     requests: float
 
 
-def measured(guide: str, benchmarks: str) -> Measured:
+def read_measurements(guide: str, benchmarks: str) -> Measurements:
     """Returns the measurements in docs/capacity.md and docs/benchmarks.md. Raises LookupError."""
     names = (
         "updates a second on the bus",
@@ -64,7 +64,7 @@ def measured(guide: str, benchmarks: str) -> Measured:
     calm, busy = zip(*found, strict=True)
     (socket_bytes,) = _numbers(r"^A socket takes ([\d,]+) bytes", guide)
     (requests,) = _numbers(r"^\| P1 \| quotecast \| [\d,]+ \| ([\d,]+) \|", benchmarks)
-    return Measured(Market(*calm), Market(*busy), socket_bytes, requests)
+    return Measurements(Market(*calm), Market(*busy), socket_bytes, requests)
 
 
 def _numbers(pattern: str, text: str) -> list[float]:
@@ -74,7 +74,7 @@ def _numbers(pattern: str, text: str) -> list[float]:
     return [float(each.replace(",", "")) for each in found.groups()]
 
 
-def rows(found: Measured) -> Iterator[str]:
+def rows(found: Measurements) -> Iterator[str]:
     """Yields the table in Markdown."""
     yield f"| {' | '.join(COLUMNS)} |"
     yield "|---" * len(COLUMNS) + "|"
@@ -83,14 +83,14 @@ def rows(found: Measured) -> Iterator[str]:
             yield _row(name, clients, market, found)
 
 
-def workers_for(clients: int, market: Market, found: Measured) -> int:
+def workers_for(clients: int, market: Market, found: Measurements) -> int:
     """Returns the number of workers: each takes in the whole market; the rest is for clients."""
     taking_in = market.updates * market.update_us / 1e6
     clients_us = market.frame_us + REQUESTS_PER_CLIENT * 1e6 / found.requests
     return math.ceil(clients * clients_us / 1e6 / (UTILIZATION - taking_in))
 
 
-def _row(name: str, clients: int, market: Market, found: Measured) -> str:
+def _row(name: str, clients: int, market: Market, found: Measurements) -> str:
     workers = workers_for(clients, market, found)
     on_each = math.ceil(clients / workers)
     frame = market.frame_bytes + OVERHEAD_BYTES
@@ -111,4 +111,4 @@ def _row(name: str, clients: int, market: Market, found: Measured) -> str:
 
 if __name__ == "__main__":
     texts = [(ROOT / name).read_text("utf-8") for name in ("docs/capacity.md", "docs/benchmarks.md")]
-    sys.stdout.write("\n".join(rows(measured(*texts))) + "\n")
+    sys.stdout.write("\n".join(rows(read_measurements(*texts))) + "\n")

@@ -19,7 +19,7 @@ from typing import Any
 import httpx
 
 from quotecast.local import postgres
-from support.reserved import port_number, reserved
+from support.reserved import port_number, reserve_port
 from support.servers import Postgres, Valkey, running_postgres, running_valkey
 
 START_SECONDS = 60.0
@@ -121,7 +121,7 @@ def report(line: str, *, good: bool) -> None:
 
 def check(root: Path, config: Mapping[str, Any]) -> None:
     """Runs every command once, in the order of a first start."""
-    held = reserved()
+    held = reserve_port()
     port = port_number(held)
     settings = {
         "QUOTECAST_HOST": "127.0.0.1",

@@ -9,12 +9,12 @@ from quotecast.accounts import migrations
 from quotecast.accounts.database import Database
 from quotecast.local import postgres
 from support.servers import Postgres
-from support.transactions import adding, look, numbers
+from support.transactions import look, register_user, visible_users
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "operating.md").read_text("utf-8")
 
 
-def shown(tool: str) -> str:
+def documented_command(tool: str) -> str:
     """Returns the page's one command line of a tool."""
     (line,) = re.findall(rf"^    ({tool} .*)$", GUIDE, re.MULTILINE)
     return str(line)
@@ -34,10 +34,10 @@ async def test_a_backup_brings_back_what_users_own(own_postgres: Postgres, tmp_p
     await migrations.apply(lost)
     async with Database(lost, pool_size=1) as database:
         for number in range(3):
-            await database.transaction(adding(number))
-    run(shown("pg_dump"), lost, tmp_path)
-    run(shown("pg_restore"), restored, tmp_path)
-    assert await numbers(restored) == [0, 1, 2]
+            await database.transaction(register_user(number))
+    run(documented_command("pg_dump"), lost, tmp_path)
+    run(documented_command("pg_restore"), restored, tmp_path)
+    assert await visible_users(restored) == [0, 1, 2]
     everything = "SELECT * FROM users ORDER BY id"
     assert await look(restored, everything) == await look(lost, everything)
     assert await migrations.apply(restored) == []

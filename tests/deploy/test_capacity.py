@@ -1,17 +1,17 @@
 """The table of docs/capacity.md follows from the measurements in the page."""
 
-from deploy.capacity import ROOT, UTILIZATION, Market, Measured, measured, rows, workers_for
+from deploy.capacity import ROOT, UTILIZATION, Market, Measurements, read_measurements, rows, workers_for
 
 GUIDE = (ROOT / "docs" / "capacity.md").read_text("utf-8")
 BENCHMARKS = (ROOT / "docs" / "benchmarks.md").read_text("utf-8")
 #: A market in which an update takes a tenth of a millisecond, a frame one, and HTTP almost nothing.
 CALM = Market(updates=1_000, update_bytes=300, update_us=99, frame_bytes=1_000, frame_us=1_000)
-MADE = Measured(CALM, CALM, socket_bytes=25_000, requests=1e12)
+MADE = Measurements(CALM, CALM, socket_bytes=25_000, requests=1e12)
 
 
 def test_the_table_follows_from_its_figures() -> None:
     """`python -m deploy.capacity`, with tests/ on the path, prints the table."""
-    assert "\n".join(rows(measured(GUIDE, BENCHMARKS))) in GUIDE
+    assert "\n".join(rows(read_measurements(GUIDE, BENCHMARKS))) in GUIDE
 
 
 def test_each_worker_takes_in_the_whole_market_first() -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from docs.pages import blocks, curls
-from support.reserved import port_number, reserved
+from support.reserved import port_number, reserve_port
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -57,7 +57,7 @@ def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
     for name in TOOLS:
         (tools / name).symlink_to(shutil.which(name) or name)
     (tools / "python3").symlink_to(Path(sys.executable).resolve())
-    with reserved() as held:
+    with reserve_port() as held:
         yield {
             **os.environ,
             "PATH": f"{tools}:/usr/sbin",
@@ -86,7 +86,7 @@ def running(command: str, clone: Path, environment: dict[str, str]) -> Iterator[
         process.communicate()
 
 
-def printed_by(process: "subprocess.Popen[str]") -> list[str]:
+def wait_until_serving(process: "subprocess.Popen[str]") -> list[str]:
     """Waits until `up` serves; returns its output so far."""
     assert process.stdout
     lines: list[str] = []
@@ -97,7 +97,7 @@ def printed_by(process: "subprocess.Popen[str]") -> list[str]:
     pytest.fail("".join(lines))
 
 
-def here(text: str, environment: dict[str, str]) -> str:
+def localized(text: str, environment: dict[str, str]) -> str:
     """Returns the text with the address of this `up`."""
     return text.replace("127.0.0.1:8000", f"127.0.0.1:{environment['QUOTECAST_PORT']}")
 
@@ -105,7 +105,7 @@ def here(text: str, environment: dict[str, str]) -> str:
 def follow_a_feed(clone: Path, environment: dict[str, str]) -> None:
     """Runs the program of README.md until it prints an update."""
     [program] = blocks(README, "python")
-    (clone / "first.py").write_text(here(program, environment), "utf-8")
+    (clone / "first.py").write_text(localized(program, environment), "utf-8")
     unbuffered = {**environment, "PYTHONUNBUFFERED": "1"}
     with running(".venv/bin/python first.py", clone, unbuffered) as process:
         assert process.stdout
@@ -121,13 +121,13 @@ def test_the_first_commands_bring_the_terminal_quotes_and_a_feed(
     """
     [first] = blocks(README, "bash")
     with running(first, clone, environment) as process:
-        lines = printed_by(process)
+        lines = wait_until_serving(process)
         address = f"http://127.0.0.1:{environment['QUOTECAST_PORT']}/"
         with urllib.request.urlopen(address, timeout=10) as answer:
             assert b"<script" in answer.read()
         for command, _ in curls(README):
             done = subprocess.run(
-                ["bash", "-c", here(command, environment)],  # noqa: S607 - as a user types it
+                ["bash", "-c", localized(command, environment)],  # noqa: S607 - as a user types it
                 capture_output=True,
                 check=True,
             )
@@ -136,9 +136,9 @@ def test_the_first_commands_bring_the_terminal_quotes_and_a_feed(
     assert len(lines) <= 40, "".join(lines)
     assert "just up --live" in README
     with running(".venv/bin/just up --live", clone, {**environment, **OUT_OF_REACH}) as process:
-        said = "".join(printed_by(process))
-    assert re.search(r"crypto +live from binance, then coinbase, then kraken", said)
-    assert re.search(r"doviz +live from truncgil", said)
+        output = "".join(wait_until_serving(process))
+    assert re.search(r"crypto +live from binance, then coinbase, then kraken", output)
+    assert re.search(r"doviz +live from truncgil", output)
 
 
 def test_an_installation_that_fails_says_why(clone: Path, environment: dict[str, str]) -> None:
@@ -148,7 +148,7 @@ def test_an_installation_that_fails_says_why(clone: Path, environment: dict[str,
     [first] = blocks(README, "bash")
     with running(first, clone, environment) as process:
         assert process.stdout
-        said = process.stdout.read()
+        output = process.stdout.read()
         assert process.wait() != 0
-    assert "DO NOT MATCH THE HASHES" in said
-    assert "Ctrl-C" not in said
+    assert "DO NOT MATCH THE HASHES" in output
+    assert "Ctrl-C" not in output

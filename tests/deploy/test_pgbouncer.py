@@ -23,9 +23,9 @@ from quotecast.errors import DatabaseAway
 from quotecast.settings.model import Settings
 from support.figures import SLACK
 from support.pgbouncer import DEBIAN, NEWER, PgBouncer, running_pgbouncer
-from support.reserved import port_number, reserved
+from support.reserved import port_number, reserve_port
 from support.servers import Postgres
-from support.transactions import adding, at, look, numbers, promised
+from support.transactions import look, open_database, raises_in_time, register_user, visible_users
 
 pytestmark = pytest.mark.deploy
 
@@ -80,8 +80,8 @@ def test_migrations_go_through(pooled: tuple[PgBouncer, int]) -> None:
     """Repeated and concurrent migrations succeed on server connections that other clients have used."""
     pooler, _ = pooled
     with ThreadPoolExecutor(3) as pool:
-        said = list(pool.map(migrate, [pooler.url] * 3))
-    assert sorted(each.split(":")[0] for each in said) == ["Nothing to be applied.\n"] * 2 + ["applied"]
+        output = list(pool.map(migrate, [pooler.url] * 3))
+    assert sorted(each.split(":")[0] for each in output) == ["Nothing to be applied.\n"] * 2 + ["applied"]
     assert migrate(pooler.url).startswith("Nothing")
     assert migrate(pooler.url, "--undo").startswith("undone")
     assert migrate(pooler.url).startswith("applied")
@@ -93,24 +93,24 @@ async def test_transactions_go_through(pooled: tuple[PgBouncer, int]) -> None:
     pooler, cache = pooled
     await migrations.apply(pooler.url)
     async with (
-        at(pooler.url, statement_cache=cache) as one,
-        at(pooler.url, statement_cache=cache) as other,
+        open_database(pooler.url, statement_cache=cache) as one,
+        open_database(pooler.url, statement_cache=cache) as other,
     ):
         for number in range(0, 40, 2):
-            await one.transaction(adding(number))
-            await asyncio.gather(meet([one, other], "SELECT 1"), other.transaction(adding(number + 1)))
+            await one.transaction(register_user(number))
+            await asyncio.gather(meet([one, other], "SELECT 1"), other.transaction(register_user(number + 1)))
             assert await one.transaction(partial(users.find, email=f"{number}@example.com"))
-    assert await numbers(pooler.url) == list(range(40))
+    assert await visible_users(pooler.url) == list(range(40))
 
 
 @pytest.mark.parametrize("pooled", VERSIONS, indirect=True)
 async def test_a_statement_ends_in_time(pooled: tuple[PgBouncer, int]) -> None:
     """PostgreSQL ends a statement at its time-out, which applies to no other client."""
     pooler, cache = pooled
-    async with at(pooler.url, statement_cache=cache, deadline_seconds=30) as database:
+    async with open_database(pooler.url, statement_cache=cache, deadline_seconds=30) as database:
         began = time.monotonic()
         with pytest.raises(DatabaseAway) as raised:
-            await database.transaction(running("SELECT pg_sleep(30)"))
+            await database.transaction(statement_work("SELECT pg_sleep(30)"))
         assert isinstance(raised.value.__cause__, asyncpg.QueryCanceledError)
         assert time.monotonic() - began < 2 * SLACK
     [row] = await look(pooler.url, "SELECT current_setting('statement_timeout') AS bound")
@@ -123,15 +123,15 @@ async def test_a_statement_ends_in_time_though_its_worker_is_gone(
 ) -> None:
     """PostgreSQL ends the statement of a dead worker and frees its session."""
     pooler, cache = pooled
-    async with at(pooler.url, statement_cache=cache, deadline_seconds=30) as database:
-        working = asyncio.create_task(database.transaction(running("SELECT pg_sleep(30)")))
+    async with open_database(pooler.url, statement_cache=cache, deadline_seconds=30) as database:
+        working = asyncio.create_task(database.transaction(statement_work("SELECT pg_sleep(30)")))
         await sleeping(own_postgres.url, 1, within=5)
         database._pool.terminate()
         await asyncio.gather(working, return_exceptions=True)
     await sleeping(own_postgres.url, 0, within=2)
 
 
-def running(query: str) -> Callable[[Run], Awaitable[Any]]:
+def statement_work(query: str) -> Callable[[Run], Awaitable[Any]]:
     """Returns work that is one statement."""
     return lambda run: run(User.raw(query))
 
@@ -153,20 +153,20 @@ async def test_without_the_setting_accounts_are_away_and_the_log_names_it(
 ) -> None:
     """Without the setting account routes answer 503, and the log names the setting."""
     await migrations.apply(unprepared.url)
-    async with at(unprepared.url) as one, at(unprepared.url) as other:
-        await one.transaction(running("SELECT 1"))
+    async with open_database(unprepared.url) as one, open_database(unprepared.url) as other:
+        await one.transaction(statement_work("SELECT 1"))
 
         async def meanwhile(_: Run) -> None:
-            await one.transaction(running("SELECT 1"))
+            await one.transaction(statement_work("SELECT 1"))
 
-        with promised():
+        with raises_in_time():
             await other.transaction(meanwhile)
     assert "QUOTECAST_DATABASE_STATEMENT_CACHE=0" in capsys.readouterr().out
 
 
-def examined(pooler_url: str, folder: Path, cache: int) -> int:
+def run_doctor(pooler_url: str, folder: Path, cache: int) -> int:
     """Returns the doctor's exit code."""
-    with reserved() as held:
+    with reserve_port() as held:
         settings = Settings(
             data_dir=folder,
             port=port_number(held),
@@ -186,7 +186,7 @@ def test_the_doctor_passes_what_works(
     """The doctor accepts a working configuration, every time."""
     pooler, cache = pooled
     for _ in range(3):
-        assert examined(pooler.url, tmp_path, cache) == 0, capsys.readouterr().out
+        assert run_doctor(pooler.url, tmp_path, cache) == 0, capsys.readouterr().out
     assert "ok      postgres: PostgreSQL 18" in capsys.readouterr().out
 
 
@@ -196,12 +196,12 @@ def test_the_doctor_names_the_setting_that_is_missing(
 ) -> None:
     """The doctor names the missing setting, and accepts the configuration with it."""
     for _ in range(2):
-        assert examined(unprepared.url, tmp_path, CACHE) == 1
-        said, logged = capsys.readouterr()
-        assert "FAILS   postgres: " in said
-        assert "QUOTECAST_DATABASE_STATEMENT_CACHE=0" in said
-        assert "database away" not in said + logged
-    assert examined(unprepared.url, tmp_path, 0) == 0
+        assert run_doctor(unprepared.url, tmp_path, CACHE) == 1
+        output, logged = capsys.readouterr()
+        assert "FAILS   postgres: " in output
+        assert "QUOTECAST_DATABASE_STATEMENT_CACHE=0" in output
+        assert "database away" not in output + logged
+    assert run_doctor(unprepared.url, tmp_path, 0) == 0
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_the_doctor_names_what_pgbouncer_lacks(
 ) -> None:
     """The doctor names each missing line of PgBouncer's configuration with its remedy."""
     with running_pgbouncer(own_postgres, DEBIAN, dict([setting])) as pooler:
-        assert examined(pooler.url, tmp_path, 0) == 1
+        assert run_doctor(pooler.url, tmp_path, 0) == 1
     assert advice in capsys.readouterr().out
 
 
@@ -231,5 +231,5 @@ def test_the_doctor_names_an_option_that_pgbouncer_refuses(
 ) -> None:
     """The doctor names an option of the URL that PgBouncer rejects."""
     with running_pgbouncer(own_postgres) as pooler:
-        assert examined(f"{pooler.url}&statement_timeout=1000", tmp_path, 0) == 1
+        assert run_doctor(f"{pooler.url}&statement_timeout=1000", tmp_path, 0) == 1
     assert "ignore_startup_parameters" in capsys.readouterr().out

@@ -31,7 +31,7 @@ def service() -> Iterator[Service]:
             yield running
 
 
-def sent(service: Service, command: str, **variables: str) -> httpx.Response:
+def send_command(service: Service, command: str, **variables: str) -> httpx.Response:
     """Sends the request of a `curl` command, as curl would."""
     parser = argparse.ArgumentParser()
     parser.add_argument("url")
@@ -73,7 +73,7 @@ def shown_names(answer: str) -> set[str]:
 @pytest.mark.parametrize(("command", "answer"), PUBLIC)
 def test_a_command_gets_the_answer_below_it(service: Service, command: str, answer: str) -> None:
     """A command gets status 200 and the field names of the answer below it; values differ."""
-    response = sent(service, command)
+    response = send_command(service, command)
     assert response.status_code == 200
     assert shown_names(answer) <= names(response.json())
 
@@ -81,13 +81,13 @@ def test_a_command_gets_the_answer_below_it(service: Service, command: str, answ
 def test_the_commands_of_an_account_follow_each_other(service: Service) -> None:
     """The commands of docs/accounts.md work in order, with the token of the first answer."""
     (register, registered), *others = curls(page("accounts"))
-    response = sent(service, register)
+    response = send_command(service, register)
     assert response.is_success
     assert shown_names(registered) <= names(response.json())
     token = response.json()["token"]
     assert len(others) == 4
     for command, answer in others:
-        response = sent(service, command, token=token)
+        response = send_command(service, command, token=token)
         assert response.is_success, (command, response.text)
         assert shown_names(answer) <= names(response.json()), command
 

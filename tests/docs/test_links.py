@@ -14,25 +14,25 @@ NAMED = re.compile(r"(?<![\w/.])((?:benchmarks|deploy|docs|loadtests|migrations|
 WRITTEN = {"loadtests/report.html"}
 
 
-def named(path: Path) -> str:
+def relative_name(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=named)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=relative_name)
 def test_links_lead_to_files(document: Path) -> None:
     """Every linked page, image and folder exists, relative to the document."""
     targets = links(document.read_text("utf-8"))
     assert [target for target in targets if not (document.parent / target).exists()] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=named)
+@pytest.mark.parametrize("page", PAGES, ids=relative_name)
 def test_pages_link_to_pages_and_images_alone(page: Path) -> None:
     """Pages link to files in docs/ only, because the site has no others; they name other files in code."""
     targets = [(page.parent / link).resolve() for link in links(page.read_text("utf-8"))]
     assert [each for each in targets if not (each.is_file() and each.is_relative_to(DOCS))] == []
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=named)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=relative_name)
 def test_named_files_exist(document: Path) -> None:
     """Every file that a document names in code exists."""
     names = NAMED.findall(code(document.read_text("utf-8")))
@@ -64,7 +64,7 @@ def test_the_readme_leads_to_every_page() -> None:
     assert {f"docs/{name}" for name in pages} <= set(links(README.read_text("utf-8")))
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=named)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=relative_name)
 def test_recipes_exist(document: Path) -> None:
     """Every `just ...` in code is a recipe of the justfile."""
     justfile = (ROOT / "justfile").read_text("utf-8")

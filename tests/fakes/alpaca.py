@@ -17,7 +17,7 @@ from typing import Final
 
 from fakes import alpaca_rows as made
 from fakes.alpaca_rows import Trade
-from fakes.http import Answer, Asked, FakeHttp, Row
+from fakes.http import Answer, FakeHttp, HttpRequest, Row
 from quotecast.market.sessions import NEW_YORK, TradingDay, trading_days_between
 from quotecast.providers.reference import stocks
 
@@ -81,15 +81,15 @@ class FakeAlpaca(FakeHttp):
         self.calls_per_minute = 200
         self._used: list[float] = []
 
-    def respond(self, asked: Asked) -> Answer:
-        given = asked.headers.get("APCA-API-KEY-ID"), asked.headers.get("APCA-API-SECRET-KEY")
+    def respond(self, request: HttpRequest) -> Answer:
+        given = request.headers.get("APCA-API-KEY-ID"), request.headers.get("APCA-API-SECRET-KEY")
         if given != self.keys:
             return FORBIDDEN
         now = self.clock()
         self._used = [used for used in self._used if now - used < 60]
         over = len(self._used) >= self.calls_per_minute
         self._used.append(now)
-        answer = TOO_MANY if over else self._answer(asked)
+        answer = TOO_MANY if over else self._answer(request)
         left = max(self.calls_per_minute - len(self._used), 0)
         limits = {
             "X-RateLimit-Limit": str(self.calls_per_minute),
@@ -98,7 +98,7 @@ class FakeAlpaca(FakeHttp):
         }
         return Answer(answer.body, answer.status, answer.content_type, limits)
 
-    def _answer(self, asked: Asked) -> Answer:
+    def _answer(self, request: HttpRequest) -> Answer:
         paths: dict[str, Callable[[Mapping[str, str]], Answer]] = {
             "/v2/stocks/snapshots": self._snapshots,
             "/v2/stocks/bars": self._bars,
@@ -108,7 +108,7 @@ class FakeAlpaca(FakeHttp):
             "/v2/calendar": self._calendar,
         }
         try:
-            return paths[asked.path](asked.query) if asked.path in paths else NOT_FOUND
+            return paths[request.path](request.query) if request.path in paths else NOT_FOUND
         except _Bad as error:
             return Answer.of({"message": str(error)}, 400)
 
@@ -145,7 +145,7 @@ class FakeAlpaca(FakeHttp):
         self, ticker: str, feed: str, timeframe: str, limits: tuple[datetime, datetime], *, adjusted: bool
     ) -> list[Row]:
         """Returns the trades between the query's start and end, both included."""
-        trades = self._seen(ticker, feed, made.begun(limits[0], timeframe), self._now())
+        trades = self._seen(ticker, feed, made.row_start(limits[0], timeframe), self._now())
         if adjusted:
             trades = self._adjusted(ticker, trades)
         first, last = map(made.text, limits)
@@ -282,9 +282,9 @@ def _invented(fake: FakeAlpaca) -> None:
     fake.assets = [made.asset(stock.ticker, stock.name, exchange=stock.exchange) for stock in stocks()]
     minute = int(fake.clock()) // 60
     fake.stories = [
-        made.story(number, created_at=told, updated_at=told)
+        made.story(number, created_at=stamp, updated_at=stamp)
         for number in range(minute - 100, minute)
-        for told in [made.text(datetime.fromtimestamp(number * 60, UTC))]
+        for stamp in [made.text(datetime.fromtimestamp(number * 60, UTC))]
     ]
 
 

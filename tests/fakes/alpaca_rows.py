@@ -32,19 +32,20 @@ def row_of(time: datetime, prices: tuple[float, float, float, float], volume: in
     """Returns a bar with these prices: open, high, low, close."""
     opened, high, low, close = prices
     return {
-        "t": text(time), "o": whole(opened), "h": whole(high), "l": whole(low), "c": whole(close),
+        "t": text(time), "o": without_point(opened), "h": without_point(high), "l": without_point(low),
+        "c": without_point(close),
         "v": volume, "n": 3, "vw": close,
     }  # fmt: skip
 
 
 def rows(trades: Sequence[Trade], timeframe: str) -> list[Row]:
     """Returns the bars of ascending trades; as at Alpaca, daily bars include extended hours."""
-    grouped = groupby(trades, key=lambda trade: begun(trade.time, timeframe))
+    grouped = groupby(trades, key=lambda trade: row_start(trade.time, timeframe))
     return [_row(start, list(group)) for start, group in grouped]
 
 
 @lru_cache(maxsize=100_000)
-def begun(moment: datetime, timeframe: str) -> datetime:
+def row_start(moment: datetime, timeframe: str) -> datetime:
     """Returns when the bar of a moment begins: days in New York, weeks on Monday, hours in UTC."""
     if timeframe in MINUTES:
         midnight = moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
@@ -64,7 +65,7 @@ def snapshot(trades: Sequence[Trade]) -> Row | None:
     last, days = trades[-1], rows(trades[-5000:], "1Day")
     return {
         "latestTrade": {
-            "t": text(last.time, digits=9), "x": "V", "p": whole(last.price), "s": last.size,
+            "t": text(last.time, digits=9), "x": "V", "p": without_point(last.price), "s": last.size,
             "c": ["@"], "i": 7, "z": "C",
         },
         "latestQuote": {
@@ -142,7 +143,7 @@ def text(moment: datetime, digits: int = 0) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S}{fraction}Z"
 
 
-def whole(price: float) -> float:
+def without_point(price: float) -> float:
     """Returns a whole number without its decimal point, as Alpaca sends it."""
     return int(price) if price == int(price) else price
 

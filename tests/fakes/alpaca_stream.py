@@ -14,7 +14,7 @@ from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 
 from fakes.alpaca_rows import price_at
-from fakes.http import Answer, Asked, FakeHttp, Row, running
+from fakes.http import Answer, FakeHttp, HttpRequest, Row, running
 
 MEANINGS: Final = {
     400: "invalid syntax",
@@ -91,8 +91,8 @@ class FakeAlpacaStream(FakeHttp):
         self.subscriptions = 0
         self._changed = asyncio.Condition()
 
-    def respond(self, asked: Asked) -> Answer:
-        return Answer.of({"message": f"{asked.path} not found"}, 404)
+    def respond(self, wanted: HttpRequest) -> Answer:
+        return Answer.of({"message": f"{wanted.path} not found"}, 404)
 
     async def say(self, *messages: Row) -> None:
         """Sends one frame to every client, with the messages that it subscribed to."""
@@ -128,18 +128,18 @@ class FakeAlpacaStream(FakeHttp):
         client = Client(connection)
         with contextlib.suppress(ConnectionClosed):
             await _send(connection, {"T": "success", "msg": "connected"})
-            if not await self._let_in(client):
+            if not await self._log_in(client):
                 return
             await _send(connection, {"T": "success", "msg": "authenticated"})
             self.clients.add(client)
             self.most_at_once = max(self.most_at_once, len(self.clients))
             async for command in connection:
-                await self._obey(client, command)
+                await self._handle_command(client, command)
         async with self._changed:
             self.clients.discard(client)
             self._changed.notify_all()
 
-    async def _let_in(self, client: Client) -> bool:
+    async def _log_in(self, client: Client) -> bool:
         if self.refuses == "silently":
             await client.connection.wait_closed()
             return False
@@ -170,7 +170,7 @@ class FakeAlpacaStream(FakeHttp):
             return 409
         return 406 if len(self.clients) >= self.connection_limit else None
 
-    async def _obey(self, client: Client, text: str | bytes) -> None:
+    async def _handle_command(self, client: Client, text: str | bytes) -> None:
         command = _read(text)
         self.commands.append(command)
         action = command.get("action")
@@ -182,9 +182,9 @@ class FakeAlpacaStream(FakeHttp):
             await self._change(client, command, adds=action == "subscribe")
 
     async def _change(self, client: Client, command: Row, *, adds: bool) -> None:
-        asked = {kind: set(command.get(kind, ())) for kind in KINDS}
+        wanted = {kind: set(command.get(kind, ())) for kind in KINDS}
         sets = {
-            kind: client.sets[kind] | asked[kind] if adds else client.sets[kind] - asked[kind]
+            kind: client.sets[kind] | wanted[kind] if adds else client.sets[kind] - wanted[kind]
             for kind in KINDS
         }
         counted = [symbol for kind in COUNTED for symbol in sets[kind]]
@@ -236,7 +236,7 @@ def bar(symbol: str, time: str, prices: tuple[float, float, float, float], volum
     }  # fmt: skip
 
 
-async def _wander(fake: FakeAlpacaStream) -> None:
+async def _send_trades(fake: FakeAlpacaStream) -> None:
     """Sends trades of all subscribed symbols every second, and their bars every minute."""
     prices: dict[str, float] = {}
     for second in itertools.count(1):
@@ -257,7 +257,7 @@ def _text(moment: datetime) -> str:
 async def _serve(keys: tuple[str, str], port: int) -> None:
     fake = FakeAlpacaStream(port)
     fake.keys = keys
-    async with fake, running(_wander(fake)):
+    async with fake, running(_send_trades(fake)):
         sys.stdout.write(f"{fake.websocket_url}/v2/iex\n")
         sys.stdout.flush()
         await asyncio.Event().wait()

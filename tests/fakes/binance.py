@@ -19,8 +19,8 @@ import msgspec
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 
-from fakes.binance_rows import INTERVALS, event, kline, listed, openings, statistics
-from fakes.http import Answer, Asked, FakeHttp, Row, running
+from fakes.binance_rows import INTERVALS, event, kline, listing_row, openings, statistics
+from fakes.http import Answer, FakeHttp, HttpRequest, Row, running
 from quotecast.providers.reference import pairs
 
 BANNED: Final = Answer(
@@ -67,15 +67,15 @@ class FakeBinance(FakeHttp):
         self.clients: dict[ServerConnection, set[str]] = {}
         self.closed = asyncio.Event()
 
-    def respond(self, asked: Asked) -> Answer:
-        paths: dict[str, Callable[[Asked], Answer]] = {
+    def respond(self, request: HttpRequest) -> Answer:
+        paths: dict[str, Callable[[HttpRequest], Answer]] = {
             "/api/v3/exchangeInfo": self._exchange_info,
             "/api/v3/ticker/24hr": self._day,
             "/api/v3/klines": self._klines,
         }
-        if asked.path not in paths:
+        if request.path not in paths:
             return Answer(b"<html>404</html>", 404, "text/html")
-        answer = paths[asked.path](asked)
+        answer = paths[request.path](request)
         return Answer(answer.body, answer.status, headers={"X-MBX-USED-WEIGHT-1M": str(self.weight)})
 
     async def say(self, *rows: Row) -> None:
@@ -89,8 +89,8 @@ class FakeBinance(FakeHttp):
 
     async def shut_down(self) -> None:
         """Announces the shutdown of the server to every client."""
-        told = {"e": "serverShutdown", "E": self._now()}
-        await self.say_raw(msgspec.json.encode({"stream": "!serverShutdown", "data": told}).decode())
+        event = {"e": "serverShutdown", "E": self._now()}
+        await self.say_raw(msgspec.json.encode({"stream": "!serverShutdown", "data": event}).decode())
 
     def abort(self) -> None:
         """Aborts every connection without a close frame."""
@@ -113,24 +113,26 @@ class FakeBinance(FakeHttp):
                         await connection.close(1008, "Too many requests")
                         break
                     times.append(time.monotonic())
-                    await self._obey(connection, streams, command)
+                    await self._handle_command(connection, streams, command)
         del self.clients[connection]
         self.closed.set()
 
-    async def _obey(self, connection: ServerConnection, streams: set[str], command: str | bytes) -> None:
+    async def _handle_command(
+        self, connection: ServerConnection, streams: set[str], command: str | bytes
+    ) -> None:
         try:
-            asked = msgspec.json.decode(command, type=dict[str, Any])
+            request = msgspec.json.decode(command, type=dict[str, Any])
         except ValueError as error:
             await _send(connection, {"code": 3, "msg": f"Invalid JSON: {error}"})
             return
-        self.commands.append(asked)
-        number, wanted = asked.get("id"), asked.get("params")
-        if asked.get("method") not in ("SUBSCRIBE", "UNSUBSCRIBE") or not isinstance(wanted, list):
+        self.commands.append(request)
+        number, wanted = request.get("id"), request.get("params")
+        if request.get("method") not in ("SUBSCRIBE", "UNSUBSCRIBE") or not isinstance(wanted, list):
             await _send(connection, {"code": 2, "msg": "Invalid request: unknown variant", "id": number})
         elif len(streams | set(wanted)) > self.streams_per_connection:
             await _send(connection, {"error": {"code": 4, "msg": "Too many subscriptions"}, "id": number})
         else:
-            change = streams.update if asked["method"] == "SUBSCRIBE" else streams.difference_update
+            change = streams.update if request["method"] == "SUBSCRIBE" else streams.difference_update
             change(wanted)
             if self.acknowledges:
                 await _send(connection, {"result": None, "id": number})
@@ -149,44 +151,44 @@ class FakeBinance(FakeHttp):
                     if symbol in self.statistics:
                         await self.say(self.now_row(symbol))
 
-    async def _publish(self, stream: str, told: Row) -> None:
+    async def _publish(self, stream: str, event: Row) -> None:
         for connection, streams in [*self.clients.items()]:
             if stream in streams:
                 assert connection.request
                 combined = connection.request.path.startswith("/stream")
-                await _send(connection, {"stream": stream, "data": told} if combined else told)
+                await _send(connection, {"stream": stream, "data": event} if combined else event)
 
-    def _exchange_info(self, asked: Asked) -> Answer:
+    def _exchange_info(self, request: HttpRequest) -> Answer:
         self.weight += 20
-        if unread := asked.query.keys() - self.listing_parameters:
-            known = len(asked.query) - len(unread)
+        if unread := request.query.keys() - self.listing_parameters:
+            known = len(request.query) - len(unread)
             return _problem(
                 -1104,
                 f"Not all sent parameters were read; read '{known}' parameter(s) "
-                f"but was sent '{len(asked.query)}'.",
+                f"but was sent '{len(request.query)}'.",
             )
-        status = asked.query.get("symbolStatus")
+        status = request.query.get("symbolStatus")
         rows = [row for row in self.listing if status in (None, row["status"])]
         return Answer.of({"timezone": "UTC", "serverTime": self._now(), "symbols": rows})
 
-    def _day(self, asked: Asked) -> Answer:
+    def _day(self, request: HttpRequest) -> Answer:
         self.weight += 80
-        if "symbol" in asked.query:
-            symbol = asked.query["symbol"]
+        if "symbol" in request.query:
+            symbol = request.query["symbol"]
             return _bad_symbol(self.listing, symbol) or Answer.of(self.now_row(symbol))
         return Answer.of([self.now_row(symbol) for symbol in self.statistics])
 
-    def _klines(self, asked: Asked) -> Answer:
+    def _klines(self, request: HttpRequest) -> Answer:
         self.weight += 2
         for name in ("symbol", "interval"):
-            if name not in asked.query:
+            if name not in request.query:
                 return _problem(-1102, f"Mandatory parameter '{name}' was not sent, was empty/null")
-        interval = asked.query["interval"]
+        interval = request.query["interval"]
         if interval not in INTERVALS:
             return _problem(-1120, "Invalid interval.")
-        if bad := _bad_symbol(self.listing, asked.query["symbol"]):
+        if bad := _bad_symbol(self.listing, request.query["symbol"]):
             return bad
-        return Answer.of(self._candles(interval, asked.query))
+        return Answer.of(self._candles(interval, request.query))
 
     def _candles(self, interval: str, query: Any) -> list[list[Any]]:
         limit = min(int(query.get("limit", 500)), self.rows_per_call)
@@ -228,7 +230,7 @@ async def _move(fake: FakeBinance) -> None:
 
 async def _serve(port: int) -> None:
     offered = [pair for pair in pairs() if pair.quote == "USDT"]
-    async with FakeBinance([listed(pair.base) for pair in offered], port) as fake:
+    async with FakeBinance([listing_row(pair.base) for pair in offered], port) as fake:
         for pair in offered:
             symbol, price = f"{pair.base}USDT", f"{pair.price:.8f}"
             fake.statistics[symbol] = statistics(symbol, price, price)

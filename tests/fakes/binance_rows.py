@@ -29,7 +29,7 @@ NAMES: Final = {
 }
 
 
-def listed(base: str, quote: str = "USDT", **changes: Any) -> Row:
+def listing_row(base: str, quote: str = "USDT", **changes: Any) -> Row:
     """Returns a row of `exchangeInfo`."""
     row = {
         "symbol": f"{base}{quote}",
@@ -71,8 +71,8 @@ def statistics(symbol: str, price: str = "100.00", opened: str = "80.00", **chan
 
 def event(row: Row) -> Row:
     """Returns a row of the 24-hour statistics as a stream event."""
-    told = {short: row[name] for name, short in NAMES.items() if name in row}
-    return {"e": "24hrTicker", "E": row["closeTime"]} | told
+    fields = {short: row[name] for name, short in NAMES.items() if name in row}
+    return {"e": "24hrTicker", "E": row["closeTime"]} | fields
 
 
 def kline(opened: int, closes: int) -> list[Any]:

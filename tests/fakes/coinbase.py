@@ -20,7 +20,7 @@ import msgspec
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 
-from fakes.http import Answer, Asked, FakeHttp, Row, running
+from fakes.http import Answer, FakeHttp, HttpRequest, Row, running
 
 CHANNELS: Final = {
     "ticker": "ticker",
@@ -48,19 +48,19 @@ class Trade:
 
 
 @dataclass(frozen=True)
-class Said:
+class ScriptMessage:
     """A message of the script, and the seconds to wait before it."""
 
     text: str
     pause: float = 0.0
 
 
-def recorded(path: Path) -> Iterator[Said]:
+def read_recording(path: Path) -> Iterator[ScriptMessage]:
     """Returns a recording as a script with the recorded delays."""
     before = None
     for line in path.read_text().splitlines():
         time, _, text = line.partition(" ")
-        yield Said(text, max(float(time) - (before or float(time)), 0.0))
+        yield ScriptMessage(text, max(float(time) - (before or float(time)), 0.0))
         before = float(time)
 
 
@@ -78,7 +78,7 @@ class FakeCoinbase(FakeHttp):
         self.currencies = currencies
         #: Trades by product, in any order.
         self.trades: Mapping[str, Sequence[Trade]] = {}
-        self.script: Iterable[Said] = ()
+        self.script: Iterable[ScriptMessage] = ()
         self.ending: Literal["heartbeats", "silence", "abort", "error"] = "heartbeats"
         self.acknowledges = True
         self.heartbeat_seconds = 1.0
@@ -89,15 +89,15 @@ class FakeCoinbase(FakeHttp):
         #: Set when the script has been sent to its end.
         self.played = asyncio.Event()
 
-    def respond(self, asked: Asked) -> Answer:
-        if "User-Agent" not in asked.headers:
+    def respond(self, request: HttpRequest) -> Answer:
+        if "User-Agent" not in request.headers:
             return Answer.of({"message": "User-Agent header is required."}, 400)
-        if asked.path == "/products":
+        if request.path == "/products":
             return Answer.of(self.products)
-        if asked.path == "/currencies":
+        if request.path == "/currencies":
             return Answer.of(self.currencies)
-        if match := _CANDLES.fullmatch(asked.path):
-            return self._candles(match[1], asked.query)
+        if match := _CANDLES.fullmatch(request.path):
+            return self._candles(match[1], request.query)
         return NOT_FOUND
 
     def _candles(self, product: str, query: Mapping[str, str]) -> Answer:
@@ -134,12 +134,12 @@ class FakeCoinbase(FakeHttp):
     ) -> bool:
         """Adds to `subscribed` and confirms; returns False for a bad command."""
         try:
-            asked = msgspec.json.decode(command)
-            channels, products = asked["channels"], set(asked["product_ids"])
+            request = msgspec.json.decode(command)
+            channels, products = request["channels"], set(request["product_ids"])
         except (ValueError, TypeError, KeyError):
             await _fail(connection, "Malformed JSON")
             return False
-        self.subscribes.append(asked)
+        self.subscribes.append(request)
         for product in products - {row["id"] for row in self.products}:
             await _fail(connection, f"{product} is not a valid product")
             return False
@@ -151,11 +151,11 @@ class FakeCoinbase(FakeHttp):
         return True
 
     async def _play(self, connection: ServerConnection, subscribed: dict[str, set[str]]) -> None:
-        for said in self.script:
-            if said.pause:
-                await asyncio.sleep(said.pause)
-            if _concerns(said.text, subscribed):
-                await connection.send(said.text)
+        for message in self.script:
+            if message.pause:
+                await asyncio.sleep(message.pause)
+            if _concerns(message.text, subscribed):
+                await connection.send(message.text)
         self.played.set()
         if self.ending == "abort":
             connection.transport.abort()
@@ -209,22 +209,22 @@ async def _fail(connection: ServerConnection, reason: str) -> None:
     await connection.close()
 
 
-def traded(script: Iterable[Said]) -> dict[str, list[Trade]]:
+def trades_of(script: Iterable[ScriptMessage]) -> dict[str, list[Trade]]:
     """Returns the trades in the tickers of a script."""
     trades: defaultdict[str, list[Trade]] = defaultdict(list)
-    for said in script:
+    for each in script:
         with contextlib.suppress(ValueError, TypeError, KeyError):
-            message = msgspec.json.decode(said.text)
+            message = msgspec.json.decode(each.text)
             time = int(datetime.fromisoformat(message["time"]).timestamp())
             trade = Trade(time, float(message["price"]), float(message["last_size"]))
             trades[message["product_id"]].append(trade)
     return trades
 
 
-async def _serve_script(script: Sequence[Said], products: Sequence[Row], port: int) -> None:
+async def _serve_script(script: Sequence[ScriptMessage], products: Sequence[Row], port: int) -> None:
     async with FakeCoinbase(products, port=port) as fake:
         fake.script = script
-        fake.trades = traded(script)
+        fake.trades = trades_of(script)
         sys.stdout.write(f"{fake.url}\n{fake.websocket_url}\n")
         sys.stdout.flush()
         await asyncio.Event().wait()
@@ -238,7 +238,7 @@ def main() -> None:
     options = parser.parse_args()
     with contextlib.suppress(KeyboardInterrupt):
         products = msgspec.json.decode(options.products.read_bytes())
-        asyncio.run(_serve_script(list(recorded(options.recording)), products, options.port))
+        asyncio.run(_serve_script(list(read_recording(options.recording)), products, options.port))
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ class FakeFinancials:
     name = "upstream"
 
     def __init__(self) -> None:
-        self.asked: Counter[str] = Counter()
+        self.calls: Counter[str] = Counter()
         self.spans: list[tuple[date, date]] = []
         self.errors: dict[str, Exception] = {}
         self.answering = asyncio.Event()
@@ -89,14 +89,14 @@ class FakeFinancials:
         self.errors = dict.fromkeys(names or [*MEMBERS, "calendar"], error)
 
     async def _ask(self, name: str) -> None:
-        self.asked[name] += 1
+        self.calls[name] += 1
         await self.answering.wait()
         if name in self.errors:
             raise self.errors[name]
 
 
 @contextlib.asynccontextmanager
-async def served(
+async def running_worker(
     url: str, clock: Clock, provider: FinancialsProvider, **other: Any
 ) -> AsyncIterator[httpx.AsyncClient]:
     """Yields a client of one worker."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
-from fakes.http import Answer, Asked, FakeHttp, Row
+from fakes.http import Answer, FakeHttp, HttpRequest, Row
 from quotecast.providers.reference import stocks
 
 #: Path prefix of the API.
@@ -85,8 +85,8 @@ class FakeFinnhub(FakeHttp):
         """Returns this answer from those paths from now on."""
         self.answers |= {VERSION + path: answer for path in paths}
 
-    def respond(self, asked: Asked) -> Answer:
-        given = asked.headers.get("X-Finnhub-Token") or asked.query.get("token")
+    def respond(self, request: HttpRequest) -> Answer:
+        given = request.headers.get("X-Finnhub-Token") or request.query.get("token")
         if given != self.key:
             return WRONG_KEY if given else NO_KEY
         now = self.clock()
@@ -95,7 +95,7 @@ class FakeFinnhub(FakeHttp):
         over = len(self._used) >= self.calls_per_minute or in_a_second >= self.calls_per_second
         if not over:
             self._used.append(now)
-        answer = TOO_MANY if over else self._answer(asked.path.removeprefix(VERSION), asked.query)
+        answer = TOO_MANY if over else self._answer(request.path.removeprefix(VERSION), request.query)
         limits = {
             "X-Ratelimit-Limit": str(self.calls_per_minute),
             "X-Ratelimit-Remaining": str(self.calls_per_minute - len(self._used)),

@@ -52,7 +52,7 @@ def huge() -> Answer:
 
 
 @dataclass(frozen=True)
-class Asked:
+class HttpRequest:
     """A request: decoded path and query, header names in any case, and the raw `target`."""
 
     path: str
@@ -73,12 +73,12 @@ class FakeHttp:
         self.answers: dict[str, Answer] = {}
         self.everywhere: Answer | None = None
         #: Requests of clients.
-        self.requests: list[Asked] = []
+        self.requests: list[HttpRequest] = []
         self.stopping = asyncio.Event()
         self._port = port
         self._server: Server | None = None
 
-    def respond(self, asked: Asked) -> Answer:
+    def respond(self, request: HttpRequest) -> Answer:
         """Returns the answer of a path."""
         raise NotImplementedError
 
@@ -111,20 +111,20 @@ class FakeHttp:
     async def _process(self, connection: ServerConnection, request: Request) -> Response | None:
         path, _, query = request.path.partition("?")
         parameters = dict(parse_qsl(query, keep_blank_values=True))
-        asked = Asked(unquote(path), parameters, request.headers, request.path)
-        self.requests.append(asked)
-        answer = self.everywhere or self.answers.get(asked.path)
+        parsed = HttpRequest(unquote(path), parameters, request.headers, request.path)
+        self.requests.append(parsed)
+        answer = self.everywhere or self.answers.get(parsed.path)
         if answer is None:
             if "Upgrade" in request.headers:
                 return None
-            answer = self.respond(asked)
+            answer = self.respond(parsed)
         if answer.body is None:
             await self.stopping.wait()
         if answer.endless:
-            await self._pour(connection, answer)
+            await self._write_endlessly(connection, answer)
         return _response(answer)
 
-    async def _pour(self, connection: ServerConnection, answer: Answer) -> None:
+    async def _write_endlessly(self, connection: ServerConnection, answer: Answer) -> None:
         """Writes while the client reads."""
         transport = connection.transport
         head = f"HTTP/1.1 200 OK\r\nContent-Type: {answer.content_type}\r\nConnection: close\r\n\r\n"

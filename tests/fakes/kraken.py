@@ -17,7 +17,7 @@ import msgspec
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 
-from fakes.http import Answer, Asked, FakeHttp, Row, running
+from fakes.http import Answer, FakeHttp, HttpRequest, Row, running
 from quotecast.providers.reference import pairs
 
 INTERVALS: Final = frozenset({"1", "5", "15", "30", "60", "240", "1440", "10080", "21600"})
@@ -73,13 +73,13 @@ class FakeKraken(FakeHttp):
         self.clients: dict[ServerConnection, set[str]] = {}
         self.closed = asyncio.Event()
 
-    def respond(self, asked: Asked) -> Answer:
-        if asked.path != "/0/public/OHLC":
+    def respond(self, request: HttpRequest) -> Answer:
+        if request.path != "/0/public/OHLC":
             return Answer.of({"error": ["EGeneral:Unknown method"]})
         known = {
             symbol.replace("BTC", "XBT").replace("DOGE", "XDG").replace("/", "") for symbol in self.tickers
         }
-        pair, interval = asked.query.get("pair", ""), asked.query.get("interval", "1")
+        pair, interval = request.query.get("pair", ""), request.query.get("interval", "1")
         if pair not in known:
             return Answer.of({"error": ["EQuery:Unknown asset pair"]})
         if interval not in INTERVALS:
@@ -95,9 +95,9 @@ class FakeKraken(FakeHttp):
     async def say(self, *rows: Row, kind: str = "update") -> None:
         """Sends rows of the `ticker` channel to the clients that subscribed to them."""
         for connection, symbols in [*self.clients.items()]:
-            told = [row for row in rows if row["symbol"] in symbols]
-            if told:
-                await _send(connection, {"channel": "ticker", "type": kind, "data": told})
+            message = [row for row in rows if row["symbol"] in symbols]
+            if message:
+                await _send(connection, {"channel": "ticker", "type": kind, "data": message})
 
     async def say_raw(self, text: str) -> None:
         for connection in [*self.clients]:
@@ -116,7 +116,7 @@ class FakeKraken(FakeHttp):
             await self._status(connection)
             async with running(self._beat(connection, symbols)):
                 async for command in connection:
-                    await self._obey(connection, symbols, command)
+                    await self._handle_command(connection, symbols, command)
         del self.clients[connection]
         self.closed.set()
 
@@ -124,13 +124,15 @@ class FakeKraken(FakeHttp):
         row = {"system": self.system, "api_version": "v2", "connection_id": 1, "version": "2.0.9"}
         await _send(connection, {"channel": "status", "type": "update", "data": [row]})
 
-    async def _obey(self, connection: ServerConnection, symbols: set[str], command: str | bytes) -> None:
-        asked = msgspec.json.decode(command)
-        self.commands.append(asked)
-        number, wanted = asked.get("req_id"), asked.get("params", {})
-        if asked.get("method") == "ping":
+    async def _handle_command(
+        self, connection: ServerConnection, symbols: set[str], command: str | bytes
+    ) -> None:
+        request = msgspec.json.decode(command)
+        self.commands.append(request)
+        number, wanted = request.get("req_id"), request.get("params", {})
+        if request.get("method") == "ping":
             await _send(connection, {"method": "pong", "req_id": number} | self._times())
-        elif asked.get("method") != "subscribe" or wanted.get("channel") != "ticker":
+        elif request.get("method") != "subscribe" or wanted.get("channel") != "ticker":
             refused = {
                 "error": "Unsupported field",
                 "method": "subscribe",
@@ -154,8 +156,8 @@ class FakeKraken(FakeHttp):
             granted = {name: wanted.get(name) for name in ("channel", "snapshot", "event_trigger")}
             await _send(connection, answer | {"result": granted | {"symbol": symbol}, "success": True})
             if wanted.get("snapshot", True):
-                told = {"channel": "ticker", "type": "snapshot", "data": [self.tickers[symbol]]}
-                await _send(connection, told)
+                message = {"channel": "ticker", "type": "snapshot", "data": [self.tickers[symbol]]}
+                await _send(connection, message)
 
     async def _beat(self, connection: ServerConnection, symbols: set[str]) -> None:
         with contextlib.suppress(ConnectionClosed):

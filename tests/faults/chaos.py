@@ -75,12 +75,12 @@ class Writer:
         body = {"ticker": "AAPL", "shares": number, "avg_cost": 2}
         headers = {**self._authorization, "Idempotency-Key": f"chaos-{number:06}"}
         try:
-            status, told = self._whole.post(HOLDINGS, body, headers)
+            status, answer = self._whole.post(HOLDINGS, body, headers)
         except OSError:
-            status, told = 0, {}
+            status, answer = 0, {}
         self.statuses[status] += 1
         if status == 201:
-            self.acknowledged[told["id"]] = number
+            self.acknowledged[answer["id"]] = number
         return status == 201
 
 
@@ -103,8 +103,8 @@ class Run:
 
     def step(self, whole: Whole, load: StandardLoad) -> None:
         """Inflicts up to two faults at a time, for a while; then waits until every client is up to date."""
-        known = groups(sentinels=self.sentinels)
-        drawn = sorted(self._random.sample(known, self._random.choice((1, 1, 2))), key=known.index)
+        kinds = groups(sentinels=self.sentinels)
+        drawn = sorted(self._random.sample(kinds, self._random.choice((1, 1, 2))), key=kinds.index)
         faults = [self._random.choice(group) for group in drawn]
         seconds = self._random.uniform(0.2, min(each.at_most_seconds for each in faults))
         name = " and ".join(each.name for each in faults)
@@ -121,7 +121,7 @@ class Run:
         return [
             f"[{read.at - self._began_at:5.0f} s] a read failed: {read.status} {read.trouble}"
             for read in load.reads
-            if (read.status != 200 or read.trouble) and not self._excused(read)
+            if (read.status != 200 or read.trouble) and not self._is_excusable(read)
         ]
 
     def _judge(
@@ -141,7 +141,7 @@ class Run:
         at = time.monotonic() - self._began
         self._tell(f"[{at:5.0f} s] {name}, {seconds:.1f} s; right again after {took:.2f} s ({promised:g})")
 
-    def _excused(self, read: Read) -> bool:
+    def _is_excusable(self, read: Read) -> bool:
         times = self._losses if read.status == 0 else [*self._losses, *self._repeats]
         return read.status in {0, 200} and any(start <= read.at <= end for start, end in times)
 
@@ -151,19 +151,24 @@ def run(seed: int, minutes: float, tell: Callable[[str], None]) -> list[str]:
     this = Run(seed, tell)
     with whole_service(sentinels=this.sentinels, pooled=True) as whole, Writer(whole) as writer:
         try:
-            with whole.loaded() as load:
+            with whole.under_load() as load:
                 end = time.monotonic() + minutes * 60
-                while time.monotonic() < end and not load.broken:
+                while time.monotonic() < end and not load.broken_promises:
                     this.step(whole, load)
         except AssertionError as error:
             this.problems.append(f"at the end: {error}")
-        problems = [*this.problems, *load.broken, *this.read_failures(load), *_closed_otherwise(load)]
+        problems = [
+            *this.problems,
+            *load.broken_promises,
+            *this.read_failures(load),
+            *_unexpected_closes(load),
+        ]
         problems += writer.problems()
         tell(_summary(this, load, writer))
     return problems
 
 
-def _closed_otherwise(load: StandardLoad) -> list[str]:
+def _unexpected_closes(load: StandardLoad) -> list[str]:
     odd = {code: count for code, count in load.closes.items() if code not in CLOSES}
     return [f"clients were closed with {odd}"] if odd else []
 
@@ -181,7 +186,7 @@ def _summary(this: Run, load: StandardLoad, writer: Writer) -> str:
     )
 
 
-def _told(line: str) -> None:
+def _print(line: str) -> None:
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
@@ -192,8 +197,8 @@ def main() -> int:
     parser.add_argument("seed", type=int)
     parser.add_argument("--minutes", type=float, default=10.0)
     options = parser.parse_args()
-    problems = run(options.seed, options.minutes, _told)
-    _told("\n".join(problems) or "every promise was kept")
+    problems = run(options.seed, options.minutes, _print)
+    _print("\n".join(problems) or "every promise was kept")
     return 1 if problems else 0
 
 

@@ -30,7 +30,7 @@ class Fault(Struct, frozen=True):
     reads: Literal["answered", "repeated", "lost"] = "answered"
 
 
-def _killed(process: "subprocess.Popen[bytes]") -> None:
+def _kill(process: "subprocess.Popen[bytes]") -> None:
     process.kill()
     process.wait()
 
@@ -51,7 +51,7 @@ def redis_freezes(whole: Whole) -> Iterator[None]:
     whole.redis.thaw()
 
 
-def redis_is_told(command: str) -> Callable[[Whole], AbstractContextManager[None]]:
+def redis_forgets(command: str) -> Callable[[Whole], AbstractContextManager[None]]:
     """Sends Redis a command that makes it forget data."""
 
     @contextmanager
@@ -76,7 +76,7 @@ def master_freezes(whole: Whole) -> Iterator[None]:
     """Freezes the master; its replica is promoted, and it thaws as a replica."""
     frozen = whole.redis.master
     frozen.freeze()
-    whole.redis.promoted()
+    whole.redis.wait_for_promotion()
     yield
     frozen.thaw()
     whole.redis.until_whole()
@@ -107,7 +107,7 @@ def value_is_poisoned(whole: Whole) -> Iterator[None]:
 @contextmanager
 def ingest_dies(whole: Whole) -> Iterator[None]:
     """Kills the ingest, which restarts."""
-    _killed(whole.ingests.pop())
+    _kill(whole.ingests.pop())
     yield
     whole.ingests.append(whole.service.start("ingest"))
 
@@ -121,13 +121,13 @@ def ingest_freezes(whole: Whole) -> Iterator[None]:
     yield
     frozen.send_signal(signal.SIGCONT)
     time.sleep(1)
-    _killed(frozen)
+    _kill(frozen)
 
 
 @contextmanager
 def worker_dies(whole: Whole) -> Iterator[None]:
     """Kills a worker, which restarts."""
-    _killed(whole.workers.pop(0))
+    _kill(whole.workers.pop(0))
     yield
     whole.workers.append(whole.service.start("api"))
 
@@ -186,9 +186,9 @@ _INGESTS: Final = (
 _REDIS: Final = (
     Fault("Redis dies", redis_dies),
     Fault("Redis freezes", redis_freezes),
-    Fault("subscriptions are killed", redis_is_told("CLIENT KILL TYPE pubsub")),
-    Fault("scripts are flushed", redis_is_told("SCRIPT FLUSH")),
-    Fault("everything is flushed", redis_is_told("FLUSHALL")),
+    Fault("subscriptions are killed", redis_forgets("CLIENT KILL TYPE pubsub")),
+    Fault("scripts are flushed", redis_forgets("SCRIPT FLUSH")),
+    Fault("everything is flushed", redis_forgets("FLUSHALL")),
     Fault("a value is poisoned", value_is_poisoned, healed_within=5.0),
 )
 _SENTINELS: Final = (

@@ -56,7 +56,7 @@ def test_swallowed_messages_are_noticed(own_valkey: Valkey, proxy: FaultProxy, f
             # Messages already on the way may still arrive.
             healed = load.until_newer(at + 1.0, PATIENCE_SECONDS) + 1.0
             figures.at_most("noticed and healed", healed, NOTICED_SECONDS + 2)
-            assert (load.broken, load.closes) == ([], {})
+            assert (load.broken_promises, load.closes) == ([], {})
             assert (load.errors, set(load.statuses())) == ([], {200})
 
 
@@ -70,7 +70,7 @@ def test_delayed_and_reset_connections_heal(own_valkey: Valkey, proxy: FaultProx
                     at = time.time()
                 healed = load.until_newer(at, PATIENCE_SECONDS)
                 figures.at_most(f"healed after {fault.__name__}".replace("_", " "), healed, 2)
-            assert (load.broken, load.closes) == ([], {})
+            assert (load.broken_promises, load.closes) == ([], {})
             assert (load.errors, set(load.statuses())) == ([], {200})
 
 

@@ -28,15 +28,15 @@ QUIET_SECONDS = 5.0
 
 def test_everyone_comes_back_at_once(whole: Whole, figures: Figures) -> None:
     """After a mass disconnection each client has its state within two seconds, at any worker."""
-    with whole.loaded() as load:
-        at = load.drop_all()
+    with whole.under_load() as load:
+        at = load.disconnect_all()
         load.until(lambda: all(each.state_at > at for each in load.listeners), PATIENCE_SECONDS)
         figures.at_most("everyone has a snapshot", max(each.state_at for each in load.listeners) - at, 2)
 
 
 def test_hashing_is_bounded(whole: Whole, figures: Figures) -> None:
     """Each worker computes one hash at a time: a hundred logins all get answers, and reads go on."""
-    with whole.loaded() as load, ThreadPoolExecutor(LOGINS) as pool:
+    with whole.under_load() as load, ThreadPoolExecutor(LOGINS) as pool:
         began = time.time()
         time.sleep(QUIET_SECONDS)
         asked, before, most = time.time(), resident_megabytes(whole), 0.0
@@ -63,7 +63,7 @@ def login(whole: Whole, number: int) -> int:
 @pytest.mark.slow
 def test_clients_that_stop_reading_harm_nobody(whole: Whole, figures: Figures) -> None:
     """Workers disconnect clients that stop reading and free their memory; others see no delay."""
-    with whole.loaded() as load, ExitStack() as stack:
+    with whole.under_load() as load, ExitStack() as stack:
         time.sleep(QUIET_SECONDS)
         usual, before, memory = latency(load), sockets(whole), resident_megabytes(whole)
         for _ in range(STOPPED):
@@ -78,10 +78,10 @@ def test_clients_that_stop_reading_harm_nobody(whole: Whole, figures: Figures) -
 
 def latency(load: StandardLoad) -> float:
     """Returns the median age of prices since the last call."""
-    heard = [seconds for each in load.listeners for seconds in each.latencies]
+    latencies = [seconds for each in load.listeners for seconds in each.latencies]
     for each in load.listeners:
         each.latencies.clear()
-    return statistics.median(heard)
+    return statistics.median(latencies)
 
 
 def stopped_client(port: int) -> socket.socket:

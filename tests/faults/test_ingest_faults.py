@@ -22,7 +22,7 @@ def standby(whole: Whole) -> Whole:
     return whole
 
 
-def taken_over(load: StandardLoad, before: set[str], figures: Figures) -> None:
+def wait_for_takeover(load: StandardLoad, before: set[str], figures: Figures) -> None:
     """Waits until every client has seen a new epoch, and prices move again."""
     at = time.time()
     load.until(lambda: before.isdisjoint(each.state.epoch for each in load.listeners), PATIENCE_SECONDS)
@@ -32,21 +32,21 @@ def taken_over(load: StandardLoad, before: set[str], figures: Figures) -> None:
 
 def test_a_killed_ingest_is_succeeded(standby: Whole, figures: Figures) -> None:
     """After the leader's death clients see a new epoch and no other difference."""
-    with standby.loaded() as load:
+    with standby.under_load() as load:
         before = {each.state.epoch for each in load.listeners}
         leader = standby.ingests.pop(0)
         leader.kill()
-        taken_over(load, before, figures)
+        wait_for_takeover(load, before, figures)
         assert not load.closes
 
 
 def test_a_frozen_ingest_that_thaws_says_nothing_more(standby: Whole, figures: Figures) -> None:
     """After the first message of the new epoch no message of the old epoch arrives."""
-    with standby.loaded() as load:
+    with standby.under_load() as load:
         before = {each.state.epoch for each in load.listeners}
         standby.ingests[0].send_signal(signal.SIGSTOP)
         try:
-            taken_over(load, before, figures)
+            wait_for_takeover(load, before, figures)
             after = {each.state.epoch for each in load.listeners}
         finally:
             standby.ingests[0].send_signal(signal.SIGCONT)

@@ -40,20 +40,22 @@ def test_clients_cut_off_cost_no_connection(whole: Whole, figures: Figures) -> N
     for user in users:
         assert user.buy() == 201
     for _ in range(60):
-        cut_off(whole, moments.choice(users), moments.uniform(0, 0.02), moments.choice(["GET", "POST"]))
+        disconnect_after(
+            whole, moments.choice(users), moments.uniform(0, 0.02), moments.choice(["GET", "POST"])
+        )
     began = time.monotonic()
     with ThreadPoolExecutor(2 * CONNECTIONS) as pool:
-        told = list(pool.map(User.held, users * (2 * CONNECTIONS // len(users))))
+        answers = list(pool.map(User.holding_ids, users * (2 * CONNECTIONS // len(users))))
     figures.at_most("pools are whole", time.monotonic() - began, 5)
     for number, user in enumerate(users):
-        own = set(told[number])
+        own = set(answers[number])
         assert set(user.acknowledged) <= own
-        assert all(set(each) == own for each in told[number :: len(users)])
-    assert sum(len({*each}) for each in told[: len(users)]) == len({*itertools.chain(*told)})
+        assert all(set(each) == own for each in answers[number :: len(users)])
+    assert sum(len({*each}) for each in answers[: len(users)]) == len({*itertools.chain(*answers)})
     asyncio.run(until_idle(whole.postgres.url, at_most=CONNECTIONS))
 
 
-def cut_off(whole: Whole, user: User, seconds: float, method: str) -> None:
+def disconnect_after(whole: Whole, user: User, seconds: float, method: str) -> None:
     """Sends a request and disconnects that much later without reading."""
     body = json.dumps({"ticker": "AAPL", "shares": 1, "avg_cost": 2})
     head: dict[str, Any] = {**user.headers, "Host": "quotecast", "Content-Type": "application/json"}

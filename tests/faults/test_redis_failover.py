@@ -45,7 +45,7 @@ def pair() -> Iterator[Pair]:
 
 
 @contextmanager
-def loaded(service: Service, clients: int) -> Iterator[StandardLoad]:
+def under_load(service: Service, clients: int) -> Iterator[StandardLoad]:
     """Loads an ingest and two workers; at its end no client has lost anything."""
     service.start("ingest", "api", "api")
     with StandardLoad(service.port, clients=clients, interval=INTERVAL_MILLISECONDS) as load:
@@ -53,7 +53,7 @@ def loaded(service: Service, clients: int) -> Iterator[StandardLoad]:
         # With the upstreams at rest every client must hold the state of REST.
         service.processes[0].send_signal(signal.SIGSTOP)
         load.until_equal(PATIENCE_SECONDS)
-        assert (load.broken, load.closes, load.errors) == ([], {}, [])
+        assert (load.broken_promises, load.closes, load.errors) == ([], {}, [])
         assert set(load.statuses()) == {200}
 
 
@@ -65,13 +65,13 @@ def judge(load: StandardLoad, promoted: float, figures: Figures) -> None:
 @pytest.mark.parametrize("clients", CLIENTS)
 def test_a_sentinel_swaps_master_and_replica(sentinels: SentinelSet, figures: Figures, clients: int) -> None:
     """The old master answers READONLY on open connections, and clients leave it."""
-    with Service(sentinels, SETTINGS) as service, loaded(service, clients) as load:
+    with Service(sentinels, SETTINGS) as service, under_load(service, clients) as load:
         judge(load, sentinels.failover(), figures)
 
 
 def test_two_masters_for_a_while(sentinels: SentinelSet, figures: Figures) -> None:
     """A Sentinel's failover without COORDINATED leaves two masters for seconds; all clients recover."""
-    with Service(sentinels, SETTINGS) as service, loaded(service, 50) as load:
+    with Service(sentinels, SETTINGS) as service, under_load(service, 50) as load:
         judge(load, sentinels.failover(how=""), figures)
         sentinels.until_whole()
         judge(load, time.time(), figures)
@@ -81,18 +81,18 @@ def test_two_masters_for_a_while(sentinels: SentinelSet, figures: Figures) -> No
 @pytest.mark.parametrize("clients", CLIENTS)
 def test_the_master_dies(sentinels: SentinelSet, figures: Figures, clients: int) -> None:
     """The Sentinels promote the dead master's replica."""
-    with Service(sentinels, SETTINGS) as service, loaded(service, clients) as load:
+    with Service(sentinels, SETTINGS) as service, under_load(service, clients) as load:
         judge(load, sentinels.kill_master(), figures)
     sentinels.restart()
 
 
 def test_the_master_freezes(sentinels: SentinelSet, figures: Figures) -> None:
     """The master's connections stay open without answers; clients leave it."""
-    with Service(sentinels, SETTINGS) as service, loaded(service, 50) as load:
+    with Service(sentinels, SETTINGS) as service, under_load(service, 50) as load:
         frozen = sentinels.master
         frozen.freeze()
         try:
-            judge(load, sentinels.promoted(), figures)
+            judge(load, sentinels.wait_for_promotion(), figures)
         finally:
             frozen.thaw()
 
@@ -102,7 +102,7 @@ def test_a_demotion_behind_one_address(pair: Pair, figures: Figures) -> None:
     with (
         FaultProxy(lambda: connected(pair.master)) as proxy,
         Service(pair, {**SETTINGS, "QUOTECAST_REDIS_URL": f"redis://127.0.0.1:{proxy.port}"}) as service,
-        loaded(service, 50) as load,
+        under_load(service, 50) as load,
     ):
         judge(load, pair.swap(), figures)
         # Workers' subscriptions move too, though a replica would serve them.
@@ -135,7 +135,7 @@ def test_readiness_says_why_feeds_stand_still(
     with (
         redis.Redis.from_url(own_valkey.url) as client,
         Service(own_valkey, SETTINGS) as service,
-        loaded(service, 10) as load,
+        under_load(service, 10) as load,
     ):
         client.execute_command(*refusal.split())
         until(lambda: says(service, kind), "readiness does not say so")

@@ -22,7 +22,7 @@ BREAKER_SECONDS = 1.0
 PATIENCE_SECONDS = 30.0
 
 
-def lost_nobody(load: StandardLoad) -> None:
+def check_nothing_lost(load: StandardLoad) -> None:
     """Fails if a client lost its socket, or a read got no answer."""
     assert (load.closes, load.errors) == ({}, [])
     assert set(load.statuses()) == {200}
@@ -31,33 +31,33 @@ def lost_nobody(load: StandardLoad) -> None:
 @pytest.mark.parametrize("seconds", OUTAGES)
 def test_redis_dies_and_comes_back_empty(whole: Whole, figures: Figures, seconds: float) -> None:
     """Clients keep their sockets and see `stale`; all feeds are live soon after Redis answers."""
-    with whole.loaded() as load:
+    with whole.under_load() as load:
         killed = time.time()
         whole.redis.kill()
         (whole.redis.socket.parent / "dump.rdb").unlink(missing_ok=True)
-        figures.at_most("told stale", load.until_told("stale", killed, PATIENCE_SECONDS), STALE_SECONDS)
+        figures.at_most("told stale", load.until_feed_state("stale", killed, PATIENCE_SECONDS), STALE_SECONDS)
         time.sleep(max(0.0, killed + seconds - time.time()))
         whole.redis.start()
         figures.at_most("healed", load.until_newer(time.time(), PATIENCE_SECONDS), HEALED_SECONDS)
-        load.until_told("live", killed, PATIENCE_SECONDS)
-        lost_nobody(load)
+        load.until_feed_state("live", killed, PATIENCE_SECONDS)
+        check_nothing_lost(load)
 
 
 def test_redis_freezes(whole: Whole, figures: Figures) -> None:
     """No socket and no read is lost; prices move soon after the thaw."""
-    with whole.loaded() as load:
-        frozen_for(whole, load, 4.5)
+    with whole.under_load() as load:
+        freeze_for(whole, load, 4.5)
         figures.at_most("healed", load.until_newer(time.time(), PATIENCE_SECONDS), HEALED_SECONDS)
-        lost_nobody(load)
+        check_nothing_lost(load)
 
 
 @pytest.mark.slow
 def test_reads_do_not_notice_a_frozen_redis(whole: Whole, figures: Figures) -> None:
     """Once workers have given Redis up, reads are as fast as without the outage."""
-    with whole.loaded() as load:
+    with whole.under_load() as load:
         began = time.time()
         time.sleep(OUTAGE_SECONDS)
-        frozen, thawed = frozen_for(whole, load, OUTAGE_SECONDS)
+        frozen, thawed = freeze_for(whole, load, OUTAGE_SECONDS)
         figures.at_most("healed", load.until_newer(thawed, PATIENCE_SECONDS), HEALED_SECONDS)
         again = time.time()
         time.sleep(OUTAGE_SECONDS)
@@ -65,15 +65,15 @@ def test_reads_do_not_notice_a_frozen_redis(whole: Whole, figures: Figures) -> N
         frozen_p99 = load.read_seconds(0.99, frozen + BREAKER_SECONDS, thawed)
         figures.note("p99 of reads", usual * 1000, "what is usual", "ms")
         figures.at_most("p99 of reads above the usual", (frozen_p99 - usual) * 1000, 10, "ms")
-        lost_nobody(load)
+        check_nothing_lost(load)
 
 
-def frozen_for(whole: Whole, load: StandardLoad, seconds: float) -> tuple[float, float]:
+def freeze_for(whole: Whole, load: StandardLoad, seconds: float) -> tuple[float, float]:
     """Freezes Redis; yields the Unix times of freeze and thaw."""
     frozen = time.time()
     whole.redis.freeze()
     try:
-        load.until_told("stale", frozen, PATIENCE_SECONDS)
+        load.until_feed_state("stale", frozen, PATIENCE_SECONDS)
         time.sleep(max(0.0, frozen + seconds - time.time()))
     finally:
         whole.redis.thaw()
@@ -83,31 +83,31 @@ def frozen_for(whole: Whole, load: StandardLoad, seconds: float) -> tuple[float,
 @pytest.mark.parametrize("command", ["CLIENT KILL TYPE pubsub", "SCRIPT FLUSH", "FLUSHALL"])
 def test_redis_forgets(whole: Whole, figures: Figures, command: str) -> None:
     """Redis loses subscriptions, scripts or all data: feeds recover, and clients see no error."""
-    with whole.loaded() as load, redis.Redis.from_url(whole.redis.url) as client:
+    with whole.under_load() as load, redis.Redis.from_url(whole.redis.url) as client:
         worst = 0.0
         for _ in range(2):
             client.execute_command(*command.split())
             worst = max(worst, load.until_newer(time.time(), PATIENCE_SECONDS))
         figures.at_most("healed", worst, HEALED_SECONDS)
-        lost_nobody(load)
+        check_nothing_lost(load)
 
 
 @pytest.mark.slow
 def test_subscriptions_are_killed_every_five_seconds(whole: Whole, figures: Figures) -> None:
     """Feeds recover each time Redis closes subscriptions, as it does to slow consumers."""
-    with whole.loaded() as load, redis.Redis.from_url(whole.redis.url) as client:
+    with whole.under_load() as load, redis.Redis.from_url(whole.redis.url) as client:
         worst = 0.0
         for _ in range(4):
             client.execute_command("CLIENT", "KILL", "TYPE", "pubsub")
             worst = max(worst, load.until_newer(time.time(), PATIENCE_SECONDS))
             time.sleep(5)
         figures.at_most("healed", worst, HEALED_SECONDS)
-        lost_nobody(load)
+        check_nothing_lost(load)
 
 
 def test_lost_scripts_lose_no_decision(whole: Whole) -> None:
     """A limit is exact over both workers though Redis loses the script again and again."""
-    limit, asked = 40, 60
+    limit, requests = 40, 60
     with (
         Service(whole.redis, {"QUOTECAST_LIMIT_DOVIZ": str(limit)}) as service,
         redis.Redis.from_url(whole.redis.url) as client,
@@ -120,4 +120,4 @@ def test_lost_scripts_lose_no_decision(whole: Whole) -> None:
                 client.script_flush()
             return service.get("/api/doviz/quotes/EUR").status_code
 
-        assert Counter(pool.map(ask, range(asked))) == {200: limit, 429: asked - limit}
+        assert Counter(pool.map(ask, range(requests))) == {200: limit, 429: requests - limit}

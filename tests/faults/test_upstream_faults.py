@@ -82,7 +82,7 @@ class Watcher:
         self._state = MergingClient()
         self.prices: dict[str, set[float]] = {}
 
-    async def until_told(self, pair: str, price: float) -> None:
+    async def until_feed_state(self, pair: str, price: float) -> None:
         """Reads until a pair has that price."""
         async with asyncio.timeout(PATIENCE_SECONDS):
             while price not in self.prices.get(pair, ()):
@@ -109,7 +109,7 @@ async def test_no_bad_value_reaches_a_client(own_valkey: Valkey) -> None:
             connect(f"ws://127.0.0.1:{service.port}/api/ws/crypto?symbols=all&interval=100") as connection,
         ):
             watcher = Watcher(connection)
-            await watcher.until_told("BTC/USDT", USUAL)
+            await watcher.until_feed_state("BTC/USDT", USUAL)
             signs = itertools.count(101)
             for price in BAD_PRICES:
                 # Created now: the service rejects old timestamps.
@@ -130,4 +130,4 @@ async def sign_of_life(fake: FakeBinance, watcher: Watcher, price: int) -> None:
     """Waits for another pair's price, which the upstream sends after everything before."""
     fake.statistics["ETHUSDT"] = statistics("ETHUSDT", str(price))
     await fake.say(fake.now_row("ETHUSDT"))
-    await watcher.until_told("ETH/USDT", float(price))
+    await watcher.until_feed_state("ETH/USDT", float(price))

@@ -29,18 +29,18 @@ def test_clients_of_a_killed_worker_are_back_soon(tmp_path: Path, figures: Figur
         at = time.time()
         os.kill(up.pids["api 1"], signal.SIGKILL)
         load.until(lambda: any(each.closes for each in load.listeners), PATIENCE_SECONDS)
-        load.until(lambda: all(is_told(each, at) for each in load.listeners), PATIENCE_SECONDS)
+        load.until(lambda: all(was_warned(each, at) for each in load.listeners), PATIENCE_SECONDS)
         theirs = [each for each in load.listeners if each.closes]
         figures.at_most("its clients have their state", max(each.state_at for each in theirs) - at, 5)
         assert 0 < len(theirs) < len(load.listeners)
         load.until_newer(time.time(), PATIENCE_SECONDS)
         up.wait_for_restart("api 1")
         figures.note("replaced", time.time() - at, "no promise")
-        assert load.broken == []
+        assert load.broken_promises == []
         assert max(len(each.closes) for each in load.listeners) == 1
 
 
-def is_told(listener: Listener, at: float) -> bool:
+def was_warned(listener: Listener, at: float) -> bool:
     """Returns whether a client lost nothing, or received a shutdown frame first."""
     return not listener.closes or listener.state_at > at
 
@@ -62,7 +62,7 @@ def test_everyone_is_told_when_the_workers_stop(figures: Figures) -> None:
         assert [worker.wait(PATIENCE_SECONDS) for worker in whole.workers] == [0, 0]
         figures.at_most("ended", time.monotonic() - began, 10)
         assert load.closes == {1012: len(load.listeners)}
-        assert load.broken == []
+        assert load.broken_promises == []
         assert [each.result() for each in answers] == [201] * UNDER_WAY
 
 
@@ -79,21 +79,21 @@ def test_the_few_clients_of_a_stopped_worker_are_back_at_once(own_valkey: Valkey
             client.next_of("snapshot")
         service.start("api")
         worker.terminate()
-        returned = [pool.submit(come_back, service, client) for client in clients]
+        returned = [pool.submit(reconnect, service, client) for client in clients]
         seconds = [each.result(PATIENCE_SECONDS) for each in returned]
         figures.at_most("the last is back", max(seconds), 1)
         assert worker.wait(PATIENCE_SECONDS) == 0
 
 
-def come_back(service: Service, client: FeedClient) -> float:
+def reconnect(service: Service, client: FeedClient) -> float:
     """Reconnects after the announced delay; returns the seconds until the client is served."""
-    told = client.next_of("shutdown")
+    farewell = client.next_of("shutdown")
     began = time.monotonic()
-    assert told["retryAfterMs"] < 500
+    assert farewell["retryAfterMs"] < 500
     assert client.closed() == 1012
     deadline = began + PATIENCE_SECONDS
     while time.monotonic() < deadline:
-        time.sleep(told["retryAfterMs"] / 1000)
+        time.sleep(farewell["retryAfterMs"] / 1000)
         path = f"/api/ws/market?symbols=AAPL&since={client.state.since}"
         with suppress(ConnectionClosed, OSError), service.feed(path) as again:
             assert again.next_of("snapshot")["reason"] == "resume"
@@ -117,4 +117,4 @@ def test_clients_of_a_hung_worker_are_back(tmp_path: Path, figures: Figures) -> 
         up.wait_for_restart("api 1")
         figures.at_most("replaced", time.time() - at, 30)
         load.until_newer(time.time(), PATIENCE_SECONDS)
-        assert load.broken == []
+        assert load.broken_promises == []

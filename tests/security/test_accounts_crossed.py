@@ -52,7 +52,7 @@ async def victim(service: AccountService) -> User:
     return user
 
 
-async def everything(user: User) -> list[str]:
+async def visible_data(user: User) -> list[str]:
     """Returns all of a user's data that the service shows to the user."""
     paths = ("/api/auth/profile", HOLDINGS, "/api/watchlist", "/api/terminal/layout")
     return [(await user.get(path)).text for path in paths]
@@ -66,7 +66,7 @@ def filled(value: Any, identity: str) -> Any:
 
 async def test_nobody_reaches_what_is_anothers(service: AccountService, victim: User) -> None:
     """A user can neither read nor change another's items by their ids."""
-    before = await everything(victim)
+    before = await visible_data(victim)
     holding = (await victim.get(HOLDINGS)).json()[0]["id"]
     mallory = await service.register("mallory@example.com", name="Mallory")
     for identity in (victim.id, holding, victim.id.upper(), f"{holding}%00"):
@@ -76,7 +76,7 @@ async def test_nobody_reaches_what_is_anothers(service: AccountService, victim: 
             assert CANARY not in answer.text, (method, path)
             assert "3.25" not in answer.text, (method, path)
             assert victim.email not in answer.text, (method, path)
-    assert await everything(victim) == before
+    assert await visible_data(victim) == before
     assert (await mallory.get("/api/auth/profile")).json()["id"] == mallory.id
 
 

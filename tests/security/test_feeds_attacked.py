@@ -54,7 +54,7 @@ async def _nothing(_scope: Any, _receive: Any, _send: Any) -> None:
     """Serves no HTTP."""
 
 
-async def told_until_closed(url: str, given: Iterator[str | bytes]) -> int | None:
+async def send_until_closed(url: str, given: Iterator[str | bytes]) -> int | None:
     """Sends until the feed closes the connection; checks that each answer is a documented frame."""
     async with connect(url, max_size=None) as client:
         try:
@@ -75,7 +75,7 @@ async def test_ten_thousand_messages_leave_a_feed_as_it_was() -> None:
         given = messages(seed=1)
         closed = 0
         async with asyncio.timeout(100):
-            while (code := await told_until_closed(url, given)) is not None:
+            while (code := await send_until_closed(url, given)) is not None:
                 assert code == 4400
                 closed += 1
         assert MESSAGES / 40 < closed <= MESSAGES / MAX_FAULTS

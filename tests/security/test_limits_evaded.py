@@ -51,7 +51,7 @@ def keys(limited: Whole) -> set[bytes]:
         return {key for key in server.scan_iter("*:{limits:*") if b":budgets:" not in key}
 
 
-def registered(client: httpx.Client, email: str) -> str:
+def register_user(client: httpx.Client, email: str) -> str:
     """Returns the token of a new user; the client drops its cookie."""
     body = {"name": "Ayşe", "email": email, "password": PASSWORD}
     token: str = client.post("/api/auth/register", json=body).json()["token"]
@@ -83,7 +83,7 @@ def test_ids_of_account_items_share_one_window(
     """Item ids share one window, with a token and without."""
     headers = {}
     if signed_in:
-        headers = {"authorization": f"Bearer {registered(client, 'holder@example.com')}"}
+        headers = {"authorization": f"Bearer {register_user(client, 'holder@example.com')}"}
     before = keys(limited)
     paths = [HOLDING.format(f"{number:024x}") for number in range(3 * LIMIT)]
     statuses = Counter(client.delete(path, headers=headers).status_code for path in paths)
@@ -96,8 +96,8 @@ def test_known_names_have_windows_of_their_own(client: httpx.Client) -> None:
     for number in range(2 * LIMIT):
         client.get(f"/api/market/quotes/INV{number}")
     for symbol in ("AAPL", "MSFT"):
-        left = client.get(f"/api/market/quotes/{symbol}").headers["x-ratelimit-remaining"]
-        assert left == str(LIMIT - 1)
+        remaining = client.get(f"/api/market/quotes/{symbol}").headers["x-ratelimit-remaining"]
+        assert remaining == str(LIMIT - 1)
 
 
 def test_guesses_from_many_addresses_are_bounded_and_leave_the_owner_in(
@@ -105,7 +105,7 @@ def test_guesses_from_many_addresses_are_bounded_and_leave_the_owner_in(
 ) -> None:
     """Three hundred addresses get a hundred guesses together; the owner's device may mistype and log in."""
     email = "victim@example.com"
-    token = registered(client, email)
+    token = register_user(client, email)
 
     def log_in(address: str, password: str, **headers: str) -> httpx.Response:
         body = {"email": email, "password": password}

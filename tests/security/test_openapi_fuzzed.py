@@ -15,7 +15,7 @@ EXCLUDED: Final = "positive_data_acceptance,allow_header_conformance"
 OPERATIONS: Final = 38
 
 
-def fuzzed(whole: Whole, folder: Path, examples: int, *more: str) -> str:
+def run_schemathesis(whole: Whole, folder: Path, examples: int, *more: str) -> str:
     """Returns schemathesis' output for deterministic examples."""
     done = subprocess.run(
         [
@@ -33,21 +33,26 @@ def fuzzed(whole: Whole, folder: Path, examples: int, *more: str) -> str:
     return done.stdout
 
 
-def asked(said: str) -> int:
+def count_requests(output: str) -> int:
     """Returns the number of requests; fails if they missed an operation."""
-    assert f"Tested: {OPERATIONS}" in said, said
-    found = re.search(r"(\d+) generated", said)
-    assert found, said
+    assert f"Tested: {OPERATIONS}" in output, output
+    found = re.search(r"(\d+) generated", output)
+    assert found, output
     return int(found[1])
 
 
 def test_a_stranger_finds_no_fault(whole: Whole, tmp_path: Path) -> None:
     """No request without a token gets a 5xx, an undocumented status, or an answer outside of its schema."""
-    assert asked(fuzzed(whole, tmp_path, 3)) > 500
+    assert count_requests(run_schemathesis(whole, tmp_path, 3)) > 500
 
 
 def test_a_user_finds_no_fault(whole: Whole, tmp_path: Path) -> None:
     """The same holds with a token."""
     body = {"name": "Ayşe", "email": "somebody@example.com", "password": "correct horse battery"}
     _, session = whole.post("/api/auth/register", body)
-    assert asked(fuzzed(whole, tmp_path, 3, "--header", f"Authorization: Bearer {session['token']}")) > 500
+    assert (
+        count_requests(
+            run_schemathesis(whole, tmp_path, 3, "--header", f"Authorization: Bearer {session['token']}")
+        )
+        > 500
+    )

@@ -67,7 +67,7 @@ class Answer(NamedTuple):
     body: bytes
 
 
-def said(whole: Whole, raw: bytes) -> bytes:
+def read_response(whole: Whole, raw: bytes) -> bytes:
     """Returns the response of a worker, up to its first answer or the close."""
     answered = b""
     address = ("127.0.0.1", whole.service.port)
@@ -81,9 +81,9 @@ def said(whole: Whole, raw: bytes) -> bytes:
     return answered
 
 
-def asked(whole: Whole, path: str, method: str = "GET") -> Answer:
+def request(whole: Whole, path: str, method: str = "GET") -> Answer:
     request = f"{method} {path} HTTP/1.1\r\nHost: quotecast\r\nConnection: close\r\n\r\n"
-    head, _, body = said(whole, request.encode()).partition(b"\r\n\r\n")
+    head, _, body = read_response(whole, request.encode()).partition(b"\r\n\r\n")
     line, *lines = head.decode().split("\r\n")
     headers = {name.lower(): value for name, _, value in (each.partition(": ") for each in lines)}
     return Answer(int(line.split()[1]), headers, body)
@@ -91,15 +91,15 @@ def asked(whole: Whole, path: str, method: str = "GET") -> Answer:
 
 def test_all_spellings_have_one_window(whole: Whole) -> None:
     """All spellings of a path share one window, and HEAD counts: each request leaves one less."""
-    left = [int(asked(whole, path).headers["x-ratelimit-remaining"]) for path in SPELLINGS]
-    left.append(int(asked(whole, SPELLINGS[0], "HEAD").headers["x-ratelimit-remaining"]))
+    left = [int(request(whole, path).headers["x-ratelimit-remaining"]) for path in SPELLINGS]
+    left.append(int(request(whole, SPELLINGS[0], "HEAD").headers["x-ratelimit-remaining"]))
     assert left == list(range(left[0], left[0] - len(left), -1))
 
 
 @pytest.mark.parametrize("path", STRANGE)
 def test_no_path_leads_elsewhere(whole: Whole, path: str) -> None:
     """Unknown paths get 404, and no header repeats them."""
-    answer = asked(whole, path)
+    answer = request(whole, path)
     assert answer.status == 404
     assert "x-bad" not in answer.headers
     assert json.loads(answer.body)["detail"] in {"Not Found", "Symbol not found"}
@@ -110,11 +110,11 @@ def test_no_body_confuses_a_worker(whole: Whole, name: str) -> None:
     """A malformed body gets at most one answer, no 5xx, and the worker serves the next request."""
     lines, body = BODIES[name]
     head = f"{LOGIN}Connection: close\r\n{lines}\r\n\r\n".replace("\r\n\r\n\r\n", "\r\n\r\n")
-    answered = said(whole, head.encode() + body)
+    answered = read_response(whole, head.encode() + body)
     assert answered.count(b"HTTP/1.1 ") <= 1
     assert not answered.startswith(b"HTTP/1.1 5")
     assert not answered.startswith(b"HTTP/1.1 2")
-    assert asked(whole, "/api/health").status == 200
+    assert request(whole, "/api/health").status == 200
 
 
 #: Ambiguous or incomplete heads, by their defect (RFC 9112, sections 3.2 and 6.1).
@@ -133,18 +133,18 @@ def test_a_request_has_one_meaning(whole: Whole, target: str, name: str) -> None
     """The service rejects, in JSON, requests that a proxy in front may parse differently."""
     request = f"GET {target} HTTP/1.1\r\n{FRAMINGS[name]}\r\nConnection: close\r\n\r\n"
     chunks = b"0\r\n\r\n" if "chunked" in request else b""
-    head, _, body = said(whole, request.encode() + chunks).partition(b"\r\n\r\n")
+    head, _, body = read_response(whole, request.encode() + chunks).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 400 ")
     assert json.loads(body)["code"] == "bad_request"
 
 
 def test_an_old_client_names_no_host(whole: Whole) -> None:
     """HTTP/1.0 requires no Host header."""
-    assert said(whole, b"GET /api/health HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.0 200 ")
+    assert read_response(whole, b"GET /api/health HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.0 200 ")
 
 
 def test_a_head_is_bounded(whole: Whole) -> None:
     """The worker stops reading a long list of codings before its end."""
     request = b"GET /api/health HTTP/1.1\r\nHost: quotecast\r\nAccept-Encoding: "
-    answer = said(whole, request + b"gzip," * 78_000 + b"\r\n\r\n")
+    answer = read_response(whole, request + b"gzip," * 78_000 + b"\r\n\r\n")
     assert answer == b"" or answer.startswith(b"HTTP/1.1 431 ")

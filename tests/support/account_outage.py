@@ -36,18 +36,18 @@ class User:
         """Adds a holding, notes whether the service acknowledged it, and returns the status."""
         began = time.monotonic()
         body = {"ticker": "AAPL", "shares": 1, "avg_cost": 2}
-        status, told = self._whole.post(HOLDINGS, body, self.headers)
+        status, created = self._whole.post(HOLDINGS, body, self.headers)
         self.slowest = max(self.slowest, time.monotonic() - began)
         self.statuses[status] += 1
         if status == 201:
-            self.acknowledged.append(told["id"])
+            self.acknowledged.append(created["id"])
         return status
 
     def buy_until(self, over: threading.Event) -> None:
         while not over.wait(PACE_SECONDS):
             self.buy()
 
-    def held(self) -> list[str]:
+    def holding_ids(self) -> list[str]:
         """Returns the ids of the user's holdings, as the service lists them."""
         answer = self._whole.service.get(HOLDINGS, headers=self.headers)
         assert answer.status_code == 200
@@ -60,7 +60,7 @@ def judge_outage(
     """Fails unless markets go on, writes answer 503 in time and recover soon, and none is lost."""
     users = [User(whole) for _ in range(WRITERS)]
     over = threading.Event()
-    with whole.loaded() as load, ThreadPoolExecutor(WRITERS) as pool:
+    with whole.under_load() as load, ThreadPoolExecutor(WRITERS) as pool:
         try:
             writing = [pool.submit(user.buy_until, over) for user in users]
             load.until(lambda: all(user.acknowledged for user in users), PATIENCE_SECONDS)
@@ -68,7 +68,7 @@ def judge_outage(
             time.sleep(seconds)
             end()
             before = [len(user.acknowledged) for user in users]
-            figures.at_most("back", load.until(lambda: _back(users, before), PATIENCE_SECONDS), 3)
+            figures.at_most("back", load.until(lambda: have_recovered(users, before), PATIENCE_SECONDS), 3)
         finally:
             over.set()
         for each in writing:
@@ -78,10 +78,10 @@ def judge_outage(
     figures.at_most("slowest answer", max(user.slowest for user in users), 2)
     for user in users:
         assert set(user.statuses) == {201, 503}
-        held = user.held()
+        held = user.holding_ids()
         assert len(held) == len(set(held))
         assert set(user.acknowledged) <= set(held)
 
 
-def _back(users: list[User], before: list[int]) -> bool:
+def have_recovered(users: list[User], before: list[int]) -> bool:
     return all(len(user.acknowledged) > count for user, count in zip(users, before, strict=True))

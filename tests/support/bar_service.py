@@ -33,15 +33,15 @@ class History:
     name = "test"
 
     def __init__(self, *bars: Bar) -> None:
-        self.told: Sequence[Bar] = bars
+        self.answer: Sequence[Bar] = bars
         self.error: Exception | None = None
-        self.asked: list[tuple[str, Interval, datetime, datetime]] = []
+        self.calls: list[tuple[str, Interval, datetime, datetime]] = []
 
     async def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
-        self.asked.append((symbol, interval, start, end))
+        self.calls.append((symbol, interval, start, end))
         if self.error is not None:
             raise self.error
-        return self.told
+        return self.answer
 
 
 class Service:

@@ -22,11 +22,11 @@ class Link:
         self.client = client
         self.server = server
         #: What the client has sent, so that a test can tell connections apart.
-        self.asked = bytearray()
+        self.sent = bytearray()
         #: Drops what the server sends, though the connection looks healthy.
         self.swallows = False
         #: How many more bytes of the server reach the client before the proxy cuts the link; None for all.
-        self.left: int | None = None
+        self.bytes_left: int | None = None
 
     def reset(self) -> None:
         """Ends the connection with a reset, as a crashed peer does."""
@@ -72,19 +72,19 @@ class FaultProxy:
         for link in self.links:
             link.reset()
 
-    def swallow(self, said: bytes) -> int:
+    def swallow(self, text: bytes) -> int:
         """Drops what the server sends on links whose client has sent those bytes; returns their number."""
-        chosen = [link for link in self.links if said in link.asked]
-        for link in chosen:
+        matching = [link for link in self.links if text in link.sent]
+        for link in matching:
             link.swallows = True
-        return len(chosen)
+        return len(matching)
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
                 link = Link(client, self._connect())
-                link.left = self.truncate_after
+                link.bytes_left = self.truncate_after
                 self.links.append(link)
                 _start(partial(self._ask, link))
                 _start(partial(self._answer, link))
@@ -92,7 +92,7 @@ class FaultProxy:
     def _ask(self, link: Link) -> None:
         with contextlib.suppress(OSError):
             while block := link.client.recv(BLOCK):
-                link.asked += block
+                link.sent += block
                 link.server.sendall(block)
         link.reset()
 
@@ -103,11 +103,11 @@ class FaultProxy:
                 if delay := max(delay, self.delay):
                     time.sleep(delay)
                 delay = 0.0
-                if link.left is not None:
-                    block, link.left = block[: link.left], link.left - len(block)
+                if link.bytes_left is not None:
+                    block, link.bytes_left = block[: link.bytes_left], link.bytes_left - len(block)
                 if not link.swallows:
                     link.client.sendall(block)
-                if link.left is not None and link.left <= 0:
+                if link.bytes_left is not None and link.bytes_left <= 0:
                     break
         link.reset()
 

@@ -63,7 +63,7 @@ class Client:
         self.state = MergingClient(subprotocol=subprotocol)
         self.reads = asyncio.Event()
         #: Set after each merged frame, and at the end of the connection.
-        self.told = asyncio.Event()
+        self.frame_arrived = asyncio.Event()
         self.acknowledged = False
 
     async def open(self, port: int, query: str) -> None:
@@ -86,43 +86,43 @@ class Client:
         self.reading.cancel()
         await asyncio.gather(self.reading, return_exceptions=True)
 
-    async def come_back(self, port: int) -> None:
+    async def reconnect(self, port: int) -> None:
         """Resumes the names that its cursor covers, and subscribes the others again."""
         wanted = self.state.wanted
-        listed = self.state.listed
-        await self.open(port, f"&symbols={listed}&since={self.state.since}" if listed else "")
+        names = self.state.names_to_resume
+        await self.open(port, f"&symbols={names}&since={self.state.since}" if names else "")
         await self.until_acknowledged()
-        if missing := self.state.missing_from(wanted):
-            await self.tell("subscribe", missing)
+        if missing := self.state.names_to_subscribe(wanted):
+            await self.send_command("subscribe", missing)
 
-    async def tell(self, action: str, given: list[str] | str) -> None:
+    async def send_command(self, action: str, given: list[str] | str) -> None:
         """Sends a command and waits for its answer."""
         self.acknowledged = False
         await self.connection.send(json.dumps({"action": action, "symbols": given, "id": 1}))
         await self.until_acknowledged()
 
-    async def moment(self) -> None:
+    async def wait_for_frame(self) -> None:
         """Waits for the next frame, or for a short silence."""
         if self.reading.done():
             await self.reading
-        self.told.clear()
+        self.frame_arrived.clear()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(0.005):
-                await self.told.wait()
+                await self.frame_arrived.wait()
 
     async def until_acknowledged(self) -> None:
         async with asyncio.timeout(PATIENCE_SECONDS):
             while not self.acknowledged:
-                await self.moment()
+                await self.wait_for_frame()
 
     async def _read(self, connection: ClientConnection) -> None:
         try:
             while True:
                 await self.reads.wait()
                 self._take(self.state.take(await connection.recv()))
-                self.told.set()
+                self.frame_arrived.set()
         finally:
-            self.told.set()
+            self.frame_arrived.set()
 
     def _take(self, frame: dict[str, Any]) -> None:
         if frame["type"] == "subscribed":

@@ -32,7 +32,7 @@ class Upstream:
         self.connections = 0
         self._queue: asyncio.Queue[Update | UpstreamError] = asyncio.Queue()
 
-    def tell(self, *quotes: Quote) -> None:
+    def send(self, *quotes: Quote) -> None:
         self._queue.put_nowait(Update(quotes))
 
     def fail(self) -> None:
@@ -41,10 +41,10 @@ class Upstream:
     async def updates(self) -> AsyncGenerator[Update, None]:
         self.connections += 1
         while True:
-            told = await self._queue.get()
-            if isinstance(told, UpstreamError):
-                raise told
-            yield told
+            item = await self._queue.get()
+            if isinstance(item, UpstreamError):
+                raise item
+            yield item
 
 
 @contextlib.asynccontextmanager

@@ -11,7 +11,7 @@ INFO = FeedInfo(provider="test")
 EPOCH = "0000000000aa00000001"
 
 
-def named(epoch: str = EPOCH, feed: Feed = Feed.STOCKS) -> str:
+def wire_epoch(epoch: str = EPOCH, feed: Feed = Feed.STOCKS) -> str:
     """Returns an epoch of the bus as clients see it."""
     return f"{epoch}.{shape_of(feed)}"
 

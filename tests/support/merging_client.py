@@ -37,11 +37,11 @@ class MergingClient:
         return f"{self.epoch}-{self.seq}"
 
     @property
-    def listed(self) -> str:
+    def names_to_resume(self) -> str:
         """Returns the names to reconnect with, beside `since`."""
         return "all" if self.covered == "all" else ",".join(sorted(self.covered))
 
-    def missing_from(self, wanted: Names) -> list[str] | Literal["all"]:
+    def names_to_subscribe(self, wanted: Names) -> list[str] | Literal["all"]:
         """Returns the names to subscribe again after a reconnection."""
         if wanted == "all":
             return [] if self.wanted == "all" else "all"

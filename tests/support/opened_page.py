@@ -50,7 +50,7 @@ def firefox() -> Iterator[Browser]:
 
 
 @contextlib.contextmanager
-def opened(browser: Browser, url: str, **settings: Any) -> Iterator[Page]:
+def open_page(browser: Browser, url: str, **settings: Any) -> Iterator[Page]:
     """Yields the page in a new profile; fails if the page logs an error."""
     context = browser.new_context(
         **{"viewport": {"width": 1600, "height": 1000}, "locale": "en-US", **settings}
@@ -69,13 +69,13 @@ def opened(browser: Browser, url: str, **settings: Any) -> Iterator[Page]:
     assert not errors, errors
 
 
-def has_price(page: Page, symbol: str = "AAPL") -> None:
+def wait_for_price(page: Page, symbol: str = "AAPL") -> None:
     """Waits until the watchlist shows a symbol's price."""
     cell = page.locator("[data-kind=watchlist] tbody tr", has_text=symbol).locator("td.price")
     page.wait_for_function("cell => /\\d/.test(cell.textContent)", arg=cell.element_handle())
 
 
-def is_live(page: Page, feed: str = "market") -> None:
+def wait_for_live(page: Page, feed: str = "market") -> None:
     """Waits until the status line says that a feed is live."""
     page.locator(f".feed[data-feed={feed}][data-state=live]").wait_for()
 

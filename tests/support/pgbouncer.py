@@ -78,7 +78,7 @@ def running_pgbouncer(
             pooler.kill()
 
 
-def documented() -> dict[str, str]:
+def documented_settings() -> dict[str, str]:
     """Returns PgBouncer's settings from docs/operating.md."""
     text = (ROOT / "docs" / "operating.md").read_text("utf-8")
     found = re.search(r"^```ini\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
@@ -90,7 +90,7 @@ def documented() -> dict[str, str]:
 
 def _configuration(folder: Path, server: Postgres, program: str, settings: Mapping[str, str]) -> str:
     """Returns the configuration for a test's server, which trusts every user of the socket."""
-    values = documented()
+    values = documented_settings()
     if not _prepares(program):
         del values["max_prepared_statements"]
     values |= {
@@ -107,8 +107,8 @@ def _configuration(folder: Path, server: Postgres, program: str, settings: Mappi
 
 def _prepares(program: str) -> bool:
     """Returns whether this version supports prepared statements: 1.21 and later."""
-    told = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout
-    found = re.search(r"(\d+)\.(\d+)", told)
+    version = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout
+    found = re.search(r"(\d+)\.(\d+)", version)
     assert found
     return (int(found[1]), int(found[2])) >= (1, 21)
 

@@ -3,7 +3,7 @@
 import socket
 
 
-def reserved() -> socket.socket:
+def reserve_port() -> socket.socket:
     """Returns a bound socket that never listens: the kernel gives its port to nobody else.
 
     A server that sets SO_REUSEADDR or SO_REUSEPORT before it binds may listen there; all servers here do.

@@ -38,19 +38,19 @@ class Scrape(NamedTuple):
 
 
 def scrape(url: str) -> Scrape:
-    return parsed(httpx.get(url, timeout=5).text)
+    return parse_metrics(httpx.get(url, timeout=5).text)
 
 
-def parsed(text: str) -> Scrape:
+def parse_metrics(text: str) -> Scrape:
     return Scrape(list(text_string_to_metric_families(text)))
 
 
-def of(families: Iterable[Metric]) -> Scrape:
+def scrape_of(families: Iterable[Metric]) -> Scrape:
     """Returns families as a scrape shows them, without the HTTP in between."""
     return Scrape(list(families))
 
 
-def scraped_until(url: str, reached: Callable[[Scrape], bool]) -> Scrape:
+def wait_for_scrape(url: str, reached: Callable[[Scrape], bool]) -> Scrape:
     """Returns the first scrape that satisfies the condition."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import redis
 
 from quotecast.local import valkey
-from support.reserved import port_number, reserved
+from support.reserved import port_number, reserve_port
 
 SERVICE: Final = "quotes"
 SENTINELS: Final = 3
@@ -103,9 +103,9 @@ class Pair:
         """Swaps master and replica by hand, with every connection open; returns the Unix time of the swap."""
         self.replica.ask("REPLICAOF", "NO", "ONE")
         self.master.ask("REPLICAOF", "127.0.0.1", self.replica.port)
-        return self.promoted()
+        return self.wait_for_promotion()
 
-    def promoted(self) -> float:
+    def wait_for_promotion(self) -> float:
         """Waits until the replica is the master; returns the Unix time."""
         until(self.replica.is_master, "the replica is not promoted")
         promoted = time.time()
@@ -160,12 +160,12 @@ class SentinelSet(Pair):
         """
         words = ["SENTINEL", "FAILOVER", SERVICE, *how.split()]
         until(lambda: bool((by or self.sentinels[0]).ask(*words)), "no failover begins")
-        return self.promoted()
+        return self.wait_for_promotion()
 
     def kill_master(self) -> float:
         """Kills the master; returns the Unix time at which its replica was promoted."""
         self.master.kill()
-        return self.promoted()
+        return self.wait_for_promotion()
 
     def until_whole(self) -> None:
         """Waits until one server follows the other, and all Sentinels agree on the master."""
@@ -176,9 +176,9 @@ class SentinelSet(Pair):
     def _knows(self, sentinel: Server) -> bool:
         flat = sentinel.ask("SENTINEL", "MASTER", SERVICE)
         about = flat if isinstance(flat, dict) else dict(zip(flat[::2], flat[1::2], strict=True))
-        known = {_text(key): _text(value) for key, value in about.items()}
+        fields = {_text(key): _text(value) for key, value in about.items()}
         wanted = {"port": self.master.port, "num-other-sentinels": SENTINELS - 1, "num-slaves": 1}
-        return {name: int(known[name]) for name in wanted} == wanted
+        return {name: int(fields[name]) for name in wanted} == wanted
 
 
 @contextlib.contextmanager
@@ -188,7 +188,7 @@ def own_servers(count: int) -> Iterator[list[Server]]:
         servers = [
             Server(
                 Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="qc"))),
-                port_number(stack.enter_context(reserved())),
+                port_number(stack.enter_context(reserve_port())),
             )
             for _ in range(count)
         ]

@@ -18,7 +18,7 @@ from websockets.sync.connection import Connection
 
 from quotecast import parent
 from support.merging_client import MergingClient
-from support.reserved import port_number, reserved
+from support.reserved import port_number, reserve_port
 
 START_SECONDS = 30.0
 
@@ -39,7 +39,7 @@ class Service:
 
     def __init__(self, redis: Redis, settings: Mapping[str, str] = {}, *, split: bool = False) -> None:
         self.redis = redis
-        self._reserved = [reserved(), reserved()]
+        self._reserved = [reserve_port(), reserve_port()]
         ports = [port_number(each) for each in self._reserved]
         self.port = ports[0]
         self.feed_port = ports[1] if split else ports[0]

@@ -65,7 +65,7 @@ class Listener:
         self.feed = feed
         self.state = MergingClient("symbol" if feed == "doviz" else "ticker", PROTOCOL)
         #: Broken promises, as text.
-        self.broken: list[str] = []
+        self.broken_promises: list[str] = []
         #: Close code of each connection.
         self.closes: list[int] = []
         #: The newest timestamp of any price, as text.
@@ -88,7 +88,7 @@ class Listener:
                 await self._listen()
             await asyncio.sleep(RETRY_SECONDS)
 
-    async def drop(self) -> None:
+    async def disconnect(self) -> None:
         """Disconnects without a close frame, as a client does that loses its network."""
         if self._connection:
             self._connection.transport.abort()
@@ -110,11 +110,11 @@ class Listener:
         try:
             frame = self.state.take(message)
         except AssertionError as error:
-            self.broken.append(str(error))
+            self.broken_promises.append(str(error))
             return
         self.state.frames.clear()
         if before > self.state.epoch:
-            self.broken.append(f"epoch {self.state.epoch} after {before}")
+            self.broken_promises.append(f"epoch {self.state.epoch} after {before}")
         match frame["type"]:
             case "snapshot" | "update":
                 self._judge(frame, fresh=before != self.state.epoch or frame.get("reason") == "resync")
@@ -133,7 +133,7 @@ class Listener:
         for item in frame["data"]:
             key, at = item[self._key], item["timestamp"] or ""
             if at < self._times.get(key, ""):
-                self.broken.append(f"{key}: the price of {at} after that of {self._times[key]}")
+                self.broken_promises.append(f"{key}: the price of {at} after that of {self._times[key]}")
             self._times[key] = at
         newest = max((item["timestamp"] or "" for item in frame["data"]), default="")
         if newest > self.newest:
@@ -192,7 +192,7 @@ class StandardLoad:
         self.until(lambda: all(each.newest > text for each in listeners), seconds)
         return time.time() - at
 
-    def until_told(self, feed_state: str, at: float, seconds: float) -> float:
+    def until_feed_state(self, feed_state: str, at: float, seconds: float) -> float:
         """Waits until every client has seen this feed state; returns the seconds from `at` to then."""
         self.until(lambda: all(each.feed_state == feed_state for each in self.listeners), seconds)
         return max(each.feed_state_at for each in self.listeners) - at
@@ -204,20 +204,20 @@ class StandardLoad:
             with httpx.Client(base_url=self.url) as http:
                 self.until(lambda: _equal(http, path, listeners), seconds)  # noqa: B023 - called at once
 
-    def drop_all(self) -> float:
+    def disconnect_all(self) -> float:
         """Disconnects every client at once; returns the Unix time."""
         at = time.time()
 
-        async def drop() -> None:
-            await asyncio.gather(*(each.drop() for each in self.listeners))
+        async def disconnect() -> None:
+            await asyncio.gather(*(each.disconnect() for each in self.listeners))
 
-        asyncio.run_coroutine_threadsafe(drop(), self._loop).result(5)
+        asyncio.run_coroutine_threadsafe(disconnect(), self._loop).result(5)
         return at
 
     @property
-    def broken(self) -> list[str]:
+    def broken_promises(self) -> list[str]:
         """Returns the promises broken so far, each kind once."""
-        return sorted({problem for each in self.listeners for problem in each.broken})
+        return sorted({problem for each in self.listeners for problem in each.broken_promises})
 
     @property
     def closes(self) -> Counter[int]:

@@ -37,7 +37,7 @@ async def redis_over_tls(socket: Path, certificate: Certificate) -> AsyncIterato
     """Yields the port of a Redis that speaks TLS from the first byte."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await _joined(reader, writer, socket)
+        await _copy_both_ways(reader, writer, socket)
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=certificate.context)
     async with server:
@@ -55,17 +55,17 @@ async def postgres_over_tls(socket: Path, certificate: Certificate) -> AsyncIter
                 return
             writer.write(_ALLOWED)
             await writer.start_tls(certificate.context)
-            await _joined(reader, writer, socket)
+            await _copy_both_ways(reader, writer, socket)
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with server:
         yield server.sockets[0].getsockname()[1]
 
 
-async def _joined(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, socket: Path) -> None:
+async def _copy_both_ways(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, socket: Path) -> None:
     """Copies bytes both ways until one side ends."""
     inner_reader, inner_writer = await asyncio.open_unix_connection(socket)
-    ways = [_passed_on(reader, inner_writer), _passed_on(inner_reader, writer)]
+    ways = [_copy(reader, inner_writer), _copy(inner_reader, writer)]
     tasks = [asyncio.create_task(way) for way in ways]
     await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     for end in (writer, inner_writer):
@@ -73,7 +73,7 @@ async def _joined(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, so
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _passed_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     while block := await reader.read(65536):
         writer.write(block)
         await writer.drain()

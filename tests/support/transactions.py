@@ -20,7 +20,7 @@ from support.figures import SLACK
 PROMISED_SECONDS = 2.0 * SLACK
 
 
-def adding(number: int) -> Callable[[Run], Awaitable[Any]]:
+def register_user(number: int) -> Callable[[Run], Awaitable[Any]]:
     """Returns work that registers the user of that number."""
 
     async def work(run: Run) -> str:
@@ -36,7 +36,7 @@ def adding(number: int) -> Callable[[Run], Awaitable[Any]]:
     return work
 
 
-def held_by(event: asyncio.Event) -> Callable[[Run], Awaitable[Any]]:
+def hold_connection(event: asyncio.Event) -> Callable[[Run], Awaitable[Any]]:
     """Returns work that holds its connection until the event."""
 
     async def work(run: Run) -> None:
@@ -46,7 +46,7 @@ def held_by(event: asyncio.Event) -> Callable[[Run], Awaitable[Any]]:
     return work
 
 
-async def numbers(url: str) -> list[int]:
+async def visible_users(url: str) -> list[int]:
     """Returns the numbers of the users that another connection sees."""
     return [int(row["id"], 16) for row in await look(url, "SELECT id FROM users ORDER BY id")]
 
@@ -81,7 +81,7 @@ async def until_idle(url: str, *, at_most: int) -> None:
     await until(url, lambda states: set(states) <= {"idle"} and len(states) <= at_most)
 
 
-async def is_whole(database: Database, size: int) -> None:
+async def check_pool(database: Database, size: int) -> None:
     """Fails unless as many transactions as the pool has connections run at the same time."""
     meeting = asyncio.Barrier(size)
 
@@ -93,18 +93,18 @@ async def is_whole(database: Database, size: int) -> None:
         await asyncio.gather(*(database.transaction(work) for _ in range(size)))
 
 
-async def recovered(database: Database, number: int) -> None:
+async def wait_for_recovery(database: Database, number: int) -> None:
     """Retries until a transaction succeeds; fails after 5 s."""
     async with asyncio.timeout(5):
         while True:
             with contextlib.suppress(DatabaseAway):
-                await database.transaction(adding(number))
+                await database.transaction(register_user(number))
                 return
             await asyncio.sleep(0.02)
 
 
 @contextlib.contextmanager
-def promised() -> Iterator[None]:
+def raises_in_time() -> Iterator[None]:
     """Fails unless work raises the error of an outage in time."""
     began = time.monotonic()
     with pytest.raises(DatabaseAway):
@@ -113,6 +113,6 @@ def promised() -> Iterator[None]:
 
 
 @contextlib.asynccontextmanager
-async def at(url: str, *, pool_size: int = 4, **more: Any) -> AsyncIterator[Database]:
+async def open_database(url: str, *, pool_size: int = 4, **more: Any) -> AsyncIterator[Database]:
     async with Database(url, pool_size=pool_size, **more) as database:
         yield database

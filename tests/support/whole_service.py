@@ -45,12 +45,12 @@ class Whole:
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     @contextlib.contextmanager
-    def loaded(self) -> Iterator[StandardLoad]:
+    def under_load(self) -> Iterator[StandardLoad]:
         """Runs the standard load; at its end every client has seen correct values only."""
         with StandardLoad(self.service.port) as load:
             yield load
             self._settle(load)
-            assert load.broken == []
+            assert load.broken_promises == []
 
     def post(self, path: str, body: object, headers: Mapping[str, str] = {}) -> tuple[int, Any]:
         """Sends a request on a new connection; returns the status and the decoded body.
@@ -83,8 +83,8 @@ def whole_service(
 
     It uses one Valkey or a SentinelSet, and with `pooled` Debian's PgBouncer in front of PostgreSQL.
     """
-    chosen: Any = running_sentinels() if sentinels else running_valkey()
-    with chosen as redis, running_postgres() as postgres, contextlib.ExitStack() as stack:
+    running_redis: Any = running_sentinels() if sentinels else running_valkey()
+    with running_redis as redis, running_postgres() as postgres, contextlib.ExitStack() as stack:
         asyncio.run(migrations.apply(postgres.url))
         pooler = stack.enter_context(running_pgbouncer(postgres)) if pooled else None
         with Service(redis, {**SETTINGS, **_database(postgres, pooler), **settings}) as service:

@@ -18,7 +18,7 @@ from quotecast.accounts.users import UserRow
 from quotecast.api.routes.auth import Credentials, Profile, Registration, Session
 from quotecast.observe.logs import configure_logs
 from support.account_service import SECRET, AccountService, account_service
-from support.forged_tokens import FORGERIES, taken_apart
+from support.forged_tokens import FORGERIES, split_token
 from support.servers import Postgres
 from support.transactions import look
 
@@ -150,7 +150,7 @@ async def test_no_forged_token_is_repeated(accounts_url: str, said: Said) -> Non
     """Neither in the answer nor in a log: it may be a good one with a character too many."""
     async with account_service(accounts_url) as service:
         session = (await service.client.post(REGISTER, json=AYSE)).json()
-        good = taken_apart(session["token"], SECRET)
+        good = split_token(session["token"], SECRET)
         for forged in FORGERIES.values():
             token = forged(good)
             raw = token if isinstance(token, bytes) else token.encode()

@@ -30,7 +30,7 @@ async def test_a_bar_has_the_specified_fields(service: Service) -> None:
         "close": 100.0,
         "volume": 5000.0,
     }
-    assert [each["time"] for each in answer.json()] == [each.time for each in service.history.told]
+    assert [each["time"] for each in answer.json()] == [each.time for each in service.history.answer]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ async def test_a_range_is_asked_of_the_history(
     """From the opening of a session to now, at the interval given or the one that fits."""
     assert (await service.get(f"/api/market/bars/aapl{query}")).status_code == 200
     begin = datetime.fromisoformat(start).replace(tzinfo=UTC)
-    assert service.history.asked == [("AAPL", interval, begin, FRIDAY + timedelta(milliseconds=1))]
+    assert service.history.calls == [("AAPL", interval, begin, FRIDAY + timedelta(milliseconds=1))]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ async def test_the_newest_bars_are_asked_of_the_history(
 ) -> None:
     """At least as many as the client wants, rounded so that others can be answered with the same."""
     assert (await service.get(f"{BITCOIN}{query}")).status_code == 200
-    ((symbol, asked, start, end),) = service.history.asked
+    ((symbol, asked, start, end),) = service.history.calls
     assert (symbol, asked, end) == ("BTC/USDT", interval, FRIDAY + timedelta(milliseconds=1))
     assert start == FRIDAY - (count - 1) * length
 
@@ -83,7 +83,7 @@ async def test_the_newest_bars_are_asked_of_the_history(
 @pytest.mark.parametrize("spelling", ["BTC%2FUSDT", "btc%2fusdt", "BTC/USDT", "btc-usdt"])
 async def test_a_pair_may_be_spelled_in_many_ways(service: Service, spelling: str) -> None:
     assert (await service.get(f"/api/crypto/bars/{spelling}")).status_code == 200
-    assert service.history.asked[0][0] == "BTC/USDT"
+    assert service.history.calls[0][0] == "BTC/USDT"
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ async def test_a_bad_value_is_told_what_is_allowed(
     answer = await service.get(path)
     assert answer.status_code == 422
     assert answer.json()["errors"] == [{"field": field, "message": message}]
-    assert service.history.asked == []
+    assert service.history.calls == []
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ async def test_a_bad_value_is_told_what_is_allowed(
 async def test_an_unknown_symbol_reaches_no_upstream(service: Service, path: str) -> None:
     answer = await service.get(path)
     assert (answer.status_code, answer.json()["detail"]) == (404, "Symbol not found")
-    assert service.history.asked == []
+    assert service.history.calls == []
 
 
 async def test_a_symbol_that_only_the_history_does_not_know_is_not_found(service: Service) -> None:

@@ -21,7 +21,7 @@ async def test_a_history_is_kept_for_all_workers_while_it_is_fresh(service: Serv
     second = await service.get(f"{APPLE}?interval=1m")
     service.now += 2
     third = await service.get(f"{APPLE}?interval=1m")
-    assert len(service.history.asked) == 2
+    assert len(service.history.calls) == 2
     assert [each.headers["x-cache"] for each in (first, second, third)] == ["MISS", "HIT", "MISS"]
     assert len(service.cache.keys) == 1
 
@@ -36,10 +36,10 @@ async def test_bars_are_fresh_when_they_arrive(service: Service, interval: str) 
 
 
 async def test_requests_for_similar_numbers_of_bars_share_what_is_kept(service: Service) -> None:
-    service.history.told = [bar(FRIDAY - timedelta(hours=n)) for n in range(499, -1, -1)]
+    service.history.answer = [bar(FRIDAY - timedelta(hours=n)) for n in range(499, -1, -1)]
     counts = [len((await service.get(f"{BITCOIN}?limit={limit}")).json()) for limit in (500, 101, 365)]
     assert counts == [500, 101, 365]
-    assert len(service.history.asked) == 1
+    assert len(service.history.calls) == 1
 
 
 async def test_an_old_history_is_better_than_none(service: Service) -> None:
@@ -62,7 +62,7 @@ async def test_the_bar_in_progress_follows_the_price_between_two_questions(servi
     higher = (await service.get(APPLE)).json()
     service.quote("AAPL", 95.0, FRIDAY + timedelta(seconds=3))
     lower = (await service.get(APPLE)).json()
-    assert len(service.history.asked) == 1
+    assert len(service.history.calls) == 1
     assert higher[:-1] == lower[:-1]
     last = {"time": "2026-11-20T15:30:00Z", "open": 100.0, "volume": 5000.0}
     assert higher[-1] == last | {"high": 104.5, "low": 99.0, "close": 104.5}
@@ -77,7 +77,7 @@ async def test_a_price_of_the_next_interval_begins_a_bar(service: Service) -> No
     assert [each["time"][11:16] for each in found] == ["15:20", "15:25", "15:30", "15:35"]
     begun = dict.fromkeys(("open", "high", "low", "close"), 107.0)
     assert found[-1] == {"time": "2026-11-20T15:35:00Z", **begun, "volume": 0.0}
-    assert len(service.history.asked) == 1
+    assert len(service.history.calls) == 1
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ async def test_a_price_outside_the_range_or_the_session_moves_nothing(service: S
 
 async def test_a_stock_without_bars_yet_has_its_first_one(service: Service) -> None:
     """The history lags behind, the price does not; and without a price in the range there is none."""
-    service.history.told = []
+    service.history.answer = []
     service.quote("AAPL", 42.0, FRIDAY)
     assert [each["close"] for each in (await service.get(APPLE)).json()] == [42.0]
     service.quote("AAPL", 42.0, FRIDAY - timedelta(days=1))
@@ -142,7 +142,7 @@ async def test_what_the_client_has_is_not_sent_again(service: Service, path: str
 @pytest.mark.parametrize("limit", [1000, 400])
 async def test_bars_are_sent_compressed(service: Service, limit: int) -> None:
     """All that are kept, or a part of them."""
-    service.history.told = [bar(FRIDAY - timedelta(hours=n)) for n in range(999, -1, -1)]
+    service.history.answer = [bar(FRIDAY - timedelta(hours=n)) for n in range(999, -1, -1)]
     plain = await service.get(f"{BITCOIN}?limit={limit}", **{"accept-encoding": "identity"})
     headers, packed = await service.raw(f"{BITCOIN}?limit={limit}", **{"accept-encoding": "gzip"})
     assert headers["content-encoding"] == "gzip"

@@ -111,7 +111,7 @@ class Feeds(RuleBasedStateMachine):
         """The client comes back, to the same worker or the other, and something happened meanwhile."""
         self.run(self.client.leave(abruptly=abruptly))
         self.run(self._lead(changes) if led else self._publish(changes))
-        self.run(self.client.come_back(self.workers[worker].port))
+        self.run(self.client.reconnect(self.workers[worker].port))
 
     @precondition(lambda self: self.client.reads.is_set())
     @rule(
@@ -124,7 +124,7 @@ class Feeds(RuleBasedStateMachine):
         self.run(self._publish(changes))
         # Names cannot be taken from all: an error, of which a client has only ten.
         if not (action == "unsubscribe" and self.client.state.wanted == "all" and given != "all"):
-            self.run(self.client.tell(action, given))
+            self.run(self.client.send_command(action, given))
 
     @rule()
     def stall(self) -> None:
@@ -209,7 +209,7 @@ class Feeds(RuleBasedStateMachine):
         async with asyncio.timeout(PATIENCE_SECONDS):
             while not self._is_told():
                 self.tick()
-                await self.client.moment()
+                await self.client.wait_for_frame()
 
     async def _stop(self) -> None:
         await self.client.leave(abruptly=True)

@@ -54,10 +54,10 @@ async def test_what_an_upstream_tells_reaches_the_mirror(bus: RedisBus, relay: R
     """From the first quote on, over a broken upstream too."""
     upstream = Upstream()
     async with running(lead(bus, upstream, "a"), relay.run()):
-        upstream.tell(stock("AAPL", 1.0), stock("MSFT", 1.0))
+        upstream.send(stock("AAPL", 1.0), stock("MSFT", 1.0))
         await until(lambda: price(mirror, "AAPL") == 1.0)
         upstream.fail()
-        upstream.tell(stock("AAPL", 2.0))
+        upstream.send(stock("AAPL", 2.0))
         await until(lambda: price(mirror, "AAPL") == 2.0)
         assert price(mirror, "MSFT") == 1.0
         assert upstream.connections == 2
@@ -68,11 +68,11 @@ async def test_a_second_ingest_stands_by_and_takes_over(bus: RedisBus, relay: Re
     first, second = Upstream(), Upstream()
     async with running(relay.run()):
         async with running(lead(bus, first, "a")):
-            first.tell(stock("AAPL", 1.0), stock("MSFT", 1.0))
+            first.send(stock("AAPL", 1.0), stock("MSFT", 1.0))
             await until(lambda: price(mirror, "AAPL") == 1.0)
             epoch = mirror.mark.epoch
             standby = asyncio.create_task(lead(bus, second, "b"))
-            second.tell(stock("AAPL", 5.0))
+            second.send(stock("AAPL", 5.0))
         try:
             await until(lambda: price(mirror, "AAPL") == 5.0, seconds=5.0)
         finally:
@@ -87,10 +87,10 @@ async def test_redis_that_comes_back_empty_is_filled_again(
     """Within two seconds of its answering; the mirror serves its last state meanwhile."""
     upstream = Upstream()
     async with running(lead(bus, upstream, "a"), relay.run()):
-        upstream.tell(stock("AAPL", 1.0), stock("MSFT", 1.0))
+        upstream.send(stock("AAPL", 1.0), stock("MSFT", 1.0))
         await until(lambda: price(mirror, "AAPL") == 1.0)
         own_valkey.kill()
-        upstream.tell(stock("AAPL", 2.0))
+        upstream.send(stock("AAPL", 2.0))
         assert price(mirror, "MSFT") == 1.0
         own_valkey.start()
         await until(lambda: price(mirror, "AAPL") == 2.0, seconds=2.0)
@@ -121,10 +121,10 @@ async def test_messages_lost_on_a_healthy_connection_are_noticed(bus: RedisBus, 
     relay = Relay(deaf, {Feed.STOCKS: mirror})  # type: ignore[arg-type]  # a reader that lies
     upstream = Upstream()
     async with running(lead(bus, upstream, "a"), relay.run()):
-        upstream.tell(stock("AAPL", 1.0))
+        upstream.send(stock("AAPL", 1.0))
         await until(lambda: price(mirror, "AAPL") == 1.0)
         deaf.deaf = True
-        upstream.tell(stock("AAPL", 2.0))
+        upstream.send(stock("AAPL", 2.0))
         await until(lambda: price(mirror, "AAPL") == 2.0, seconds=6.0)
 
 
@@ -134,11 +134,11 @@ async def test_a_lost_last_batch_is_noticed_by_the_next_beat(bus: RedisBus, mirr
     relay = Relay(deaf, {Feed.STOCKS: mirror})  # type: ignore[arg-type]  # a reader that lies
     upstream = Upstream()
     async with running(lead(bus, upstream, "a"), relay.run()):
-        upstream.tell(stock("AAPL", 1.0))
+        upstream.send(stock("AAPL", 1.0))
         await until(lambda: price(mirror, "AAPL") == 1.0)
         deaf.deaf = True
         seq = mirror.mark.seq
-        upstream.tell(stock("AAPL", 2.0))
+        upstream.send(stock("AAPL", 2.0))
         stored = await bus.load(Feed.STOCKS)
         while stored is not None and stored.seq == seq:
             stored = await bus.load(Feed.STOCKS)
@@ -150,11 +150,11 @@ async def test_a_silent_upstream_makes_the_feed_overdue(bus: RedisBus, relay: Re
     """Beats go on, and say that the provider is late by its own cadence."""
     upstream = Upstream()
     async with running(lead(bus, upstream, "a"), relay.run()):
-        upstream.tell(stock("AAPL", 1.0))
+        upstream.send(stock("AAPL", 1.0))
         await until(lambda: mirror.loaded)
         await until(lambda: mirror.info and mirror.info.overdue)
         assert mirror.state(mirror.heard_at) == "stale"
-        upstream.tell(stock("AAPL", 2.0))
+        upstream.send(stock("AAPL", 2.0))
         await until(lambda: mirror.info and not mirror.info.overdue)
 
 
@@ -164,10 +164,10 @@ async def test_another_provider_does_not_inherit(bus: RedisBus, relay: Relay, mi
     second.name = "other"
     async with running(relay.run()):
         async with running(lead(bus, first, "a")):
-            first.tell(stock("AAPL", 1.0), stock("MSFT", 1.0))
+            first.send(stock("AAPL", 1.0), stock("MSFT", 1.0))
             await until(lambda: price(mirror, "AAPL") == 1.0)
         async with running(lead(bus, second, "b")):
-            second.tell(stock("AAPL", 5.0))
+            second.send(stock("AAPL", 5.0))
             await until(lambda: price(mirror, "AAPL") == 5.0)
             assert price(mirror, "MSFT") is None
 
@@ -176,7 +176,7 @@ async def test_an_ingest_that_loses_the_lease_while_it_stops_still_stops(bus: Re
     """A TaskGroup that is failing must not swallow the word to stop."""
     upstream = SlowToClose()
     leading = asyncio.create_task(_lead(upstream, [], bus, "a"))
-    upstream.tell(stock("AAPL", 1.0))
+    upstream.send(stock("AAPL", 1.0))
     await until(lambda: upstream.connections)
     await bus.release(Feed.STOCKS, "a")
     assert await bus.hold(Feed.STOCKS, "b", 60_000)

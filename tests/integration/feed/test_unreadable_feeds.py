@@ -67,7 +67,7 @@ async def test_a_feed_that_a_worker_cannot_read_starts_a_new_epoch(
 ) -> None:
     """Its leader writes the whole state again, without a word from the upstream."""
     upstream, before = Upstream(), Mirror(Feed.STOCKS)
-    upstream.tell(stock("AAPL", 1.0))
+    upstream.send(stock("AAPL", 1.0))
     async with running(lead(bus, upstream, "a")):
         async with running(Relay(bus, {Feed.STOCKS: before}).run()):
             await until(lambda: price(before, "AAPL") == 1.0)
@@ -75,7 +75,7 @@ async def test_a_feed_that_a_worker_cannot_read_starts_a_new_epoch(
         mirrors = two_mirrors()
         async with running(Relay(bus, mirrors).run()):
             await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 1.0)
-            upstream.tell(stock("AAPL", 2.0))
+            upstream.send(stock("AAPL", 2.0))
             await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 2.0)
         assert mirrors[Feed.STOCKS].readable
         assert upstream.connections == 1
@@ -91,7 +91,7 @@ async def test_a_successor_does_not_inherit_what_it_cannot_read(
     await bus.release(Feed.STOCKS, "old")
     await poison(own_valkey, name)
     upstream, mirror = Upstream(), Mirror(Feed.STOCKS)
-    upstream.tell(stock("MSFT", 2.0))
+    upstream.send(stock("MSFT", 2.0))
     async with running(lead(bus, upstream, "new"), Relay(bus, {Feed.STOCKS: mirror}).run()):
         await until(lambda: price(mirror, "MSFT") == 2.0)
 
@@ -101,11 +101,11 @@ async def test_an_unreadable_message_ends_no_subscription(own_valkey: Valkey, bu
     upstream, mirrors = Upstream(), two_mirrors()
     relay = Relay(bus, mirrors)
     async with running(lead(bus, upstream, "a"), relay.run()):
-        upstream.tell(stock("AAPL", 1.0))
+        upstream.send(stock("AAPL", 1.0))
         await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 1.0)
         async with redis.asyncio.Redis.from_url(own_valkey.url) as client:
             assert await client.publish("test:{crypto}:batches", BAD) == 1
-        upstream.tell(stock("AAPL", 2.0))
+        upstream.send(stock("AAPL", 2.0))
         await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 2.0)
         assert relay.statistics()["reconnects"] == 0
 

@@ -7,7 +7,7 @@ import pytest
 
 from fakes.alpaca import FakeAlpaca, Split
 from fakes.alpaca_rows import Trade
-from fakes.http import Answer, Asked
+from fakes.http import Answer, HttpRequest
 from quotecast.providers.alpaca.closes import Closes
 from quotecast.providers.alpaca.known import session_of
 from quotecast.providers.alpaca.rest import Rest
@@ -80,9 +80,9 @@ async def test_plan_without_a_whole_tape_has_its_own(fake: FakeAlpaca) -> None:
     fake.trades = {"AAPL": TRADES}
     served = fake.respond
 
-    def respond(asked: Asked) -> Answer:
+    def respond(request: HttpRequest) -> Answer:
         refusal = Answer.of({"message": "subscription does not permit querying SIP data"}, 403)
-        return refusal if asked.query.get("feed") == "sip" else served(asked)
+        return refusal if request.query.get("feed") == "sip" else served(request)
 
     fake.respond = respond  # type: ignore[method-assign] # a plan that the fake does not know
     tape = (await closes(fake).refresh(["AAPL"], TODAY))["AAPL"]
