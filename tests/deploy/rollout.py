@@ -41,7 +41,7 @@ class Figures:
     #: Reconnections whose snapshot was not a resume.
     not_resumed: int = 0
     #: Feed connections that ended without a shutdown frame.
-    untold: int = 0
+    closed_without_notice: int = 0
 
     def lines(self) -> Iterator[str]:
         """Returns the figures as text."""
@@ -50,8 +50,8 @@ class Figures:
         yield f"HTTP: {len(self.latencies)} requests in {self.seconds:.1f} s, {len(self.lost)} lost"
         yield f"      p99 {self._percentile(0.99) * 1000:.1f} ms, slowest {self._percentile(1) * 1000:.1f} ms"
         yield f"feeds: {self.feeds} clients came back {len(self.beyond_told)} times"
-        yield f"      {self.untold} untold, {self.not_resumed} not resumed"
-        yield f"      the last was back {worst:.2f} s after its told delay"
+        yield f"      {self.closed_without_notice} closed without notice, {self.not_resumed} not resumed"
+        yield f"      the last was back {worst:.2f} s after its announced delay"
 
     def _percentile(self, share: float) -> float:
         return self.latencies[min(int(len(self.latencies) * share), len(self.latencies) - 1)]
@@ -84,7 +84,7 @@ class FeedClient:
                     async for message in connection:
                         self._take(message)
             self.synchronized.clear()
-            self._figures.untold += self._delay is None
+            self._figures.closed_without_notice += self._delay is None
             await asyncio.sleep(self._delay or 1.0)
 
     def _take(self, message: str | bytes) -> None:

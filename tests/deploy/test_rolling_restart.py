@@ -16,5 +16,5 @@ def test_a_rolling_restart_loses_no_request_and_no_feed(own_valkey: Valkey) -> N
     assert figures.lost == []
     assert figures.latencies
     assert len(figures.beyond_told) >= figures.feeds
-    assert (figures.untold, figures.not_resumed) == (0, 0)
+    assert (figures.closed_without_notice, figures.not_resumed) == (0, 0)
     assert max(figures.beyond_told) < SLACK_SECONDS
