@@ -58,12 +58,12 @@ function Parts({ overview }: { readonly overview: Overview }) {
   );
 }
 
-/** In which currency a company from abroad is told of, and as what listing. */
+/** The currency of a foreign company's figures, and the listing that they are of. */
 function Abroad({ overview }: { readonly overview: Overview }) {
   const { currency = null, homeSymbol = null } = overview.metrics ?? {};
   const isForeign = currency !== null && currency !== "USD";
-  const told = [isForeign ? say("figuresIn", { currency }) : null, homeSymbol].filter(Boolean);
-  return told.length ? <p class="quiet">{told.join(" · ")}</p> : null;
+  const notes = [isForeign ? say("figuresIn", { currency }) : null, homeSymbol].filter(Boolean);
+  return notes.length ? <p class="quiet">{notes.join(" · ")}</p> : null;
 }
 
 function Metrics({ overview }: { readonly overview: Overview }) {
