@@ -28,17 +28,17 @@ from quotecast.market.feeds import Feed
 def updates(seconds: float) -> Iterator[Round]:
     """Yields updates per second that reach the mirror when the simulator makes 100,000 a second."""
     while True:
-        told = _followed(100_000, seconds)
-        yield {OURS: told["updates"] / seconds, "holes": told["holes"]}
+        result = _follow(100_000, seconds)
+        yield {OURS: result["updates"] / seconds, "holes": result["holes"]}
 
 
 def lag(seconds: float) -> Iterator[Round]:
     """Yields the 99th percentile in ms from publishing to the mirror at 2,000 updates a second."""
     while True:
-        yield {OURS: _followed(2000, seconds)["lag_p99"]}
+        yield {OURS: _follow(2000, seconds)["lag_p99"]}
 
 
-def _followed(rate: int, seconds: float) -> dict[str, float]:
+def _follow(rate: int, seconds: float) -> dict[str, float]:
     with folder() as place, redis(place, core=None) as port:
         url = f"redis://127.0.0.1:{port}"
         settings = {
@@ -51,13 +51,13 @@ def _followed(rate: int, seconds: float) -> dict[str, float]:
         ingest = [sys.executable, "-m", "quotecast", "ingest"]
         with running(ingest, environment=settings, log=place / "ingest.log"):
             reader = [sys.executable, "-m", "benchmarks.bus", url, str(seconds)]
-            told = run(
+            result = run(
                 ["taskset", "-c", str(SERVER_CORE), *reader],
                 capture_output=True,
                 check=True,
                 cwd=Path(__file__).parent.parent,
             )
-    found: dict[str, float] = json.loads(told.stdout)
+    found: dict[str, float] = json.loads(result.stdout)
     return found
 
 
@@ -72,9 +72,9 @@ class _Timed(RedisBus):
     @asynccontextmanager
     async def listen(self, feeds: Sequence[Feed]) -> AsyncIterator[AsyncIterator[Message | None]]:
         async with super().listen(feeds) as messages:
-            yield self._noted(messages)
+            yield self._note_times(messages)
 
-    async def _noted(self, messages: AsyncIterator[Message | None]) -> AsyncIterator[Message | None]:
+    async def _note_times(self, messages: AsyncIterator[Message | None]) -> AsyncIterator[Message | None]:
         async for message in messages:
             yield message
             if isinstance(message, Batch):
@@ -97,8 +97,8 @@ async def _main(url: str, seconds: float) -> None:
     with suppress(asyncio.CancelledError):
         await following
     holes = after["reloads"] - before["reloads"]
-    told = {"updates": bus.updates, "holes": holes, "lag_p99": lags[int(len(lags) * 0.99)]}
-    sys.stdout.write(json.dumps(told))
+    result = {"updates": bus.updates, "holes": holes, "lag_p99": lags[int(len(lags) * 0.99)]}
+    sys.stdout.write(json.dumps(result))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from benchmarks.contenders import Server, quotecast
 from benchmarks.fanout import MARKET, own_paths
-from benchmarks.load import Heard, listen
+from benchmarks.load import ListenerResult, listen
 from benchmarks.processes import cpu_seconds, resident_bytes
 from quotecast.bus import wire
 from quotecast.bus.base import Batch
@@ -57,15 +57,15 @@ def market(updates: int) -> Market:
         update_bytes, update_us = _updates(server, updates)
         before = resident_bytes(server.pids)
         paths = own_paths(CLIENTS, 1000)
-        heard = listen(server.feed_port, paths, CLIENTS, server.pids, warm=3, seconds=SECONDS)
+        result = listen(server.feed_port, paths, CLIENTS, server.pids, warm=3, seconds=SECONDS)
         return Market(
             updates=updates,
             update_bytes=update_bytes,
             update_us=update_us,
-            quotes=heard.quotes / heard.frames,
-            frame_bytes=heard.bytes / heard.frames,
-            frame_us=_frame_us(heard, updates * update_us),
-            socket_bytes=(heard.server_bytes - before) / CLIENTS,
+            quotes=result.quotes / result.frames,
+            frame_bytes=result.bytes / result.frames,
+            frame_us=_frame_us(result, updates * update_us),
+            socket_bytes=(result.server_bytes - before) / CLIENTS,
         )
 
 
@@ -73,8 +73,8 @@ def handshake_us() -> float:
     """Returns the CPU microseconds of a client's connection with its list and its snapshot."""
     with _service(QUIET) as server:
         paths = own_paths(CLIENTS, 5000)
-        heard = listen(server.feed_port, paths, CLIENTS, server.pids, warm=0, seconds=0.1)
-        return heard.opening_cpu_seconds / CLIENTS * 1e6
+        result = listen(server.feed_port, paths, CLIENTS, server.pids, warm=0, seconds=0.1)
+        return result.opening_cpu_seconds / CLIENTS * 1e6
 
 
 def _service(updates: int) -> contextlib.AbstractContextManager[Server]:
@@ -84,12 +84,12 @@ def _service(updates: int) -> contextlib.AbstractContextManager[Server]:
 def _updates(server: Server, per_second: int) -> tuple[float, float]:
     """Returns the bytes of one update on the bus, and its CPU time in a worker without clients."""
     began, used = time.monotonic(), cpu_seconds(server.pids)
-    count, size = _heard_on_the_bus(server.redis_url)
+    count, size = _count_bus_updates(server.redis_url)
     passed, used = time.monotonic() - began, cpu_seconds(server.pids) - used
     return size / count, used / (passed * per_second) * 1e6
 
 
-def _heard_on_the_bus(url: str) -> tuple[int, int]:
+def _count_bus_updates(url: str) -> tuple[int, int]:
     """Returns the updates, and the bytes of all messages, beats included."""
     count = size = 0
     with redis.Redis.from_url(url) as client, contextlib.closing(client.pubsub()) as bus:
@@ -105,10 +105,10 @@ def _heard_on_the_bus(url: str) -> tuple[int, int]:
     return count, size
 
 
-def _frame_us(heard: Heard, taking_in_us: float) -> float:
+def _frame_us(result: ListenerResult, taking_in_us: float) -> float:
     """Returns the microseconds of a frame, without the CPU time of the updates from the bus."""
-    used = heard.server_cpu_seconds * 1e6 - heard.seconds * taking_in_us
-    return used / heard.frames
+    used = result.server_cpu_seconds * 1e6 - result.seconds * taking_in_us
+    return used / result.frames
 
 
 def lines(markets: Sequence[Market], handshake: float) -> Iterator[str]:

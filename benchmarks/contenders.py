@@ -146,7 +146,7 @@ def _python_peer(app: str, ready: str, feed: Feed) -> Start:
             log = place / "peer.log"
             with running(command, core=SERVER_CORE, environment=environment, log=log) as process:
                 wait_until(lambda: answers(f"http://127.0.0.1:{port}{ready}"), process, app)
-                with fed(f"redis://127.0.0.1:{redis_port}", "quotes", feed, place):
+                with publishing(f"redis://127.0.0.1:{redis_port}", "quotes", feed, place):
                     yield Server(port, family(process.pid))
 
     return start
@@ -164,7 +164,7 @@ def node(feed: Feed) -> Start:
             log = place / "peer.log"
             with running(command, core=SERVER_CORE, environment=environment, log=log) as process:
                 wait_until(lambda: listens(port), process, "Node")
-                with fed(url, "quotes", feed, place):
+                with publishing(url, "quotes", feed, place):
                     yield Server(port, family(process.pid))
 
     return start
@@ -184,7 +184,7 @@ def nchan(feed: Feed) -> Start:
             command = ["nginx", "-c", str(configuration), "-g", "daemon off;"]
             with running(command, core=SERVER_CORE, log=place / "nginx.log") as process:
                 wait_until(lambda: answers(f"http://127.0.0.1:{port}/ready"), process, "nginx")
-                with fed(f"http://127.0.0.1:{port}", "/publish", feed, place):
+                with publishing(f"http://127.0.0.1:{port}", "/publish", feed, place):
                     yield Server(port, family(process.pid))
 
     return start
@@ -212,7 +212,7 @@ def constant(body: bytes) -> Start:
 
 
 @contextlib.contextmanager
-def fed(url: str, channel: str, feed: Feed, place: Path) -> Iterator[None]:
+def publishing(url: str, channel: str, feed: Feed, place: Path) -> Iterator[None]:
     """Publishes to the URL inside `with`."""
     numbers = (feed.symbols, feed.messages_per_second, feed.quotes_per_message, feed.delay_seconds)
     command = [sys.executable, str(HERE / "publisher.py"), url, channel, *map(str, numbers)]

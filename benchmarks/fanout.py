@@ -11,7 +11,7 @@ from typing import Final
 
 from benchmarks.contenders import Contender, Feed, fastapi, litestar, nchan, node, quotecast
 from benchmarks.figures import FASTAPI, OURS, Round, listeners_of
-from benchmarks.load import Heard, NotLetInError, listen
+from benchmarks.load import ListenerResult, OverloadedError, listen
 from quotecast.providers import reference
 
 NCHAN: Final = "nchan"
@@ -42,12 +42,12 @@ MARKET: Final = {
 
 def small_frames(seconds: float) -> Iterator[Round]:
     """Yields frames per second of server CPU; one quote in each."""
-    yield from _each(
+    yield from _measure_each(
         _small(Feed(SMALL_PER_SECOND, symbols=1)),
         SMALL_LISTENERS,
         seconds,
-        lambda heard: heard.frames_per_cpu_second,
-        bears=_misses_none,
+        lambda result: result.frames_per_cpu_second,
+        sustains=_misses_none,
     )
 
 
@@ -66,20 +66,20 @@ def small_frames_saturated(seconds: float) -> Iterator[Round]:
                 if each.name not in (OURS, NCHAN, FASTAPI):
                     continue
                 listeners = offered // SMALL_PER_SECOND if each.name == OURS else SMALL_LISTENERS
-                heard = _heard(each, listeners, seconds, warm=SETTLING_SECONDS + 2)
-                found[each.name] = max(found.get(each.name, 0.0), heard.frames / heard.seconds)
+                result = _listen(each, listeners, seconds, warm=SETTLING_SECONDS + 2)
+                found[each.name] = max(found.get(each.name, 0.0), result.frames / result.seconds)
         yield found
 
 
 def market(seconds: float) -> Iterator[Round]:
     """Yields quotes per second of server CPU, with all symbols for each listener."""
-    yield from _each(_market(), LISTENERS, seconds, lambda heard: heard.quotes_per_cpu_second)
+    yield from _measure_each(_market(), LISTENERS, seconds, lambda result: result.quotes_per_cpu_second)
 
 
 def market_age(seconds: float) -> Iterator[Round]:
     """Yields the age of quotes at the listeners, 99th percentile in milliseconds."""
     contenders = [each for each in _market() if each.name in (OURS, BATCHED)]
-    yield from _each(contenders, LISTENERS, seconds, lambda heard: heard.age_p99)
+    yield from _measure_each(contenders, LISTENERS, seconds, lambda result: result.age_p99)
 
 
 def own_lists(seconds: float) -> Iterator[Round]:
@@ -88,7 +88,7 @@ def own_lists(seconds: float) -> Iterator[Round]:
         Contender(OURS, lambda: quotecast(MARKET), own_paths(LISTENERS, 250)),
         Contender(FASTAPI, fastapi(Feed(SYMBOLS * MOVES_PER_SECOND)), _peer_paths(LISTENERS)),
     ]
-    yield from _each(contenders, LISTENERS, seconds, lambda heard: heard.quotes_per_cpu_second)
+    yield from _measure_each(contenders, LISTENERS, seconds, lambda result: result.quotes_per_cpu_second)
 
 
 def own_paths(count: int, interval: int) -> list[str]:
@@ -140,7 +140,7 @@ def _one_pair() -> dict[str, str]:
 
 def _ticker(moment: float, step: int) -> str:
     time = datetime.fromtimestamp(moment, UTC).isoformat().replace("+00:00", "Z")
-    told = {
+    ticker = {
         "type": "ticker",
         "sequence": step + 1,
         "product_id": "BTC-USD",
@@ -153,48 +153,50 @@ def _ticker(moment: float, step: int) -> str:
         "best_ask": "92001.01",
         "time": time,
     }
-    return f"{moment:.3f} {json.dumps(told)}\n"
+    return f"{moment:.3f} {json.dumps(ticker)}\n"
 
 
-def _is_young(heard: Heard) -> bool:
-    return heard.age_p99 <= BOUNDED_MS and heard.served == heard.listeners
+def _is_young(result: ListenerResult) -> bool:
+    return result.age_p99 <= BOUNDED_MS and result.served == result.listeners
 
 
-def _misses_none(heard: Heard) -> bool:
-    return heard.frames >= 0.95 * SMALL_PER_SECOND * heard.listeners * heard.seconds
+def _misses_none(result: ListenerResult) -> bool:
+    return result.frames >= 0.95 * SMALL_PER_SECOND * result.listeners * result.seconds
 
 
-def _each(
+def _measure_each(
     contenders: Sequence[Contender],
     listeners: int,
     seconds: float,
-    value: Callable[[Heard], float],
-    bears: Callable[[Heard], bool] = _is_young,
+    value: Callable[[ListenerResult], float],
+    sustains: Callable[[ListenerResult], bool] = _is_young,
 ) -> Iterator[Round]:
     """Measures the contenders in turn, each under the heaviest load that it sustains."""
-    borne: dict[str, int] = {}
+    loads: dict[str, int] = {}
     while True:
         found: dict[str, float] = {}
         for each in contenders:
-            heard = _borne(each, borne.get(each.name, listeners), seconds, bears)
-            borne[each.name] = heard.listeners
-            found[each.name] = value(heard)
-            if heard.listeners < listeners:
-                found[listeners_of(each.name)] = heard.listeners
+            result = _reduce_load(each, loads.get(each.name, listeners), seconds, sustains)
+            loads[each.name] = result.listeners
+            found[each.name] = value(result)
+            if result.listeners < listeners:
+                found[listeners_of(each.name)] = result.listeners
         yield found
 
 
-def _borne(contender: Contender, listeners: int, seconds: float, bears: Callable[[Heard], bool]) -> Heard:
+def _reduce_load(
+    contender: Contender, listeners: int, seconds: float, sustains: Callable[[ListenerResult], bool]
+) -> ListenerResult:
     """Reduces the listeners until the contender sustains the load."""
     while True:
-        with suppress(NotLetInError):
-            heard = _heard(contender, listeners, seconds)
-            if listeners == 1 or bears(heard):
-                return heard
+        with suppress(OverloadedError):
+            result = _listen(contender, listeners, seconds)
+            if listeners == 1 or sustains(result):
+                return result
         listeners = max(1, listeners // 2)
 
 
-def _heard(contender: Contender, listeners: int, seconds: float, warm: float = 1.5) -> Heard:
+def _listen(contender: Contender, listeners: int, seconds: float, warm: float = 1.5) -> ListenerResult:
     with contender.start() as server:
         port = server.feed_port or server.port
         return listen(port, contender.paths, listeners, server.pids, warm=warm, seconds=seconds)

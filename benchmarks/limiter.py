@@ -35,27 +35,27 @@ def checks(seconds: float) -> Iterator[Round]:
         valkey = int((place / "valkey.pid").read_text())
         while True:
             yield {
-                OURS: _measured(port, "batched", seconds, valkey),
-                SINGLE: _measured(port, "single", seconds, valkey),
+                OURS: _measure(port, "batched", seconds, valkey),
+                SINGLE: _measure(port, "single", seconds, valkey),
             }
 
 
-def admitted(_: float) -> Iterator[Round]:
+def admissions(_: float) -> Iterator[Round]:
     """Yields how many of 4,000 concurrent requests of one key and four workers a limit of 100 admits."""
     while True:
         with folder() as place, redis(place, core=None) as port, ExitStack() as stack:
-            workers = [stack.enter_context(_started(port, "admit", 0)) for _ in range(WORKERS)]
+            workers = [stack.enter_context(_start(port, "admit", 0)) for _ in range(WORKERS)]
             yield {OURS: float(sum(json.loads(worker.communicate()[0])["admitted"] for worker in workers))}
 
 
-def _measured(port: int, way: str, seconds: float, valkey: int) -> float:
+def _measure(port: int, way: str, seconds: float, valkey: int) -> float:
     before = cpu_seconds([valkey])
-    with _started(port, way, seconds) as worker:
-        told = json.loads(worker.communicate()[0])
-    return float(told["checks"] / (told["cpu_seconds"] + cpu_seconds([valkey]) - before))
+    with _start(port, way, seconds) as worker:
+        result = json.loads(worker.communicate()[0])
+    return float(result["checks"] / (result["cpu_seconds"] + cpu_seconds([valkey]) - before))
 
 
-def _started(port: int, way: str, seconds: float) -> Popen[bytes]:
+def _start(port: int, way: str, seconds: float) -> Popen[bytes]:
     module = [sys.executable, "-m", "benchmarks.limiter", f"redis://127.0.0.1:{port}", way, str(seconds)]
     return Popen(["taskset", "-c", str(SERVER_CORE), *module], stdout=PIPE, cwd=Path(__file__).parent.parent)
 
@@ -87,8 +87,8 @@ async def _admit(window: Window) -> dict[str, float]:
 
 async def _main(url: str, way: str, seconds: float) -> None:
     async with Window(url, prefix="bench", budget=5.0) as window:
-        told = await (_admit(window) if way == "admit" else _check(window, way, seconds))
-    sys.stdout.write(json.dumps(told))
+        result = await (_admit(window) if way == "admit" else _check(window, way, seconds))
+    sys.stdout.write(json.dumps(result))
 
 
 if __name__ == "__main__":

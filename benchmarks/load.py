@@ -17,11 +17,11 @@ PINNED: Final = ("taskset", "-c", str(LOAD_CORE))
 WRK_CONNECTIONS: Final = 32
 
 
-class NotLetInError(Exception):
+class OverloadedError(Exception):
     """An overloaded server did not accept every connection."""
 
 
-class Heard(Struct):
+class ListenerResult(Struct):
     """Measurements of WebSocket listeners over `seconds`; ages in milliseconds."""
 
     seconds: float
@@ -53,7 +53,7 @@ class Heard(Struct):
         return self.quotes / self.server_cpu_seconds
 
 
-class Answered(Struct):
+class HttpResult(Struct):
     """Measurements of HTTP clients."""
 
     per_second: float
@@ -61,27 +61,27 @@ class Answered(Struct):
     bytes_per_answer: float
 
 
-def ask(url: str, pids: Sequence[int], seconds: float) -> Answered:
+def ask(url: str, pids: Sequence[int], seconds: float) -> HttpResult:
     """Sends as many requests as the server answers. Raises RuntimeError if any answer is no success."""
     before = cpu_seconds(pids)
     # wrk takes whole seconds only.
     command = [*PINNED, "wrk", "-t1", f"-c{WRK_CONNECTIONS}", f"-d{max(1, round(seconds))}s", url]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     used = cpu_seconds(pids) - before
-    counted = re.search(r"(\d+) requests in [\d.]+\w+, ([\d.]+)([KMG]?)B read", told)
-    rate = re.search(r"Requests/sec:\s+([\d.]+)", told)
-    if not counted or not rate or "Non-2xx" in told or "Socket errors" in told:
-        raise RuntimeError(f"{url} was not answered well:\n{told}")
+    counted = re.search(r"(\d+) requests in [\d.]+\w+, ([\d.]+)([KMG]?)B read", output)
+    rate = re.search(r"Requests/sec:\s+([\d.]+)", output)
+    if not counted or not rate or "Non-2xx" in output or "Socket errors" in output:
+        raise RuntimeError(f"{url} answered without success:\n{output}")
     requests = int(counted[1])
     read = float(counted[2]) * {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}[counted[3]]
-    return Answered(float(rate[1]), requests / used, read / requests)
+    return HttpResult(float(rate[1]), requests / used, read / requests)
 
 
 def listen(
     port: int, paths: Sequence[str], count: int, pids: Sequence[int], *, warm: float = 1.5, seconds: float
-) -> Heard:
+) -> ListenerResult:
     """Connects that many listeners, which take the paths in turn, and returns their measurements."""
-    command = [*PINNED, str(compiled()), str(port), str(count), f"{warm:g}", f"{seconds:g}"]
+    command = [*PINNED, str(compile_listeners()), str(port), str(count), f"{warm:g}", f"{seconds:g}"]
     began = cpu_seconds(pids)
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as listeners:
         assert listeners.stdin
@@ -89,17 +89,17 @@ def listen(
         listeners.stdin.write("\n".join(paths))
         listeners.stdin.close()
         if listeners.stdout.readline() != "started\n":
-            raise NotLetInError(f"not all of {count} listeners were let in")
+            raise OverloadedError(f"the server did not accept all of {count} listeners")
         before = cpu_seconds(pids)
-        heard = convert(json.loads(listeners.stdout.readline()), Heard)
-        heard.server_cpu_seconds = cpu_seconds(pids) - before
-        heard.opening_cpu_seconds = before - began
-        heard.server_bytes = resident_bytes(pids)
-    return heard
+        result = convert(json.loads(listeners.stdout.readline()), ListenerResult)
+        result.server_cpu_seconds = cpu_seconds(pids) - before
+        result.opening_cpu_seconds = before - began
+        result.server_bytes = resident_bytes(pids)
+    return result
 
 
 @cache
-def compiled() -> Path:
+def compile_listeners() -> Path:
     """Returns the program, compiled from its source."""
     program = HERE / "build" / "listeners"
     program.parent.mkdir(exist_ok=True)

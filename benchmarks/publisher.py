@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 def main() -> None:
     """Publishes `per_second` messages, evenly spread, until killed."""
     url, channel = sys.argv[1:3]
-    wrapped = posted if url.startswith("http") else published
+    wrapped = post_request if url.startswith("http") else publish_command
     symbols, size = int(sys.argv[3]), int(sys.argv[5])
     per_second = float(sys.argv[4])
     place = urlsplit(url)
@@ -60,13 +60,13 @@ def quote(number: int, turn: int, now: str) -> dict[str, object]:
     }
 
 
-def published(channel: str, body: bytes) -> bytes:
+def publish_command(channel: str, body: bytes) -> bytes:
     """Returns the PUBLISH command in Redis's protocol."""
     name = channel.encode()
     return b"*3\r\n$7\r\nPUBLISH\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n" % (len(name), name, len(body), body)
 
 
-def posted(path: str, body: bytes) -> bytes:
+def post_request(path: str, body: bytes) -> bytes:
     """Returns a POST request on a persistent connection."""
     head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
     return head.encode() + body

@@ -11,7 +11,7 @@ from typing import Final
 from benchmarks.contenders import folder, quotecast
 from benchmarks.fanout import MARKET, own_paths
 from benchmarks.figures import OURS, Round
-from benchmarks.load import Heard, listen
+from benchmarks.load import ListenerResult, listen
 from benchmarks.processes import answers, family, reserved_port, resident_bytes, running, wait_until
 
 MANY: Final = 10_000
@@ -22,8 +22,8 @@ def memory(seconds: float) -> Iterator[Round]:
     while True:
         with quotecast() as server:
             before = resident_bytes(server.pids)
-            heard = listen(server.feed_port, ["/api/ws/market"], MANY, server.pids, seconds=seconds)
-            yield {OURS: (heard.server_bytes - before) / MANY / 1024}
+            result = listen(server.feed_port, ["/api/ws/market"], MANY, server.pids, seconds=seconds)
+            yield {OURS: (result.server_bytes - before) / MANY / 1024}
 
 
 def many(seconds: float) -> Iterator[Round]:
@@ -32,12 +32,12 @@ def many(seconds: float) -> Iterator[Round]:
         with quotecast(MARKET) as server:
             before = resident_bytes(server.pids)
             paths = own_paths(MANY, 1000)
-            heard = listen(server.feed_port, paths, MANY, server.pids, warm=3.0, seconds=max(seconds, 3.0))
+            result = listen(server.feed_port, paths, MANY, server.pids, warm=3.0, seconds=max(seconds, 3.0))
             yield {
-                OURS: heard.age_p99,
-                "served": float(heard.served),
-                "kilobytes each": (heard.server_bytes - before) / MANY / 1024,
-                "share of a core": heard.server_cpu_seconds / heard.seconds,
+                OURS: result.age_p99,
+                "served": float(result.served),
+                "kilobytes each": (result.server_bytes - before) / MANY / 1024,
+                "share of a core": result.server_cpu_seconds / result.seconds,
             }
 
 
@@ -77,10 +77,10 @@ def _stop(up: "subprocess.Popen[bytes]") -> None:
     up.wait(20)
 
 
-def _own(count: int, seconds: float, workers: int = 1) -> Heard:
+def _own(count: int, seconds: float, workers: int = 1) -> ListenerResult:
     with quotecast(MARKET, workers) as server:
         return listen(server.feed_port, own_paths(count, 250), count, server.pids, seconds=seconds)
 
 
-def _share(heard: Heard) -> float:
-    return heard.server_cpu_seconds / heard.seconds
+def _share(result: ListenerResult) -> float:
+    return result.server_cpu_seconds / result.seconds
