@@ -41,7 +41,7 @@ class Account(HttpUser):
     @task
     def visit(self) -> None:
         """Runs a visit from login to logout, with pauses between the steps."""
-        if not self.entered():
+        if not self.log_in():
             return
         for step in (self.look, self.buy, self.look, self.save, self.tidy):
             step()
@@ -49,7 +49,7 @@ class Account(HttpUser):
         # A token is valid until it expires: a client logs out by forgetting it.
         self.token = ""
 
-    def entered(self) -> bool:
+    def log_in(self) -> bool:
         """Logs in; the first time it registers."""
         if not self.registered:
             body = {**self.credentials, "name": "Load Test"}

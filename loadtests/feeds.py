@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import gevent
 import websocket
 from answers import ask
-from held import KEYS, Broken, Held
+from held import KEYS, BrokenPromise, FeedState
 from locust import HttpUser, constant, task
 
 FEED_SECONDS = 180.0
@@ -52,67 +52,67 @@ class FeedReader(HttpUser):
     @task
     def listen(self) -> None:
         """Follows one feed, over as many connections as it takes."""
-        held = self.chosen(random.choice(list(KEYS)))
+        state = self.choose_feed(random.choice(list(KEYS)))
         ends = time.monotonic() + FEED_SECONDS
         while time.monotonic() < ends:
             try:
-                gevent.sleep(self.follow(held, ends))
-            except (websocket.WebSocketException, OSError, Broken, Closed) as error:
-                self.tell(held.feed, "connection", 0, error=error)
+                gevent.sleep(self.run_connection(state, ends))
+            except (websocket.WebSocketException, OSError, BrokenPromise, Closed) as error:
+                self.fire_event(state.feed, "connection", 0, error=error)
                 if isinstance(error, Closed) and error.final:
                     return
-                if isinstance(error, Broken):
-                    held.forget()
+                if isinstance(error, BrokenPromise):
+                    state.clear()
                 self.failures += 1
                 gevent.sleep(backoff(self.failures))
 
-    def chosen(self, feed: str) -> Held:
+    def choose_feed(self, feed: str) -> FeedState:
         """Returns a random feed's empty state, with its symbols."""
         if random.random() < EVERYTHING_SHARE:
-            return Held(feed)
+            return FeedState(feed)
         response = ask(self.client, "GET", QUOTES[feed], name=QUOTES[feed])
         symbols = sorted(response.json()) if response.status_code == 200 else []
-        return Held(feed, random.sample(symbols, min(OWN_SYMBOLS, len(symbols))) or None)
+        return FeedState(feed, random.sample(symbols, min(OWN_SYMBOLS, len(symbols))) or None)
 
-    def follow(self, held: Held, ends: float) -> float:
+    def run_connection(self, state: FeedState, ends: float) -> float:
         """Runs one connection; returns the seconds that the server asks to stay away after it."""
         began = time.monotonic()
-        connection = websocket.create_connection(address(self.host, held), timeout=OPENING_SECONDS)
+        connection = websocket.create_connection(address(self.host, state), timeout=OPENING_SECONDS)
         try:
             while time.monotonic() < ends:
-                data = received(connection)
+                data = receive(connection)
                 frame = json.loads(data)
                 match frame["type"]:
                     case "welcome":
                         connection.settimeout(frame["heartbeatMs"] / 1000 * SILENT_HEARTBEATS)
-                        self.tell(held.feed, "welcome", (time.monotonic() - began) * 1000, len(data))
+                        self.fire_event(state.feed, "welcome", (time.monotonic() - began) * 1000, len(data))
                     case "snapshot":
-                        held.take(frame)
+                        state.merge(frame)
                         self.failures = 0
                         name = f"snapshot ({frame['reason']})"
-                        self.tell(held.feed, name, (time.monotonic() - began) * 1000, len(data))
+                        self.fire_event(state.feed, name, (time.monotonic() - began) * 1000, len(data))
                     case "update":
-                        held.take(frame)
-                        self.tell_update(held.feed, frame, len(data))
+                        state.merge(frame)
+                        self.fire_update(state.feed, frame, len(data))
                     case "heartbeat":
-                        held.take(frame)
-                        self.tell(held.feed, "heartbeat", age(frame["timestamp"]), len(data))
+                        state.merge(frame)
+                        self.fire_event(state.feed, "heartbeat", age(frame["timestamp"]), len(data))
                     case "shutdown":
                         return float(frame["retryAfterMs"]) / 1000
                     case "error":
-                        raise Broken(frame["detail"])
+                        raise BrokenPromise(frame["detail"])
         finally:
             connection.close(timeout=1)
         return 0.0
 
-    def tell_update(self, feed: str, frame: dict[str, Any], size: int) -> None:
+    def fire_update(self, feed: str, frame: dict[str, Any], size: int) -> None:
         """Fires an event for the frame, and one for each quote."""
         ages = [age(item["timestamp"]) for item in frame["data"] if item["timestamp"]]
-        self.tell(feed, "update", min(ages, default=0.0), size)
+        self.fire_event(feed, "update", min(ages, default=0.0), size)
         for milliseconds in ages:
-            self.tell(feed, "quote", milliseconds, kind="QUOTE")
+            self.fire_event(feed, "quote", milliseconds, kind="QUOTE")
 
-    def tell(
+    def fire_event(
         self,
         feed: str,
         what: str,
@@ -133,18 +133,18 @@ class FeedReader(HttpUser):
         )
 
 
-def address(host: str, held: Held) -> str:
+def address(host: str, state: FeedState) -> str:
     """Returns the URL of a feed with the symbols, and the cursor if there is one."""
     query = {
-        "symbols": "all" if held.wanted is None else ",".join(held.wanted),
+        "symbols": "all" if state.wanted is None else ",".join(state.wanted),
         "interval": random.choice([250, 500, 1000]),
     }
-    if held.since:
-        query["since"] = held.since
-    return f"{host.replace('http', 'ws', 1)}/api/ws/{held.feed}?{urlencode(query)}"
+    if state.since:
+        query["since"] = state.since
+    return f"{host.replace('http', 'ws', 1)}/api/ws/{state.feed}?{urlencode(query)}"
 
 
-def received(connection: websocket.WebSocket) -> bytes:
+def receive(connection: websocket.WebSocket) -> bytes:
     """Returns the next message. Raises Closed at the end of the connection, and a time-out after silence."""
     opcode, data = connection.recv_data()
     if opcode == websocket.ABNF.OPCODE_CLOSE:

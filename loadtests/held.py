@@ -7,11 +7,11 @@ from typing import Any
 KEYS = {"market": "ticker", "crypto": "ticker", "doviz": "symbol"}
 
 
-class Broken(Exception):
+class BrokenPromise(Exception):
     """A broken promise of the feed."""
 
 
-class Held:
+class FeedState:
     """The quotes of one subscription, merged from its frames over any number of connections.
 
     `wanted` are the symbols subscribed to; None is everything.
@@ -29,32 +29,32 @@ class Held:
         """Returns the cursor; empty before the first snapshot."""
         return f"{self.epoch}-{self.seq}" if self.epoch else ""
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Clears quotes and cursor after a broken promise."""
         self.quotes.clear()
         self.epoch, self.seq = "", 0
 
-    def take(self, frame: dict[str, Any]) -> None:
+    def merge(self, frame: dict[str, Any]) -> None:
         """Merges a snapshot or an update, or compares a heartbeat. Raises Broken for an impossible one."""
         over = frame.get("reason") == "resync"
         ahead = frame["seq"] - self.seq if frame["epoch"] == self.epoch else 0
         if ahead < 0 and not over:
-            raise Broken("seq went back")
+            raise BrokenPromise("seq went back")
         if frame["type"] == "heartbeat" and ahead > 0 and self.wanted is None:
             # Every seq changes something, so a client of everything gets a frame for it.
-            raise Broken("a hole: the heartbeat is ahead of the frames")
+            raise BrokenPromise("a gap: the heartbeat is ahead of the frames")
         if over:
             self.quotes.clear()
         for item in frame.get("data", ()):
-            self._merge(item, whole=frame["type"] == "snapshot")
+            self._merge_item(item, whole=frame["type"] == "snapshot")
         for gone in frame.get("removed", ()):
             self.quotes.pop(gone, None)
         self.epoch, self.seq = frame["epoch"], frame["seq"]
 
-    def _merge(self, item: dict[str, Any], *, whole: bool) -> None:
+    def _merge_item(self, item: dict[str, Any], *, whole: bool) -> None:
         key = item[KEYS[self.feed]]
         if self.wanted is not None and key not in self.wanted:
-            raise Broken("a quote that nobody asked for")
+            raise BrokenPromise("a quote outside of the subscription")
         if "name" not in item and (whole or key not in self.quotes):
-            raise Broken("a merge conflict: moving fields of a quote that was never told")
+            raise BrokenPromise("a merge conflict: moving fields of an unknown quote")
         self.quotes[key] = self.quotes.get(key, {}) | item
