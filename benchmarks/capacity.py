@@ -100,8 +100,8 @@ def _count_bus_updates(url: str) -> tuple[int, int]:
             if message is None:
                 continue
             size += len(message["data"])
-            told = wire.message(message["data"])
-            count += len(told.changes) if isinstance(told, Batch) else 0
+            batch = wire.message(message["data"])
+            count += len(batch.changes) if isinstance(batch, Batch) else 0
     return count, size
 
 

@@ -57,9 +57,9 @@ class Account(HttpUser):
                 self.send("POST", "/api/auth/register", body, expected=(201,)).status_code == 201
             )
         if self.registered:
-            told = self.send("POST", "/api/auth/login", self.credentials)
-            if told.status_code == 200:
-                self.token = told.json()["token"]
+            answer = self.send("POST", "/api/auth/login", self.credentials)
+            if answer.status_code == 200:
+                self.token = answer.json()["token"]
         return bool(self.token)
 
     def look(self) -> None:
@@ -72,18 +72,18 @@ class Account(HttpUser):
         ticker = random.choice(TICKERS)
         holding = {"ticker": ticker, "shares": random.randint(1, 100), "avg_cost": 10.5}
         key = {"Idempotency-Key": secrets.token_hex(8)}
-        told = self.send("POST", HOLDINGS, holding, expected=(201,), headers=key)
-        if told.status_code == 201:
-            self.holdings.append(told.json()["id"])
+        answer = self.send("POST", HOLDINGS, holding, expected=(201,), headers=key)
+        if answer.status_code == 201:
+            self.holdings.append(answer.json()["id"])
         if self.send("POST", WATCHLIST, {"ticker": ticker}, expected=(200, 201)).ok:
             self.watched.add(ticker)
 
     def save(self) -> None:
         """Saves the terminal's layout over the version that it read."""
-        told = self.send("GET", LAYOUT)
-        if told.status_code == 200:
+        answer = self.send("GET", LAYOUT)
+        if answer.status_code == 200:
             layout = {"panes": [{"kind": "chart", "symbol": "AAPL"}]}
-            self.send("PUT", LAYOUT, {"layout": layout, "version": told.json()["version"]})
+            self.send("PUT", LAYOUT, {"layout": layout, "version": answer.json()["version"]})
 
     def tidy(self) -> None:
         """Deletes holdings and watchlist entries; those that a 429 saves stay for the next visit."""

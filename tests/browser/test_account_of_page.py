@@ -64,7 +64,7 @@ def test_a_void_token_logs_the_page_out(page: Page, service: Service) -> None:
     expect(page.get_by_role("banner").get_by_role("button", name="Log in")).to_be_visible()
 
 
-def test_a_star_that_fails_is_told(page: Page) -> None:
+def test_a_failed_star_shows_a_message(page: Page) -> None:
     """A failed star leaves the watchlist as it was and shows a message."""
     register(page, address(page.context.browser, "star"))
     star = page.locator("[data-kind=chart]").get_by_role("button", name="Add to watchlist")
@@ -132,7 +132,7 @@ NAMES = ("session", "watchlist", "selected", "company", "theme", "language", "la
 
 
 @pytest.mark.parametrize("value", BAD, ids=json.dumps)
-def test_bad_stored_values_are_passed_over(browser: Browser, service: Service, value: object) -> None:
+def test_invalid_stored_values_are_ignored(browser: Browser, service: Service, value: object) -> None:
     """Invalid stored values, of another version or of anyone, leave the page as in a new browser."""
     with open_page(browser, service.url) as page:
         page.evaluate(
@@ -144,7 +144,7 @@ def test_bad_stored_values_are_passed_over(browser: Browser, service: Service, v
         assert page.locator(".pane").count() == 9
 
 
-def test_a_bad_layout_shows_what_is_good_of_it(browser: Browser, service: Service) -> None:
+def test_a_partly_invalid_layout_shows_its_valid_panes(browser: Browser, service: Service) -> None:
     with open_page(browser, service.url) as page:
         page.evaluate("text => localStorage.setItem('quotecast.layout', text)", json.dumps({"panes": PANES}))
         page.reload()
@@ -170,7 +170,7 @@ def test_a_pane_that_fails_leaves_the_others(browser: Browser, service: Service)
         expect(page.get_by_label("Theme")).to_have_value("auto")
 
 
-def test_revenue_is_what_was_earned_and_estimates_say_so(page: Page, service: Service) -> None:
+def test_revenue_is_earned_and_estimates_are_marked(page: Page, service: Service) -> None:
     """Revenue is the sum of twelve months; the mean estimate of the next quarter names the quarter."""
     overview = service.get("/api/financials/company/AAPL/overview").json()
     metric, expected = overview["metrics"]["metric"], overview["revenueEstimates"]["data"][-1]

@@ -84,7 +84,7 @@ def market_time(service: Service) -> datetime:
 def eventually(holds: Callable[[], bool], what: str) -> None:
     deadline = time.monotonic() + DEADLINE_MS / 1000
     while not holds():
-        assert time.monotonic() < deadline, f"never: {what}"
+        assert time.monotonic() < deadline, f"timed out: {what}"
 
 
 def legend(bar: dict[str, Any]) -> str:
@@ -107,9 +107,7 @@ def shows_all_between(page: Page, service: Service, first: datetime, last: datet
     eventually(lambda: wanted <= {*page.evaluate(LEGENDS)}, "the bars that were missed")
 
 
-def test_bars_that_a_hidden_page_missed_are_there_when_it_is_seen_again(
-    browser: Browser, fast_service: Service
-) -> None:
+def test_a_page_that_was_hidden_has_every_bar(browser: Browser, fast_service: Service) -> None:
     """A page that was hidden shows every bar that it missed, complete."""
     with open_page(browser, fast_service.url) as page:
         charted(page, "1m")
@@ -121,7 +119,7 @@ def test_bars_that_a_hidden_page_missed_are_there_when_it_is_seen_again(
         shows_all_between(page, fast_service, hidden - timedelta(minutes=1), hidden + pause)
 
 
-def test_bars_that_an_outage_hid_are_there_afterwards(browser: Browser, fast_service: Service) -> None:
+def test_the_chart_has_every_bar_after_an_outage(browser: Browser, fast_service: Service) -> None:
     """After an outage of eight market minutes the chart has every bar."""
     connect = lambda: socket.create_connection(("127.0.0.1", fast_service.port))  # noqa: E731
     with FaultProxy(connect) as line, open_page(browser, f"http://127.0.0.1:{line.port}") as page:

@@ -40,7 +40,7 @@ def line(slow_service: Service) -> Iterator[FaultProxy]:
         "document.dispatchEvent(new Event('visibilitychange'))",
     ],
 )
-def test_a_dead_line_is_noticed_when_the_network_changes(
+def test_a_dead_connection_is_detected_when_the_network_changes(
     browser: Browser, line: FaultProxy, event: str
 ) -> None:
     """After a change of network a ping without pong ends the connection: values dim, one banner."""

@@ -52,9 +52,9 @@ def test_a_pair_in_tethers_has_a_value_in_dollars(page: Page, service: Service, 
     pane = portfolio(page, user)
     value = pane.locator("tbody td", has_text="USD")
     expect(value).to_have_text(re.compile(r"\d,\d{3}\.\d\d USD"))
-    (told,) = service.get(f"{HOLDINGS}?include=quote", headers=user["headers"]).json()
+    (holding,) = service.get(f"{HOLDINGS}?include=quote", headers=user["headers"]).json()
     # The market moves between the two reads.
-    assert number(value.text_content()) == pytest.approx(told["market_value"], rel=0.05)
+    assert number(value.text_content()) == pytest.approx(holding["market_value"], rel=0.05)
     expect(pane).to_contain_text(re.compile(r"1 USDT = 4\d\.\d+ TRY \(USDT/TRY, \d"))
 
 
@@ -74,7 +74,7 @@ def test_holdings_have_one_total_in_the_chosen_currency(
     expect(pane).to_contain_text("Not in the total: NOPE (No feed knows this symbol)")
 
 
-def test_a_holding_opens_as_what_it_is(page: Page, service: Service, user: dict[str, Any]) -> None:
+def test_a_holding_opens_as_its_own_kind(page: Page, service: Service, user: dict[str, Any]) -> None:
     """A click on a holding opens its own kind: gold opens as gold, not as the stock ONS."""
     hold(service, user, "ons", "USD")
     wait_for_price(page)
@@ -95,7 +95,7 @@ def test_an_unknown_symbol_is_marked_and_opens_nothing(
     expect(page.locator("[data-kind=chart] h3")).to_have_text("AAPL")
 
 
-def test_a_removal_that_fails_is_told(page: Page, service: Service, user: dict[str, Any]) -> None:
+def test_a_failed_removal_shows_a_message(page: Page, service: Service, user: dict[str, Any]) -> None:
     """A failed removal leaves the holding in the table and shows a message."""
     hold(service, user, "AAPL", "USD")
     pane = portfolio(page, user)

@@ -98,7 +98,7 @@ def test_a_layout_follows_its_owner(browser: Browser, service: Service) -> None:
         expect(page.locator("[data-kind=chart]")).to_have_count(1)
 
 
-def test_of_two_windows_the_one_that_arranged_last_is_kept(browser: Browser, service: Service) -> None:
+def test_the_last_change_of_two_windows_wins(browser: Browser, service: Service) -> None:
     """The last change of a layout wins, even if its window had not seen the other window's change."""
     with open_page(browser, service.url) as first, open_page(browser, service.url) as second:
         email = address(browser, "grace")
@@ -113,7 +113,7 @@ def test_of_two_windows_the_one_that_arranged_last_is_kept(browser: Browser, ser
         expect(second.locator("[data-kind=news]")).to_have_count(1)
 
 
-def test_a_layout_of_nobody_stays_in_the_browser(page: Page) -> None:
+def test_a_layout_without_account_stays_in_the_browser(page: Page) -> None:
     """The browser stores a layout without account: a reload shows the pane where it was moved."""
     page.get_by_role("button", name=re.compile("Move or resize Movers")).focus()
     page.keyboard.press("Shift+ArrowLeft")
@@ -148,7 +148,7 @@ def refuse(route: Route) -> None:
     route.fulfill(status=429, headers={"Retry-After": "2"}, body=json.dumps({"detail": "Too Many Requests"}))
 
 
-def test_a_refusal_is_told_kindly(browser: Browser, service: Service) -> None:
+def test_a_429_shows_its_waiting_time(browser: Browser, service: Service) -> None:
     """A 429 shows its waiting time in words, and the pane recovers without a click."""
     with open_page(browser, "about:blank") as page:
         page.route("**/api/market/movers", refuse, times=1)

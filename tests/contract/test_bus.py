@@ -53,7 +53,7 @@ async def test_a_lease_has_one_holder_until_it_ends(bus: Bus) -> None:
     assert await bus.hold(Feed.STOCKS, "other", 10_000)
 
 
-async def test_a_lease_that_is_not_renewed_runs_out(bus: Bus) -> None:
+async def test_a_lease_without_renewal_expires(bus: Bus) -> None:
     """A lease that nobody renews expires, so that another ingest can take it."""
     assert await bus.hold(Feed.STOCKS, "me", 50)
     async with asyncio.timeout(5):
@@ -118,7 +118,7 @@ async def test_a_batch_that_does_not_follow_is_refused(bus: Bus, epoch: str, seq
         assert await anext(messages) == batch
 
 
-async def test_listeners_get_what_follows_their_subscription_in_order(bus: Bus) -> None:
+async def test_listeners_get_messages_in_order(bus: Bus) -> None:
     """Listeners get batches, beats and new epochs of their feeds, in order, from their subscription on."""
     await led(bus)
     batch, entries = second_batch()
@@ -136,7 +136,7 @@ async def test_listeners_get_what_follows_their_subscription_in_order(bus: Bus) 
         ]
 
 
-async def test_silence_is_told(bus: Bus) -> None:
+async def test_a_quiet_bus_gives_a_sign(bus: Bus) -> None:
     """A listener gets a sign of a quiet bus, so that it can tell it from a dead one."""
     async with bus.listen([Feed.STOCKS]) as messages:
         assert await anext(messages) is None
@@ -152,7 +152,7 @@ async def test_a_beat_of_an_old_epoch_is_not_sent(bus: Bus) -> None:
     assert state.info == INFO
 
 
-async def test_a_beat_stores_how_the_feed_is_fed(bus: Bus) -> None:
+async def test_a_beat_stores_the_source_of_the_feed(bus: Bus) -> None:
     """A beat stores the feed's source, so that a worker that starts later knows it."""
     await led(bus)
     late = structs.replace(INFO, overdue=True, unscheduled=closing())

@@ -38,7 +38,7 @@ async def test_there_is_no_document_before_the_first(bus: Bus) -> None:
     assert await bus.document(Feed.STOCKS, NEWS) is None
 
 
-async def test_the_last_document_of_a_name_is_kept(bus: Bus) -> None:
+async def test_the_bus_stores_the_last_document_of_a_name(bus: Bus) -> None:
     """The bus stores the last document of each feed and name."""
     assert await bus.hold(Feed.STOCKS, "me", 10_000)
     for document in (DOCUMENT, OTHER, assets_of(asset())):
@@ -60,7 +60,7 @@ async def test_only_the_leader_of_the_feed_stores_its_documents(bus: Bus) -> Non
     assert await bus.document(Feed.STOCKS, NEWS) is None
 
 
-async def test_a_change_is_told_once(bus: Bus) -> None:
+async def test_a_changed_document_is_sent_once(bus: Bus) -> None:
     """Listeners of the feed get each changed document once, and no document with equal content."""
     assert await bus.hold(Feed.STOCKS, "me", 10_000)
     async with bus.listen([Feed.STOCKS]) as messages, bus.listen([Feed.CRYPTO]) as others:
@@ -110,12 +110,12 @@ def test_messages_are_read_as_they_were_written(message: Struct) -> None:
         [],
     ],
 )
-def test_what_only_another_version_understands_is_no_message(foreign: object) -> None:
+def test_documents_of_a_newer_version_are_ignored(foreign: object) -> None:
     """A worker ignores a document that only a newer version understands."""
     assert wire.message(msgspec.msgpack.encode(foreign)) is None
 
 
-async def test_a_message_of_another_version_is_like_silence(redis_url: str) -> None:
+async def test_messages_of_another_version_are_skipped(redis_url: str) -> None:
     """A message of another version does not end the subscription; later messages arrive."""
     bus = RedisBus(redis_url, "test")
     assert await bus.hold(Feed.STOCKS, "me", 10_000)

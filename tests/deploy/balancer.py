@@ -30,7 +30,7 @@ class Balancer(NamedTuple):
         wanted = {(backend, _name(worker)) for worker in workers for backend in ("api", "feeds")}
         deadline = time.monotonic() + PATIENCE_SECONDS
         while not wanted <= self._in_service():
-            assert time.monotonic() < deadline, "haproxy finds no such workers"
+            assert time.monotonic() < deadline, "haproxy does not find the workers"
             time.sleep(0.05)
 
     def _in_service(self) -> set[tuple[str, str]]:

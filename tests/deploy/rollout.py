@@ -149,7 +149,7 @@ async def _replace(balancer: Balancer, workers: Generations, clients: Sequence[F
     for worker in workers.old:
         process = worker.processes[-1]
         process.send_signal(signal.SIGTERM)
-        assert await asyncio.to_thread(process.wait, 15) == 0, "a worker did not end in order"
+        assert await asyncio.to_thread(process.wait, 15) == 0, "a worker did not exit cleanly"
         await _all_synchronized(clients)
 
 

@@ -54,7 +54,7 @@ async def bus(own_valkey: Valkey) -> AsyncIterator[RedisBus]:
 
 
 @pytest.mark.usefixtures("bus")
-async def test_a_client_of_the_version_before_is_sent_the_added_field(
+async def test_a_client_of_the_old_version_gets_the_added_field(
     own_valkey: Valkey, next_version: dict[str, str]
 ) -> None:
     """A client that changes to a worker of the other release gets a resync, though no quote changed."""

@@ -26,7 +26,7 @@ def run(command: str, url: str, folder: Path) -> None:
     subprocess.run(["/bin/bash", "-c", command], cwd=folder, env=environment, check=True)
 
 
-async def test_a_backup_brings_back_what_users_own(own_postgres: Postgres, tmp_path: Path) -> None:
+async def test_a_backup_restores_the_users_data(own_postgres: Postgres, tmp_path: Path) -> None:
     """A backup restores into an empty database, which `quotecast migrate` finds up to date."""
     for name in ("lost", "restored"):
         await look(own_postgres.url, f"CREATE DATABASE {name}")

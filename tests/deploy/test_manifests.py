@@ -80,7 +80,7 @@ def test_every_manifest_is_applied() -> None:
     assert sorted(kustomization["resources"]) == [path.name for path in MANIFESTS]
 
 
-def test_every_setting_that_is_given_exists() -> None:
+def test_every_setting_exists() -> None:
     """Every environment variable is a setting: a misspelled one keeps the containers from starting."""
     kustomization = documents(KUBERNETES / "kustomization.yaml")[0]
     given = [line.split("=")[0] for each in kustomization["configMapGenerator"] for line in each["literals"]]
@@ -133,7 +133,7 @@ def test_no_container_writes_or_gains_rights() -> None:
         assert service["cap_drop"] == ["ALL"]
 
 
-def test_probes_ask_what_the_service_answers() -> None:
+def test_probes_use_routes_of_the_service() -> None:
     """Readiness probes ask one route with enough time; the image's health check asks for life only."""
     routes = {f"/api{path}" for handler in (health.health, health.ready) for path in handler.paths}
     container = next(pod["containers"][0] for pod in pods() if "lifecycle" in pod["containers"][0])
@@ -143,7 +143,7 @@ def test_probes_ask_what_the_service_answers() -> None:
     assert set(re.findall(r"/api/\w+", f"{container} {CONTAINERFILE} {check}")) == routes
 
 
-def test_life_is_asked_for_on_the_private_port() -> None:
+def test_liveness_probes_use_the_private_port() -> None:
     """Liveness probes use the private port: clients that fill the public port must not restart a worker."""
     containers = [pod["containers"][0] for pod in pods() if pod["containers"][0]["args"] != ["migrate"]]
     assert [each["args"] for each in containers] == [["api"], ["ingest"]]

@@ -148,7 +148,7 @@ async def sleeping(url: str, count: int, *, within: float) -> None:
 
 
 @pytest.mark.parametrize("unprepared", UNPREPARED, indirect=True)
-async def test_without_the_setting_accounts_are_away_and_the_log_names_it(
+async def test_accounts_are_away_without_the_setting_that_the_log_names(
     unprepared: PgBouncer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Without the setting account routes answer 503, and the log names the setting."""
@@ -180,7 +180,7 @@ def run_doctor(pooler_url: str, folder: Path, cache: int) -> int:
 
 
 @pytest.mark.parametrize("pooled", VERSIONS, indirect=True)
-def test_the_doctor_passes_what_works(
+def test_the_doctor_accepts_a_working_configuration(
     pooled: tuple[PgBouncer, int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The doctor accepts a working configuration, every time."""
@@ -213,7 +213,7 @@ def test_the_doctor_names_the_setting_that_is_missing(
     ],
     ids=lambda each: each[0] if isinstance(each, tuple) else None,
 )
-def test_the_doctor_names_what_pgbouncer_lacks(
+def test_the_doctor_names_missing_lines_of_pgbouncer(
     own_postgres: Postgres,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],

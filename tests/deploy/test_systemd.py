@@ -21,7 +21,7 @@ def test_settings_are_those_of_the_service(unit: Path) -> None:
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
-def test_every_credential_that_is_read_is_loaded(unit: Path) -> None:
+def test_units_load_every_credential(unit: Path) -> None:
     """Every unit loads the credentials that its settings read, by their names."""
     text = unit.read_text("utf-8")
     assert set(re.findall(r"_FILE=%d/(\S+)", text)) == set(

@@ -43,7 +43,7 @@ async def test_the_bus_and_the_limiter_speak_tls(own_valkey: Valkey, certificate
             assert window.statistics().fallbacks == 0
 
 
-async def test_a_redis_that_nobody_vouches_for_is_refused(
+async def test_a_redis_of_an_unknown_authority_is_rejected(
     own_valkey: Valkey, certificate: Certificate
 ) -> None:
     """The client rejects a certificate of an unknown authority."""
@@ -65,7 +65,7 @@ async def test_accounts_speak_tls(own_postgres: Postgres, certificate: Certifica
             assert await database.transaction(lambda run: run(User.select(User.id))) == []
 
 
-async def test_a_postgresql_that_nobody_vouches_for_is_refused(
+async def test_a_postgresql_of_an_unknown_authority_is_rejected(
     own_postgres: Postgres, certificate: Certificate, tmp_path: Path
 ) -> None:
     """The client rejects a server whose certificate does not verify, and reports the reason."""

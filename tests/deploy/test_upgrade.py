@@ -75,7 +75,7 @@ async def test_a_worker_serves_what_another_version_published(redis_url: str, ex
     assert isinstance(changed, DocumentChanged)
 
 
-async def test_a_kind_of_message_to_come_is_passed_over(redis_url: str) -> None:
+async def test_unknown_kinds_of_messages_are_skipped(redis_url: str) -> None:
     """A worker skips an unknown type of message and reads the next one."""
     bus = RedisBus(redis_url, "test")
     async with Redis.from_url(redis_url) as redis, bus.listen([Feed.STOCKS]) as messages:

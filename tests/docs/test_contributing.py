@@ -22,7 +22,7 @@ def top_folders() -> set[str]:
     return {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__"}
 
 
-def test_the_test_that_it_shows_is_one_of_ours() -> None:
+def test_the_example_test_exists() -> None:
     """The example test in the page exists, word for word."""
     [shown] = blocks(TEXT, "python")
     assert any(shown in path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py"))

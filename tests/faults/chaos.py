@@ -198,7 +198,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10.0)
     options = parser.parse_args()
     problems = run(options.seed, options.minutes, _print)
-    _print("\n".join(problems) or "every promise was kept")
+    _print("\n".join(problems) or "no broken promise")
     return 1 if problems else 0
 
 

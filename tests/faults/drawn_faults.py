@@ -140,7 +140,7 @@ def worker_is_replaced(whole: Whole) -> Iterator[None]:
     whole.service.until_ready()
     leaving = whole.workers.pop(0)
     leaving.terminate()
-    assert leaving.wait(PATIENCE_SECONDS) == 0, "a worker that was told to stop failed"
+    assert leaving.wait(PATIENCE_SECONDS) == 0, "a worker failed after SIGTERM"
 
 
 @contextmanager

@@ -46,7 +46,7 @@ def through(proxy: FaultProxy) -> str:
     return f"redis://127.0.0.1:{proxy.port}"
 
 
-def test_swallowed_messages_are_noticed(own_valkey: Valkey, proxy: FaultProxy, figures: Figures) -> None:
+def test_lost_messages_are_detected(own_valkey: Valkey, proxy: FaultProxy, figures: Figures) -> None:
     """Workers detect lost messages on healthy connections; clients get new prices and lose no socket."""
     with Service(own_valkey, {**SETTINGS, "QUOTECAST_REDIS_URL": through(proxy)}) as service:
         service.start("ingest", "api", "api")

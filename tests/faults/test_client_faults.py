@@ -26,7 +26,7 @@ ASKED = 60
 QUIET_SECONDS = 5.0
 
 
-def test_everyone_comes_back_at_once(whole: Whole, figures: Figures) -> None:
+def test_all_clients_reconnect_at_once(whole: Whole, figures: Figures) -> None:
     """After a mass disconnection each client has its state within two seconds, at any worker."""
     with whole.under_load() as load:
         at = load.disconnect_all()
@@ -61,7 +61,7 @@ def login(whole: Whole, number: int) -> int:
 
 
 @pytest.mark.slow
-def test_clients_that_stop_reading_harm_nobody(whole: Whole, figures: Figures) -> None:
+def test_slow_consumers_do_not_delay_others(whole: Whole, figures: Figures) -> None:
     """Workers disconnect clients that stop reading and free their memory; others see no delay."""
     with whole.under_load() as load, ExitStack() as stack:
         time.sleep(QUIET_SECONDS)

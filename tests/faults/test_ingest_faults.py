@@ -26,11 +26,11 @@ def wait_for_takeover(load: StandardLoad, before: set[str], figures: Figures) ->
     """Waits until every client has seen a new epoch, and prices move again."""
     at = time.time()
     load.until(lambda: before.isdisjoint(each.state.epoch for each in load.listeners), PATIENCE_SECONDS)
-    figures.note("new epoch told", time.time() - at, "a part of the next")
+    figures.note("new epoch seen", time.time() - at, "a part of the next")
     figures.at_most("taken over", load.until_newer(at + 0.5, PATIENCE_SECONDS) + 0.5, TAKEOVER_SECONDS)
 
 
-def test_a_killed_ingest_is_succeeded(standby: Whole, figures: Figures) -> None:
+def test_a_standby_replaces_a_killed_ingest(standby: Whole, figures: Figures) -> None:
     """After the leader's death clients see a new epoch and no other difference."""
     with standby.under_load() as load:
         before = {each.state.epoch for each in load.listeners}

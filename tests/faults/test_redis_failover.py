@@ -128,7 +128,7 @@ def listeners_at(server: Server) -> int:
         ("REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE", "readonly"),
     ],
 )
-def test_readiness_says_why_feeds_stand_still(
+def test_readiness_names_the_error_of_redis(
     own_valkey: Valkey, figures: Figures, refusal: str, end: str, kind: str
 ) -> None:
     """Redis refuses writes: `/api/ready` names its error code, reads go on, and feeds recover afterwards."""

@@ -35,7 +35,9 @@ def test_redis_dies_and_comes_back_empty(whole: Whole, figures: Figures, seconds
         killed = time.time()
         whole.redis.kill()
         (whole.redis.socket.parent / "dump.rdb").unlink(missing_ok=True)
-        figures.at_most("told stale", load.until_feed_state("stale", killed, PATIENCE_SECONDS), STALE_SECONDS)
+        figures.at_most(
+            "clients see stale", load.until_feed_state("stale", killed, PATIENCE_SECONDS), STALE_SECONDS
+        )
         time.sleep(max(0.0, killed + seconds - time.time()))
         whole.redis.start()
         figures.at_most("healed", load.until_newer(time.time(), PATIENCE_SECONDS), HEALED_SECONDS)

@@ -41,7 +41,7 @@ async def serving(valkey: Valkey, *commands: str, **settings: str) -> AsyncItera
         yield service
 
 
-async def test_a_slow_upstream_is_asked_once(own_valkey: Valkey, figures: Figures) -> None:
+async def test_a_slow_upstream_gets_one_request(own_valkey: Valkey, figures: Figures) -> None:
     """Two hundred requests to both workers for an uncached answer cause one fetch, and all succeed."""
     async with FakeFinnhub() as fake:
         fake.companies = {"AAPL": company("AAPL", fake.clock())}

@@ -45,7 +45,7 @@ def was_warned(listener: Listener, at: float) -> bool:
     return not listener.closes or listener.state_at > at
 
 
-def test_everyone_is_told_when_the_workers_stop(figures: Figures) -> None:
+def test_a_stopping_worker_notifies_every_client(figures: Figures) -> None:
     """A stopping worker sends every client a shutdown frame and a close frame, and finishes its requests."""
     with (
         whole_service() as whole,

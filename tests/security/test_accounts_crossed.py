@@ -64,7 +64,7 @@ def filled(value: Any, identity: str) -> Any:
     return value.replace("{}", identity) if isinstance(value, str) else value
 
 
-async def test_nobody_reaches_what_is_anothers(service: AccountService, victim: User) -> None:
+async def test_users_cannot_reach_data_of_others(service: AccountService, victim: User) -> None:
     """A user can neither read nor change another's items by their ids."""
     before = await visible_data(victim)
     holding = (await victim.get(HOLDINGS)).json()[0]["id"]
@@ -80,7 +80,7 @@ async def test_nobody_reaches_what_is_anothers(service: AccountService, victim: 
     assert (await mallory.get("/api/auth/profile")).json()["id"] == mallory.id
 
 
-async def test_a_right_that_one_gives_oneself_is_none(service: AccountService) -> None:
+async def test_extra_fields_give_no_rights(service: AccountService) -> None:
     """Extra fields, such as a user id or a role, change nothing."""
     rights = {"id": "0" * 24, "role": "admin", "is_admin": True, "disabled": False, "token_version": 7}
     body = {"name": "Mallory", "email": "mallory@example.com", "password": PASSWORD, **rights}

@@ -20,7 +20,7 @@ def operations(whole: Whole) -> list[tuple[str, str, bool]]:
     ]
 
 
-def test_every_answer_is_guarded(whole: Whole) -> None:
+def test_every_answer_has_security_headers(whole: Whole) -> None:
     """Answers set nosniff and deny framing; answers of a user's data set no-store."""
     with httpx.Client(base_url=whole.service.url, timeout=20) as client:
         for method, path, private in operations(whole):

@@ -57,7 +57,7 @@ def attacked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     ("name", "count"),
     [(name, count) for name in ATTACKS for count in COUNTS.get(name, (1, 50))],
 )
-def test_a_hostile_client_hurts_nobody(attacked: Attacked, figures: Figures, name: str, count: int) -> None:
+def test_no_attack_exhausts_a_worker(attacked: Attacked, figures: Figures, name: str, count: int) -> None:
     """No attack, alone or in numbers, exhausts the worker."""
     latencies, memory = [], []
     before = attacked.memory_mb()

@@ -50,7 +50,7 @@ async def user(service: AccountService) -> User:
 
 
 @pytest.mark.parametrize("name", REFUSED)
-async def test_what_cannot_be_read_is_refused(user: User, name: str) -> None:
+async def test_unreadable_bodies_are_rejected(user: User, name: str) -> None:
     """Unreadable bodies get 400, 422 or 413; never 500."""
     text, statuses = REFUSED[name]
     for (method, path), asked_for in OPERATIONS.items():
@@ -60,7 +60,7 @@ async def test_what_cannot_be_read_is_refused(user: User, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PASSED_OVER)
-async def test_what_nobody_asked_for_is_passed_over(user: User, name: str) -> None:
+async def test_unknown_fields_are_ignored(user: User, name: str) -> None:
     """Unknown fields do not change the result."""
     for (method, path), asked_for in OPERATIONS.items():
         answer = await user.ask(method, path, content=PASSED_OVER[name].format(asked_for).encode())

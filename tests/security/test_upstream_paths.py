@@ -73,7 +73,7 @@ async def test_a_symbol_does_reach_it(fake: FakeFinnhub) -> None:
 @given(text=text)
 @example(text="AAPL\r\nX: 1")
 @example(text="BRK.B")
-def test_what_is_a_symbol_is_nothing_else(text: str) -> None:
+def test_accepted_symbols_need_no_escape(text: str) -> None:
     """The canonical spelling of any accepted symbol needs no escape in a path or a query."""
     for feed in Feed:
         spelled = canonical(feed, text)

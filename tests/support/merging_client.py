@@ -86,7 +86,7 @@ class MergingClient:
     def _update(self, frame: dict[str, Any]) -> None:
         for item in frame["data"]:
             held = self.quotes.setdefault(item[self._key], {})
-            assert held or "name" in item, "a symbol not held before comes in full"
+            assert held or "name" in item, "a new symbol comes in full"
             held.update(item)
         for symbol in frame.get("removed", []):
             self.quotes.pop(symbol, None)

@@ -82,7 +82,7 @@ def wait_for_live(page: Page, feed: str = "market") -> None:
 
 def address(browser: Browser | None, name: str) -> str:
     """Returns an email that no other browser of the run uses: all register at one service."""
-    assert browser is not None, "a page of a test stands in a browser"
+    assert browser is not None, "the page has no browser"
     return f"{name}@{browser.browser_type.name}.example.com"
 
 

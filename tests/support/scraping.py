@@ -58,5 +58,5 @@ def wait_for_scrape(url: str, reached: Callable[[Scrape], bool]) -> Scrape:
             found = scrape(url)
             if reached(found):
                 return found
-        assert time.monotonic() < deadline, "the metrics never came so far"
+        assert time.monotonic() < deadline, "no scrape satisfied the condition"
         time.sleep(0.05)

@@ -107,7 +107,7 @@ class Service:
             with contextlib.suppress(httpx.TransportError):
                 self.get(path)
                 return
-            assert time.monotonic() < deadline, "nobody answers"
+            assert time.monotonic() < deadline, "no server answers"
 
     def get(self, path: str, **more: Any) -> httpx.Response:
         """Sends a GET request on a new connection, so that any worker may get it."""

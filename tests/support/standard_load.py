@@ -182,7 +182,7 @@ class StandardLoad:
         """Waits until the condition holds; returns the seconds. Fails after `seconds`."""
         began = time.monotonic()
         while not holds():
-            assert time.monotonic() - began < seconds, "never came to that"
+            assert time.monotonic() - began < seconds, "the condition never held"
             time.sleep(0.01)
         return time.monotonic() - began
 

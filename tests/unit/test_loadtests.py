@@ -43,7 +43,7 @@ def test_update_changes_only_what_it_says(everything: Any) -> None:
     assert everything.since == "a-7"
 
 
-def test_nothing_told_is_nothing_to_resume() -> None:
+def test_an_empty_state_has_no_cursor() -> None:
     """Who holds nothing has no point to vouch for."""
     assert held.FeedState("market").since == ""
 
@@ -105,7 +105,7 @@ def test_broken_promises_are_failures(everything: Any, broken: dict[str, Any], w
         everything.merge(broken)
 
 
-def test_quote_nobody_asked_for_is_a_failure() -> None:
+def test_a_quote_outside_of_the_subscription_is_a_failure() -> None:
     """A subscription to names brings only those."""
     with pytest.raises(held.BrokenPromise, match="outside of the subscription"):
         held.FeedState("market", ["AAPL"]).merge(snapshot(5, MICROSOFT))

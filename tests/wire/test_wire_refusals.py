@@ -158,7 +158,7 @@ def test_a_plain_get_of_a_feed_asks_for_an_upgrade(service: Service, feed: str) 
         ),
     ],
 )
-def test_what_is_wrong_is_said_to_people(
+def test_errors_are_readable_text(
     service: Service, signed_in: dict[str, str], request_: tuple[str, str, Any], field: str, message: str
 ) -> None:
     method, path, body = request_

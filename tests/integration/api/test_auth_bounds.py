@@ -181,7 +181,7 @@ async def test_what_is_no_object_is_invalid(service: AccountService, user: User)
             assert refusal(response) == invalid("body"), body
 
 
-async def test_what_nobody_asked_for_is_passed_over(service: AccountService) -> None:
+async def test_unknown_fields_are_ignored(service: AccountService) -> None:
     """Nesting within reason, numbers beyond it; of two fields of one name the last counts."""
     for number, more in enumerate(MORE):
         given = f'"name":"Fatma","email":"{number}@example.com","password":"{PASSWORD}","name":"Ayşe"'

@@ -220,7 +220,7 @@ def test_without_redis_the_mirror_still_answers_and_limits(own_valkey: Valkey, o
         assert client.next_of("update", seconds=5)["data"]
 
 
-def test_a_killed_ingest_is_succeeded(own_service: Service) -> None:
+def test_a_standby_replaces_a_killed_ingest(own_service: Service) -> None:
     """An open client notices nothing but a new epoch, and is right within five seconds."""
     leader = own_service.start("ingest")
     own_service.start("api")
