@@ -39,7 +39,7 @@ COLUMNS: Final = (
 )
 
 
-class Market(Struct, frozen=True):
+class MarketCost(Struct, frozen=True):
     """Input and output of a worker; CPU time in microseconds."""
 
     updates: float
@@ -51,14 +51,14 @@ class Market(Struct, frozen=True):
     socket_bytes: float
 
 
-def market(updates: int) -> Market:
+def market(updates: int) -> MarketCost:
     """Measures that many updates a second to 10,000 clients."""
     with _service(updates) as server:
         update_bytes, update_us = _updates(server, updates)
         before = resident_bytes(server.pids)
         paths = own_paths(CLIENTS, 1000)
         result = listen(server.feed_port, paths, CLIENTS, server.pids, warm=3, seconds=SECONDS)
-        return Market(
+        return MarketCost(
             updates=updates,
             update_bytes=update_bytes,
             update_us=update_us,
@@ -111,7 +111,7 @@ def _frame_us(result: ListenerResult, taking_in_us: float) -> float:
     return used / result.frames
 
 
-def lines(markets: Sequence[Market], handshake: float) -> Iterator[str]:
+def lines(markets: Sequence[MarketCost], handshake: float) -> Iterator[str]:
     """Yields the measured part of docs/capacity.md."""
     yield "| | calm | busy |"
     yield "|---|---|---|"
@@ -126,14 +126,14 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
 
 
-def _median(rounds: Sequence[Market]) -> Market:
-    names = Market.__struct_fields__
-    return Market(*(median(getattr(each, name) for each in rounds) for name in names))
+def _median(rounds: Sequence[MarketCost]) -> MarketCost:
+    names = MarketCost.__struct_fields__
+    return MarketCost(*(median(getattr(each, name) for each in rounds) for name in names))
 
 
 def main() -> None:
     """Prints each round, and the medians."""
-    measured: list[tuple[Market, Market, float]] = []
+    measured: list[tuple[MarketCost, MarketCost, float]] = []
     for number in range(1, ROUNDS + 1):
         calm, busy, handshake = market(CALM), market(BUSY), handshake_us()
         measured.append((calm, busy, handshake))

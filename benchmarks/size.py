@@ -44,14 +44,14 @@ def many(seconds: float) -> Iterator[Round]:
 def listeners(seconds: float) -> Iterator[Round]:
     """Yields the CPU per listener with 2,000 of them, as a multiple of that with 200."""
     while True:
-        few, more = (_own(count, seconds) for count in (200, 2000))
+        few, more = (_listen_to_own(count, seconds) for count in (200, 2000))
         yield {OURS: _share(more) / 2000 / (_share(few) / 200)}
 
 
 def workers(seconds: float) -> Iterator[Round]:
     """Yields the CPU per frame with two workers, as a multiple of that with one; 2,000 listeners."""
     while True:
-        one, two = (_own(2000, seconds, count) for count in (1, 2))
+        one, two = (_listen_to_own(2000, seconds, count) for count in (1, 2))
         yield {OURS: one.frames_per_cpu_second / two.frames_per_cpu_second}
 
 
@@ -77,7 +77,7 @@ def _stop(up: "subprocess.Popen[bytes]") -> None:
     up.wait(20)
 
 
-def _own(count: int, seconds: float, workers: int = 1) -> ListenerResult:
+def _listen_to_own(count: int, seconds: float, workers: int = 1) -> ListenerResult:
     with quotecast(MARKET, workers) as server:
         return listen(server.feed_port, own_paths(count, 250), count, server.pids, seconds=seconds)
 

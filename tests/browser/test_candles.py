@@ -68,7 +68,7 @@ def fast_service(request: pytest.FixtureRequest) -> Iterator[Service]:
         yield running
 
 
-def charted(page: Page, timeframe: str) -> None:
+def show_chart(page: Page, timeframe: str) -> None:
     """Shows the pair's bars in the chart."""
     wait_for_price(page)
     page.locator("[data-kind=watchlist] tbody tr", has_text=PAIR).click()
@@ -110,7 +110,7 @@ def shows_all_between(page: Page, service: Service, first: datetime, last: datet
 def test_a_page_that_was_hidden_has_every_bar(browser: Browser, fast_service: Service) -> None:
     """A page that was hidden shows every bar that it missed, complete."""
     with open_page(browser, fast_service.url) as page:
-        charted(page, "1m")
+        show_chart(page, "1m")
         page.evaluate(HIDE)
         hidden = market_time(fast_service)
         pause = timedelta(minutes=8)
@@ -123,7 +123,7 @@ def test_the_chart_has_every_bar_after_an_outage(browser: Browser, fast_service:
     """After an outage of eight market minutes the chart has every bar."""
     connect = lambda: socket.create_connection(("127.0.0.1", fast_service.port))  # noqa: E731
     with FaultProxy(connect) as line, open_page(browser, f"http://127.0.0.1:{line.port}") as page:
-        charted(page, "1m")
+        show_chart(page, "1m")
         wait_for_live(page, "crypto")
         line.truncate_after = 0
         line.reset()
@@ -140,7 +140,7 @@ def test_the_chart_has_every_bar_after_an_outage(browser: Browser, fast_service:
 def test_a_days_bar_ends_with_its_day(browser: Browser, fast_service: Service) -> None:
     """A day's bar stays as it was at the end of its day, and the next bar begins."""
     with open_page(browser, fast_service.url) as page:
-        charted(page, "D")
+        show_chart(page, "D")
         wait_for_live(page, "crypto")
         first = page.evaluate(LEGENDS)
         eventually(lambda: len({*page.evaluate(LEGENDS)} - {*first}) > 1, "another day")

@@ -71,7 +71,7 @@ def opacity(page: Page) -> float:
     return float(cell.evaluate("(cell) => getComputedStyle(cell).opacity"))
 
 
-def closed(route: Route) -> None:
+def answer_closed(route: Route) -> None:
     """Answers as the service does on a weekend, with another provider's delayed data."""
     answer = route.fetch()
     status = answer.json()
@@ -86,7 +86,7 @@ def test_a_closed_market_says_when_it_opens(browser: Browser, slow_service: Serv
     """A closed market shows its opening in the user's time zone, with the provider and its delay."""
     settings = {"viewport": {"width": width, "height": 844}, "timezone_id": "America/New_York"}
     with open_page(browser, "about:blank", **settings) as page:
-        page.route("**/api/market/status", closed)
+        page.route("**/api/market/status", answer_closed)
         page.goto(slow_service.url)
         stocks = page.locator(".feed[data-feed=market]")
         for text in ("closed", r"opens Mon,?\s09:30\sAM", "Alpaca", "15 min late"):

@@ -36,7 +36,7 @@ def second_batch(price: float = 2.0) -> tuple[Batch, dict[str, Stored]]:
 STATE = state_of([stock("AAPL"), stock("MSFT")])
 
 
-async def led(bus: Bus) -> None:
+async def lead(bus: Bus) -> None:
     assert await bus.hold(Feed.STOCKS, "me", 10_000)
     assert await bus.begin("me", STATE)
 
@@ -69,7 +69,7 @@ async def test_there_is_no_state_before_the_first_epoch(bus: Bus) -> None:
 
 async def test_a_new_epoch_replaces_the_whole_state(bus: Bus) -> None:
     """A new epoch replaces the whole state, with symbols that only the old epoch had."""
-    await led(bus)
+    await lead(bus)
     assert await bus.load(Feed.STOCKS) == STATE
     newer = state_of([stock("TSLA")], epoch="0000000000bb00000001")
     assert await bus.begin("me", newer)
@@ -78,7 +78,7 @@ async def test_a_new_epoch_replaces_the_whole_state(bus: Bus) -> None:
 
 async def test_a_reader_asks_the_leader_for_a_new_epoch(bus: Bus) -> None:
     """A reader's request fails one beat of the leader; requests that follow soon have no effect."""
-    await led(bus)
+    await lead(bus)
     beat = Beat(feed=Feed.STOCKS, epoch=STATE.epoch, seq=STATE.seq, info=INFO)
     for _ in range(3):
         await bus.report(Feed.STOCKS)
@@ -91,14 +91,14 @@ async def test_a_reader_asks_the_leader_for_a_new_epoch(bus: Bus) -> None:
 
 async def test_only_the_leader_begins_an_epoch(bus: Bus) -> None:
     """Beginning an epoch without the lease fails and changes nothing."""
-    await led(bus)
+    await lead(bus)
     assert not await bus.begin("other", state_of([stock("TSLA")], epoch="ff"))
     assert await bus.load(Feed.STOCKS) == STATE
 
 
 async def test_a_batch_is_stored_and_numbered(bus: Bus) -> None:
     """A batch changes the stored state and its seq."""
-    await led(bus)
+    await lead(bus)
     batch, entries = second_batch()
     assert await bus.publish(batch, entries)
     assert await bus.load(Feed.STOCKS) == Snapshot(
@@ -109,7 +109,7 @@ async def test_a_batch_is_stored_and_numbered(bus: Bus) -> None:
 @pytest.mark.parametrize(("epoch", "seq"), [("ff", 2), (STATE.epoch, 3), (STATE.epoch, 1)])
 async def test_a_batch_that_does_not_follow_is_refused(bus: Bus, epoch: str, seq: int) -> None:
     """The bus stores and sends nothing of a batch of another epoch, after a gap, or repeated."""
-    await led(bus)
+    await lead(bus)
     batch, entries = second_batch()
     async with bus.listen([Feed.STOCKS]) as messages:
         assert not await bus.publish(structs.replace(batch, epoch=epoch, seq=seq), entries)
@@ -120,7 +120,7 @@ async def test_a_batch_that_does_not_follow_is_refused(bus: Bus, epoch: str, seq
 
 async def test_listeners_get_messages_in_order(bus: Bus) -> None:
     """Listeners get batches, beats and new epochs of their feeds, in order, from their subscription on."""
-    await led(bus)
+    await lead(bus)
     batch, entries = second_batch()
     beat = Beat(feed=Feed.STOCKS, epoch=STATE.epoch, seq=2, info=INFO)
     async with bus.listen([Feed.STOCKS, Feed.CRYPTO]) as messages:
@@ -144,7 +144,7 @@ async def test_a_quiet_bus_gives_a_sign(bus: Bus) -> None:
 
 async def test_a_beat_of_an_old_epoch_is_not_sent(bus: Bus) -> None:
     """The beat of an old epoch fails: a leader that was frozen learns that another took over."""
-    await led(bus)
+    await lead(bus)
     late = structs.replace(INFO, overdue=True)
     assert not await bus.beat(Beat(feed=Feed.STOCKS, epoch="old", seq=9, info=late))
     state = await bus.load(Feed.STOCKS)
@@ -154,7 +154,7 @@ async def test_a_beat_of_an_old_epoch_is_not_sent(bus: Bus) -> None:
 
 async def test_a_beat_stores_the_source_of_the_feed(bus: Bus) -> None:
     """A beat stores the feed's source, so that a worker that starts later knows it."""
-    await led(bus)
+    await lead(bus)
     late = structs.replace(INFO, overdue=True, unscheduled=closing())
     assert await bus.beat(Beat(feed=Feed.STOCKS, epoch=STATE.epoch, seq=1, info=late))
     state = await bus.load(Feed.STOCKS)

@@ -28,7 +28,7 @@ FEED = "/api/ws/market?symbols=AAPL,MSFT,NVDA"
 
 
 @dataclass(slots=True)
-class Figures:
+class RolloutFigures:
     """What the clients measured."""
 
     seconds: float = 0.0
@@ -64,10 +64,10 @@ class Generations(NamedTuple):
     new: Sequence[Service]
 
 
-class FeedClient:
+class RolloutClient:
     """A frontend that reconnects with its cursor after a shutdown frame."""
 
-    def __init__(self, url: str, figures: Figures) -> None:
+    def __init__(self, url: str, figures: RolloutFigures) -> None:
         self._url = url
         self._figures = figures
         self._state = MergingClient()
@@ -82,19 +82,19 @@ class FeedClient:
             with contextlib.suppress(ConnectionClosed, OSError, websockets.InvalidStatus):
                 async with websockets.asyncio.client.connect(self._url + since, max_size=None) as connection:
                     async for message in connection:
-                        self._take(message)
+                        self._handle_frame(message)
             self.synchronized.clear()
             self._figures.closed_without_notice += self._delay is None
             await asyncio.sleep(self._delay or 1.0)
 
-    def _take(self, message: str | bytes) -> None:
+    def _handle_frame(self, message: str | bytes) -> None:
         frame = self._state.take(message)
         if frame["type"] == "shutdown":
             self._told_at, self._delay = time.monotonic(), frame["retryAfterMs"] / 1000
         elif frame["type"] in {"snapshot", "update"} and not self.synchronized.is_set():
-            self._returned(frame.get("reason", "resume"))
+            self._note_return(frame.get("reason", "resume"))
 
-    def _returned(self, reason: str) -> None:
+    def _note_return(self, reason: str) -> None:
         if self._delay is not None:
             self._figures.beyond_told.append(time.monotonic() - self._told_at - self._delay)
             self._figures.not_resumed += reason != "resume"
@@ -102,7 +102,7 @@ class FeedClient:
         self.synchronized.set()
 
 
-async def _ask(client: httpx.AsyncClient, figures: Figures) -> None:
+async def _ask(client: httpx.AsyncClient, figures: RolloutFigures) -> None:
     """Sends requests, each as another browser, until cancelled."""
     while True:
         began = time.monotonic()
@@ -119,9 +119,9 @@ async def _ask(client: httpx.AsyncClient, figures: Figures) -> None:
 @contextlib.asynccontextmanager
 async def _load(
     port: int, *, feeds: int, browsers: int
-) -> AsyncIterator[tuple[Figures, Sequence[FeedClient]]]:
-    figures = Figures(feeds=feeds)
-    clients = [FeedClient(f"ws://127.0.0.1:{port}{FEED}", figures) for _ in range(feeds)]
+) -> AsyncIterator[tuple[RolloutFigures, Sequence[RolloutClient]]]:
+    figures = RolloutFigures(feeds=feeds)
+    clients = [RolloutClient(f"ws://127.0.0.1:{port}{FEED}", figures) for _ in range(feeds)]
     async with (
         httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=10) as http,
         asyncio.TaskGroup() as group,
@@ -136,12 +136,12 @@ async def _load(
             task.cancel()
 
 
-async def _all_synchronized(clients: Sequence[FeedClient]) -> None:
+async def _all_synchronized(clients: Sequence[RolloutClient]) -> None:
     async with asyncio.timeout(PATIENCE_SECONDS):
         await asyncio.gather(*(each.synchronized.wait() for each in clients))
 
 
-async def _replace(balancer: Balancer, workers: Generations, clients: Sequence[FeedClient]) -> None:
+async def _replace(balancer: Balancer, workers: Generations, clients: Sequence[RolloutClient]) -> None:
     """Starts the new workers; then stops the old ones, one after the other."""
     for worker in workers.new:
         await asyncio.to_thread(worker.start, "api")
@@ -153,7 +153,7 @@ async def _replace(balancer: Balancer, workers: Generations, clients: Sequence[F
         await _all_synchronized(clients)
 
 
-async def _measure(balancer: Balancer, workers: Generations, feeds: int, browsers: int) -> Figures:
+async def _measure(balancer: Balancer, workers: Generations, feeds: int, browsers: int) -> RolloutFigures:
     await asyncio.to_thread(balancer.await_in_service, workers.old)
     async with _load(balancer.port, feeds=feeds, browsers=browsers) as (figures, clients):
         await _all_synchronized(clients)
@@ -163,7 +163,7 @@ async def _measure(balancer: Balancer, workers: Generations, feeds: int, browser
 
 def restart(
     valkey: Valkey, *, workers: int = 2, feeds: int = 100, browsers: int = 4, policy: Path = POLICY
-) -> Figures:
+) -> RolloutFigures:
     """Replaces all workers under load and returns the figures."""
     settings = {"QUOTECAST_LIMITS": "off", "QUOTECAST_LOG_LEVEL": "error"}
     with contextlib.ExitStack() as stack:

@@ -9,7 +9,7 @@ from quotecast.accounts import migrations
 from quotecast.accounts.database import Database
 from quotecast.local import postgres
 from support.servers import Postgres
-from support.transactions import look, register_user, visible_users
+from support.transactions import query_server, register_user, visible_users
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "operating.md").read_text("utf-8")
 
@@ -29,7 +29,7 @@ def run(command: str, url: str, folder: Path) -> None:
 async def test_a_backup_restores_the_users_data(own_postgres: Postgres, tmp_path: Path) -> None:
     """A backup restores into an empty database, which `quotecast migrate` finds up to date."""
     for name in ("lost", "restored"):
-        await look(own_postgres.url, f"CREATE DATABASE {name}")
+        await query_server(own_postgres.url, f"CREATE DATABASE {name}")
     lost, restored = map(own_postgres.database_url, ("lost", "restored"))
     await migrations.apply(lost)
     async with Database(lost, pool_size=1) as database:
@@ -39,5 +39,5 @@ async def test_a_backup_restores_the_users_data(own_postgres: Postgres, tmp_path
     run(documented_command("pg_restore"), restored, tmp_path)
     assert await visible_users(restored) == [0, 1, 2]
     everything = "SELECT * FROM users ORDER BY id"
-    assert await look(restored, everything) == await look(lost, everything)
+    assert await query_server(restored, everything) == await query_server(lost, everything)
     assert await migrations.apply(restored) == []

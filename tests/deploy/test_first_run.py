@@ -97,7 +97,7 @@ def wait_until_serving(process: "subprocess.Popen[str]") -> list[str]:
     pytest.fail("".join(lines))
 
 
-def localized(text: str, environment: dict[str, str]) -> str:
+def with_own_address(text: str, environment: dict[str, str]) -> str:
     """Returns the text with the address of this `up`."""
     return text.replace("127.0.0.1:8000", f"127.0.0.1:{environment['QUOTECAST_PORT']}")
 
@@ -105,7 +105,7 @@ def localized(text: str, environment: dict[str, str]) -> str:
 def follow_a_feed(clone: Path, environment: dict[str, str]) -> None:
     """Runs the program of README.md until it prints an update."""
     [program] = blocks(README, "python")
-    (clone / "first.py").write_text(localized(program, environment), "utf-8")
+    (clone / "first.py").write_text(with_own_address(program, environment), "utf-8")
     unbuffered = {**environment, "PYTHONUNBUFFERED": "1"}
     with running(".venv/bin/python first.py", clone, unbuffered) as process:
         assert process.stdout
@@ -127,7 +127,7 @@ def test_the_first_commands_bring_the_terminal_quotes_and_a_feed(
             assert b"<script" in answer.read()
         for command, _ in curls(README):
             done = subprocess.run(
-                ["bash", "-c", localized(command, environment)],  # noqa: S607 - as a user types it
+                ["bash", "-c", with_own_address(command, environment)],  # noqa: S607 - as a user types it
                 capture_output=True,
                 check=True,
             )

@@ -25,7 +25,7 @@ from support.figures import SLACK
 from support.pgbouncer import DEBIAN, NEWER, PgBouncer, running_pgbouncer
 from support.reserved import port_number, reserve_port
 from support.servers import Postgres
-from support.transactions import look, open_database, raises_in_time, register_user, visible_users
+from support.transactions import open_database, query_server, raises_in_time, register_user, visible_users
 
 pytestmark = pytest.mark.deploy
 
@@ -54,7 +54,7 @@ def unprepared(request: pytest.FixtureRequest, own_postgres: Postgres) -> Iterat
         yield pooler
 
 
-async def meet(databases: list[Any], query: str) -> None:
+async def run_together(databases: list[Any], query: str) -> None:
     """Runs a transaction of each at the same time, so that each has its own connection to PostgreSQL."""
     meeting = asyncio.Barrier(len(databases))
 
@@ -98,7 +98,9 @@ async def test_transactions_go_through(pooled: tuple[PgBouncer, int]) -> None:
     ):
         for number in range(0, 40, 2):
             await one.transaction(register_user(number))
-            await asyncio.gather(meet([one, other], "SELECT 1"), other.transaction(register_user(number + 1)))
+            await asyncio.gather(
+                run_together([one, other], "SELECT 1"), other.transaction(register_user(number + 1))
+            )
             assert await one.transaction(partial(users.find, email=f"{number}@example.com"))
     assert await visible_users(pooler.url) == list(range(40))
 
@@ -113,7 +115,7 @@ async def test_a_statement_ends_in_time(pooled: tuple[PgBouncer, int]) -> None:
             await database.transaction(statement_work("SELECT pg_sleep(30)"))
         assert isinstance(raised.value.__cause__, asyncpg.QueryCanceledError)
         assert time.monotonic() - began < 2 * SLACK
-    [row] = await look(pooler.url, "SELECT current_setting('statement_timeout') AS bound")
+    [row] = await query_server(pooler.url, "SELECT current_setting('statement_timeout') AS bound")
     assert row["bound"] == "0"
 
 
@@ -141,7 +143,7 @@ async def sleeping(url: str, count: int, *, within: float) -> None:
     query = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
     async with asyncio.timeout(within * SLACK):
         while True:
-            if len(await look(url, query)) == count:
+            if len(await query_server(url, query)) == count:
                 return
             # The server cannot notify us.
             await asyncio.sleep(0.01)

@@ -66,7 +66,7 @@ class FakeAlpaca(FakeHttp):
         self.keys = ("key", "secret")
         self.free = True
         self.clock: Callable[[], float] = time.time
-        self.trades_of: Callable[[str, datetime, datetime], Sequence[Trade]] = self._listed
+        self.trades_of: Callable[[str, datetime, datetime], Sequence[Trade]] = self._trades_of
         self.trades: Mapping[str, Sequence[Trade]] = {}
         self.splits: Mapping[str, Sequence[Split]] = {}
         self.stories: Sequence[Row] = ()
@@ -116,7 +116,7 @@ class FakeAlpaca(FakeHttp):
         feed, now = _feed(query, "iex" if self.free else "sip"), self._now()
         return Answer.of(
             {
-                ticker: made.snapshot(self._seen(ticker, feed, now - timedelta(days=5), now))
+                ticker: made.snapshot(self._visible_trades(ticker, feed, now - timedelta(days=5), now))
                 for ticker in _tickers(query)
             }
         )
@@ -145,13 +145,13 @@ class FakeAlpaca(FakeHttp):
         self, ticker: str, feed: str, timeframe: str, limits: tuple[datetime, datetime], *, adjusted: bool
     ) -> list[Row]:
         """Returns the trades between the query's start and end, both included."""
-        trades = self._seen(ticker, feed, made.row_start(limits[0], timeframe), self._now())
+        trades = self._visible_trades(ticker, feed, made.row_start(limits[0], timeframe), self._now())
         if adjusted:
-            trades = self._adjusted(ticker, trades)
+            trades = self._adjust(ticker, trades)
         first, last = map(made.text, limits)
         return [row for row in made.rows(trades, timeframe) if first <= row["t"] <= last]
 
-    def _adjusted(self, ticker: str, trades: list[Trade]) -> list[Trade]:
+    def _adjust(self, ticker: str, trades: list[Trade]) -> list[Trade]:
         """Returns the trades converted to today's shares."""
         for split in self.splits.get(ticker, ()):
             if self._now() >= (split.known_from or split.midnight):
@@ -213,10 +213,10 @@ class FakeAlpaca(FakeHttp):
         own = [day for day in self.special_days if first <= day.date <= last]
         return sorted([*scheduled, *own], key=lambda day: day.date)
 
-    def _seen(self, ticker: str, feed: str, first: datetime, last: datetime) -> list[Trade]:
+    def _visible_trades(self, ticker: str, feed: str, first: datetime, last: datetime) -> list[Trade]:
         return [trade for trade in self.trades_of(ticker, first, last) if feed == "sip" or trade.on_iex]
 
-    def _listed(self, ticker: str, first: datetime, last: datetime) -> Sequence[Trade]:
+    def _trades_of(self, ticker: str, first: datetime, last: datetime) -> Sequence[Trade]:
         return [trade for trade in self.trades.get(ticker, ()) if first <= trade.time <= last]
 
     def _now(self) -> datetime:
@@ -273,7 +273,7 @@ def _offset(query: Mapping[str, str]) -> int:
         raise _Bad("invalid page_token") from error
 
 
-def _invented(fake: FakeAlpaca) -> None:
+def _fill(fake: FakeAlpaca) -> None:
     """Fills a fake with the stocks of the reference table, random-walk prices, and a news story a minute."""
     tickers = {stock.ticker for stock in stocks()}
     fake.trades_of = lambda ticker, first, last: (
@@ -291,7 +291,7 @@ def _invented(fake: FakeAlpaca) -> None:
 async def _serve(keys: tuple[str, str], port: int, *, free: bool) -> None:
     async with FakeAlpaca(port) as fake:
         fake.keys, fake.free = keys, free
-        _invented(fake)
+        _fill(fake)
         sys.stdout.write(f"{fake.url}\n")
         sys.stdout.flush()
         await asyncio.Event().wait()

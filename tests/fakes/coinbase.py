@@ -39,7 +39,7 @@ _CANDLES: Final = re.compile(r"/products/([^/]+)/candles")
 
 
 @dataclass(frozen=True)
-class Trade:
+class CoinbaseTrade:
     """A trade, from which candles are computed; `time` is in whole seconds since 1970."""
 
     time: int
@@ -77,7 +77,7 @@ class FakeCoinbase(FakeHttp):
         self.products = products
         self.currencies = currencies
         #: Trades by product, in any order.
-        self.trades: Mapping[str, Sequence[Trade]] = {}
+        self.trades: Mapping[str, Sequence[CoinbaseTrade]] = {}
         self.script: Iterable[ScriptMessage] = ()
         self.ending: Literal["heartbeats", "silence", "abort", "error"] = "heartbeats"
         self.acknowledges = True
@@ -174,15 +174,15 @@ class FakeCoinbase(FakeHttp):
             await asyncio.sleep(self.heartbeat_seconds)
 
 
-def candles(trades: Sequence[Trade], granularity: int) -> list[tuple[float, ...]]:
+def candles(trades: Sequence[CoinbaseTrade], granularity: int) -> list[tuple[float, ...]]:
     """Returns rows of time, low, high, open, close, volume: newest first, none for times without trades."""
-    buckets: defaultdict[int, list[Trade]] = defaultdict(list)
+    buckets: defaultdict[int, list[CoinbaseTrade]] = defaultdict(list)
     for trade in sorted(trades, key=lambda trade: trade.time):
         buckets[trade.time // granularity * granularity].append(trade)
     return [_candle(time, buckets[time]) for time in sorted(buckets, reverse=True)]
 
 
-def _candle(time: int, trades: Sequence[Trade]) -> tuple[float, ...]:
+def _candle(time: int, trades: Sequence[CoinbaseTrade]) -> tuple[float, ...]:
     prices = [trade.price for trade in trades]
     volume = sum(trade.size for trade in trades)
     return (time, min(prices), max(prices), prices[0], prices[-1], volume)
@@ -209,14 +209,14 @@ async def _fail(connection: ServerConnection, reason: str) -> None:
     await connection.close()
 
 
-def trades_of(script: Iterable[ScriptMessage]) -> dict[str, list[Trade]]:
+def trades_of(script: Iterable[ScriptMessage]) -> dict[str, list[CoinbaseTrade]]:
     """Returns the trades in the tickers of a script."""
-    trades: defaultdict[str, list[Trade]] = defaultdict(list)
+    trades: defaultdict[str, list[CoinbaseTrade]] = defaultdict(list)
     for each in script:
         with contextlib.suppress(ValueError, TypeError, KeyError):
             message = msgspec.json.decode(each.text)
             time = int(datetime.fromisoformat(message["time"]).timestamp())
-            trade = Trade(time, float(message["price"]), float(message["last_size"]))
+            trade = CoinbaseTrade(time, float(message["price"]), float(message["last_size"]))
             trades[message["product_id"]].append(trade)
     return trades
 

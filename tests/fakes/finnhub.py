@@ -276,7 +276,7 @@ def _quarter_ends(day: date, count: int) -> Iterable[date]:
         yield day
 
 
-def _invented(fake: FakeFinnhub) -> None:
+def _fill(fake: FakeFinnhub) -> None:
     """Fills a fake with the stocks of the reference table, each of which reports within a quarter."""
     tickers = [stock.ticker for stock in stocks()]
     fake.company_of = lambda symbol: company(symbol, fake.clock()) if symbol in tickers else {}
@@ -290,7 +290,7 @@ def _invented(fake: FakeFinnhub) -> None:
 async def _serve(key: str, port: int, *, premium: bool) -> None:
     async with FakeFinnhub(port) as fake:
         fake.key, fake.premium = key, premium
-        _invented(fake)
+        _fill(fake)
         sys.stdout.write(f"{fake.base}\n")
         sys.stdout.flush()
         await asyncio.Event().wait()

@@ -42,13 +42,13 @@ def proxy(own_valkey: Valkey) -> Iterator[FaultProxy]:
         yield running
 
 
-def through(proxy: FaultProxy) -> str:
+def proxy_url(proxy: FaultProxy) -> str:
     return f"redis://127.0.0.1:{proxy.port}"
 
 
 def test_lost_messages_are_detected(own_valkey: Valkey, proxy: FaultProxy, figures: Figures) -> None:
     """Workers detect lost messages on healthy connections; clients get new prices and lose no socket."""
-    with Service(own_valkey, {**SETTINGS, "QUOTECAST_REDIS_URL": through(proxy)}) as service:
+    with Service(own_valkey, {**SETTINGS, "QUOTECAST_REDIS_URL": proxy_url(proxy)}) as service:
         service.start("ingest", "api", "api")
         with StandardLoad(service.port) as load:
             at = time.time()
@@ -62,10 +62,10 @@ def test_lost_messages_are_detected(own_valkey: Valkey, proxy: FaultProxy, figur
 
 def test_delayed_and_reset_connections_heal(own_valkey: Valkey, proxy: FaultProxy, figures: Figures) -> None:
     """A slow or cut network to Redis closes no client's socket and delays prices briefly."""
-    with Service(own_valkey, {**SETTINGS, "QUOTECAST_REDIS_URL": through(proxy)}) as service:
+    with Service(own_valkey, {**SETTINGS, "QUOTECAST_REDIS_URL": proxy_url(proxy)}) as service:
         service.start("ingest", "api")
         with StandardLoad(service.port, clients=30) as load:
-            for fault in (delayed, cut, cut_in_the_middle):
+            for fault in (delay, cut_links, cut_within_messages):
                 with fault(proxy):
                     at = time.time()
                 healed = load.until_newer(at, PATIENCE_SECONDS)
@@ -75,7 +75,7 @@ def test_delayed_and_reset_connections_heal(own_valkey: Valkey, proxy: FaultProx
 
 
 @contextlib.contextmanager
-def delayed(proxy: FaultProxy) -> Iterator[None]:
+def delay(proxy: FaultProxy) -> Iterator[None]:
     proxy.delay = 0.2
     time.sleep(2)
     yield
@@ -83,13 +83,13 @@ def delayed(proxy: FaultProxy) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def cut(proxy: FaultProxy) -> Iterator[None]:
+def cut_links(proxy: FaultProxy) -> Iterator[None]:
     proxy.reset()
     yield
 
 
 @contextlib.contextmanager
-def cut_in_the_middle(proxy: FaultProxy) -> Iterator[None]:
+def cut_within_messages(proxy: FaultProxy) -> Iterator[None]:
     proxy.truncate_after = 3000
     proxy.reset()
     time.sleep(1)
@@ -107,17 +107,17 @@ class Trusting(Relay):
 
 async def test_a_relay_that_does_not_check_starves(own_valkey: Valkey, proxy: FaultProxy) -> None:
     """Only the relay with the check for silence recovers behind the same proxy."""
-    source, bus = RedisBus(own_valkey.url, "test"), RedisBus(through(proxy), "test")
+    source, bus = RedisBus(own_valkey.url, "test"), RedisBus(proxy_url(proxy), "test")
     checked, starved = Mirror(Feed.STOCKS), Mirror(Feed.STOCKS)
     relays: list[Any] = [Relay(bus, {Feed.STOCKS: checked}), Trusting(bus, {Feed.STOCKS: starved})]
     await lead(source, price=1.0)
     async with running(*(relay.run() for relay in relays)):
-        await until_priced(checked, 1.0)
-        await until_priced(starved, 1.0)
+        await wait_for_price(checked, 1.0)
+        await wait_for_price(starved, 1.0)
         assert proxy.swallow(SUBSCRIBE) == 2
         await lead(source, price=2.0)
-        await until_priced(checked, 2.0)
-        assert priced(starved) == 1.0
+        await wait_for_price(checked, 2.0)
+        assert price_in(starved) == 1.0
     await source.close()
     await bus.close()
 
@@ -130,13 +130,13 @@ async def lead(bus: RedisBus, price: float) -> None:
     assert await bus.begin("test", Snapshot(Feed.STOCKS, epoch, 1, INFO, entries))
 
 
-def priced(mirror: Mirror) -> float | None:
+def price_in(mirror: Mirror) -> float | None:
     entry = mirror.find("AAPL")
     return entry.quote.price if entry and entry.quote else None
 
 
-async def until_priced(mirror: Mirror, price: float) -> None:
+async def wait_for_price(mirror: Mirror, price: float) -> None:
     async with asyncio.timeout(PATIENCE_SECONDS):
         # Mirrors signal nothing, so the test polls.
-        while priced(mirror) != price:  # noqa: ASYNC110 - see above
+        while price_in(mirror) != price:  # noqa: ASYNC110 - see above
             await asyncio.sleep(0.01)

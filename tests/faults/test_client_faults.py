@@ -97,11 +97,11 @@ def stopped_client(port: int) -> socket.socket:
     assert client.recv(12) == b"HTTP/1.1 101"
     for _ in range(ASKED):
         for action in ("unsubscribe", "subscribe"):
-            client.sendall(masked(f'{{"action":"{action}","symbols":"all"}}'.encode()))
+            client.sendall(mask_frame(f'{{"action":"{action}","symbols":"all"}}'.encode()))
     return client
 
 
-def masked(text: bytes) -> bytes:
+def mask_frame(text: bytes) -> bytes:
     """Returns a short masked text frame of a client; the mask is zero."""
     return bytes([0x81, 0x80 | len(text), 0, 0, 0, 0]) + text
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from support.account_outage import HOLDINGS, User, judge_outage
+from support.account_outage import HOLDINGS, WritingUser, judge_outage
 from support.figures import Figures
 from support.transactions import until_idle
 from support.whole_service import Whole
@@ -35,7 +35,7 @@ def test_postgres_is_away(whole: Whole, figures: Figures, how: str, seconds: flo
 
 def test_clients_cut_off_cost_no_connection(whole: Whole, figures: Figures) -> None:
     """Clients that disconnect during a request leak no connection and mix up no answers."""
-    users = [User(whole) for _ in range(4)]
+    users = [WritingUser(whole) for _ in range(4)]
     moments = random.Random(20)
     for user in users:
         assert user.buy() == 201
@@ -45,7 +45,7 @@ def test_clients_cut_off_cost_no_connection(whole: Whole, figures: Figures) -> N
         )
     began = time.monotonic()
     with ThreadPoolExecutor(2 * CONNECTIONS) as pool:
-        answers = list(pool.map(User.holding_ids, users * (2 * CONNECTIONS // len(users))))
+        answers = list(pool.map(WritingUser.holding_ids, users * (2 * CONNECTIONS // len(users))))
     figures.at_most("pools are whole", time.monotonic() - began, 5)
     for number, user in enumerate(users):
         own = set(answers[number])
@@ -55,7 +55,7 @@ def test_clients_cut_off_cost_no_connection(whole: Whole, figures: Figures) -> N
     asyncio.run(until_idle(whole.postgres.url, at_most=CONNECTIONS))
 
 
-def disconnect_after(whole: Whole, user: User, seconds: float, method: str) -> None:
+def disconnect_after(whole: Whole, user: WritingUser, seconds: float, method: str) -> None:
     """Sends a request and disconnects that much later without reading."""
     body = json.dumps({"ticker": "AAPL", "shares": 1, "avg_cost": 2})
     head: dict[str, Any] = {**user.headers, "Host": "quotecast", "Content-Type": "application/json"}

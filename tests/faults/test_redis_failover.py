@@ -100,7 +100,7 @@ def test_the_master_freezes(sentinels: SentinelSet, figures: Figures) -> None:
 def test_a_demotion_behind_one_address(pair: Pair, figures: Figures) -> None:
     """A DNS name or balancer moves to the new master; the old one stays connected, as a replica."""
     with (
-        FaultProxy(lambda: connected(pair.master)) as proxy,
+        FaultProxy(lambda: connect_to(pair.master)) as proxy,
         Service(pair, {**SETTINGS, "QUOTECAST_REDIS_URL": f"redis://127.0.0.1:{proxy.port}"}) as service,
         under_load(service, 50) as load,
     ):
@@ -111,7 +111,7 @@ def test_a_demotion_behind_one_address(pair: Pair, figures: Figures) -> None:
         assert says(service, "ok")
 
 
-def connected(server: Server) -> socket.socket:
+def connect_to(server: Server) -> socket.socket:
     return socket.create_connection(("127.0.0.1", server.port))
 
 

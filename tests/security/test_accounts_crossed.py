@@ -58,9 +58,9 @@ async def visible_data(user: User) -> list[str]:
     return [(await user.get(path)).text for path in paths]
 
 
-def filled(value: Any, identity: str) -> Any:
+def fill_ids(value: Any, identity: str) -> Any:
     if isinstance(value, dict):
-        return {name: filled(each, identity) for name, each in value.items()}
+        return {name: fill_ids(each, identity) for name, each in value.items()}
     return value.replace("{}", identity) if isinstance(value, str) else value
 
 
@@ -71,7 +71,7 @@ async def test_users_cannot_reach_data_of_others(service: AccountService, victim
     mallory = await service.register("mallory@example.com", name="Mallory")
     for identity in (victim.id, holding, victim.id.upper(), f"{holding}%00"):
         for method, path, body in REQUESTS:
-            answer = await mallory.ask(method, filled(path, identity), json=filled(body, identity))
+            answer = await mallory.ask(method, fill_ids(path, identity), json=fill_ids(body, identity))
             assert answer.status_code in {200, 201, 204, 404, 405, 422}, (method, path, answer.text)
             assert CANARY not in answer.text, (method, path)
             assert "3.25" not in answer.text, (method, path)

@@ -61,7 +61,7 @@ STRANGE: Final = (
 )
 
 
-class Answer(NamedTuple):
+class RawAnswer(NamedTuple):
     status: int
     headers: dict[str, str]
     body: bytes
@@ -81,12 +81,12 @@ def read_response(whole: Whole, raw: bytes) -> bytes:
     return answered
 
 
-def request(whole: Whole, path: str, method: str = "GET") -> Answer:
+def request(whole: Whole, path: str, method: str = "GET") -> RawAnswer:
     request = f"{method} {path} HTTP/1.1\r\nHost: quotecast\r\nConnection: close\r\n\r\n"
     head, _, body = read_response(whole, request.encode()).partition(b"\r\n\r\n")
     line, *lines = head.decode().split("\r\n")
     headers = {name.lower(): value for name, _, value in (each.partition(": ") for each in lines)}
-    return Answer(int(line.split()[1]), headers, body)
+    return RawAnswer(int(line.split()[1]), headers, body)
 
 
 def test_all_spellings_have_one_window(whole: Whole) -> None:

@@ -19,7 +19,7 @@ PATIENCE_SECONDS: Final = 30.0
 _emails = (f"{number}@example.com" for number in itertools.count())
 
 
-class User:
+class WritingUser:
     """A registered user, and the holdings whose writes the service acknowledged."""
 
     def __init__(self, whole: Whole) -> None:
@@ -58,7 +58,7 @@ def judge_outage(
     whole: Whole, figures: Figures, begin: Callable[[], None], end: Callable[[], None], seconds: float
 ) -> None:
     """Fails unless markets go on, writes answer 503 in time and recover soon, and none is lost."""
-    users = [User(whole) for _ in range(WRITERS)]
+    users = [WritingUser(whole) for _ in range(WRITERS)]
     over = threading.Event()
     with whole.under_load() as load, ThreadPoolExecutor(WRITERS) as pool:
         try:
@@ -83,5 +83,5 @@ def judge_outage(
         assert set(user.acknowledged) <= set(held)
 
 
-def have_recovered(users: list[User], before: list[int]) -> bool:
+def have_recovered(users: list[WritingUser], before: list[int]) -> bool:
     return all(len(user.acknowledged) > count for user, count in zip(users, before, strict=True))

@@ -44,7 +44,7 @@ class History:
         return self.answer
 
 
-class Service:
+class BarService:
     """A worker with one history, and a clock that a test moves."""
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ class Service:
             return answer.headers, b"".join([chunk async for chunk in answer.aiter_raw()])
 
 
-def new_service() -> Service:
+def new_service() -> BarService:
     """Returns a service whose history ends with the bar in progress."""
     service = _service()
     service.reset(History(*(bar(FRIDAY - timedelta(minutes=5 * n)) for n in (3, 2, 1, 0))))
@@ -93,6 +93,6 @@ def new_service() -> Service:
 
 
 @cache
-def _service() -> Service:
+def _service() -> BarService:
     """Returns the application, shared by one test after the other: building it is slower than most tests."""
-    return Service()
+    return BarService()

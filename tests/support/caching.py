@@ -25,7 +25,7 @@ class Clock:
         return self.now
 
 
-class Upstream:
+class CountingUpstream:
     """An upstream that answers with the number of the call, raises the test's error, or waits."""
 
     def __init__(self) -> None:

@@ -55,7 +55,7 @@ async def _nothing(_scope: Any, _receive: Any, _send: Any) -> None:
     """Serves no HTTP."""
 
 
-class Client:
+class FeedParty:
     """A frontend that merges what it reads, drops what it unsubscribed, and may pause reading."""
 
     def __init__(self, subprotocol: str) -> None:

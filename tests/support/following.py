@@ -17,7 +17,7 @@ from quotecast.providers.base import Update
 Bus = MemoryBus | RedisBus
 
 
-class Upstream:
+class ScriptedProvider:
     """A provider of quotes whose updates come from the test."""
 
     name = "test"
@@ -65,7 +65,7 @@ async def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
             await asyncio.sleep(0.005)
 
 
-async def lead(bus: Bus, upstream: Upstream, owner: str) -> None:
+async def lead(bus: Bus, upstream: ScriptedProvider, owner: str) -> None:
     while True:
         await lease.acquire(bus, upstream.feed, owner)
         await Leader(upstream, bus, owner).run()

@@ -43,7 +43,7 @@ ATTACKS: Final[dict[str, tuple[bytes, bytes]]] = {
 PAUSES: Final = {"slow headers": 0.2}
 
 
-class Client:
+class HostileClient:
     """A client that never reads, and reconnects when its connection ends."""
 
     def __init__(self, name: str, port: int) -> None:
@@ -74,7 +74,7 @@ class Client:
 def attack(name: str, port: int, count: int, seconds: float) -> None:
     """Runs the clients for `seconds`."""
     deadline = time.monotonic() + seconds
-    clients = [Client(name, port) for _ in range(count)]
+    clients = [HostileClient(name, port) for _ in range(count)]
     connections = itertools.count(count)
     with selectors.DefaultSelector() as selector:
         for client in clients:

@@ -48,10 +48,10 @@ def hold_connection(event: asyncio.Event) -> Callable[[Run], Awaitable[Any]]:
 
 async def visible_users(url: str) -> list[int]:
     """Returns the numbers of the users that another connection sees."""
-    return [int(row["id"], 16) for row in await look(url, "SELECT id FROM users ORDER BY id")]
+    return [int(row["id"], 16) for row in await query_server(url, "SELECT id FROM users ORDER BY id")]
 
 
-async def look(url: str, query: str) -> list[Any]:
+async def query_server(url: str, query: str) -> list[Any]:
     connection = await asyncpg.connect(url)
     try:
         rows: list[Any] = await connection.fetch(query)
@@ -63,7 +63,7 @@ async def look(url: str, query: str) -> list[Any]:
 async def sessions(url: str) -> list[str]:
     """Returns the state of our connections, as the server lists them."""
     query = "SELECT state FROM pg_stat_activity WHERE application_name = 'quotecast'"
-    return [row["state"] for row in await look(url, query)]
+    return [row["state"] for row in await query_server(url, query)]
 
 
 async def until(url: str, expected: Callable[[list[str]], bool]) -> None:

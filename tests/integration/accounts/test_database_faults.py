@@ -17,8 +17,8 @@ from support.servers import Postgres
 from support.transactions import (
     PROMISED_SECONDS,
     check_pool,
-    look,
     open_database,
+    query_server,
     raises_in_time,
     register_user,
     until,
@@ -109,7 +109,7 @@ async def test_a_server_that_takes_no_writes_is_away(own_accounts_url: str) -> N
     """A replica that has not been promoted yet; reads go on."""
     async with open_database(own_accounts_url) as database:
         name = own_accounts_url.partition("?")[0].rpartition("/")[2]
-        await look(own_accounts_url, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+        await query_server(own_accounts_url, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
         with raises_in_time():
             await database.transaction(register_user(1))
         assert await database.transaction(lambda run: users.find(run, email="1@example.com")) is None
@@ -131,7 +131,7 @@ async def test_a_table_that_changes_under_a_prepared_query_is_away_for_a_moment(
     async with open_database(own_accounts_url, pool_size=1) as database:
         for number in (1, 2):
             await database.transaction(register_user(number))
-        await look(own_accounts_url, "ALTER TABLE users ALTER token_version TYPE bigint")
+        await query_server(own_accounts_url, "ALTER TABLE users ALTER token_version TYPE bigint")
         await wait_for_recovery(database, 3)
         assert await visible_users(own_accounts_url) == [1, 2, 3]
 
@@ -142,7 +142,7 @@ async def test_a_session_that_the_server_ended_is_away_for_a_moment(accounts_url
     async def work(run: Run) -> None:
         await register_user(1)(run)
         query = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'quotecast'"
-        await look(accounts_url, query)
+        await query_server(accounts_url, query)
         await register_user(2)(run)
 
     async with open_database(accounts_url, pool_size=1) as database:

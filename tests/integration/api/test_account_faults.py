@@ -14,7 +14,7 @@ from quotecast.accounts import migrations
 from quotecast.accounts.database import DEADLINE_SECONDS
 from support.account_service import PASSWORD, AccountService, User, account_service
 from support.servers import Postgres
-from support.transactions import PROMISED_SECONDS, check_pool, look, until_idle
+from support.transactions import PROMISED_SECONDS, check_pool, query_server, until_idle
 
 REGISTER = "/api/auth/register"
 LOGIN = "/api/auth/login"
@@ -179,7 +179,7 @@ async def test_what_was_acknowledged_survives_a_crash(
         assert await recovered(bystander) < RECOVERY_SECONDS
         over.set()
     assert set(writers.statuses) == {200, 201, 503}
-    rows = {row["email"]: row["name"] for row in await look(url, "SELECT email, name FROM users")}
+    rows = {row["email"]: row["name"] for row in await query_server(url, "SELECT email, name FROM users")}
     assert set(writers.registered) <= set(rows)
     # A later one of which nobody was told may have been kept all the same.
     assert all(int(rows[email]) >= number for email, number in writers.renamed.items())

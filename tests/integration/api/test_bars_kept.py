@@ -6,15 +6,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from quotecast.errors import UpstreamError
-from support.bar_service import APPLE, BITCOIN, FRIDAY, Service, bar, new_service
+from support.bar_service import APPLE, BITCOIN, FRIDAY, BarService, bar, new_service
 
 
 @pytest.fixture
-def service() -> Service:
+def service() -> BarService:
     return new_service()
 
 
-async def test_a_history_is_kept_for_all_workers_while_it_is_fresh(service: Service) -> None:
+async def test_a_history_is_kept_for_all_workers_while_it_is_fresh(service: BarService) -> None:
     """Minutes for five seconds; it says whether it was kept."""
     first = await service.get(f"{APPLE}?interval=1m")
     service.now += 4
@@ -27,7 +27,7 @@ async def test_a_history_is_kept_for_all_workers_while_it_is_fresh(service: Serv
 
 
 @pytest.mark.parametrize("interval", ["1m", "1h", "D"])
-async def test_bars_are_fresh_when_they_arrive(service: Service, interval: str) -> None:
+async def test_bars_are_fresh_when_they_arrive(service: BarService, interval: str) -> None:
     """They end with the price of now: a cache may keep them for five seconds, however old the history is."""
     for later in (0, 4, 10, 600):
         service.now += later
@@ -35,14 +35,14 @@ async def test_bars_are_fresh_when_they_arrive(service: Service, interval: str) 
         assert (answer.headers["cache-control"], answer.headers["age"]) == ("public, max-age=5", "0")
 
 
-async def test_requests_for_similar_numbers_of_bars_share_what_is_kept(service: Service) -> None:
+async def test_requests_for_similar_numbers_of_bars_share_what_is_kept(service: BarService) -> None:
     service.history.answer = [bar(FRIDAY - timedelta(hours=n)) for n in range(499, -1, -1)]
     counts = [len((await service.get(f"{BITCOIN}?limit={limit}")).json()) for limit in (500, 101, 365)]
     assert counts == [500, 101, 365]
     assert len(service.history.calls) == 1
 
 
-async def test_an_old_history_is_better_than_none(service: Service) -> None:
+async def test_an_old_history_is_better_than_none(service: BarService) -> None:
     """Its last bar is in line with the price all the same."""
     await service.get(f"{APPLE}?interval=5m")
     service.history.error = UpstreamError("refused")
@@ -55,7 +55,7 @@ async def test_an_old_history_is_better_than_none(service: Service) -> None:
     assert answer.json()[-1]["close"] == 103.0
 
 
-async def test_the_bar_in_progress_follows_the_price_between_two_questions(service: Service) -> None:
+async def test_the_bar_in_progress_follows_the_price_between_two_questions(service: BarService) -> None:
     """Close, high and low; open and volume are the history's."""
     await service.get(APPLE)
     service.quote("AAPL", 104.5, FRIDAY + timedelta(seconds=2))
@@ -69,7 +69,7 @@ async def test_the_bar_in_progress_follows_the_price_between_two_questions(servi
     assert lower[-1] == last | {"high": 101.0, "low": 95.0, "close": 95.0}
 
 
-async def test_a_price_of_the_next_interval_begins_a_bar(service: Service) -> None:
+async def test_a_price_of_the_next_interval_begins_a_bar(service: BarService) -> None:
     """Without asking the history again; of the newest bars the oldest makes room."""
     await service.get(f"{BITCOIN}?timeframe=5m&limit=4")
     service.quote("BTC/USDT", 107.0, FRIDAY + timedelta(minutes=5))
@@ -88,12 +88,14 @@ async def test_a_price_of_the_next_interval_begins_a_bar(service: Service) -> No
         datetime(2026, 11, 19, 15, 30, tzinfo=UTC),  # the session before: not traded yet today
     ],
 )
-async def test_a_price_outside_the_range_or_the_session_moves_nothing(service: Service, at: datetime) -> None:
+async def test_a_price_outside_the_range_or_the_session_moves_nothing(
+    service: BarService, at: datetime
+) -> None:
     service.quote("AAPL", 500.0, at)
     assert max(each["high"] for each in (await service.get(APPLE)).json()) == 101.0
 
 
-async def test_a_stock_without_bars_yet_has_its_first_one(service: Service) -> None:
+async def test_a_stock_without_bars_yet_has_its_first_one(service: BarService) -> None:
     """The history lags behind, the price does not; and without a price in the range there is none."""
     service.history.answer = []
     service.quote("AAPL", 42.0, FRIDAY)
@@ -102,7 +104,7 @@ async def test_a_stock_without_bars_yet_has_its_first_one(service: Service) -> N
     assert (await service.get(APPLE)).json() == []
 
 
-async def test_while_the_market_rests_bars_are_kept_longer(service: Service) -> None:
+async def test_while_the_market_rests_bars_are_kept_longer(service: BarService) -> None:
     """On a weekend; but not in the minute before it opens, nor in the one after it closed."""
     kept = {}
     for moment in (
@@ -127,7 +129,7 @@ async def test_while_the_market_rests_bars_are_kept_longer(service: Service) -> 
 
 
 @pytest.mark.parametrize("path", [APPLE, f"{BITCOIN}?timeframe=5m"])
-async def test_what_the_client_has_is_not_sent_again(service: Service, path: str) -> None:
+async def test_what_the_client_has_is_not_sent_again(service: BarService, path: str) -> None:
     """Until the price changes."""
     tag = (await service.get(path)).headers["etag"]
     assert tag.startswith('W/"')
@@ -140,7 +142,7 @@ async def test_what_the_client_has_is_not_sent_again(service: Service, path: str
 
 
 @pytest.mark.parametrize("limit", [1000, 400])
-async def test_bars_are_sent_compressed(service: Service, limit: int) -> None:
+async def test_bars_are_sent_compressed(service: BarService, limit: int) -> None:
     """All that are kept, or a part of them."""
     service.history.answer = [bar(FRIDAY - timedelta(hours=n)) for n in range(999, -1, -1)]
     plain = await service.get(f"{BITCOIN}?limit={limit}", **{"accept-encoding": "identity"})

@@ -22,7 +22,7 @@ from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import StockQuote
 from quotecast.providers.base import Update
-from support.feed_parties import INTERVAL, PATIENCE_SECONDS, Client, Worker
+from support.feed_parties import INTERVAL, PATIENCE_SECONDS, FeedParty, Worker
 from support.market_made import INFO, stock
 from support.merging_client import READERS
 
@@ -185,7 +185,7 @@ class Feeds(RuleBasedStateMachine):
         self.workers = [Worker(self.url), Worker(self.url)]
         for worker in self.workers:
             await worker.start()
-        self.client = Client(subprotocol)
+        self.client = FeedParty(subprotocol)
         await self.client.open(self.workers[0].port, f"&symbols={wanted}")
         await self.client.until_acknowledged()
 

@@ -12,12 +12,12 @@ from quotecast.feed.relay import Relay
 from quotecast.ingest.main import _lead
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import Update
-from support.following import Upstream, lead, price, running, until
+from support.following import ScriptedProvider, lead, price, running, until
 from support.market_made import stock
 from support.servers import Valkey
 
 
-class SlowToClose(Upstream):
+class SlowToClose(ScriptedProvider):
     """One whose connection takes its time to end."""
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ def relay(bus: RedisBus, mirror: Mirror) -> Relay:
 
 async def test_what_an_upstream_tells_reaches_the_mirror(bus: RedisBus, relay: Relay, mirror: Mirror) -> None:
     """From the first quote on, over a broken upstream too."""
-    upstream = Upstream()
+    upstream = ScriptedProvider()
     async with running(lead(bus, upstream, "a"), relay.run()):
         upstream.send(stock("AAPL", 1.0), stock("MSFT", 1.0))
         await until(lambda: price(mirror, "AAPL") == 1.0)
@@ -65,7 +65,7 @@ async def test_what_an_upstream_tells_reaches_the_mirror(bus: RedisBus, relay: R
 
 async def test_a_second_ingest_stands_by_and_takes_over(bus: RedisBus, relay: Relay, mirror: Mirror) -> None:
     """Within five seconds, with a new epoch, and without losing what only the first one knew."""
-    first, second = Upstream(), Upstream()
+    first, second = ScriptedProvider(), ScriptedProvider()
     async with running(relay.run()):
         async with running(lead(bus, first, "a")):
             first.send(stock("AAPL", 1.0), stock("MSFT", 1.0))
@@ -85,7 +85,7 @@ async def test_redis_that_comes_back_empty_is_filled_again(
     own_valkey: Valkey, bus: RedisBus, relay: Relay, mirror: Mirror
 ) -> None:
     """Within two seconds of its answering; the mirror serves its last state meanwhile."""
-    upstream = Upstream()
+    upstream = ScriptedProvider()
     async with running(lead(bus, upstream, "a"), relay.run()):
         upstream.send(stock("AAPL", 1.0), stock("MSFT", 1.0))
         await until(lambda: price(mirror, "AAPL") == 1.0)
@@ -119,7 +119,7 @@ async def test_messages_lost_on_a_healthy_connection_are_noticed(bus: RedisBus, 
     """Silence for three seconds means loading anew, though nothing failed."""
     deaf = Deaf(bus)
     relay = Relay(deaf, {Feed.STOCKS: mirror})  # type: ignore[arg-type]  # a reader that lies
-    upstream = Upstream()
+    upstream = ScriptedProvider()
     async with running(lead(bus, upstream, "a"), relay.run()):
         upstream.send(stock("AAPL", 1.0))
         await until(lambda: price(mirror, "AAPL") == 1.0)
@@ -132,7 +132,7 @@ async def test_a_lost_last_batch_is_noticed_by_the_next_beat(bus: RedisBus, mirr
     """The bus says each second where the feed stands."""
     deaf = Deaf(bus)
     relay = Relay(deaf, {Feed.STOCKS: mirror})  # type: ignore[arg-type]  # a reader that lies
-    upstream = Upstream()
+    upstream = ScriptedProvider()
     async with running(lead(bus, upstream, "a"), relay.run()):
         upstream.send(stock("AAPL", 1.0))
         await until(lambda: price(mirror, "AAPL") == 1.0)
@@ -148,7 +148,7 @@ async def test_a_lost_last_batch_is_noticed_by_the_next_beat(bus: RedisBus, mirr
 
 async def test_a_silent_upstream_makes_the_feed_overdue(bus: RedisBus, relay: Relay, mirror: Mirror) -> None:
     """Beats go on, and say that the provider is late by its own cadence."""
-    upstream = Upstream()
+    upstream = ScriptedProvider()
     async with running(lead(bus, upstream, "a"), relay.run()):
         upstream.send(stock("AAPL", 1.0))
         await until(lambda: mirror.loaded)
@@ -160,7 +160,7 @@ async def test_a_silent_upstream_makes_the_feed_overdue(bus: RedisBus, relay: Re
 
 async def test_another_provider_does_not_inherit(bus: RedisBus, relay: Relay, mirror: Mirror) -> None:
     """Simulated and real quotes are never mixed in one feed."""
-    first, second = Upstream(), Upstream()
+    first, second = ScriptedProvider(), ScriptedProvider()
     second.name = "other"
     async with running(relay.run()):
         async with running(lead(bus, first, "a")):

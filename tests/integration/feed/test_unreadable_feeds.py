@@ -11,7 +11,7 @@ from quotecast.bus.redis import RedisBus
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
 from quotecast.market.feeds import Feed
-from support.following import Upstream, lead, price, running, until
+from support.following import ScriptedProvider, lead, price, running, until
 from support.market_made import state_of, stock
 from support.servers import Valkey
 
@@ -66,7 +66,7 @@ async def test_a_feed_that_a_worker_cannot_read_starts_a_new_epoch(
     own_valkey: Valkey, bus: RedisBus, name: str
 ) -> None:
     """Its leader writes the whole state again, without a word from the upstream."""
-    upstream, before = Upstream(), Mirror(Feed.STOCKS)
+    upstream, before = ScriptedProvider(), Mirror(Feed.STOCKS)
     upstream.send(stock("AAPL", 1.0))
     async with running(lead(bus, upstream, "a")):
         async with running(Relay(bus, {Feed.STOCKS: before}).run()):
@@ -90,7 +90,7 @@ async def test_a_successor_does_not_inherit_what_it_cannot_read(
     await bus.begin("old", state_of([stock("AAPL", 1.0)]))
     await bus.release(Feed.STOCKS, "old")
     await poison(own_valkey, name)
-    upstream, mirror = Upstream(), Mirror(Feed.STOCKS)
+    upstream, mirror = ScriptedProvider(), Mirror(Feed.STOCKS)
     upstream.send(stock("MSFT", 2.0))
     async with running(lead(bus, upstream, "new"), Relay(bus, {Feed.STOCKS: mirror}).run()):
         await until(lambda: price(mirror, "MSFT") == 2.0)
@@ -98,7 +98,7 @@ async def test_a_successor_does_not_inherit_what_it_cannot_read(
 
 async def test_an_unreadable_message_ends_no_subscription(own_valkey: Valkey, bus: RedisBus) -> None:
     """It is passed over; a batch that it stood for is missed by its number."""
-    upstream, mirrors = Upstream(), two_mirrors()
+    upstream, mirrors = ScriptedProvider(), two_mirrors()
     relay = Relay(bus, mirrors)
     async with running(lead(bus, upstream, "a"), relay.run()):
         upstream.send(stock("AAPL", 1.0))
