@@ -1,4 +1,4 @@
-"""What every update passes on its way to the sockets."""
+"""Each step of an update on its way to the sockets."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def quote(number: int, price: float = 100.0) -> StockQuote:
 
 
 class Moving:
-    """A mirror of 500 stocks, and the batches that move some of them."""
+    """A mirror of 500 stocks, and batches that move some of them."""
 
     def __init__(self) -> None:
         self.mirror = Mirror(Feed.STOCKS)
@@ -46,13 +46,13 @@ class Moving:
         self.mirror.load(Snapshot(Feed.STOCKS, "epoch", 1, FeedInfo(provider="test"), stored))
 
     def batch(self, count: int) -> Batch:
-        """The next one: so many quotes change."""
+        """Returns the next batch, in which that many quotes change."""
         seq = self.mirror.mark.seq + 1
         changes = [Change(quote(number, 100 + seq % 50)) for number in range(count)]
         return Batch(feed=Feed.STOCKS, epoch="epoch", seq=seq, changes=changes)
 
     def session(self, symbols: str) -> FeedSession:
-        """One that has had its greeting."""
+        """Returns a session that has sent its greeting."""
         session = FeedSession(self.mirror, Limits())
         session.open(Query(symbols), 15_000)
         return session
@@ -64,7 +64,7 @@ def moving() -> Moving:
 
 
 def test_mirror_takes_a_batch_of_100(benchmark: Any, moving: Moving) -> None:
-    """Without encoding anything: that waits until somebody wants it."""
+    """The mirror encodes nothing: that waits for a session."""
 
     def setup() -> tuple[tuple[Batch], dict[str, Any]]:
         return (moving.batch(100),), {}
@@ -73,7 +73,7 @@ def test_mirror_takes_a_batch_of_100(benchmark: Any, moving: Moving) -> None:
 
 
 def test_bus_message_of_100_is_decoded(benchmark: Any, moving: Moving) -> None:
-    """As it comes from Redis."""
+    """Decodes the bytes as they come from Redis."""
     data = msgspec.msgpack.encode(moving.batch(100))
     message = benchmark(wire.decode_message, data)
     assert len(message.changes) == 100
@@ -81,7 +81,7 @@ def test_bus_message_of_100_is_decoded(benchmark: Any, moving: Moving) -> None:
 
 @pytest.mark.parametrize("count", [20, SYMBOLS])
 def test_frame_for_everything_is_built(benchmark: Any, moving: Moving, count: int) -> None:
-    """Of so many quotes that changed; they are encoded now."""
+    """Encodes the changed quotes and builds the frame."""
     session = moving.session("all")
 
     def setup() -> None:
@@ -92,7 +92,7 @@ def test_frame_for_everything_is_built(benchmark: Any, moving: Moving, count: in
 
 
 def test_frame_for_twenty_symbols_is_built(benchmark: Any, moving: Moving) -> None:
-    """All 500 changed, and somebody else had them encoded."""
+    """All 500 changed, and another session has encoded them."""
     session, other = (
         moving.session(",".join(f"S{number:04}" for number in range(0, 500, 25))),
         moving.session("all"),
@@ -107,7 +107,7 @@ def test_frame_for_twenty_symbols_is_built(benchmark: Any, moving: Moving) -> No
 
 
 def test_tick_of_500_who_share_a_frame(benchmark: Any, moving: Moving) -> None:
-    """Sending costs nothing here: this is what the hub adds to it."""
+    """Sending is free here, so that only the hub's own work counts."""
     hub = Hub(
         moving.mirror,
         heartbeat_seconds=15.0,
@@ -138,10 +138,10 @@ class _Done:
         return True
 
     def cancel(self) -> None:
-        """There is nothing to give up."""
+        """Has nothing to cancel."""
 
 
 @pytest.mark.parametrize("notation", ["json", "msgpack"])
 def test_quote_is_encoded(benchmark: Any, notation: Any) -> None:
-    """The whole of it."""
+    """Encodes the whole quote."""
     assert len(benchmark(codec.encode, quote(1), notation)) > 100

@@ -15,7 +15,7 @@ PAGE: Final = DOCS / "configuration.md"
 
 
 def with_tables(text: str) -> str:
-    """Returns the page with new tables; comment lines mark where each begins and ends."""
+    """Returns the page with new tables; comment lines mark the begin and the end of each."""
     for name, lines in (("commands", _commands()), ("secrets", _secrets()), ("settings", _settings())):
         begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
         head, _, rest = text.partition(begin)

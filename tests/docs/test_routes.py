@@ -1,4 +1,4 @@
-"""Every path of the API in README.md and in the pages exists."""
+"""Every API path in README.md and in the pages exists."""
 
 import re
 
@@ -39,7 +39,7 @@ def everything() -> Services:
 
 
 async def test_the_routes_answer() -> None:
-    """Those that need no account."""
+    """Every path outside of accounts answers 200."""
     private = private_prefixes(build_app(everything()))
     routes = sorted(path for path in PATHS if not path.startswith(("/api/ws/", *private)))
     async with client_of(everything()) as client:
@@ -49,6 +49,6 @@ async def test_the_routes_answer() -> None:
 
 
 def test_every_feed_is_named() -> None:
-    """And no other."""
+    """The documents name every feed's path, and no other."""
     feeds = {path.partition("?")[0] for path in PATHS if path.startswith("/api/ws/")} - {"/api/ws/"}
     assert feeds == {f"/api/ws/{feed.spec.name}" for feed in Feed}

@@ -1,4 +1,4 @@
-"""An upstream of company data that is counted and may fail, and workers that serve from it."""
+"""A fake upstream of company data that counts calls and may fail, and workers that use it."""
 
 import asyncio
 import contextlib
@@ -28,7 +28,7 @@ from support.factories import NOW, client_of, full_mirrors, services
 
 COMPANY = "/api/financials/company"
 CALENDAR = "/api/financials/earnings-calendar"
-#: Paths of the single routes, and what each is called in the overview.
+#: Paths of the single routes, and their names in the overview.
 MEMBERS = {
     "metrics": "metrics",
     "earnings": "earnings",
@@ -45,12 +45,12 @@ def _simulator() -> SimulatorFinancials:
 
 
 class FakeFinancials:
-    """Tells what the simulator tells, counts what it is asked, and fails where it is told to."""
+    """Company data of the simulator; counts the calls, and fails those that a test chooses."""
 
     name = "upstream"
 
     def __init__(self) -> None:
-        self.asked: Counter[str] = Counter()
+        self.calls: Counter[str] = Counter()
         self.spans: list[tuple[date, date]] = []
         self.errors: dict[str, Exception] = {}
         self.answering = asyncio.Event()
@@ -92,17 +92,17 @@ class FakeFinancials:
         self.errors = dict.fromkeys(names or [*MEMBERS, "calendar"], error)
 
     async def _ask(self, name: str) -> None:
-        self.asked[name] += 1
+        self.calls[name] += 1
         await self.answering.wait()
         if name in self.errors:
             raise self.errors[name]
 
 
 @contextlib.asynccontextmanager
-async def served(
+async def running_worker(
     url: str, clock: Clock, provider: FinancialsProvider, **other: Any
 ) -> AsyncIterator[httpx.AsyncClient]:
-    """One worker."""
+    """Yields a client of one worker."""
     async with RedisCache(url, "t", clock=clock, budget=5.0) as cache:
         made = services(full_mirrors(), clock=clock, financials=provider, cache=cache, **other)
         async with client_of(made) as client:

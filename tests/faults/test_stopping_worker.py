@@ -11,7 +11,7 @@ from websockets.exceptions import WebSocketException
 
 from faults.test_client_faults import stopped_client
 from support.figures import Figures
-from support.scraping import scraped_until
+from support.scraping import wait_for_scrape
 from support.servers import Valkey
 from support.service import FeedClient, Service
 
@@ -37,7 +37,7 @@ def test_nobody_comes_back_to_a_stopping_worker(own_valkey: Valkey, figures: Fig
         for client in clients:
             client.next_of("snapshot")
         stack.enter_context(stopped_client(service.feed_port))
-        scraped_until(metrics, lambda found: found.value("quotecast_feed_passed_over_total") > PASSED_OVER)
+        wait_for_scrape(metrics, lambda found: found.value("quotecast_feed_passed_over_total") > PASSED_OVER)
         began = time.monotonic()
         worker.terminate()
         returned = [pool.submit(farewells, service, worker, client) for client in clients]

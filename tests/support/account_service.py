@@ -1,4 +1,4 @@
-"""The account routes over a real PostgreSQL, in this process."""
+"""Account routes over a real PostgreSQL, in this process."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -34,14 +34,14 @@ LIMITS: Final = {
     "watchlist": 60,
     "terminal": 60,
 }
-#: More than any machine takes for a query; only tests of outages want less.
+#: Longer than any machine takes for a query; only tests of outages set less.
 PATIENCE_SECONDS: Final = 15.0
-#: As little work as the library allows: most tests are not about hashing.
+#: The cheapest hash that the library allows: most tests are not about hashing.
 FAST: Final = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 
 
 class LocalLimits:
-    """A window of one process, with the interface of the shared one."""
+    """A rate-limit window of one process, with the interface of the shared one."""
 
     def __init__(self, seconds: int = 60) -> None:
         self.window = LocalWindow(seconds)
@@ -57,7 +57,7 @@ class LocalLimits:
 
 
 class User:
-    """Somebody who has registered."""
+    """A registered user."""
 
     def __init__(self, client: httpx.AsyncClient, session: dict[str, Any]) -> None:
         self._client = client
@@ -80,7 +80,7 @@ class User:
 
 
 class AccountService:
-    """A client of the routes, and what is behind them."""
+    """A client of the account routes, with their database and services."""
 
     def __init__(self, client: httpx.AsyncClient, accounts: Accounts) -> None:
         self.client = client
@@ -102,7 +102,7 @@ async def account_service(
     deadline_seconds: float = PATIENCE_SECONDS,
     **other: Any,
 ) -> AsyncIterator[AccountService]:
-    """`other` are services that differ from those of `factories.services`; mirrors are full unless given."""
+    """Yields account routes; `other` replaces services of `factories.parts`; mirrors are full by default."""
     clock = other.setdefault("clock", lambda: NOW)
     async with (
         Database(database_url, pool_size=4, deadline_seconds=deadline_seconds) as database,

@@ -11,7 +11,7 @@ import pytest
 
 from fakes.alpaca_rows import row_of
 from fakes.alpaca_stream import FakeAlpacaStream
-from fakes.http import Answer, Asked, FakeHttp, Row
+from fakes.http import Answer, FakeHttp, HttpRequest, Row
 from quotecast.errors import UpstreamError
 from quotecast.market.sessions import NEW_YORK, trading_days_between
 from quotecast.providers.alpaca.client import AlpacaProvider
@@ -45,7 +45,7 @@ class FakeSnapshots(FakeHttp):
         """Returns the tickers of each snapshot request."""
         return [request.query["symbols"].split(",") for request in self.requests if request.path == PATH]
 
-    def respond(self, asked: Asked) -> Answer:
+    def respond(self, asked: HttpRequest) -> Answer:
         self.was_asked.set()
         given = asked.headers.get("APCA-API-KEY-ID"), asked.headers.get("APCA-API-SECRET-KEY")
         tickers = asked.query.get("symbols", "").split(",")
@@ -63,8 +63,8 @@ class FakeSnapshots(FakeHttp):
                 return Answer.of({"message": f"invalid symbol{named}"}, 400)
         return Answer.of({ticker: self.rows[ticker] for ticker in tickers if ticker in self.rows})
 
-    def _days(self, asked: Asked) -> list[Row]:
-        """Returns daily bars from `start` to `end`, the same for every stock."""
+    def _days(self, asked: HttpRequest) -> list[Row]:
+        """Daily bars from `start` to `end`, the same of every stock."""
         first, last = (datetime.fromisoformat(asked.query[name]) for name in ("start", "end"))
         days = trading_days_between(first.date(), last.date())
         midnights = [(day, datetime.combine(day.date, time(), NEW_YORK)) for day in days]

@@ -1,4 +1,4 @@
-"""News articles and assets made for tests."""
+"""News articles and assets for tests."""
 
 from typing import Any
 

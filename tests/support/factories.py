@@ -1,4 +1,4 @@
-"""Quotes, mirrors and whole applications made for tests."""
+"""Quotes, mirrors and whole applications for tests."""
 
 import itertools
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -64,7 +64,7 @@ def snapshot_of(
 
 
 def mirror_of(feed: Feed, quotes: Iterable[Quote], *, info: FeedInfo = INFO) -> Mirror:
-    """A mirror that has just heard from the bus."""
+    """Returns a mirror that has just received a beat of the bus."""
     mirror = Mirror(feed)
     mirror.load(snapshot_of(feed, quotes, info=info))
     mirror.heard_at = MONOTONIC
@@ -84,14 +84,14 @@ def empty_mirrors() -> dict[Feed, Mirror]:
 
 
 class KeepsNothing:
-    """A cache that asks each time."""
+    """A cache that fetches on every read."""
 
     async def read(self, _key: str, policy: Policy, fetch: Callable[[], Awaitable[bytes]]) -> Cached:
         return Cached(await fetch(), "MISS", 0, policy.fresh_seconds)
 
 
 class _Raising:
-    """What a test of public routes must not touch."""
+    """A database that fails every call: tests of public routes must not use it."""
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"accounts.{name} was used")
@@ -121,9 +121,9 @@ def services(mirrors: dict[Feed, Mirror], **other: Any) -> Services:
     return Services(mirrors=mirrors, **(given | other))
 
 
-def edge_of(services: Services, *, observers: Sequence[Observer] = (), **app: Any) -> Edge:
-    """The application behind its edge, as it is served; to its observers each request takes half a second."""
-    routed = build_app(services, **app)
+def edge_of(parts: Services, *, observers: Sequence[Observer] = (), **app: Any) -> Edge:
+    """Returns the application behind its edge; its observers see that each request takes half a second."""
+    routed = build_app(parts, **app)
     return Edge(
         routed,
         private=private_prefixes(routed),
@@ -136,7 +136,7 @@ def edge_of(services: Services, *, observers: Sequence[Observer] = (), **app: An
 
 
 def client_to(edge: Edge) -> httpx.AsyncClient:
-    """A client that accepts no compression unless it is told to."""
+    """Returns a client that accepts no compression by default."""
     transport = httpx.ASGITransport(app=edge)
     return httpx.AsyncClient(
         transport=transport, base_url="http://quotecast", headers={"accept-encoding": "identity"}

@@ -1,4 +1,4 @@
-"""Quotes and feed states made for tests."""
+"""Quotes and feed states for tests."""
 
 from collections.abc import Iterable
 
@@ -11,8 +11,8 @@ INFO = FeedInfo(provider="test")
 EPOCH = "0000000000aa00000001"
 
 
-def named(epoch: str = EPOCH, feed: Feed = Feed.STOCKS) -> str:
-    """An epoch of the bus as clients see it."""
+def wire_epoch(epoch: str = EPOCH, feed: Feed = Feed.STOCKS) -> str:
+    """Returns an epoch of the bus as clients see it."""
     return f"{epoch}.{shape_digest(feed)}"
 
 

@@ -1,4 +1,4 @@
-"""A cache for one worker, without a server."""
+"""A cache for one worker, in memory."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from quotecast.errors import UpstreamError
 
 
 class MemoryCache:
-    """Remembers answers by the clock it is given; reads that wait for each other are not its business."""
+    """A cache that expires answers by the given clock; concurrent reads do not share a fetch."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

@@ -12,7 +12,7 @@ from quotecast.accounts.database import Run
 from quotecast.accounts.tables import User
 from quotecast.api import checks
 from quotecast.errors import DatabaseAway
-from support.transactions import adding, at, promised
+from support.transactions import open_database, raises_in_time, register_user
 
 #: What PgBouncer takes at the start of a connection without being configured for it.
 TAKEN = {"user", "database", "client_encoding", "application_name"}
@@ -32,9 +32,9 @@ async def startup_parameters() -> dict[str, str]:
 
     with tempfile.TemporaryDirectory() as folder:
         async with await asyncio.start_unix_server(hear, Path(folder) / ".s.PGSQL.5432"):
-            async with at(f"postgresql://nobody@/nothing?host={folder}", pool_size=1) as database:
+            async with open_database(f"postgresql://nobody@/nothing?host={folder}", pool_size=1) as database:
                 with pytest.raises(DatabaseAway):
-                    await database.transaction(adding(1))
+                    await database.transaction(register_user(1))
             return await heard
 
 
@@ -45,8 +45,8 @@ async def test_a_connection_begins_with_nothing_that_poolers_refuse() -> None:
 
 async def test_a_transaction_leaves_no_setting_in_its_session(accounts_url: str) -> None:
     """The next transaction in the session may be another client's."""
-    async with at(accounts_url, pool_size=1) as database:
-        await database.transaction(adding(1))
+    async with open_database(accounts_url, pool_size=1) as database:
+        await database.transaction(register_user(1))
         async with database._pool.acquire() as connection:
             names = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
             assert [await connection.fetchval(f"SHOW {name}") for name in names] == ["0"] * 3
@@ -63,7 +63,7 @@ async def test_statements_are_prepared_as_far_as_the_setting_allows(
         await run(User.select().where(User.id == "b"))
         return len(await run(User.raw("SELECT name FROM pg_prepared_statements")))
 
-    async with at(accounts_url, pool_size=1, statement_cache=cache) as database:
+    async with open_database(accounts_url, pool_size=1, statement_cache=cache) as database:
         for _ in range(2):
             assert await database.transaction(work) == prepared
 
@@ -74,7 +74,7 @@ async def test_a_statement_of_another_session_is_an_outage_that_names_the_settin
 ) -> None:
     """PostgreSQL answers so when a pooler changes sessions."""
     raising = f"DO $$ BEGIN RAISE EXCEPTION 'prepared' USING ERRCODE = '{state}'; END $$"
-    async with at(accounts_url) as database:
+    async with open_database(accounts_url) as database:
         with pytest.raises(DatabaseAway):
             await database.transaction(lambda run: run(User.raw(raising)))
         assert database.measurements.errors == {"prepared_statement": 1}
@@ -93,9 +93,9 @@ async def test_a_deadline_opens_no_second_connection() -> None:
     with tempfile.TemporaryDirectory() as folder:
         async with await asyncio.start_unix_server(welcome, Path(folder) / ".s.PGSQL.5432"):
             url = f"postgresql://nobody@/nothing?host={folder}"
-            async with at(url, pool_size=1, deadline_seconds=0.2) as database:
-                with promised():
-                    await database.transaction(adding(1))
+            async with open_database(url, pool_size=1, deadline_seconds=0.2) as database:
+                with raises_in_time():
+                    await database.transaction(register_user(1))
                 assert database.measurements.errors == {"timeout": 1}
             assert len(writers) == 1
             writers[0].close()

@@ -14,7 +14,7 @@ from quotecast.accounts import migrations
 from quotecast.accounts.database import DEADLINE_SECONDS
 from support.account_service import PASSWORD, AccountService, User, account_service
 from support.servers import Postgres
-from support.transactions import PROMISED_SECONDS, is_whole, look, until_idle
+from support.transactions import PROMISED_SECONDS, check_pool, query_server, until_idle
 
 REGISTER = "/api/auth/register"
 LOGIN = "/api/auth/login"
@@ -85,14 +85,14 @@ async def test_accounts_say_in_time_that_postgres_is_frozen(
     assert time.monotonic() - began < PROMISED_SECONDS
     own_postgres.thaw()
     assert await recovered(user) < RECOVERY_SECONDS
-    await is_whole(service.accounts.database, POOL)
+    await check_pool(service.accounts.database, POOL)
     await until_idle(url, at_most=POOL)
 
 
 async def test_accounts_come_back_with_postgres(own_postgres: Postgres, service: AccountService) -> None:
     """Accounts recover with PostgreSQL without a restart; until then they answer 503 at once."""
     user = await service.register()
-    await is_whole(service.accounts.database, POOL)
+    await check_pool(service.accounts.database, POOL)
     await asyncio.to_thread(own_postgres.kill)
     began = time.monotonic()
     for _ in range(3):
@@ -101,7 +101,7 @@ async def test_accounts_come_back_with_postgres(own_postgres: Postgres, service:
     assert (await service.client.get(QUOTES)).status_code == 200
     await asyncio.to_thread(own_postgres.start)
     assert await recovered(user) < RECOVERY_SECONDS
-    await is_whole(service.accounts.database, POOL)
+    await check_pool(service.accounts.database, POOL)
 
 
 async def test_an_outage_uses_up_nobodys_attempts(own_postgres: Postgres, service: AccountService) -> None:
@@ -179,7 +179,7 @@ async def test_what_was_acknowledged_survives_a_crash(
         assert await recovered(bystander) < RECOVERY_SECONDS
         over.set()
     assert set(writers.statuses) == {200, 201, 503}
-    rows = {row["email"]: row["name"] for row in await look(url, "SELECT email, name FROM users")}
+    rows = {row["email"]: row["name"] for row in await query_server(url, "SELECT email, name FROM users")}
     assert set(writers.registered) <= set(rows)
     # An unacknowledged later write may be stored too.
     assert all(int(rows[email]) >= number for email, number in writers.renamed.items())
@@ -199,5 +199,5 @@ async def test_clients_that_go_away_cost_no_connection(accounts_url: str) -> Non
                 await asyncio.gather(*asked, return_exceptions=True)
             answers = await asyncio.gather(*(user.get(PROFILE) for user in users))
             assert [each.json()["id"] for each in answers] == [user.id for user in users]
-        await is_whole(service.accounts.database, POOL)
+        await check_pool(service.accounts.database, POOL)
         await until_idle(accounts_url, at_most=POOL)

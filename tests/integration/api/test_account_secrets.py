@@ -18,9 +18,9 @@ from quotecast.accounts.users import UserRow
 from quotecast.api.routes.auth import Credentials, Profile, Registration, Session
 from quotecast.observe.logs import configure_logs
 from support.account_service import SECRET, AccountService, account_service
-from support.forged_tokens import FORGERIES, taken_apart
+from support.forged_tokens import FORGERIES, split_token
 from support.servers import Postgres
-from support.transactions import look
+from support.transactions import query_server
 
 REGISTER = "/api/auth/register"
 LOGIN = "/api/auth/login"
@@ -103,7 +103,7 @@ async def test_no_answer_and_no_log_holds_a_secret(url: str, said: Said, own_pos
     async with account_service(url) as service:
         session = (await service.client.post(REGISTER, json=AYSE)).json()
         token = session["token"]
-        (row,) = await look(url, "SELECT password_hash FROM users")
+        (row,) = await query_server(url, "SELECT password_hash FROM users")
         secrets = (CANARY, SHORT, row["password_hash"], row["password_hash"].rpartition("$")[2], SECRET)
         await everything(service, said, token)
         own_postgres.kill()
@@ -136,7 +136,7 @@ async def test_no_log_of_a_bug_holds_a_secret(
 
 async def test_no_log_of_a_refused_row_holds_it(own_accounts_url: str, said: Said) -> None:
     """PostgreSQL quotes the whole row, hash and all; here the table is stricter than the code."""
-    await look(own_accounts_url, "ALTER TABLE users ADD CONSTRAINT no_ayse CHECK (name <> 'Ayşe')")
+    await query_server(own_accounts_url, "ALTER TABLE users ADD CONSTRAINT no_ayse CHECK (name <> 'Ayşe')")
     async with account_service(own_accounts_url) as service:
         response = await ask(service, said, "POST", REGISTER, json=AYSE)
     assert response.status_code == 500
@@ -150,7 +150,7 @@ async def test_no_forged_token_is_repeated(accounts_url: str, said: Said) -> Non
     """A forged token is in no answer and no log: it may be a valid one with a typing error."""
     async with account_service(accounts_url) as service:
         session = (await service.client.post(REGISTER, json=AYSE)).json()
-        good = taken_apart(session["token"], SECRET)
+        good = split_token(session["token"], SECRET)
         for forged in FORGERIES.values():
             token = forged(good)
             raw = token if isinstance(token, bytes) else token.encode()

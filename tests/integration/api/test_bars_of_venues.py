@@ -20,7 +20,7 @@ from quotecast.providers.binance.client import BinanceProvider
 from quotecast.providers.kraken.client import KrakenProvider
 from quotecast.settings.loading import load
 from quotecast.settings.model import Settings
-from support.bar_service import BITCOIN, Service, new_service
+from support.bar_service import BITCOIN, BarService, new_service
 from support.binance_made import LISTING, STREAM
 
 PATIENCE = 0.5
@@ -49,7 +49,7 @@ class World:
 
     def __init__(self, binance: FakeBinance, kraken: FakeKraken) -> None:
         self.binance, self.kraken = binance, kraken
-        self.service: Service = new_service()
+        self.service: BarService = new_service()
         self.service.now = time.time()
         self.service.histories.clear()
         self.service.histories.update(

@@ -6,7 +6,7 @@ from datetime import date
 import httpx
 import pytest
 
-from fakes.financials import CALENDAR, FakeFinancials, served
+from fakes.financials import CALENDAR, FakeFinancials, running_worker
 from support.caching import Clock
 
 
@@ -22,7 +22,7 @@ async def upstream() -> FakeFinancials:
 
 @pytest.fixture
 async def client(redis_url: str, clock: Clock, upstream: FakeFinancials) -> AsyncIterator[httpx.AsyncClient]:
-    async with served(redis_url, clock, upstream) as client:
+    async with running_worker(redis_url, clock, upstream) as client:
         yield client
 
 
@@ -34,7 +34,7 @@ async def test_the_calendar_is_kept_for_an_hour(
         clock.now += later
         assert (await client.get(CALENDAR)).headers["x-cache"] == status
     assert (await client.get(f"{CALENDAR}?to=2026-11-21")).headers["x-cache"] == "MISS"
-    assert upstream.asked == {"calendar": 3}
+    assert upstream.calls == {"calendar": 3}
 
 
 @pytest.mark.parametrize(
@@ -93,4 +93,4 @@ async def test_a_span_that_is_none_is_refused(
     assert answer.status_code == 422
     assert answer.json()["detail"] == f"Invalid {field}"
     assert [each["field"] for each in answer.json()["errors"]] == [field]
-    assert not upstream.asked
+    assert not upstream.calls

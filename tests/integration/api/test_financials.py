@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from fakes.financials import CALENDAR, COMPANY, MEMBERS, FakeFinancials, served
+from fakes.financials import CALENDAR, COMPANY, MEMBERS, FakeFinancials, running_worker
 from quotecast.errors import NotOffered, SymbolNotFound, UpstreamError
 from quotecast.feed.documents import Documents
 from quotecast.limits.budget import budget
@@ -47,7 +47,7 @@ async def upstream() -> FakeFinancials:
 
 @pytest.fixture
 async def client(redis_url: str, clock: Clock, upstream: FakeFinancials) -> AsyncIterator[httpx.AsyncClient]:
-    async with served(redis_url, clock, upstream) as client:
+    async with running_worker(redis_url, clock, upstream) as client:
         yield client
 
 
@@ -107,7 +107,7 @@ async def test_each_kind_is_kept_for_its_time(
         assert answer.headers["content-type"] == "application/json"
         assert (answer.headers["x-cache"], answer.headers["age"]) == (status, str(age))
         assert answer.headers["cache-control"] == f"public, max-age={lifetime}"
-    assert upstream.asked == {path: 2}
+    assert upstream.calls == {path: 2}
 
 
 async def test_an_overview_is_as_old_as_its_oldest_part(client: httpx.AsyncClient, clock: Clock) -> None:
@@ -143,15 +143,18 @@ async def test_two_workers_ask_for_each_part_once(
 ) -> None:
     """Concurrent requests at two workers call the upstream once for each record."""
     upstream.answering.clear()
-    async with served(redis_url, clock, upstream) as one, served(redis_url, clock, upstream) as other:
+    async with (
+        running_worker(redis_url, clock, upstream) as one,
+        running_worker(redis_url, clock, upstream) as other,
+    ):
         wanted = [
             asyncio.create_task(client.get(f"{COMPANY}/AAPL/overview")) for client in (one, other) * 100
         ]
-        await until(lambda: len(upstream.asked) == len(MEMBERS))
+        await until(lambda: len(upstream.calls) == len(MEMBERS))
         upstream.answering.set()
         bodies = {answer.content for answer in await asyncio.gather(*wanted)}
     assert len(bodies) == 1
-    assert upstream.asked == dict.fromkeys(MEMBERS, 1)
+    assert upstream.calls == dict.fromkeys(MEMBERS, 1)
 
 
 @pytest.mark.parametrize("path", MEMBERS)
@@ -214,7 +217,7 @@ async def test_what_the_upstream_does_not_offer_is_said_so(
         assert answer.status_code == 503
         assert (answer.json()["detail"], answer.json()["code"]) == ("Not in the plan", "not_offered")
         assert "retry-after" not in answer.headers
-    assert set(upstream.asked.values()) == {1}
+    assert set(upstream.calls.values()) == {1}
 
 
 @pytest.mark.parametrize("path", [*MEMBERS, "overview"])
@@ -227,7 +230,7 @@ async def test_a_symbol_that_nobody_knows_is_not_found(
         assert answer.status_code == 404
         assert answer.json()["detail"] == "Symbol not found"
         assert answer.json()["code"] == "symbol_not_found"
-    assert set(upstream.asked.values()) == {1}
+    assert set(upstream.calls.values()) == {1}
 
 
 async def test_what_cannot_be_a_symbol_never_reaches_the_upstream(
@@ -237,7 +240,7 @@ async def test_what_cannot_be_a_symbol_never_reaches_the_upstream(
     for symbol in ("%E2%82%AC", "A%2FB", "%2e%2e", "AAPL%0d%0aX", "AAPL:X", "X" * 50):
         for path in (*MEMBERS, "overview"):
             assert (await client.get(f"{COMPANY}/{symbol}/{path}")).status_code == 404
-    assert not upstream.asked
+    assert not upstream.calls
 
 
 async def test_invented_symbols_have_a_small_budget_of_their_own(
@@ -247,14 +250,14 @@ async def test_invented_symbols_have_a_small_budget_of_their_own(
     documents = Documents()
     documents.assets.take(assets_of(asset("AAPL")))
     unlisted = budget(LocalLimits().check, "upstream unlisted", 3)
-    async with served(redis_url, clock, upstream, documents=documents, unlisted=unlisted) as client:
+    async with running_worker(redis_url, clock, upstream, documents=documents, unlisted=unlisted) as client:
         # The upstream has the first one, although it is not listed.
         invented = [
             await client.get(f"{COMPANY}/{name}/metrics") for name in ("NVDA", "A1", "A2", "A3", "A4")
         ]
         assert [answer.status_code for answer in invented] == [200, 404, 404, 503, 503]
         assert 0 < int(invented[-1].headers["retry-after"]) <= 60
-        assert upstream.asked["metrics"] == 3
+        assert upstream.calls["metrics"] == 3
         for symbol in ("AAPL", "MSFT", "NVDA"):
             assert (await client.get(f"{COMPANY}/{symbol}/earnings")).status_code == 200
 
@@ -265,7 +268,7 @@ async def test_not_found_is_believed_for_ten_minutes(
     for later in (0, 599, 1):
         clock.now += later
         assert (await client.get(f"{COMPANY}/NOPE/earnings")).status_code == 404
-    assert upstream.asked == {"earnings": 2}
+    assert upstream.calls == {"earnings": 2}
 
 
 @pytest.mark.parametrize("symbol", ["MSFT", "FUND"])
@@ -276,7 +279,7 @@ async def test_a_listed_stock_without_data_has_empty_records(
     upstream.fail(SymbolNotFound())
     made = services(full_mirrors())
     made.documents.assets.items = [Asset(ticker="FUND", name="A Fund", exchange="NYSE")]
-    async with served(redis_url, clock, upstream, documents=made.documents) as client:
+    async with running_worker(redis_url, clock, upstream, documents=made.documents) as client:
         overview = (await client.get(f"{COMPANY}/{symbol}/overview")).json()
         for path, empty in EMPTY.items():
             answer = await client.get(f"{COMPANY}/{symbol}/{path}")
@@ -301,7 +304,10 @@ async def test_answers_of_one_provider_are_not_told_as_anothers(
     """The cache keys name the provider, so that simulated data never appears as real."""
     other = FakeFinancials()
     other.name = "other"
-    async with served(redis_url, clock, upstream) as one, served(redis_url, clock, other) as changed:
+    async with (
+        running_worker(redis_url, clock, upstream) as one,
+        running_worker(redis_url, clock, other) as changed,
+    ):
         await one.get(f"{COMPANY}/AAPL/earnings")
         assert (await changed.get(f"{COMPANY}/AAPL/earnings")).headers["x-cache"] == "MISS"
 

@@ -9,7 +9,7 @@ import pytest
 from quotecast.accounts import users
 from quotecast.accounts.ids import new_id
 from support.account_service import PASSWORD, SECRET, AccountService, account_service
-from support.forged_tokens import FORGERIES, taken_apart
+from support.forged_tokens import FORGERIES, split_token
 
 LOGIN = "/api/auth/login"
 PROFILE = "/api/auth/profile"
@@ -62,7 +62,7 @@ async def test_without_a_token_nobody_is_known(service: AccountService) -> None:
 
 async def test_a_forged_token_is_refused(service: AccountService) -> None:
     """All of them get the same answer, and never a server error."""
-    good = taken_apart((await service.register()).token, SECRET)
+    good = split_token((await service.register()).token, SECRET)
     assert (await get(service, f"Bearer {good.sign()}")).status_code == 200
     for name, forged in FORGERIES.items():
         assert refusal(await get(service, b"Bearer " + _raw(forged(good)))) == INVALID, name
@@ -209,7 +209,7 @@ async def test_coming_in_is_counted_by_address(limited: AccountService, path: st
 
 async def test_a_bad_token_on_a_public_route_is_passed_over(limited: AccountService) -> None:
     """The request succeeds and counts by address, like one without a token."""
-    good = taken_apart((await limited.register()).token, SECRET)
+    good = split_token((await limited.register()).token, SECRET)
     before = left(await limited.client.get(QUOTES))
     for name, forged in FORGERIES.items():
         response = await get(limited, b"Bearer " + _raw(forged(good)), QUOTES)

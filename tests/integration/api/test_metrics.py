@@ -15,7 +15,7 @@ from websockets.exceptions import InvalidStatus
 
 from quotecast.accounts import migrations
 from quotecast.api.logins import OUTCOMES, PER_CLIENT
-from support.scraping import Scrape, scrape, scraped_until
+from support.scraping import Scrape, scrape, wait_for_scrape
 from support.servers import running_postgres, running_valkey
 from support.service import Service
 
@@ -92,12 +92,12 @@ def test_a_feed_is_measured_to_its_sockets(measured: Measured) -> None:
     with measured.service.feed("/api/ws/crypto?symbols=all&interval=100") as client:
         for _ in range(3):
             client.next_of("update")
-        found = scraped_until(measured.api, lambda one: one.value("quotecast_feed_frames_total") > 5)
+        found = wait_for_scrape(measured.api, lambda one: one.value("quotecast_feed_frames_total") > 5)
         assert found.value("quotecast_feed_sockets", feed="crypto") == 1
         for _ in range(11):
             client.send("{")
         assert client.closed() == 4400
-    found = scraped_until(measured.api, lambda one: not one.value("quotecast_feed_sockets"))
+    found = wait_for_scrape(measured.api, lambda one: not one.value("quotecast_feed_sockets"))
     assert found.value("quotecast_feed_closes_total", feed="crypto", code="4400") == 1
     assert found.value("quotecast_feed_bytes_total", feed="crypto") > 10_000
     ages, lags = "quotecast_feed_send_age_seconds", "quotecast_bus_lag_seconds"
@@ -229,7 +229,7 @@ def test_an_outage_of_postgres_is_measured() -> None:
 def test_the_process_is_measured(measured: Measured) -> None:
     """CPU and memory under their usual names, and the delay of the event loop."""
     for url in (measured.ingest, measured.api):
-        found = scraped_until(url, lambda one: one.value("quotecast_event_loop_lag_seconds_count") > 0)
+        found = wait_for_scrape(url, lambda one: one.value("quotecast_event_loop_lag_seconds_count") > 0)
         assert found.value("process_cpu_seconds_total") > 0
         assert found.value("process_resident_memory_bytes") > 10_000_000
 
@@ -324,10 +324,10 @@ def test_errors_of_redis_are_counted_by_kind() -> None:
                 service.get("/api/market/quotes/AAPL")
                 return found.value("quotecast_redis_errors_total", part=part, kind="readonly") > 0
 
-            found = scraped_until(url, refused)
+            found = wait_for_scrape(url, refused)
             assert found.value("quotecast_redis_reconnects_total", part=part) > 0
         valkey.kill()
-        scraped_until(
+        wait_for_scrape(
             own.ingest, lambda one: one.value("quotecast_redis_errors_total", kind="connection") > 0
         )
 
@@ -342,6 +342,6 @@ def test_local_limits_are_seen() -> None:
             service.get("/api/market/quotes/AAPL")
             return found.value("quotecast_limit_fallback") == 1
 
-        found = scraped_until(own.api, alone)
+        found = wait_for_scrape(own.api, alone)
         assert found.value("quotecast_limit_failures_total") >= 3
         assert found.value("quotecast_limit_fallback_decisions_total") >= 3

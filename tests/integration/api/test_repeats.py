@@ -158,7 +158,7 @@ async def test_answer_from_the_cache_is_sent_again_for_a_moment(
     """For half a second the service does not read the history again."""
     for _ in range(3):
         await client.get(APPLE)
-    world.history.told = [bar(FRIDAY, close=55.0)]
+    world.history.answer = [bar(FRIDAY, close=55.0)]
     held = (await client.get(APPLE)).content
     world.now += 0.6
     assert (await client.get(APPLE)).content == held

@@ -21,7 +21,7 @@ from support.factories import (
     mirror_of,
     services,
 )
-from support.market_made import named
+from support.market_made import wire_epoch
 
 
 async def answer_of(services: Services, path: str = "/api/market/status") -> tuple[int, Any]:
@@ -55,7 +55,7 @@ async def test_status_tells_of_every_feed() -> None:
         "provider": "coinbase",
         "simulated": True,
         "delaySeconds": 900.0,
-        "epoch": named(feed=Feed.CRYPTO),
+        "epoch": wire_epoch(feed=Feed.CRYPTO),
         "seq": 7,
     }
 

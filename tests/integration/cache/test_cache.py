@@ -9,7 +9,7 @@ import redis
 from quotecast.cache.base import Cached
 from quotecast.cache.redis import FAILURE_SECONDS, MAX_FAILURE_SECONDS
 from quotecast.errors import NotOffered, SymbolNotFound, UpstreamError
-from support.caching import KEY, POLICY, Clock, Upstream, until, workers
+from support.caching import KEY, POLICY, Clock, CountingUpstream, until, workers
 
 
 @pytest.fixture
@@ -18,11 +18,11 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-async def upstream() -> Upstream:
-    return Upstream()
+async def upstream() -> CountingUpstream:
+    return CountingUpstream()
 
 
-async def test_one_worker_fetches_for_all(redis_url: str, clock: Clock, upstream: Upstream) -> None:
+async def test_one_worker_fetches_for_all(redis_url: str, clock: Clock, upstream: CountingUpstream) -> None:
     """200 readers of a cold key in two workers cause one call, and all get its answer."""
     upstream.answering.clear()
     async with workers(redis_url, clock) as (one, other):
@@ -39,7 +39,7 @@ async def test_one_worker_fetches_for_all(redis_url: str, clock: Clock, upstream
 
 
 async def test_an_answer_is_fresh_for_its_time_in_every_worker(
-    redis_url: str, clock: Clock, upstream: Upstream
+    redis_url: str, clock: Clock, upstream: CountingUpstream
 ) -> None:
     async with workers(redis_url, clock) as (one, other):
         assert await one.read(KEY, POLICY, upstream) == Cached(b"1", "MISS", 0, 100)
@@ -52,7 +52,7 @@ async def test_an_answer_is_fresh_for_its_time_in_every_worker(
 
 
 async def test_a_fresh_answer_of_the_workers_own_costs_redis_nothing(
-    redis_url: str, clock: Clock, upstream: Upstream
+    redis_url: str, clock: Clock, upstream: CountingUpstream
 ) -> None:
     async with workers(redis_url, clock, 1) as (cache,):
         await cache.read(KEY, POLICY, upstream)
@@ -63,7 +63,7 @@ async def test_a_fresh_answer_of_the_workers_own_costs_redis_nothing(
 
 
 async def test_when_the_upstream_fails_an_old_answer_is_served(
-    redis_url: str, clock: Clock, upstream: Upstream
+    redis_url: str, clock: Clock, upstream: CountingUpstream
 ) -> None:
     """Readers get it with its age up to `stale_seconds`, then the failure."""
     async with workers(redis_url, clock) as (one, other):
@@ -82,7 +82,7 @@ async def test_when_the_upstream_fails_an_old_answer_is_served(
     ("asked", "seconds"), [(None, FAILURE_SECONDS), (42.0, 42.0), (10.0**9, MAX_FAILURE_SECONDS)]
 )
 async def test_a_failed_upstream_is_left_alone_by_all_workers(
-    redis_url: str, clock: Clock, upstream: Upstream, asked: float | None, seconds: float
+    redis_url: str, clock: Clock, upstream: CountingUpstream, asked: float | None, seconds: float
 ) -> None:
     """The cache waits as long as the upstream asks, up to a bound, then calls again."""
     upstream.error = UpstreamError("down", retry_after=asked)
@@ -99,7 +99,7 @@ async def test_a_failed_upstream_is_left_alone_by_all_workers(
 
 
 async def test_who_waited_for_a_call_that_fails_does_not_call_again(
-    redis_url: str, clock: Clock, upstream: Upstream
+    redis_url: str, clock: Clock, upstream: CountingUpstream
 ) -> None:
     """Waiting workers share one call to a failing upstream."""
     upstream.error = UpstreamError("down")
@@ -115,7 +115,7 @@ async def test_who_waited_for_a_call_that_fails_does_not_call_again(
 
 @pytest.mark.parametrize("error", [SymbolNotFound(), NotOffered("not in this plan")])
 async def test_what_there_is_not_is_remembered_for_a_while(
-    redis_url: str, clock: Clock, upstream: Upstream, error: Exception
+    redis_url: str, clock: Clock, upstream: CountingUpstream, error: Exception
 ) -> None:
     """Every worker raises it with its text, without a call."""
     upstream.error = error
@@ -129,7 +129,9 @@ async def test_what_there_is_not_is_remembered_for_a_while(
         assert (await one.read(KEY, POLICY, upstream)).body == b"2"
 
 
-async def test_a_removed_symbol_is_not_served_stale(redis_url: str, clock: Clock, upstream: Upstream) -> None:
+async def test_a_removed_symbol_is_not_served_stale(
+    redis_url: str, clock: Clock, upstream: CountingUpstream
+) -> None:
     """A missing symbol is an answer, not a failure."""
     async with workers(redis_url, clock, 1) as (cache,):
         await cache.read(KEY, POLICY, upstream)
@@ -140,7 +142,7 @@ async def test_a_removed_symbol_is_not_served_stale(redis_url: str, clock: Clock
 
 
 @pytest.mark.parametrize("key", ["x" * 5000, "gümüş", "\ud800", "a}b{c", "a b\r\nc", ""])
-async def test_any_text_is_a_key(redis_url: str, clock: Clock, upstream: Upstream, key: str) -> None:
+async def test_any_text_is_a_key(redis_url: str, clock: Clock, upstream: CountingUpstream, key: str) -> None:
     """Names in Redis are short, share a hash tag, and expire."""
     async with workers(redis_url, clock) as (one, other):
         await one.read(key, POLICY, upstream)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from fakes.binance import FakeBinance
-from fakes.binance_rows import listed, statistics
-from fakes.coinbase import FakeCoinbase, Said, recorded
+from fakes.binance_rows import listing_row, statistics
+from fakes.coinbase import FakeCoinbase, ScriptMessage, read_recording
 from fakes.kraken import FakeKraken, ticker
 from quotecast.commands.record import RecordingWriter, record
 from quotecast.market.quotes import CryptoQuote
@@ -38,7 +38,7 @@ async def test_a_recording_plays_what_was_live(tmp_path: Path) -> None:
     """The replay ends with the same quotes; each line has the time of its message."""
     path = tmp_path / "recording.ndjson"
     async with FakeCoinbase(PRODUCTS) as fake:
-        fake.script = [Said(said.text) for said in recorded(RECORDING)]
+        fake.script = [ScriptMessage(said.text) for said in read_recording(RECORDING)]
         fake.heartbeat_seconds = 0.02
         live = await last_quotes(CoinbaseProvider(fake.url, fake.websocket_url))
         fake.played.clear()
@@ -77,7 +77,7 @@ async def test_the_command_records_and_tells_how_much(tmp_path: Path) -> None:
     """The recording lasts the given seconds; the file names its provider."""
     path = tmp_path / "recording.ndjson"
     async with FakeCoinbase(PRODUCTS) as fake:
-        fake.script = [Said(said.text) for said in recorded(RECORDING)]
+        fake.script = [ScriptMessage(said.text) for said in read_recording(RECORDING)]
         urls = {"QUOTECAST_COINBASE_URL": fake.url, "QUOTECAST_COINBASE_WEBSOCKET_URL": fake.websocket_url}
         code, said = await command("coinbase", str(path), "--seconds", "2", **urls)
         assert (code, "quotes in all" in said) == (0, True)
@@ -89,11 +89,11 @@ async def test_the_command_records_and_tells_how_much(tmp_path: Path) -> None:
 
 #: Symbols that no rule divides right: `BATUSD` ends with `TUSD`, and few know of rupiahs and zlotys.
 BINANCE_LISTING = [
-    listed("BAT", "USD"),
-    listed("BTC", "IDRT"),
-    listed("ETH", "PLN"),
-    listed("USDT", "TRY"),
-    listed("NEWCOIN", "FDUSD"),
+    listing_row("BAT", "USD"),
+    listing_row("BTC", "IDRT"),
+    listing_row("ETH", "PLN"),
+    listing_row("USDT", "TRY"),
+    listing_row("NEWCOIN", "FDUSD"),
 ]
 PAIRS = ["BAT/USD", "BTC/IDRT", "ETH/PLN", "NEWCOIN/FDUSD", "USDT/TRY"]
 

@@ -22,7 +22,7 @@ from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import StockQuote
 from quotecast.providers.base import Update
-from support.feed_parties import INTERVAL, PATIENCE_SECONDS, Client, Worker
+from support.feed_parties import INTERVAL, PATIENCE_SECONDS, FeedParty, Worker
 from support.market_made import INFO, stock
 from support.merging_client import READERS
 
@@ -111,7 +111,7 @@ class Feeds(RuleBasedStateMachine):
         """Reconnects the client, to either worker, after a change."""
         self.run(self.client.leave(abruptly=abruptly))
         self.run(self._lead(changes) if led else self._publish(changes))
-        self.run(self.client.come_back(self.workers[worker].port))
+        self.run(self.client.reconnect(self.workers[worker].port))
 
     @precondition(lambda self: self.client.reads.is_set())
     @rule(
@@ -124,7 +124,7 @@ class Feeds(RuleBasedStateMachine):
         self.run(self._publish(changes))
         # Unsubscribing names from all is an error, and a client has only ten.
         if not (action == "unsubscribe" and self.client.state.wanted == "all" and given != "all"):
-            self.run(self.client.tell(action, given))
+            self.run(self.client.send_command(action, given))
 
     @rule()
     def stall(self) -> None:
@@ -185,7 +185,7 @@ class Feeds(RuleBasedStateMachine):
         self.workers = [Worker(self.url), Worker(self.url)]
         for worker in self.workers:
             await worker.start()
-        self.client = Client(subprotocol)
+        self.client = FeedParty(subprotocol)
         await self.client.open(self.workers[0].port, f"&symbols={wanted}")
         await self.client.until_acknowledged()
 
@@ -209,7 +209,7 @@ class Feeds(RuleBasedStateMachine):
         async with asyncio.timeout(PATIENCE_SECONDS):
             while not self._is_told():
                 self.tick()
-                await self.client.moment()
+                await self.client.wait_for_frame()
 
     async def _stop(self) -> None:
         await self.client.leave(abruptly=True)

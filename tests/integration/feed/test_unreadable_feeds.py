@@ -15,7 +15,7 @@ from quotecast.feed.relay import Relay
 from quotecast.ingest.documents import DocumentPublisher, DocumentSource
 from quotecast.market.feeds import Feed
 from support.documents_made import article, news_of
-from support.following import Upstream, lead, price, running, until
+from support.following import ScriptedProvider, lead, price, running, until
 from support.market_made import state_of, stock
 from support.servers import Valkey
 
@@ -70,8 +70,8 @@ async def test_a_feed_that_a_worker_cannot_read_starts_a_new_epoch(
     own_valkey: Valkey, bus: RedisBus, name: str
 ) -> None:
     """The leader of an unreadable feed publishes its whole state in a new epoch."""
-    upstream, before = Upstream(), Mirror(Feed.STOCKS)
-    upstream.tell(stock("AAPL", 1.0))
+    upstream, before = ScriptedProvider(), Mirror(Feed.STOCKS)
+    upstream.send(stock("AAPL", 1.0))
     async with running(lead(bus, upstream, "a")):
         async with running(Relay(bus, {Feed.STOCKS: before}).run()):
             await until(lambda: price(before, "AAPL") == 1.0)
@@ -79,7 +79,7 @@ async def test_a_feed_that_a_worker_cannot_read_starts_a_new_epoch(
         mirrors = two_mirrors()
         async with running(Relay(bus, mirrors).run()):
             await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 1.0)
-            upstream.tell(stock("AAPL", 2.0))
+            upstream.send(stock("AAPL", 2.0))
             await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 2.0)
         assert mirrors[Feed.STOCKS].readable
         assert upstream.connections == 1
@@ -94,8 +94,8 @@ async def test_a_successor_does_not_inherit_what_it_cannot_read(
     await bus.begin("old", state_of([stock("AAPL", 1.0)]))
     await bus.release(Feed.STOCKS, "old")
     await poison(own_valkey, name)
-    upstream, mirror = Upstream(), Mirror(Feed.STOCKS)
-    upstream.tell(stock("MSFT", 2.0))
+    upstream, mirror = ScriptedProvider(), Mirror(Feed.STOCKS)
+    upstream.send(stock("MSFT", 2.0))
     async with running(lead(bus, upstream, "new"), Relay(bus, {Feed.STOCKS: mirror}).run()):
         await until(lambda: price(mirror, "MSFT") == 2.0)
 
@@ -130,8 +130,8 @@ async def test_a_worker_that_may_not_report_loads_the_other_feeds(
 
 async def test_a_feed_heals_while_redis_has_no_memory_left(own_valkey: Valkey, bus: RedisBus) -> None:
     """The worker asks for a new epoch, and its leader writes it."""
-    upstream, mirrors = Upstream(), two_mirrors()
-    upstream.tell(stock("AAPL", 1.0))
+    upstream, mirrors = ScriptedProvider(), two_mirrors()
+    upstream.send(stock("AAPL", 1.0))
     async with running(lead(bus, upstream, "a")):
         async with running(Relay(bus, mirrors).run()):
             await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 1.0)
@@ -179,14 +179,14 @@ async def test_a_damaged_document_heals(own_valkey: Valkey, bus: RedisBus, damag
 
 async def test_an_unreadable_message_ends_no_subscription(own_valkey: Valkey, bus: RedisBus) -> None:
     """The worker skips an unreadable message, and finds the gap by the next seq."""
-    upstream, mirrors = Upstream(), two_mirrors()
+    upstream, mirrors = ScriptedProvider(), two_mirrors()
     relay = Relay(bus, mirrors)
     async with running(lead(bus, upstream, "a"), relay.run()):
-        upstream.tell(stock("AAPL", 1.0))
+        upstream.send(stock("AAPL", 1.0))
         await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 1.0)
         async with redis.asyncio.Redis.from_url(own_valkey.url) as client:
             assert await client.publish("test:{crypto}:batches", BAD) == 1
-        upstream.tell(stock("AAPL", 2.0))
+        upstream.send(stock("AAPL", 2.0))
         await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 2.0)
         assert relay.statistics()["reconnects"] == 0
 

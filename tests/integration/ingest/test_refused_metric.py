@@ -4,7 +4,7 @@ import asyncio
 import re
 
 from fakes.kraken import FakeKraken, ticker
-from support.scraping import Scrape, scraped_until
+from support.scraping import Scrape, wait_for_scrape
 from support.servers import running_valkey
 from support.service import Service
 
@@ -41,7 +41,7 @@ async def test_an_ingest_exports_what_it_refuses() -> None:
                 url = await asyncio.to_thread(start_ingest, service)
 
                 def has_counted(*reasons: str) -> Scrape:
-                    return scraped_until(
+                    return wait_for_scrape(
                         url,
                         lambda found: all(
                             found.value(METRIC, provider="kraken", reason=each) for each in reasons

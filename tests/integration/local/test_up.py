@@ -53,8 +53,8 @@ def test_everything_starts_serves_and_stops(start: Callable[..., Up], tmp_path: 
     up = start()
     up.wait_until_it_serves()
     assert sorted(up.pids) == sorted(PARTS)
-    assert f"http://127.0.0.1:{up.port}/api/docs" in "".join(up.said)
-    assert "simulat" in "".join(up.said)
+    assert f"http://127.0.0.1:{up.port}/api/docs" in "".join(up.output)
+    assert "simulat" in "".join(up.output)
     assert up.get("/api/health") == {"status": "ok"}
     assert set(up.get("/api/market/quotes?symbols=AAPL,MSFT")) == {"AAPL", "MSFT"}
 

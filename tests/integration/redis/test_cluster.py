@@ -24,7 +24,7 @@ from quotecast.limits.window import Window
 from quotecast.local import probes, valkey
 from quotecast.market.feeds import Feed
 from support.market_made import INFO, state_of, stock
-from support.reserved import port_number, reserved
+from support.reserved import port_number, reserve_port
 from support.service import Service
 
 NODES = 3
@@ -80,7 +80,7 @@ def running_cluster(spare: int = 0) -> Iterator[Nodes]:
     count = NODES + spare
     started = {}
     with contextlib.ExitStack() as stack:
-        ports = [port_number(stack.enter_context(reserved())) for _ in range(2 * count)]
+        ports = [port_number(stack.enter_context(reserve_port())) for _ in range(2 * count)]
         own, bus = ports[:count], ports[count:]
         for port, bus_port in zip(own, bus, strict=True):
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="qc")))
@@ -217,7 +217,7 @@ def follows(replica: Any, primary: bytes) -> bool:
 
 async def test_a_cluster_that_nobody_can_reach_is_a_bus_that_is_away() -> None:
     """A worker survives every exception of the client."""
-    with reserved() as held:
+    with reserve_port() as held:
         bus = RedisBus(f"redis+cluster://127.0.0.1:{port_number(held)}", "test")
         with pytest.raises(BusError):
             await bus.load(Feed.STOCKS)
@@ -254,7 +254,7 @@ def test_a_whole_service_runs_on_a_cluster(cluster_url: str) -> None:
 
 async def test_any_node_that_is_named_leads_to_the_cluster(cluster_url: str) -> None:
     """The client skips nodes that are down."""
-    with reserved() as held:
+    with reserve_port() as held:
         seeds = cluster_url.replace("//", f"//127.0.0.1:{port_number(held)},")
         bus = RedisBus(seeds, "test")
         assert await bus.check() == "ok"

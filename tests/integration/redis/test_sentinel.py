@@ -17,7 +17,7 @@ from quotecast.market.feeds import Feed
 from quotecast.redis import counts
 from quotecast.redis.sentinel import ANSWER_SECONDS
 from support.market_made import state_of, stock
-from support.reserved import port_number, reserved
+from support.reserved import port_number, reserve_port
 from support.sentinel_set import SERVICE, SentinelSet, own_servers, running_sentinels
 
 PATIENCE_SECONDS = 30.0
@@ -108,7 +108,7 @@ async def test_limits_and_cache_follow_a_demotion(sentinels: SentinelSet) -> Non
 async def test_sentinels_that_hang_or_died_are_done_without(sentinels: SentinelSet) -> None:
     """One answer is enough, and the client waits for none long."""
     hanging, *_ = sentinels.sentinels
-    with reserved() as held:
+    with reserve_port() as held:
         nobody = f"127.0.0.1:{port_number(held)}"
         bus = RedisBus(sentinels.url.replace("//", f"//{nobody},"), "test")
         hanging.freeze()

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import pytest
 import redis
 
-from support.scraping import scrape, scraped_until
+from support.scraping import scrape, wait_for_scrape
 from support.servers import Valkey, running_valkey
 from support.service import Service
 
@@ -101,7 +101,7 @@ class Worker:
 
     def resources(self) -> Resources:
         """Returns the worker's resources once it has noticed that all clients have left."""
-        scraped_until(self._metrics, lambda one: one.value("quotecast_feed_sockets") == 0)
+        wait_for_scrape(self._metrics, lambda one: one.value("quotecast_feed_sockets") == 0)
         with redis.Redis.from_url(self._valkey.url) as client:
             clients = len(client.client_list())
         found = scrape(self._metrics)

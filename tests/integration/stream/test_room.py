@@ -14,7 +14,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from quotecast.stream.capacity import SPARE_CONNECTIONS
-from support.scraping import Scrape, scrape, scraped_until
+from support.scraping import Scrape, scrape, wait_for_scrape
 from support.servers import running_valkey
 from support.service import FeedClient, Service
 
@@ -48,8 +48,8 @@ class Small:
     def scraped(self) -> Scrape:
         return scrape(f"{self.private}/metrics")
 
-    def scraped_until(self, reached: Callable[[Scrape], bool]) -> Scrape:
-        return scraped_until(f"{self.private}/metrics", reached)
+    def wait_for_scrape(self, reached: Callable[[Scrape], bool]) -> Scrape:
+        return wait_for_scrape(f"{self.private}/metrics", reached)
 
     def files(self) -> int:
         return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
@@ -113,7 +113,7 @@ def test_a_full_worker_refuses_clearly_and_is_healthy(service: Service) -> None:
         assert found.value("quotecast_connections_limit", kind="feed") == worker.most
         clients[0].next_of("update")
         clients[0].connection.close()
-        worker.scraped_until(lambda one: one.value("quotecast_connections", kind="feed") < worker.most)
+        worker.wait_for_scrape(lambda one: one.value("quotecast_connections", kind="feed") < worker.most)
         with service.feed(FEED) as next_one:
             next_one.next_of("snapshot")
         clients[-1].next_of("update")
@@ -124,7 +124,9 @@ def test_silent_connections_take_no_files_that_others_need(service: Service) -> 
     worker = Small(service)
     with contextlib.ExitStack() as stack:
         silent(stack, service.feed_port, MANY)
-        worker.scraped_until(lambda one: one.value("quotecast_connections_refused_total", kind="silent") > 0)
+        worker.wait_for_scrape(
+            lambda one: one.value("quotecast_connections_refused_total", kind="silent") > 0
+        )
         worker.assert_healthy()
         with service.feed(FEED) as client:
             client.next_of("snapshot")

@@ -13,7 +13,7 @@ from quotecast.accounts import tokens as module
 from quotecast.accounts.ids import new_id
 from quotecast.accounts.tokens import MAX_TOKEN_LENGTH, Tokens
 from quotecast.errors import InvalidToken
-from support.forged_tokens import FORGERIES, Good, taken_apart
+from support.forged_tokens import FORGERIES, ValidToken, split_token
 
 SECRET = "one secret, long enough for a signature"
 NEWER = "another secret, long enough for a signature"
@@ -26,9 +26,9 @@ def tokens_of(*keys: str, clock: Callable[[], float] = lambda: NOW) -> Tokens:
     return Tokens(keys or [SECRET], lifetime_seconds=WEEK, clock=clock)
 
 
-def text_of(forgery: Callable[[Good], str | bytes]) -> str:
+def text_of(forgery: Callable[[ValidToken], str | bytes]) -> str:
     """Returns a forged token as a client would send it."""
-    forged = forgery(taken_apart(tokens_of().issue(USER, 0), SECRET))
+    forged = forgery(split_token(tokens_of().issue(USER, 0), SECRET))
     return forged if isinstance(forged, str) else forged.decode("latin-1")
 
 
@@ -48,7 +48,7 @@ def test_tokens_of_one_moment_differ() -> None:
 
 def test_a_token_has_the_claims_of_the_standard_and_names_its_key() -> None:
     """Claims are `sub`, `iat`, `exp`, `jti` and `ver`; the header has HS256 and an id of the key."""
-    header, claims, _ = taken_apart(tokens_of().issue(USER, 3), SECRET)
+    header, claims, _ = split_token(tokens_of().issue(USER, 3), SECRET)
     assert sorted(claims) == ["exp", "iat", "jti", "sub", "ver"]
     assert header["alg"] == "HS256"
     assert header["kid"]
@@ -57,8 +57,8 @@ def test_a_token_has_the_claims_of_the_standard_and_names_its_key() -> None:
 
 def test_a_token_decoded_and_signed_again_is_valid() -> None:
     """This proves that each forgery below fails for its own defect."""
-    good = taken_apart(tokens_of().issue(USER, 0), SECRET)
-    assert {tokens_of().read(token).sub for token in (good.sign(), good.headed())} == {USER}
+    good = split_token(tokens_of().issue(USER, 0), SECRET)
+    assert {tokens_of().read(token).sub for token in (good.sign(), good.with_header())} == {USER}
 
 
 @pytest.mark.parametrize("name", FORGERIES)
@@ -170,5 +170,5 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nothing_that_is_shown_holds_the_secret() -> None:
     """Neither a token object in a log nor the key's id contains the secret."""
     tokens = tokens_of()
-    shown = f"{tokens!r} {taken_apart(tokens.issue(USER, 0), SECRET).header}"
+    shown = f"{tokens!r} {split_token(tokens.issue(USER, 0), SECRET).header}"
     assert not any(piece in shown for piece in (SECRET, SECRET[:12], SECRET[-12:]))

@@ -10,7 +10,7 @@ import structlog
 from quotecast.commands import doctor
 from quotecast.local import folder
 from quotecast.settings.model import Settings, variable_names
-from support.reserved import port_number, reserved
+from support.reserved import port_number, reserve_port
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +23,7 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def free_port() -> Iterator[int]:
-    with reserved() as held:
+    with reserve_port() as held:
         yield port_number(held)
 
 

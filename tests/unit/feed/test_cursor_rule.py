@@ -123,9 +123,9 @@ class Feeds(RuleBasedStateMachine):
         self.socket.stuck = False
         if is_ahead(self.at.mirror, client.since):
             self.heal()  # the stream waits for this before it answers
-        self.open(Query(symbols=client.listed, since=client.since))
+        self.open(Query(symbols=client.names_to_resume, since=client.since))
         client.drop_unwanted()
-        if missing := client.missing_from(wanted):
+        if missing := client.names_to_subscribe(wanted):
             for frame in self.session.receive(json.dumps({"action": "subscribe", "symbols": missing}), 0.0):
                 self.socket.send(frame)
 

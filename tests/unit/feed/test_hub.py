@@ -14,7 +14,7 @@ from quotecast.feed.hub import Connection, Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.session import FeedSession
 from quotecast.market.feeds import Feed
-from support.market_made import EPOCH, named, state_of, stock
+from support.market_made import EPOCH, state_of, stock, wire_epoch
 
 
 class Socket:
@@ -142,7 +142,7 @@ def test_heartbeats_come_when_due_and_at_once_when_the_feed_changes(hub: Hub, cl
     hub.sweep()
     assert socket.last() == {
         "type": "heartbeat",
-        "epoch": named(),
+        "epoch": wire_epoch(),
         "seq": 1,
         "timestamp": "1970-01-01T00:00:00.000Z",
         "feed": "stale",

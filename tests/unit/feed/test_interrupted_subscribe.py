@@ -39,7 +39,7 @@ def test_the_connection_breaks_within_the_answer(
     wanted = client.wanted
 
     session = opened(mirror, client)
-    if missing := client.missing_from(wanted):
+    if missing := client.names_to_subscribe(wanted):
         merge(client, subscribed(session, missing))
 
     acknowledged = {"AAPL", "MSFT", "TSLA"} if received >= 2 else {"AAPL"}
@@ -51,7 +51,7 @@ def test_the_connection_breaks_within_the_answer(
 def opened(mirror: Mirror, client: MergingClient) -> FeedSession:
     """Returns the session of a client that subscribes to AAPL first."""
     session = FeedSession(mirror, Limits())
-    query = Query(symbols=client.listed or "AAPL", since=client.since)
+    query = Query(symbols=client.names_to_resume or "AAPL", since=client.since)
     merge(client, session.open(query, 15_000))
     return session
 

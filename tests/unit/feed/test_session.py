@@ -14,7 +14,7 @@ from quotecast.feed.frames import Limits
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.session import FeedSession, is_ahead
 from quotecast.market.feeds import Feed
-from support.market_made import EPOCH, named, state_of, stock
+from support.market_made import EPOCH, state_of, stock, wire_epoch
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_welcome_names_the_bounds_of_the_connection(mirror: Mirror) -> None:
         {
             "type": "welcome",
             "feed": "market",
-            "epoch": named(),
+            "epoch": wire_epoch(),
             "seq": 1,
             "heartbeatMs": 15_000,
             "limits": {"symbols": 2},
@@ -144,14 +144,14 @@ def test_resume_brings_what_changed_since_in_full(mirror: Mirror) -> None:
     """A reconnect with a known cursor gets the changes since then, as full quotes."""
     move(mirror, "AAPL", 2.0)
     move(mirror, "MSFT", 3.0)
-    _, frames = opened(mirror, symbols="all", since=f"{named()}-2")
+    _, frames = opened(mirror, symbols="all", since=f"{wire_epoch()}-2")
     assert frames[2]["reason"] == "resume"
     assert [quote["ticker"] for quote in frames[2]["data"]] == ["MSFT"]
     assert "name" in frames[2]["data"][0]
 
 
 @pytest.mark.parametrize(
-    "since", ["other-1", "", "x", f"{named()}-", f"{named()}--1", f"{named()}-9", "1-²", "-1"]
+    "since", ["other-1", "", "x", f"{wire_epoch()}-", f"{wire_epoch()}--1", f"{wire_epoch()}-9", "1-²", "-1"]
 )
 def test_a_point_not_known_here_starts_over(mirror: Mirror, since: str) -> None:
     """A foreign epoch, a malformed cursor or a future seq causes a resync."""
@@ -163,15 +163,15 @@ def test_a_point_not_known_here_starts_over(mirror: Mirror, since: str) -> None:
 def test_resume_past_a_removal_starts_over(mirror: Mirror) -> None:
     """A removal after the cursor causes a resync: a merged snapshot cannot say that a symbol is gone."""
     move(mirror, "", 0.0, removed=("TSLA",))
-    _, frames = opened(mirror, symbols="all", since=f"{named()}-1")
+    _, frames = opened(mirror, symbols="all", since=f"{wire_epoch()}-1")
     assert frames[2]["reason"] == "resync"
     assert {quote["ticker"] for quote in frames[2]["data"]} == {"AAPL", "MSFT"}
 
 
 def test_a_client_may_come_from_a_faster_worker(mirror: Mirror) -> None:
     """A cursor from a faster worker is ahead of the mirror, not unknown."""
-    assert is_ahead(mirror, f"{named()}-2")
-    assert not is_ahead(mirror, f"{named()}-1")
+    assert is_ahead(mirror, f"{wire_epoch()}-2")
+    assert not is_ahead(mirror, f"{wire_epoch()}-1")
     assert not is_ahead(mirror, "other-2")
     assert not is_ahead(mirror, None)
 
@@ -181,7 +181,7 @@ def test_a_point_that_a_worker_of_another_version_named_starts_over(mirror: Mirr
     """A cursor from another version causes a resync: that version may lack a field of this one."""
     _, frames = opened(mirror, symbols="AAPL", since=f"{epoch}-1")
     assert frames[2]["reason"] == "resync"
-    assert frames[2]["epoch"] == named()
+    assert frames[2]["epoch"] == wire_epoch()
     assert is_ahead(mirror, f"{epoch}-2")
 
 
@@ -289,7 +289,7 @@ def test_no_message_breaks_a_session(message: str | bytes) -> None:
 def test_resume_that_names_what_is_gone_starts_over(mirror: Mirror) -> None:
     """A resume with a name that is gone causes a resync, so that the client drops it."""
     move(mirror, "", 0.0, removed=("TSLA",))
-    _, frames = opened(mirror, symbols="AAPL,TSLA", since=f"{named()}-1")
+    _, frames = opened(mirror, symbols="AAPL,TSLA", since=f"{wire_epoch()}-1")
     assert frames[1]["rejected"] == [{"symbol": "TSLA", "code": 404}]
     assert frames[2]["reason"] == "resync"
     assert [quote["ticker"] for quote in frames[2]["data"]] == ["AAPL"]

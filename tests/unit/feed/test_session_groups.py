@@ -13,7 +13,7 @@ from quotecast.feed.frames import Limits
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.session import FeedSession
 from quotecast.market.feeds import Feed
-from support.market_made import EPOCH, named, state_of, stock
+from support.market_made import EPOCH, state_of, stock, wire_epoch
 from support.merging_client import READERS
 
 
@@ -55,7 +55,7 @@ def test_resume_starts_over_when_a_member_may_have_left(mirror: Mirror) -> None:
     """A resume causes a resync if a member may have left: the client would keep it for ever."""
     changes = [Change(stock("AAPL", sector="Materials"), full=True)]
     assert mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=changes))
-    _, frames = opened(mirror, symbols="sector:Energy", since=f"{named()}-1")
+    _, frames = opened(mirror, symbols="sector:Energy", since=f"{wire_epoch()}-1")
     assert frames[2]["reason"] == "resync"
     assert {quote["ticker"] for quote in frames[2]["data"]} == {"MSFT", "TSLA"}
 

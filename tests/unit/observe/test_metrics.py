@@ -41,7 +41,7 @@ async def test_what_sources_tell_is_answered() -> None:
     async with serve_metrics("127.0.0.1", ANY_PORT, lambda: families) as where:
         response = await answer(url_of(where))
     assert response.headers["content-type"].startswith("text/plain; version=0.0.4")
-    found = scraping.parsed(response.text)
+    found = scraping.parse_metrics(response.text)
     assert found.value("quotecast_frames_total", feed="crypto") == 3
     assert found.value("quotecast_sockets") == 2
     assert found.value("quotecast_age_seconds_bucket", le="1.0") == 0
@@ -54,9 +54,9 @@ async def test_a_source_is_read_at_every_scrape() -> None:
     """A part only counts; the scrape reads its numbers."""
     counts = [1.0]
     async with serve_metrics("127.0.0.1", ANY_PORT, lambda: [counter("c", "C.", counts[0])]) as where:
-        first = scraping.parsed((await answer(url_of(where))).text)
+        first = scraping.parse_metrics((await answer(url_of(where))).text)
         counts[0] = 5.0
-        second = scraping.parsed((await answer(url_of(where))).text)
+        second = scraping.parse_metrics((await answer(url_of(where))).text)
     assert [each.value("quotecast_c_total") for each in (first, second)] == [1, 5]
 
 
@@ -68,7 +68,7 @@ async def test_a_busy_loop_shows_as_lag(monkeypatch: pytest.MonkeyPatch) -> None
         observed = 0.0
         while not observed:
             assert asyncio.get_running_loop().time() < deadline
-            found = scraping.parsed((await answer(url_of(where))).text)
+            found = scraping.parse_metrics((await answer(url_of(where))).text)
             observed = found.value("quotecast_event_loop_lag_seconds_count")
     assert found.value("quotecast_event_loop_lag_seconds_sum") >= 0
 
@@ -121,7 +121,7 @@ async def test_a_budget_tells_what_is_left() -> None:
     admitted = budget(check, "finnhub", 55, left)  # type: ignore[arg-type]  # a double of Decision
     await admitted()
     await admitted()
-    found = scraping.of(outcomes.families(left))
+    found = scraping.scrape_of(outcomes.families(left))
     assert found.value("quotecast_upstream_budget_remaining", upstream="finnhub") == 53
 
 
@@ -131,7 +131,7 @@ def test_an_ingest_tells_what_it_leads() -> None:
     statistics[Feed.CRYPTO] = IngestStatistics(
         leading=True, batches=2, changes=7, epochs=1, failures=1, seq=9
     )
-    found = scraping.of(families(statistics, {}))
+    found = scraping.scrape_of(families(statistics, {}))
     assert found.value("quotecast_ingest_lease_held", feed="crypto") == 1
     assert found.value("quotecast_ingest_lease_held", feed="stocks") == 0
     names = ["batches_total", "changes_total", "epochs_total", "failures_total", "seq"]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakes.turkey import bulletin as made
-from fakes.turkey import currency, turkish
+from fakes.turkey import currency, turkish_number
 from quotecast.market.quotes import DovizQuote
 from quotecast.providers.genelpara import wire as genelpara
 from quotecast.providers.refusals import RefusalCounter
@@ -146,7 +146,7 @@ def test_what_is_no_amount_is_none(told: Any) -> None:
 @given(st.floats(min_value=0.0001, max_value=1e9), st.sampled_from(["", "$", "%"]))
 def test_what_is_written_in_turkish_is_read_back(value: float, sign: str) -> None:
     """To its last digit."""
-    text = turkish(value, sign)
+    text = turkish_number(value, sign)
     digits = 4 if value < 100 else 2
     assert amount(text, turkish=True) == Decimal(f"{value:.{digits}f}")
 

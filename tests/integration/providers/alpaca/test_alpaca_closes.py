@@ -8,7 +8,7 @@ import pytest
 
 from fakes.alpaca import BAD_GATEWAY, FakeAlpaca, Split
 from fakes.alpaca_rows import Trade
-from fakes.http import HANGING, Answer, Asked
+from fakes.http import HANGING, Answer, HttpRequest
 from quotecast.providers.alpaca.closes import PreviousCloses
 from quotecast.providers.alpaca.rest import AlpacaRest
 from quotecast.providers.alpaca.stock_state import latest_session
@@ -44,8 +44,8 @@ async def test_free_plan_has_the_closes_of_the_consolidated_tape(fake: FakeAlpac
     history = (await closes(fake).refresh(["AAPL"], TODAY))["AAPL"]
     assert [day.close for day in history.days] == [110, 112, 113]
     assert (history.split_ratio, history.close_before(history.session)) == (Decimal(4), Decimal(113))
-    [asked, _] = fake.requests
-    assert asked.query == {
+    [request, _] = fake.requests
+    assert request.query == {
         "symbols": "AAPL",
         "timeframe": "1Day",
         "start": "2026-11-05T05:00:00Z",
@@ -81,9 +81,9 @@ async def test_plan_without_the_consolidated_tape_has_iex(fake: FakeAlpaca) -> N
     fake.trades = {"AAPL": TRADES}
     served = fake.respond
 
-    def respond(asked: Asked) -> Answer:
+    def respond(request: HttpRequest) -> Answer:
         refusal = Answer.of({"message": "subscription does not permit querying SIP data"}, 403)
-        return refusal if asked.query.get("feed") == "sip" else served(asked)
+        return refusal if request.query.get("feed") == "sip" else served(request)
 
     fake.respond = respond  # type: ignore[method-assign] # a plan that the fake does not know
     history = (await closes(fake).refresh(["AAPL"], TODAY))["AAPL"]
@@ -110,17 +110,17 @@ class PlanRefusals:
     """Makes the fake refuse some requests for the consolidated tape, as a plan without it does."""
 
     def __init__(self, fake: FakeAlpaca, is_refused: Callable[[int], bool]) -> None:
-        self.asked: list[tuple[str, str]] = []
+        self.request: list[tuple[str, str]] = []
         self._serve = fake.respond
         self._is_refused = is_refused
         fake.respond = self.respond  # type: ignore[method-assign] # a plan that the fake does not know
 
-    def respond(self, asked: Asked) -> Answer:
-        number = len(self.asked)
-        self.asked.append((asked.query["feed"], asked.query["adjustment"]))
-        if asked.query["feed"] == "sip" and self._is_refused(number):
+    def respond(self, request: HttpRequest) -> Answer:
+        number = len(self.request)
+        self.request.append((request.query["feed"], request.query["adjustment"]))
+        if request.query["feed"] == "sip" and self._is_refused(number):
             return Answer.of({"message": "subscription does not permit querying recent SIP data"}, 403)
-        return self._serve(asked)
+        return self._serve(request)
 
 
 async def test_refusal_of_raw_days_takes_both_adjustments_from_iex(fake: FakeAlpaca) -> None:
@@ -130,7 +130,7 @@ async def test_refusal_of_raw_days_takes_both_adjustments_from_iex(fake: FakeAlp
     refusals = PlanRefusals(fake, lambda number: number == 1)
     history = (await closes(fake).refresh(["AAPL"], TODAY))["AAPL"]
     assert (history.split_ratio, history.close_before(history.session)) == (Decimal(1), Decimal(450))
-    assert refusals.asked == [("sip", "split"), ("sip", "raw"), ("iex", "split"), ("iex", "raw")]
+    assert refusals.request == [("sip", "split"), ("sip", "raw"), ("iex", "split"), ("iex", "raw")]
 
 
 @pytest.mark.parametrize("moment", ["19 09:50", "19 12:00", "19 16:20"])
@@ -163,8 +163,8 @@ async def test_failing_batch_does_not_affect_the_other_batches(
     monkeypatch.setattr("quotecast.providers.alpaca.closes.DEADLINE_SECONDS", 2.0)
     fake.trades = dict.fromkeys(("AAPL", "MSFT", "NVDA"), TRADES)
     serve = fake.respond
-    fake.respond = lambda asked: (  # type: ignore[method-assign] # one batch that the fake has no failure for
-        bad if asked.query["symbols"] == "AAPL" else serve(asked)
+    fake.respond = lambda request: (  # type: ignore[method-assign] # one batch that the fake has no failure for
+        bad if request.query["symbols"] == "AAPL" else serve(request)
     )
     passing = iter([NOW, NOW + timedelta(minutes=1)])
     asker = PreviousCloses(
@@ -173,6 +173,6 @@ async def test_failing_batch_does_not_affect_the_other_batches(
         clock=lambda: next(passing).timestamp(),
     )
     assert (await asker.refresh(fake.trades, TODAY)).keys() == {"MSFT", "NVDA"}
-    asked = len(fake.requests)
+    request = len(fake.requests)
     assert await asker.refresh(fake.trades, TODAY) == {}
-    assert [request.query["symbols"] for request in fake.requests[asked:]] == ["AAPL"]
+    assert [request.query["symbols"] for request in fake.requests[request:]] == ["AAPL"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fakes.binance import BANNED, ELSEWHERE, TOO_MUCH, FakeBinance
-from fakes.binance_rows import kline, listed
+from fakes.binance_rows import kline, listing_row
 from fakes.http import ENDLESS, HANGING, HTML_503, REDIRECT, SERVER_ERROR, TRUNCATED, Answer, huge
 from quotecast.errors import SymbolNotFound, UpstreamError
 from quotecast.market.bars import INTERVALS, Bar, Interval, bar_time, opening_of_bar
@@ -24,7 +24,7 @@ KLINES = "/api/v3/klines"
 
 @pytest.fixture
 async def fake() -> AsyncIterator[FakeBinance]:
-    async with FakeBinance([listed("BTC")]) as fake:
+    async with FakeBinance([listing_row("BTC")]) as fake:
         fake.clock = NOW.timestamp
         fake.listed_since = 0
         yield fake

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fakes.financials import COMPANY, served
+from fakes.financials import COMPANY, running_worker
 from fakes.finnhub import NO_ACCESS, TOO_MANY, VERSION, FakeFinnhub, company, company_abroad, event, profile
 from fakes.http import HANGING, HTML_503, TRUNCATED, Answer
 from quotecast.providers.finnhub import profiles
@@ -124,8 +124,8 @@ async def test_currency_that_was_missed_is_there_ten_minutes_later(
     """From every worker: figures without it are not cached for as long as whole ones."""
     fake.fail(missed, PROFILE)
     async with (
-        served(redis_url, clock, provider(fake)) as client,
-        served(redis_url, clock, provider(fake)) as other,
+        running_worker(redis_url, clock, provider(fake)) as client,
+        running_worker(redis_url, clock, provider(fake)) as other,
     ):
         first = await client.get(f"{COMPANY}/TSM/{path}")
         assert "TWD" not in first.text
@@ -144,6 +144,6 @@ async def test_figures_of_a_company_without_a_profile_are_cached_as_others(
 ) -> None:
     """A fund has none, and a plan may not have them."""
     fake.fail(answer, PROFILE)
-    async with served(redis_url, clock, provider(fake)) as client:
+    async with running_worker(redis_url, clock, provider(fake)) as client:
         told = await client.get(f"{COMPANY}/TSM/metrics")
     assert told.headers["cache-control"] == "public, max-age=86400"

@@ -62,8 +62,8 @@ function Parts({ overview }: { readonly overview: Overview }) {
 /** The currency of a foreign company's filings, and its listing at home. */
 function Abroad({ overview }: { readonly overview: Overview }) {
   const { filings: currency } = currenciesOf(overview);
-  const told = [currency && say("figuresIn", { currency }), overview.metrics?.homeSymbol].filter(Boolean);
-  return told.length ? <p class="quiet">{told.join(" · ")}</p> : null;
+  const notes = [currency && say("figuresIn", { currency }), overview.metrics?.homeSymbol].filter(Boolean);
+  return notes.length ? <p class="quiet">{notes.join(" · ")}</p> : null;
 }
 
 function Metrics({ overview }: { readonly overview: Overview }) {

@@ -27,7 +27,7 @@ test("a gain is the value minus the cost; without a price it is unknown, without
   assert.equal(worth(holding(10, 0), 5).gainPercent, null);
 });
 
-test("a price in another currency is converted by the rates, one after the other", () => {
+test("the rates convert a price in another currency, one after the other", () => {
   const tether = holding(2, 100, { rates: [rate("USDT", "TRY", 44), rate("TRY", "USD", 0.025)] });
   assert.equal(worth(tether, 100).price?.toFixed(6), "110.000000");
 });
@@ -57,7 +57,7 @@ test("the total of all holdings lists those that it leaves out", () => {
 
 const symbol = (name: string, code: string, source: string) => ({ symbol: code, name, source }) as DovizSymbol;
 
-test("a bank's offer is grouped with the currency that it offers", () => {
+test("a bank's offer is in the group of its currency", () => {
   const symbols = [
     symbol("ABD Doları", "USD", "market"),
     symbol("ABD Doları", "akbank-USD", "Akbank"),
