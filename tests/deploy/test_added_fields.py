@@ -43,7 +43,7 @@ def next_version(tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 async def bus(own_valkey: Valkey) -> AsyncIterator[RedisBus]:
-    """A feed that stands still, as an ingest of this release left it: its quotes lack the field."""
+    """Provides a feed without updates from an ingest of this release: its quotes lack the field."""
     bus = RedisBus(own_valkey.url, "quotecast")
     stored = {ticker: StoredQuote(1, 1, stock(ticker)) for ticker in ("AAPL", "MSFT")}
     assert await bus.hold(Feed.STOCKS, "test", 600_000)

@@ -57,7 +57,7 @@ def started(service: Service) -> tuple["subprocess.Popen[bytes]", str]:
 
 
 def farewells(service: Service, worker: "subprocess.Popen[bytes]", client: FeedClient) -> tuple[int, float]:
-    """Comes back as it is told to, again and again, until the worker has ended.
+    """Reconnects after each `shutdown` frame until the worker has ended.
 
     Returns how many `shutdown` frames it received, and when the first connection was closed.
     """

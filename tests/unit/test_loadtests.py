@@ -29,7 +29,7 @@ def snapshot(seq: int, *data: dict[str, Any], reason: str = "subscribe", epoch: 
 
 @pytest.fixture
 def everything() -> Any:
-    """All of a feed that stands at 5, and knows Apple and Microsoft."""
+    """Returns the snapshot of a feed at seq 5 with Apple and Microsoft."""
     one = held.FeedState("market")
     one.merge(snapshot(5, APPLE, MICROSOFT))
     return one
@@ -75,7 +75,7 @@ def test_heartbeat_of_a_new_epoch_is_believed(everything: Any) -> None:
 
 
 def test_heartbeat_moves_a_cursor_of_named_symbols() -> None:
-    """Others changed, which this client is not told."""
+    """Other symbols changed, which this client does not follow."""
     some = held.FeedState("market", ["AAPL"])
     some.merge(snapshot(5, APPLE))
     some.merge(frame("heartbeat", 8))
@@ -100,7 +100,7 @@ def test_forgetting_starts_over(everything: Any) -> None:
     ],
 )
 def test_broken_promises_are_failures(everything: Any, broken: dict[str, Any], why: str) -> None:
-    """A hole, a step back and moving fields of what was never told cannot be right."""
+    """A gap, a step back, and moving fields of an unknown symbol break the protocol."""
     with pytest.raises(held.BrokenPromise, match=why):
         everything.merge(broken)
 

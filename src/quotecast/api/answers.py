@@ -29,7 +29,7 @@ _COMPRESSED_FROM: Final = 1024
 _CODINGS: Final = (b"zstd", b"gzip")
 
 
-class Document:
+class SharedBody:
     """A body that many clients share: tagged and compressed at most once, at the first request for it."""
 
     def __init__(self, body: bytes, media_type: bytes = JSON) -> None:
@@ -73,7 +73,7 @@ class Answer(ASGIResponse):
 
     def __init__(
         self,
-        body: bytes | Document,
+        body: bytes | SharedBody,
         headers: Iterable[Header],
         *,
         tag: bytes | None,
@@ -81,7 +81,7 @@ class Answer(ASGIResponse):
         is_current: Callable[[], bool] = lambda: False,
     ) -> None:
         # Skips the slow constructor of the base class: everything is prepared already.
-        self._document = body if isinstance(body, Document) else None
+        self._document = body if isinstance(body, SharedBody) else None
         self.body = body if isinstance(body, bytes) else body.body
         self.status_code = status
         self._headers = [*headers]
@@ -109,14 +109,14 @@ class Answer(ASGIResponse):
         return respond(send, status, headers, body)
 
 
-def document_answer(document: Document, cache: bytes, *, tag: bytes | None = None) -> Answer:
+def document_answer(document: SharedBody, cache: bytes, *, tag: bytes | None = None) -> Answer:
     """Returns an answer that stays the same until its content changes."""
     tag = tag or document.tag
     headers = [(b"content-type", document.media_type), (b"etag", tag), (b"cache-control", cache)]
     return Answer(document, headers, tag=tag)
 
 
-def quotes_answer(mirror: Mirror, now: float, body: bytes | Document, *extra: Header) -> Answer:
+def quotes_answer(mirror: Mirror, now: float, body: bytes | SharedBody, *extra: Header) -> Answer:
     """Returns an answer that changes with the feed's next batch, and when the feed becomes stale or live.
 
     `now` is in seconds of the clock of the mirror's `heard_at`.
@@ -131,7 +131,7 @@ def quote_answer(mirror: Mirror, now: float, entry: QuoteEntry) -> Answer:
     return Answer(entry.full_json(), headers, tag=headers[0][1])
 
 
-def names_answer(mirror: Mirror, now: float, names: Document) -> Answer:
+def names_answer(mirror: Mirror, now: float, names: SharedBody) -> Answer:
     """Returns an answer that is the same until the feed's symbols or its state change."""
     headers = feed_headers(names.tag, mirror.state(now), CACHE_LISTS)
     return Answer(names, headers, tag=headers[0][1])
@@ -152,7 +152,7 @@ def state_header(state: FeedState) -> Header:
     return b"x-feed-state", state.encode()
 
 
-def all_quotes(mirror: Mirror) -> Document:
+def all_quotes(mirror: Mirror) -> SharedBody:
     """Returns all quotes of a feed by key, in the order of the keys; encodes them once per change."""
     return shared_body(mirror, _all_quotes_json)
 
@@ -162,13 +162,13 @@ def shared_body(
     body: Callable[Concatenate[Mirror, P], bytes],
     *args: P.args,
     **constants: P.kwargs,
-) -> Document:
+) -> SharedBody:
     """Returns the body that a view of the mirror writes, encoded once per change; see `Mirror.derive`."""
     return mirror.derive(_document, body, *args, **constants)
 
 
-def _document(mirror: Mirror, body: Callable[..., bytes], *args: Any, **constants: Any) -> Document:
-    return Document(body(mirror, *args, **constants))
+def _document(mirror: Mirror, body: Callable[..., bytes], *args: Any, **constants: Any) -> SharedBody:
+    return SharedBody(body(mirror, *args, **constants))
 
 
 def _all_quotes_json(mirror: Mirror) -> bytes:

@@ -13,7 +13,7 @@ from quotecast.api.edge.problems import exception_handlers
 from quotecast.api.private import require_guards
 from quotecast.api.reference import docs
 from quotecast.api.reference.asyncapi import asyncapi_document
-from quotecast.api.reference.docs import Documents
+from quotecast.api.reference.docs import ReferencePages
 from quotecast.api.reference.openapi import openapi_document
 from quotecast.api.routes import (
     auth,
@@ -80,6 +80,6 @@ def build_app(
 
 
 @cache
-def _documents(*handlers: ControllerRouterHandler) -> Documents:
+def _documents(*handlers: ControllerRouterHandler) -> ReferencePages:
     """Caches the documents for the next application with the same routes: they take most of the start."""
-    return Documents.of(openapi_document([*handlers], _BODIES), asyncapi_document())
+    return ReferencePages.of(openapi_document([*handlers], _BODIES), asyncapi_document())

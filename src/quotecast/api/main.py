@@ -6,55 +6,37 @@ granian runs inside our own loop, so the worker can close its clients' connectio
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any, Final
 
 import uvloop
 
 from quotecast import parent
-from quotecast.api import checks, sources
 from quotecast.api.account_services import open_accounts, window_of
 from quotecast.api.app import build_app
-from quotecast.api.edge.access_log import access_log
-from quotecast.api.edge.addresses import identify_by_address
-from quotecast.api.edge.identity import identify_by_user
-from quotecast.api.edge.middleware import Edge
+from quotecast.api.composition import capacity_of, make_edge, make_services, make_streams, make_throttle
 from quotecast.api.edge.pages import Pages, built_pages
 from quotecast.api.edge.repeats import Repeats
 from quotecast.api.edge.requests import Requests, span_attributes
-from quotecast.api.edge.throttle import Throttle
 from quotecast.api.metrics import Worker, families
-from quotecast.api.names import Names
 from quotecast.api.private import private_prefixes
-from quotecast.api.routes.bars import exchange_of
 from quotecast.api.routes.health import readiness_on_private_port
-from quotecast.api.services import Accounts, Services
+from quotecast.api.services import Services
 from quotecast.api.serving import serve
 from quotecast.asgi import App
 from quotecast.bus.redis import RedisBus
-from quotecast.cache.base import Cache
 from quotecast.cache.redis import RedisCache
 from quotecast.environment import PREFIX
 from quotecast.errors import ServerFailedError, SettingsError
-from quotecast.feed.documents import Documents
-from quotecast.feed.hub import Hub
-from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
 from quotecast.limits.budget import budget
-from quotecast.limits.window import Window
-from quotecast.market.feeds import Feed
-from quotecast.market.movers import Floors
 from quotecast.observe import metrics, tracing
 from quotecast.observe.logs import configure_logs
-from quotecast.providers import reference
-from quotecast.providers.offer import Budgets
-from quotecast.providers.offers import NONE
 from quotecast.redis import counts
 from quotecast.settings.model import Settings
-from quotecast.stream import endpoint, ticker
-from quotecast.stream.capacity import OWN_FILES, Capacity, capacity, memory, open_files
-from quotecast.stream.endpoint import Streams
+from quotecast.stream import ticker
+from quotecast.stream.capacity import Capacity
 from quotecast.stream.hubs import hub_of
 from quotecast.stream.room import Room
 
@@ -96,7 +78,7 @@ async def _serve(settings: Settings) -> None:
         accounts = await stack.enter_async_context(open_accounts(settings))
         budgets = await stack.enter_async_context(window_of(settings, ":budgets"))
         left: dict[str, int] = {}
-        services = _services(
+        services = make_services(
             settings,
             bus=bus,
             cache=cache,
@@ -105,13 +87,13 @@ async def _serve(settings: Settings) -> None:
             draining=draining,
         )
         hubs = {feed: hub_of(services.mirrors[feed], settings.heartbeat_ms) for feed in services.configured()}
-        room = Room(_capacity(settings))
-        throttle = _throttle(services, window, settings)
+        room = Room(capacity_of(settings))
+        throttle = make_throttle(services, window, settings)
         routed = build_app(services, middleware=[throttle.middleware] if settings.limits == "on" else [])
         http = Repeats(routed, throttle=throttle, parameters=routed.state.documents.parameters)
-        streams = _streams(http, hubs, settings)
+        streams = make_streams(http, hubs, settings)
         requests = Requests()
-        edge = traced(_edge(streams, private_prefixes(routed), requests, settings), span_attributes)
+        edge = traced(make_edge(streams, private_prefixes(routed), requests, settings), span_attributes)
         # The relay ignores data on the bus of a feed that no longer has a provider.
         relay = Relay(
             bus, {feed: services.mirrors[feed] for feed in services.configured()}, services.documents
@@ -140,52 +122,52 @@ async def _serve(settings: Settings) -> None:
                 readiness=partial(readiness_on_private_port, services, serves.is_set),
             )
         )
-        stop = asyncio.create_task(parent.wait_for_stop())
-        first = asyncio.create_task(_wait_for_data(services, relay))
-        if parent.has_parent():
-            # Other workers listen on the same port: a worker without data leaves the clients to them.
-            await _wait_for_first(stop, first)
-        if stop.done():
-            return
-        async with serve(Pages(edge, built_pages()), edge, settings, room, streams.drain) as ended:
-            serves.set()
-            await _wait_for_first(ended, stop, first)
-            first.cancel()
-            if not ended.done():
-                await _announce(_introduction(services, settings, room.capacity) + scraped, ended, stop)
-            stop.cancel()
-            if ended.done():
-                raise ServerFailedError(f"the HTTP server ended; is port {settings.port} taken?")
-            draining.set()
+        await _serve_until_stopped(
+            edge,
+            services,
+            settings,
+            relay=relay,
+            room=room,
+            drain=streams.drain,
+            draining=draining,
+            serves=serves,
+            scraped=scraped,
+        )
 
 
-def _services(
+async def _serve_until_stopped(
+    edge: App,
+    services: Services,
     settings: Settings,
     *,
-    bus: RedisBus,
-    cache: Cache,
-    accounts: Accounts,
-    budgets: Budgets,
+    relay: Relay,
+    room: Room,
+    drain: Callable[[], Awaitable[None]],
     draining: asyncio.Event,
-) -> Services:
-    mirrors, documents = {feed: Mirror(feed) for feed in Feed}, Documents()
-    return Services(
-        mirrors=mirrors,
-        documents=documents,
-        names=Names(mirrors, documents),
-        history=sources.history_providers(settings, budgets, lambda: exchange_of(mirrors[Feed.STOCKS].info)),
-        financials=sources.financials_provider(settings, budgets),
-        unlisted=sources.unlisted_admission(settings, budgets),
-        cache=cache,
-        accounts=accounts,
-        shares={stock.ticker: stock.shares for stock in reference.stocks()},
-        floors=Floors(settings.movers_min_price, settings.movers_min_volume),
-        providers={feed: ",".join(settings.providers_of(feed)) or NONE for feed in Feed},
-        clock=time.time,
-        monotonic=time.monotonic,
-        checks=_checks(bus, settings),
-        draining=draining.is_set,
-    )
+    serves: asyncio.Event,
+    scraped: str,
+) -> None:
+    """Serves clients until a signal to stop. Raises ServerFailedError.
+
+    Sets `serves` once the ports are open, and `draining` before they close.
+    """
+    stop = asyncio.create_task(parent.wait_for_stop())
+    first = asyncio.create_task(_wait_for_data(services, relay))
+    if parent.has_parent():
+        # Other workers listen on the same port: a worker without data leaves the clients to them.
+        await _wait_for_first(stop, first)
+    if stop.done():
+        return
+    async with serve(Pages(edge, built_pages()), edge, settings, room, drain) as ended:
+        serves.set()
+        await _wait_for_first(ended, stop, first)
+        first.cancel()
+        if not ended.done():
+            await _announce(_introduction(services, settings, room.capacity) + scraped, ended, stop)
+        stop.cancel()
+        if ended.done():
+            raise ServerFailedError(f"the HTTP server ended; is port {settings.port} taken?")
+        draining.set()
 
 
 async def _announce(line: str, *tasks: asyncio.Task[None]) -> None:
@@ -226,64 +208,6 @@ async def _wait_for_data(services: Services, relay: Relay) -> None:
         if loop.time() - began > (FIRST_DATA_SECONDS if relay.has_asked else BUS_SECONDS):
             return
         await asyncio.sleep(0.01)
-
-
-def _throttle(services: Services, window: Window, settings: Settings) -> Throttle:
-    accounts = services.accounts
-    return Throttle(
-        window.check,
-        window.give_back,
-        limits=_limits(settings),
-        find=services.names.find,
-        identify=identify_by_user(accounts.tokens, accounts.address_of),
-        by_address=accounts.address_of,
-    )
-
-
-def _streams(http: App, hubs: Mapping[Feed, Hub], settings: Settings) -> Streams:
-    return Streams(
-        http,
-        endpoint.paths(hubs),
-        heartbeat_ms=settings.heartbeat_ms,
-        sockets_per_address=settings.sockets_per_address,
-        address_of=identify_by_address(settings.trusted_proxies),
-    )
-
-
-def _edge(app: App, private: tuple[str, ...], requests: Requests, settings: Settings) -> Edge:
-    logged = [] if settings.access_log == "off" else [access_log(settings.access_log)]
-    return Edge(
-        app,
-        cors_origins=settings.cors_origins,
-        account_origins=settings.account_origins,
-        local_accounts=settings.mode == "development",
-        websocket_origins=settings.websocket_origins,
-        private=private,
-        observers=[requests.observe, *logged],
-    )
-
-
-def _checks(bus: RedisBus, settings: Settings) -> dict[str, checks.Check]:
-    return {
-        "redis": checks.cached_check(bus.check),
-        "postgres": checks.cached_check(checks.postgres_check(settings.database_url)),
-    }
-
-
-def _limits(settings: Settings) -> dict[str, int]:
-    names = [name for name in settings.__struct_fields__ if name.startswith("limit_")]
-    return {name.removeprefix("limit_"): getattr(settings, name) for name in names}
-
-
-def _capacity(settings: Settings) -> Capacity:
-    """Returns this worker's capacity; the workers of one `up` share its memory."""
-    return capacity(
-        files=open_files(),
-        own=OWN_FILES + settings.database_connections,
-        memory=memory() // (settings.workers if parent.has_parent() else 1),
-        requested=settings.sockets_per_worker,
-        split=settings.feed_port != 0,
-    )
 
 
 def _introduction(services: Services, settings: Settings, most: Capacity) -> str:

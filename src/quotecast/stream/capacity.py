@@ -42,7 +42,7 @@ class Capacity(Struct, frozen=True, kw_only=True):
 def capacity(*, files: int, memory: int, own: int = OWN_FILES, requested: int = 0, split: bool) -> Capacity:
     """Divides open files and bytes of memory between feeds and HTTP.
 
-    `requested` is a fixed number of feeds; 0 stands for as many as files and memory allow. `split`: feeds and
+    `requested` is a fixed number of feeds; 0 means as many as files and memory allow. `split`: feeds and
     HTTP have a port each. Raises ServerFailedError if there are too few files to work.
     """
     available = files - own

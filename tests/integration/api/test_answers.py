@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 import zstandard
 
-from quotecast.api.answers import Document, all_quotes
+from quotecast.api.answers import SharedBody, all_quotes
 from quotecast.api.edge.middleware import Edge
 from quotecast.api.negotiation import best_coding
 from quotecast.bus.base import Batch, Change
@@ -145,7 +145,7 @@ def test_the_client_chooses_the_coding(header: bytes, coding: bytes | None) -> N
 
 def test_every_coding_is_the_same_body() -> None:
     """Every coding decodes to the same body, and is computed once."""
-    document = Document(b"[" + b"1," * 5000 + b"1]")
+    document = SharedBody(b"[" + b"1," * 5000 + b"1]")
     assert gzip.decompress(document.gzipped) == zstandard.decompress(document.zstandard) == document.body
     assert document.encoded_for(b"zstd") == (b"zstd", document.zstandard)
     assert document.zstandard is document.zstandard

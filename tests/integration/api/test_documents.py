@@ -6,7 +6,7 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from quotecast.api.answers import Document
+from quotecast.api.answers import SharedBody
 from quotecast.api.edge.middleware import Edge
 from quotecast.api.routes import assets as assets_route
 from quotecast.api.routes import news as news_route
@@ -199,7 +199,7 @@ async def test_a_change_is_sent_again(path: str) -> None:
     assert len(after.json()) == 1
 
 
-def _shared_document(path: str, documents: Documents) -> Document:
+def _shared_document(path: str, documents: Documents) -> SharedBody:
     if path.endswith("news"):
         return documents.news.derive(news_route.newest_articles, 30)
     return documents.assets.derive(assets_route.all_assets)

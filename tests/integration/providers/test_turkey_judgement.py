@@ -79,6 +79,6 @@ async def test_late_bulletin_removes_what_is_far_off(fake: FakeTurkey) -> None:
 
 
 async def test_old_bulletin_judges_nothing(fake: FakeTurkey) -> None:
-    """The bank's site stands still for six weeks while the lira moves."""
+    """The bank publishes nothing for six weeks while the lira moves."""
     async with aclosing(provider(fake, NOW + 42 * DAY).updates()) as updates:
         assert "JPY" in {quote.key for quote in (await anext(updates)).quotes}

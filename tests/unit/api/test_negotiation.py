@@ -21,7 +21,7 @@ FILES = (b"br", b"zstd", b"gzip")
     ],
 )
 def test_greatest_weight_wins_and_then_the_order_of_the_server(header: bytes, coding: bytes) -> None:
-    """A weight of 0 excludes a coding, and `*` stands for each coding that the header does not name."""
+    """A weight of 0 excludes a coding, and `*` matches each coding that the header does not name."""
     assert best_coding(header, FILES) == coding
 
 

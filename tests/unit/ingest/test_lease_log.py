@@ -19,7 +19,7 @@ AGAIN = "the bus answers again"
 
 
 class Bus(MemoryBus):
-    """Fails as often as it is told to."""
+    """A bus that fails a given number of times."""
 
     def __init__(self, failures: int) -> None:
         super().__init__(lambda: 0.0)

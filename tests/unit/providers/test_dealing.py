@@ -96,7 +96,7 @@ def test_unchanged_rate_is_not_told_again() -> None:
 
 
 def test_absurd_rate_is_refused_and_a_missing_side_keeps_its_last_value() -> None:
-    """The last good one stands, and it is counted."""
+    """The last good rate stays, and the absurd one counts as refused."""
     dealing = Dealing()
     dealing.take([rate("6641.00", buying=Decimal(6640))], "truncgil", NOW)
     assert dealing.take([rate("66410.01")], "truncgil", NOW) == []

@@ -74,7 +74,7 @@ def test_price_without_a_number_is_not_older() -> None:
 
 
 def test_price_without_a_number_hides_no_older_one() -> None:
-    """The last number stands, for the hour in which it judges."""
+    """The last number counts for an hour."""
     judge = Judge()
     judge.doubt("A", 1.0, NOON, order=10)
     assert judge.doubt("A", 1.1, NOON + JUDGING_SECONDS - 1) is None

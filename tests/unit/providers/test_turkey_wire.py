@@ -137,10 +137,10 @@ def test_amounts_are_read_in_both_styles(told: Any, version: int, value: str) ->
     assert amount(told, turkish=version == 3) == Decimal(value)
 
 
-@pytest.mark.parametrize("told", [None, "", "-", "1,2,3", "1.23,4", "12.34.56", "NaN", "1e5", True, "٣,٤"])
-def test_what_is_no_amount_is_none(told: Any) -> None:
-    """Whatever stands there."""
-    assert amount(told, turkish=True) is None
+@pytest.mark.parametrize("text", [None, "", "-", "1,2,3", "1.23,4", "12.34.56", "NaN", "1e5", True, "٣,٤"])
+def test_what_is_no_amount_is_none(text: Any) -> None:
+    """Any other text has no amount."""
+    assert amount(text, turkish=True) is None
 
 
 @given(st.floats(min_value=0.0001, max_value=1e9), st.sampled_from(["", "$", "%"]))

@@ -18,7 +18,7 @@ from litestar.openapi.spec import (
 )
 from msgspec import Struct
 
-from quotecast.api.answers import JSON, Answer, Document
+from quotecast.api.answers import JSON, Answer, SharedBody
 from quotecast.api.reference.openapi import ID, LIMITED, described, refused
 from quotecast.asgi import Header
 from quotecast.errors import FieldProblem, Problem
@@ -146,7 +146,7 @@ def answer(value: Any, status: int = 200, *more: Header) -> Answer:
     Compression is safe: the answer contains no secret that an attacker could guess by length (BREACH).
     """
     headers = [(b"content-type", JSON), *more]
-    return Answer(Document(codec.encode_json(value)), headers, tag=None, status=status)
+    return Answer(SharedBody(codec.encode_json(value)), headers, tag=None, status=status)
 
 
 def secret_answer(value: Any, status: int = 200, *more: Header) -> Answer:

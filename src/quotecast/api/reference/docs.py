@@ -10,7 +10,7 @@ from litestar.params import FromPath
 from msgspec import Struct
 from swagger_ui_bundle import swagger_ui_path
 
-from quotecast.api.answers import CACHE_LISTS, Answer, Document, document_answer
+from quotecast.api.answers import CACHE_LISTS, Answer, SharedBody, document_answer
 from quotecast.api.reference.openapi import TAG, Reading, answered
 from quotecast.api.services import HttpRequest
 from quotecast.market.codec import encode_json
@@ -35,20 +35,20 @@ _BUNDLED: Final = {
 }
 
 
-class Documents(Struct, frozen=True):
+class ReferencePages(Struct, frozen=True):
     """The OpenAPI and AsyncAPI documents, encoded."""
 
-    openapi: Document
-    asyncapi: Document
+    openapi: SharedBody
+    asyncapi: SharedBody
     #: Names of the query parameters of GET, by path.
     parameters: dict[str, frozenset[str]]
 
     @classmethod
-    def of(cls, openapi: dict[str, Any], asyncapi: dict[str, Any]) -> "Documents":
+    def of(cls, openapi: dict[str, Any], asyncapi: dict[str, Any]) -> "ReferencePages":
         """Returns both documents encoded."""
         return cls(
-            Document(encode_json(openapi)),
-            Document(encode_json(asyncapi)),
+            SharedBody(encode_json(openapi)),
+            SharedBody(encode_json(asyncapi)),
             {path: _parameters(operations.get("get", {})) for path, operations in openapi["paths"].items()},
         )
 
@@ -57,8 +57,8 @@ def _parameters(operation: dict[str, Any]) -> frozenset[str]:
     return frozenset(each["name"] for each in operation.get("parameters", ()) if each["in"] == "query")
 
 
-def _documents(request: HttpRequest) -> Documents:
-    documents: Documents = request.app.state.documents
+def _documents(request: HttpRequest) -> ReferencePages:
+    documents: ReferencePages = request.app.state.documents
     return documents
 
 
@@ -101,9 +101,9 @@ def page_file(name: FromPath[str]) -> Answer:
 
 
 @cache
-def _file(name: str) -> Document:
+def _file(name: str) -> SharedBody:
     folder = files("quotecast.api.reference") if name in _OWN else swagger_ui_path
-    return Document((folder / name).read_bytes(), (_OWN | _BUNDLED)[name])
+    return SharedBody((folder / name).read_bytes(), (_OWN | _BUNDLED)[name])
 
 
 ROUTER: Final = Router(

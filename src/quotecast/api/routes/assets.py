@@ -6,7 +6,7 @@ from typing import Annotated, Final
 from litestar import get
 from litestar.params import QueryParameter
 
-from quotecast.api.answers import CACHE_LISTS, JSON, Answer, Document
+from quotecast.api.answers import CACHE_LISTS, JSON, Answer, SharedBody
 from quotecast.api.edge.repeats import repeatable
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import PageReading, answered
@@ -46,7 +46,7 @@ def assets(services: Services, search: Search = "", limit: Limit = None, offset:
     if found is copy.items and limit is None and offset == 0:
         body = copy.derive(all_assets)
     else:
-        body = Document(encode_json(found[offset:][:limit]))
+        body = SharedBody(encode_json(found[offset:][:limit]))
     return _counted(body, len(found))
 
 
@@ -56,12 +56,12 @@ def _found(copy: Copy[Asset], everything: Sequence[Asset], search: str) -> Seque
     return search_assets(copy.derive(index_assets), search)
 
 
-def all_assets(assets: Sequence[Asset]) -> Document:
+def all_assets(assets: Sequence[Asset]) -> SharedBody:
     """Returns the body that lists every asset."""
-    return Document(encode_json(assets))
+    return SharedBody(encode_json(assets))
 
 
-def _counted(body: Document, total: int) -> Answer:
+def _counted(body: SharedBody, total: int) -> Answer:
     headers = [
         (b"content-type", JSON),
         (b"etag", body.tag),

@@ -11,7 +11,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.openapi import ResponseSpec
 from litestar.params import FromPath, QueryParameter
 
-from quotecast.api.answers import JSON, Answer, Document
+from quotecast.api.answers import JSON, Answer, SharedBody
 from quotecast.api.edge.repeats import repeatable
 from quotecast.api.reference import financial_examples as examples
 from quotecast.api.reference.openapi import TAG, CachedReading, answered, refused
@@ -182,9 +182,9 @@ def _answer(services: Services, cached: Cached) -> Answer:
 
 
 @lru_cache(maxsize=256)
-def _document(body: bytes) -> Document:
+def _document(body: bytes) -> SharedBody:
     """Returns one shared document for equal bodies, so that each is compressed once."""
-    return Document(body)
+    return SharedBody(body)
 
 
 ROUTER: Final = Router(

@@ -8,7 +8,7 @@ from litestar.params import PathParameter, QueryParameter
 from quotecast.api.answers import (
     CACHE_QUOTES,
     Answer,
-    Document,
+    SharedBody,
     all_quotes,
     document_answer,
     quotes_answer,
@@ -71,7 +71,7 @@ def quotes(services: Services, symbols: Symbols) -> Answer:
     found = [(name, mirror.find(name)) for name in wanted]
     body = codec.object_json([(entry.key, entry.full_json()) for _, entry in found if entry])
     missing = [name for name, entry in found if not entry]
-    return quotes_answer(mirror, now, Document(body), *missing_headers(missing))
+    return quotes_answer(mirror, now, SharedBody(body), *missing_headers(missing))
 
 
 @get(
@@ -121,7 +121,9 @@ def status(services: Services) -> Answer:
     """
     state = market_status(services)
     body = codec.encode_json(state)
-    return document_answer(Document(body), CACHE_QUOTES, tag=content_tag(codec.encode_json(state.lasting())))
+    return document_answer(
+        SharedBody(body), CACHE_QUOTES, tag=content_tag(codec.encode_json(state.lasting()))
+    )
 
 
 ROUTER: Final = Router(

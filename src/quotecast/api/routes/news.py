@@ -7,7 +7,7 @@ from typing import Annotated, Final
 from litestar import get
 from litestar.params import QueryParameter
 
-from quotecast.api.answers import Answer, Document, document_answer
+from quotecast.api.answers import Answer, SharedBody, document_answer
 from quotecast.api.edge.repeats import repeatable
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import Reading, answered
@@ -48,13 +48,13 @@ def news(services: Services, symbols: Symbols = None, limit: Limit = 30) -> Answ
     if wanted == "all":
         body = copy.derive(newest_articles, limit)
     else:
-        body = Document(encode_json(_about(articles, wanted, limit)))
+        body = SharedBody(encode_json(_about(articles, wanted, limit)))
     return document_answer(body, CACHE_NEWS)
 
 
-def newest_articles(articles: Sequence[Article], limit: int) -> Document:
+def newest_articles(articles: Sequence[Article], limit: int) -> SharedBody:
     """Returns the body that lists the first `limit` articles; they come newest first."""
-    return Document(encode_json(articles[:limit]))
+    return SharedBody(encode_json(articles[:limit]))
 
 
 def _about(articles: Sequence[Article], symbols: Sequence[str], limit: int) -> list[Article]:

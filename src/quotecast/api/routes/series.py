@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from quotecast.api.answers import Document
+from quotecast.api.answers import SharedBody
 from quotecast.api.negotiation import content_tag
 from quotecast.market.bars import Bar
 from quotecast.market.codec import encode_json
@@ -53,15 +53,15 @@ encode = msgspec.msgpack.Encoder().encode
 decode = msgspec.msgpack.Decoder(BarSeries).decode
 
 
-def document(series: BarSeries, tail: Sequence[Bar], limit: int | None = None) -> Document:
+def document(series: BarSeries, tail: Sequence[Bar], limit: int | None = None) -> SharedBody:
     """Returns the closed bars of a series followed by `tail`; with a limit, only the newest of them."""
     if limit is None or series.count + len(tail) <= limit:
         return _ContinuedSeries(series, _tail_json(tail))
     tail = tail[-limit:]
-    return Document(_newest_head(series, limit - len(tail)) + _tail_json(tail))
+    return SharedBody(_newest_head(series, limit - len(tail)) + _tail_json(tail))
 
 
-class _ContinuedSeries(Document):
+class _ContinuedSeries(SharedBody):
     """A whole series with its tail; tag and gzip continue those of the closed bars."""
 
     def __init__(self, series: BarSeries, tail: bytes) -> None:

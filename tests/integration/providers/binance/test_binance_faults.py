@@ -63,7 +63,7 @@ async def test_bad_answer_ends_the_first_connection(
     "answer", [HTML_503, SERVER_ERROR, TRUNCATED, REDIRECT], ids=["html", "500", "cut", "302"]
 )
 async def test_later_connection_lives_without_rest(fake: FakeBinance, answer: Answer) -> None:
-    """What was known stands, and the stream moves it."""
+    """Known quotes stay, and the stream updates them."""
     now = [NOW]
     adapter = provider(fake, "BTC/USDT", clock=lambda: now[0])
     await first_updates(adapter)

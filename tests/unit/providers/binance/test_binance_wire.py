@@ -165,7 +165,7 @@ def test_time_in_the_future_does_not_silence_the_pair() -> None:
 
 
 def test_time_in_the_future_does_not_hide_what_is_older() -> None:
-    """The order of what came before it stands."""
+    """The order of earlier events stays."""
     tickers = following()
     quote(tickers)
     quote(tickers, c="92021", C=10**15)

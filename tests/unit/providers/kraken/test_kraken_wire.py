@@ -117,7 +117,7 @@ def test_field_that_cannot_be_read_keeps_its_last_good_value(field: str, value: 
     ("last", "reason"), [(0, "unreadable"), (-5, "unreadable"), (None, "unreadable"), (9_300_000, "absurd")]
 )
 def test_price_that_cannot_be_is_refused(last: float | None, reason: str) -> None:
-    """The last good quote stands."""
+    """The last good quote stays."""
     tickers = KrakenTickers()
     quote(tickers)
     assert tickers.read([frame(TICKER | {"last": last})], NOW) == []
