@@ -13,3 +13,9 @@ async def until_shared(window: Window) -> None:
             alone = window.statistics().fallbacks
             await window.check("anything", 10**9)
             await asyncio.sleep(0)
+
+
+async def admitted(window: Window, key: str, limit: int, times: int) -> int:
+    """Returns how many of several concurrent checks the window admits."""
+    decisions = await asyncio.gather(*(window.check(key, limit) for _ in range(times)))
+    return sum(decision.admitted for decision in decisions)

@@ -9,46 +9,20 @@ from typing import Any
 
 import httpx
 import pytest
-import redis
 import yaml  # type: ignore[import-untyped]  # PyYAML ships no types
 from websockets.exceptions import InvalidStatus
 
 from quotecast.accounts import migrations
 from quotecast.api.logins import OUTCOMES, PER_CLIENT
-from support.scraping import Scrape, scrape, wait_for_scrape
+from support.measured import SETTINGS, Measured
+from support.scraping import scrape, wait_for_scrape
 from support.servers import running_postgres, running_valkey
 from support.service import Service
 
 ROOT = Path(__file__).parents[3]
 PROMETHEUS = ROOT / "deploy" / "prometheus"
-SETTINGS = {
-    "QUOTECAST_METRICS_PORT": "-1",
-    "QUOTECAST_LIMIT_DOVIZ": "3",
-    "QUOTECAST_LIMIT_AUTH": "100",
-    "QUOTECAST_ACCESS_LOG": "1",
-    "QUOTECAST_HEARTBEAT_MS": "200",
-    "QUOTECAST_WEBSOCKET_ORIGINS": "https://quotes.example",
-}
 #: Metrics that Prometheus itself adds for every target.
 OWN = {"up"}
-
-
-class Measured:
-    """An ingest and a worker, with the addresses of their metrics."""
-
-    def __init__(self, service: Service) -> None:
-        self.service = service
-        self.ingest, self.api = (self._started(command) for command in ("ingest", "api"))
-
-    def _started(self, command: str) -> str:
-        self.service.launch(command)
-        line = self.service._links[-1].recv(1000).decode()
-        found = re.search(r"; metrics on (http://127\.0\.0\.1:\d+/metrics)\n", line)
-        assert found, line
-        return found[1]
-
-    def counted(self, name: str, **labels: str) -> float:
-        return scrape(self.api).value(name, **labels)
 
 
 @pytest.fixture(scope="module")
@@ -214,18 +188,6 @@ def test_transactions_are_measured(measured: Measured) -> None:
     assert found.value("quotecast_database_errors_total") == 0
 
 
-def test_an_outage_of_postgres_is_measured() -> None:
-    """Failed connections, transactions during the outage, and the kind of error."""
-    with running_valkey() as redis, Service(redis, SETTINGS) as service:
-        own = Measured(service)
-        service.post("/api/auth/login", json={"email": "nobody@example.com", "password": "wrong"})
-        found = scrape(own.api)
-    assert found.value("quotecast_database_connects_total", outcome="failed") == 1
-    assert found.value("quotecast_database_transaction_duration_seconds_count", outcome="away") == 1
-    assert found.value("quotecast_database_errors_total", kind="connection") == 1
-    assert found.value("quotecast_logins_total", outcome="unavailable") == 1
-
-
 def test_the_process_is_measured(measured: Measured) -> None:
     """CPU and memory under their usual names, and the delay of the event loop."""
     for url in (measured.ingest, measured.api):
@@ -307,41 +269,3 @@ def test_commands_of_redis_are_measured(measured: Measured) -> None:
             assert 0 < found.value(f"{name}_sum", part=part) < 60
         for part in {*parts} - {"lease"}:
             assert found.value("quotecast_redis_connects_total", part=part) >= 1
-
-
-def test_errors_of_redis_are_counted_by_kind() -> None:
-    """By error code; the client reconnects to find the master."""
-    with (
-        running_valkey() as valkey,
-        redis.Redis.from_url(valkey.url) as client,
-        Service(valkey, SETTINGS) as service,
-    ):
-        own = Measured(service)
-        client.execute_command("REPLICAOF", "127.0.0.1", 1)
-        for url, part in ((own.ingest, "bus"), (own.ingest, "lease"), (own.api, "limits")):
-
-            def refused(found: Scrape, part: str = part) -> bool:
-                service.get("/api/market/quotes/AAPL")
-                return found.value("quotecast_redis_errors_total", part=part, kind="readonly") > 0
-
-            found = wait_for_scrape(url, refused)
-            assert found.value("quotecast_redis_reconnects_total", part=part) > 0
-        valkey.kill()
-        wait_for_scrape(
-            own.ingest, lambda one: one.value("quotecast_redis_errors_total", kind="connection") > 0
-        )
-
-
-def test_local_limits_are_seen() -> None:
-    """While Redis is away the gauge is 1."""
-    with running_valkey() as valkey, Service(valkey, SETTINGS) as service:
-        own = Measured(service)
-        valkey.kill()
-
-        def alone(found: Scrape) -> bool:
-            service.get("/api/market/quotes/AAPL")
-            return found.value("quotecast_limit_fallback") == 1
-
-        found = wait_for_scrape(own.api, alone)
-        assert found.value("quotecast_limit_failures_total") >= 3
-        assert found.value("quotecast_limit_fallback_decisions_total") >= 3

@@ -1,9 +1,7 @@
 """A quote's whole path, over real processes and real sockets."""
 
 import json
-import signal
 import socket
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -17,7 +15,6 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from quotecast.errors import CloseCode
-from quotecast.stream.restarts import retry_ms
 from support.servers import Valkey, running_valkey
 from support.service import FeedClient, Service
 
@@ -37,7 +34,6 @@ STOCK_FIELDS = {
     "type",
     "timestamp",
 }
-
 #: Slow enough that feed and REST meet at a seq within a few tries.
 SHARED = {
     "QUOTECAST_LIMITS": "off",
@@ -273,47 +269,6 @@ def upgraded(port: int, path: str) -> socket.socket:
     )
     assert client.recv(12) == b"HTTP/1.1 101"
     return client
-
-
-@pytest.mark.parametrize(
-    ("split", "number"),
-    [(False, signal.SIGTERM), (True, signal.SIGTERM), (False, signal.SIGHUP)],
-    ids=["one port", "two ports", "hangup"],
-)
-def test_a_stopping_worker_says_goodbye(own_valkey: Valkey, number: signal.Signals, *, split: bool) -> None:
-    """Every client gets a reconnection delay and a close with 1012; the process exits with 0."""
-    with Service(own_valkey, {"QUOTECAST_SIMULATOR_RATE": "8"}, split=split) as service:
-        worker = service.start("ingest", "api")
-        with service.feed("/api/ws/market?symbols=AAPL") as client:
-            client.next_of("snapshot")
-            worker.send_signal(number)
-            least, most = retry_ms(1)
-            assert least <= client.next_of("shutdown")["retryAfterMs"] <= most
-            assert client.closed() == 1012
-        assert worker.wait(10) == 0
-
-
-def test_a_worker_stops_cleanly_before_it_is_ready(own_service: Service) -> None:
-    """After a moment it serves without data, and still sends the farewell."""
-    worker = own_service.launch("api")
-    own_service.answers("/api/health")
-    with own_service.feed("/api/ws/market?symbols=all") as client:
-        client.next_of("welcome")
-        worker.terminate()
-        client.next_of("shutdown")
-        assert client.closed() == 1012
-    assert worker.wait(10) == 0
-
-
-def test_a_worker_that_cannot_listen_says_so(own_service: Service) -> None:
-    """It prints one line and never calls itself ready."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        worker = own_service.launch("api", {"QUOTECAST_PORT": str(port)}, stderr=subprocess.PIPE)
-        _, said = worker.communicate(timeout=20)
-    assert worker.returncode == 1
-    assert said.decode().splitlines()[-1].startswith(f"quotecast: cannot listen on port {port} of 127.0.0.1:")
-    assert b"Traceback" not in said
 
 
 def test_status_tells_how_the_feeds_are(service: Service) -> None:

@@ -7,14 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quotecast.bus.base import Batch, Change
 from quotecast.errors import CloseCode
-from quotecast.feed.commands import Query
 from quotecast.feed.frames import Limits
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.session import FeedSession, is_ahead
+from quotecast.feed.session import FeedSession
 from quotecast.market.feeds import Feed
-from support.market_made import EPOCH, state_of, stock, wire_epoch
+from support.feed_session import made_mirror, move, opened
+from support.market_made import wire_epoch
 
 
 @pytest.fixture
@@ -22,25 +21,8 @@ def mirror() -> Mirror:
     return made_mirror()
 
 
-def made_mirror() -> Mirror:
-    mirror = Mirror(Feed.STOCKS)
-    mirror.load(state_of([stock("AAPL"), stock("MSFT"), stock("TSLA")]))
-    return mirror
-
-
-def opened(mirror: Mirror, **query: str) -> tuple[FeedSession, list[dict[str, Any]]]:
-    session = FeedSession(mirror, Limits(symbols=2))
-    return session, [json.loads(frame) for frame in session.open(Query(**query), 15_000)]
-
-
 def answers_to(session: FeedSession, **command: Any) -> list[dict[str, Any]]:
     return [json.loads(frame) for frame in session.receive(json.dumps(command), 0.0)]
-
-
-def move(mirror: Mirror, ticker: str, price: float, *, removed: tuple[str, ...] = ()) -> None:
-    seq = mirror.mark.seq + 1
-    changes = [Change(stock(ticker, price))] if ticker else []
-    assert mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=seq, changes=changes, removed=removed))
 
 
 def kinds(frames: list[dict[str, Any]]) -> list[str]:
@@ -138,51 +120,6 @@ def test_removed_symbols_are_named(mirror: Mirror) -> None:
     move(mirror, "", 0.0, removed=("TSLA",))
     frame = json.loads(session.advance() or "")
     assert (frame["data"], frame["removed"]) == ([], ["TSLA"])
-
-
-def test_resume_brings_what_changed_since_in_full(mirror: Mirror) -> None:
-    """A reconnect with a known cursor gets the changes since then, as full quotes."""
-    move(mirror, "AAPL", 2.0)
-    move(mirror, "MSFT", 3.0)
-    _, frames = opened(mirror, symbols="all", since=f"{wire_epoch()}-2")
-    assert frames[2]["reason"] == "resume"
-    assert [quote["ticker"] for quote in frames[2]["data"]] == ["MSFT"]
-    assert "name" in frames[2]["data"][0]
-
-
-@pytest.mark.parametrize(
-    "since", ["other-1", "", "x", f"{wire_epoch()}-", f"{wire_epoch()}--1", f"{wire_epoch()}-9", "1-²", "-1"]
-)
-def test_a_point_not_known_here_starts_over(mirror: Mirror, since: str) -> None:
-    """A foreign epoch, a malformed cursor or a future seq causes a resync."""
-    _, frames = opened(mirror, symbols="AAPL", since=since)
-    assert frames[2]["reason"] == "resync"
-    assert [quote["ticker"] for quote in frames[2]["data"]] == ["AAPL"]
-
-
-def test_resume_past_a_removal_starts_over(mirror: Mirror) -> None:
-    """A removal after the cursor causes a resync: a merged snapshot cannot say that a symbol is gone."""
-    move(mirror, "", 0.0, removed=("TSLA",))
-    _, frames = opened(mirror, symbols="all", since=f"{wire_epoch()}-1")
-    assert frames[2]["reason"] == "resync"
-    assert {quote["ticker"] for quote in frames[2]["data"]} == {"AAPL", "MSFT"}
-
-
-def test_a_client_may_come_from_a_faster_worker(mirror: Mirror) -> None:
-    """A cursor from a faster worker is ahead of the mirror, not unknown."""
-    assert is_ahead(mirror, f"{wire_epoch()}-2")
-    assert not is_ahead(mirror, f"{wire_epoch()}-1")
-    assert not is_ahead(mirror, "other-2")
-    assert not is_ahead(mirror, None)
-
-
-@pytest.mark.parametrize("epoch", [EPOCH, f"{EPOCH}.0000"], ids=["no shape", "another shape"])
-def test_a_point_that_a_worker_of_another_version_named_starts_over(mirror: Mirror, epoch: str) -> None:
-    """A cursor from another version causes a resync: that version may lack a field of this one."""
-    _, frames = opened(mirror, symbols="AAPL", since=f"{epoch}-1")
-    assert frames[2]["reason"] == "resync"
-    assert frames[2]["epoch"] == wire_epoch()
-    assert is_ahead(mirror, f"{epoch}-2")
 
 
 def test_unsubscribe_takes_names_away(mirror: Mirror) -> None:
@@ -284,15 +221,6 @@ def test_no_message_breaks_a_session(message: str | bytes) -> None:
     session, _ = opened(made_mirror())
     for frame in session.receive(message, 0.0):
         assert json.loads(frame)["type"] in {"error", "pong", "subscribed", "snapshot", "update"}
-
-
-def test_resume_that_names_what_is_gone_starts_over(mirror: Mirror) -> None:
-    """A resume with a name that is gone causes a resync, so that the client drops it."""
-    move(mirror, "", 0.0, removed=("TSLA",))
-    _, frames = opened(mirror, symbols="AAPL,TSLA", since=f"{wire_epoch()}-1")
-    assert frames[1]["rejected"] == [{"symbol": "TSLA", "code": 404}]
-    assert frames[2]["reason"] == "resync"
-    assert [quote["ticker"] for quote in frames[2]["data"]] == ["AAPL"]
 
 
 def test_no_symbol_is_refused_before_there_is_data() -> None:
