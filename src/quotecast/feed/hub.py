@@ -123,7 +123,8 @@ class Hub:
         state = self.mirror.state(now)
         frames = length = 0
         due: list[Connection] = []
-        shared: dict[tuple[str, Wanted, int], tuple[Session, Frame | None, int]] = {}
+        #: Connections that are sent the same, by notation, list and cursor.
+        groups: dict[tuple[str, Wanted, int], list[Connection]] = {}
         for connection in self._tiers[interval]:
             session = connection.session
             is_due = now >= connection.heartbeat_at or connection.told != state
@@ -136,24 +137,30 @@ class Hub:
                 due.append(connection)
             if session.mark is mark:
                 continue
-            owing = (session.encoding.subprotocol, session.wanted, session.mark.revision)
-            if owing in shared:
-                first, frame, size = shared[owing]
-                session.follow(first)
-            else:
-                frame = session.owed()
-                size = len(frame) if frame else 0
-                shared[owing] = session, frame, size
-            if frame is not None:
-                connection.start(frame, now)
-                frames += 1
-                length += size
+            wants = (session.encoding.subprotocol, session.wanted, session.mark.revision)
+            groups.setdefault(wants, []).append(connection)
+        for connections in groups.values():
+            sent, size = self._send(connections, now)
+            frames += sent
+            length += size
         if frames:
             self._count(frames, length)
             if self.mirror.published_at:
                 self.ages.observe(max(0.0, self._wall_clock() - self.mirror.published_at))
         # Behind the tick's frames: a connection that is busy at each sweep has no other moment for them.
         self._beat(due, now, state)
+
+    def _send(self, connections: Sequence[Connection], now: float) -> tuple[int, int]:
+        """Sends connections that want the same one frame; returns the number of frames and their length."""
+        first = connections[0].session
+        frame = first.owed()
+        for connection in connections[1:]:
+            connection.session.follow(first)
+        if frame is None:
+            return 0, 0
+        for connection in connections:
+            connection.start(frame, now)
+        return len(connections), len(connections) * len(frame)
 
     def count(self, frames: Iterable[Frame]) -> None:
         """Counts what was sent to a connection beside the hub."""

@@ -15,7 +15,9 @@ from websockets.http11 import Request, Response
 from websockets.protocol import OPEN
 from websockets.server import ServerProtocol
 
+from quotecast.feed.encoding import DEFLATE
 from quotecast.feed.pace import Pace
+from quotecast.stream.deflate import EXTENSION
 from quotecast.stream.framing import Written
 from quotecast.stream.handshakes import answer_handshake, refusal_for, scope_of
 from quotecast.stream.messages import Assembly, BadMessageError, is_whole
@@ -52,6 +54,7 @@ class Socket(asyncio.Protocol):
         "_app",
         "_assembly",
         "_deadline",
+        "_deflates",
         "_inbox",
         "_leaving",
         "_open",
@@ -72,10 +75,12 @@ class Socket(asyncio.Protocol):
         self._app = app
         self._written = written
         self._room = room
-        self._protocol = ServerProtocol(max_size=MAX_MESSAGE_BYTES)
+        self._protocol = ServerProtocol(max_size=MAX_MESSAGE_BYTES, extensions=[EXTENSION])
         #: To the handshake, until the application accepts or refuses.
         self._response: Response | None = None
         self._open = False
+        #: Whether the client reads compressed messages.
+        self._deflates = False
         #: Whether the deadline is that of the farewell.
         self._leaving = False
         #: Bytes that the client sent and nobody parsed yet.
@@ -136,7 +141,7 @@ class Socket(asyncio.Protocol):
     def write(self, frame: str | bytes) -> "Socket":
         """Starts sending a frame; nothing happens if the client is gone."""
         if self._open:
-            self._transport.write(self._written(frame))
+            self._transport.write(self._written(frame, deflates=self._deflates))
         return self
 
     def done(self) -> bool:
@@ -235,7 +240,7 @@ class Socket(asyncio.Protocol):
                 if not self._open:
                     raise ConnectionResetError("the client has left")
                 text = event.get("text")
-                self._transport.write(self._written(event["bytes"] if text is None else text))
+                self.write(event["bytes"] if text is None else text)
             case "websocket.accept":
                 self._accept(event.get("subprotocol"))
             case "websocket.close":
@@ -249,6 +254,7 @@ class Socket(asyncio.Protocol):
         if subprotocol:
             response.headers["Sec-WebSocket-Protocol"] = subprotocol
         self._deadline.cancel()
+        self._deflates = bool(self._protocol.extensions) and subprotocol != DEFLATE.subprotocol
         self._open = True
         self._answer(response)
 
