@@ -46,7 +46,8 @@ after any disconnection and to any worker, they bring what changed meanwhile. A 
 newest state at its own pace; nothing is queued. `sector:Energy`, `category:gold`, `bank:akbank` stand for \
 groups and follow their members. Types and fields that a client does not know are to be ignored. \
 Subprotocol: none, or `quotecast.v1.json` (text), `quotecast.v1.msgpack` (binary MessagePack, same \
-structures) or `quotecast.v1.json.deflate` (binary, raw deflate of the JSON text, each frame by itself).
+structures) or `quotecast.v1.json.deflate` (deprecated: binary, raw deflate of the JSON text, each frame by itself). \
+The server accepts permessage-deflate (RFC 7692) without context takeover and compresses shared frames.
 
 Close codes: {", ".join(f"{code.value} {code.name.lower().replace('_', ' ')}" for code in CloseCode)}. \
 Below 4450 reconnecting will not help; from 4450, and after 1012, reconnect with backoff."""
