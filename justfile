@@ -1,5 +1,5 @@
 # `just` alone checks and tests; `just up` starts the service.
-# Needed are only Python >= 3.11 and just >= 1.54 (`python3 -m venv .venv && .venv/bin/pip install rust-just`).
+# Needs Python >= 3.11 and just >= 1.54 only (`python3 -m venv .venv && .venv/bin/pip install rust-just`).
 
 set shell := ["bash", "-euo", "pipefail", "-c"]
 set positional-arguments
@@ -10,7 +10,7 @@ bin := ".venv/bin"
 # check and test
 default: check test
 
-# make .venv with the pinned dependencies; does nothing while they are unchanged
+# install the pinned dependencies into .venv, unless they are unchanged
 setup:
     #!/usr/bin/env bash
     set -euo pipefail
@@ -42,7 +42,7 @@ up *arguments: setup
     @PYTHON="$PWD/{{ bin }}/python" src/quotecast/web/build || echo "The terminal page could not be built; all else is served." >&2
     @exec {{ bin }}/quotecast up "$@"
 
-# say what `up` would do and whether it would work
+# check the settings, and whether `up` would work
 [no-exit-message]
 doctor: setup
     @exec {{ bin }}/quotecast doctor
@@ -51,18 +51,18 @@ doctor: setup
 web: setup
     PYTHON="$PWD/{{ bin }}/python" src/quotecast/web/build
 
-# run the tests, or those that the arguments choose, on two cores
+# run the tests, or those that the arguments select, on two cores
 test *arguments: setup
     {{ bin }}/pytest -n 2 --dist loadfile "$@"
 
-# look at the terminal page in headless Chromium and Firefox
+# test the terminal page in headless Chromium and Firefox
 browser *arguments: setup
     PYTHON="$PWD/{{ bin }}/python" src/quotecast/web/install
     PYTHON="$PWD/{{ bin }}/python" src/quotecast/web/build
     { command -v chromium && command -v firefox-esr; } >/dev/null || { apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends chromium firefox-esr; }
     {{ bin }}/pytest -m browser tests/browser tests/integration/api/test_pages.py "$@"
 
-# make the types of the page's client from a running service
+# generate the types of the page's client from a running service
 web-types url="http://127.0.0.1:8000":
     #!/usr/bin/env bash
     set -euo pipefail
@@ -70,16 +70,16 @@ web-types url="http://127.0.0.1:8000":
     for name in openapi asyncapi; do curl --silent --fail {{ url }}/api/$name.json --output "$folder/$name.json"; done
     node src/quotecast/web/scripts/generate.js "$folder/openapi.json" "$folder/asyncapi.json"
 
-# outages at full length, judged by what is promised; leave the machine alone meanwhile
+# run outages at full length against the promised figures; needs an idle machine
 faults *arguments: setup
     {{ bin }}/pytest tests/faults --strict-figures -m "slow or not slow" -rA "$@"
 
-# ten minutes of faults drawn at random, under load; the same seed draws the same
+# run ten minutes of random faults under load; the same seed draws the same faults
 chaos seed *arguments: setup
     tests/deploy/install-pgbouncer debian
     PYTHONPATH=tests {{ bin }}/python -m faults.chaos "$@"
 
-# hold manifests and units against what reads them; replace workers, speak TLS, run the README's commands
+# test manifests, units, rolling restarts, TLS, PgBouncer, alerts and the README's commands
 check-deploy: setup
     command -v haproxy >/dev/null || { apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends haproxy; }
     command -v systemd-analyze >/dev/null || apt-get install --quiet --yes --no-install-recommends systemd
@@ -91,7 +91,7 @@ check-deploy: setup
         tests/deploy/test_tls.py tests/deploy/test_systemd.py tests/deploy/test_site.py tests/deploy/test_figures.py \
         tests/deploy/test_pgbouncer.py tests/deploy/test_pgbouncer_outages.py tests/deploy/test_alerts.py
 
-# load a running service: users of a frontend, of feeds, of accounts; arguments are locust's
+# load a running service with users of a frontend, of feeds and of accounts; arguments are locust's
 load *arguments: setup
     #!/usr/bin/env bash
     set -euo pipefail
@@ -122,7 +122,7 @@ docs: setup
 docs-settings: setup
     PYTHONPATH=tests {{ bin }}/python -m docs.settings_page
 
-# measure against peers in one run; `--quick` in two minutes, `--write` into docs/benchmarks.md
+# measure against peers in one run: `--quick` in two minutes, `--write` into docs/benchmarks.md
 bench *arguments: setup
     benchmarks/install
     {{ bin }}/python -m benchmarks "$@"
@@ -136,7 +136,7 @@ check: setup
     {{ bin }}/bandit --quiet --recursive --severity-level medium src
     PYTHON="$PWD/{{ bin }}/python" src/quotecast/web/check
 
-# format the code and repair what lint can
+# format the code, and fix what the linter can fix
 fmt: setup
     {{ bin }}/ruff format
     {{ bin }}/ruff check --fix

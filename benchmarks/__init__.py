@@ -1,1 +1,1 @@
-"""Speed, measured against peers in one run: `just bench`."""
+"""Benchmarks against peers in one run: `just bench`."""

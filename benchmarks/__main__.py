@@ -45,7 +45,7 @@ FIGURES: Final = (
     Figure("P4a", "same, age of quotes, p99", "ms", fanout.market_age, at_most=300),
     Figure("P5", "same, 20 own symbols each", "quotes per CPU s", fanout.own_lists, (Goal(FASTAPI, 15),)),
     Figure("P6", "limiter checks", "per CPU s", limiter.checks, (Goal(limiter.SINGLE, 2),)),
-    Figure("P6a", "admitted of one key, limit 100, 4 workers", "requests", limiter.admitted, at_most=100),
+    Figure("P6a", "admitted of one key, limit 100, 4 workers", "requests", limiter.admissions, at_most=100),
     Figure("P7", "simulator to mirror", "updates/s", bus.updates, at_least=100_000),
     Figure("P7a", "lag at 2,000 updates/s, p99", "ms", bus.lag, at_most=5),
     Figure("P8", "memory per idle WebSocket, 10,000 open", "KB", size.memory, at_most=15),
@@ -56,37 +56,35 @@ FIGURES: Final = (
     Figure("P10a", "overview, cached", "requests per CPU s", figures.overview_cached, (Goal(BARE, 0.5),)),
     Figure("P11", "`up` to the first quotes", "s", size.start, at_most=5),
 )
-#: In less than two minutes: those that a change of every day could spoil.
+#: Figures of `--quick`, in less than two minutes: those that everyday changes may spoil.
 QUICK: Final = {"P1", "P4", "P5", "P6"}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measures, tells of every round, and ends with the table."""
+    """Measures, prints each round, and ends with the table."""
     options = _parser().parse_args(arguments)
     wanted = set(options.only.split(",")) if options.only else QUICK if options.quick else None
     rounds = options.rounds or (1 if options.quick else 5)
     seconds = options.seconds or (2.0 if options.quick else 4.0)
     install_node_packages()
-    results = [
-        _measured(figure, rounds, seconds) for figure in FIGURES if not wanted or figure.name in wanted
-    ]
+    results = [_measure(figure, rounds, seconds) for figure in FIGURES if not wanted or figure.name in wanted]
     sys.stdout.write(f"\n{report.machine()}\n{report.table(results)}")
     if options.write:
         report.write(results, rounds, seconds)
 
 
-def _measured(figure: Figure, rounds: int, seconds: float) -> report.Measured:
+def _measure(figure: Figure, rounds: int, seconds: float) -> report.Measurement:
     values: dict[str, list[float]] = {}
     began = time.monotonic()
     measuring = figure.rounds(seconds)
     for number, found in enumerate(islice(measuring, rounds), 1):
         for name, value in found.items():
             values.setdefault(name, []).append(value)
-        told = ", ".join(f"{name} {value:,.6g}" for name, value in found.items())
-        sys.stdout.write(f"{figure.name} {number}/{rounds} [{time.monotonic() - began:.0f} s] {told}\n")
+        summary = ", ".join(f"{name} {value:,.6g}" for name, value in found.items())
+        sys.stdout.write(f"{figure.name} {number}/{rounds} [{time.monotonic() - began:.0f} s] {summary}\n")
         sys.stdout.flush()
     measuring.close()  # type: ignore[attr-defined]  # a generator, whose servers end with it
-    return report.Measured(figure, values)
+    return report.Measurement(figure, values)
 
 
 def _parser() -> argparse.ArgumentParser:

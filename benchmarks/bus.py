@@ -1,6 +1,7 @@
-"""The way of a quote from the simulator to a worker's mirror.
+"""Throughput and latency from the simulator to a worker's mirror.
 
-As a program, `python -m benchmarks.bus URL SECONDS` follows the bus as a worker does and prints what came.
+As a program, `python -m benchmarks.bus URL SECONDS` follows the bus as a worker does and prints what
+arrived.
 """
 
 import asyncio
@@ -25,19 +26,19 @@ from quotecast.market.feeds import Feed
 
 
 def updates(seconds: float) -> Iterator[Round]:
-    """Updates per second that reach the mirror when 100,000 a second are asked of the simulator."""
+    """Yields updates per second that reach the mirror when the simulator makes 100,000 a second."""
     while True:
-        told = _followed(100_000, seconds)
-        yield {OURS: told["updates"] / seconds, "holes": told["holes"]}
+        result = _follow(100_000, seconds)
+        yield {OURS: result["updates"] / seconds, "holes": result["holes"]}
 
 
 def lag(seconds: float) -> Iterator[Round]:
-    """From publishing to the mirror at 2,000 updates a second, 99th percentile in milliseconds."""
+    """Yields the 99th percentile in ms from publishing to the mirror at 2,000 updates a second."""
     while True:
-        yield {OURS: _followed(2000, seconds)["lag_p99"]}
+        yield {OURS: _follow(2000, seconds)["lag_p99"]}
 
 
-def _followed(rate: int, seconds: float) -> dict[str, float]:
+def _follow(rate: int, seconds: float) -> dict[str, float]:
     with folder() as place, redis(place, core=None) as port:
         url = f"redis://127.0.0.1:{port}"
         settings = {
@@ -50,18 +51,18 @@ def _followed(rate: int, seconds: float) -> dict[str, float]:
         ingest = [sys.executable, "-m", "quotecast", "ingest"]
         with running(ingest, environment=settings, log=place / "ingest.log"):
             reader = [sys.executable, "-m", "benchmarks.bus", url, str(seconds)]
-            told = run(
+            result = run(
                 ["taskset", "-c", str(SERVER_CORE), *reader],
                 capture_output=True,
                 check=True,
                 cwd=Path(__file__).parent.parent,
             )
-    found: dict[str, float] = json.loads(told.stdout)
+    found: dict[str, float] = json.loads(result.stdout)
     return found
 
 
 class _Timed(RedisBus):
-    """Notes when each batch has been taken: that is when the next message is asked for."""
+    """Notes the time at which the mirror has applied a batch: when the relay asks for the next message."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url, "quotecast")
@@ -71,9 +72,9 @@ class _Timed(RedisBus):
     @asynccontextmanager
     async def listen(self, feeds: Sequence[Feed]) -> AsyncIterator[AsyncIterator[Message | None]]:
         async with super().listen(feeds) as messages:
-            yield self._noted(messages)
+            yield self._note_times(messages)
 
-    async def _noted(self, messages: AsyncIterator[Message | None]) -> AsyncIterator[Message | None]:
+    async def _note_times(self, messages: AsyncIterator[Message | None]) -> AsyncIterator[Message | None]:
         async for message in messages:
             yield message
             if isinstance(message, Batch):
@@ -96,8 +97,8 @@ async def _main(url: str, seconds: float) -> None:
     with suppress(asyncio.CancelledError):
         await following
     holes = after["reloads"] - before["reloads"]
-    told = {"updates": bus.updates, "holes": holes, "lag_p99": lags[int(len(lags) * 0.99)]}
-    sys.stdout.write(json.dumps(told))
+    result = {"updates": bus.updates, "holes": holes, "lag_p99": lags[int(len(lags) * 0.99)]}
+    sys.stdout.write(json.dumps(result))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""`python -m benchmarks.capacity`: what clients cost in bytes and CPU time, as docs/capacity.md has it.
+"""`python -m benchmarks.capacity`: bytes and CPU time of clients, for docs/capacity.md.
 
-Each client has a list of its own, of twenty of 500 stocks, and is sent what moved in it once a second.
+Each client has a list of its own, of twenty of 500 stocks, and gets an update of them once a second.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from benchmarks.contenders import Server, quotecast
 from benchmarks.fanout import MARKET, own_paths
-from benchmarks.load import Heard, listen
+from benchmarks.load import ListenerResult, listen
 from benchmarks.processes import cpu_seconds, resident_bytes
 from quotecast.bus import wire
 from quotecast.bus.base import Batch
@@ -26,7 +26,7 @@ SECONDS: Final = 6.0
 #: Updates a second: some eight of twenty stocks move in a second, or all.
 CALM: Final = 250
 BUSY: Final = 2_000
-#: The market hardly moves while clients come back.
+#: Updates a second of a market that hardly moves, while clients reconnect.
 QUIET: Final = 1
 
 COLUMNS: Final = (
@@ -39,8 +39,8 @@ COLUMNS: Final = (
 )
 
 
-class Market(Struct, frozen=True):
-    """What a worker takes in and sends; its CPU time in microseconds."""
+class MarketCost(Struct, frozen=True):
+    """Input and output of a worker; CPU time in microseconds."""
 
     updates: float
     update_bytes: float
@@ -51,30 +51,30 @@ class Market(Struct, frozen=True):
     socket_bytes: float
 
 
-def market(updates: int) -> Market:
-    """So many updates a second to 10,000 clients."""
+def market(updates: int) -> MarketCost:
+    """Measures that many updates a second to 10,000 clients."""
     with _service(updates) as server:
         update_bytes, update_us = _updates(server, updates)
         before = resident_bytes(server.pids)
         paths = own_paths(CLIENTS, 1000)
-        heard = listen(server.feed_port, paths, CLIENTS, server.pids, warm=3, seconds=SECONDS)
-        return Market(
+        result = listen(server.feed_port, paths, CLIENTS, server.pids, warm=3, seconds=SECONDS)
+        return MarketCost(
             updates=updates,
             update_bytes=update_bytes,
             update_us=update_us,
-            quotes=heard.quotes / heard.frames,
-            frame_bytes=heard.bytes / heard.frames,
-            frame_us=_frame_us(heard, updates * update_us),
-            socket_bytes=(heard.server_bytes - before) / CLIENTS,
+            quotes=result.quotes / result.frames,
+            frame_bytes=result.bytes / result.frames,
+            frame_us=_frame_us(result, updates * update_us),
+            socket_bytes=(result.server_bytes - before) / CLIENTS,
         )
 
 
 def handshake_us() -> float:
-    """Of a client that comes with its list and is sent a snapshot of it."""
+    """Returns the CPU microseconds of a client's connection with its list and its snapshot."""
     with _service(QUIET) as server:
         paths = own_paths(CLIENTS, 5000)
-        heard = listen(server.feed_port, paths, CLIENTS, server.pids, warm=0, seconds=0.1)
-        return heard.opening_cpu_seconds / CLIENTS * 1e6
+        result = listen(server.feed_port, paths, CLIENTS, server.pids, warm=0, seconds=0.1)
+        return result.opening_cpu_seconds / CLIENTS * 1e6
 
 
 def _service(updates: int) -> contextlib.AbstractContextManager[Server]:
@@ -82,15 +82,15 @@ def _service(updates: int) -> contextlib.AbstractContextManager[Server]:
 
 
 def _updates(server: Server, per_second: int) -> tuple[float, float]:
-    """Bytes of one update on the bus, and what taking it in costs a worker that nobody listens to."""
+    """Returns the bytes of one update on the bus, and its CPU time in a worker without clients."""
     began, used = time.monotonic(), cpu_seconds(server.pids)
-    count, size = _heard_on_the_bus(server.redis_url)
+    count, size = _count_bus_updates(server.redis_url)
     passed, used = time.monotonic() - began, cpu_seconds(server.pids) - used
     return size / count, used / (passed * per_second) * 1e6
 
 
-def _heard_on_the_bus(url: str) -> tuple[int, int]:
-    """Updates, and the bytes of all messages, beats among them."""
+def _count_bus_updates(url: str) -> tuple[int, int]:
+    """Returns the updates, and the bytes of all messages, beats included."""
     count = size = 0
     with redis.Redis.from_url(url) as client, contextlib.closing(client.pubsub()) as bus:
         bus.subscribe("quotecast:{stocks}:batches")
@@ -100,19 +100,19 @@ def _heard_on_the_bus(url: str) -> tuple[int, int]:
             if message is None:
                 continue
             size += len(message["data"])
-            told = wire.message(message["data"])
-            count += len(told.changes) if isinstance(told, Batch) else 0
+            batch = wire.decode_message(message["data"])
+            count += len(batch.changes) if isinstance(batch, Batch) else 0
     return count, size
 
 
-def _frame_us(heard: Heard, taking_in_us: float) -> float:
-    """Without taking in the market, which costs the same however many listen."""
-    used = heard.server_cpu_seconds * 1e6 - heard.seconds * taking_in_us
-    return used / heard.frames
+def _frame_us(result: ListenerResult, taking_in_us: float) -> float:
+    """Returns the microseconds of a frame, without the CPU time of the updates from the bus."""
+    used = result.server_cpu_seconds * 1e6 - result.seconds * taking_in_us
+    return used / result.frames
 
 
-def lines(markets: Sequence[Market], handshake: float) -> Iterator[str]:
-    """The measured part of docs/capacity.md."""
+def lines(markets: Sequence[MarketCost], handshake: float) -> Iterator[str]:
+    """Yields the measured part of docs/capacity.md."""
     yield "| | calm | busy |"
     yield "|---|---|---|"
     for words, name in COLUMNS:
@@ -126,14 +126,14 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
 
 
-def _median(rounds: Sequence[Market]) -> Market:
-    names = Market.__struct_fields__
-    return Market(*(median(getattr(each, name) for each in rounds) for name in names))
+def _median(rounds: Sequence[MarketCost]) -> MarketCost:
+    names = MarketCost.__struct_fields__
+    return MarketCost(*(median(getattr(each, name) for each in rounds) for name in names))
 
 
 def main() -> None:
     """Prints each round, and the medians."""
-    measured: list[tuple[Market, Market, float]] = []
+    measured: list[tuple[MarketCost, MarketCost, float]] = []
     for number in range(1, ROUNDS + 1):
         calm, busy, handshake = market(CALM), market(BUSY), handshake_us()
         measured.append((calm, busy, handshake))

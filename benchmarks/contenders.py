@@ -1,4 +1,4 @@
-"""Who is measured: this service and its peers, each started by itself and fed with the same market."""
+"""Contenders: this service and its peers, each started by itself with the same market."""
 
 import contextlib
 import os
@@ -30,28 +30,28 @@ HERE: Final = Path(__file__).parent
 PEERS: Final = HERE / "peers"
 PEER_PYTHON: Final = HERE.parent / ".venv-bench" / "bin" / "python"
 MODULES: Final = Path("/usr/lib/nginx/modules")
-#: High enough that nobody is refused; the limiter runs all the same.
+#: Limits that refuse nobody; the limiter runs all the same.
 NO_REFUSALS: Final = {"QUOTECAST_LIMIT_MARKET": "1000000", "QUOTECAST_LIMIT_FINANCIALS": "1000000"}
 
 
 class Feed(Struct, frozen=True):
-    """What a peer is fed: so many messages a second, of so many quotes each."""
+    """The input of a peer: messages a second, and quotes in each."""
 
     messages_per_second: float
     quotes_per_message: int = 1
     symbols: int = 500
-    #: Before the first message: who is overwhelmed lets nobody in.
+    #: Seconds before the first message: an overwhelmed server accepts no listeners.
     delay_seconds: float = 0.0
 
 
 class Server(Struct, frozen=True):
-    """A contender that serves; the processes are those whose CPU time counts."""
+    """A running contender; the processes are those whose CPU time counts."""
 
     port: int
     pids: list[int]
-    #: Of feeds, where they have a port of their own.
+    #: Port of feeds, for contenders with a separate one.
     feed_port: int = 0
-    #: Of the bus, where it can be asked.
+    #: URL of the bus, for contenders with one.
     redis_url: str = ""
 
 
@@ -60,7 +60,7 @@ Start = Callable[[], AbstractContextManager[Server]]
 
 
 class Contender(Struct, frozen=True):
-    """A name and how to start it; `paths` are its feed's, which listeners take in turn."""
+    """A name and a start function; `paths` are the feed's paths, which listeners take in turn."""
 
     name: str
     start: Start
@@ -71,7 +71,7 @@ class Contender(Struct, frozen=True):
 
 @contextlib.contextmanager
 def folder() -> Iterator[Path]:
-    """For one server's files; the log of a server that fails is shown."""
+    """Yields a folder for one server's files; prints the server's log on failure."""
     with tempfile.TemporaryDirectory(prefix="quotecast-bench-") as name:
         try:
             yield Path(name)
@@ -83,7 +83,7 @@ def folder() -> Iterator[Path]:
 
 @contextlib.contextmanager
 def redis(place: Path, core: int | None = LOAD_CORE) -> Iterator[int]:
-    """A Valkey on a port."""
+    """Runs a Valkey on a port."""
     with reserved_port() as port:
         command = [*valkey.command(place, place / "valkey.sock"), "--port", str(port)]
         with running(command, core=core, log=place / "valkey.log") as process:
@@ -121,7 +121,7 @@ def quotecast(settings: Mapping[str, str] = {}, workers: int = 1) -> Iterator[Se
 
 
 def _is_running(port: int) -> bool:
-    """Whether every feed is live."""
+    """Returns whether every feed is live."""
     with contextlib.suppress(httpx.HTTPError):
         answer = httpx.get(f"http://127.0.0.1:{port}/api/market/status", timeout=5)
         return bool(answer.json()["status"] == "running")
@@ -149,7 +149,7 @@ def _python_peer(app: str, ready: str, feed: Feed) -> Start:
             log = place / "peer.log"
             with running(command, core=SERVER_CORE, environment=environment, log=log) as process:
                 wait_until(lambda: answers(f"http://127.0.0.1:{port}{ready}"), process, app)
-                with fed(f"redis://127.0.0.1:{redis_port}", "quotes", feed, place):
+                with publishing(f"redis://127.0.0.1:{redis_port}", "quotes", feed, place):
                     yield Server(port, family(process.pid))
 
     return start
@@ -187,7 +187,7 @@ def _subscriber(name: str, command: Sequence[str], feed: Feed, *, deflate: bool)
             log = place / "peer.log"
             with running(command, core=SERVER_CORE, environment=environment, log=log) as process:
                 wait_until(lambda: listens(port), process, name)
-                with fed(url, "quotes", feed, place):
+                with publishing(url, "quotes", feed, place):
                     yield Server(port, family(process.pid))
 
     return start
@@ -209,14 +209,14 @@ def nchan(feed: Feed, *, deflate: bool = False) -> Start:
             command = ["nginx", "-c", str(configuration), "-g", "daemon off;"]
             with running(command, core=SERVER_CORE, log=place / "nginx.log") as process:
                 wait_until(lambda: answers(f"http://127.0.0.1:{port}/ready"), process, "nginx")
-                with fed(f"http://127.0.0.1:{port}", "/publish", feed, place):
+                with publishing(f"http://127.0.0.1:{port}", "/publish", feed, place):
                     yield Server(port, family(process.pid))
 
     return start
 
 
 def constant(body: bytes) -> Start:
-    """granian alone, which sends the same bytes to everybody."""
+    """granian alone, which sends constant bytes."""
 
     @contextlib.contextmanager
     def start() -> Iterator[Server]:
@@ -237,8 +237,8 @@ def constant(body: bytes) -> Start:
 
 
 @contextlib.contextmanager
-def fed(url: str, channel: str, feed: Feed, place: Path) -> Iterator[None]:
-    """While it lasts, what is published at the URL."""
+def publishing(url: str, channel: str, feed: Feed, place: Path) -> Iterator[None]:
+    """Publishes to the URL inside `with`."""
     numbers = (feed.symbols, feed.messages_per_second, feed.quotes_per_message, feed.delay_seconds)
     command = [sys.executable, str(HERE / "publisher.py"), url, channel, *map(str, numbers)]
     with running(command, log=place / "publisher.log"):

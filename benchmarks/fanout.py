@@ -1,4 +1,4 @@
-"""Figures that are heard on feeds."""
+"""Figures of feeds."""
 
 import json
 import random
@@ -22,7 +22,7 @@ from benchmarks.contenders import (
     uwebsockets,
 )
 from benchmarks.figures import BUN, FASTAPI, OURS, Round, listeners_of
-from benchmarks.load import Heard, NotLetInError, listen
+from benchmarks.load import ListenerResult, OverloadedError, listen
 from quotecast.providers import reference
 
 NCHAN: Final = "nchan"
@@ -33,23 +33,23 @@ GO: Final = "Go gorilla"
 BUN_BATCHED: Final = "Bun, batched"
 UWEBSOCKETS_BATCHED: Final = "uWebSockets, batched"
 GO_BATCHED: Final = "Go gorilla, batched"
-#: The load of a market: every one of 500 symbols moves four times a second.
+#: Quotes a second of the market: each of 500 symbols moves four times.
 SYMBOLS: Final = 500
 MOVES_PER_SECOND: Final = 4
 LISTENERS: Final = 500
-#: A peer that cannot bear a load is measured under a lighter one, at which what is heard is this young.
+#: Age of quotes in milliseconds above which a contender does not sustain a load, and gets a lighter one.
 BOUNDED_MS: Final = 1000.0
-#: With the smallest interval, ten frames a second, these are offered 25,000 frames a second.
+#: Listeners: with the smallest interval, ten frames a second, they are offered 25,000 frames a second.
 SMALL_LISTENERS: Final = 2500
 SMALL_PER_SECOND: Final = 10
-#: How long it takes all listeners to be let in.
+#: Seconds until all listeners are connected.
 SETTLING_SECONDS: Final = 4.0
-#: Frames a second.
+#: Loads in frames a second.
 SATURATING: Final = (90_000, 120_000)
 OWN_SYMBOLS: Final = 20
 ONE_PAIR_PATHS: Final = ("/api/ws/crypto?symbols=BTC-USD&interval=100",)
 
-#: As the peers', a market of stocks alone.
+#: A market of stocks alone, as the peers'.
 MARKET: Final = {
     "QUOTECAST_SIMULATOR_RATE": str(SYMBOLS * MOVES_PER_SECOND),
     "QUOTECAST_CRYPTO": "none",
@@ -58,21 +58,22 @@ MARKET: Final = {
 
 
 def small_frames(seconds: float) -> Iterator[Round]:
-    """Frames per second of server CPU; one quote in each."""
-    yield from _each(
+    """Yields frames per second of server CPU; one quote in each."""
+    yield from _measure_each(
         _small(Feed(SMALL_PER_SECOND, symbols=1)),
         SMALL_LISTENERS,
         seconds,
-        lambda heard: heard.frames_per_cpu_second,
-        bears=_misses_none,
+        lambda result: result.frames_per_cpu_second,
+        sustains=_misses_none,
     )
 
 
 def small_frames_saturated(seconds: float) -> Iterator[Round]:
-    """The most frames per second, whichever of some loads that was under; the last is too much for all.
+    """Yields the most frames per second under any of several loads; the last load is too much for all.
 
-    Our shortest interval being what it is, a heavier load is more listeners; the peers' publisher is as much
-    faster instead.
+    The service has a shortest interval, so a heavier load is more listeners; the peers' publisher is faster
+    by
+    the same factor instead.
     """
     while True:
         found: dict[str, float] = {}
@@ -82,43 +83,45 @@ def small_frames_saturated(seconds: float) -> Iterator[Round]:
                 if each.name not in (OURS, NCHAN, FASTAPI):
                     continue
                 listeners = offered // SMALL_PER_SECOND if each.name == OURS else SMALL_LISTENERS
-                heard = _heard(each, listeners, seconds, warm=SETTLING_SECONDS + 2)
-                found[each.name] = max(found.get(each.name, 0.0), heard.frames / heard.seconds)
+                result = _listen(each, listeners, seconds, warm=SETTLING_SECONDS + 2)
+                found[each.name] = max(found.get(each.name, 0.0), result.frames / result.seconds)
         yield found
 
 
 def market(seconds: float) -> Iterator[Round]:
-    """Quotes per second of server CPU, everybody listening to all symbols."""
-    yield from _each(_market(), LISTENERS, seconds, lambda heard: heard.quotes_per_cpu_second)
+    """Yields quotes per second of server CPU, with all symbols for each listener."""
+    yield from _measure_each(_market(), LISTENERS, seconds, lambda result: result.quotes_per_cpu_second)
 
 
 def market_deflated(seconds: float) -> Iterator[Round]:
-    """Quotes per second of server CPU, everybody listening to all symbols and offering compression."""
-    yield from _each(_market_deflated(), LISTENERS, seconds, lambda heard: heard.quotes_per_cpu_second)
+    """Yields quotes per second of server CPU, with all symbols and compression for each listener."""
+    yield from _measure_each(
+        _market_deflated(), LISTENERS, seconds, lambda result: result.quotes_per_cpu_second
+    )
 
 
 def bytes_per_quote(seconds: float) -> Iterator[Round]:
-    """Bytes on the wire for each quote, everybody listening to all symbols and offering compression."""
-    yield from _each(_market_deflated(), LISTENERS, seconds, lambda heard: heard.bytes_per_quote)
+    """Yields bytes on the wire per quote, with all symbols and compression for each listener."""
+    yield from _measure_each(_market_deflated(), LISTENERS, seconds, lambda result: result.bytes_per_quote)
 
 
 def market_age(seconds: float) -> Iterator[Round]:
-    """Age of quotes when they are heard, 99th percentile in milliseconds."""
+    """Yields the age of quotes at the listeners, 99th percentile in milliseconds."""
     contenders = [each for each in _market() if each.name in (OURS, BATCHED)]
-    yield from _each(contenders, LISTENERS, seconds, lambda heard: heard.age_p99)
+    yield from _measure_each(contenders, LISTENERS, seconds, lambda result: result.age_p99)
 
 
 def own_lists(seconds: float) -> Iterator[Round]:
-    """Quotes per second of server CPU, everybody with own twenty symbols."""
+    """Yields quotes per second of server CPU, with twenty own symbols for each listener."""
     contenders = [
         Contender(OURS, lambda: quotecast(MARKET), own_paths(LISTENERS, 250)),
         Contender(FASTAPI, fastapi(Feed(SYMBOLS * MOVES_PER_SECOND)), _peer_paths(LISTENERS)),
     ]
-    yield from _each(contenders, LISTENERS, seconds, lambda heard: heard.quotes_per_cpu_second)
+    yield from _measure_each(contenders, LISTENERS, seconds, lambda result: result.quotes_per_cpu_second)
 
 
 def own_paths(count: int, interval: int) -> list[str]:
-    """Feeds of so many listeners, each of own stocks."""
+    """Returns the paths of that many listeners, each with its own stocks."""
     chance = random.Random(1)
     tickers = [stock.ticker for stock in reference.stocks()]
     lists = (",".join(chance.sample(tickers, OWN_SYMBOLS)) for _ in range(count))
@@ -170,7 +173,7 @@ def _market_deflated() -> list[Contender]:
 
 
 def _one_pair() -> dict[str, str]:
-    """Settings that replay one pair, which moves more often than the smallest interval."""
+    """Returns settings that replay one pair, which moves more often than the smallest interval."""
     path = Path(tempfile.gettempdir()) / "quotecast-bench-one-pair.ndjson"
     start = datetime(2026, 11, 20, 12, tzinfo=UTC).timestamp()
     path.write_text("".join(_ticker(start + step / 50, step) for step in range(50 * 600)))
@@ -184,7 +187,7 @@ def _one_pair() -> dict[str, str]:
 
 def _ticker(moment: float, step: int) -> str:
     time = datetime.fromtimestamp(moment, UTC).isoformat().replace("+00:00", "Z")
-    told = {
+    ticker = {
         "type": "ticker",
         "sequence": step + 1,
         "product_id": "BTC-USD",
@@ -197,48 +200,50 @@ def _ticker(moment: float, step: int) -> str:
         "best_ask": "92001.01",
         "time": time,
     }
-    return f"{moment:.3f} {json.dumps(told)}\n"
+    return f"{moment:.3f} {json.dumps(ticker)}\n"
 
 
-def _is_young(heard: Heard) -> bool:
-    return heard.age_p99 <= BOUNDED_MS and heard.served == heard.listeners
+def _is_young(result: ListenerResult) -> bool:
+    return result.age_p99 <= BOUNDED_MS and result.served == result.listeners
 
 
-def _misses_none(heard: Heard) -> bool:
-    return heard.frames >= 0.95 * SMALL_PER_SECOND * heard.listeners * heard.seconds
+def _misses_none(result: ListenerResult) -> bool:
+    return result.frames >= 0.95 * SMALL_PER_SECOND * result.listeners * result.seconds
 
 
-def _each(
+def _measure_each(
     contenders: Sequence[Contender],
     listeners: int,
     seconds: float,
-    value: Callable[[Heard], float],
-    bears: Callable[[Heard], bool] = _is_young,
+    value: Callable[[ListenerResult], float],
+    sustains: Callable[[ListenerResult], bool] = _is_young,
 ) -> Iterator[Round]:
-    """One after the other, each under the heaviest load that it was found to bear."""
-    borne: dict[str, int] = {}
+    """Measures the contenders in turn, each under the heaviest load that it sustains."""
+    loads: dict[str, int] = {}
     while True:
         found: dict[str, float] = {}
         for each in contenders:
-            heard = _borne(each, borne.get(each.name, listeners), seconds, bears)
-            borne[each.name] = heard.listeners
-            found[each.name] = value(heard)
-            if heard.listeners < listeners:
-                found[listeners_of(each.name)] = heard.listeners
+            result = _reduce_load(each, loads.get(each.name, listeners), seconds, sustains)
+            loads[each.name] = result.listeners
+            found[each.name] = value(result)
+            if result.listeners < listeners:
+                found[listeners_of(each.name)] = result.listeners
         yield found
 
 
-def _borne(contender: Contender, listeners: int, seconds: float, bears: Callable[[Heard], bool]) -> Heard:
-    """With fewer and fewer listeners, until the contender bears the load."""
+def _reduce_load(
+    contender: Contender, listeners: int, seconds: float, sustains: Callable[[ListenerResult], bool]
+) -> ListenerResult:
+    """Reduces the listeners until the contender sustains the load."""
     while True:
-        with suppress(NotLetInError):
-            heard = _heard(contender, listeners, seconds)
-            if listeners == 1 or bears(heard):
-                return heard
+        with suppress(OverloadedError):
+            result = _listen(contender, listeners, seconds)
+            if listeners == 1 or sustains(result):
+                return result
         listeners = max(1, listeners // 2)
 
 
-def _heard(contender: Contender, listeners: int, seconds: float, warm: float = 1.5) -> Heard:
+def _listen(contender: Contender, listeners: int, seconds: float, warm: float = 1.5) -> ListenerResult:
     with contender.start() as server:
         port = server.feed_port or server.port
         return listen(

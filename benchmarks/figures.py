@@ -1,4 +1,4 @@
-"""What a figure is, and those that are asked of HTTP."""
+"""Figures: their structure, and the figures of HTTP."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
@@ -20,12 +20,12 @@ BUN: Final = "Bun"
 
 
 def listeners_of(contender: str) -> str:
-    """What tells, among a round's values, how many listeners a contender was measured with, if fewer."""
+    """Returns the key of a round's values for the number of a contender's listeners, if reduced."""
     return f"listeners of {contender}"
 
 
 class Goal(Struct, frozen=True):
-    """What a ratio of ours to a peer's is to be: at least or, where less is better, at most."""
+    """Required ratio of ours to a peer's: at least or, where less is better, at most."""
 
     peer: str
     least: float | None = None
@@ -33,41 +33,41 @@ class Goal(Struct, frozen=True):
 
 
 class Figure(Struct, frozen=True):
-    """One row of the table: `rounds` yields each round's values for as long as it is asked."""
+    """One row of the table: `rounds` yields each round's values, endlessly."""
 
     name: str
     what: str
     unit: str
     rounds: Callable[[float], Iterator[Round]]
     goals: tuple[Goal, ...] = ()
-    #: What ours is to be by itself.
+    #: Required value of ours by itself.
     at_most: float | None = None
     at_least: float | None = None
 
 
 def quotes_few(seconds: float) -> Iterator[Round]:
-    """Requests per second of server CPU: three quotes."""
+    """Yields requests per second of server CPU: three quotes."""
     ours = "/api/market/quotes?symbols=AAPL,MSFT,NVDA"
     yield from _http(ours, "/quotes?symbols=S0000,S0001,S0002", seconds, unlimited=True)
 
 
 def quotes_all(seconds: float) -> Iterator[Round]:
-    """Requests per second of server CPU: five hundred quotes."""
+    """Yields requests per second of server CPU: five hundred quotes."""
     yield from _http("/api/market/quotes?symbols=all", "/quotes?symbols=all", seconds)
 
 
 def bars_cached(seconds: float) -> Iterator[Round]:
-    """Requests per second of server CPU: five years of daily bars, from the cache."""
+    """Yields requests per second of server CPU: five years of daily bars, from the cache."""
     yield from _http("/api/market/bars/AAPL?range=5Y&interval=D", None, seconds)
 
 
 def overview_cached(seconds: float) -> Iterator[Round]:
-    """Requests per second of server CPU: a company's overview, from the cache."""
+    """Yields requests per second of server CPU: a company's overview, from the cache."""
     yield from _http("/api/financials/company/AAPL/overview", None, seconds)
 
 
 def _http(ours: str, theirs: str | None, seconds: float, *, unlimited: bool = False) -> Iterator[Round]:
-    """All are started at once, and asked in turn."""
+    """Starts all contenders at once, and loads them in turn."""
     with contextlib.ExitStack() as stack:
         serving = stack.enter_context(quotecast())
         url = f"http://127.0.0.1:{serving.port}{ours}"

@@ -1,8 +1,8 @@
-"""The limiter by itself: what a check costs, in batches and with a call for each.
+"""The cost of a rate-limit check, in batches and with a call for each.
 
-As a program, `python -m benchmarks.limiter URL WAY SECONDS` checks as fast as it can and prints what that
-came to; the way is `batched`, as the service does, or `single`. With the way `admit`, it prints how many of a
-thousand requests of one key were admitted.
+As a program, `python -m benchmarks.limiter URL WAY SECONDS` checks as fast as it can and prints the result;
+the way is `batched`, as in the service, or `single`. The way `admit` prints how many of a thousand requests
+of one key were admitted.
 """
 
 import asyncio
@@ -23,39 +23,39 @@ from benchmarks.processes import SERVER_CORE, cpu_seconds
 from quotecast.limits.window import Window
 
 SINGLE: Final = "a call for each"
-#: Requests that a worker has under way at once.
+#: Concurrent requests of a worker.
 AT_ONCE: Final = 64
 WORKERS: Final = 4
 ADMITTED: Final = 100
 
 
 def checks(seconds: float) -> Iterator[Round]:
-    """Checks per second of CPU, Valkey's included."""
+    """Yields checks per second of CPU, Valkey's included."""
     with folder() as place, redis(place, core=None) as port:
         valkey = int((place / "valkey.pid").read_text())
         while True:
             yield {
-                OURS: _measured(port, "batched", seconds, valkey),
-                SINGLE: _measured(port, "single", seconds, valkey),
+                OURS: _measure(port, "batched", seconds, valkey),
+                SINGLE: _measure(port, "single", seconds, valkey),
             }
 
 
-def admitted(_: float) -> Iterator[Round]:
-    """Admitted of 4,000 requests of one key with a limit of 100, made by four workers at once."""
+def admissions(_: float) -> Iterator[Round]:
+    """Yields how many of 4,000 concurrent requests of one key and four workers a limit of 100 admits."""
     while True:
         with folder() as place, redis(place, core=None) as port, ExitStack() as stack:
-            workers = [stack.enter_context(_started(port, "admit", 0)) for _ in range(WORKERS)]
+            workers = [stack.enter_context(_start(port, "admit", 0)) for _ in range(WORKERS)]
             yield {OURS: float(sum(json.loads(worker.communicate()[0])["admitted"] for worker in workers))}
 
 
-def _measured(port: int, way: str, seconds: float, valkey: int) -> float:
+def _measure(port: int, way: str, seconds: float, valkey: int) -> float:
     before = cpu_seconds([valkey])
-    with _started(port, way, seconds) as worker:
-        told = json.loads(worker.communicate()[0])
-    return float(told["checks"] / (told["cpu_seconds"] + cpu_seconds([valkey]) - before))
+    with _start(port, way, seconds) as worker:
+        result = json.loads(worker.communicate()[0])
+    return float(result["checks"] / (result["cpu_seconds"] + cpu_seconds([valkey]) - before))
 
 
-def _started(port: int, way: str, seconds: float) -> Popen[bytes]:
+def _start(port: int, way: str, seconds: float) -> Popen[bytes]:
     module = [sys.executable, "-m", "benchmarks.limiter", f"redis://127.0.0.1:{port}", way, str(seconds)]
     return Popen(["taskset", "-c", str(SERVER_CORE), *module], stdout=PIPE, cwd=Path(__file__).parent.parent)
 
@@ -87,8 +87,8 @@ async def _admit(window: Window) -> dict[str, float]:
 
 async def _main(url: str, way: str, seconds: float) -> None:
     async with Window(url, prefix="bench", budget=5.0) as window:
-        told = await (_admit(window) if way == "admit" else _check(window, way, seconds))
-    sys.stdout.write(json.dumps(told))
+        result = await (_admit(window) if way == "admit" else _check(window, way, seconds))
+    sys.stdout.write(json.dumps(result))
 
 
 if __name__ == "__main__":

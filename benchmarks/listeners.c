@@ -1,13 +1,13 @@
-/* Many WebSocket listeners in one thread: what arrives, and how old it is.
+/* Many WebSocket listeners in one thread, which measure the number and age of quotes.
  *
  *   listeners PORT COUNT WARM_SECONDS SECONDS [deflate] < paths
  *
  * `deflate` offers permessage-deflate (RFC 7692) as browsers do, and inflates every frame.
  *
  * Reads paths from standard input, a line each, and opens COUNT connections to 127.0.0.1:PORT, which take
- * the paths in turn. Prints `started` when all are open and WARM_SECONDS have passed, and after SECONDS more
- * one line of JSON. Quotes are counted by `"price":`; the age of every 16th, and of the first in each frame,
- * is the time now less its `"timestamp":"..."`.
+ * the paths in turn. Prints `started` when all are open and WARM_SECONDS have passed, and one line of JSON after
+ * SECONDS more. Counts quotes by `"price":`. The age of every 16th quote, and of the first in each frame, is the
+ * present time less its `"timestamp":"..."`.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -34,8 +34,8 @@ typedef struct {
     int open;
     z_stream *context; /* of a server that keeps its window between frames, else NULL */
     const char *path;
-    char *kept; /* the beginning of a frame whose end has not come */
-    size_t kept_size, kept_room;
+    char *partial; /* the beginning of an incomplete frame */
+    size_t partial_size, partial_room;
     uint64_t frames;
 } Listener;
 
@@ -140,7 +140,7 @@ static void shut(Listener *listener) {
 
 static void pong(Listener *listener, const char *payload, size_t size) {
     unsigned char frame[6 + 125] = {0x8A, (unsigned char)(0x80 | size), 0, 0, 0, 0};
-    memcpy(frame + 6, payload, size); /* a mask of zeroes changes nothing */
+    memcpy(frame + 6, payload, size); /* the mask is zero */
     if (write(listener->fd, frame, 6 + size) < 0 && errno != EAGAIN) shut(listener);
 }
 
@@ -178,7 +178,7 @@ static void note_message(Listener *listener, const char *payload, size_t size, i
     note_frame(listener, payload, size);
 }
 
-/* How many bytes of `data` whole messages take up; fragments wait for the last one. */
+/* Returns the bytes of the complete messages in `data`; fragments wait for the last one. */
 static size_t take_frames(Listener *listener, const char *data, size_t size) {
     static char joined[READ_SIZE * 2];
     size_t used = 0;
@@ -222,35 +222,35 @@ static size_t take(Listener *listener, const char *data, size_t size) {
 }
 
 static void keep(Listener *listener, const char *data, size_t size) {
-    if (size > listener->kept_room) {
-        listener->kept_room = size * 2;
-        char *room = malloc(listener->kept_room);
+    if (size > listener->partial_room) {
+        listener->partial_room = size * 2;
+        char *room = malloc(listener->partial_room);
         if (!room) fail("malloc");
         memcpy(room, data, size);
-        free(listener->kept);
-        listener->kept = room;
+        free(listener->partial);
+        listener->partial = room;
     } else {
-        memmove(listener->kept, data, size);
+        memmove(listener->partial, data, size);
     }
-    listener->kept_size = size;
+    listener->partial_size = size;
 }
 
 static void receive(Listener *listener) {
     static char buffer[READ_SIZE * 2];
-    /* What was kept stands before what is read, so that frames are whole. */
-    size_t kept = listener->kept_size;
-    if (kept > READ_SIZE) fail("a frame of more than a megabyte");
-    memcpy(buffer, listener->kept, kept);
-    ssize_t count = read(listener->fd, buffer + kept, READ_SIZE);
+    /* Puts the incomplete frame before the new bytes, so that frames are whole. */
+    size_t partial = listener->partial_size;
+    if (partial > READ_SIZE) fail("a frame of more than a megabyte");
+    memcpy(buffer, listener->partial, partial);
+    ssize_t count = read(listener->fd, buffer + partial, READ_SIZE);
     if (count < 0 && errno == EAGAIN) return;
     if (count <= 0) {
         shut(listener);
         return;
     }
     if (measuring) total.wire_bytes += (uint64_t)count;
-    size_t size = kept + (size_t)count, used = take(listener, buffer, size);
+    size_t size = partial + (size_t)count, used = take(listener, buffer, size);
     if (size > used) keep(listener, buffer + used, size - used);
-    else listener->kept_size = 0;
+    else listener->partial_size = 0;
 }
 
 static void dial(Listener *listener, int port) {
@@ -280,7 +280,7 @@ static void wait_and_receive(int milliseconds) {
     }
 }
 
-/* A server that is overwhelmed lets nobody in: then there is nothing to measure. */
+/* An overloaded server accepts no connections: then there is nothing to measure. */
 static void wait_for(const Listener *listener, double deadline) {
     while (!listener->open && listener->fd >= 0) {
         if (seconds(CLOCK_MONOTONIC) > deadline) {

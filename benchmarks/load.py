@@ -1,4 +1,4 @@
-"""The load: wrk for HTTP, and `listeners`, a C program, for WebSockets."""
+"""Load generators: wrk for HTTP, and `listeners`, a C program, for WebSockets."""
 
 import json
 import re
@@ -17,15 +17,15 @@ PINNED: Final = ("taskset", "-c", str(LOAD_CORE))
 WRK_CONNECTIONS: Final = 32
 
 
-class NotLetInError(Exception):
-    """A server was too busy to accept everybody."""
+class OverloadedError(Exception):
+    """An overloaded server did not accept every connection."""
 
 
-class Heard(Struct):
-    """What WebSocket listeners heard in `seconds`; ages in milliseconds."""
+class ListenerResult(Struct):
+    """Measurements of WebSocket listeners over `seconds`; ages in milliseconds."""
 
     seconds: float
-    #: Of the load, to show that it is not what is measured.
+    #: CPU seconds of the load generator, which show that it is not the bottleneck.
     cpu_seconds: float
     listeners: int
     served: int
@@ -43,13 +43,13 @@ class Heard(Struct):
     age_p99: float
     age_max: float
     server_cpu_seconds: float = 0.0
-    #: Of the server, to let everybody in and while the listeners warmed up.
+    #: CPU seconds of the server until all listeners were connected and warm.
     opening_cpu_seconds: float = 0.0
     server_bytes: int = 0
 
     @property
     def frames_per_cpu_second(self) -> float:
-        """Of the server's CPU time."""
+        """Frames per CPU second of the server."""
         return self.frames / self.server_cpu_seconds
 
     @property
@@ -59,32 +59,32 @@ class Heard(Struct):
 
     @property
     def quotes_per_cpu_second(self) -> float:
-        """Of the server's CPU time."""
+        """Quotes per CPU second of the server."""
         return self.quotes / self.server_cpu_seconds
 
 
-class Answered(Struct):
-    """What HTTP clients were answered."""
+class HttpResult(Struct):
+    """Measurements of HTTP clients."""
 
     per_second: float
     per_cpu_second: float
     bytes_per_answer: float
 
 
-def ask(url: str, pids: Sequence[int], seconds: float) -> Answered:
-    """As many requests as the server answers. Raises RuntimeError if any answer is no success."""
+def ask(url: str, pids: Sequence[int], seconds: float) -> HttpResult:
+    """Sends as many requests as the server answers. Raises RuntimeError if any answer is no success."""
     before = cpu_seconds(pids)
-    # wrk knows whole seconds alone.
+    # wrk takes whole seconds only.
     command = [*PINNED, "wrk", "-t1", f"-c{WRK_CONNECTIONS}", f"-d{max(1, round(seconds))}s", url]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     used = cpu_seconds(pids) - before
-    counted = re.search(r"(\d+) requests in [\d.]+\w+, ([\d.]+)([KMG]?)B read", told)
-    rate = re.search(r"Requests/sec:\s+([\d.]+)", told)
-    if not counted or not rate or "Non-2xx" in told or "Socket errors" in told:
-        raise RuntimeError(f"{url} was not answered well:\n{told}")
+    counted = re.search(r"(\d+) requests in [\d.]+\w+, ([\d.]+)([KMG]?)B read", output)
+    rate = re.search(r"Requests/sec:\s+([\d.]+)", output)
+    if not counted or not rate or "Non-2xx" in output or "Socket errors" in output:
+        raise RuntimeError(f"{url} answered without success:\n{output}")
     requests = int(counted[1])
     read = float(counted[2]) * {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}[counted[3]]
-    return Answered(float(rate[1]), requests / used, read / requests)
+    return HttpResult(float(rate[1]), requests / used, read / requests)
 
 
 def listen(
@@ -96,9 +96,9 @@ def listen(
     warm: float = 1.5,
     seconds: float,
     deflate: bool = False,
-) -> Heard:
-    """What so many listeners hear, who take the paths in turn. `deflate` offers compression."""
-    command = [*PINNED, str(compiled()), str(port), str(count), f"{warm:g}", f"{seconds:g}"]
+) -> ListenerResult:
+    """Connects listeners, which take the paths in turn; with `deflate` they offer compression."""
+    command = [*PINNED, str(compile_listeners()), str(port), str(count), f"{warm:g}", f"{seconds:g}"]
     command += ["deflate"] * deflate
     began = cpu_seconds(pids)
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as listeners:
@@ -107,18 +107,18 @@ def listen(
         listeners.stdin.write("\n".join(paths))
         listeners.stdin.close()
         if listeners.stdout.readline() != "started\n":
-            raise NotLetInError(f"not all of {count} listeners were let in")
+            raise OverloadedError(f"the server did not accept all of {count} listeners")
         before = cpu_seconds(pids)
-        heard = convert(json.loads(listeners.stdout.readline()), Heard)
-        heard.server_cpu_seconds = cpu_seconds(pids) - before
-        heard.opening_cpu_seconds = before - began
-        heard.server_bytes = resident_bytes(pids)
-    return heard
+        result = convert(json.loads(listeners.stdout.readline()), ListenerResult)
+        result.server_cpu_seconds = cpu_seconds(pids) - before
+        result.opening_cpu_seconds = before - began
+        result.server_bytes = resident_bytes(pids)
+    return result
 
 
 @cache
-def compiled() -> Path:
-    """The program, built from its source."""
+def compile_listeners() -> Path:
+    """Returns the program, compiled from its source."""
     program = HERE / "build" / "listeners"
     program.parent.mkdir(exist_ok=True)
     source = HERE / "listeners.c"

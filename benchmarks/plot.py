@@ -8,7 +8,7 @@ from statistics import median
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 
-#: What is compared, and what it is called.
+#: Compared figures and their titles.
 PANELS = {
     "P1": "Three quotes, requests per CPU second",
     "P2": "500 quotes, requests per CPU second",
@@ -19,7 +19,7 @@ PANELS = {
 
 
 def main(source: Path, target: Path) -> None:
-    """One bar for each contender, from the least to the greatest of its rounds about the median."""
+    """Draws a bar for each contender, from its slowest to its fastest round about the median."""
     mpl.use("Agg")
     values = json.loads(source.read_text())
     panels = [(title, values[name]) for name, title in PANELS.items() if name in values]

@@ -1,4 +1,4 @@
-"""Processes on cores of their own, and the CPU time they use."""
+"""Processes on dedicated cores, and the CPU time they use."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ from typing import Final
 
 import httpx
 
-#: The server has a core to itself; whatever loads and feeds it shares the other.
+#: The server has a core to itself; load generators and publishers share the other.
 SERVER_CORE: Final = 0
 LOAD_CORE: Final = 1
 START_SECONDS: Final = 40.0
@@ -20,9 +20,10 @@ START_SECONDS: Final = 40.0
 
 @contextlib.contextmanager
 def reserved_port() -> Iterator[int]:
-    """A port that nobody else is given meanwhile, not even for a connection that they open.
+    """Reserves a port: the kernel gives it to nobody else, not even for an outgoing connection.
 
-    It is bound and never listens: a server that sets SO_REUSEADDR or SO_REUSEPORT may, as all here do.
+    The socket is bound and never listens: a server that sets SO_REUSEADDR or SO_REUSEPORT may, as all here
+    do.
     """
     with socket.socket() as held:
         for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):
@@ -40,7 +41,7 @@ def running(
     environment: Mapping[str, str] = {},
     log: Path,
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A process and its children, pinned to a core if one is named; their output goes to `log`."""
+    """Runs a process and its children, on one core if `core` is set; their output goes to `log`."""
     pinned = ["taskset", "-c", str(core), *command] if core is not None else list(command)
     with log.open("ab") as output:
         process = subprocess.Popen(
@@ -63,7 +64,7 @@ def running(
 
 
 def wait_until(holds: Callable[[], bool], process: subprocess.Popen[bytes], what: str) -> None:
-    """Returns once it holds. Raises RuntimeError when the process ends or takes too long."""
+    """Waits until the condition holds. Raises RuntimeError when the process ends or the wait is too long."""
     deadline = time.monotonic() + START_SECONDS
     while not holds():
         if process.poll() is not None or time.monotonic() > deadline:
@@ -72,7 +73,7 @@ def wait_until(holds: Callable[[], bool], process: subprocess.Popen[bytes], what
 
 
 def answers(url: str) -> bool:
-    """Whether the URL is answered with success."""
+    """Returns whether the URL answers with success."""
     try:
         return httpx.get(url, timeout=5).is_success
     except httpx.HTTPError:
@@ -80,13 +81,13 @@ def answers(url: str) -> bool:
 
 
 def listens(port: int) -> bool:
-    """Whether anybody accepts connections at the port."""
+    """Returns whether a server accepts connections at the port."""
     with socket.socket() as attempt:
         return attempt.connect_ex(("127.0.0.1", port)) == 0
 
 
 def family(pid: int) -> list[int]:
-    """The process and all that descend from it."""
+    """Returns the process and its descendants."""
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -99,17 +100,17 @@ def family(pid: int) -> list[int]:
 
 
 def cpu_seconds(pids: Sequence[int]) -> float:
-    """What the processes have used so far, in user space and in the kernel for them, to the nanosecond."""
+    """Returns the CPU seconds of the processes so far, user and system time, to the nanosecond."""
     return sum(_cpu_seconds(pid) for pid in pids)
 
 
 def resident_bytes(pids: Sequence[int]) -> int:
-    """Their memory; what they share is counted once, in equal parts."""
+    """Returns their memory; each has an equal part of shared pages."""
     return sum(_proportional(pid) for pid in pids)
 
 
 def _cpu_seconds(pid: int) -> float:
-    # As clock_getcpuclockid(3) makes it; /proc counts in ticks of 10 ms.
+    # The formula of clock_getcpuclockid(3); /proc counts in ticks of 10 ms.
     with contextlib.suppress(OSError):
         return time.clock_gettime(~pid << 3 | 2)
     return 0.0

@@ -1,4 +1,4 @@
-"""Feeds the peers: invented quotes to a Redis channel or to nchan.
+"""Publishes invented quotes to a Redis channel or to nchan, as input of the peers.
 
 `publisher.py redis://HOST:PORT CHANNEL ...` or `publisher.py http://HOST:PORT/PATH ...`, then
 `SYMBOLS BATCHES_PER_SECOND QUOTES_PER_BATCH DELAY_SECONDS`: each batch is one message.
@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 
 def main() -> None:
-    """Publishes until it is killed, `per_second` messages evenly spread."""
+    """Publishes `per_second` messages, evenly spread, until killed."""
     url, channel = sys.argv[1:3]
-    wrapped = posted if url.startswith("http") else published
+    wrapped = post_request if url.startswith("http") else publish_command
     symbols, size = int(sys.argv[3]), int(sys.argv[5])
     per_second = float(sys.argv[4])
     place = urlsplit(url)
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def message(numbers: list[int], turn: int) -> bytes:
-    """A frame as ours, so that all send the same bytes."""
+    """Returns a frame of quotecast's shape, so that all contenders send the same bytes."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     data = [quote(number, turn, now) for number in numbers]
     frame = {"type": "update", "epoch": "01a1fd0ad634e1a58021", "seq": turn, "data": data}
@@ -62,20 +62,20 @@ def quote(number: int, turn: int, now: str) -> dict[str, object]:
     }
 
 
-def published(channel: str, body: bytes) -> bytes:
-    """The command PUBLISH in Redis's protocol."""
+def publish_command(channel: str, body: bytes) -> bytes:
+    """Returns the PUBLISH command in Redis's protocol."""
     name = channel.encode()
     return b"*3\r\n$7\r\nPUBLISH\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n" % (len(name), name, len(body), body)
 
 
-def posted(path: str, body: bytes) -> bytes:
-    """A request on a connection that is kept."""
+def post_request(path: str, body: bytes) -> bytes:
+    """Returns a POST request on a persistent connection."""
     head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
     return head.encode() + body
 
 
 def drain(connection: socket.socket) -> None:
-    """Takes what was answered; nothing of it matters."""
+    """Reads and drops the answers."""
     try:
         while connection.recv(1 << 16):
             pass

@@ -1,4 +1,4 @@
-"""What was measured, as a table and a plot."""
+"""Reports of measurements, as a table and a plot."""
 
 import json
 import platform
@@ -25,29 +25,29 @@ END: Final = "<!-- end of results -->"
 IMAGE: Final = "![The figures as bars](benchmarks.png)\n"
 
 
-class Measured(Struct, frozen=True):
-    """A figure's values: by contender, one for each round."""
+class Measurement(Struct, frozen=True):
+    """Values of a figure: by contender, one for each round."""
 
     figure: Figure
     values: dict[str, list[float]]
 
 
-def ratios(measured: Measured, peer: str) -> list[float]:
-    """Ours to the peer's, round by round; the peer may have been measured under a lighter load."""
+def ratios(measured: Measurement, peer: str) -> list[float]:
+    """Returns the ratio of ours to the peer's by round; a peer's load may have been lighter."""
     return [ours / their for ours, their in zip(measured.values[OURS], measured.values[peer], strict=True)]
 
 
-def told(measured: Measured) -> list[str]:
-    """The figure's rows of the table: ours against its goals."""
+def goal_rows(measured: Measurement) -> list[str]:
+    """Returns the figure's rows of the table: ours against its goals."""
     figure = measured.figure
-    own = _spread(measured.values[OURS])
+    own = _format_spread(measured.values[OURS])
     rows = []
     for goal in figure.goals:
         found = ratios(measured, goal.peer)
         lighter = measured.values.get(listeners_of(goal.peer))
         name = f"{goal.peer} ({median_low(lighter):g} listeners)" if lighter else goal.peer
         met = found and median(found) >= (goal.least or 0)
-        rows.append((f"{_spread(found)} x {name}", f">= {goal.least:g} x", met))
+        rows.append((f"{_format_spread(found)} x {name}", f">= {goal.least:g} x", met))
     if figure.at_most is not None:
         rows.append((own, f"<= {figure.at_most:g}", median(measured.values[OURS]) <= figure.at_most))
     if figure.at_least is not None:
@@ -56,12 +56,12 @@ def told(measured: Measured) -> list[str]:
     return [f"{start} | {found} | {goal} | {'yes' if met else '**no**'} |" for found, goal, met in rows]
 
 
-def table(results: Sequence[Measured]) -> str:
-    """Everything in Markdown: goals first, then each contender's values."""
+def table(results: Sequence[Measurement]) -> str:
+    """Returns all figures in Markdown: goals first, then each contender's values."""
     lines = [
         "| | figure | ours | measured against its goal | goal | met |",
         "|---|---|---|---|---|---|",
-        *(line for measured in results for line in told(measured)),
+        *(line for measured in results for line in goal_rows(measured)),
         "",
         "| | contender | min | median | max | unit |",
         "|---|---|---|---|---|---|",
@@ -76,10 +76,10 @@ def table(results: Sequence[Measured]) -> str:
 
 
 def machine() -> str:
-    """Where it was measured, and with what."""
+    """Returns the machine, and the versions of the contenders."""
     model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
     ours = [f"{name} {version(name)}" for name in ("granian", "litestar", "msgspec", "uvloop")]
-    when = f"{datetime.now(UTC):%Y-%m-%d} with commit {_said('git', 'rev-parse', '--short', 'HEAD')}"
+    when = f"{datetime.now(UTC):%Y-%m-%d} with commit {_output_of('git', 'rev-parse', '--short', 'HEAD')}"
     lines = [
         f"Measured on {when}, {model[1] if model else platform.machine()}, Linux {platform.release()}.",
         f"Python {platform.python_version()}, {', '.join(ours)}.",
@@ -88,7 +88,7 @@ def machine() -> str:
     return "\n".join(lines) + "\n"
 
 
-def write(results: Sequence[Measured], rounds: int, seconds: float) -> None:
+def write(results: Sequence[Measurement], rounds: int, seconds: float) -> None:
     """Writes the table and the plot into docs/, the values into results.json."""
     text = PAGE.read_text()
     head, _, rest = text.partition(BEGIN)
@@ -104,7 +104,7 @@ def write(results: Sequence[Measured], rounds: int, seconds: float) -> None:
 _OWN_UNITS: Final = {"holes", "served", "kilobytes each", "share of a core", "megabytes"}
 
 
-def _spread(values: Sequence[float]) -> str:
+def _format_spread(values: Sequence[float]) -> str:
     if not values:
         return "not measured"
     return " / ".join(_number(value) for value in (min(values), median(values), max(values)))
@@ -124,17 +124,17 @@ def _peers() -> list[str]:
         "print(', '.join(f'{name} {version(name)}' for name in sys.argv[1:]))"
     )
     packages: Mapping[str, Any] = json.loads((HERE / "peers" / "package.json").read_text())["dependencies"]
-    nchan = _said("dpkg-query", "-W", "-f", "${Version}", "libnginx-mod-nchan")
+    nchan = _output_of("dpkg-query", "-W", "-f", "${Version}", "libnginx-mod-nchan")
     return [
-        _said(str(python), "-c", code, *names),
-        f"Node {_said('node', '--version')}",
+        _output_of(str(python), "-c", code, *names),
+        f"Node {_output_of('node', '--version')}",
         *(f"{name} {number}" for name, number in packages.items()),
         f"nchan {nchan}",
-        _said("wrk", "-v").splitlines()[0].partition(" [")[0],
+        _output_of("wrk", "-v").splitlines()[0].partition(" [")[0],
     ]
 
 
-def _said(*command: str) -> str:
+def _output_of(*command: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return (done.stdout or done.stderr).strip()
 

@@ -1,4 +1,4 @@
-"""What a listener costs in memory and CPU, and how that grows; how long a start takes."""
+"""Memory and CPU of a listener, how they grow, and the time of a start."""
 
 import signal
 import subprocess
@@ -11,52 +11,52 @@ from typing import Final
 from benchmarks.contenders import folder, quotecast
 from benchmarks.fanout import MARKET, own_paths
 from benchmarks.figures import OURS, Round
-from benchmarks.load import Heard, listen
+from benchmarks.load import ListenerResult, listen
 from benchmarks.processes import answers, family, reserved_port, resident_bytes, running, wait_until
 
 MANY: Final = 10_000
 
 
 def memory(seconds: float) -> Iterator[Round]:
-    """Kilobytes of resident memory for each of 10,000 WebSockets that listen to nothing."""
+    """Yields kilobytes of resident memory for each of 10,000 idle WebSockets."""
     while True:
         with quotecast() as server:
             before = resident_bytes(server.pids)
-            heard = listen(server.feed_port, ["/api/ws/market"], MANY, server.pids, seconds=seconds)
-            yield {OURS: (heard.server_bytes - before) / MANY / 1024}
+            result = listen(server.feed_port, ["/api/ws/market"], MANY, server.pids, seconds=seconds)
+            yield {OURS: (result.server_bytes - before) / MANY / 1024}
 
 
 def many(seconds: float) -> Iterator[Round]:
-    """Age of quotes that 10,000 listeners hear once a second, each of own symbols, 99th percentile in ms."""
+    """Yields the 99th percentile in ms of quotes' age at 10,000 listeners of own symbols."""
     while True:
         with quotecast(MARKET) as server:
             before = resident_bytes(server.pids)
             paths = own_paths(MANY, 1000)
-            heard = listen(server.feed_port, paths, MANY, server.pids, warm=3.0, seconds=max(seconds, 3.0))
+            result = listen(server.feed_port, paths, MANY, server.pids, warm=3.0, seconds=max(seconds, 3.0))
             yield {
-                OURS: heard.age_p99,
-                "served": float(heard.served),
-                "kilobytes each": (heard.server_bytes - before) / MANY / 1024,
-                "share of a core": heard.server_cpu_seconds / heard.seconds,
+                OURS: result.age_p99,
+                "served": float(result.served),
+                "kilobytes each": (result.server_bytes - before) / MANY / 1024,
+                "share of a core": result.server_cpu_seconds / result.seconds,
             }
 
 
 def listeners(seconds: float) -> Iterator[Round]:
-    """CPU per listener with 2,000 of them, as a multiple of that with 200."""
+    """Yields the CPU per listener with 2,000 of them, as a multiple of that with 200."""
     while True:
-        few, more = (_own(count, seconds) for count in (200, 2000))
+        few, more = (_listen_to_own(count, seconds) for count in (200, 2000))
         yield {OURS: _share(more) / 2000 / (_share(few) / 200)}
 
 
 def workers(seconds: float) -> Iterator[Round]:
-    """CPU per frame with two workers, as a multiple of that with one; 2,000 listeners."""
+    """Yields the CPU per frame with two workers, as a multiple of that with one; 2,000 listeners."""
     while True:
-        one, two = (_own(2000, seconds, count) for count in (1, 2))
+        one, two = (_listen_to_own(2000, seconds, count) for count in (1, 2))
         yield {OURS: one.frames_per_cpu_second / two.frames_per_cpu_second}
 
 
 def start(_: float) -> Iterator[Round]:
-    """Seconds from `quotecast up` to the first quotes, the databases made anew; memory of the whole in MB."""
+    """Yields the seconds from `quotecast up` to the first quotes, with new databases, and MB of memory."""
     while True:
         with folder() as place, reserved_port() as port:
             settings = {"QUOTECAST_PORT": str(port), "QUOTECAST_DATA_DIR": str(place / "data")}
@@ -72,15 +72,15 @@ def start(_: float) -> Iterator[Round]:
 
 
 def _stop(up: "subprocess.Popen[bytes]") -> None:
-    """As a user does, so that its databases end well."""
+    """Stops as a user does, so that the databases shut down cleanly."""
     up.send_signal(signal.SIGINT)
     up.wait(20)
 
 
-def _own(count: int, seconds: float, workers: int = 1) -> Heard:
+def _listen_to_own(count: int, seconds: float, workers: int = 1) -> ListenerResult:
     with quotecast(MARKET, workers) as server:
         return listen(server.feed_port, own_paths(count, 250), count, server.pids, seconds=seconds)
 
 
-def _share(heard: Heard) -> float:
-    return heard.server_cpu_seconds / heard.seconds
+def _share(result: ListenerResult) -> float:
+    return result.server_cpu_seconds / result.seconds

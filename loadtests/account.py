@@ -1,4 +1,4 @@
-"""A visit to an account: log in, look at holdings, change them, save the layout, log out."""
+"""A visit to an account: log in, read holdings, change them, save the layout, log out."""
 
 import random
 import secrets
@@ -15,9 +15,9 @@ LAYOUT = "/api/terminal/layout"
 
 
 class Account(HttpUser):
-    """Each user has an account of its own.
+    """A user with an account of its own.
 
-    What was bought and watched is deleted after each visit. The account itself stays: no route deletes it.
+    Each visit deletes what it added. The account itself stays: no route deletes it.
     """
 
     weight = 1
@@ -35,35 +35,35 @@ class Account(HttpUser):
         self.watched: set[str] = set()
 
     def on_stop(self) -> None:
-        """A visit that was interrupted leaves nothing behind."""
+        """Deletes what an interrupted visit added."""
         self.tidy()
 
     @task
     def visit(self) -> None:
-        """Everything from login to logout, with pauses between the steps."""
-        if not self.entered():
+        """Runs a visit from login to logout, with pauses between the steps."""
+        if not self.log_in():
             return
         for step in (self.look, self.buy, self.look, self.save, self.tidy):
             step()
             self.wait()
-        # A token is good until it expires: logging out is forgetting it.
+        # A token is valid until it expires: a client logs out by forgetting it.
         self.token = ""
 
-    def entered(self) -> bool:
-        """Logs in; before the first time it registers."""
+    def log_in(self) -> bool:
+        """Logs in; the first time it registers."""
         if not self.registered:
             body = {**self.credentials, "name": "Load Test"}
             self.registered = (
                 self.send("POST", "/api/auth/register", body, expected=(201,)).status_code == 201
             )
         if self.registered:
-            told = self.send("POST", "/api/auth/login", self.credentials)
-            if told.status_code == 200:
-                self.token = told.json()["token"]
+            answer = self.send("POST", "/api/auth/login", self.credentials)
+            if answer.status_code == 200:
+                self.token = answer.json()["token"]
         return bool(self.token)
 
     def look(self) -> None:
-        """At the portfolio and the watchlist with their quotes."""
+        """Reads the portfolio and the watchlist with their quotes."""
         self.send("GET", f"{HOLDINGS}?include=quote")
         self.send("GET", f"{WATCHLIST}?include=quote")
 
@@ -72,21 +72,21 @@ class Account(HttpUser):
         ticker = random.choice(TICKERS)
         holding = {"ticker": ticker, "shares": random.randint(1, 100), "avg_cost": 10.5}
         key = {"Idempotency-Key": secrets.token_hex(8)}
-        told = self.send("POST", HOLDINGS, holding, expected=(201,), headers=key)
-        if told.status_code == 201:
-            self.holdings.append(told.json()["id"])
+        answer = self.send("POST", HOLDINGS, holding, expected=(201,), headers=key)
+        if answer.status_code == 201:
+            self.holdings.append(answer.json()["id"])
         if self.send("POST", WATCHLIST, {"ticker": ticker}, expected=(200, 201)).ok:
             self.watched.add(ticker)
 
     def save(self) -> None:
-        """The terminal's layout, over the version that was read."""
-        told = self.send("GET", LAYOUT)
-        if told.status_code == 200:
+        """Saves the terminal's layout over the version that it read."""
+        answer = self.send("GET", LAYOUT)
+        if answer.status_code == 200:
             layout = {"panes": [{"kind": "chart", "symbol": "AAPL"}]}
-            self.send("PUT", LAYOUT, {"layout": layout, "version": told.json()["version"]})
+            self.send("PUT", LAYOUT, {"layout": layout, "version": answer.json()["version"]})
 
     def tidy(self) -> None:
-        """Sells and unwatches; what is refused for now stays for the next visit."""
+        """Deletes holdings and watchlist entries; those that a 429 saves stay for the next visit."""
         for identity in list(self.holdings):
             if self.send("DELETE", f"{HOLDINGS}/{identity}", name=f"{HOLDINGS}/{{id}}", expected=(204,)).ok:
                 self.holdings.remove(identity)
@@ -105,7 +105,7 @@ class Account(HttpUser):
         expected: tuple[int, ...] = (200,),
         headers: dict[str, str] | None = None,
     ) -> Any:
-        """One request of this user's."""
+        """Sends one request of this user's."""
         bearer = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         return ask(
             self.client,

@@ -1,4 +1,4 @@
-"""What a scenario expects of an answer."""
+"""Expected answers of the scenarios."""
 
 from collections.abc import Collection
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import gevent
 from locust.clients import HttpSession
 
-#: A client that was told to wait for longer goes on to something else.
+#: Longest Retry-After that a client obeys, in seconds; past it the client goes on to something else.
 LONGEST_WAIT_SECONDS = 10.0
 
 
@@ -19,7 +19,10 @@ def ask(
     expected: Collection[int] = (200, 304),
     **more: Any,
 ) -> Any:
-    """The response; anything unexpected is a failure, but 429: that is told by its own name, and obeyed."""
+    """Returns the response; anything unexpected is a failure.
+
+    429 has a name of its own, and the client waits.
+    """
     with client.request(method, path, name=name, catch_response=True, **more) as response:
         if response.status_code == 429:
             response.request_meta["name"] = f"{name} (429)"

@@ -1,4 +1,4 @@
-"""A feed kept open for minutes: merged, watched over, and resumed when it breaks."""
+"""A WebSocket feed over minutes: merging, watchdog, and resuming after a close."""
 
 import json
 import random
@@ -11,14 +11,14 @@ from urllib.parse import urlencode
 import gevent
 import websocket
 from answers import ask
-from held import KEYS, Broken, Held
+from held import KEYS, BrokenPromise, FeedState
 from locust import HttpUser, constant, task
 
 FEED_SECONDS = 180.0
 LONGEST_BACKOFF_SECONDS = 30.0
-#: Seconds within which a server has to greet.
+#: Seconds within which a server has to send `welcome`.
 OPENING_SECONDS = 30.0
-#: Without anything for so many heartbeats, the connection is dead.
+#: Heartbeats of silence after which the connection counts as dead.
 SILENT_HEARTBEATS = 2.5
 EVERYTHING_SHARE = 0.3
 OWN_SYMBOLS = 20
@@ -30,7 +30,7 @@ QUOTES = {
 
 
 class Closed(Exception):
-    """The server closed the feed; `final` says that coming back will not help."""
+    """The server closed the feed; `final` says that reconnecting will not help."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"closed {code}")
@@ -38,10 +38,11 @@ class Closed(Exception):
 
 
 class FeedReader(HttpUser):
-    """Listens to one feed at a time: to everything, or to twenty symbols of its own.
+    """A client of one feed at a time: of everything, or of twenty symbols of its own.
 
     A frame's response time is the age of its newest quote, or of the heartbeat; a snapshot's is the time
-    since the connection was begun. Every quote of an update is an event as well, with its own age.
+    since
+    the connection began. Every quote of an update is an event as well, with its own age.
     """
 
     weight = 3
@@ -50,68 +51,68 @@ class FeedReader(HttpUser):
 
     @task
     def listen(self) -> None:
-        """One feed, over as many connections as it takes."""
-        held = self.chosen(random.choice(list(KEYS)))
+        """Follows one feed, over as many connections as it takes."""
+        state = self.choose_feed(random.choice(list(KEYS)))
         ends = time.monotonic() + FEED_SECONDS
         while time.monotonic() < ends:
             try:
-                gevent.sleep(self.follow(held, ends))
-            except (websocket.WebSocketException, OSError, Broken, Closed) as error:
-                self.tell(held.feed, "connection", 0, error=error)
+                gevent.sleep(self.run_connection(state, ends))
+            except (websocket.WebSocketException, OSError, BrokenPromise, Closed) as error:
+                self.fire_event(state.feed, "connection", 0, error=error)
                 if isinstance(error, Closed) and error.final:
                     return
-                if isinstance(error, Broken):
-                    held.forget()
+                if isinstance(error, BrokenPromise):
+                    state.clear()
                 self.failures += 1
                 gevent.sleep(backoff(self.failures))
 
-    def chosen(self, feed: str) -> Held:
-        """A feed of which nothing is held yet, and what is wanted of it."""
+    def choose_feed(self, feed: str) -> FeedState:
+        """Returns a random feed's empty state, with its symbols."""
         if random.random() < EVERYTHING_SHARE:
-            return Held(feed)
+            return FeedState(feed)
         response = ask(self.client, "GET", QUOTES[feed], name=QUOTES[feed])
         symbols = sorted(response.json()) if response.status_code == 200 else []
-        return Held(feed, random.sample(symbols, min(OWN_SYMBOLS, len(symbols))) or None)
+        return FeedState(feed, random.sample(symbols, min(OWN_SYMBOLS, len(symbols))) or None)
 
-    def follow(self, held: Held, ends: float) -> float:
-        """One connection's life; seconds that the server asks to stay away after it."""
+    def run_connection(self, state: FeedState, ends: float) -> float:
+        """Runs one connection; returns the seconds that the server asks to stay away after it."""
         began = time.monotonic()
-        connection = websocket.create_connection(address(self.host, held), timeout=OPENING_SECONDS)
+        connection = websocket.create_connection(address(self.host, state), timeout=OPENING_SECONDS)
         try:
             while time.monotonic() < ends:
-                data = received(connection)
+                data = receive(connection)
                 frame = json.loads(data)
                 match frame["type"]:
                     case "welcome":
                         connection.settimeout(frame["heartbeatMs"] / 1000 * SILENT_HEARTBEATS)
-                        self.tell(held.feed, "welcome", (time.monotonic() - began) * 1000, len(data))
+                        self.fire_event(state.feed, "welcome", (time.monotonic() - began) * 1000, len(data))
                     case "snapshot":
-                        held.take(frame)
+                        state.merge(frame)
                         self.failures = 0
                         name = f"snapshot ({frame['reason']})"
-                        self.tell(held.feed, name, (time.monotonic() - began) * 1000, len(data))
+                        self.fire_event(state.feed, name, (time.monotonic() - began) * 1000, len(data))
                     case "update":
-                        held.take(frame)
-                        self.tell_update(held.feed, frame, len(data))
+                        state.merge(frame)
+                        self.fire_update(state.feed, frame, len(data))
                     case "heartbeat":
-                        held.take(frame)
-                        self.tell(held.feed, "heartbeat", age(frame["timestamp"]), len(data))
+                        state.merge(frame)
+                        self.fire_event(state.feed, "heartbeat", age(frame["timestamp"]), len(data))
                     case "shutdown":
                         return float(frame["retryAfterMs"]) / 1000
                     case "error":
-                        raise Broken(frame["detail"])
+                        raise BrokenPromise(frame["detail"])
         finally:
             connection.close(timeout=1)
         return 0.0
 
-    def tell_update(self, feed: str, frame: dict[str, Any], size: int) -> None:
-        """An event for the frame, and one for each quote."""
+    def fire_update(self, feed: str, frame: dict[str, Any], size: int) -> None:
+        """Fires an event for the frame, and one for each quote."""
         ages = [age(item["timestamp"]) for item in frame["data"] if item["timestamp"]]
-        self.tell(feed, "update", min(ages, default=0.0), size)
+        self.fire_event(feed, "update", min(ages, default=0.0), size)
         for milliseconds in ages:
-            self.tell(feed, "quote", milliseconds, kind="QUOTE")
+            self.fire_event(feed, "quote", milliseconds, kind="QUOTE")
 
-    def tell(
+    def fire_event(
         self,
         feed: str,
         what: str,
@@ -121,7 +122,7 @@ class FeedReader(HttpUser):
         kind: str = "FEED",
         error: Exception | None = None,
     ) -> None:
-        """One event in locust's table."""
+        """Fires one event of locust's table."""
         self.environment.events.request.fire(
             request_type=kind,
             name=f"/api/ws/{feed} {what}",
@@ -132,19 +133,19 @@ class FeedReader(HttpUser):
         )
 
 
-def address(host: str, held: Held) -> str:
-    """Of the feed: what is wanted, and since when if something is held."""
+def address(host: str, state: FeedState) -> str:
+    """Returns the URL of a feed with the symbols, and the cursor if there is one."""
     query = {
-        "symbols": "all" if held.wanted is None else ",".join(held.wanted),
+        "symbols": "all" if state.wanted is None else ",".join(state.wanted),
         "interval": random.choice([250, 500, 1000]),
     }
-    if held.since:
-        query["since"] = held.since
-    return f"{host.replace('http', 'ws', 1)}/api/ws/{held.feed}?{urlencode(query)}"
+    if state.since:
+        query["since"] = state.since
+    return f"{host.replace('http', 'ws', 1)}/api/ws/{state.feed}?{urlencode(query)}"
 
 
-def received(connection: websocket.WebSocket) -> bytes:
-    """The next message. Raises Closed at the end of the connection, and a time-out after silence."""
+def receive(connection: websocket.WebSocket) -> bytes:
+    """Returns the next message. Raises Closed at the end of the connection, and a time-out after silence."""
     opcode, data = connection.recv_data()
     if opcode == websocket.ABNF.OPCODE_CLOSE:
         # A close frame without a code counts as 1005 (RFC 6455, 7.1.5).
@@ -153,10 +154,10 @@ def received(connection: websocket.WebSocket) -> bytes:
 
 
 def backoff(failures: int) -> float:
-    """Seconds, doubled by each failure in a row; jitter keeps clients from coming back together."""
+    """Returns seconds, doubled by each failure in a row; jitter spreads the clients' reconnections."""
     return random.uniform(0.5, 1) * min(LONGEST_BACKOFF_SECONDS, 0.5 * 2 ** min(failures, 10))
 
 
 def age(timestamp: str) -> float:
-    """Milliseconds since then, by this machine's clock."""
+    """Returns the milliseconds since then, by this machine's clock."""
     return max(0.0, (time.time() - datetime.fromisoformat(timestamp).timestamp()) * 1000)

@@ -1,4 +1,4 @@
-"""A frontend: whole pages are loaded, and looked at for a while."""
+"""A frontend that loads whole pages and pauses between them."""
 
 import random
 
@@ -17,7 +17,7 @@ SYMBOLS_PER_PAGE = 12
 
 
 class Frontend(HttpUser):
-    """Loads a page with a dozen stocks and a chart, as a browser does: with the tags of what it has."""
+    """A page with a dozen stocks and a chart; sends entity tags, as a browser does."""
 
     weight = 6
     wait_time = between(2, 8)
@@ -29,7 +29,7 @@ class Frontend(HttpUser):
 
     @task
     def page(self) -> None:
-        """Everything that a page shows."""
+        """Requests everything that a page shows."""
         if not self.tickers:
             self.choose()
             return
@@ -41,14 +41,14 @@ class Frontend(HttpUser):
         self.read(f"/api/market/bars/{ticker}?range={span}", f"/api/market/bars?range={span}")
 
     def choose(self) -> None:
-        """A dozen stocks that this user follows; a service that does not answer is asked again later."""
+        """Chooses a dozen stocks; if the service does not answer, it tries again later."""
         response = ask(self.client, "GET", ASSETS, name=ASSETS)
         if response.status_code == 200:
             known = [asset["ticker"] for asset in response.json()]
             self.tickers = sorted(random.sample(known, min(SYMBOLS_PER_PAGE, len(known))))
 
     def read(self, path: str, name: str) -> None:
-        """One request, conditional if it was made before."""
+        """Sends one request, conditional after the first one."""
         headers = {"If-None-Match": self.tags[path]} if path in self.tags else {}
         response = ask(self.client, "GET", path, name=name, headers=headers)
         if tag := response.headers.get("etag"):

@@ -1,17 +1,17 @@
-"""What a client of a feed holds, and whether the feed kept its promises to it."""
+"""The state of a feed's client, and checks of the feed's promises."""
 
 from collections.abc import Collection
 from typing import Any
 
-#: The field that names a quote, by feed.
+#: The key field of a quote, by feed.
 KEYS = {"market": "ticker", "crypto": "ticker", "doviz": "symbol"}
 
 
-class Broken(Exception):
-    """The feed did not keep its promise."""
+class BrokenPromise(Exception):
+    """A broken promise of the feed."""
 
 
-class Held:
+class FeedState:
     """The quotes of one subscription, merged from its frames over any number of connections.
 
     `wanted` are the symbols subscribed to; None is everything.
@@ -26,35 +26,35 @@ class Held:
 
     @property
     def since(self) -> str:
-        """Where to resume; empty before anything was told."""
+        """Returns the cursor; empty before the first snapshot."""
         return f"{self.epoch}-{self.seq}" if self.epoch else ""
 
-    def forget(self) -> None:
-        """Starts over, as who holds what cannot be right has to."""
+    def clear(self) -> None:
+        """Clears quotes and cursor after a broken promise."""
         self.quotes.clear()
         self.epoch, self.seq = "", 0
 
-    def take(self, frame: dict[str, Any]) -> None:
-        """Merges a snapshot or an update, or compares a heartbeat. Raises Broken when it cannot be right."""
+    def merge(self, frame: dict[str, Any]) -> None:
+        """Merges a snapshot or an update, or compares a heartbeat. Raises Broken for an impossible one."""
         over = frame.get("reason") == "resync"
         ahead = frame["seq"] - self.seq if frame["epoch"] == self.epoch else 0
         if ahead < 0 and not over:
-            raise Broken("seq went back")
+            raise BrokenPromise("seq went back")
         if frame["type"] == "heartbeat" and ahead > 0 and self.wanted is None:
-            # Every seq changes something, and who wants everything is owed it.
-            raise Broken("a hole: the heartbeat is ahead of the frames")
+            # Every seq changes something, so a client of everything gets a frame for it.
+            raise BrokenPromise("a gap: the heartbeat is ahead of the frames")
         if over:
             self.quotes.clear()
         for item in frame.get("data", ()):
-            self._merge(item, whole=frame["type"] == "snapshot")
+            self._merge_item(item, whole=frame["type"] == "snapshot")
         for gone in frame.get("removed", ()):
             self.quotes.pop(gone, None)
         self.epoch, self.seq = frame["epoch"], frame["seq"]
 
-    def _merge(self, item: dict[str, Any], *, whole: bool) -> None:
+    def _merge_item(self, item: dict[str, Any], *, whole: bool) -> None:
         key = item[KEYS[self.feed]]
         if self.wanted is not None and key not in self.wanted:
-            raise Broken("a quote that nobody asked for")
+            raise BrokenPromise("a quote outside of the subscription")
         if "name" not in item and (whole or key not in self.quotes):
-            raise Broken("a merge conflict: moving fields of a quote that was never told")
+            raise BrokenPromise("a merge conflict: moving fields of an unknown quote")
         self.quotes[key] = self.quotes.get(key, {}) | item

@@ -1,4 +1,4 @@
-"""What clients do with the service: `just load`, or `locust -f loadtests/locustfile.py`."""
+"""Scenarios of clients: `just load`, or `locust -f loadtests/locustfile.py`."""
 
 import sys
 from typing import Any
@@ -15,7 +15,7 @@ __all__ = ["Account", "FeedReader", "Frontend"]
 
 @events.init.add_listener
 def must_answer(environment: Any, **_: object) -> None:
-    """Ends at once, with a hint, where no service is; a worker leaves that to its master."""
+    """Exits with a hint if no service answers; a locust worker leaves that to its master."""
     if isinstance(environment.runner, WorkerRunner) or not environment.host:
         return
     try:

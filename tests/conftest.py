@@ -1,4 +1,4 @@
-"""Fixtures that every level of tests may use, and a report of what was measured beside what is promised."""
+"""Fixtures for all levels of tests, and a report that compares measurements with promises."""
 
 import asyncio
 import itertools
@@ -14,8 +14,9 @@ from quotecast.accounts import migrations
 from support.figures import LINES, SLACK, Figures
 from support.servers import Postgres, Valkey, running_postgres, running_valkey
 
-# CI draws the same examples each time: a change is judged by what it changes. Elsewhere new ones are tried.
-# How long an example takes says nothing on a machine that others use too.
+# CI runs the same Hypothesis examples each time, so a failure comes from the change. Elsewhere examples are
+# random.
+# No deadline per example: other processes may use the machine.
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile("local", deadline=None)
 settings.load_profile("ci" if "CI" in os.environ else "local")
@@ -24,7 +25,7 @@ _numbers = itertools.count(1)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """For machines that do nothing else meanwhile."""
+    """Adds `--strict-figures`, for machines that do nothing else meanwhile."""
     parser.addoption(
         "--strict-figures", action="store_true", help="fail by what is promised, on a machine left alone"
     )
@@ -32,14 +33,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def figures(request: pytest.FixtureRequest) -> Figures:
-    """Its lines end up in the summary of the run."""
+    """Returns the figures of the test; its lines appear in the summary of the run."""
     lines = request.config.stash.setdefault(LINES, [])
     slack = 1.0 if request.config.getoption("--strict-figures") else SLACK
     return Figures(request.node.name.removeprefix("test_").replace("_", " "), lines, slack)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Prints what was measured."""
+    """Prints the measurements."""
     lines = config.stash.get(LINES, [])
     if lines:
         terminalreporter.section("what was measured, and what is promised")
@@ -54,7 +55,7 @@ def _shared_valkey() -> Iterator[Valkey]:
 
 @pytest.fixture
 def redis_url(_shared_valkey: Valkey) -> str:
-    """A Redis that answers, empty; shared by tests that do not disturb it."""
+    """Returns the URL of an empty Redis, shared by tests that do not disturb it."""
     with redis.Redis.from_url(_shared_valkey.url) as client:
         client.flushall()
     return _shared_valkey.url
@@ -62,7 +63,7 @@ def redis_url(_shared_valkey: Valkey) -> str:
 
 @pytest.fixture
 def own_valkey() -> Iterator[Valkey]:
-    """A Valkey of the test's own, to kill and to freeze."""
+    """Yields a Valkey for one test to kill and to freeze."""
     with running_valkey() as server:
         yield server
 
@@ -75,7 +76,7 @@ def _shared_postgres() -> Iterator[Postgres]:
 
 @pytest.fixture
 async def database_url(_shared_postgres: Postgres) -> AsyncIterator[str]:
-    """An empty database of the test's own, in a PostgreSQL that is shared by tests that do not disturb it."""
+    """Returns the URL of an empty database for one test; tests that do not disturb PostgreSQL share it."""
     name = f"test_{next(_numbers)}"
     connection = await asyncpg.connect(_shared_postgres.url)
     await connection.execute(f"CREATE DATABASE {name}")
@@ -86,7 +87,7 @@ async def database_url(_shared_postgres: Postgres) -> AsyncIterator[str]:
 
 @pytest.fixture(scope="session")
 def _accounts_url(_shared_postgres: Postgres) -> str:
-    """A database with all tables, for one test after the other: making one for each takes half a second."""
+    """Returns the URL of a migrated database for one test after the other: migrating takes half a second."""
     name = "accounts"
 
     async def make() -> None:
@@ -101,9 +102,9 @@ def _accounts_url(_shared_postgres: Postgres) -> str:
 
 @pytest.fixture
 async def accounts_url(_accounts_url: str) -> str:
-    """A database with all tables, empty."""
+    """Returns the URL of a database with all tables, empty."""
     connection = await asyncpg.connect(_accounts_url)
-    # Whatever a test before left open must neither hold this up nor be taken for this test's own.
+    # A transaction that an earlier test left open must neither block this one nor count as this test's own.
     await connection.execute(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
         " WHERE datname = current_database() AND pid <> pg_backend_pid()"
@@ -115,13 +116,13 @@ async def accounts_url(_accounts_url: str) -> str:
 
 @pytest.fixture
 async def own_accounts_url(database_url: str) -> str:
-    """A database with all tables of the test's own, to alter."""
+    """Returns the URL of a migrated database for one test to alter."""
     await migrations.apply(database_url)
     return database_url
 
 
 @pytest.fixture
 def own_postgres() -> Iterator[Postgres]:
-    """A PostgreSQL of the test's own, to kill and to freeze."""
+    """Yields a PostgreSQL for one test to kill and to freeze."""
     with running_postgres() as server:
         yield server

@@ -1,4 +1,4 @@
-"""The tests' servers and factories serve here too."""
+"""Shares the tests' servers and factories."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What every update passes on its way to the sockets."""
+"""Each step of an update on its way to the sockets."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ import msgspec
 import pytest
 
 from quotecast.bus import wire
-from quotecast.bus.base import Batch, Change, FeedInfo, Snapshot, Stored
+from quotecast.bus.base import Batch, Change, FeedInfo, Snapshot, StoredQuote
 from quotecast.feed.commands import Query
 from quotecast.feed.frames import Limits
 from quotecast.feed.hub import Connection, Hub
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.session import Session
+from quotecast.feed.session import FeedSession
 from quotecast.market import codec
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import StockQuote
@@ -38,22 +38,22 @@ def quote(number: int, price: float = 100.0) -> StockQuote:
 
 
 class Moving:
-    """A mirror of 500 stocks, and the batches that move some of them."""
+    """A mirror of 500 stocks, and batches that move some of them."""
 
     def __init__(self) -> None:
         self.mirror = Mirror(Feed.STOCKS)
-        stored = {f"S{number:04}": Stored(1, 1, quote(number)) for number in range(SYMBOLS)}
+        stored = {f"S{number:04}": StoredQuote(1, 1, quote(number)) for number in range(SYMBOLS)}
         self.mirror.load(Snapshot(Feed.STOCKS, "epoch", 1, FeedInfo(provider="test"), stored))
 
     def batch(self, count: int) -> Batch:
-        """The next one: so many quotes change."""
+        """Returns the next batch, in which that many quotes change."""
         seq = self.mirror.mark.seq + 1
         changes = [Change(quote(number, 100 + seq % 50)) for number in range(count)]
         return Batch(feed=Feed.STOCKS, epoch="epoch", seq=seq, changes=changes)
 
-    def session(self, symbols: str) -> Session:
-        """One that has had its greeting."""
-        session = Session(self.mirror, Limits())
+    def session(self, symbols: str) -> FeedSession:
+        """Returns a session that has sent its greeting."""
+        session = FeedSession(self.mirror, Limits())
         session.open(Query(symbols), 15_000)
         return session
 
@@ -64,7 +64,7 @@ def moving() -> Moving:
 
 
 def test_mirror_takes_a_batch_of_100(benchmark: Any, moving: Moving) -> None:
-    """Without encoding anything: that waits until somebody wants it."""
+    """The mirror encodes nothing: that waits for a session."""
 
     def setup() -> tuple[tuple[Batch], dict[str, Any]]:
         return (moving.batch(100),), {}
@@ -73,26 +73,26 @@ def test_mirror_takes_a_batch_of_100(benchmark: Any, moving: Moving) -> None:
 
 
 def test_bus_message_of_100_is_decoded(benchmark: Any, moving: Moving) -> None:
-    """As it comes from Redis."""
+    """Decodes the bytes as they come from Redis."""
     data = msgspec.msgpack.encode(moving.batch(100))
-    message = benchmark(wire.message, data)
+    message = benchmark(wire.decode_message, data)
     assert len(message.changes) == 100
 
 
 @pytest.mark.parametrize("count", [20, SYMBOLS])
 def test_frame_for_everything_is_built(benchmark: Any, moving: Moving, count: int) -> None:
-    """Of so many quotes that changed; they are encoded now."""
+    """Encodes the changed quotes and builds the frame."""
     session = moving.session("all")
 
     def setup() -> None:
         moving.mirror.apply(moving.batch(count))
 
-    frame = benchmark.pedantic(session.owed, setup=setup, rounds=200)
+    frame = benchmark.pedantic(session.advance, setup=setup, rounds=200)
     assert len(msgspec.json.decode(frame)["data"]) == count
 
 
 def test_frame_for_twenty_symbols_is_built(benchmark: Any, moving: Moving) -> None:
-    """All 500 changed, and somebody else had them encoded."""
+    """All 500 changed, and another session has encoded them."""
     session, other = (
         moving.session(",".join(f"S{number:04}" for number in range(0, 500, 25))),
         moving.session("all"),
@@ -100,14 +100,14 @@ def test_frame_for_twenty_symbols_is_built(benchmark: Any, moving: Moving) -> No
 
     def setup() -> None:
         moving.mirror.apply(moving.batch(SYMBOLS))
-        other.owed()
+        other.advance()
 
-    frame = benchmark.pedantic(session.owed, setup=setup, rounds=200)
+    frame = benchmark.pedantic(session.advance, setup=setup, rounds=200)
     assert len(msgspec.json.decode(frame)["data"]) == 20
 
 
 def test_tick_of_500_who_share_a_frame(benchmark: Any, moving: Moving) -> None:
-    """Sending costs nothing here: this is what the hub adds to it."""
+    """Sending is free here, so that only the hub's own work counts."""
     hub = Hub(
         moving.mirror,
         heartbeat_seconds=15.0,
@@ -138,10 +138,10 @@ class _Done:
         return True
 
     def cancel(self) -> None:
-        """There is nothing to give up."""
+        """Has nothing to cancel."""
 
 
 @pytest.mark.parametrize("notation", ["json", "msgpack"])
 def test_quote_is_encoded(benchmark: Any, notation: Any) -> None:
-    """The whole of it."""
+    """Encodes the whole quote."""
     assert len(benchmark(codec.encode, quote(1), notation)) > 100

@@ -1,4 +1,4 @@
-"""What every limited request passes."""
+"""Rate-limit checks, which every limited request passes."""
 
 import asyncio
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ def redis_url() -> Iterator[str]:
 
 @pytest.mark.parametrize("count", [1, 10, 100])
 def test_checks_that_arrive_together(benchmark: Any, redis_url: str, count: int) -> None:
-    """One call of the script, in a Valkey of its own process."""
+    """One call of the script, in a separate Valkey process."""
     with asyncio.Runner() as runner:
         window = Window(redis_url, prefix=f"bench{count}", budget=5.0)
         runner.run(window.__aenter__())
@@ -36,6 +36,6 @@ def test_checks_that_arrive_together(benchmark: Any, redis_url: str, count: int)
 
 
 def test_check_while_redis_is_away(benchmark: Any) -> None:
-    """By this worker alone."""
+    """This worker decides alone."""
     window = LocalWindow(60)
     assert benchmark(window.check, "client", LIMIT).admitted

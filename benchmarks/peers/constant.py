@@ -1,4 +1,4 @@
-"""The bare server: the same bytes for every request, from a file whose name is in `BODY`."""
+"""The bare server: constant bytes for every request, from a file whose name is in `BODY`."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ HEADERS = [(b"content-type", b"application/json"), (b"content-length", str(len(B
 
 
 async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """One ASGI application, as small as can be."""
+    """Answers every request with the same bytes."""
     if scope["type"] != "http":
         return
     await send({"type": "http.response.start", "status": 200, "headers": HEADERS})

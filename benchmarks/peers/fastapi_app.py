@@ -1,4 +1,4 @@
-"""FastAPI as its users write it: models, a limiter on Redis for each request, a manager of connections."""
+"""A usual FastAPI application: models, a Redis rate limit for each request, a connection manager."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ client = redis.asyncio.from_url(os.environ["REDIS_URL"])
 
 
 class StockQuote(BaseModel):
-    """What `/quotes` answers of a symbol."""
+    """The answer of `/quotes` for a symbol."""
 
     ticker: str
     name: str
@@ -38,7 +38,7 @@ class StockQuote(BaseModel):
 
 
 class ConnectionManager:
-    """Everybody who listens, and to what; no symbols are all of them."""
+    """Open WebSockets and their symbols; no symbols means all."""
 
     def __init__(self) -> None:
         self.connections: dict[WebSocket, set[str]] = {}
@@ -65,7 +65,7 @@ quotes: dict[str, StockQuote] = {}
 
 
 async def follow() -> None:
-    """What is published goes into the quotes and to everybody who listens."""
+    """Stores published quotes and broadcasts them."""
     pubsub = client.pubsub()
     await pubsub.subscribe("quotes")
     async for message in pubsub.listen():
@@ -107,7 +107,7 @@ app = FastAPI(lifespan=lifespan)
 
 
 async def limit(request: Request) -> None:
-    """A sliding window over the past minute, a sorted set in Redis for each address and path."""
+    """Limits by a sliding window over a minute: a sorted set in Redis for each address and path."""
     key = f"limit:{request.client.host if request.client else ''}:{request.url.path}"
     now = time.time()
     async with client.pipeline(transaction=True) as pipe:

@@ -1,4 +1,4 @@
-"""Litestar as its users write it: the channels plug-in over Redis."""
+"""A usual Litestar application: the channels plug-in over Redis."""
 
 import os
 

@@ -1,4 +1,4 @@
-// Node as its users write it: `ws`, and a Redis subscription that is sent on to everybody.
+// A usual Node application: `ws`, and a Redis subscription that it forwards to every client.
 import { createClient } from "redis";
 import { WebSocketServer } from "ws";
 

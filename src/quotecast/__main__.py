@@ -11,16 +11,19 @@ from quotecast.environment import PREFIX
 from quotecast.errors import QuotecastError, SettingsError
 from quotecast.settings import loading
 
-# Functions are named, not imported, as in an entry point of a package: a command loads what it runs and
-# nothing else, so that `up`, `ingest` and `doctor` never wait for the web framework.
+# Names of functions instead of imports, as in a package's entry points: a command loads only the modules
+# that it runs, so that `up`, `ingest` and `doctor` do not wait for the web framework.
 _COMMANDS: Final = {
     "up": ("quotecast.local.up:run", "start everything here: databases, ingest and API workers"),
     "api": ("quotecast.api.main:run", "run one API worker; several may share the port"),
     "ingest": ("quotecast.ingest.main:run", "run one ingest: upstreams to the bus"),
     "migrate": ("quotecast.commands.migrate:run", "bring the database's tables up to date"),
-    "record": ("quotecast.commands.record:run", "write what an upstream sends, to be played by `replay`"),
+    "record": ("quotecast.commands.record:run", "record an upstream's messages, for the provider `replay`"),
     "users": ("quotecast.commands.users:run", "list, disable or delete users, or reset their passwords"),
-    "doctor": ("quotecast.commands.doctor:run", "say what `up` would do and whether it would work"),
+    "doctor": (
+        "quotecast.commands.doctor:run",
+        "check whether `up` would work here, and with which settings",
+    ),
 }
 
 _WITH_ARGUMENTS: Final = {
@@ -31,10 +34,10 @@ _WITH_ARGUMENTS: Final = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command; answers the exit code: 0, 1 for a failure, 2 for settings that cannot work."""
-    given = _parser().parse_args(arguments)
+    """Runs one command; returns the exit code: 0, 1 for a failure, 2 for wrong settings."""
+    parsed = _parser().parse_args(arguments)
     try:
-        return _run(given)
+        return _run(parsed)
     except SettingsError as error:
         sys.stderr.write(f"{error}\n")
         return 2
@@ -43,11 +46,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _run(given: argparse.Namespace) -> int:
-    values = loading.load()
-    module, function = given.entry.split(":")
+def _run(arguments: argparse.Namespace) -> int:
+    settings = loading.load()
+    module, function = arguments.entry.split(":")
     command = getattr(importlib.import_module(module), function)
-    code: int = command(values, given) if given.entry in _WITH_ARGUMENTS else command(values)
+    code: int = command(settings, arguments) if arguments.entry in _WITH_ARGUMENTS else command(settings)
     return code
 
 
@@ -74,33 +77,33 @@ def _add_variants(commands: Mapping[str, argparse.ArgumentParser]) -> None:
             "migrate",
             "--undo",
             "quotecast.commands.migrate:undo",
-            "take the newest migration back, with the data in its tables",
+            "undo the newest migration, and delete the data in its tables",
         ),
         (
             "up",
             "--live",
             "quotecast.local.up:live",
-            "real upstreams, wherever they need no key or theirs is set",
+            "real upstreams, where they need no key or the key is set",
         ),
     ):
         commands[name].add_argument(option, dest="entry", action="store_const", const=entry, help=summary)
     commands["migrate"].add_argument(
-        "--losing", metavar="NAMES", help="what `--undo` deletes; in production it has to be named"
+        "--losing", metavar="NAMES", help="tables and columns that `--undo` deletes; required in production"
     )
 
 
 def _add_actions(command: argparse.ArgumentParser) -> None:
     actions = command.add_subparsers(dest="action", metavar="ACTION", required=True)
     for name, summary in (
-        ("list", "everybody who is registered"),
-        ("disable", "keep somebody out, and end their sessions"),
-        ("enable", "let somebody in again"),
+        ("list", "list all registered users"),
+        ("disable", "disable a user, and end their sessions"),
+        ("enable", "enable a disabled user"),
         (
             "password",
-            "give somebody a new password, read from the input, and end their sessions",
+            "set a user's password, read from the input, and end their sessions",
         ),
-        ("revoke", "end somebody's sessions"),
-        ("delete", "remove somebody, with all that is theirs"),
+        ("revoke", "end a user's sessions"),
+        ("delete", "delete a user, with holdings, watchlist and layout"),
     ):
         action = actions.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
         if name == "list":
@@ -113,9 +116,9 @@ def _add_actions(command: argparse.ArgumentParser) -> None:
 
 def _add_recording(command: argparse.ArgumentParser) -> None:
     command.add_argument("provider", metavar="PROVIDER", help="an upstream of crypto quotes, such as binance")
-    command.add_argument("file", metavar="FILE", help="where to write; must not be there yet")
+    command.add_argument("file", metavar="FILE", help="the file to write, which must not exist")
     command.add_argument(
-        "--seconds", type=float, default=60.0, metavar="N", help="for how long; a minute by default"
+        "--seconds", type=float, default=60.0, metavar="N", help="duration in seconds; 60 by default"
     )
 
 

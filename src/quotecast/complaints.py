@@ -1,4 +1,4 @@
-"""Explains in plain words why msgspec refuses a value; its own words name Python's types."""
+"""Translates msgspec's validation errors, which name Python's types, into plain words."""
 
 import re
 from collections.abc import Sequence
@@ -29,17 +29,17 @@ _UNITS: Final = {"array": "items", "object": "fields"}
 
 
 class Complaint(Struct, frozen=True):
-    """What is wrong with one field; an empty `field` stands for the whole value."""
+    """A problem with one field; an empty `field` means the whole value."""
 
     field: str
     message: str
 
 
 def complaint(text: str, choices: Sequence[object] = (), *, as_text: bool = False) -> Complaint:
-    """Explains a `msgspec.ValidationError` by its text.
+    """Returns the complaint for the text of a `msgspec.ValidationError`.
 
-    `choices` are the values that the field may have. `as_text` leaves out what was given instead: in a query
-    everything is text.
+    `choices` are the values that the field may have. With `as_text` the message does not name the given type:
+    in a query every value is text.
     """
     place = _PLACE.fullmatch(text)
     message, field = (place["message"], place["field"] or "") if place else (text, "")
@@ -49,7 +49,7 @@ def complaint(text: str, choices: Sequence[object] = (), *, as_text: bool = Fals
 
 
 def choices_of(annotation: Any) -> list[object]:
-    """The values of the literals in an annotation, in their order."""
+    """Returns the values of the literals in an annotation, in their order."""
     if get_origin(annotation) is Literal:
         return [*get_args(annotation)]
     return [choice for part in get_args(annotation) for choice in choices_of(part)]
@@ -64,19 +64,19 @@ def _sentence(message: str, choices: Sequence[object], *, as_text: bool) -> str:
     if length := _LENGTH.fullmatch(message):
         return _length(length["kind"], length["order"], int(length["bound"]))
     if _CHOICE.fullmatch(message) and choices:
-        return f"Must be {_listed(choices)}"
+        return f"Must be {_list_choices(choices)}"
     return "Is too large" if _RANGE.fullmatch(message) else "Has the wrong form"
 
 
 def _kinds(names: str, choices: Sequence[object] = ()) -> str:
-    """The kinds of a union; null goes without saying where something else may stand."""
+    """Returns the kinds of a union in words, without null unless it is the only one."""
     kinds = [name for name in names.split(" | ") if name != "null"] or ["null"]
     if kinds == ["str"] and choices:
-        return _listed(choices)
+        return _list_choices(choices)
     return " or ".join(_KINDS.get(kind, kind) for kind in kinds)
 
 
-def _listed(choices: Sequence[object]) -> str:
+def _list_choices(choices: Sequence[object]) -> str:
     return f"{'one of ' if len(choices) > 1 else ''}{', '.join(map(str, choices))}"
 
 

@@ -1,4 +1,4 @@
-"""Environment variables as typed values, with errors that say what a variable must be; secrets from files."""
+"""Environment variables as typed values, and secrets from files."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,18 +9,18 @@ from msgspec import inspect
 
 from quotecast.errors import SettingsError
 
-#: The beginning of every variable.
+#: The prefix of every variable's name.
 PREFIX: Final = "QUOTECAST_"
 FILE_SUFFIX: Final = "_FILE"
-#: The key in `Meta(extra=...)` of what a pattern demands, to follow "must".
+#: The key in `Meta(extra=...)` of a pattern's explanation, which follows "must" in errors.
 DEMAND: Final = "demand"
 
 
 def text_of(variable: str, environment: Mapping[str, str], *, secret: bool) -> str | None:
-    """The variable's text, of a secret also that of the file which `<VARIABLE>_FILE` names; None if not set.
+    """Returns the variable's text without space at either end; None if it is not set.
 
-    Without space at either end, and so without a file's last line break. Raises SettingsError for a file that
-    cannot be read, or that is named beside a variable that is set.
+    A secret may also come from the file that `<VARIABLE>_FILE` names. Raises SettingsError for an unreadable
+    file, and when both variables are set.
     """
     text = environment.get(variable)
     path = environment.get(variable + FILE_SUFFIX, "").strip() if secret else ""
@@ -32,9 +32,9 @@ def text_of(variable: str, environment: Mapping[str, str], *, secret: bool) -> s
 
 
 def value_of(variable: str, text: str, kind: Any) -> Any:
-    """The text as a value of a type; commas separate the parts of a tuple.
+    """Returns the text as a value of type `kind`; commas separate the items of a tuple.
 
-    Raises SettingsError with what the type demands, without the text, which may hold a password.
+    Raises SettingsError with the type's bounds. The message leaves out the text, which may hold a password.
     """
     expected = inspect.type_info(kind)
     extra = (expected.extra or {}) if isinstance(expected, inspect.Metadata) else {}
@@ -45,7 +45,7 @@ def value_of(variable: str, text: str, kind: Any) -> Any:
             return Path(text)
         case inspect.VarTupleType():
             value = [part.strip() for part in text.split(",") if part.strip()]
-    # Python hands on bytes of the environment that are no UTF-8 as lone surrogates.
+    # Python decodes bytes of the environment that are not UTF-8 to lone surrogates.
     if any("\ud800" <= character <= "\udfff" for character in text):
         raise SettingsError(f"{variable}: must be UTF-8")
     try:

@@ -1,4 +1,4 @@
-"""Every error the service can answer with: HTTP status, stable slug, WebSocket close code."""
+"""Errors of the service: HTTP status, stable code, WebSocket close codes."""
 
 from collections.abc import Sequence
 from enum import IntEnum
@@ -7,26 +7,26 @@ from msgspec import UNSET, Struct, UnsetType
 
 
 class QuotecastError(Exception):
-    """Something went wrong that the caller is told of; the message is safe to show."""
+    """An error with a message that is safe to show to clients and operators."""
 
     status = 500
     code = "internal"
 
 
 class SettingsError(QuotecastError):
-    """The environment holds a value that cannot work; one line per problem."""
+    """The settings are wrong; the message has one line per problem."""
 
     code = "settings"
 
 
 class ServerFailedError(QuotecastError):
-    """A server ended by itself or never began, most often because it could not listen."""
+    """A server ended by itself, or could not start, most often because its port was taken."""
 
     code = "server"
 
 
 class InvalidValue(QuotecastError):
-    """A path, query or body value is out of bounds; `field` names which."""
+    """A path, query or body value is out of bounds; `field` names it."""
 
     status = 422
     code = "invalid"
@@ -37,7 +37,7 @@ class InvalidValue(QuotecastError):
 
 
 class KeyReused(InvalidValue):
-    """An `Idempotency-Key` stands for another request already."""
+    """Another request has already used this `Idempotency-Key`."""
 
     code = "idempotency_key_reused"
 
@@ -46,7 +46,7 @@ class KeyReused(InvalidValue):
 
 
 class MalformedJson(QuotecastError):
-    """A body is no JSON."""
+    """A request body is not JSON."""
 
     status = 400
     code = "malformed_json"
@@ -56,7 +56,7 @@ class MalformedJson(QuotecastError):
 
 
 class UpgradeRequired(QuotecastError):
-    """The path is that of a feed, and the request asks for no WebSocket."""
+    """A plain HTTP request came to the path of a WebSocket feed."""
 
     status = 426
     code = "upgrade_required"
@@ -66,7 +66,7 @@ class UpgradeRequired(QuotecastError):
 
 
 class SymbolNotFound(QuotecastError):
-    """No feed knows the symbol."""
+    """No feed has the symbol."""
 
     status = 404
     code = "symbol_not_found"
@@ -76,7 +76,7 @@ class SymbolNotFound(QuotecastError):
 
 
 class ProviderMissing(QuotecastError):
-    """The operator switched this group off."""
+    """The operator configured no provider for this group."""
 
     status = 503
     code = "no_provider"
@@ -86,7 +86,7 @@ class ProviderMissing(QuotecastError):
 
 
 class NoData(QuotecastError):
-    """The feed has not delivered anything yet."""
+    """The feed has not delivered any quote yet."""
 
     status = 503
     code = "no_data"
@@ -97,9 +97,9 @@ class NoData(QuotecastError):
 
 
 class UpstreamError(QuotecastError):
-    """An upstream failed: refused, timed out, or sent what cannot be read.
+    """An upstream failed: it refused, timed out, or sent an unreadable answer.
 
-    `retry_after` is how many seconds it asked to be left alone, None when it did not say.
+    `retry_after` is the upstream's own request to wait, in seconds; None without one.
     """
 
     status = 503
@@ -111,7 +111,7 @@ class UpstreamError(QuotecastError):
 
 
 class UpstreamRefused(UpstreamError):
-    """An upstream answered with an HTTP status that is no success; `excerpt` begins its body."""
+    """An upstream answered with an HTTP error status; `excerpt` is the beginning of its body."""
 
     def __init__(
         self, message: str, *, upstream_status: int, excerpt: str = "", retry_after: float | None = None
@@ -122,7 +122,7 @@ class UpstreamRefused(UpstreamError):
 
 
 class UpstreamCutShort(UpstreamError):
-    """An upstream closed the connection in the middle of a body; `received` is what came of it."""
+    """An upstream closed the connection in the middle of a body; `received` is the part that arrived."""
 
     def __init__(self, message: str, received: bytes) -> None:
         super().__init__(message)
@@ -130,14 +130,14 @@ class UpstreamCutShort(UpstreamError):
 
 
 class NotOffered(QuotecastError):
-    """The upstream's plan does not include this; asking again will not help."""
+    """The upstream's plan does not include this data; a retry does not help."""
 
     status = 503
     code = "not_offered"
 
 
 class DatabaseAway(QuotecastError):
-    """PostgreSQL did not answer in time; whether a write took effect is not known."""
+    """PostgreSQL did not answer in time; a write may have taken effect or not."""
 
     status = 503
     code = "database"
@@ -148,7 +148,7 @@ class DatabaseAway(QuotecastError):
 
 
 class Busy(QuotecastError):
-    """More is asked at once than this worker does at once."""
+    """This worker has too many concurrent requests of one kind."""
 
     status = 503
     code = "busy"
@@ -159,7 +159,7 @@ class Busy(QuotecastError):
 
 
 class NotAuthenticated(QuotecastError):
-    """A protected route was asked without a token, or with one that is not valid (any more)."""
+    """A request to a protected route has no token, or an invalid one."""
 
     status = 401
     code = "not_authenticated"
@@ -169,7 +169,7 @@ class NotAuthenticated(QuotecastError):
 
 
 class InvalidToken(NotAuthenticated):
-    """The token is expired, foreign, revoked or malformed; which of these is not told."""
+    """The token is expired, foreign, revoked or malformed; clients do not learn which."""
 
     code = "invalid_token"
 
@@ -178,7 +178,7 @@ class InvalidToken(NotAuthenticated):
 
 
 class WrongCredentials(NotAuthenticated):
-    """Nobody logs in with this email and this password; which of them is wrong is not told."""
+    """The email or the password of a login is wrong; clients do not learn which."""
 
     code = "wrong_credentials"
 
@@ -187,7 +187,7 @@ class WrongCredentials(NotAuthenticated):
 
 
 class TooManyRequests(QuotecastError):
-    """A window of `limit` requests is used up until `retry_after` whole seconds from now."""
+    """A client used up a window of `limit` requests; the next slot is free in `retry_after` whole seconds."""
 
     status = 429
     code = "too_many_requests"
@@ -199,7 +199,7 @@ class TooManyRequests(QuotecastError):
 
 
 class TooLarge(QuotecastError):
-    """A body is larger than this route takes."""
+    """A request body is larger than the route accepts."""
 
     status = 413
     code = "too_large"
@@ -209,7 +209,7 @@ class TooLarge(QuotecastError):
 
 
 class EmailTaken(QuotecastError):
-    """Somebody is registered with this email."""
+    """A user with this email exists."""
 
     status = 409
     code = "email_taken"
@@ -219,7 +219,7 @@ class EmailTaken(QuotecastError):
 
 
 class NotFound(QuotecastError):
-    """There is no such thing, or it is not this user's."""
+    """The resource does not exist, or belongs to another user."""
 
     status = 404
     code = "not_found"
@@ -229,7 +229,7 @@ class NotFound(QuotecastError):
 
 
 class Full(QuotecastError):
-    """A user has as many of something as one may have."""
+    """A user has reached the maximum number of one kind of resource."""
 
     status = 409
     code = "full"
@@ -239,7 +239,7 @@ class Full(QuotecastError):
 
 
 class StaleVersion(QuotecastError):
-    """What was to be replaced has changed since it was read."""
+    """The resource changed after the client read it."""
 
     status = 409
     code = "stale_version"
@@ -249,17 +249,17 @@ class StaleVersion(QuotecastError):
 
 
 class BusError(QuotecastError):
-    """Redis did not take or give a batch."""
+    """A call to the bus failed."""
 
     code = "bus"
 
 
 class UnreadableState(BusError):
-    """Redis holds data that no known version wrote; asking again does not help."""
+    """Redis holds data that no known version wrote; a retry does not help."""
 
 
 class CloseCode(IntEnum):
-    """WebSocket close codes: below 4450 reconnecting will not help, from 4450 it will, with backoff."""
+    """WebSocket close codes: from 4450 on a client may reconnect, with backoff; below it must not."""
 
     SERVICE_RESTART = 1012
     BAD_COMMANDS = 4400
@@ -269,7 +269,7 @@ class CloseCode(IntEnum):
 
 
 class FieldProblem(Struct, frozen=True):
-    """What is wrong with one field of the body, the query or the path."""
+    """A problem with one field of the body, the query or the path."""
 
     field: str
     message: str

@@ -1,4 +1,4 @@
-"""Several streams as one."""
+"""Merging of several asynchronous streams into one."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -7,19 +7,19 @@ from typing import TypeVar
 _T = TypeVar("_T")
 
 
-async def merged(*streams: AsyncGenerator[_T, None]) -> AsyncGenerator[_T, None]:
-    """What any of some endless streams brings, as it comes; the first that fails ends them all.
+async def merge_streams(*streams: AsyncGenerator[_T, None]) -> AsyncGenerator[_T, None]:
+    """Yields the items of several endless streams as they arrive; raises the first error of any stream.
 
-    Closing it closes them. A stream is asked for more only when its last was taken.
+    Closing the generator closes the streams. A stream advances only after the consumer took its last item.
     """
     waiting = {asyncio.create_task(_next(stream)): stream for stream in streams}
     try:
         while True:
             done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
-                stream, brought = waiting.pop(task), task.result()
+                stream, item = waiting.pop(task), task.result()
                 waiting[asyncio.create_task(_next(stream))] = stream
-                yield brought
+                yield item
     finally:
         for task in waiting:
             task.cancel()

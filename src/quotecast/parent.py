@@ -1,9 +1,8 @@
-"""A process's link to the `quotecast up` that started it: one socket, inherited.
+"""A child process's link to the `quotecast up` that started it: one inherited socket.
 
-Over it the child says, once, that it is ready, and from then on that it does not hang; at its end the
-child sees that its parent is gone, even if the parent was killed. (Linux could send a signal at a parent's
-death, macOS could not.) Run by hand, a process has no such link: it tells the terminal, and nobody's death
-ends it.
+The child reports over it, once, that it is ready, and then sends heartbeats. The socket's end shows the child
+that its parent ended, even if the parent was killed. (Linux can send a signal at a parent's death, macOS
+cannot.) A process that a user started has no such link: it reports to the terminal, and runs until a signal.
 """
 
 import asyncio
@@ -20,9 +19,9 @@ BEAT_SECONDS: Final = 1.0
 
 
 def announce(line: str) -> None:
-    """Says that this process is ready, and in one line where it listens, what it serves, if it is simulated.
+    """Reports that this process is ready, with one line on its address and its data.
 
-    Call it once. Never raises: a parent that is gone is noticed by `gone`.
+    Call it once. Never raises: `wait_for_parent_end` notices a parent that ended.
     """
     link = _link()
     if link is None:
@@ -33,9 +32,9 @@ def announce(line: str) -> None:
 
 
 async def beat() -> None:
-    """Shows the parent once a second that the event loop turns; begin after `announce`.
+    """Sends a heartbeat to the parent once a second; start it after `announce`.
 
-    Returns only when the parent is gone, which `gone` is to tell.
+    Returns only when the parent has ended, which `wait_for_parent_end` reports.
     """
     link = _link()
     if link is None:
@@ -48,40 +47,39 @@ async def beat() -> None:
             await asyncio.sleep(BEAT_SECONDS)
 
 
-def is_there() -> bool:
-    """Whether an `up` started this process, and perhaps others beside it that share its port."""
+def has_parent() -> bool:
+    """Returns whether an `up` started this process, perhaps with others that share its port."""
     return VARIABLE in os.environ
 
 
-async def gone() -> None:
-    """Returns when the `up` that started this process has ended; never, if none did."""
+async def wait_for_parent_end() -> None:
+    """Returns when the `up` that started this process has ended; never without an `up`."""
     link = _link()
     if link is None:
         await asyncio.Event().wait()
         return
     with link, contextlib.suppress(ConnectionError):
         link.setblocking(False)
-        # The parent never writes: whatever this returns is the end.
+        # The parent never writes, so a return means that the socket has ended.
         await asyncio.get_running_loop().sock_recv(link, 1)
 
 
 def stop_signals() -> list[signal.Signals]:
-    """Returns the signals that end this process in order: SIGTERM, SIGINT and SIGHUP.
+    """Returns the signals that stop this process in an orderly way: SIGTERM, SIGINT and SIGHUP.
 
-    A SIGHUP that was ignored when the process started, as under nohup, is left out. Call it before any
-    handler is set.
+    Leaves out SIGHUP if the process started with it ignored, as under nohup. Call it before setting handlers.
     """
     hangup = [] if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else [signal.SIGHUP]
     return [signal.SIGTERM, signal.SIGINT, *hangup]
 
 
-async def told_to_stop() -> None:
-    """Returns at one of `stop_signals`, or when the parent is gone, whichever comes first."""
+async def wait_for_stop() -> None:
+    """Returns at one of `stop_signals` or at the parent's end, whichever comes first."""
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     for number in stop_signals():
         loop.add_signal_handler(number, stop.set)
-    orphaned = asyncio.create_task(gone())
+    orphaned = asyncio.create_task(wait_for_parent_end())
     orphaned.add_done_callback(lambda _: stop.set())
     try:
         await stop.wait()
@@ -91,5 +89,5 @@ async def told_to_stop() -> None:
 
 def _link() -> socket.socket | None:
     descriptor = os.environ.get(VARIABLE)
-    # A duplicate, so that closing it here leaves the inherited one as it is.
+    # A duplicate, so that closing it here leaves the inherited descriptor open.
     return socket.socket(fileno=os.dup(int(descriptor))) if descriptor else None

@@ -1,4 +1,4 @@
-"""A running service with the built terminal, and Debian's Chromium and Firefox to look at it."""
+"""A running service with the built terminal page, and Debian's Chromium and Firefox."""
 
 import asyncio
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from quotecast.accounts import migrations
-from support.opened_page import DEADLINE_MS, chromium, firefox, opened
+from support.opened_page import DEADLINE_MS, chromium, firefox, open_page
 from support.servers import running_postgres, running_valkey
 from support.service import Service
 from support.web_files import WEB
@@ -17,7 +17,7 @@ expect.set_options(timeout=DEADLINE_MS)
 
 @pytest.fixture(scope="session")
 def service() -> Iterator[Service]:
-    """One worker and one ingest; limits are those of the product but for what a hurried test asks often."""
+    """Runs one worker and one ingest, with higher rate limits only where tests send more requests."""
     assert (WEB / "dist/index.html").is_file(), "`just web` builds the page first"
     with running_valkey() as valkey, running_postgres() as postgres:
         asyncio.run(migrations.apply(postgres.url))
@@ -34,13 +34,13 @@ def service() -> Iterator[Service]:
 
 @pytest.fixture(scope="module", params=[chromium, firefox], ids=["chromium", "firefox"])
 def browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
-    """Each of the two engines in turn."""
+    """Yields each of the two browsers in turn."""
     with request.param() as running:
         yield running
 
 
 @pytest.fixture
 def page(browser: Browser, service: Service) -> Iterator[Page]:
-    """The terminal in a profile of its own."""
-    with opened(browser, service.url) as page:
+    """Yields the terminal page in a new profile."""
+    with open_page(browser, service.url) as page:
         yield page

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from playwright.sync_api import Browser, expect
 
-from support.opened_page import chromium, has_price, is_live, opened
+from support.opened_page import chromium, open_page, wait_for_live, wait_for_price
 
 DESK: Final = {"width": 1600, "height": 1000}
 PICTURES: Final[dict[str, dict[str, Any]]] = {
@@ -19,22 +19,22 @@ PICTURES: Final[dict[str, dict[str, Any]]] = {
         "has_touch": True,
     },
 }
-#: Until the panes are filled and the chart is drawn.
+#: Seconds until the panes have their data and the chart is drawn.
 SETTLED_MS: Final = 4000
 
 
 def take(browser: Browser, url: str, path: Path, settings: dict[str, Any]) -> None:
-    """One picture of the page with everything in it."""
-    with opened(browser, url, **settings) as page:
-        has_price(page)
-        is_live(page)
+    """Takes one screenshot of the filled page."""
+    with open_page(browser, url, **settings) as page:
+        wait_for_price(page)
+        wait_for_live(page)
         expect(page.locator("[data-kind=chart] canvas").first).to_be_attached()
         page.wait_for_timeout(SETTLED_MS)
         page.screenshot(path=path)
 
 
 def main(url: str, folder: Path) -> None:
-    """All pictures."""
+    """Takes all screenshots."""
     folder.mkdir(parents=True, exist_ok=True)
     with chromium() as browser:
         for name, settings in PICTURES.items():

@@ -1,4 +1,4 @@
-"""What the page does for an account, and what it says when it cannot."""
+"""Accounts on the terminal page, and the messages that it shows when a request fails."""
 
 import json
 import re
@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, Page, Request, expect
 
-from support.opened_page import address, has_price, log_in, opened, register
+from support.opened_page import address, log_in, open_page, register, wait_for_price
 from support.service import Service
 
 pytestmark = pytest.mark.browser
@@ -20,7 +20,7 @@ def profile_status(service: Service, token: str) -> int:
 
 
 def test_a_tab_of_the_dialog_sends_nothing(page: Page) -> None:
-    """It changes the form; the first request is the registration."""
+    """A tab changes the form only; the first request is the registration."""
     asked: list[str] = []
 
     def note(request: Request) -> None:
@@ -41,7 +41,7 @@ def test_a_tab_of_the_dialog_sends_nothing(page: Page) -> None:
 
 
 def test_logging_out_ends_the_session_in_every_window(page: Page, service: Service) -> None:
-    """The other window shows it too, and the token is void."""
+    """Logging out in one window logs the other windows out, and the service rejects the token."""
     register(page, address(page.context.browser, "leaving"))
     other = page.context.new_page()
     other.goto(service.url)
@@ -55,7 +55,7 @@ def test_logging_out_ends_the_session_in_every_window(page: Page, service: Servi
 
 
 def test_a_void_token_logs_the_page_out(page: Page, service: Service) -> None:
-    """Whatever was asked with it; the reader is told why."""
+    """A rejected token, in whatever request, logs the page out and shows the reason."""
     register(page, address(page.context.browser, "void"))
     headers = {"Authorization": f"Bearer {page.evaluate(TOKEN)}"}
     assert service.patch(PROFILE, json={"end_sessions": True}, headers=headers).status_code == 200
@@ -64,8 +64,8 @@ def test_a_void_token_logs_the_page_out(page: Page, service: Service) -> None:
     expect(page.get_by_role("banner").get_by_role("button", name="Log in")).to_be_visible()
 
 
-def test_a_star_that_fails_is_told(page: Page) -> None:
-    """The list is as it was, and the reader knows."""
+def test_a_failed_star_shows_a_message(page: Page) -> None:
+    """A failed star leaves the watchlist as it was and shows a message."""
     register(page, address(page.context.browser, "star"))
     star = page.locator("[data-kind=chart]").get_by_role("button", name="Add to watchlist")
     expect(star).to_have_attribute("aria-pressed", "true")
@@ -76,7 +76,7 @@ def test_a_star_that_fails_is_told(page: Page) -> None:
 
 
 def test_an_emptied_watchlist_stays_empty(page: Page) -> None:
-    """A new account takes over this browser's list once; what is removed does not come back."""
+    """A new account takes over this browser's list once; removed symbols do not come back."""
     with page.expect_response(lambda answer: answer.request.method == "GET" and "/watchlist" in answer.url):
         register(page, address(page.context.browser, "emptied"))
     watchlist = page.locator("[data-kind=watchlist]")
@@ -92,7 +92,7 @@ def test_an_emptied_watchlist_stays_empty(page: Page) -> None:
 
 
 def test_a_reload_begins_with_the_accounts_list(page: Page) -> None:
-    """As it was last seen, before the service answers; not with this browser's."""
+    """Before the service answers, a reload shows the account's last list, not the browser's."""
     with page.expect_response(lambda answer: answer.request.method == "GET" and "/watchlist" in answer.url):
         register(page, address(page.context.browser, "reloaded"))
     watchlist = page.locator("[data-kind=watchlist]")
@@ -105,15 +105,15 @@ def test_a_reload_begins_with_the_accounts_list(page: Page) -> None:
 
 
 def test_an_account_has_the_list_of_the_browser_that_made_it(browser: Browser, service: Service) -> None:
-    """Another browser's list does not become the account's."""
-    with opened(browser, service.url) as page:
+    """An account starts with the list of the browser that registered it, and ignores others."""
+    with open_page(browser, service.url) as page:
         page.locator("[data-kind=watchlist]").get_by_role("button", name="Remove AAPL").click()
         with page.expect_response(
             lambda answer: answer.request.method == "GET" and "/watchlist" in answer.url
         ):
             register(page, address(page.context.browser, "carried"))
-    with opened(browser, service.url) as page:
-        has_price(page)
+    with open_page(browser, service.url) as page:
+        wait_for_price(page)
         log_in(page, address(page.context.browser, "carried"))
         watchlist = page.locator("[data-kind=watchlist]")
         expect(watchlist.get_by_role("button", name="Remove AAPL")).to_have_count(0)
@@ -121,7 +121,7 @@ def test_an_account_has_the_list_of_the_browser_that_made_it(browser: Browser, s
 
 
 BAD = [5, "x", [None], {"feed": "x", "key": 5, "token": 1, "user": None}]
-#: A pane higher than the world, one with a memory that is no text, and one twice.
+#: Stored values with a defect: a chart far outside of the grid, a pin that is no text, and a duplicate pane.
 PANES = [
     {"id": "chart", "kind": "chart", "x": 0, "y": 10**9, "w": 6, "h": 10**9, "memory": {"pin": "stock AAPL"}},
     {"id": "movers", "kind": "movers", "x": 0, "y": 0, "w": 3, "h": 8, "memory": {"side": "losers"}},
@@ -132,20 +132,20 @@ NAMES = ("session", "watchlist", "selected", "company", "theme", "language", "la
 
 
 @pytest.mark.parametrize("value", BAD, ids=json.dumps)
-def test_bad_stored_values_are_passed_over(browser: Browser, service: Service, value: object) -> None:
-    """Of another version or anyone's: the page is as on a machine that was never here."""
-    with opened(browser, service.url) as page:
+def test_invalid_stored_values_are_ignored(browser: Browser, service: Service, value: object) -> None:
+    """Invalid stored values, of another version or of anyone, leave the page as in a new browser."""
+    with open_page(browser, service.url) as page:
         page.evaluate(
             "([names, text]) => names.forEach((name) => localStorage.setItem(`quotecast.${name}`, text))",
             [[*NAMES], json.dumps(value)],
         )
         page.reload()
-        has_price(page)
+        wait_for_price(page)
         assert page.locator(".pane").count() == 9
 
 
-def test_a_bad_layout_shows_what_is_good_of_it(browser: Browser, service: Service) -> None:
-    with opened(browser, service.url) as page:
+def test_a_partly_invalid_layout_shows_its_valid_panes(browser: Browser, service: Service) -> None:
+    with open_page(browser, service.url) as page:
         page.evaluate("text => localStorage.setItem('quotecast.layout', text)", json.dumps({"panes": PANES}))
         page.reload()
         page.locator("[data-kind=movers] td.price").first.wait_for()
@@ -154,11 +154,11 @@ def test_a_bad_layout_shows_what_is_good_of_it(browser: Browser, service: Servic
 
 
 def test_a_pane_that_fails_leaves_the_others(browser: Browser, service: Service) -> None:
-    """It says so, comes back when it is asked to, and offers to forget what the browser keeps."""
-    with opened(browser, "about:blank") as page:
+    """A pane that fails shows a message, can be retried, and offers to clear the browser's storage."""
+    with open_page(browser, "about:blank") as page:
         page.route("**/api/market/movers", lambda route: route.fulfill(json={}))
         page.goto(service.url)
-        has_price(page)
+        wait_for_price(page)
         movers = page.locator("[data-kind=movers]")
         expect(movers.get_by_role("alert")).to_contain_text("This cannot be shown")
         page.get_by_label("Theme").select_option("light")
@@ -170,8 +170,8 @@ def test_a_pane_that_fails_leaves_the_others(browser: Browser, service: Service)
         expect(page.get_by_label("Theme")).to_have_value("auto")
 
 
-def test_revenue_is_what_was_earned_and_estimates_say_so(page: Page, service: Service) -> None:
-    """Twelve months of sales; the mean estimate of the next quarter names the quarter."""
+def test_revenue_is_earned_and_estimates_are_marked(page: Page, service: Service) -> None:
+    """Revenue is the sum of twelve months; the mean estimate of the next quarter names the quarter."""
     overview = service.get("/api/financials/company/AAPL/overview").json()
     metric, expected = overview["metrics"]["metric"], overview["revenueEstimates"]["data"][-1]
     company = page.locator("[data-kind=company]")
@@ -187,3 +187,19 @@ def test_revenue_is_what_was_earned_and_estimates_say_so(page: Page, service: Se
     assert float((estimate.text_content() or "")[:-1]) * 1e9 == pytest.approx(
         expected["revenueAvg"], rel=0.01
     )
+
+
+def test_each_amount_of_a_company_abroad_names_its_own_currency(page: Page, service: Service) -> None:
+    """Analysts estimate in another currency than the company files in."""
+    overview = service.get("/api/financials/company/AAPL/overview").json()
+    overview["metrics"]["currency"] = "CNY"
+    overview["revenueEstimates"]["currency"] = "USD"
+    overview["earnings"][0]["currency"] = "HKD"
+    page.route("**/api/financials/company/*/overview", lambda route: route.fulfill(json=overview))
+    page.reload()
+    company = page.locator("[data-kind=company]")
+    company.scroll_into_view_if_needed()
+    estimate = company.locator("dl div").filter(has_text="Revenue estimate").locator("dd")
+    expect(estimate).to_have_text(re.compile(r"^[\d.]+[BT] USD$"))
+    expect(company.locator("figcaption").filter(has_text="Earnings per share")).to_contain_text("HKD")
+    expect(company.get_by_text("Figures in CNY", exact=True)).to_be_visible()

@@ -1,4 +1,4 @@
-"""Build and checks of the page where there is no Node: a wheel brings it."""
+"""The page builds and checks itself without Node on the machine: a Python wheel has Node."""
 
 import os
 import shutil
@@ -11,14 +11,14 @@ import pytest
 from support.web_files import WEB
 
 ROOT = Path(__file__).parents[2]
-#: Other than these the machine's own programs are out of reach, its Node among them.
+#: The only programs in the PATH: the machine's own Node is out of reach.
 TOOLS = ("bash", "cat", "cksum", "dirname", "env", "mkdir", "rm", "sh", "uname")
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 
 def copy_of_sources(folder: Path) -> Path:
-    """As a fresh clone has them."""
+    """Copies the sources as a fresh clone has them."""
     web = folder / "src/quotecast/web"
     shutil.copytree(WEB, web, ignore=shutil.ignore_patterns("node_modules", "dist"))
     shutil.copy(ROOT / "requirements-web.txt", folder)
@@ -26,7 +26,7 @@ def copy_of_sources(folder: Path) -> Path:
 
 
 def environment(folder: Path, installed: tuple[str, ...] = ()) -> dict[str, str]:
-    """Only basic tools, the named programs and a Python of its own are on the path."""
+    """Returns an environment whose PATH has basic tools, the named programs and a Python only."""
     venv.create(folder / "venv", with_pip=True)
     tools = folder / "tools"
     tools.mkdir()
@@ -36,7 +36,7 @@ def environment(folder: Path, installed: tuple[str, ...] = ()) -> dict[str, str]
 
 
 def run(command: Path, variables: dict[str, str]) -> str:
-    """Returns what a script prints; fails if the script does."""
+    """Returns the output of a script; fails if the script does."""
     done = subprocess.run([command], env=variables, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -44,7 +44,7 @@ def run(command: Path, variables: dict[str, str]) -> str:
 
 @pytest.mark.parametrize("installed", [(), ("node",)], ids=["nothing", "node without npm"])
 def test_the_page_is_built_where_node_or_npm_is_missing(tmp_path: Path, installed: tuple[str, ...]) -> None:
-    """Debian's `nodejs` brings no npm. A second build finds nothing changed."""
+    """The build works where npm is missing, as with Debian's `nodejs`; a second build finds nothing to do."""
     web = copy_of_sources(tmp_path)
     variables = environment(tmp_path, installed)
     assert run(web / "build", variables).splitlines()[-1] == "The terminal is built."
@@ -53,7 +53,7 @@ def test_the_page_is_built_where_node_or_npm_is_missing(tmp_path: Path, installe
 
 
 def test_the_build_needs_no_packages_of_checks_and_the_checks_work_without_node(tmp_path: Path) -> None:
-    """The build does not remove the packages that the checks have installed."""
+    """The build leaves the packages of the checks installed, and needs none of them."""
     web = copy_of_sources(tmp_path)
     variables = environment(tmp_path)
     run(web / "build", variables)
@@ -65,7 +65,7 @@ def test_the_build_needs_no_packages_of_checks_and_the_checks_work_without_node(
 
 
 def test_the_check_refuses_a_cycle_of_imports(tmp_path: Path) -> None:
-    """Of types too."""
+    """The check rejects an import cycle, of types too."""
     web = copy_of_sources(tmp_path)
     (web / "node_modules").symlink_to(WEB / "node_modules")
     words = web / "page/words-en.ts"

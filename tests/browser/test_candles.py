@@ -1,4 +1,4 @@
-"""The chart's bars are those of the service, whatever the page slept through."""
+"""The chart shows the service's bars, also after the page was hidden or offline."""
 
 import socket
 import time
@@ -10,19 +10,19 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from support.fault_proxy import FaultProxy
-from support.opened_page import DEADLINE_MS, has_price, is_live, opened
+from support.opened_page import DEADLINE_MS, open_page, wait_for_live, wait_for_price
 from support.servers import running_valkey
 from support.service import Service
 
 pytestmark = pytest.mark.browser
 
 PAIR = "BTC/USDT"
-#: A minute of the market in a second.
+#: Speed of the simulator at which a minute of the market takes a second.
 FAST = 60
-#: A day of the market in nine seconds.
+#: Speed of the simulator at which a day of the market takes nine seconds.
 FASTEST = 10_000
 
-#: As a browser hides a page: it says so, and draws no frames.
+#: Hides the page as a browser does: reports it hidden, and draws no frames.
 HIDE = """() => {
     const held = { frame: window.requestAnimationFrame, waiting: [] };
     window.held = held;
@@ -38,7 +38,7 @@ SHOW = """() => {
     document.dispatchEvent(new Event('visibilitychange'));
     window.held.waiting.forEach((callback) => callback(performance.now()));
 }"""
-#: What the legend says of each bar, from left to right, when the pointer goes over all of them.
+#: Collects the chart's legend of each bar, from left to right, by moving the pointer over all of them.
 LEGENDS = """() => {
     const { left, right, top, bottom } = document.querySelector('.plot .canvas').getBoundingClientRect();
     const y = (top + bottom) / 2;
@@ -58,7 +58,7 @@ LEGENDS = """() => {
 
 @pytest.fixture(scope="module", params=[FAST])
 def fast_service(request: pytest.FixtureRequest) -> Iterator[Service]:
-    """Whose market goes as many times as fast as the clock."""
+    """Runs a service whose market is that many times faster than the clock."""
     settings = {
         "QUOTECAST_SIMULATOR_SPEED": str(request.param),
         "QUOTECAST_LIMIT_CRYPTO": "100000",
@@ -68,9 +68,9 @@ def fast_service(request: pytest.FixtureRequest) -> Iterator[Service]:
         yield running
 
 
-def charted(page: Page, timeframe: str) -> None:
-    """Shows the pair's bars."""
-    has_price(page)
+def show_chart(page: Page, timeframe: str) -> None:
+    """Shows the pair's bars in the chart."""
+    wait_for_price(page)
     page.locator("[data-kind=watchlist] tbody tr", has_text=PAIR).click()
     page.get_by_role("button", name=timeframe, exact=True).click()
     page.wait_for_function("() => document.querySelector('.plot .legend')?.textContent")
@@ -84,21 +84,21 @@ def market_time(service: Service) -> datetime:
 def eventually(holds: Callable[[], bool], what: str) -> None:
     deadline = time.monotonic() + DEADLINE_MS / 1000
     while not holds():
-        assert time.monotonic() < deadline, f"never: {what}"
+        assert time.monotonic() < deadline, f"timed out: {what}"
 
 
 def legend(bar: dict[str, Any]) -> str:
-    """What the page says of a bar whose prices have two decimals."""
+    """Returns the legend of a bar whose prices have two decimals."""
     names = {"O": "open", "H": "high", "L": "low", "C": "close"}
     return "  ".join(f"{letter} {bar[name]:,.2f}" for letter, name in names.items())
 
 
 def whole_bars(service: Service, first: datetime, last: datetime) -> set[str]:
-    """The minutes between two moments, as the service has them."""
+    """Returns the service's bars of whole minutes between two moments."""
     bars = service.get("/api/crypto/bars/BTC-USDT?timeframe=1m&limit=100").json()
     minute = timedelta(minutes=1)
     times = {legend(bar): datetime.fromisoformat(bar["time"]) for bar in bars}
-    return {text for text, opened in times.items() if first <= opened <= last - minute}
+    return {text for text, opened_at in times.items() if first <= opened_at <= last - minute}
 
 
 def shows_all_between(page: Page, service: Service, first: datetime, last: datetime) -> None:
@@ -107,12 +107,10 @@ def shows_all_between(page: Page, service: Service, first: datetime, last: datet
     eventually(lambda: wanted <= {*page.evaluate(LEGENDS)}, "the bars that were missed")
 
 
-def test_bars_that_a_hidden_page_missed_are_there_when_it_is_seen_again(
-    browser: Browser, fast_service: Service
-) -> None:
-    """Whole, the one in which it was hidden among them."""
-    with opened(browser, fast_service.url) as page:
-        charted(page, "1m")
+def test_a_page_that_was_hidden_has_every_bar(browser: Browser, fast_service: Service) -> None:
+    """A page that was hidden shows every bar that it missed, complete."""
+    with open_page(browser, fast_service.url) as page:
+        show_chart(page, "1m")
         page.evaluate(HIDE)
         hidden = market_time(fast_service)
         pause = timedelta(minutes=8)
@@ -121,12 +119,12 @@ def test_bars_that_a_hidden_page_missed_are_there_when_it_is_seen_again(
         shows_all_between(page, fast_service, hidden - timedelta(minutes=1), hidden + pause)
 
 
-def test_bars_that_an_outage_hid_are_there_afterwards(browser: Browser, fast_service: Service) -> None:
-    """The line is cut for eight minutes of the market."""
+def test_the_chart_has_every_bar_after_an_outage(browser: Browser, fast_service: Service) -> None:
+    """After an outage of eight market minutes the chart has every bar."""
     connect = lambda: socket.create_connection(("127.0.0.1", fast_service.port))  # noqa: E731
-    with FaultProxy(connect) as line, opened(browser, f"http://127.0.0.1:{line.port}") as page:
-        charted(page, "1m")
-        is_live(page, "crypto")
+    with FaultProxy(connect) as line, open_page(browser, f"http://127.0.0.1:{line.port}") as page:
+        show_chart(page, "1m")
+        wait_for_live(page, "crypto")
         line.truncate_after = 0
         line.reset()
         cut = market_time(fast_service)
@@ -134,16 +132,16 @@ def test_bars_that_an_outage_hid_are_there_afterwards(browser: Browser, fast_ser
         eventually(lambda: market_time(fast_service) > cut + pause, "the market goes on")
         line.truncate_after = None
         page.evaluate("window.dispatchEvent(new Event('online'))")
-        is_live(page, "crypto")
+        wait_for_live(page, "crypto")
         shows_all_between(page, fast_service, cut - timedelta(minutes=1), cut + pause)
 
 
 @pytest.mark.parametrize("fast_service", [FASTEST], indirect=True)
 def test_a_days_bar_ends_with_its_day(browser: Browser, fast_service: Service) -> None:
-    """The next one begins, and the one before stays as it was when its day ended."""
-    with opened(browser, fast_service.url) as page:
-        charted(page, "D")
-        is_live(page, "crypto")
+    """A day's bar stays as it was at the end of its day, and the next bar begins."""
+    with open_page(browser, fast_service.url) as page:
+        show_chart(page, "D")
+        wait_for_live(page, "crypto")
         first = page.evaluate(LEGENDS)
         eventually(lambda: len({*page.evaluate(LEGENDS)} - {*first}) > 1, "another day")
         opens = [text.split("  ")[0] for text in page.evaluate(LEGENDS)]

@@ -1,4 +1,4 @@
-"""The client module for browsers and Node."""
+"""The TypeScript client, for browsers and Node."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_the_client_keeps_its_promises(service: Service) -> None:
-    """Its tests on Node: encodings, resuming, watchdog, limits; and those of what the page computes."""
+    """The client's tests on Node pass: encodings, resuming, watchdog, limits; so do the page's."""
     done = subprocess.run(
         [WEB / "npm", "run", "--silent", "test"],
         env={**os.environ, "PYTHON": sys.executable, "QUOTECAST_URL": service.url},

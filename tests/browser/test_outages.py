@@ -1,4 +1,4 @@
-"""What the terminal says while it does not know the market."""
+"""The terminal page during outages, and while the market is closed."""
 
 import re
 import socket
@@ -8,13 +8,13 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from support.fault_proxy import FaultProxy
-from support.opened_page import DEADLINE_MS, has_price, is_live, opened
+from support.opened_page import DEADLINE_MS, open_page, wait_for_live, wait_for_price
 from support.servers import running_valkey
 from support.service import Service
 
 pytestmark = pytest.mark.browser
 
-#: The watchdog of a feed barks after two of these: later than any test waits.
+#: Heartbeat interval so long that the watchdog of two intervals never fires in a test.
 SLOW_HEARTBEAT = {"QUOTECAST_HEARTBEAT_MS": "60000", "QUOTECAST_LIMIT_MARKET": "1000"}
 
 
@@ -27,7 +27,7 @@ def slow_service() -> Iterator[Service]:
 
 @pytest.fixture
 def line(slow_service: Service) -> Iterator[FaultProxy]:
-    """The way to the service."""
+    """Yields a proxy between page and service."""
     with FaultProxy(lambda: socket.create_connection(("127.0.0.1", slow_service.port))) as proxy:
         yield proxy
 
@@ -40,14 +40,14 @@ def line(slow_service: Service) -> Iterator[FaultProxy]:
         "document.dispatchEvent(new Event('visibilitychange'))",
     ],
 )
-def test_a_dead_line_is_noticed_when_the_network_changes(
+def test_a_dead_connection_is_detected_when_the_network_changes(
     browser: Browser, line: FaultProxy, event: str
 ) -> None:
-    """A ping without an answer ends the connection; the values dim, one banner says since when."""
-    with opened(browser, f"http://127.0.0.1:{line.port}") as page:
-        has_price(page)
+    """After a change of network a ping without pong ends the connection: values dim, one banner."""
+    with open_page(browser, f"http://127.0.0.1:{line.port}") as page:
+        wait_for_price(page)
         for feed in ("market", "crypto", "doviz"):
-            is_live(page, feed)
+            wait_for_live(page, feed)
         price = page.locator("[data-kind=watchlist] tr", has_text="AAPL").locator("td.price")
         bright = opacity(page)
         line.truncate_after = 0
@@ -60,19 +60,19 @@ def test_a_dead_line_is_noticed_when_the_network_changes(
         expect(price).to_contain_text(re.compile(r"\d"))
         assert opacity(page) < bright
         line.truncate_after = None
-        is_live(page)
+        wait_for_live(page)
         expect(banner).to_be_empty()
         assert opacity(page) == bright
 
 
 def opacity(page: Page) -> float:
-    """How bright the watchlist's prices are."""
+    """Returns the CSS opacity of the watchlist's prices."""
     cell = page.locator("[data-kind=watchlist] td.price").first
     return float(cell.evaluate("(cell) => getComputedStyle(cell).opacity"))
 
 
-def closed(route: Route) -> None:
-    """Answers as the service does on a weekend, with another provider's data, which is late."""
+def answer_closed(route: Route) -> None:
+    """Answers as the service does on a weekend, with another provider's delayed data."""
     answer = route.fetch()
     status = answer.json()
     status |= {"marketOpen": False, "session": "closed"}
@@ -83,13 +83,13 @@ def closed(route: Route) -> None:
 
 @pytest.mark.parametrize("width", [390, 1600])
 def test_a_closed_market_says_when_it_opens(browser: Browser, slow_service: Service, width: int) -> None:
-    """By the reader's clock, beside who the data is from and how late it is."""
+    """A closed market shows its opening in the user's time zone, with the provider and its delay."""
     settings = {"viewport": {"width": width, "height": 844}, "timezone_id": "America/New_York"}
-    with opened(browser, "about:blank", **settings) as page:
-        page.route("**/api/market/status", closed)
+    with open_page(browser, "about:blank", **settings) as page:
+        page.route("**/api/market/status", answer_closed)
         page.goto(slow_service.url)
         stocks = page.locator(".feed[data-feed=market]")
         for text in ("closed", r"opens Mon,?\s09:30\sAM", "Alpaca", "15 min late"):
-            said = stocks.get_by_text(re.compile(text))
-            expect(said).to_be_visible(timeout=DEADLINE_MS)
-            expect(said).to_be_in_viewport()
+            text_line = stocks.get_by_text(re.compile(text))
+            expect(text_line).to_be_visible(timeout=DEADLINE_MS)
+            expect(text_line).to_be_in_viewport()

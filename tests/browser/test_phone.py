@@ -1,17 +1,17 @@
-"""The terminal under a finger."""
+"""The terminal page on a touch screen."""
 
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page
 
-from support.opened_page import has_price, opened
+from support.opened_page import open_page, wait_for_price
 from support.service import Service
 
 pytestmark = pytest.mark.browser
 
 KINDS = "() => [...document.querySelectorAll('.pane')].map((pane) => pane.dataset.kind)"
-#: Whether the page may scroll when a finger goes down the element: the answer of its touch handlers.
+#: Returns whether the page may scroll after a touch of the element: the answer of its touch handlers.
 SWIPE = """(element) => {
     const { left, top, width, height } = element.getBoundingClientRect();
     const x = left + width / 2;
@@ -34,13 +34,13 @@ SWIPE = """(element) => {
 
 @pytest.fixture
 def phone(browser: Browser, service: Service) -> Iterator[Page]:
-    with opened(browser, service.url, viewport={"width": 390, "height": 844}, has_touch=True) as page:
-        has_price(page)
+    with open_page(browser, service.url, viewport={"width": 390, "height": 844}, has_touch=True) as page:
+        wait_for_price(page)
         yield page
 
 
 def test_a_swipe_on_a_heading_moves_no_pane(phone: Page) -> None:
-    """Nor does it save another layout: the page scrolls."""
+    """A swipe on a heading scrolls the page; it moves no pane and saves no layout."""
     before = phone.evaluate(KINDS)
     heading = phone.locator("[data-kind=watchlist] > header")
     box = heading.bounding_box()
@@ -56,7 +56,7 @@ def test_a_swipe_on_a_heading_moves_no_pane(phone: Page) -> None:
 
 
 def test_a_vertical_swipe_on_the_chart_scrolls_the_page(phone: Page) -> None:
-    """The chart takes horizontal ones only."""
+    """The chart handles horizontal swipes; vertical ones scroll the page."""
     phone.locator("[data-kind=chart]").scroll_into_view_if_needed()
     canvas = phone.locator("[data-kind=chart] tr:first-child td:nth-child(2) canvas").last
     canvas.wait_for()

@@ -1,4 +1,4 @@
-"""What the portfolio pane says a user's holdings are worth."""
+"""Values of a user's holdings in the portfolio pane."""
 
 import re
 import secrets
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from support.opened_page import has_price, log_in
+from support.opened_page import log_in, wait_for_price
 from support.service import Service
 
 pytestmark = pytest.mark.browser
@@ -16,7 +16,7 @@ HOLDINGS = "/api/portfolio/holdings"
 
 
 def number(text: str | None) -> float:
-    """The first number of a text, as English writes it."""
+    """Returns the first number of a text in English notation."""
     found = re.search(r"[\d,]+\.\d+", text or "")
     assert found, text
     return float(found[0].replace(",", ""))
@@ -24,7 +24,7 @@ def number(text: str | None) -> float:
 
 @pytest.fixture
 def user(service: Service) -> dict[str, Any]:
-    """Somebody with an account: their email, and the header that names them."""
+    """A registered user: the email, and the headers of the account."""
     email = f"{secrets.token_hex(6)}@example.com"
     body = {"name": "Ada", "email": email, "password": "correct horse battery"}
     token = service.post("/api/auth/register", json=body).json()["token"]
@@ -32,13 +32,13 @@ def user(service: Service) -> dict[str, Any]:
 
 
 def hold(service: Service, user: dict[str, Any], ticker: str, currency: str, cost: float = 1) -> None:
-    """Adds one of something to a user's holdings."""
+    """Adds a holding of one share or unit."""
     body = {"ticker": ticker, "shares": 1, "avg_cost": cost, "currency": currency}
     assert service.post(HOLDINGS, json=body, headers=user["headers"]).status_code == 201
 
 
 def portfolio(page: Page, user: dict[str, Any]) -> Locator:
-    """The pane, with the user's holdings in it."""
+    """Yields the pane with the user's holdings."""
     log_in(page, user["email"])
     pane = page.locator("[data-kind=portfolio]")
     pane.scroll_into_view_if_needed()
@@ -47,21 +47,21 @@ def portfolio(page: Page, user: dict[str, Any]) -> Locator:
 
 
 def test_a_pair_in_tethers_has_a_value_in_dollars(page: Page, service: Service, user: dict[str, Any]) -> None:
-    """By rates that are named and dated."""
+    """A pair in tethers has a value in dollars; the pane names the rates and their times."""
     hold(service, user, "BTC/USDT", "USD")
     pane = portfolio(page, user)
     value = pane.locator("tbody td", has_text="USD")
     expect(value).to_have_text(re.compile(r"\d,\d{3}\.\d\d USD"))
-    (told,) = service.get(f"{HOLDINGS}?include=quote", headers=user["headers"]).json()
-    # The market moves between the two looks.
-    assert number(value.text_content()) == pytest.approx(told["market_value"], rel=0.05)
+    (holding,) = service.get(f"{HOLDINGS}?include=quote", headers=user["headers"]).json()
+    # The market moves between the two reads.
+    assert number(value.text_content()) == pytest.approx(holding["market_value"], rel=0.05)
     expect(pane).to_contain_text(re.compile(r"1 USDT = 4\d\.\d+ TRY \(USDT/TRY, \d"))
 
 
 def test_holdings_have_one_total_in_the_chosen_currency(
     page: Page, service: Service, user: dict[str, Any]
 ) -> None:
-    """And it says what it leaves out."""
+    """Holdings have one total in the chosen currency; the pane names the holdings that it leaves out."""
     for ticker, currency in (("AAPL", "USD"), ("gram-altin", "TRY"), ("EUR", "USD"), ("NOPE", "USD")):
         hold(service, user, ticker, currency)
     pane = portfolio(page, user)
@@ -74,10 +74,10 @@ def test_holdings_have_one_total_in_the_chosen_currency(
     expect(pane).to_contain_text("Not in the total: NOPE (No feed knows this symbol)")
 
 
-def test_a_holding_opens_as_what_it_is(page: Page, service: Service, user: dict[str, Any]) -> None:
-    """An ounce of gold, though it is held in dollars, is no stock named ONS."""
+def test_a_holding_opens_as_its_own_kind(page: Page, service: Service, user: dict[str, Any]) -> None:
+    """A click on a holding opens its own kind: gold opens as gold, not as the stock ONS."""
     hold(service, user, "ons", "USD")
-    has_price(page)
+    wait_for_price(page)
     pane = portfolio(page, user)
     pane.get_by_role("button", name="ons", exact=True).click()
     chart = page.locator("[data-kind=chart]")
@@ -95,8 +95,8 @@ def test_an_unknown_symbol_is_marked_and_opens_nothing(
     expect(page.locator("[data-kind=chart] h3")).to_have_text("AAPL")
 
 
-def test_a_removal_that_fails_is_told(page: Page, service: Service, user: dict[str, Any]) -> None:
-    """The holding stays, and the reader knows."""
+def test_a_failed_removal_shows_a_message(page: Page, service: Service, user: dict[str, Any]) -> None:
+    """A failed removal leaves the holding in the table and shows a message."""
     hold(service, user, "AAPL", "USD")
     pane = portfolio(page, user)
     page.route(f"**{HOLDINGS}/*", lambda route: route.fulfill(status=500, json={"detail": "Out of order"}))

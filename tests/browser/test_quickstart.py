@@ -1,4 +1,4 @@
-"""The program for browsers in docs/quickstart.md."""
+"""The JavaScript program in docs/quickstart.md."""
 
 import pytest
 from playwright.sync_api import Page
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_the_program_follows_a_feed(page: Page, service: Service) -> None:
-    """It prints the snapshot and then updates."""
+    """The program prints the snapshot and then updates."""
     [program] = blocks(page_of_docs("quickstart"), "js")
     here = program.replace("127.0.0.1:8000", f"127.0.0.1:{service.port}")
     with (

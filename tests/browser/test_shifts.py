@@ -1,17 +1,17 @@
-"""What moves on the screen while the page loads."""
+"""Layout shifts while the page loads."""
 
 from typing import Any, Final
 
 import pytest
 
-from support.opened_page import chromium, has_price, is_live, opened
+from support.opened_page import chromium, open_page, wait_for_live, wait_for_price
 from support.service import Service
 
 pytestmark = pytest.mark.browser
 
 MOST_SHIFT: Final = 0.05
 
-#: Counts what moves of itself from the first frame on.
+#: Sums the layout shifts from the first frame on.
 NOTE_SHIFTS: Final = """
     window.shift = 0;
     new PerformanceObserver((list) => {
@@ -23,14 +23,14 @@ NOTE_SHIFTS: Final = """
 @pytest.mark.parametrize("width", [390, 820, 1024, 1440, 1920])
 @pytest.mark.parametrize("locale", ["en-US", "tr-TR"])
 def test_nothing_moves_while_the_page_loads(service: Service, locale: str, width: int) -> None:
-    """Cumulative layout shift, which Chromium alone measures; until prices, news and candles are there."""
+    """Layout shift is near zero until prices, news and candles are there; only Chromium measures it."""
     settings: dict[str, Any] = {"locale": locale, "viewport": {"width": width, "height": 1000}}
-    with chromium() as browser, opened(browser, "about:blank", **settings) as page:
+    with chromium() as browser, open_page(browser, "about:blank", **settings) as page:
         page.add_init_script(NOTE_SHIFTS)
         page.goto(service.url)
-        has_price(page)
+        wait_for_price(page)
         for feed in ("market", "crypto", "doviz"):
-            is_live(page, feed)
+            wait_for_live(page, feed)
         page.locator(".plot canvas").first.wait_for()
         page.locator(".status .left").wait_for()
         assert page.evaluate("shift") < MOST_SHIFT

@@ -1,4 +1,4 @@
-"""What a busy market costs the browser."""
+"""The browser's CPU time in a busy market."""
 
 import time
 
@@ -6,13 +6,13 @@ import pytest
 from playwright.sync_api import Page
 
 from support.figures import Figures
-from support.opened_page import chromium, has_price, is_live, opened
+from support.opened_page import chromium, open_page, wait_for_live, wait_for_price
 from support.servers import running_valkey
 from support.service import Service
 
 pytestmark = pytest.mark.browser
 
-#: 500 stocks, each four times a second.
+#: Updates per second: 500 stocks, four times each.
 BUSY = {"QUOTECAST_SIMULATOR_RATE": "2000"}
 WATCHED_MS = 2000
 WINDOWS = 6
@@ -20,7 +20,7 @@ MOST_PERCENT = 30
 
 
 def cpu_seconds(page: Page) -> float:
-    """CPU time of all the browser's processes since they began, as the browser itself counts it."""
+    """Returns the CPU seconds of all the browser's processes, as the browser reports them."""
     browser = page.context.browser
     assert browser
     session = browser.new_browser_cdp_session()
@@ -30,7 +30,7 @@ def cpu_seconds(page: Page) -> float:
 
 
 def share_of_a_core(page: Page) -> float:
-    """What the browser uses over a while, during which the screen moves."""
+    """Returns the browser's share of a core over a period in which the screen moves."""
     feed = page.locator(".feed[data-feed=market]").element_handle()
     cursor, before, began = feed.get_attribute("data-cursor"), cpu_seconds(page), time.monotonic()
     page.wait_for_timeout(WATCHED_MS)
@@ -39,15 +39,15 @@ def share_of_a_core(page: Page) -> float:
 
 
 def test_a_busy_market_costs_less_than_a_third_of_a_core(figures: Figures) -> None:
-    """With the default panes on the screen, heatmap and chart among them.
+    """The default panes take less than a third of a core, with heatmap and chart.
 
-    The best of some whiles: on a busy machine the same work takes more time.
+    Takes the best of several periods: on a busy machine the same work takes longer.
     """
     with running_valkey() as valkey, Service(valkey, BUSY) as service, chromium() as browser:
         service.start("ingest", "api")
-        with opened(browser, service.url) as page:
-            has_price(page)
-            is_live(page)
+        with open_page(browser, service.url) as page:
+            wait_for_price(page)
+            wait_for_live(page)
             page.locator("[data-kind=heatmap] button").first.wait_for()
             page.locator(".plot canvas").first.wait_for()
             least = min(share_of_a_core(page) for _ in range(WINDOWS))

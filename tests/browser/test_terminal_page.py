@@ -1,4 +1,4 @@
-"""The terminal in a real browser."""
+"""The terminal page in real browsers."""
 
 import json
 import re
@@ -9,13 +9,21 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Response, Route, expect
 
-from support.opened_page import DEADLINE_MS, address, has_price, is_live, log_in, opened, register
+from support.opened_page import (
+    DEADLINE_MS,
+    address,
+    log_in,
+    open_page,
+    register,
+    wait_for_live,
+    wait_for_price,
+)
 from support.service import Service
 from support.web_files import AXE
 
 pytestmark = pytest.mark.browser
 
-#: Prices on the screen, and where the market's feed then stands: read in one go, between two frames.
+#: Reads the prices on screen and the feed's cursor together, between two frames.
 READ = """() => ({
     cursor: document.querySelector('.feed[data-feed=market]').dataset.cursor,
     prices: Object.fromEntries([...document.querySelectorAll('[data-kind=watchlist] tbody tr')]
@@ -25,22 +33,22 @@ READ = """() => ({
 
 
 def test_data_is_on_the_screen_within_two_seconds(browser: Browser, service: Service) -> None:
-    """From the first request of a browser that has nothing cached, by its own clock.
+    """A browser with an empty cache shows data within two seconds of its first request, by its own clock.
 
-    The best of some tries: the machine may have been busy with something else.
+    Takes the best of several tries: the machine may be busy with other work.
     """
 
     def seconds() -> float:
-        with opened(browser, service.url) as page:
-            has_price(page)
+        with open_page(browser, service.url) as page:
+            wait_for_price(page)
             return float(page.evaluate("performance.now()")) / 1000
 
     assert any(seconds() < 2 for _ in range(8))
 
 
 def test_a_price_on_the_screen_is_the_apis_at_the_same_point(page: Page, service: Service) -> None:
-    """The status line's cursor is the entity tag of an answer that the route gave a little earlier."""
-    has_price(page)
+    """The prices on screen equal the answer of the route whose entity tag is the status line's cursor."""
+    wait_for_price(page)
     answers: dict[str, dict[str, Any]] = {}
     deadline = time.monotonic() + DEADLINE_MS / 1000
     while True:
@@ -55,44 +63,44 @@ def test_a_price_on_the_screen_is_the_apis_at_the_same_point(page: Page, service
 
 
 def test_it_resumes_by_itself_after_a_restart(page: Page, service: Service) -> None:
-    """The prices stay on the screen meanwhile, and move again afterwards."""
-    is_live(page)
+    """After a restart of the service the page resumes by itself; the prices stay on screen meanwhile."""
+    wait_for_live(page)
     service.processes[-1].send_signal(signal.SIGTERM)
     service.processes[-1].wait(30)
     page.locator(".feed[data-feed=market][data-state=connecting]").wait_for()
-    has_price(page)
+    wait_for_price(page)
     service.start("api")
-    is_live(page)
+    wait_for_live(page)
     before = page.evaluate(READ)["cursor"]
     page.wait_for_function("before => document.querySelector('.feed').dataset.cursor !== before", arg=before)
-    # Its code comes later than the page, and may have been asked for in vain.
+    # The pane's code loads after the page, and the restart may have failed its first request.
     page.locator(".plot canvas").first.wait_for()
 
 
 def has_saved(response: Response) -> bool:
-    """Whether the account took a layout without the news."""
+    """Returns whether the account has a layout without the news."""
     sent = response.request.post_data or ""
     return response.ok and response.request.method == "PUT" and '"news"' not in sent
 
 
 def test_a_layout_follows_its_owner(browser: Browser, service: Service) -> None:
-    """What is arranged while logged in is there in a browser that was never here."""
+    """A user's layout appears in every browser where the user logs in."""
     email = address(browser, "ada")
-    with opened(browser, service.url) as page:
+    with open_page(browser, service.url) as page:
         register(page, email)
         with page.expect_response(has_saved):
             page.get_by_role("button", name="Close News").click()
         page.get_by_text("Layout saved").wait_for()
-    with opened(browser, service.url) as page:
+    with open_page(browser, service.url) as page:
         expect(page.locator("[data-kind=news]")).to_have_count(1)
         log_in(page, email)
         expect(page.locator("[data-kind=news]")).to_have_count(0, timeout=DEADLINE_MS)
         expect(page.locator("[data-kind=chart]")).to_have_count(1)
 
 
-def test_of_two_windows_the_one_that_arranged_last_is_kept(browser: Browser, service: Service) -> None:
-    """Though it did not know what the other had saved."""
-    with opened(browser, service.url) as first, opened(browser, service.url) as second:
+def test_the_last_change_of_two_windows_wins(browser: Browser, service: Service) -> None:
+    """The last change of a layout wins, even if its window had not seen the other window's change."""
+    with open_page(browser, service.url) as first, open_page(browser, service.url) as second:
         email = address(browser, "grace")
         register(first, email)
         log_in(second, email)
@@ -105,8 +113,8 @@ def test_of_two_windows_the_one_that_arranged_last_is_kept(browser: Browser, ser
         expect(second.locator("[data-kind=news]")).to_have_count(1)
 
 
-def test_a_layout_of_nobody_stays_in_the_browser(page: Page) -> None:
-    """A reload shows the pane where the keyboard moved it."""
+def test_a_layout_without_account_stays_in_the_browser(page: Page) -> None:
+    """The browser stores a layout without account: a reload shows the pane where it was moved."""
     page.get_by_role("button", name=re.compile("Move or resize Movers")).focus()
     page.keyboard.press("Shift+ArrowLeft")
     page.keyboard.press("ArrowLeft")
@@ -118,7 +126,7 @@ def test_a_layout_of_nobody_stays_in_the_browser(page: Page) -> None:
 
 
 def test_a_holding_shows_its_gain_live(browser: Browser, page: Page) -> None:
-    """At the feed's price, which moves."""
+    """A holding's gain follows the feed's price."""
     register(page, address(browser, "portfolio"))
     form = page.get_by_role("form", name="Add holding")
     form.scroll_into_view_if_needed()
@@ -136,13 +144,13 @@ def test_a_holding_shows_its_gain_live(browser: Browser, page: Page) -> None:
 
 
 def refuse(route: Route) -> None:
-    """Answers as the service does to whoever asks too often."""
+    """Answers 429 as the service does."""
     route.fulfill(status=429, headers={"Retry-After": "2"}, body=json.dumps({"detail": "Too Many Requests"}))
 
 
-def test_a_refusal_is_told_kindly(browser: Browser, service: Service) -> None:
-    """429 says how long it takes, in words, and the pane comes back without a click."""
-    with opened(browser, "about:blank") as page:
+def test_a_429_shows_its_waiting_time(browser: Browser, service: Service) -> None:
+    """A 429 shows its waiting time in words, and the pane recovers without a click."""
+    with open_page(browser, "about:blank") as page:
         page.route("**/api/market/movers", refuse, times=1)
         page.goto(service.url)
         movers = page.locator("[data-kind=movers]")
@@ -152,10 +160,10 @@ def test_a_refusal_is_told_kindly(browser: Browser, service: Service) -> None:
 
 @pytest.mark.parametrize(("width", "scheme"), [(360, "dark"), (1600, "dark"), (1600, "light")])
 def test_axe_finds_no_serious_fault(browser: Browser, service: Service, scheme: str, width: int) -> None:
-    """WCAG 2.2 A and AA, in both themes, on a phone and on a desk."""
+    """WCAG 2.2 A and AA: axe finds no serious violation, in both themes, on phone and desktop."""
     viewport = {"width": width, "height": 1000}
-    with opened(browser, service.url, viewport=viewport) as page:
-        has_price(page)
+    with open_page(browser, service.url, viewport=viewport) as page:
+        wait_for_price(page)
         page.get_by_label("Theme").select_option(scheme)
         page.evaluate(AXE.read_text())
         found = page.evaluate("axe.run()")["violations"]
@@ -165,14 +173,14 @@ def test_axe_finds_no_serious_fault(browser: Browser, service: Service, scheme: 
 
 def test_nothing_is_wider_than_a_phone(browser: Browser, service: Service) -> None:
     """At 360 pixels the page does not scroll sideways."""
-    with opened(browser, service.url, viewport={"width": 360, "height": 740}) as page:
-        has_price(page)
+    with open_page(browser, service.url, viewport={"width": 360, "height": 740}) as page:
+        wait_for_price(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
 def test_turkish_is_spoken(browser: Browser, service: Service) -> None:
-    """To browsers that ask for it, numbers included."""
-    with opened(browser, service.url, locale="tr-TR") as page:
+    """A browser that prefers Turkish gets Turkish texts and numbers."""
+    with open_page(browser, service.url, locale="tr-TR") as page:
         page.get_by_role("heading", name="İzleme listesi").wait_for()
         assert page.evaluate("document.documentElement.lang") == "tr"
         watchlist = page.locator("[data-kind=watchlist]")
@@ -180,8 +188,8 @@ def test_turkish_is_spoken(browser: Browser, service: Service) -> None:
 
 
 def test_a_symbol_is_found_by_keyboard(page: Page) -> None:
-    """The slash goes to the search, arrows choose, Enter shows it."""
-    has_price(page)
+    """Search works by keyboard: slash focuses it, arrows choose, Enter shows the symbol."""
+    wait_for_price(page)
     page.keyboard.press("/")
     page.keyboard.type("nvid")
     page.get_by_role("option", name=re.compile("NVDA")).wait_for()

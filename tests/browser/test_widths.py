@@ -1,18 +1,18 @@
-"""What fits on a page: every digit, at every width, in both languages."""
+"""Every digit is visible, at every width, in both languages."""
 
 from typing import Final
 
 import pytest
 from playwright.sync_api import Browser, Page
 
-from support.opened_page import opened, register
+from support.opened_page import open_page, register
 from support.service import Service
 
 pytestmark = pytest.mark.browser
 
 WIDTHS: Final = (390, 600, 761, 820, 1024, 1280, 1440, 1920, 2560)
 
-#: Texts with digits that reach sideways beyond what clips them, or beyond the page.
+#: Finds texts with digits that extend beyond a clipping element or beyond the page.
 CUT: Final = """() => {
     const found = [];
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -35,7 +35,7 @@ CUT: Final = """() => {
     return found;
 }"""
 
-#: Wide figures: of many digits, of pairs, of metals, of what nobody knows.
+#: Holdings with wide numbers: of many digits, of pairs, of metals, of unknown symbols.
 HELD: Final = (
     {"ticker": "BTC/USDT", "shares": 12.3456, "avg_cost": 98765.43, "currency": "TRY"},
     {"ticker": "gram-altin", "shares": 1234.5, "avg_cost": 4321.09, "currency": "TRY"},
@@ -56,7 +56,7 @@ def fill(page: Page, service: Service, email: str) -> None:
     page.get_by_role("button", name="Log out").wait_for()
 
 
-#: What shows that a pane has its data.
+#: Element that shows that a pane has its data.
 FILLED: Final = {
     "watchlist": "td.price:not(:empty)",
     "movers": "td.price:not(:empty)",
@@ -68,8 +68,8 @@ FILLED: Final = {
 }
 
 
-def has_filled(page: Page, kind: str) -> None:
-    """Brings a pane into view, and waits for its data."""
+def wait_for_data(page: Page, kind: str) -> None:
+    """Scrolls a pane into view and waits for its data."""
     pane = page.locator(f"[data-kind={kind}]")
     pane.scroll_into_view_if_needed()
     pane.locator(FILLED[kind]).first.wait_for()
@@ -77,19 +77,19 @@ def has_filled(page: Page, kind: str) -> None:
 
 @pytest.mark.parametrize("language", ["en", "tr"])
 def test_no_digit_is_cut_at_any_width(browser: Browser, service: Service, language: str) -> None:
-    """Of no pane; and the page never scrolls sideways."""
-    with opened(browser, service.url) as page:
+    """No pane cuts a digit, and the page never scrolls sideways."""
+    with open_page(browser, service.url) as page:
         fill(page, service, f"{browser.browser_type.name}-{language}@example.com")
         page.locator("header.top select").nth(2).select_option(language)
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 1000})
             for kind in FILLED:
-                has_filled(page, kind)
-                fits(page, width, kind)
+                wait_for_data(page, kind)
+                wait_for_fit(page, width, kind)
 
 
-def fits(page: Page, width: int, kind: str) -> None:
-    """Waits until the panes have found their columns; fails with what they cut."""
+def wait_for_fit(page: Page, width: int, kind: str) -> None:
+    """Waits until the panes have chosen their columns; fails with the texts that they cut."""
     script = f"() => ({CUT})().length === 0 && document.documentElement.scrollWidth <= {width}"
     try:
         page.wait_for_function(script)

@@ -1,4 +1,4 @@
-"""What every bus promises, held by each of them."""
+"""Guarantees of every bus, tested on each implementation."""
 
 import asyncio
 import time
@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 import pytest
 from msgspec import structs
 
-from quotecast.bus.base import Batch, Beat, Change, Snapshot, Stored
+from quotecast.bus.base import Batch, Beat, Change, Snapshot, StoredQuote
 from quotecast.bus.memory import MemoryBus
 from quotecast.bus.redis import RedisBus
 from quotecast.market.feeds import Feed
-from support.alpaca_made import closing
+from support.alpaca_made import closed_day
 from support.market_made import INFO, state_of, stock
 
 Bus = MemoryBus | RedisBus
@@ -27,22 +27,22 @@ async def bus(request: pytest.FixtureRequest) -> AsyncIterator[Bus]:
     await redis_bus.close()
 
 
-def second_batch(price: float = 2.0) -> tuple[Batch, dict[str, Stored]]:
+def second_batch(price: float = 2.0) -> tuple[Batch, dict[str, StoredQuote]]:
     quote = stock("AAPL", price)
     batch = Batch(feed=Feed.STOCKS, epoch=STATE.epoch, seq=2, changes=[Change(quote)])
-    return batch, {"AAPL": Stored(2, 1, quote)}
+    return batch, {"AAPL": StoredQuote(2, 1, quote)}
 
 
 STATE = state_of([stock("AAPL"), stock("MSFT")])
 
 
-async def led(bus: Bus) -> None:
+async def lead(bus: Bus) -> None:
     assert await bus.hold(Feed.STOCKS, "me", 10_000)
     assert await bus.begin("me", STATE)
 
 
 async def test_a_lease_has_one_holder_until_it_ends(bus: Bus) -> None:
-    """The holder renews it, others wait, and what was released is free."""
+    """A lease has one holder: the holder renews it, others fail, and a released lease is free."""
     assert await bus.hold(Feed.STOCKS, "me", 10_000)
     assert await bus.hold(Feed.STOCKS, "me", 10_000)
     assert not await bus.hold(Feed.STOCKS, "other", 10_000)
@@ -53,23 +53,23 @@ async def test_a_lease_has_one_holder_until_it_ends(bus: Bus) -> None:
     assert await bus.hold(Feed.STOCKS, "other", 10_000)
 
 
-async def test_a_lease_that_is_not_renewed_runs_out(bus: Bus) -> None:
-    """A dead holder is succeeded."""
+async def test_a_lease_without_renewal_expires(bus: Bus) -> None:
+    """A lease that nobody renews expires, so that another ingest can take it."""
     assert await bus.hold(Feed.STOCKS, "me", 50)
     async with asyncio.timeout(5):
-        # Nobody tells that a lease ran out; a standby asks again and again too.
+        # The bus does not announce an expired lease; a standby polls too.
         while not await bus.hold(Feed.STOCKS, "other", 10_000):  # noqa: ASYNC110 - see above
             await asyncio.sleep(0.01)
 
 
 async def test_there_is_no_state_before_the_first_epoch(bus: Bus) -> None:
-    """Nothing is not an empty state."""
+    """Before the first epoch the state is None, which differs from an empty state."""
     assert await bus.load(Feed.STOCKS) is None
 
 
 async def test_a_new_epoch_replaces_the_whole_state(bus: Bus) -> None:
-    """What the old epoch knew and the new one does not is gone."""
-    await led(bus)
+    """A new epoch replaces the whole state, with symbols that only the old epoch had."""
+    await lead(bus)
     assert await bus.load(Feed.STOCKS) == STATE
     newer = state_of([stock("TSLA")], epoch="0000000000bb00000001")
     assert await bus.begin("me", newer)
@@ -77,8 +77,8 @@ async def test_a_new_epoch_replaces_the_whole_state(bus: Bus) -> None:
 
 
 async def test_a_reader_asks_the_leader_for_a_new_epoch(bus: Bus) -> None:
-    """One beat fails for it; requests that follow soon are ignored."""
-    await led(bus)
+    """A reader's request fails one beat of the leader; requests that follow soon have no effect."""
+    await lead(bus)
     beat = Beat(feed=Feed.STOCKS, epoch=STATE.epoch, seq=STATE.seq, info=INFO)
     for _ in range(3):
         await bus.report(Feed.STOCKS)
@@ -90,15 +90,15 @@ async def test_a_reader_asks_the_leader_for_a_new_epoch(bus: Bus) -> None:
 
 
 async def test_only_the_leader_begins_an_epoch(bus: Bus) -> None:
-    """Without the lease nothing is done."""
-    await led(bus)
+    """Beginning an epoch without the lease fails and changes nothing."""
+    await lead(bus)
     assert not await bus.begin("other", state_of([stock("TSLA")], epoch="ff"))
     assert await bus.load(Feed.STOCKS) == STATE
 
 
 async def test_a_batch_is_stored_and_numbered(bus: Bus) -> None:
-    """After it the state is the one the batch made."""
-    await led(bus)
+    """A batch changes the stored state and its seq."""
+    await lead(bus)
     batch, entries = second_batch()
     assert await bus.publish(batch, entries)
     assert await bus.load(Feed.STOCKS) == Snapshot(
@@ -108,8 +108,8 @@ async def test_a_batch_is_stored_and_numbered(bus: Bus) -> None:
 
 @pytest.mark.parametrize(("epoch", "seq"), [("ff", 2), (STATE.epoch, 3), (STATE.epoch, 1)])
 async def test_a_batch_that_does_not_follow_is_refused(bus: Bus, epoch: str, seq: int) -> None:
-    """Another epoch, a hole, a repetition: nothing is stored or sent."""
-    await led(bus)
+    """The bus stores and sends nothing of a batch of another epoch, after a gap, or repeated."""
+    await lead(bus)
     batch, entries = second_batch()
     async with bus.listen([Feed.STOCKS]) as messages:
         assert not await bus.publish(structs.replace(batch, epoch=epoch, seq=seq), entries)
@@ -118,9 +118,9 @@ async def test_a_batch_that_does_not_follow_is_refused(bus: Bus, epoch: str, seq
         assert await anext(messages) == batch
 
 
-async def test_listeners_get_what_follows_their_subscription_in_order(bus: Bus) -> None:
-    """Batches, beats and the beginning of an epoch, of the feeds asked for only."""
-    await led(bus)
+async def test_listeners_get_messages_in_order(bus: Bus) -> None:
+    """Listeners get batches, beats and new epochs of their feeds, in order, from their subscription on."""
+    await lead(bus)
     batch, entries = second_batch()
     beat = Beat(feed=Feed.STOCKS, epoch=STATE.epoch, seq=2, info=INFO)
     async with bus.listen([Feed.STOCKS, Feed.CRYPTO]) as messages:
@@ -136,15 +136,15 @@ async def test_listeners_get_what_follows_their_subscription_in_order(bus: Bus) 
         ]
 
 
-async def test_silence_is_told(bus: Bus) -> None:
-    """So that a listener can tell a quiet bus from a dead one."""
+async def test_a_quiet_bus_gives_a_sign(bus: Bus) -> None:
+    """A listener gets a sign of a quiet bus, so that it can tell it from a dead one."""
     async with bus.listen([Feed.STOCKS]) as messages:
         assert await anext(messages) is None
 
 
 async def test_a_beat_of_an_old_epoch_is_not_sent(bus: Bus) -> None:
-    """A leader that was frozen learns that another took over."""
-    await led(bus)
+    """The beat of an old epoch fails: a leader that was frozen learns that another took over."""
+    await lead(bus)
     late = structs.replace(INFO, overdue=True)
     assert not await bus.beat(Beat(feed=Feed.STOCKS, epoch="old", seq=9, info=late))
     state = await bus.load(Feed.STOCKS)
@@ -152,10 +152,10 @@ async def test_a_beat_of_an_old_epoch_is_not_sent(bus: Bus) -> None:
     assert state.info == INFO
 
 
-async def test_a_beat_stores_how_the_feed_is_fed(bus: Bus) -> None:
-    """A worker that starts later knows it too."""
-    await led(bus)
-    late = structs.replace(INFO, overdue=True, unscheduled=closing())
+async def test_a_beat_stores_the_source_of_the_feed(bus: Bus) -> None:
+    """A beat stores the feed's source, so that a worker that starts later knows it."""
+    await lead(bus)
+    late = structs.replace(INFO, overdue=True, unscheduled=closed_day())
     assert await bus.beat(Beat(feed=Feed.STOCKS, epoch=STATE.epoch, seq=1, info=late))
     state = await bus.load(Feed.STOCKS)
     assert state is not None

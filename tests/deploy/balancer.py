@@ -1,4 +1,4 @@
-"""haproxy as deploy/haproxy sets it up, before workers of this machine."""
+"""haproxy with the configuration of deploy/haproxy, in front of workers on this machine."""
 
 import contextlib
 import csv
@@ -20,21 +20,21 @@ PATIENCE_SECONDS = 60.0
 
 
 class Balancer(NamedTuple):
-    """A running haproxy: the port it listens on, and the socket on which it tells of itself."""
+    """A running haproxy: its port, and the socket of its statistics."""
 
     port: int
     console: Path
 
     def await_in_service(self, workers: Iterable[Service]) -> None:
-        """Returns once it has found all of these ready, for requests and for feeds."""
+        """Waits until haproxy has found all of these workers ready, for requests and for feeds."""
         wanted = {(backend, _name(worker)) for worker in workers for backend in ("api", "feeds")}
         deadline = time.monotonic() + PATIENCE_SECONDS
         while not wanted <= self._in_service():
-            assert time.monotonic() < deadline, "haproxy finds no such workers"
+            assert time.monotonic() < deadline, "haproxy does not find the workers"
             time.sleep(0.05)
 
     def _in_service(self) -> set[tuple[str, str]]:
-        """Those that answered its last question; before the first it takes everybody for ready."""
+        """Returns the workers that passed their last check; an unchecked worker does not count."""
         with socket.socket(socket.AF_UNIX) as console:
             console.connect(str(self.console))
             console.sendall(b"show stat\n")
@@ -42,14 +42,14 @@ class Balancer(NamedTuple):
         return {(row["pxname"], row["svname"]) for row in rows if row["check_status"] == "L7OK"}
 
 
-def installed() -> str | None:
-    """The path of haproxy, which Debian keeps where only root looks."""
+def find_haproxy() -> str | None:
+    """Returns the path of haproxy, which Debian installs outside of users' PATH."""
     return shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
 
 
 @contextlib.contextmanager
 def running_balancer(workers: Sequence[Service], policy: Path = POLICY) -> Iterator[Balancer]:
-    """Runs it before these workers, which need not run yet."""
+    """Runs haproxy in front of these workers, which may start later."""
     with socket.socket() as public, tempfile.TemporaryDirectory(prefix="qc") as folder:
         public.bind(("127.0.0.1", 0))
         public.listen(4096)
@@ -57,13 +57,13 @@ def running_balancer(workers: Sequence[Service], policy: Path = POLICY) -> Itera
         places = Path(folder) / "workers.cfg"
         places.write_text(_places(workers, balancer.console), "utf-8")
         process = subprocess.Popen(
-            [installed() or "haproxy", "-db", "-f", str(policy), "-f", str(places)],
+            [find_haproxy() or "haproxy", "-db", "-f", str(policy), "-f", str(places)],
             env={**os.environ, "QUOTECAST_EDGE_BIND": f"fd@{public.fileno()}"},
             pass_fds=[public.fileno()],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        # Only haproxy listens now: should it end, clients are refused and do not wait.
+        # Only haproxy listens now: if it ends, the kernel refuses clients at once.
         public.close()
         try:
             _await_console(balancer.console)

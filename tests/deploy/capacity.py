@@ -1,7 +1,7 @@
-"""The table of docs/capacity.md, computed from the figures that stand before it.
+"""Computes the table of docs/capacity.md from the measurements in the page.
 
-`python -m benchmarks.capacity` measures those; `python -m deploy.capacity`, with tests/ on the path, prints
-the table that follows from them.
+`python -m benchmarks.capacity` measures them; `python -m deploy.capacity`, with tests/ on the path, prints
+the table.
 """
 
 import math
@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
-#: Share of a core that is used: beyond it ticks come late and a worker's clients do not fit on the others.
+#: Usable share of a core: beyond it ticks come late, and other workers cannot take a dead worker's clients.
 UTILIZATION = 0.6
-#: What TCP and IP put around a frame, acknowledgements included.
+#: Bytes of TCP and IP per frame, acknowledgements included.
 OVERHEAD_BYTES = 60
-#: What each client asks of HTTP besides its feed: a page now and then.
+#: HTTP requests per second of each client besides its feed: a page now and then.
 REQUESTS_PER_CLIENT = 1 / 30
 COLUMNS = (
     "market",
@@ -32,7 +32,7 @@ COLUMNS = (
 
 
 class Market(NamedTuple):
-    """What workers take in and send: per second, in bytes, in microseconds of a core."""
+    """Input and output of a worker: updates per second, bytes, and microseconds of a core."""
 
     updates: float
     update_bytes: float
@@ -41,18 +41,18 @@ class Market(NamedTuple):
     frame_us: float
 
 
-class Measured(NamedTuple):
-    """Of two markets, and of what is alike in both."""
+class Measurements(NamedTuple):
+    """Measurements of two markets, and those that both share."""
 
     calm: Market
     busy: Market
     socket_bytes: float
-    #: HTTP's, per second of one core.
+    #: HTTP requests per second of one core.
     requests: float
 
 
-def measured(guide: str, benchmarks: str) -> Measured:
-    """The figures that docs/capacity.md and docs/benchmarks.md name. Raises LookupError."""
+def read_measurements(guide: str, benchmarks: str) -> Measurements:
+    """Returns the measurements in docs/capacity.md and docs/benchmarks.md. Raises LookupError."""
     names = (
         "updates a second on the bus",
         "bytes of an update on the bus",
@@ -64,7 +64,7 @@ def measured(guide: str, benchmarks: str) -> Measured:
     calm, busy = zip(*found, strict=True)
     (socket_bytes,) = _numbers(r"^A socket takes ([\d,]+) bytes", guide)
     (requests,) = _numbers(r"^\| P1 \| quotecast \| [\d,]+ \| ([\d,]+) \|", benchmarks)
-    return Measured(Market(*calm), Market(*busy), socket_bytes, requests)
+    return Measurements(Market(*calm), Market(*busy), socket_bytes, requests)
 
 
 def _numbers(pattern: str, text: str) -> list[float]:
@@ -74,8 +74,8 @@ def _numbers(pattern: str, text: str) -> list[float]:
     return [float(each.replace(",", "")) for each in found.groups()]
 
 
-def rows(found: Measured) -> Iterator[str]:
-    """The table, in Markdown."""
+def rows(found: Measurements) -> Iterator[str]:
+    """Yields the table in Markdown."""
     yield f"| {' | '.join(COLUMNS)} |"
     yield "|---" * len(COLUMNS) + "|"
     for name, market in (("calm", found.calm), ("busy", found.busy)):
@@ -83,14 +83,14 @@ def rows(found: Measured) -> Iterator[str]:
             yield _row(name, clients, market, found)
 
 
-def workers_for(clients: int, market: Market, found: Measured) -> int:
-    """Each takes in the whole market first; what is left of its share of a core is for its clients."""
+def workers_for(clients: int, market: Market, found: Measurements) -> int:
+    """Returns the number of workers: each takes in the whole market; the rest is for clients."""
     taking_in = market.updates * market.update_us / 1e6
     clients_us = market.frame_us + REQUESTS_PER_CLIENT * 1e6 / found.requests
     return math.ceil(clients * clients_us / 1e6 / (UTILIZATION - taking_in))
 
 
-def _row(name: str, clients: int, market: Market, found: Measured) -> str:
+def _row(name: str, clients: int, market: Market, found: Measurements) -> str:
     workers = workers_for(clients, market, found)
     on_each = math.ceil(clients / workers)
     frame = market.frame_bytes + OVERHEAD_BYTES
@@ -111,4 +111,4 @@ def _row(name: str, clients: int, market: Market, found: Measured) -> str:
 
 if __name__ == "__main__":
     texts = [(ROOT / name).read_text("utf-8") for name in ("docs/capacity.md", "docs/benchmarks.md")]
-    sys.stdout.write("\n".join(rows(measured(*texts))) + "\n")
+    sys.stdout.write("\n".join(rows(read_measurements(*texts))) + "\n")

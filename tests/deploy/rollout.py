@@ -1,6 +1,6 @@
-"""A rolling restart under load: one generation of workers takes over from another behind haproxy.
+"""A rolling restart under load: new workers replace old ones behind haproxy.
 
-As a program it prints what was measured; deploy/rolling-restart starts it.
+As a program it prints the measurements; deploy/rolling-restart starts it.
 """
 
 import asyncio
@@ -28,46 +28,46 @@ FEED = "/api/ws/market?symbols=AAPL,MSFT,NVDA"
 
 
 @dataclass(slots=True)
-class Figures:
-    """What the clients saw."""
+class RolloutFigures:
+    """What the clients measured."""
 
     seconds: float = 0.0
     latencies: list[float] = field(default_factory=list)
-    #: HTTP requests without a whole answer, or with another status than 200.
+    #: HTTP requests without a complete answer, or with another status than 200.
     lost: list[str] = field(default_factory=list)
     feeds: int = 0
-    #: Of each return of a feed client: the seconds it took beyond the delay it was told.
+    #: Seconds of each reconnection beyond the delay in the shutdown frame.
     beyond_told: list[float] = field(default_factory=list)
-    #: Returns that were answered otherwise than by what changed meanwhile.
+    #: Reconnections whose snapshot was not a resume.
     not_resumed: int = 0
-    #: Feed connections that ended without having been told when to come back.
-    untold: int = 0
+    #: Feed connections that ended without a shutdown frame.
+    closed_without_notice: int = 0
 
     def lines(self) -> Iterator[str]:
-        """For people."""
+        """Returns the figures as text."""
         self.latencies.sort()
         worst = max(self.beyond_told, default=0.0)
         yield f"HTTP: {len(self.latencies)} requests in {self.seconds:.1f} s, {len(self.lost)} lost"
         yield f"      p99 {self._percentile(0.99) * 1000:.1f} ms, slowest {self._percentile(1) * 1000:.1f} ms"
         yield f"feeds: {self.feeds} clients came back {len(self.beyond_told)} times"
-        yield f"      {self.untold} untold, {self.not_resumed} not resumed"
-        yield f"      the last was back {worst:.2f} s after its told delay"
+        yield f"      {self.closed_without_notice} closed without notice, {self.not_resumed} not resumed"
+        yield f"      the last was back {worst:.2f} s after its announced delay"
 
     def _percentile(self, share: float) -> float:
         return self.latencies[min(int(len(self.latencies) * share), len(self.latencies) - 1)]
 
 
 class Generations(NamedTuple):
-    """Workers that serve, and those that replace them."""
+    """Running workers, and those that replace them."""
 
     old: Sequence[Service]
     new: Sequence[Service]
 
 
-class FeedClient:
-    """A frontend that comes back with its cursor, when it was told to."""
+class RolloutClient:
+    """A frontend that reconnects with its cursor after a shutdown frame."""
 
-    def __init__(self, url: str, figures: Figures) -> None:
+    def __init__(self, url: str, figures: RolloutFigures) -> None:
         self._url = url
         self._figures = figures
         self._state = MergingClient()
@@ -76,25 +76,25 @@ class FeedClient:
         self.synchronized = asyncio.Event()
 
     async def run(self) -> None:
-        """Until it is cancelled."""
+        """Runs until cancelled."""
         while True:
             since = f"&since={self._state.since}" if self._state.epoch else ""
             with contextlib.suppress(ConnectionClosed, OSError, websockets.InvalidStatus):
                 async with websockets.asyncio.client.connect(self._url + since, max_size=None) as connection:
                     async for message in connection:
-                        self._take(message)
+                        self._handle_frame(message)
             self.synchronized.clear()
-            self._figures.untold += self._delay is None
+            self._figures.closed_without_notice += self._delay is None
             await asyncio.sleep(self._delay or 1.0)
 
-    def _take(self, message: str | bytes) -> None:
+    def _handle_frame(self, message: str | bytes) -> None:
         frame = self._state.take(message)
         if frame["type"] == "shutdown":
             self._told_at, self._delay = time.monotonic(), frame["retryAfterMs"] / 1000
         elif frame["type"] in {"snapshot", "update"} and not self.synchronized.is_set():
-            self._returned(frame.get("reason", "resume"))
+            self._note_return(frame.get("reason", "resume"))
 
-    def _returned(self, reason: str) -> None:
+    def _note_return(self, reason: str) -> None:
         if self._delay is not None:
             self._figures.beyond_told.append(time.monotonic() - self._told_at - self._delay)
             self._figures.not_resumed += reason != "resume"
@@ -102,8 +102,8 @@ class FeedClient:
         self.synchronized.set()
 
 
-async def _ask(client: httpx.AsyncClient, figures: Figures) -> None:
-    """One browser after the other: until it is cancelled."""
+async def _ask(client: httpx.AsyncClient, figures: RolloutFigures) -> None:
+    """Sends requests, each as another browser, until cancelled."""
     while True:
         began = time.monotonic()
         try:
@@ -119,14 +119,14 @@ async def _ask(client: httpx.AsyncClient, figures: Figures) -> None:
 @contextlib.asynccontextmanager
 async def _load(
     port: int, *, feeds: int, browsers: int
-) -> AsyncIterator[tuple[Figures, Sequence[FeedClient]]]:
-    figures = Figures(feeds=feeds)
-    clients = [FeedClient(f"ws://127.0.0.1:{port}{FEED}", figures) for _ in range(feeds)]
+) -> AsyncIterator[tuple[RolloutFigures, Sequence[RolloutClient]]]:
+    figures = RolloutFigures(feeds=feeds)
+    clients = [RolloutClient(f"ws://127.0.0.1:{port}{FEED}", figures) for _ in range(feeds)]
     async with (
         httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=10) as http,
         asyncio.TaskGroup() as group,
     ):
-        # A request that is under way when all is over is not lost: browsers are stopped between two.
+        # Stopping cancels browsers between two requests, so that no request counts as lost.
         loops = [*(each.run() for each in clients), *(_ask(http, figures) for _ in range(browsers))]
         tasks = [group.create_task(each) for each in loops]
         began = time.monotonic()
@@ -136,24 +136,24 @@ async def _load(
             task.cancel()
 
 
-async def _all_synchronized(clients: Sequence[FeedClient]) -> None:
+async def _all_synchronized(clients: Sequence[RolloutClient]) -> None:
     async with asyncio.timeout(PATIENCE_SECONDS):
         await asyncio.gather(*(each.synchronized.wait() for each in clients))
 
 
-async def _replace(balancer: Balancer, workers: Generations, clients: Sequence[FeedClient]) -> None:
-    """The new ones first; then the old ones end, one after the other."""
+async def _replace(balancer: Balancer, workers: Generations, clients: Sequence[RolloutClient]) -> None:
+    """Starts the new workers; then stops the old ones, one after the other."""
     for worker in workers.new:
         await asyncio.to_thread(worker.start, "api")
     await asyncio.to_thread(balancer.await_in_service, workers.new)
     for worker in workers.old:
         process = worker.processes[-1]
         process.send_signal(signal.SIGTERM)
-        assert await asyncio.to_thread(process.wait, 15) == 0, "a worker did not end in order"
+        assert await asyncio.to_thread(process.wait, 15) == 0, "a worker did not exit cleanly"
         await _all_synchronized(clients)
 
 
-async def _measure(balancer: Balancer, workers: Generations, feeds: int, browsers: int) -> Figures:
+async def _measure(balancer: Balancer, workers: Generations, feeds: int, browsers: int) -> RolloutFigures:
     await asyncio.to_thread(balancer.await_in_service, workers.old)
     async with _load(balancer.port, feeds=feeds, browsers=browsers) as (figures, clients):
         await _all_synchronized(clients)
@@ -163,8 +163,8 @@ async def _measure(balancer: Balancer, workers: Generations, feeds: int, browser
 
 def restart(
     valkey: Valkey, *, workers: int = 2, feeds: int = 100, browsers: int = 4, policy: Path = POLICY
-) -> Figures:
-    """Replaces all workers under load and tells how that went."""
+) -> RolloutFigures:
+    """Replaces all workers under load and returns the figures."""
     settings = {"QUOTECAST_LIMITS": "off", "QUOTECAST_LOG_LEVEL": "error"}
     with contextlib.ExitStack() as stack:
         stack.enter_context(Service(valkey, settings)).start("ingest")

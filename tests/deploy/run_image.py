@@ -1,7 +1,7 @@
-"""Runs the commands of an image that was unpacked into a folder, as a container runtime would.
+"""Runs the commands of an unpacked image as a container runtime would.
 
-The root file system is mounted read-only, the user, the variables and the command are those of the image,
-and the databases are outside of it. Started by deploy/check-image; needs root, for it mounts.
+The root file system is read-only; user, variables and command are the image's; the databases are outside of
+it. deploy/check-image starts this program, which needs root to mount.
 """
 
 import contextlib
@@ -19,14 +19,14 @@ from typing import Any
 import httpx
 
 from quotecast.local import postgres
-from support.reserved import port_number, reserved
+from support.reserved import port_number, reserve_port
 from support.servers import Postgres, Valkey, running_postgres, running_valkey
 
 START_SECONDS = 60.0
-#: What the grace of ten seconds, told in the Containerfile, leaves for a machine under load.
+#: Seconds to stop: more than the grace of ten seconds in the Containerfile, for a machine under load.
 STOP_SECONDS = 10.0
 
-#: Enters the image as its user would find it: nothing writable but what a test lends it.
+#: Enters the image as its user, with no writable folder but the test's.
 _ENTER = """
 set -e
 root=$1 databases=$2 user=$3
@@ -40,7 +40,7 @@ mount -o remount,ro,bind "$root"
 exec /usr/sbin/chroot --userspec="$user" "$root" "$@"
 """
 
-#: Succeeds where every attempt to write fails for the reason that the file system is read-only.
+#: Succeeds if every attempt to write fails because the file system is read-only.
 _WRITE = """
 import errno
 try:
@@ -52,7 +52,7 @@ raise SystemExit("could write")
 
 
 class Image:
-    """An unpacked image, and what its runs are given from outside."""
+    """An unpacked image, and the environment of its processes."""
 
     def __init__(self, root: Path, config: Mapping[str, Any], settings: Mapping[str, str]) -> None:
         self._root = root
@@ -70,14 +70,14 @@ class Image:
 
 
 def open_to_everybody(folder: Path) -> None:
-    """The image's user is none of this machine's."""
+    """Opens the folder to everybody: the image's user does not exist on this machine."""
     for path in (folder, *folder.rglob("*")):
         path.chmod(0o777)
 
 
 @contextlib.contextmanager
 def databases() -> Iterator[tuple[Path, Valkey, Postgres]]:
-    """Both servers, with sockets that anybody may use, below one folder."""
+    """Yields both servers, whose sockets below one folder everybody may use."""
     with running_valkey() as valkey, running_postgres() as database, tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         sockets = Path(database.url.split("host=")[1].split("&")[0].replace("%2F", "/"))
@@ -120,8 +120,8 @@ def report(line: str, *, good: bool) -> None:
 
 
 def check(root: Path, config: Mapping[str, Any]) -> None:
-    """Every command once, in the order of a first start."""
-    held = reserved()
+    """Runs every command once, in the order of a first start."""
+    held = reserve_port()
     port = port_number(held)
     settings = {
         "QUOTECAST_HOST": "127.0.0.1",

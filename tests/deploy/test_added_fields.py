@@ -1,6 +1,6 @@
-"""A version adds a field to quotes: clients that come from workers of the version before are sent it.
+"""A release adds a field to quotes: clients that come from workers of the old release receive it.
 
-The version to come is a copy of this one with a field more. Workers of both run side by side on one bus.
+The new release is a copy of this one with one more field. Workers of both run side by side on one bus.
 """
 
 import shutil
@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 import quotecast
-from quotecast.bus.base import Batch, Change, FeedInfo, Snapshot, Stored
+from quotecast.bus.base import Batch, Change, FeedInfo, Snapshot, StoredQuote
 from quotecast.bus.redis import RedisBus
 from quotecast.market.feeds import Feed
 from support.market_made import stock
@@ -29,7 +29,7 @@ SETTINGS = {"QUOTECAST_LIMITS": "off", "QUOTECAST_CRYPTO": "none", "QUOTECAST_DO
 
 @pytest.fixture
 def next_version(tmp_path: Path) -> dict[str, str]:
-    """The settings of a process of the version to come."""
+    """Returns the environment of a process of the new release."""
     package = tmp_path / "quotecast"
     ignored = shutil.ignore_patterns("web", "__pycache__")
     shutil.copytree(Path(quotecast.__file__).parent, package, ignore=ignored)
@@ -43,9 +43,9 @@ def next_version(tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 async def bus(own_valkey: Valkey) -> AsyncIterator[RedisBus]:
-    """A feed that stands still, as an ingest of this version left it: its quotes lack the field."""
+    """Provides a feed without updates from an ingest of this release: its quotes lack the field."""
     bus = RedisBus(own_valkey.url, "quotecast")
-    stored = {ticker: Stored(1, 1, stock(ticker)) for ticker in ("AAPL", "MSFT")}
+    stored = {ticker: StoredQuote(1, 1, stock(ticker)) for ticker in ("AAPL", "MSFT")}
     assert await bus.hold(Feed.STOCKS, "test", 600_000)
     info = FeedInfo(provider="test")
     assert await bus.begin("test", Snapshot(Feed.STOCKS, EPOCH, 1, info, stored))
@@ -54,10 +54,10 @@ async def bus(own_valkey: Valkey) -> AsyncIterator[RedisBus]:
 
 
 @pytest.mark.usefixtures("bus")
-async def test_a_client_of_the_version_before_is_sent_the_added_field(
+async def test_a_client_of_the_old_version_gets_the_added_field(
     own_valkey: Valkey, next_version: dict[str, str]
 ) -> None:
-    """By a resync, though no quote changed; back at a worker of the version before by another."""
+    """A client that changes to a worker of the other release gets a resync, though no quote changed."""
     with ExitStack() as stack:
         before, after = (stack.enter_context(Service(own_valkey, SETTINGS)) for _ in range(2))
         before.start("api")
@@ -80,13 +80,13 @@ async def test_a_client_of_the_version_before_is_sent_the_added_field(
 async def test_an_entity_tag_of_the_version_before_does_not_hide_the_added_field(
     own_valkey: Valkey, next_version: dict[str, str]
 ) -> None:
-    """One quote and all quotes; a tag of the same version gets 304."""
+    """An entity tag of the old release gets 200 with the new field; a tag of the same release gets 304."""
     with ExitStack() as stack:
         before, after = (stack.enter_context(Service(own_valkey, SETTINGS)) for _ in range(2))
         before.start("api")
         after.launch("api", next_version)
         after.until_ready()
-        # Both are live for some seconds, or stale: the state of the feed is a part of the tag.
+        # The entity tag contains the state of the feed, which becomes stale after some seconds.
         for path in ("/api/market/quotes/AAPL", "/api/market/quotes?symbols=all"):
             tag = before.get(path).headers["etag"].replace("-stale", "")
             whole = after.get(path, headers={"if-none-match": f'{tag}, {tag[:-1]}-stale"'})
@@ -100,7 +100,7 @@ async def test_an_entity_tag_of_the_version_before_does_not_hide_the_added_field
 async def test_a_change_reaches_clients_of_both_versions(
     own_valkey: Valkey, bus: RedisBus, next_version: dict[str, str]
 ) -> None:
-    """Workers of both follow the same bus."""
+    """Workers of both releases follow the same bus."""
     with ExitStack() as stack:
         before, after = (stack.enter_context(Service(own_valkey, SETTINGS)) for _ in range(2))
         before.start("api")
@@ -111,5 +111,5 @@ async def test_a_change_reaches_clients_of_both_versions(
             client.next_of("snapshot")
         moved = replace(stock("AAPL"), price=101.0)
         batch = Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=[Change(moved)])
-        assert await bus.publish(batch, {"AAPL": Stored(2, 1, moved)})
+        assert await bus.publish(batch, {"AAPL": StoredQuote(2, 1, moved)})
         assert [client.next_of("update")["data"][0]["price"] for client in clients] == [101.0, 101.0]

@@ -1,4 +1,4 @@
-"""Prometheus's own tool reads the alerts and plays series to them."""
+"""promtool reads the alerts and plays series to them."""
 
 import subprocess
 from pathlib import Path
@@ -22,6 +22,6 @@ def test_prometheus_reads_the_alerts() -> None:
 
 
 def test_alerts_fire_when_they_should() -> None:
-    """One for a target that vanished, one for each stale feed, none for failing probes."""
+    """A vanished target fires one alert, each stale feed fires one, failing probes fire none."""
     answer = promtool("test", "rules", PLAYED)
     assert answer.returncode == 0, answer.stdout + answer.stderr

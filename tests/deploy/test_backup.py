@@ -1,4 +1,4 @@
-"""The backup and the restore that docs/operating.md shows bring back what users own."""
+"""The backup and the restore in docs/operating.md bring back the users' data."""
 
 import os
 import re
@@ -9,13 +9,13 @@ from quotecast.accounts import migrations
 from quotecast.accounts.database import Database
 from quotecast.local import postgres
 from support.servers import Postgres
-from support.transactions import adding, look, numbers
+from support.transactions import query_server, register_user, visible_users
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "operating.md").read_text("utf-8")
 
 
-def shown(tool: str) -> str:
-    """The guide's one command line of a tool."""
+def documented_command(tool: str) -> str:
+    """Returns the page's one command line of a tool."""
     (line,) = re.findall(rf"^    ({tool} .*)$", GUIDE, re.MULTILINE)
     return str(line)
 
@@ -26,18 +26,18 @@ def run(command: str, url: str, folder: Path) -> None:
     subprocess.run(["/bin/bash", "-c", command], cwd=folder, env=environment, check=True)
 
 
-async def test_a_backup_brings_back_what_users_own(own_postgres: Postgres, tmp_path: Path) -> None:
-    """Into an empty database, and up to date in the eyes of `quotecast migrate`."""
+async def test_a_backup_restores_the_users_data(own_postgres: Postgres, tmp_path: Path) -> None:
+    """A backup restores into an empty database, which `quotecast migrate` finds up to date."""
     for name in ("lost", "restored"):
-        await look(own_postgres.url, f"CREATE DATABASE {name}")
+        await query_server(own_postgres.url, f"CREATE DATABASE {name}")
     lost, restored = map(own_postgres.database_url, ("lost", "restored"))
     await migrations.apply(lost)
     async with Database(lost, pool_size=1) as database:
         for number in range(3):
-            await database.transaction(adding(number))
-    run(shown("pg_dump"), lost, tmp_path)
-    run(shown("pg_restore"), restored, tmp_path)
-    assert await numbers(restored) == [0, 1, 2]
+            await database.transaction(register_user(number))
+    run(documented_command("pg_dump"), lost, tmp_path)
+    run(documented_command("pg_restore"), restored, tmp_path)
+    assert await visible_users(restored) == [0, 1, 2]
     everything = "SELECT * FROM users ORDER BY id"
-    assert await look(restored, everything) == await look(lost, everything)
+    assert await query_server(restored, everything) == await query_server(lost, everything)
     assert await migrations.apply(restored) == []

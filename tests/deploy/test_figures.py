@@ -1,4 +1,4 @@
-"""The commands that README.md names for its figures measure them."""
+"""The commands for figures in README.md work."""
 
 import re
 import subprocess
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.deploy, pytest.mark.timeout(900)]
 
 @pytest.mark.parametrize("command", re.findall(r"`(just bench --only (?:\w+))` \|", README))
 def test_a_figure_is_measured(command: str) -> None:
-    """In one short round; the table at the end has a row of ours for it."""
+    """One short round prints a table with a row of quotecast for the figure."""
     short = [*command.split(), "--rounds", "1", "--seconds", "1"]
     done = subprocess.run(short, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""The commands of README.md in a fresh clone, where there is Python and nothing else."""
+"""The commands of README.md work in a fresh clone on a machine with Python only."""
 
 import contextlib
 import json
@@ -15,15 +15,15 @@ from pathlib import Path
 import pytest
 
 from docs.pages import blocks, curls
-from support.reserved import port_number, reserved
+from support.reserved import port_number, reserve_port
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
-#: What every system has; `just`, pip and Node are out of reach.
+#: Programs that every system has; `just`, pip and Node are out of reach.
 TOOLS = ("bash", "cat", "cksum", "dirname", "env", "mkdir", "rm", "sh", "uname")
 PARTS = ("src", "migrations", "justfile", "pyproject.toml", "README.md", "LICENSE")
 REQUIREMENTS = ("requirements-dev.txt", "requirements-web.txt")
-#: Where upstreams would be; nobody listens there.
+#: A proxy address at which nobody listens, so that upstreams are out of reach.
 UPSTREAMS = ("BINANCE", "COINBASE", "KRAKEN")
 OUT_OF_REACH = {
     **{
@@ -39,7 +39,7 @@ pytestmark = [pytest.mark.deploy, pytest.mark.timeout(900)]
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """What the first run needs of the repository, as git has it."""
+    """Copies the files that git tracks and the first run needs."""
     folder = tmp_path / "quotecast"
     ignored = shutil.ignore_patterns("node_modules", "dist", "__pycache__")
     for name in (*PARTS, *REQUIREMENTS):
@@ -57,7 +57,7 @@ def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
     for name in TOOLS:
         (tools / name).symlink_to(shutil.which(name) or name)
     (tools / "python3").symlink_to(Path(sys.executable).resolve())
-    with reserved() as held:
+    with reserve_port() as held:
         yield {
             **os.environ,
             "PATH": f"{tools}:/usr/sbin",
@@ -68,7 +68,7 @@ def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
 
 @contextlib.contextmanager
 def running(command: str, clone: Path, environment: dict[str, str]) -> Iterator["subprocess.Popen[str]"]:
-    """Runs a command of README.md, as a user types it."""
+    """Runs a command of README.md as a user types it."""
     process = subprocess.Popen(
         ["bash", "-e", "-c", command],  # noqa: S607 - as a user types it
         cwd=clone,
@@ -86,8 +86,8 @@ def running(command: str, clone: Path, environment: dict[str, str]) -> Iterator[
         process.communicate()
 
 
-def printed_by(process: "subprocess.Popen[str]") -> list[str]:
-    """Waits until `up` serves; returns the lines that it has printed."""
+def wait_until_serving(process: "subprocess.Popen[str]") -> list[str]:
+    """Waits until `up` serves; returns its output so far."""
     assert process.stdout
     lines: list[str] = []
     for line in process.stdout:
@@ -97,7 +97,7 @@ def printed_by(process: "subprocess.Popen[str]") -> list[str]:
     pytest.fail("".join(lines))
 
 
-def here(text: str, environment: dict[str, str]) -> str:
+def with_own_address(text: str, environment: dict[str, str]) -> str:
     """Returns the text with the address of this `up`."""
     return text.replace("127.0.0.1:8000", f"127.0.0.1:{environment['QUOTECAST_PORT']}")
 
@@ -105,7 +105,7 @@ def here(text: str, environment: dict[str, str]) -> str:
 def follow_a_feed(clone: Path, environment: dict[str, str]) -> None:
     """Runs the program of README.md until it prints an update."""
     [program] = blocks(README, "python")
-    (clone / "first.py").write_text(here(program, environment), "utf-8")
+    (clone / "first.py").write_text(with_own_address(program, environment), "utf-8")
     unbuffered = {**environment, "PYTHONUNBUFFERED": "1"}
     with running(".venv/bin/python first.py", clone, unbuffered) as process:
         assert process.stdout
@@ -115,19 +115,19 @@ def follow_a_feed(clone: Path, environment: dict[str, str]) -> None:
 def test_the_first_commands_bring_the_terminal_quotes_and_a_feed(
     clone: Path, environment: dict[str, str]
 ) -> None:
-    """One line for each step, without the words of pip and npm; then every command of README.md works.
+    """The first commands print a line per step without pip's and npm's output; then all others work.
 
-    The last one starts with real upstreams, which are out of reach here: it says so, and serves.
+    The last command starts with real upstreams, which are out of reach here: it says so, and serves.
     """
     [first] = blocks(README, "bash")
     with running(first, clone, environment) as process:
-        lines = printed_by(process)
+        lines = wait_until_serving(process)
         address = f"http://127.0.0.1:{environment['QUOTECAST_PORT']}/"
         with urllib.request.urlopen(address, timeout=10) as answer:
             assert b"<script" in answer.read()
         for command, _ in curls(README):
             done = subprocess.run(
-                ["bash", "-c", here(command, environment)],  # noqa: S607 - as a user types it
+                ["bash", "-c", with_own_address(command, environment)],  # noqa: S607 - as a user types it
                 capture_output=True,
                 check=True,
             )
@@ -136,19 +136,19 @@ def test_the_first_commands_bring_the_terminal_quotes_and_a_feed(
     assert len(lines) <= 40, "".join(lines)
     assert "just up --live" in README
     with running(".venv/bin/just up --live", clone, {**environment, **OUT_OF_REACH}) as process:
-        said = "".join(printed_by(process))
-    assert re.search(r"crypto +live from binance, then coinbase, then kraken", said)
-    assert re.search(r"doviz +live from truncgil", said)
+        output = "".join(wait_until_serving(process))
+    assert re.search(r"crypto +live from binance, then coinbase, then kraken", output)
+    assert re.search(r"doviz +live from truncgil", output)
 
 
 def test_an_installation_that_fails_says_why(clone: Path, environment: dict[str, str]) -> None:
-    """In pip's own words, and nothing is started."""
+    """A failed installation prints pip's own error and starts nothing."""
     wrong = f"msgspec==0.21.0 --hash=sha256:{'0' * 64}\n"
     (clone / "requirements-dev.txt").write_text(wrong, "utf-8")
     [first] = blocks(README, "bash")
     with running(first, clone, environment) as process:
         assert process.stdout
-        said = process.stdout.read()
+        output = process.stdout.read()
         assert process.wait() != 0
-    assert "DO NOT MATCH THE HASHES" in said
-    assert "Ctrl-C" not in said
+    assert "DO NOT MATCH THE HASHES" in output
+    assert "Ctrl-C" not in output

@@ -1,4 +1,4 @@
-"""compose.yaml, deploy/kubernetes and deploy/haproxy fit their schemas and the service that they run."""
+"""compose.yaml, deploy/kubernetes and deploy/haproxy fit their schemas and the service."""
 
 import re
 import subprocess
@@ -24,7 +24,7 @@ MANIFESTS = sorted(path for path in KUBERNETES.glob("*.yaml") if path.name != "k
 POLICY = (ROOT / "deploy" / "haproxy" / "edge.cfg").read_text("utf-8")
 VALIDATORS = ROOT / ".venv-deploy" / "bin"
 
-#: `deploy/check-manifests` installs them.
+#: The validators, which `deploy/check-manifests` installs.
 needs_validators = pytest.mark.deploy
 
 
@@ -45,7 +45,7 @@ def validate(command: str, *arguments: str | Path) -> subprocess.CompletedProces
 @needs_validators
 @pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.stem)
 def test_manifests_fit_the_schemas_of_kubernetes(path: Path) -> None:
-    """Strictly: what no schema knows is wrong."""
+    """Kubernetes' schemas accept the manifests, unknown fields excluded."""
     answer = validate("kubernetes-validate", "--strict", path)
     assert answer.returncode == 0, answer.stdout + answer.stderr
 
@@ -55,7 +55,7 @@ def test_manifests_fit_the_schemas_of_kubernetes(path: Path) -> None:
     ("right", "wrong"), [("minReadySeconds: 5", "minReadySecond: 5"), ("port: 80,", "port: a,")]
 )
 def test_an_invalid_field_is_found(right: str, wrong: str, tmp_path: Path) -> None:
-    """Neither a misspelled name nor a wrong type gets past."""
+    """The schemas reject a misspelled name and a wrong type."""
     text = (KUBERNETES / "api.yaml").read_text("utf-8")
     assert right in text
     broken = tmp_path / "broken.yaml"
@@ -65,7 +65,7 @@ def test_an_invalid_field_is_found(right: str, wrong: str, tmp_path: Path) -> No
 
 @needs_validators
 def test_compose_fits_its_schema(tmp_path: Path) -> None:
-    """And a misspelled name does not."""
+    """The schema accepts compose.yaml, and rejects a misspelled name."""
     schema = ("--builtin-schema", "vendor.compose-spec")
     answer = validate("check-jsonschema", *schema, COMPOSE)
     assert answer.returncode == 0, answer.stdout + answer.stderr
@@ -75,13 +75,13 @@ def test_compose_fits_its_schema(tmp_path: Path) -> None:
 
 
 def test_every_manifest_is_applied() -> None:
-    """One that the kustomization does not name would be forgotten."""
+    """The kustomization names every manifest."""
     kustomization = documents(KUBERNETES / "kustomization.yaml")[0]
     assert sorted(kustomization["resources"]) == [path.name for path in MANIFESTS]
 
 
-def test_every_setting_that_is_given_exists() -> None:
-    """A misspelled one would keep the containers from starting."""
+def test_every_setting_exists() -> None:
+    """Every environment variable is a setting: a misspelled one keeps the containers from starting."""
     kustomization = documents(KUBERNETES / "kustomization.yaml")[0]
     given = [line.split("=")[0] for each in kustomization["configMapGenerator"] for line in each["literals"]]
     given += [variable["name"] for pod in pods() for variable in pod["containers"][0].get("env", [])]
@@ -90,11 +90,11 @@ def test_every_setting_that_is_given_exists() -> None:
             given += service["environment"]
     given += re.findall(r"^(?:ENV|   ) (QUOTECAST_\w+)=", CONTAINERFILE, re.MULTILINE)
     assert len(given) > len(set(given)) > 8
-    assert {name for name in given if name.startswith("QUOTECAST_")} <= set(model.names())
+    assert {name for name in given if name.startswith("QUOTECAST_")} <= set(model.variable_names())
 
 
 def test_the_image_can_trace() -> None:
-    """It installs the extra, and the manifests let the collector's port be reached."""
+    """The image has the tracing extra, and the network policy lets the collector's port through."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     pinned = set(re.findall(r"^([\w-]+)==", (ROOT / "requirements.txt").read_text("utf-8"), re.MULTILINE))
     extra = {re.split(r"[<>=]", line)[0] for line in project["optional-dependencies"]["otel"]}
@@ -111,7 +111,7 @@ def test_the_image_can_trace() -> None:
 
 
 def test_secrets_are_references() -> None:
-    """No manifest holds one, and compose refuses to start without them."""
+    """No manifest holds a secret, and compose refuses to start without them."""
     assert not [path for path in MANIFESTS for each in documents(path) if each["kind"] == "Secret"]
     text = COMPOSE.read_text("utf-8")
     for name in ("POSTGRES_PASSWORD", "QUOTECAST_JWT_SECRET"):
@@ -119,7 +119,7 @@ def test_secrets_are_references() -> None:
 
 
 def test_no_container_writes_or_gains_rights() -> None:
-    """Of the service's own, wherever they run."""
+    """Every container of the service has a read-only root and no privileges."""
     for pod in pods():
         assert pod["securityContext"]["runAsNonRoot"]
         assert not pod["automountServiceAccountToken"]
@@ -133,18 +133,18 @@ def test_no_container_writes_or_gains_rights() -> None:
         assert service["cap_drop"] == ["ALL"]
 
 
-def test_probes_ask_what_the_service_answers() -> None:
-    """One route says whether to send traffic, and takes its time; the image alone asks whether it lives."""
+def test_probes_use_routes_of_the_service() -> None:
+    """Readiness probes ask one route with enough time; the image's health check asks for life only."""
     routes = {f"/api{path}" for handler in (health.health, health.ready) for path in handler.paths}
     container = next(pod["containers"][0] for pod in pods() if "lifecycle" in pod["containers"][0])
-    assert container["readinessProbe"]["httpGet"] == {"path": "/api/ready", "port": "http"}
+    assert container["readinessProbe"]["httpGet"] == {"path": "/ready", "port": "metrics"}
     assert container["readinessProbe"]["timeoutSeconds"] > health.CHECK_SECONDS
     check = re.findall("option httpchk GET (.*)", POLICY)
     assert set(re.findall(r"/api/\w+", f"{container} {CONTAINERFILE} {check}")) == routes
 
 
-def test_life_is_asked_for_on_the_private_port() -> None:
-    """Of workers and ingests, everywhere; clients that fill the public port kill no worker."""
+def test_liveness_probes_use_the_private_port() -> None:
+    """Liveness probes use the private port: clients that fill the public port must not restart a worker."""
     containers = [pod["containers"][0] for pod in pods() if pod["containers"][0]["args"] != ["migrate"]]
     assert [each["args"] for each in containers] == [["api"], ["ingest"]]
     for probe in (each[kind] for each in containers for kind in ("startupProbe", "livenessProbe")):
@@ -157,7 +157,7 @@ def test_life_is_asked_for_on_the_private_port() -> None:
 
 
 def test_the_balancer_outlasts_the_silence_of_a_feed() -> None:
-    """Two heartbeats may be late; and a worker is given the time that its readiness takes."""
+    """The balancer's timeouts outlast two heartbeats of a feed and the time of a readiness check."""
     found = dict(re.findall(r"^ +timeout (\S+) +(\d+)s$", POLICY, re.MULTILINE))
     defaults = loading.load({})
     assert int(found["tunnel"]) * 1000 >= 3 * defaults.heartbeat_ms
@@ -171,7 +171,7 @@ def test_the_balancer_refuses_no_body_that_the_service_takes() -> None:
 
 
 def test_the_balancer_answers_errors_as_the_service_does() -> None:
-    """JSON with a detail."""
+    """The balancer's own errors are JSON with a `detail`, as the service's."""
     answers = re.findall(r"string '(.*)'$", POLICY, re.MULTILINE)
     assert answers
     assert all(msgspec.json.decode(each).keys() == {"detail"} for each in answers)

@@ -23,16 +23,16 @@ from quotecast.errors import DatabaseAway
 from quotecast.settings.model import Settings
 from support.figures import SLACK
 from support.pgbouncer import DEBIAN, NEWER, PgBouncer, running_pgbouncer
-from support.reserved import port_number, reserved
+from support.reserved import port_number, reserve_port
 from support.servers import Postgres
-from support.transactions import adding, at, look, numbers, promised
+from support.transactions import open_database, query_server, raises_in_time, register_user, visible_users
 
 pytestmark = pytest.mark.deploy
 
 CACHE: Final = 100
-#: What a version needs: Debian's translates no prepared statements.
+#: Versions with the lines that they need: Debian's does not translate prepared statements.
 VERSIONS: Final = [pytest.param((DEBIAN, 0), id="debian"), pytest.param((NEWER, CACHE), id="newer")]
-#: Two servers without what translates them.
+#: Configurations without support of prepared statements.
 UNPREPARED: Final = [
     pytest.param((DEBIAN, {}), id="debian"),
     pytest.param((NEWER, {"max_prepared_statements": "0"}), id="newer"),
@@ -41,7 +41,7 @@ UNPREPARED: Final = [
 
 @pytest.fixture
 def pooled(request: pytest.FixtureRequest, own_postgres: Postgres) -> Iterator[tuple[PgBouncer, int]]:
-    """A version, and the size of the statement cache that it takes."""
+    """Yields a PgBouncer, and the size of the statement cache that it allows."""
     program, cache = request.param
     with running_pgbouncer(own_postgres, program) as pooler:
         yield pooler, cache
@@ -54,8 +54,8 @@ def unprepared(request: pytest.FixtureRequest, own_postgres: Postgres) -> Iterat
         yield pooler
 
 
-async def meet(databases: list[Any], query: str) -> None:
-    """A transaction of each at the same time, so that each has a connection to PostgreSQL of its own."""
+async def run_together(databases: list[Any], query: str) -> None:
+    """Runs a transaction of each at the same time, so that each has its own connection to PostgreSQL."""
     meeting = asyncio.Barrier(len(databases))
 
     async def work(run: Run) -> None:
@@ -67,7 +67,7 @@ async def meet(databases: list[Any], query: str) -> None:
 
 
 def migrate(url: str, *options: str) -> str:
-    """What `quotecast migrate` says. A process of its own names its statements as others name theirs."""
+    """Returns the output of `quotecast migrate`, in a process of its own with common statement names."""
     command = [sys.executable, "-m", "quotecast", "migrate", *options]
     environment = {**os.environ, "QUOTECAST_DATABASE_URL": url}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
@@ -77,11 +77,11 @@ def migrate(url: str, *options: str) -> str:
 
 @pytest.mark.parametrize("pooled", VERSIONS, indirect=True)
 def test_migrations_go_through(pooled: tuple[PgBouncer, int]) -> None:
-    """Again and again, on sessions that others have used, and many at once as if one."""
+    """Repeated and concurrent migrations succeed on server connections that other clients have used."""
     pooler, _ = pooled
     with ThreadPoolExecutor(3) as pool:
-        said = list(pool.map(migrate, [pooler.url] * 3))
-    assert sorted(each.split(":")[0] for each in said) == ["Nothing to be applied.\n"] * 2 + ["applied"]
+        output = list(pool.map(migrate, [pooler.url] * 3))
+    assert sorted(each.split(":")[0] for each in output) == ["Nothing to be applied.\n"] * 2 + ["applied"]
     assert migrate(pooler.url).startswith("Nothing")
     assert migrate(pooler.url, "--undo").startswith("undone")
     assert migrate(pooler.url).startswith("applied")
@@ -89,31 +89,33 @@ def test_migrations_go_through(pooled: tuple[PgBouncer, int]) -> None:
 
 @pytest.mark.parametrize("pooled", VERSIONS, indirect=True)
 async def test_transactions_go_through(pooled: tuple[PgBouncer, int]) -> None:
-    """Whichever session each gets: two workers, again and again, in turn and at once."""
+    """Transactions of two workers succeed on any server connection, in turn and at once."""
     pooler, cache = pooled
     await migrations.apply(pooler.url)
     async with (
-        at(pooler.url, statement_cache=cache) as one,
-        at(pooler.url, statement_cache=cache) as other,
+        open_database(pooler.url, statement_cache=cache) as one,
+        open_database(pooler.url, statement_cache=cache) as other,
     ):
         for number in range(0, 40, 2):
-            await one.transaction(adding(number))
-            await asyncio.gather(meet([one, other], "SELECT 1"), other.transaction(adding(number + 1)))
+            await one.transaction(register_user(number))
+            await asyncio.gather(
+                run_together([one, other], "SELECT 1"), other.transaction(register_user(number + 1))
+            )
             assert await one.transaction(partial(users.find, email=f"{number}@example.com"))
-    assert await numbers(pooler.url) == list(range(40))
+    assert await visible_users(pooler.url) == list(range(40))
 
 
 @pytest.mark.parametrize("pooled", VERSIONS, indirect=True)
 async def test_a_statement_ends_in_time(pooled: tuple[PgBouncer, int]) -> None:
-    """PostgreSQL ends it, however long the worker would wait; the bound is no other client's."""
+    """PostgreSQL ends a statement at its time-out, which applies to no other client."""
     pooler, cache = pooled
-    async with at(pooler.url, statement_cache=cache, deadline_seconds=30) as database:
+    async with open_database(pooler.url, statement_cache=cache, deadline_seconds=30) as database:
         began = time.monotonic()
         with pytest.raises(DatabaseAway) as raised:
-            await database.transaction(running("SELECT pg_sleep(30)"))
+            await database.transaction(statement_work("SELECT pg_sleep(30)"))
         assert isinstance(raised.value.__cause__, asyncpg.QueryCanceledError)
         assert time.monotonic() - began < 2 * SLACK
-    [row] = await look(pooler.url, "SELECT current_setting('statement_timeout') AS bound")
+    [row] = await query_server(pooler.url, "SELECT current_setting('statement_timeout') AS bound")
     assert row["bound"] == "0"
 
 
@@ -121,52 +123,52 @@ async def test_a_statement_ends_in_time(pooled: tuple[PgBouncer, int]) -> None:
 async def test_a_statement_ends_in_time_though_its_worker_is_gone(
     pooled: tuple[PgBouncer, int], own_postgres: Postgres
 ) -> None:
-    """And leaves no session busy."""
+    """PostgreSQL ends the statement of a dead worker and frees its session."""
     pooler, cache = pooled
-    async with at(pooler.url, statement_cache=cache, deadline_seconds=30) as database:
-        working = asyncio.create_task(database.transaction(running("SELECT pg_sleep(30)")))
+    async with open_database(pooler.url, statement_cache=cache, deadline_seconds=30) as database:
+        working = asyncio.create_task(database.transaction(statement_work("SELECT pg_sleep(30)")))
         await sleeping(own_postgres.url, 1, within=5)
         database._pool.terminate()
         await asyncio.gather(working, return_exceptions=True)
     await sleeping(own_postgres.url, 0, within=2)
 
 
-def running(query: str) -> Callable[[Run], Awaitable[Any]]:
-    """Work that is one statement."""
+def statement_work(query: str) -> Callable[[Run], Awaitable[Any]]:
+    """Returns work that is one statement."""
     return lambda run: run(User.raw(query))
 
 
 async def sleeping(url: str, count: int, *, within: float) -> None:
-    """Fails unless so many sessions sleep in a statement soon."""
+    """Waits until that many sessions sleep in a statement."""
     query = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
     async with asyncio.timeout(within * SLACK):
         while True:
-            if len(await look(url, query)) == count:
+            if len(await query_server(url, query)) == count:
                 return
-            # The server has no way to tell us.
+            # The server cannot notify us.
             await asyncio.sleep(0.01)
 
 
 @pytest.mark.parametrize("unprepared", UNPREPARED, indirect=True)
-async def test_without_the_setting_accounts_are_away_and_the_log_names_it(
+async def test_accounts_are_away_without_the_setting_that_the_log_names(
     unprepared: PgBouncer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Not a failure of ours: a route answers 503."""
+    """Without the setting account routes answer 503, and the log names the setting."""
     await migrations.apply(unprepared.url)
-    async with at(unprepared.url) as one, at(unprepared.url) as other:
-        await one.transaction(running("SELECT 1"))
+    async with open_database(unprepared.url) as one, open_database(unprepared.url) as other:
+        await one.transaction(statement_work("SELECT 1"))
 
         async def meanwhile(_: Run) -> None:
-            await one.transaction(running("SELECT 1"))
+            await one.transaction(statement_work("SELECT 1"))
 
-        with promised():
+        with raises_in_time():
             await other.transaction(meanwhile)
     assert "QUOTECAST_DATABASE_STATEMENT_CACHE=0" in capsys.readouterr().out
 
 
-def examined(pooler_url: str, folder: Path, cache: int) -> int:
-    """The doctor's exit code."""
-    with reserved() as held:
+def run_doctor(pooler_url: str, folder: Path, cache: int) -> int:
+    """Returns the doctor's exit code."""
+    with reserve_port() as held:
         settings = Settings(
             data_dir=folder,
             port=port_number(held),
@@ -180,13 +182,13 @@ def examined(pooler_url: str, folder: Path, cache: int) -> int:
 
 
 @pytest.mark.parametrize("pooled", VERSIONS, indirect=True)
-def test_the_doctor_passes_what_works(
+def test_the_doctor_accepts_a_working_configuration(
     pooled: tuple[PgBouncer, int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Every time."""
+    """The doctor accepts a working configuration, every time."""
     pooler, cache = pooled
     for _ in range(3):
-        assert examined(pooler.url, tmp_path, cache) == 0, capsys.readouterr().out
+        assert run_doctor(pooler.url, tmp_path, cache) == 0, capsys.readouterr().out
     assert "ok      postgres: PostgreSQL 18" in capsys.readouterr().out
 
 
@@ -194,14 +196,14 @@ def test_the_doctor_passes_what_works(
 def test_the_doctor_names_the_setting_that_is_missing(
     unprepared: PgBouncer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And is content with it."""
+    """The doctor names the missing setting, and accepts the configuration with it."""
     for _ in range(2):
-        assert examined(unprepared.url, tmp_path, CACHE) == 1
-        said, logged = capsys.readouterr()
-        assert "FAILS   postgres: " in said
-        assert "QUOTECAST_DATABASE_STATEMENT_CACHE=0" in said
-        assert "database away" not in said + logged
-    assert examined(unprepared.url, tmp_path, 0) == 0
+        assert run_doctor(unprepared.url, tmp_path, CACHE) == 1
+        output, logged = capsys.readouterr()
+        assert "FAILS   postgres: " in output
+        assert "QUOTECAST_DATABASE_STATEMENT_CACHE=0" in output
+        assert "database away" not in output + logged
+    assert run_doctor(unprepared.url, tmp_path, 0) == 0
 
 
 @pytest.mark.parametrize(
@@ -213,23 +215,23 @@ def test_the_doctor_names_the_setting_that_is_missing(
     ],
     ids=lambda each: each[0] if isinstance(each, tuple) else None,
 )
-def test_the_doctor_names_what_pgbouncer_lacks(
+def test_the_doctor_names_missing_lines_of_pgbouncer(
     own_postgres: Postgres,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     setting: tuple[str, str],
     advice: str,
 ) -> None:
-    """Each with what to change."""
+    """The doctor names each missing line of PgBouncer's configuration with its remedy."""
     with running_pgbouncer(own_postgres, DEBIAN, dict([setting])) as pooler:
-        assert examined(pooler.url, tmp_path, 0) == 1
+        assert run_doctor(pooler.url, tmp_path, 0) == 1
     assert advice in capsys.readouterr().out
 
 
 def test_the_doctor_names_an_option_that_pgbouncer_refuses(
     own_postgres: Postgres, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Such as a bound in the URL."""
+    """The doctor names an option of the URL that PgBouncer rejects."""
     with running_pgbouncer(own_postgres) as pooler:
-        assert examined(f"{pooler.url}&statement_timeout=1000", tmp_path, 0) == 1
+        assert run_doctor(f"{pooler.url}&statement_timeout=1000", tmp_path, 0) == 1
     assert "ignore_startup_parameters" in capsys.readouterr().out

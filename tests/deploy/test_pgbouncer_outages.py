@@ -13,21 +13,21 @@ pytestmark = pytest.mark.deploy
 
 @pytest.fixture(scope="module")
 def pooled() -> Iterator[Whole]:
-    """Shared: each test leaves it as whole as it found it."""
+    """Yields one service for all tests: each leaves it healthy."""
     with whole_service(pooled=True) as running:
         yield running
 
 
 @pytest.mark.parametrize("seconds", [0.5, 5.0])
 def test_pgbouncer_restarts(pooled: Whole, figures: Figures, seconds: float) -> None:
-    """Markets do not notice; accounts are away until it is back, and no acknowledged write is lost."""
+    """Markets go on; accounts are away until PgBouncer is back, and no acknowledged write is lost."""
     assert pooled.pgbouncer
     judge_outage(pooled, figures, pooled.pgbouncer.kill, pooled.pgbouncer.start, seconds)
 
 
 @pytest.mark.parametrize("how", ["killed", "frozen"])
 def test_postgres_is_away_behind_pgbouncer(pooled: Whole, figures: Figures, how: str) -> None:
-    """As without it: PgBouncer tries again soon enough."""
+    """After an outage of PostgreSQL, PgBouncer reconnects soon enough for the same promise."""
     if how == "killed":
         judge_outage(pooled, figures, pooled.postgres.kill, pooled.postgres.start, 5.0)
     else:

@@ -13,12 +13,12 @@ pytestmark = [pytest.mark.deploy, pytest.mark.timeout(300)]
 
 
 def test_it_builds_without_a_warning_and_loads_nothing_from_other_hosts() -> None:
-    """Every page is there; scripts, styles, fonts and images come from the site itself."""
+    """The build prints no warning, has every page, and loads scripts, styles and fonts from the site only."""
     done = subprocess.run(["just", "docs"], cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S607
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, said
-    assert "Warning" not in said
-    assert "No issues found" in said
+    output = done.stdout + done.stderr
+    assert done.returncode == 0, output
+    assert "Warning" not in output
+    assert "No issues found" in output
     for page in (ROOT / "docs").rglob("*.md"):
         name = page.relative_to(ROOT / "docs").with_suffix("")
         built = SITE / (name.parent if name.name == "index" else name) / "index.html"

@@ -1,4 +1,4 @@
-"""The units in deploy/systemd: systemd takes them, and they speak of settings that there are."""
+"""systemd accepts the units in deploy/systemd, and their settings exist."""
 
 import re
 import subprocess
@@ -14,15 +14,15 @@ UNITS = sorted((Path(__file__).parents[2] / "deploy" / "systemd").glob("*.servic
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
 def test_settings_are_those_of_the_service(unit: Path) -> None:
-    """A misspelled one would stop the start."""
+    """Every environment variable is a setting: a misspelled one stops the start."""
     given = re.findall(r"^Environment=(\w+)=", unit.read_text("utf-8"), re.MULTILINE)
     assert given
-    assert set(given) <= set(model.names())
+    assert set(given) <= set(model.variable_names())
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
-def test_every_credential_that_is_read_is_loaded(unit: Path) -> None:
-    """By the name under which systemd lays it down."""
+def test_units_load_every_credential(unit: Path) -> None:
+    """Every unit loads the credentials that its settings read, by their names."""
     text = unit.read_text("utf-8")
     assert set(re.findall(r"_FILE=%d/(\S+)", text)) == set(
         re.findall(r"^LoadCredential=([\w-]+):", text, re.MULTILINE)
@@ -32,7 +32,7 @@ def test_every_credential_that_is_read_is_loaded(unit: Path) -> None:
 @pytest.mark.deploy
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
 def test_systemd_takes_the_unit(unit: Path, tmp_path: Path) -> None:
-    """Without a word of complaint, and calls it safe: at most 2 of 10."""
+    """The command `systemd-analyze` reports no error, and an exposure of at most 2 of 10."""
     copy = tmp_path / unit.name
     command = Path(sys.executable).with_name("quotecast")
     copy.write_text(unit.read_text("utf-8").replace("/opt/quotecast/bin/quotecast", str(command)), "utf-8")

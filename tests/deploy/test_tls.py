@@ -1,4 +1,4 @@
-"""TLS to Redis and PostgreSQL, as docs/operating.md names the URLs; needs openssl for the certificates."""
+"""TLS to Redis and PostgreSQL with the URLs of docs/operating.md; needs openssl for the certificates."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def certificate(tmp_path: Path) -> Certificate:
 
 
 async def test_the_bus_and_the_limiter_speak_tls(own_valkey: Valkey, certificate: Certificate) -> None:
-    """A certificate of the operator's own authority is named in the URL."""
+    """Bus and limiter accept the certificate of an authority that the URL names."""
     async with redis_over_tls(own_valkey.socket, certificate) as port:
         url = f"rediss://127.0.0.1:{port}/0?ssl_ca_certs={certificate.path}"
         assert (await probes.cache(url)).startswith("Valkey")
@@ -43,10 +43,10 @@ async def test_the_bus_and_the_limiter_speak_tls(own_valkey: Valkey, certificate
             assert window.statistics().fallbacks == 0
 
 
-async def test_a_redis_that_nobody_vouches_for_is_refused(
+async def test_a_redis_of_an_unknown_authority_is_rejected(
     own_valkey: Valkey, certificate: Certificate
 ) -> None:
-    """Without its authority the certificate is anybody's."""
+    """The client rejects a certificate of an unknown authority."""
     async with redis_over_tls(own_valkey.socket, certificate) as port:
         bus = RedisBus(f"rediss://127.0.0.1:{port}/0", "test")
         with pytest.raises(BusError, match="certificate verify failed"):
@@ -55,7 +55,7 @@ async def test_a_redis_that_nobody_vouches_for_is_refused(
 
 
 async def test_accounts_speak_tls(own_postgres: Postgres, certificate: Certificate) -> None:
-    """Migrations and queries; `verify-full` checks authority and name."""
+    """Migrations and queries work over TLS; `verify-full` checks authority and name."""
     async with postgres_over_tls(own_postgres.socket, certificate) as port:
         options = f"sslmode=verify-full&sslrootcert={certificate.path}"
         url = f"postgresql://quotecast@127.0.0.1:{port}/postgres?{options}"
@@ -65,10 +65,10 @@ async def test_accounts_speak_tls(own_postgres: Postgres, certificate: Certifica
             assert await database.transaction(lambda run: run(User.select(User.id))) == []
 
 
-async def test_a_postgresql_that_nobody_vouches_for_is_refused(
+async def test_a_postgresql_of_an_unknown_authority_is_rejected(
     own_postgres: Postgres, certificate: Certificate, tmp_path: Path
 ) -> None:
-    """As the URL demands; the reason is said."""
+    """The client rejects a server whose certificate does not verify, and reports the reason."""
     (tmp_path / "other").mkdir()
     other = Certificate(tmp_path / "other")
     async with postgres_over_tls(own_postgres.socket, certificate) as port:

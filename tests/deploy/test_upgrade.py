@@ -1,7 +1,7 @@
-"""During an upgrade workers of two versions share the bus: what the one writes, the other reads.
+"""During an upgrade workers of two releases share the bus and read each other's messages.
 
-The messages stand here as they are on the wire, not as today's structs: a change of the structs must not
-change them. When the version of the schema is raised, those of the version before stay here beside its own.
+The messages are literal bytes of the wire, so that a change of the structs cannot change them. When the
+version of the schema rises, the messages of the old version stay here beside the new ones.
 """
 
 from typing import Any
@@ -28,13 +28,13 @@ QUOTE: Wire = {
 }
 INFO: Wire = {"provider": "test"}
 HEAD: Wire = {"feed": "stocks", "epoch": EPOCH, "seq": 2}
-#: What version 1 wrote, with all left out that it left out when there was nothing to say.
+#: Messages of version 1, without the fields that it omits when empty.
 MESSAGES: list[Wire] = [
     HEAD | {"type": "batch", "changes": [{"quote": QUOTE | {"price": 101.0}}]},
     HEAD | {"type": "beat", "info": INFO},
     {"type": "document", "feed": "stocks", "name": "news", "digest": "d"},
 ]
-#: What a version to come may add to any of them.
+#: Fields that a later version may add to any message.
 MORE: Wire = {"version": 2, "added": {"by": "a version to come"}}
 
 
@@ -56,7 +56,7 @@ async def write_state(redis: Redis, extra: Wire) -> None:
 
 
 async def test_a_worker_serves_what_another_version_published(redis_url: str, extra: Wire) -> None:
-    """It loads the state that it left and follows what it sends."""
+    """A worker loads the state of another version and applies its messages."""
     bus, mirror = RedisBus(redis_url, "test"), Mirror(Feed.STOCKS)
     async with Redis.from_url(redis_url) as redis, bus.listen([Feed.STOCKS]) as messages:
         await write_state(redis, extra)
@@ -75,8 +75,8 @@ async def test_a_worker_serves_what_another_version_published(redis_url: str, ex
     assert isinstance(changed, DocumentChanged)
 
 
-async def test_a_kind_of_message_to_come_is_passed_over(redis_url: str) -> None:
-    """Whatever follows it is read."""
+async def test_unknown_kinds_of_messages_are_skipped(redis_url: str) -> None:
+    """A worker skips an unknown type of message and reads the next one."""
     bus = RedisBus(redis_url, "test")
     async with Redis.from_url(redis_url) as redis, bus.listen([Feed.STOCKS]) as messages:
         for message in ({"type": "to_come"}, MESSAGES[1]):

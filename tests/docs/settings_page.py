@@ -9,13 +9,13 @@ from msgspec.structs import FieldInfo
 from docs.pages import DOCS
 from quotecast.__main__ import _COMMANDS
 from quotecast.environment import FILE_SUFFIX
-from quotecast.settings.model import described
+from quotecast.settings.model import all_variables
 
 PAGE: Final = DOCS / "configuration.md"
 
 
 def with_tables(text: str) -> str:
-    """Returns the page with new tables; comment lines mark where each begins and ends."""
+    """Returns the page with new tables; comment lines mark the begin and the end of each."""
     for name, lines in (("commands", _commands()), ("secrets", _secrets()), ("settings", _settings())):
         begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
         head, _, rest = text.partition(begin)
@@ -34,12 +34,12 @@ def _commands() -> Iterator[str]:
 
 
 def _secrets() -> Iterator[str]:
-    yield from (f"- `{variable.name}{FILE_SUFFIX}`" for variable in described() if variable.secret)
+    yield from (f"- `{variable.name}{FILE_SUFFIX}`" for variable in all_variables() if variable.secret)
 
 
 def _settings() -> Iterator[str]:
     yield from ("| variable | default | meaning |", "|---|---|---|")
-    for variable in described():
+    for variable in all_variables():
         yield f"| `{variable.name}` | {_default(variable.field)} | {_meaning(variable.field)} |"
 
 

@@ -1,4 +1,4 @@
-"""The commands and programs of README.md and of the pages, sent to a running service."""
+"""The commands and programs of README.md and of the pages work with a running service."""
 
 import argparse
 import asyncio
@@ -23,7 +23,7 @@ PUBLIC = [*curls(README.read_text("utf-8")), *curls(page("http")), *curls(page("
 
 @pytest.fixture(scope="module")
 def service() -> Iterator[Service]:
-    """An ingest and a worker with a simulated market, and PostgreSQL."""
+    """Runs an ingest and a worker with a simulated market, and PostgreSQL."""
     with running_valkey() as redis, running_postgres() as postgres:
         asyncio.run(migrations.apply(postgres.url))
         with Service(redis, {"QUOTECAST_DATABASE_URL": postgres.url}) as running:
@@ -31,7 +31,7 @@ def service() -> Iterator[Service]:
             yield running
 
 
-def sent(service: Service, command: str, **variables: str) -> httpx.Response:
+def send_command(service: Service, command: str, **variables: str) -> httpx.Response:
     """Sends the request of a `curl` command, as curl would."""
     parser = argparse.ArgumentParser()
     parser.add_argument("url")
@@ -66,34 +66,34 @@ def names(value: Any) -> set[str]:
 
 
 def shown_names(answer: str) -> set[str]:
-    """Returns the names of the fields that a page shows."""
+    """Returns the field names in an answer of a page."""
     return set(re.findall(r'"([\w-]+)":', answer))
 
 
 @pytest.mark.parametrize(("command", "answer"), PUBLIC)
 def test_a_command_gets_the_answer_below_it(service: Service, command: str, answer: str) -> None:
-    """Status 200 and the names that are shown; values move."""
-    response = sent(service, command)
+    """A command gets status 200 and the field names of the answer below it; values differ."""
+    response = send_command(service, command)
     assert response.status_code == 200
     assert shown_names(answer) <= names(response.json())
 
 
 def test_the_commands_of_an_account_follow_each_other(service: Service) -> None:
-    """From the registration to the layout, with the token of the first answer."""
+    """The commands of docs/accounts.md work in order, with the token of the first answer."""
     (register, registered), *others = curls(page("accounts"))
-    response = sent(service, register)
+    response = send_command(service, register)
     assert response.is_success
     assert shown_names(registered) <= names(response.json())
     token = response.json()["token"]
     assert len(others) == 4
     for command, answer in others:
-        response = sent(service, command, token=token)
+        response = send_command(service, command, token=token)
         assert response.is_success, (command, response.text)
         assert shown_names(answer) <= names(response.json()), command
 
 
 def test_the_program_of_the_readme_follows_a_feed(service: Service, tmp_path: Path) -> None:
-    """It prints the frames that it gets, updates among them."""
+    """The README's program prints frames, updates among them."""
     [program] = blocks(README.read_text("utf-8"), "python")
     path = tmp_path / "first.py"
     path.write_text(program.replace("127.0.0.1:8000", f"127.0.0.1:{service.port}"), "utf-8")

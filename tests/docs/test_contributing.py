@@ -10,7 +10,7 @@ from docs.pages import ROOT, blocks, page
 TEXT = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 PACKAGE = ROOT / "src" / "quotecast"
 #: Modules that the recipes would add.
-EXAMPLES = {"api/routes/bonds.py", "tests/fakes/acme.py"}
+EXAMPLES = {"api/routes/alerts.py", "api/routes/bonds.py", "tests/fakes/acme.py"}
 
 
 def folders_in(text: str) -> set[str]:
@@ -22,22 +22,22 @@ def top_folders() -> set[str]:
     return {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__"}
 
 
-def test_the_test_that_it_shows_is_one_of_ours() -> None:
-    """Word for word."""
+def test_the_example_test_exists() -> None:
+    """The example test in the page exists, word for word."""
     [shown] = blocks(TEXT, "python")
     assert any(shown in path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
 
 
 @pytest.mark.parametrize("text", [TEXT, page("architecture")], ids=["CONTRIBUTING", "architecture"])
 def test_the_rooms_are_the_folders(text: str) -> None:
-    """Every folder of the package; the folders below them exist."""
+    """The tables list every folder of the package; the subfolders that they name exist."""
     named = folders_in(text)
     assert {name for name in named if "/" not in name} == top_folders()
     assert [name for name in named if not (PACKAGE / name).is_dir()] == []
 
 
 def test_the_files_of_the_recipes_exist() -> None:
-    """But those that a recipe adds."""
+    """Every file in the recipes exists, except those that a recipe adds."""
     named = {Path(name) for name in re.findall(r"`((?:[a-z]+/)*[a-z_]+\.py)`", TEXT)}
     files = {str(path) for path in named if len(path.parts) > 1}
     assert sorted(name for name in files - EXAMPLES if not (PACKAGE / name).is_file()) == []

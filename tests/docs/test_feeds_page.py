@@ -1,4 +1,4 @@
-"""docs/feeds.md agrees with the feeds: frames, commands, numbers, and the client that it shows."""
+"""docs/feeds.md agrees with the feeds: frames, commands, numbers and the client program."""
 
 import json
 import re
@@ -21,10 +21,10 @@ from quotecast.feed.commands import DEFAULT_INTERVAL, INTERVALS, MAX_MESSAGE_BYT
 from quotecast.feed.encoding import ENCODINGS, Frame
 from quotecast.feed.frames import Limits
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.session import COMMANDS_PER_SECOND, Session
+from quotecast.feed.session import COMMANDS_PER_SECOND, FeedSession
 from quotecast.ingest.ledger import Ledger
 from quotecast.market.feeds import Feed
-from quotecast.market.moves import moving_part
+from quotecast.market.moves import move_of
 from quotecast.providers.base import Update
 from support.market_made import INFO, stock
 
@@ -37,24 +37,24 @@ def examples() -> list[dict[str, Any]]:
 
 
 def is_exact(value: dict[str, Any], kind: type[Struct]) -> bool:
-    """Whether the value has the fields of the struct, no more and no less."""
+    """Returns whether the value has exactly the fields of the struct."""
     return bool(msgspec.to_builtins(msgspec.convert(value, kind)) == value)
 
 
 def test_frames_are_as_the_feeds_send_them() -> None:
-    """Each has the fields of its type; each item those of a quote or of what moves of it."""
+    """Each frame has the fields of its type; each item those of a quote or of its moving part."""
     shown = [frame for frame in examples() if "type" in frame]
     structs, quote = frame_structs(), QUOTES[Feed.STOCKS]
     for frame in shown:
         if frame["type"] in structs:
             assert is_exact(frame, structs[frame["type"]]), frame
         for item in frame.get("data", []):
-            assert is_exact(item, type(quote if "type" in item else moving_part(quote))), item
+            assert is_exact(item, type(quote if "type" in item else move_of(quote))), item
     assert {frame["type"] for frame in shown} == {*structs, "snapshot", "update"}
 
 
 def test_commands_are_as_the_feeds_understand_them() -> None:
-    """Every action, no field that would be ignored."""
+    """The page has every action of a command, and no field that the feeds ignore."""
     shown = [each for each in examples() if "action" in each]
     actions = {msgspec.convert(command, Command).action for command in shown}
     assert actions == {"subscribe", "unsubscribe", "list", "ping"}
@@ -62,7 +62,7 @@ def test_commands_are_as_the_feeds_understand_them() -> None:
 
 
 def test_numbers_are_those_of_the_code() -> None:
-    """Close codes, subprotocols, intervals and bounds."""
+    """The page's close codes, subprotocols, intervals and bounds equal the code's."""
     assert {int(code) for code in re.findall(r"^\| (\d{4}) \|", GUIDE, re.MULTILINE)} == set(CloseCode)
     assert all(f"`{encoding.subprotocol}`" in GUIDE for encoding in ENCODINGS)
     [listed] = re.findall(r"between two updates: (.*?) \|", GUIDE)
@@ -74,7 +74,7 @@ def test_numbers_are_those_of_the_code() -> None:
 
 
 class World:
-    """An ingest, a worker, and the client that the guide shows."""
+    """An ingest, a worker, and the page's client."""
 
     def __init__(self, copy: Any, wanted: str) -> None:
         self.copy = copy
@@ -106,12 +106,12 @@ class World:
         self._receive(self._greeting())
 
     def cut_off(self, _: str) -> None:
-        """A connection that breaks before the snapshot, and the next one."""
+        """Breaks a connection before its snapshot, then connects again."""
         self._receive(self._greeting()[:1])
         self.reconnect("")
 
     def tick(self, _: str = "") -> None:
-        frame = self._session.owed()
+        frame = self._session.advance()
         self._receive([] if frame is None else [frame])
 
     def truth(self) -> dict[str, Any]:
@@ -120,7 +120,7 @@ class World:
         return {key: quote for key, quote in live.items() if session.wanted is None or key in session.keys}
 
     def _greeting(self) -> list[Frame]:
-        self._session = Session(self._mirror, Limits())
+        self._session = FeedSession(self._mirror, Limits())
         return self._session.open(Query(symbols=self._wanted, since=self.copy.since), 15_000)
 
     def _publish(self, update: Update) -> None:
@@ -130,7 +130,7 @@ class World:
             assert self._mirror.apply(batch)
 
     def _receive(self, sent: list[Frame]) -> None:
-        """Merges frames, and asks for everything where the guide's client does."""
+        """Merges frames, and requests a full snapshot where the page's client does."""
         waiting = deque(sent)
         while waiting:
             frame = json.loads(waiting.popleft())
@@ -141,7 +141,7 @@ class World:
 
 @pytest.fixture(scope="module")
 def guide_client(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The names that the guide's program defines."""
+    """Returns the names that the page's program defines."""
     [program] = blocks(GUIDE, "python")
     path = tmp_path_factory.mktemp("guide") / "client.py"
     path.write_text(program, "utf-8")
@@ -158,7 +158,7 @@ ACTIONS = ["move", "rename", "leave_group", "remove", "takeover", "reconnect", "
 def test_the_client_of_the_guide_keeps_a_true_copy(
     guide_client: dict[str, Any], wanted: str, steps: list[tuple[str, str]]
 ) -> None:
-    """Whatever happens in between, it ends with what it wants of the feed, and nothing else."""
+    """After any sequence of events the page's client holds its symbols of the feed, and no others."""
     world = World(guide_client["Copy"](), wanted)
     for action, symbol in steps:
         getattr(world, action)(symbol)

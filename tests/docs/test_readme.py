@@ -1,4 +1,4 @@
-"""README.md is short, its figures are measured, and a test runs each of its commands."""
+"""README.md is short, its figures are measurements, and a test runs each of its commands."""
 
 import re
 
@@ -7,7 +7,7 @@ import pytest
 from docs.pages import README, ROOT, blocks, code, curls, page
 
 TEXT = README.read_text("utf-8")
-#: Which test runs a command.
+#: The test that runs each command.
 RUN_BY = {
     "python3 -m venv .venv && .venv/bin/pip install --quiet rust-just": "tests/deploy/test_first_run.py",
     ".venv/bin/just up": "tests/deploy/test_first_run.py",
@@ -19,12 +19,12 @@ RUN_BY = {
     "just docs": "tests/deploy/test_site.py",
     **{command: "tests/deploy/test_first_run.py" for command, _ in curls(TEXT)},
 }
-#: How a line of code begins that a reader is to type.
+#: Beginnings of the code lines that a reader types.
 COMMANDS = ("just ", "curl ", "python", ".venv/bin/")
 
 
 def test_it_is_short() -> None:
-    """All else is a page of docs/."""
+    """README.md has at most 150 lines; all else is a page of docs/."""
     assert len(TEXT.splitlines()) <= 150
 
 
@@ -37,14 +37,14 @@ def test_each_command_is_run_by_a_test() -> None:
 
 @pytest.mark.parametrize(("command", "file"), RUN_BY.items())
 def test_the_test_of_a_command_is_there(command: str, file: str) -> None:
-    """It names the command, or takes it from README.md."""
+    """The test names the command, or reads it from README.md."""
     text = (ROOT / file).read_text("utf-8")
     assert command in text or "README" in text
 
 
 @pytest.mark.parametrize("figure", ["P4", "P8", "P1"])
 def test_figures_are_medians_of_the_benchmarks(figure: str) -> None:
-    """In the table and in the text; after `just bench --write` README.md needs the new ones."""
+    """README.md has the medians of docs/benchmarks.md, in the table and in the text."""
     row = re.search(rf"^\| {figure} \| quotecast \| \S+ \| (\S+) \|", page("benchmarks"), re.MULTILINE)
     assert row
     assert TEXT.count(row[1]) >= 2, f"{figure} has a median of {row[1]}"
@@ -52,5 +52,5 @@ def test_figures_are_medians_of_the_benchmarks(figure: str) -> None:
 
 
 def test_its_program_is_whole() -> None:
-    """One block, which test_commands.py runs."""
+    """README.md has one program, which test_commands.py runs."""
     assert len(blocks(TEXT, "python")) == 1

@@ -1,19 +1,19 @@
-"""Every path of the API in README.md and in the pages exists."""
+"""Every API path in README.md and in the pages exists."""
 
 import re
 
 from docs.pages import DOCS, README
 from quotecast.api import sources
 from quotecast.api.app import build_app
-from quotecast.api.parts import Parts
 from quotecast.api.private import private_prefixes
+from quotecast.api.services import Services
 from quotecast.feed.documents import Documents
 from quotecast.market.calendars import EXCHANGE
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import Admission, unlimited
 from quotecast.settings.model import Settings
 from support.documents_made import article, asset, assets_of, news_of
-from support.factories import client_of, full_mirrors, parts
+from support.factories import client_of, full_mirrors, services
 
 TEXTS = "\n".join(path.read_text("utf-8") for path in [README, *sorted(DOCS.glob("*.md"))])
 PATHS = {path.rstrip(".") for path in re.findall(r"(?<!\.io)/api/[\w/%?=&,.-]+", TEXTS)}
@@ -23,23 +23,23 @@ def no_budget(_upstream: str, _limit: int) -> Admission:
     return unlimited
 
 
-def everything() -> Parts:
-    """Returns the parts of an application that has an answer on every route."""
-    offered = sources.histories(Settings(), no_budget, lambda: EXCHANGE)
+def everything() -> Services:
+    """Returns the services of an application that has an answer on every route."""
+    offered = sources.history_providers(Settings(), no_budget, lambda: EXCHANGE)
     documents = Documents()
     documents.news.take(news_of(article()))
     documents.assets.take(assets_of(asset()))
-    return parts(
+    return services(
         full_mirrors(),
         documents=documents,
         # The provider of the mirrors' quotes.
         history={feed: dict.fromkeys(["test"], each["simulator"]) for feed, each in offered.items() if each},
-        financials=sources.financials(Settings(), no_budget),
+        financials=sources.financials_provider(Settings(), no_budget),
     )
 
 
 async def test_the_routes_answer() -> None:
-    """Those that need no account."""
+    """Every path outside of accounts answers 200."""
     private = private_prefixes(build_app(everything()))
     routes = sorted(path for path in PATHS if not path.startswith(("/api/ws/", *private)))
     async with client_of(everything()) as client:
@@ -49,6 +49,6 @@ async def test_the_routes_answer() -> None:
 
 
 def test_every_feed_is_named() -> None:
-    """And no other."""
+    """The documents name every feed's path, and no other."""
     feeds = {path.partition("?")[0] for path in PATHS if path.startswith("/api/ws/")} - {"/api/ws/"}
     assert feeds == {f"/api/ws/{feed.spec.name}" for feed in Feed}

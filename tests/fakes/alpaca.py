@@ -1,4 +1,4 @@
-"""A local Alpaca: REST of both hosts, market data and trading, on one port.
+"""A fake Alpaca: the REST APIs of market data and trading on one local port.
 
 By hand: `PYTHONPATH=tests python -m fakes.alpaca --port 8700`.
 """
@@ -17,7 +17,7 @@ from typing import Final
 
 from fakes import alpaca_rows as made
 from fakes.alpaca_rows import Trade
-from fakes.http import Answer, Asked, FakeHttp, Row
+from fakes.http import Answer, FakeHttp, HttpRequest, Row
 from quotecast.market.sessions import NEW_YORK, TradingDay, trading_days_between
 from quotecast.providers.reference import stocks
 
@@ -27,7 +27,7 @@ TOO_MANY: Final = Answer.of({"message": "too many requests."}, 429)
 BAD_GATEWAY: Final = Answer(b"<html>502 Bad Gateway</html>", 502, "text/html")
 NOT_FOUND: Final = Answer.of({"code": 40410000, "message": "not found"}, 404)
 
-#: How old the consolidated tape must be for the free plan.
+#: Minimum age of data from the consolidated tape under the free plan.
 FREE_DELAY: Final = timedelta(minutes=15)
 
 _WELL_FORMED: Final = re.compile(r"[A-Z]+(\.[A-Z]+)?")
@@ -35,9 +35,9 @@ _WELL_FORMED: Final = re.compile(r"[A-Z]+(\.[A-Z]+)?")
 
 @dataclass(frozen=True)
 class Split:
-    """So many new shares for an old one from a day on; below one in a reverse split.
+    """A stock split: new shares for each old one from a day on; below one in a reverse split.
 
-    Adjusted bars know of it from midnight of that day on, or from `known_from`.
+    Adjusted bars include it from midnight of that day on, or from `known_from`.
     """
 
     day: date
@@ -50,15 +50,15 @@ class Split:
 
 
 class _Bad(Exception):
-    """A parameter the upstream refuses."""
+    """A query parameter that Alpaca rejects."""
 
 
 class FakeAlpaca(FakeHttp):
-    """Serves inside `async with`; every attribute may be changed while it serves.
+    """A fake Alpaca, which serves inside `async with`; tests may change every attribute while it serves.
 
-    Bars and snapshots are made of `trades`, ascending; what they are of no stock in `trades` is absent.
-    Trades are as they were made; bars that are asked for with `adjustment` know of the `splits` since,
-    snapshots never do. `free` is the plan without the consolidated tape of the last 15 minutes.
+    Bars and snapshots are computed from `trades`, in ascending order; a stock without trades has none.
+    Trades are raw. Bars with `adjustment` apply the `splits` since then, snapshots never do.
+    `free` selects the plan without the last 15 minutes of the consolidated tape.
     """
 
     def __init__(self, port: int = 0) -> None:
@@ -66,30 +66,30 @@ class FakeAlpaca(FakeHttp):
         self.keys = ("key", "secret")
         self.free = True
         self.clock: Callable[[], float] = time.time
-        self.trades_of: Callable[[str, datetime, datetime], Sequence[Trade]] = self._listed
+        self.trades_of: Callable[[str, datetime, datetime], Sequence[Trade]] = self._trades_of
         self.trades: Mapping[str, Sequence[Trade]] = {}
         self.splits: Mapping[str, Sequence[Split]] = {}
         self.stories: Sequence[Row] = ()
         self.assets: Sequence[Row] = ()
-        #: Days without a session, and days with other hours than the calendar's, that nobody foresaw.
+        #: Unforeseen changes of the calendar: days without a session, and days with other hours.
         self.closed_days: set[date] = set()
         self.special_days: list[TradingDay] = []
-        #: The whole market is halted for the rest of the day.
+        #: Whether trading is halted for the rest of the day.
         self.halted = False
-        #: A page has no more rows than that, whatever limit was asked for.
+        #: Most rows in a page, whatever `limit` the client sends.
         self.rows_per_page = 10_000
         self.calls_per_minute = 200
         self._used: list[float] = []
 
-    def respond(self, asked: Asked) -> Answer:
-        given = asked.headers.get("APCA-API-KEY-ID"), asked.headers.get("APCA-API-SECRET-KEY")
+    def respond(self, request: HttpRequest) -> Answer:
+        given = request.headers.get("APCA-API-KEY-ID"), request.headers.get("APCA-API-SECRET-KEY")
         if given != self.keys:
             return FORBIDDEN
         now = self.clock()
         self._used = [used for used in self._used if now - used < 60]
         over = len(self._used) >= self.calls_per_minute
         self._used.append(now)
-        answer = TOO_MANY if over else self._answer(asked)
+        answer = TOO_MANY if over else self._answer(request)
         left = max(self.calls_per_minute - len(self._used), 0)
         limits = {
             "X-RateLimit-Limit": str(self.calls_per_minute),
@@ -98,17 +98,16 @@ class FakeAlpaca(FakeHttp):
         }
         return Answer(answer.body, answer.status, answer.content_type, limits)
 
-    def _answer(self, asked: Asked) -> Answer:
+    def _answer(self, request: HttpRequest) -> Answer:
         paths: dict[str, Callable[[Mapping[str, str]], Answer]] = {
             "/v2/stocks/snapshots": self._snapshots,
             "/v2/stocks/bars": self._bars,
             "/v1beta1/news": self._news,
             "/v2/assets": self._assets,
             "/v2/clock": self._clock,
-            "/v2/calendar": self._calendar,
         }
         try:
-            return paths[asked.path](asked.query) if asked.path in paths else NOT_FOUND
+            return paths[request.path](request.query) if request.path in paths else NOT_FOUND
         except _Bad as error:
             return Answer.of({"message": str(error)}, 400)
 
@@ -116,7 +115,7 @@ class FakeAlpaca(FakeHttp):
         feed, now = _feed(query, "iex" if self.free else "sip"), self._now()
         return Answer.of(
             {
-                ticker: made.snapshot(self._seen(ticker, feed, now - timedelta(days=5), now))
+                ticker: made.snapshot(self._visible_trades(ticker, feed, now - timedelta(days=5), now))
                 for ticker in _tickers(query)
             }
         )
@@ -144,22 +143,22 @@ class FakeAlpaca(FakeHttp):
     def _rows(
         self, ticker: str, feed: str, timeframe: str, limits: tuple[datetime, datetime], *, adjusted: bool
     ) -> list[Row]:
-        """Those whose time is within the limits, both included."""
-        trades = self._seen(ticker, feed, made.begun(limits[0], timeframe), self._now())
+        """Returns the trades between the query's start and end, both included."""
+        trades = self._visible_trades(ticker, feed, made.row_start(limits[0], timeframe), self._now())
         if adjusted:
-            trades = self._adjusted(ticker, trades)
+            trades = self._adjust(ticker, trades)
         first, last = map(made.text, limits)
         return [row for row in made.rows(trades, timeframe) if first <= row["t"] <= last]
 
-    def _adjusted(self, ticker: str, trades: list[Trade]) -> list[Trade]:
-        """The trades in shares of now."""
+    def _adjust(self, ticker: str, trades: list[Trade]) -> list[Trade]:
+        """Returns the trades converted to today's shares."""
         for split in self.splits.get(ticker, ()):
             if self._now() >= (split.known_from or split.midnight):
                 trades = [_split(trade, split) if trade.time < split.midnight else trade for trade in trades]
         return trades
 
     def _page(self, found: Sequence[tuple[str, Row]], query: Mapping[str, str]) -> Answer:
-        """By symbol, then time, so that the first page may hold the first symbol alone."""
+        """Returns a page, ordered by symbol, then time: the first page may hold the first symbol alone."""
         size = min(_limit(query, 1000, 10_000), self.rows_per_page)
         first = _offset(query)
         bars: dict[str, list[Row]] = {}
@@ -200,23 +199,16 @@ class FakeAlpaca(FakeHttp):
             }
         )
 
-    def _calendar(self, query: Mapping[str, str]) -> Answer:
-        try:
-            first, last = date.fromisoformat(query["start"]), date.fromisoformat(query["end"])
-        except (KeyError, ValueError) as error:
-            raise _Bad("invalid start or end") from error
-        return Answer.of([made.calendar_row(day) for day in self._days(first, last)])
-
     def _days(self, first: date, last: date) -> list[TradingDay]:
         special = {day.date for day in self.special_days} | self.closed_days
         scheduled = [day for day in trading_days_between(first, last) if day.date not in special]
         own = [day for day in self.special_days if first <= day.date <= last]
         return sorted([*scheduled, *own], key=lambda day: day.date)
 
-    def _seen(self, ticker: str, feed: str, first: datetime, last: datetime) -> list[Trade]:
+    def _visible_trades(self, ticker: str, feed: str, first: datetime, last: datetime) -> list[Trade]:
         return [trade for trade in self.trades_of(ticker, first, last) if feed == "sip" or trade.on_iex]
 
-    def _listed(self, ticker: str, first: datetime, last: datetime) -> Sequence[Trade]:
+    def _trades_of(self, ticker: str, first: datetime, last: datetime) -> Sequence[Trade]:
         return [trade for trade in self.trades.get(ticker, ()) if first <= trade.time <= last]
 
     def _now(self) -> datetime:
@@ -266,15 +258,15 @@ def _token(offset: int) -> str:
 
 
 def _offset(query: Mapping[str, str]) -> int:
-    """Where a page begins; a literal `null` is no token."""
+    """Returns the index at which a page begins; a literal `null` is not a token."""
     try:
         return int(base64.urlsafe_b64decode(query["page_token"])) if "page_token" in query else 0
     except ValueError as error:
         raise _Bad("invalid page_token") from error
 
 
-def _invented(fake: FakeAlpaca) -> None:
-    """Fills a fake with the stocks of the reference table, prices that walk, and a story a minute."""
+def _fill(fake: FakeAlpaca) -> None:
+    """Fills a fake with the stocks of the reference table, random-walk prices, and a news story a minute."""
     tickers = {stock.ticker for stock in stocks()}
     fake.trades_of = lambda ticker, first, last: (
         [*made.walk(ticker, first, last)] if ticker in tickers else []
@@ -282,16 +274,16 @@ def _invented(fake: FakeAlpaca) -> None:
     fake.assets = [made.asset(stock.ticker, stock.name, exchange=stock.exchange) for stock in stocks()]
     minute = int(fake.clock()) // 60
     fake.stories = [
-        made.story(number, created_at=told, updated_at=told)
+        made.story(number, created_at=stamp, updated_at=stamp)
         for number in range(minute - 100, minute)
-        for told in [made.text(datetime.fromtimestamp(number * 60, UTC))]
+        for stamp in [made.text(datetime.fromtimestamp(number * 60, UTC))]
     ]
 
 
 async def _serve(keys: tuple[str, str], port: int, *, free: bool) -> None:
     async with FakeAlpaca(port) as fake:
         fake.keys, fake.free = keys, free
-        _invented(fake)
+        _fill(fake)
         sys.stdout.write(f"{fake.url}\n")
         sys.stdout.flush()
         await asyncio.Event().wait()

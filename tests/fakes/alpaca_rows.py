@@ -1,4 +1,4 @@
-"""The rows of a local Alpaca: bars and snapshots made of trades, news, assets, trading days."""
+"""Rows of the fake Alpaca: bars and snapshots computed from trades, news, assets, trading days."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -9,18 +9,18 @@ from itertools import groupby
 from typing import Final
 
 from fakes.http import Row
-from quotecast.market.sessions import NEW_YORK, TradingDay
+from quotecast.market.sessions import NEW_YORK
 
-#: Minutes of the row lengths that are counted from midnight UTC.
+#: Minutes of the bar lengths that are aligned to midnight UTC.
 MINUTES: Final = {"1Min": 1, "5Min": 5, "15Min": 15, "30Min": 30, "1Hour": 60, "4Hour": 240}
-#: How many minutes lie between the trades of a walk, up to an age.
+#: Minutes between the trades of a walk, up to an age.
 _APART: Final = [(timedelta(days=1), 1), (timedelta(days=31), 5), (timedelta.max, 30)]
 TIMEFRAMES: Final = {*MINUTES, "1Day", "1Week", "1Month"}
 
 
 @dataclass(frozen=True)
 class Trade:
-    """What bars are made of; trades off IEX are on the consolidated tape alone."""
+    """A trade; those outside of IEX are on the consolidated tape only."""
 
     time: datetime
     price: float
@@ -29,23 +29,24 @@ class Trade:
 
 
 def row_of(time: datetime, prices: tuple[float, float, float, float], volume: int) -> Row:
-    """A bar with these prices: open, high, low, close."""
+    """Returns a bar with these prices: open, high, low, close."""
     opened, high, low, close = prices
     return {
-        "t": text(time), "o": whole(opened), "h": whole(high), "l": whole(low), "c": whole(close),
+        "t": text(time), "o": without_point(opened), "h": without_point(high), "l": without_point(low),
+        "c": without_point(close),
         "v": volume, "n": 3, "vw": close,
     }  # fmt: skip
 
 
 def rows(trades: Sequence[Trade], timeframe: str) -> list[Row]:
-    """The bars that ascending trades make: extended hours count in them too, as they do there."""
-    grouped = groupby(trades, key=lambda trade: begun(trade.time, timeframe))
+    """Returns the bars of ascending trades; as at Alpaca, daily bars include extended hours."""
+    grouped = groupby(trades, key=lambda trade: row_start(trade.time, timeframe))
     return [_row(start, list(group)) for start, group in grouped]
 
 
 @lru_cache(maxsize=100_000)
-def begun(moment: datetime, timeframe: str) -> datetime:
-    """When the row that holds a moment begins: days in New York, weeks on Monday, hours in UTC."""
+def row_start(moment: datetime, timeframe: str) -> datetime:
+    """Returns when the bar of a moment begins: days in New York, weeks on Monday, hours in UTC."""
     if timeframe in MINUTES:
         midnight = moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
         return moment - (moment - midnight) % timedelta(minutes=MINUTES[timeframe])
@@ -58,13 +59,13 @@ def begun(moment: datetime, timeframe: str) -> datetime:
 
 
 def snapshot(trades: Sequence[Trade]) -> Row | None:
-    """What ascending trades come to; None without any."""
+    """Returns the snapshot of ascending trades, or None without trades."""
     if not trades:
         return None
     last, days = trades[-1], rows(trades[-5000:], "1Day")
     return {
         "latestTrade": {
-            "t": text(last.time, digits=9), "x": "V", "p": whole(last.price), "s": last.size,
+            "t": text(last.time, digits=9), "x": "V", "p": without_point(last.price), "s": last.size,
             "c": ["@"], "i": 7, "z": "C",
         },
         "latestQuote": {
@@ -96,26 +97,17 @@ def story(number: int = 40_000_001, **changes: object) -> Row:
     }  # fmt: skip
 
 
-def calendar_row(day: TradingDay) -> Row:
-    local = [moment.astimezone(NEW_YORK) for moment in (day.open, day.close, day.pre_open, day.post_close)]
-    return {
-        "date": f"{day.date}", "open": f"{local[0]:%H:%M}", "close": f"{local[1]:%H:%M}",
-        "session_open": f"{local[2]:%H%M}", "session_close": f"{local[3]:%H%M}",
-        "settlement_date": f"{day.date + timedelta(days=1)}",
-    }  # fmt: skip
-
-
 def walk(ticker: str, first: datetime, last: datetime) -> Iterator[Trade]:
-    """A trade a minute on the last day before `last`, fewer before that; never on weekends.
+    """Returns a trade a minute on the last day before `last`, fewer before that; none on weekends.
 
-    Prices are a function of ticker and time, so they are the same however they are asked for.
+    Prices are a function of ticker and time, so every query returns the same ones.
     """
     for moment in _moments(first.replace(second=0, microsecond=0), last.replace(second=0, microsecond=0)):
         yield Trade(moment, price_at(ticker, moment), on_iex=moment.minute % 2 == 0)
 
 
 def price_at(ticker: str, moment: datetime) -> float:
-    """What a share costs: a function of ticker and time, whoever asks."""
+    """Returns the price of a share: a function of ticker and time."""
     base = 50 + sum(map(ord, ticker)) % 400
     seconds = moment.timestamp()
     swing = 0.05 * math.sin(seconds / 86_400 / 11) + 0.01 * math.sin(seconds / 1300 + base)
@@ -124,7 +116,7 @@ def price_at(ticker: str, moment: datetime) -> float:
 
 @lru_cache(maxsize=4)
 def _moments(first: datetime, last: datetime) -> list[datetime]:
-    """The same for every stock."""
+    """Returns the times of a walk's trades, the same for every stock."""
     moments = []
     moment = first
     while moment <= last:
@@ -137,13 +129,13 @@ def _moments(first: datetime, last: datetime) -> list[datetime]:
 
 
 def text(moment: datetime, digits: int = 0) -> str:
-    """RFC 3339 in UTC, with as many digits of a second."""
+    """Returns RFC 3339 in UTC, with that many digits of a second."""
     fraction = f".{moment.microsecond:06}{'789':<03}"[: digits + 1] if digits else ""
     return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S}{fraction}Z"
 
 
-def whole(price: float) -> float:
-    """Without its point where there is nothing behind it, as it is sent."""
+def without_point(price: float) -> float:
+    """Returns a whole number without its decimal point, as Alpaca sends it."""
     return int(price) if price == int(price) else price
 
 

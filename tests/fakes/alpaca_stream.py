@@ -1,4 +1,4 @@
-"""A local stream of Alpaca's, version 2, with the misbehaviour a test asks for."""
+"""A fake of Alpaca's stream, version 2, which fails as a test asks."""
 
 import argparse
 import asyncio
@@ -14,7 +14,7 @@ from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 
 from fakes.alpaca_rows import price_at
-from fakes.http import Answer, Asked, FakeHttp, Row, running
+from fakes.http import Answer, FakeHttp, HttpRequest, Row, running
 
 MEANINGS: Final = {
     400: "invalid syntax",
@@ -31,7 +31,7 @@ MEANINGS: Final = {
     411: "insufficient scope",
     500: "internal error",
 }
-#: What a subscription is of, and the type of the messages that it brings.
+#: Channel of a subscription, and the type of its messages.
 KINDS: Final = {
     "trades": "t",
     "quotes": "q",
@@ -46,13 +46,13 @@ COUNTED: Final = ("trades", "quotes")
 
 @dataclass(eq=False)
 class Client:
-    """One connection, and what it is subscribed to."""
+    """A connection and its subscriptions."""
 
     connection: ServerConnection
     sets: dict[str, set[str]] = field(default_factory=lambda: {kind: set() for kind in KINDS})
 
     def wants(self, message: Row) -> bool:
-        """Whether a message goes to the client; one of no kind that can be subscribed to goes to all."""
+        """Returns whether the client receives a message; messages without a channel go to every client."""
         wanted = next((self.sets[name] for name, kind in KINDS.items() if kind == message.get("T")), {"*"})
         return "*" in wanted or message.get("S") in wanted
 
@@ -67,35 +67,35 @@ class Client:
 
 
 class FakeAlpacaStream(FakeHttp):
-    """Serves inside `async with`; every attribute may be changed while it serves.
+    """A fake stream, which serves inside `async with`; tests may change every attribute while it serves.
 
-    Clients that subscribed are told what `say` is given, as far as they asked for it.
+    `say` sends messages to the clients that subscribed to them.
     """
 
     def __init__(self, port: int = 0) -> None:
         super().__init__(port)
         self.keys = ("key", "secret")
-        #: The feeds that the plan includes.
+        #: Feeds that the plan includes.
         self.feeds = {"iex", "test"}
         self.symbol_limit = 30
         self.connection_limit = 1
         self.auth_seconds = 10.0
-        #: Instead of letting anyone in: this error, or nothing at all.
+        #: What every login gets: this error, or no answer at all.
         self.refuses: int | Literal["silently"] | None = None
-        #: Whether a subscription is answered.
+        #: Whether the server confirms subscriptions.
         self.acknowledges = True
-        #: What clients did.
+        #: What clients sent.
         self.commands: list[Row] = []
         self.clients: set[Client] = set()
         self.most_at_once = 0
         self.subscriptions = 0
         self._changed = asyncio.Condition()
 
-    def respond(self, asked: Asked) -> Answer:
-        return Answer.of({"message": f"{asked.path} not found"}, 404)
+    def respond(self, wanted: HttpRequest) -> Answer:
+        return Answer.of({"message": f"{wanted.path} not found"}, 404)
 
     async def say(self, *messages: Row) -> None:
-        """One frame to every client, of those messages that it wants."""
+        """Sends one frame to every client, with the messages that it subscribed to."""
         for client in [*self.clients]:
             if wanted := [message for message in messages if client.wants(message)]:
                 await _send(client.connection, *wanted)
@@ -105,22 +105,22 @@ class FakeAlpacaStream(FakeHttp):
             await client.connection.send(text)
 
     async def fail(self, code: int) -> None:
-        """The error to every client, whose connections it ends."""
+        """Sends the error to every client and closes their connections."""
         for client in [*self.clients]:
             await _fail(client.connection, code)
 
     def abort(self) -> None:
-        """Cuts every connection, without a word."""
+        """Aborts every connection without a close frame."""
         for client in [*self.clients]:
             client.connection.transport.abort()
 
     async def until_subscribed(self, times: int = 1) -> None:
-        """Waits until so many subscriptions were acknowledged since the start."""
+        """Waits until the server has confirmed that many subscriptions since its start."""
         async with asyncio.timeout(10), self._changed:
             await self._changed.wait_for(lambda: self.subscriptions >= times)
 
     async def until_left(self) -> None:
-        """Waits until no client is connected."""
+        """Waits until every client has disconnected."""
         async with asyncio.timeout(10), self._changed:
             await self._changed.wait_for(lambda: not self.clients)
 
@@ -128,18 +128,18 @@ class FakeAlpacaStream(FakeHttp):
         client = Client(connection)
         with contextlib.suppress(ConnectionClosed):
             await _send(connection, {"T": "success", "msg": "connected"})
-            if not await self._let_in(client):
+            if not await self._log_in(client):
                 return
             await _send(connection, {"T": "success", "msg": "authenticated"})
             self.clients.add(client)
             self.most_at_once = max(self.most_at_once, len(self.clients))
             async for command in connection:
-                await self._obey(client, command)
+                await self._handle_command(client, command)
         async with self._changed:
             self.clients.discard(client)
             self._changed.notify_all()
 
-    async def _let_in(self, client: Client) -> bool:
+    async def _log_in(self, client: Client) -> bool:
         if self.refuses == "silently":
             await client.connection.wait_closed()
             return False
@@ -149,7 +149,7 @@ class FakeAlpacaStream(FakeHttp):
         return not problem
 
     async def _authenticate(self, connection: ServerConnection) -> int | None:
-        """The error that the client's keys cause, on the handshake or in its first message."""
+        """Returns the error for the client's keys, from the handshake or its first message."""
         assert connection.request
         headers = connection.request.headers
         if "APCA-API-KEY-ID" in headers:
@@ -170,7 +170,7 @@ class FakeAlpacaStream(FakeHttp):
             return 409
         return 406 if len(self.clients) >= self.connection_limit else None
 
-    async def _obey(self, client: Client, text: str | bytes) -> None:
+    async def _handle_command(self, client: Client, text: str | bytes) -> None:
         command = _read(text)
         self.commands.append(command)
         action = command.get("action")
@@ -182,9 +182,9 @@ class FakeAlpacaStream(FakeHttp):
             await self._change(client, command, adds=action == "subscribe")
 
     async def _change(self, client: Client, command: Row, *, adds: bool) -> None:
-        asked = {kind: set(command.get(kind, ())) for kind in KINDS}
+        wanted = {kind: set(command.get(kind, ())) for kind in KINDS}
         sets = {
-            kind: client.sets[kind] | asked[kind] if adds else client.sets[kind] - asked[kind]
+            kind: client.sets[kind] | wanted[kind] if adds else client.sets[kind] - wanted[kind]
             for kind in KINDS
         }
         counted = [symbol for kind in COUNTED for symbol in sets[kind]]
@@ -236,8 +236,8 @@ def bar(symbol: str, time: str, prices: tuple[float, float, float, float], volum
     }  # fmt: skip
 
 
-async def _wander(fake: FakeAlpacaStream) -> None:
-    """Trades of whatever clients are subscribed to, every second, and their bars every minute."""
+async def _send_trades(fake: FakeAlpacaStream) -> None:
+    """Sends trades of all subscribed symbols every second, and their bars every minute."""
     prices: dict[str, float] = {}
     for second in itertools.count(1):
         await asyncio.sleep(1)
@@ -257,7 +257,7 @@ def _text(moment: datetime) -> str:
 async def _serve(keys: tuple[str, str], port: int) -> None:
     fake = FakeAlpacaStream(port)
     fake.keys = keys
-    async with fake, running(_wander(fake)):
+    async with fake, running(_send_trades(fake)):
         sys.stdout.write(f"{fake.websocket_url}/v2/iex\n")
         sys.stdout.flush()
         await asyncio.Event().wait()

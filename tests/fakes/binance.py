@@ -1,4 +1,4 @@
-"""A local Binance spot: REST and streams on one port, with the misbehaviour a test asks for.
+"""A fake Binance spot exchange: REST and streams on one local port, which fails as a test asks.
 
 By hand: `PYTHONPATH=tests python -m fakes.binance --port 8700`.
 """
@@ -19,8 +19,8 @@ import msgspec
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 
-from fakes.binance_rows import INTERVALS, event, kline, listed, openings, statistics
-from fakes.http import Answer, Asked, FakeHttp, Row, running
+from fakes.binance_rows import INTERVALS, event, kline, listing_row, openings, statistics
+from fakes.http import Answer, FakeHttp, HttpRequest, Row, running
 from quotecast.providers.reference import pairs
 
 BANNED: Final = Answer(
@@ -39,10 +39,10 @@ _SYMBOL: Final = re.compile(r"[A-Z0-9\-_.]{1,20}")
 
 
 class FakeBinance(FakeHttp):
-    """Serves inside `async with`; every attribute may be changed while it serves.
+    """A fake Binance, which serves inside `async with`; tests may change every attribute while it serves.
 
-    `statistics` are what both interfaces tell of each symbol; an event of each that a client asked for is
-    sent every `beat_seconds`, and `say` tells more. Candles begin at `listed_since`.
+    REST and streams both report `statistics`. Each subscribed client gets an event per symbol every
+    `beat_seconds`; `say` sends more events. Candles begin at `listed_since`.
     """
 
     def __init__(self, listing: Sequence[Row] = (), port: int = 0) -> None:
@@ -55,31 +55,31 @@ class FakeBinance(FakeHttp):
         self.beat_seconds = 0.02
         self.messages_per_second = 5
         self.streams_per_connection = 1024
-        #: What `exchangeInfo` may be asked with; Binance.US knows fewer.
+        #: Parameters that `exchangeInfo` accepts; Binance.US accepts fewer.
         self.listing_parameters = {"symbol", "symbols", "permissions", "showPermissionSets", "symbolStatus"}
-        #: What follows when a client has subscribed, and whether that is answered; frozen answers no ping.
+        #: Faults after a subscription, and whether the server confirms it; a frozen server answers no ping.
         self.ending: Literal["beats", "silence", "frozen", "abort"] = "beats"
         self.acknowledges = True
-        #: What the address used in this minute.
+        #: Request weight that the address has used in this minute.
         self.weight = 0
-        #: What clients did.
+        #: What clients sent.
         self.commands: list[Row] = []
         self.clients: dict[ServerConnection, set[str]] = {}
         self.closed = asyncio.Event()
 
-    def respond(self, asked: Asked) -> Answer:
-        paths: dict[str, Callable[[Asked], Answer]] = {
+    def respond(self, request: HttpRequest) -> Answer:
+        paths: dict[str, Callable[[HttpRequest], Answer]] = {
             "/api/v3/exchangeInfo": self._exchange_info,
             "/api/v3/ticker/24hr": self._day,
             "/api/v3/klines": self._klines,
         }
-        if asked.path not in paths:
+        if request.path not in paths:
             return Answer(b"<html>404</html>", 404, "text/html")
-        answer = paths[asked.path](asked)
+        answer = paths[request.path](request)
         return Answer(answer.body, answer.status, headers={"X-MBX-USED-WEIGHT-1M": str(self.weight)})
 
     async def say(self, *rows: Row) -> None:
-        """Rows of statistics as events, to whoever asked for them."""
+        """Sends rows of statistics as events to the clients that subscribed to them."""
         for row in rows:
             await self._publish(f"{row['symbol'].lower()}@ticker", event(row))
 
@@ -88,17 +88,17 @@ class FakeBinance(FakeHttp):
             await connection.send(text)
 
     async def shut_down(self) -> None:
-        """Tells every client that the end is near."""
-        told = {"e": "serverShutdown", "E": self._now()}
-        await self.say_raw(msgspec.json.encode({"stream": "!serverShutdown", "data": told}).decode())
+        """Announces the shutdown of the server to every client."""
+        event = {"e": "serverShutdown", "E": self._now()}
+        await self.say_raw(msgspec.json.encode({"stream": "!serverShutdown", "data": event}).decode())
 
     def abort(self) -> None:
-        """Cuts every connection, without a word."""
+        """Aborts every connection without a close frame."""
         for connection in [*self.clients]:
             connection.transport.abort()
 
     def now_row(self, symbol: str) -> Row:
-        """The statistics of a symbol as they stand now."""
+        """Returns the current statistics of a symbol."""
         row = self.statistics.get(symbol) or statistics(symbol)
         return row | ({} if row["closeTime"] else {"closeTime": self._now()})
 
@@ -113,24 +113,26 @@ class FakeBinance(FakeHttp):
                         await connection.close(1008, "Too many requests")
                         break
                     times.append(time.monotonic())
-                    await self._obey(connection, streams, command)
+                    await self._handle_command(connection, streams, command)
         del self.clients[connection]
         self.closed.set()
 
-    async def _obey(self, connection: ServerConnection, streams: set[str], command: str | bytes) -> None:
+    async def _handle_command(
+        self, connection: ServerConnection, streams: set[str], command: str | bytes
+    ) -> None:
         try:
-            asked = msgspec.json.decode(command, type=dict[str, Any])
+            request = msgspec.json.decode(command, type=dict[str, Any])
         except ValueError as error:
             await _send(connection, {"code": 3, "msg": f"Invalid JSON: {error}"})
             return
-        self.commands.append(asked)
-        number, wanted = asked.get("id"), asked.get("params")
-        if asked.get("method") not in ("SUBSCRIBE", "UNSUBSCRIBE") or not isinstance(wanted, list):
+        self.commands.append(request)
+        number, wanted = request.get("id"), request.get("params")
+        if request.get("method") not in ("SUBSCRIBE", "UNSUBSCRIBE") or not isinstance(wanted, list):
             await _send(connection, {"code": 2, "msg": "Invalid request: unknown variant", "id": number})
         elif len(streams | set(wanted)) > self.streams_per_connection:
             await _send(connection, {"error": {"code": 4, "msg": "Too many subscriptions"}, "id": number})
         else:
-            change = streams.update if asked["method"] == "SUBSCRIBE" else streams.difference_update
+            change = streams.update if request["method"] == "SUBSCRIBE" else streams.difference_update
             change(wanted)
             if self.acknowledges:
                 await _send(connection, {"result": None, "id": number})
@@ -149,44 +151,44 @@ class FakeBinance(FakeHttp):
                     if symbol in self.statistics:
                         await self.say(self.now_row(symbol))
 
-    async def _publish(self, stream: str, told: Row) -> None:
+    async def _publish(self, stream: str, event: Row) -> None:
         for connection, streams in [*self.clients.items()]:
             if stream in streams:
                 assert connection.request
                 combined = connection.request.path.startswith("/stream")
-                await _send(connection, {"stream": stream, "data": told} if combined else told)
+                await _send(connection, {"stream": stream, "data": event} if combined else event)
 
-    def _exchange_info(self, asked: Asked) -> Answer:
+    def _exchange_info(self, request: HttpRequest) -> Answer:
         self.weight += 20
-        if unread := asked.query.keys() - self.listing_parameters:
-            known = len(asked.query) - len(unread)
+        if unread := request.query.keys() - self.listing_parameters:
+            known = len(request.query) - len(unread)
             return _problem(
                 -1104,
                 f"Not all sent parameters were read; read '{known}' parameter(s) "
-                f"but was sent '{len(asked.query)}'.",
+                f"but was sent '{len(request.query)}'.",
             )
-        status = asked.query.get("symbolStatus")
+        status = request.query.get("symbolStatus")
         rows = [row for row in self.listing if status in (None, row["status"])]
         return Answer.of({"timezone": "UTC", "serverTime": self._now(), "symbols": rows})
 
-    def _day(self, asked: Asked) -> Answer:
+    def _day(self, request: HttpRequest) -> Answer:
         self.weight += 80
-        if "symbol" in asked.query:
-            symbol = asked.query["symbol"]
+        if "symbol" in request.query:
+            symbol = request.query["symbol"]
             return _bad_symbol(self.listing, symbol) or Answer.of(self.now_row(symbol))
         return Answer.of([self.now_row(symbol) for symbol in self.statistics])
 
-    def _klines(self, asked: Asked) -> Answer:
+    def _klines(self, request: HttpRequest) -> Answer:
         self.weight += 2
         for name in ("symbol", "interval"):
-            if name not in asked.query:
+            if name not in request.query:
                 return _problem(-1102, f"Mandatory parameter '{name}' was not sent, was empty/null")
-        interval = asked.query["interval"]
+        interval = request.query["interval"]
         if interval not in INTERVALS:
             return _problem(-1120, "Invalid interval.")
-        if bad := _bad_symbol(self.listing, asked.query["symbol"]):
+        if bad := _bad_symbol(self.listing, request.query["symbol"]):
             return bad
-        return Answer.of(self._candles(interval, asked.query))
+        return Answer.of(self._candles(interval, request.query))
 
     def _candles(self, interval: str, query: Any) -> list[list[Any]]:
         limit = min(int(query.get("limit", 500)), self.rows_per_call)
@@ -218,7 +220,7 @@ async def _send(connection: ServerConnection, message: Row) -> None:
 
 
 async def _move(fake: FakeBinance) -> None:
-    """A random walk of every price, for ever."""
+    """Moves every price in a random walk, for ever."""
     while True:
         await asyncio.sleep(1)
         for symbol, row in fake.statistics.items():
@@ -228,7 +230,7 @@ async def _move(fake: FakeBinance) -> None:
 
 async def _serve(port: int) -> None:
     offered = [pair for pair in pairs() if pair.quote == "USDT"]
-    async with FakeBinance([listed(pair.base) for pair in offered], port) as fake:
+    async with FakeBinance([listing_row(pair.base) for pair in offered], port) as fake:
         for pair in offered:
             symbol, price = f"{pair.base}USDT", f"{pair.price:.8f}"
             fake.statistics[symbol] = statistics(symbol, price, price)

@@ -1,4 +1,4 @@
-"""What Binance's rows, events and candles look like."""
+"""Binance's rows, events and candles."""
 
 import itertools
 from collections.abc import Iterator
@@ -8,10 +8,10 @@ from typing import Any, Final
 from fakes.http import Row
 
 MINUTES: Final = {"1m": 1, "5m": 5, "15m": 15, "30m": 30, "1h": 60, "4h": 240, "1d": 1440, "1w": 10_080}
-#: The first Monday since 1970, in milliseconds: weeks are counted from it.
+#: The first Monday since 1970, in milliseconds: Binance counts weeks from it.
 MONDAY: Final = 4 * 86_400_000
 INTERVALS: Final = {*MINUTES, "1M"}
-#: From the names of a row to those of an event.
+#: Field names of a row, and those of an event.
 NAMES: Final = {
     "symbol": "s",
     "priceChange": "p",
@@ -29,8 +29,8 @@ NAMES: Final = {
 }
 
 
-def listed(base: str, quote: str = "USDT", **changes: Any) -> Row:
-    """A row of exchangeInfo."""
+def listing_row(base: str, quote: str = "USDT", **changes: Any) -> Row:
+    """Returns a row of `exchangeInfo`."""
     row = {
         "symbol": f"{base}{quote}",
         "status": "TRADING",
@@ -44,7 +44,7 @@ def listed(base: str, quote: str = "USDT", **changes: Any) -> Row:
 
 
 def statistics(symbol: str, price: str = "100.00", opened: str = "80.00", **changes: Any) -> Row:
-    """A row of the 24-hour statistics."""
+    """Returns a row of the 24-hour statistics."""
     now, before = float(price), float(opened)
     row = {
         "symbol": symbol,
@@ -70,20 +70,20 @@ def statistics(symbol: str, price: str = "100.00", opened: str = "80.00", **chan
 
 
 def event(row: Row) -> Row:
-    """A row of the 24-hour statistics as an event of a stream."""
-    told = {short: row[name] for name, short in NAMES.items() if name in row}
-    return {"e": "24hrTicker", "E": row["closeTime"]} | told
+    """Returns a row of the 24-hour statistics as a stream event."""
+    fields = {short: row[name] for name, short in NAMES.items() if name in row}
+    return {"e": "24hrTicker", "E": row["closeTime"]} | fields
 
 
 def kline(opened: int, closes: int) -> list[Any]:
-    """The candle that opened at that Unix time in milliseconds: its prices follow from the hour."""
+    """Returns the candle that opened at that Unix time in milliseconds; its prices follow from the hour."""
     price = 1000 + opened // 60_000 % 1000
     prices = [f"{price}.00", f"{price + 3}.00", f"{price - 2}.00", f"{price + 1}.50"]
     return [opened, *prices, "12.5", closes - 1, "12500.0", 9, "6.0", "6000.0", "0"]
 
 
 def openings(interval: str, start: int) -> Iterator[int]:
-    """When the candles of an interval open, from a Unix time in milliseconds on."""
+    """Yields the opening times of an interval's candles, from a Unix time in milliseconds on."""
     if interval == "1M":
         yield from (opened for opened in _months(start) if opened >= start)
         return

@@ -1,4 +1,4 @@
-"""A local Coinbase Exchange: REST and WebSocket on one port, with the misbehaviour a test asks for.
+"""A fake Coinbase Exchange: REST and WebSocket on one local port, which fails as a test asks.
 
 By hand: `PYTHONPATH=tests python -m fakes.coinbase <recording> <products> --port 8700`.
 """
@@ -20,7 +20,7 @@ import msgspec
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 
-from fakes.http import Answer, Asked, FakeHttp, Row, running
+from fakes.http import Answer, FakeHttp, HttpRequest, Row, running
 
 CHANNELS: Final = {
     "ticker": "ticker",
@@ -39,8 +39,8 @@ _CANDLES: Final = re.compile(r"/products/([^/]+)/candles")
 
 
 @dataclass(frozen=True)
-class Trade:
-    """What candles are made of: `time` in whole seconds since 1970."""
+class CoinbaseTrade:
+    """A trade, from which candles are computed; `time` is in whole seconds since 1970."""
 
     time: int
     price: float
@@ -48,55 +48,56 @@ class Trade:
 
 
 @dataclass(frozen=True)
-class Said:
-    """One message of the script, and the seconds to wait before it."""
+class ScriptMessage:
+    """A message of the script, and the seconds to wait before it."""
 
     text: str
     pause: float = 0.0
 
 
-def recorded(path: Path) -> Iterator[Said]:
-    """A recording as a script, its gaps kept."""
+def read_recording(path: Path) -> Iterator[ScriptMessage]:
+    """Returns a recording as a script with the recorded delays."""
     before = None
     for line in path.read_text().splitlines():
         time, _, text = line.partition(" ")
-        yield Said(text, max(float(time) - (before or float(time)), 0.0))
+        yield ScriptMessage(text, max(float(time) - (before or float(time)), 0.0))
         before = float(time)
 
 
 class FakeCoinbase(FakeHttp):
-    """Products, currencies, candles made of `trades`, and a feed.
+    """Products, currencies, candles of `trades`, and a WebSocket feed.
 
-    Each connection that subscribes is told the whole `script`, as far as it concerns its products and
-    channels, and then what `ending` says. The answer to `/` is the WebSocket's.
+    Each subscribed connection receives the `script`, filtered by its products and channels, and then the
+    fault
+    of `ending`. The path `/` is the WebSocket.
     """
 
     def __init__(self, products: Sequence[Row], currencies: Sequence[Row] = (), port: int = 0) -> None:
         super().__init__(port)
         self.products = products
         self.currencies = currencies
-        #: By product, in any order.
-        self.trades: Mapping[str, Sequence[Trade]] = {}
-        self.script: Iterable[Said] = ()
+        #: Trades by product, in any order.
+        self.trades: Mapping[str, Sequence[CoinbaseTrade]] = {}
+        self.script: Iterable[ScriptMessage] = ()
         self.ending: Literal["heartbeats", "silence", "abort", "error"] = "heartbeats"
         self.acknowledges = True
         self.heartbeat_seconds = 1.0
         self.subscribe_seconds = 5.0
-        #: What clients did.
+        #: What clients sent.
         self.subscribes: list[Row] = []
         self.closed = asyncio.Event()
-        #: The script was told to the end.
+        #: Set when the script has been sent to its end.
         self.played = asyncio.Event()
 
-    def respond(self, asked: Asked) -> Answer:
-        if "User-Agent" not in asked.headers:
+    def respond(self, request: HttpRequest) -> Answer:
+        if "User-Agent" not in request.headers:
             return Answer.of({"message": "User-Agent header is required."}, 400)
-        if asked.path == "/products":
+        if request.path == "/products":
             return Answer.of(self.products)
-        if asked.path == "/currencies":
+        if request.path == "/currencies":
             return Answer.of(self.currencies)
-        if match := _CANDLES.fullmatch(asked.path):
-            return self._candles(match[1], asked.query)
+        if match := _CANDLES.fullmatch(request.path):
+            return self._candles(match[1], request.query)
         return NOT_FOUND
 
     def _candles(self, product: str, query: Mapping[str, str]) -> Answer:
@@ -131,14 +132,14 @@ class FakeCoinbase(FakeHttp):
     async def _subscribe(
         self, connection: ServerConnection, command: str | bytes, subscribed: dict[str, set[str]]
     ) -> bool:
-        """Widens `subscribed` and says so; False when the command was bad."""
+        """Adds to `subscribed` and confirms; returns False for a bad command."""
         try:
-            asked = msgspec.json.decode(command)
-            channels, products = asked["channels"], set(asked["product_ids"])
+            request = msgspec.json.decode(command)
+            channels, products = request["channels"], set(request["product_ids"])
         except (ValueError, TypeError, KeyError):
             await _fail(connection, "Malformed JSON")
             return False
-        self.subscribes.append(asked)
+        self.subscribes.append(request)
         for product in products - {row["id"] for row in self.products}:
             await _fail(connection, f"{product} is not a valid product")
             return False
@@ -150,11 +151,11 @@ class FakeCoinbase(FakeHttp):
         return True
 
     async def _play(self, connection: ServerConnection, subscribed: dict[str, set[str]]) -> None:
-        for said in self.script:
-            if said.pause:
-                await asyncio.sleep(said.pause)
-            if _concerns(said.text, subscribed):
-                await connection.send(said.text)
+        for message in self.script:
+            if message.pause:
+                await asyncio.sleep(message.pause)
+            if _concerns(message.text, subscribed):
+                await connection.send(message.text)
         self.played.set()
         if self.ending == "abort":
             connection.transport.abort()
@@ -173,22 +174,22 @@ class FakeCoinbase(FakeHttp):
             await asyncio.sleep(self.heartbeat_seconds)
 
 
-def candles(trades: Sequence[Trade], granularity: int) -> list[tuple[float, ...]]:
-    """Time, low, high, open, close, volume: newest first, and none where nothing was traded."""
-    buckets: defaultdict[int, list[Trade]] = defaultdict(list)
+def candles(trades: Sequence[CoinbaseTrade], granularity: int) -> list[tuple[float, ...]]:
+    """Returns rows of time, low, high, open, close, volume: newest first, none for times without trades."""
+    buckets: defaultdict[int, list[CoinbaseTrade]] = defaultdict(list)
     for trade in sorted(trades, key=lambda trade: trade.time):
         buckets[trade.time // granularity * granularity].append(trade)
     return [_candle(time, buckets[time]) for time in sorted(buckets, reverse=True)]
 
 
-def _candle(time: int, trades: Sequence[Trade]) -> tuple[float, ...]:
+def _candle(time: int, trades: Sequence[CoinbaseTrade]) -> tuple[float, ...]:
     prices = [trade.price for trade in trades]
     volume = sum(trade.size for trade in trades)
     return (time, min(prices), max(prices), prices[0], prices[-1], volume)
 
 
 def _concerns(text: str, subscribed: dict[str, set[str]]) -> bool:
-    """Whether a message goes to such a subscriber; what cannot be read goes to everyone."""
+    """Returns whether a subscriber receives a message; unreadable messages go to every subscriber."""
     try:
         message = msgspec.json.decode(text)
         kind, product = message["type"], message.get("product_id")
@@ -208,22 +209,22 @@ async def _fail(connection: ServerConnection, reason: str) -> None:
     await connection.close()
 
 
-def traded(script: Iterable[Said]) -> dict[str, list[Trade]]:
-    """The trades that the tickers of a script tell of."""
-    trades: defaultdict[str, list[Trade]] = defaultdict(list)
-    for said in script:
+def trades_of(script: Iterable[ScriptMessage]) -> dict[str, list[CoinbaseTrade]]:
+    """Returns the trades in the tickers of a script."""
+    trades: defaultdict[str, list[CoinbaseTrade]] = defaultdict(list)
+    for each in script:
         with contextlib.suppress(ValueError, TypeError, KeyError):
-            message = msgspec.json.decode(said.text)
+            message = msgspec.json.decode(each.text)
             time = int(datetime.fromisoformat(message["time"]).timestamp())
-            trade = Trade(time, float(message["price"]), float(message["last_size"]))
+            trade = CoinbaseTrade(time, float(message["price"]), float(message["last_size"]))
             trades[message["product_id"]].append(trade)
     return trades
 
 
-async def _serve_script(script: Sequence[Said], products: Sequence[Row], port: int) -> None:
+async def _serve_script(script: Sequence[ScriptMessage], products: Sequence[Row], port: int) -> None:
     async with FakeCoinbase(products, port=port) as fake:
         fake.script = script
-        fake.trades = traded(script)
+        fake.trades = trades_of(script)
         sys.stdout.write(f"{fake.url}\n{fake.websocket_url}\n")
         sys.stdout.flush()
         await asyncio.Event().wait()
@@ -237,7 +238,7 @@ def main() -> None:
     options = parser.parse_args()
     with contextlib.suppress(KeyboardInterrupt):
         products = msgspec.json.decode(options.products.read_bytes())
-        asyncio.run(_serve_script(list(recorded(options.recording)), products, options.port))
+        asyncio.run(_serve_script(list(read_recording(options.recording)), products, options.port))
 
 
 if __name__ == "__main__":

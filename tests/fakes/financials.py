@@ -1,4 +1,4 @@
-"""An upstream of company data that is counted and may fail, and workers that serve from it."""
+"""A fake upstream of company data that counts calls and may fail, and workers that use it."""
 
 import asyncio
 import contextlib
@@ -24,11 +24,11 @@ from quotecast.market.financials import (
 from quotecast.providers.base import FinancialsProvider
 from quotecast.providers.simulator.financials import SimulatorFinancials
 from support.caching import Clock
-from support.factories import NOW, client_of, full_mirrors, parts
+from support.factories import NOW, client_of, full_mirrors, services
 
 COMPANY = "/api/financials/company"
 CALENDAR = "/api/financials/earnings-calendar"
-#: Paths of the single routes, and what each is called in the overview.
+#: Paths of the single routes, and their names in the overview.
 MEMBERS = {
     "metrics": "metrics",
     "earnings": "earnings",
@@ -45,12 +45,12 @@ def _simulator() -> SimulatorFinancials:
 
 
 class FakeFinancials:
-    """Tells what the simulator tells, counts what it is asked, and fails where it is told to."""
+    """Company data of the simulator; counts the calls, and fails those that a test chooses."""
 
     name = "upstream"
 
     def __init__(self) -> None:
-        self.asked: Counter[str] = Counter()
+        self.calls: Counter[str] = Counter()
         self.spans: list[tuple[date, date]] = []
         self.errors: dict[str, Exception] = {}
         self.answering = asyncio.Event()
@@ -80,6 +80,9 @@ class FakeFinancials:
         await self._ask("earnings-quality")
         return await _simulator().earnings_quality(symbol)
 
+    def is_provisional(self, symbol: str) -> bool:
+        return _simulator().is_provisional(symbol)
+
     async def earnings_calendar(self, first: date, last: date) -> EarningsCalendar:
         await self._ask("calendar")
         self.spans.append((first, last))
@@ -89,18 +92,18 @@ class FakeFinancials:
         self.errors = dict.fromkeys(names or [*MEMBERS, "calendar"], error)
 
     async def _ask(self, name: str) -> None:
-        self.asked[name] += 1
+        self.calls[name] += 1
         await self.answering.wait()
         if name in self.errors:
             raise self.errors[name]
 
 
 @contextlib.asynccontextmanager
-async def served(
+async def running_worker(
     url: str, clock: Clock, provider: FinancialsProvider, **other: Any
 ) -> AsyncIterator[httpx.AsyncClient]:
-    """One worker."""
+    """Yields a client of one worker."""
     async with RedisCache(url, "t", clock=clock, budget=5.0) as cache:
-        made = parts(full_mirrors(), clock=clock, financials=provider, cache=cache, **other)
+        made = services(full_mirrors(), clock=clock, financials=provider, cache=cache, **other)
         async with client_of(made) as client:
             yield client

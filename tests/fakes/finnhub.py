@@ -1,4 +1,4 @@
-"""A local Finnhub: REST, of company data.
+"""A fake Finnhub: REST of company data.
 
 By hand: `PYTHONPATH=tests python -m fakes.finnhub --port 8700`.
 """
@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
-from fakes.http import Answer, Asked, FakeHttp, Row
+from fakes.http import Answer, FakeHttp, HttpRequest, Row
 from quotecast.providers.reference import stocks
 
-#: Where the interface is, below the host.
+#: Path prefix of the API.
 VERSION: Final = "/api/v1"
 
 NO_KEY: Final = Answer.of({"error": "Please use an API key."}, 401)
@@ -28,7 +28,7 @@ TOO_MANY: Final = Answer.of({"error": "API limit reached. Please try again later
 UNPROCESSABLE: Final = Answer.of({"error": "Missing parameters"}, 422)
 NOT_FOUND: Final = Answer(b"404 page not found", 404, "text/plain")
 
-#: What a path must be asked with, besides a key and a symbol.
+#: Parameters that each path requires, besides key and symbol.
 NEEDED: Final[Mapping[str, Mapping[str, set[str]]]] = {
     "/stock/metric": {"metric": {"all"}},
     "/stock/earnings": {},
@@ -40,7 +40,7 @@ NEEDED: Final[Mapping[str, Mapping[str, set[str]]]] = {
     "/quote": {},
 }
 PREMIUM: Final = {"/stock/revenue-estimate", "/stock/eps-estimate", "/stock/earnings-quality-score"}
-#: What is told of a symbol that nobody knows.
+#: Answers for an unknown symbol.
 NOTHING: Final[Mapping[str, Any]] = {
     "/stock/metric": {"metric": {}, "metricType": "all", "series": {}},
     "/stock/earnings": [],
@@ -51,15 +51,15 @@ NOTHING: Final[Mapping[str, Any]] = {
     "/stock/profile2": {},
     "/quote": {"c": 0, "d": None, "dp": None, "h": 0, "l": 0, "o": 0, "pc": 0, "t": 0},
 }
-#: Of a stock abroad, such as `SAP.DE`: its exchange has two letters.
+#: Symbol of a stock abroad, such as `SAP.DE`: its exchange has two letters.
 _ABROAD: Final = re.compile(r".+\.[A-Z]{2,}")
 
 
 class FakeFinnhub(FakeHttp):
-    """Serves inside `async with`; every attribute may be changed while it serves.
+    """A fake Finnhub, which serves inside `async with`; tests may change every attribute while it serves.
 
-    `companies` says by symbol what each path answers; what is missing there is answered as for a symbol
-    that nobody knows. Without `premium` the plan is the free one.
+    `companies` has the answer of each path by symbol; other paths and symbols get the answer for an
+    unknown symbol. Without `premium` the plan is the free one.
     """
 
     def __init__(self, port: int = 0) -> None:
@@ -70,7 +70,7 @@ class FakeFinnhub(FakeHttp):
         self.companies: dict[str, dict[str, Any]] = {}
         self.company_of: Callable[[str], Mapping[str, Any]] = lambda symbol: self.companies.get(symbol, {})
         self.events: Sequence[Row] = ()
-        #: How many reports a calendar holds at most, the latest of them, and from which day on.
+        #: Most reports in a calendar, of which the latest remain, and the first day that it covers.
         self.most_events = 1500
         self.events_from = date.min
         self.calls_per_minute = 60
@@ -82,11 +82,11 @@ class FakeFinnhub(FakeHttp):
         return self.url + VERSION
 
     def fail(self, answer: Answer, *paths: str) -> None:
-        """Answers so at those paths from now on."""
+        """Returns this answer from those paths from now on."""
         self.answers |= {VERSION + path: answer for path in paths}
 
-    def respond(self, asked: Asked) -> Answer:
-        given = asked.headers.get("X-Finnhub-Token") or asked.query.get("token")
+    def respond(self, request: HttpRequest) -> Answer:
+        given = request.headers.get("X-Finnhub-Token") or request.query.get("token")
         if given != self.key:
             return WRONG_KEY if given else NO_KEY
         now = self.clock()
@@ -95,7 +95,7 @@ class FakeFinnhub(FakeHttp):
         over = len(self._used) >= self.calls_per_minute or in_a_second >= self.calls_per_second
         if not over:
             self._used.append(now)
-        answer = TOO_MANY if over else self._answer(asked.path.removeprefix(VERSION), asked.query)
+        answer = TOO_MANY if over else self._answer(request.path.removeprefix(VERSION), request.query)
         limits = {
             "X-Ratelimit-Limit": str(self.calls_per_minute),
             "X-Ratelimit-Remaining": str(self.calls_per_minute - len(self._used)),
@@ -130,7 +130,7 @@ class FakeFinnhub(FakeHttp):
 
 
 def company(symbol: str, now: float = 0.0) -> dict[str, Any]:
-    """What each path answers of an invented company; its price walks by a percent in an hour or so."""
+    """Returns the answer of each path for a fictional company; its price moves about 1 % in an hour."""
     size = 1 + zlib.crc32(symbol.encode()) % 400
     price = round(size * (1 + math.sin(now / 600 + size) / 100), 2)
     day = datetime.fromtimestamp(now, UTC).date()
@@ -181,7 +181,7 @@ def company(symbol: str, now: float = 0.0) -> dict[str, Any]:
 
 
 def profile(symbol: str, currency: str = "USD") -> Row:
-    """What the upstream says of a company; `symbol` is that of its listing at home."""
+    """Returns the profile of a company; `symbol` is that of its home listing."""
     return {
         "country": currency[:2],
         "currency": currency,
@@ -197,12 +197,12 @@ def profile(symbol: str, currency: str = "USD") -> Row:
 
 
 def company_abroad(home: str, currency: str) -> dict[str, Any]:
-    """Like `company`, told as of its listing at home: that symbol is in every row, the currency in none."""
+    """Returns a company like `company` with the home listing's symbol in every row, and no currency."""
     return company(home) | {"/stock/profile2": profile(home, currency)}
 
 
 def event(symbol: str, day: date, hour: str = "amc") -> Row:
-    """A row of the earnings calendar: a report that is due."""
+    """Returns a row of the earnings calendar: an expected report."""
     return {
         "symbol": symbol,
         "date": day.isoformat(),
@@ -217,7 +217,7 @@ def event(symbol: str, day: date, hour: str = "amc") -> Row:
 
 
 def _quote(price: float, close: float, now: float) -> Row:
-    """`close` is that of the session before."""
+    """Returns a quote; `close` is the previous session's."""
     change = round(price - close, 2)
     extremes = {"h": max(price, close), "l": min(price, close), "o": close, "pc": close}
     return {"c": price, "d": change, "dp": round(100 * change / close, 4), **extremes, "t": int(now)}
@@ -242,7 +242,7 @@ def _recommendation(symbol: str, period: date) -> Row:
 
 
 def _estimates(symbol: str, day: date, values: Row) -> Row:
-    """The coming four quarters, the furthest first."""
+    """Returns estimates of the coming four quarters, the furthest first."""
     periods = _quarter_ends(day + timedelta(days=366), 4)
     data = [
         {
@@ -270,13 +270,13 @@ def _quality(period: date) -> Row:
 
 
 def _quarter_ends(day: date, count: int) -> Iterable[date]:
-    """The last days of the quarters that are over, the newest first."""
+    """Returns the last days of past quarters, newest first."""
     for _ in range(count):
         day = day.replace(month=(day.month - 1) // 3 * 3 + 1, day=1) - timedelta(days=1)
         yield day
 
 
-def _invented(fake: FakeFinnhub) -> None:
+def _fill(fake: FakeFinnhub) -> None:
     """Fills a fake with the stocks of the reference table, each of which reports within a quarter."""
     tickers = [stock.ticker for stock in stocks()]
     fake.company_of = lambda symbol: company(symbol, fake.clock()) if symbol in tickers else {}
@@ -290,7 +290,7 @@ def _invented(fake: FakeFinnhub) -> None:
 async def _serve(key: str, port: int, *, premium: bool) -> None:
     async with FakeFinnhub(port) as fake:
         fake.key, fake.premium = key, premium
-        _invented(fake)
+        _fill(fake)
         sys.stdout.write(f"{fake.base}\n")
         sys.stdout.flush()
         await asyncio.Event().wait()

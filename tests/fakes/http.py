@@ -1,4 +1,4 @@
-"""What every local upstream needs: HTTP and WebSocket on one port, and the misbehaviour a test asks for."""
+"""Base of the fake upstreams: HTTP and WebSocket on one local port, with the faults that a test asks for."""
 
 import asyncio
 import contextlib
@@ -18,9 +18,9 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Answer:
-    """One HTTP answer; with no body, none comes; an endless one goes on for as long as it is read.
+    """An HTTP answer. Without a body the connection hangs; an endless body goes on while the client reads.
 
-    `missing` is how many bytes its head announces that never come.
+    `missing` is how many bytes of the announced length the server never sends.
     """
 
     body: bytes | None = b"[]"
@@ -47,13 +47,13 @@ ENDLESS: Final = Answer(b" " * 65_536, endless=True)
 
 
 def huge() -> Answer:
-    """Valid JSON, one byte more than eight megabytes."""
+    """Returns valid JSON, one byte longer than eight megabytes."""
     return Answer(b"[" + b" " * (8 * 1024 * 1024 - 1) + b"]")
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a client asked for: path and query decoded, header names in any case; `target` as it was sent."""
+class HttpRequest:
+    """A request: decoded path and query, header names in any case, and the raw `target`."""
 
     path: str
     query: Mapping[str, str]
@@ -62,27 +62,28 @@ class Asked:
 
 
 class FakeHttp:
-    """Serves inside `async with`; every attribute may be changed while it serves.
+    """A server that listens inside `async with`; tests may change every attribute while it serves.
 
-    A subclass says what a path answers in `respond`, and talks on WebSockets in `talk`. `answers` stand in
-    for a path's own, `everywhere` for all of them.
+    A subclass answers paths in `respond` and WebSockets in `talk`. `answers` overrides the answers of
+    paths,
+    `everywhere` those of all paths.
     """
 
     def __init__(self, port: int = 0) -> None:
         self.answers: dict[str, Answer] = {}
         self.everywhere: Answer | None = None
-        #: What clients asked for.
-        self.requests: list[Asked] = []
+        #: Requests of clients.
+        self.requests: list[HttpRequest] = []
         self.stopping = asyncio.Event()
         self._port = port
         self._server: Server | None = None
 
-    def respond(self, asked: Asked) -> Answer:
-        """What a path answers."""
+    def respond(self, request: HttpRequest) -> Answer:
+        """Returns the answer of a path."""
         raise NotImplementedError
 
     async def talk(self, connection: ServerConnection) -> None:
-        """One WebSocket's life; those of upstreams without any end at once."""
+        """Serves one WebSocket; upstreams without WebSockets close it at once."""
 
     @property
     def url(self) -> str:
@@ -110,21 +111,21 @@ class FakeHttp:
     async def _process(self, connection: ServerConnection, request: Request) -> Response | None:
         path, _, query = request.path.partition("?")
         parameters = dict(parse_qsl(query, keep_blank_values=True))
-        asked = Asked(unquote(path), parameters, request.headers, request.path)
-        self.requests.append(asked)
-        answer = self.everywhere or self.answers.get(asked.path)
+        parsed = HttpRequest(unquote(path), parameters, request.headers, request.path)
+        self.requests.append(parsed)
+        answer = self.everywhere or self.answers.get(parsed.path)
         if answer is None:
             if "Upgrade" in request.headers:
                 return None
-            answer = self.respond(asked)
+            answer = self.respond(parsed)
         if answer.body is None:
             await self.stopping.wait()
         if answer.endless:
-            await self._pour(connection, answer)
+            await self._write_endlessly(connection, answer)
         return _response(answer)
 
-    async def _pour(self, connection: ServerConnection, answer: Answer) -> None:
-        """Writes for as long as the client reads."""
+    async def _write_endlessly(self, connection: ServerConnection, answer: Answer) -> None:
+        """Writes while the client reads."""
         transport = connection.transport
         head = f"HTTP/1.1 200 OK\r\nContent-Type: {answer.content_type}\r\nConnection: close\r\n\r\n"
         transport.write(head.encode())
@@ -136,7 +137,7 @@ class FakeHttp:
 
 @contextlib.asynccontextmanager
 async def running(work: Any) -> AsyncIterator[None]:
-    """`work` goes on in the background for as long as the block lasts."""
+    """Runs `work` in the background inside `async with`."""
     task = asyncio.create_task(work)
     try:
         yield

@@ -1,4 +1,4 @@
-"""A local Kraken: REST and the WebSocket's second version on one port, misbehaving as a test asks for.
+"""A fake Kraken: REST and WebSocket API v2 on one local port, which fails as a test asks.
 
 By hand: `PYTHONPATH=tests python -m fakes.kraken --port 8700`.
 """
@@ -17,7 +17,7 @@ import msgspec
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 
-from fakes.http import Answer, Asked, FakeHttp, Row, running
+from fakes.http import Answer, FakeHttp, HttpRequest, Row, running
 from quotecast.providers.reference import pairs
 
 INTERVALS: Final = frozenset({"1", "5", "15", "30", "60", "240", "1440", "10080", "21600"})
@@ -26,7 +26,7 @@ TOO_MANY_CALLS: Final = Answer.of({"error": ["EGeneral:Too many requests"]})
 
 
 def ticker(symbol: str, last: float = 92_000.1, **changes: Any) -> Row:
-    """A row of the channel `ticker`."""
+    """Returns a row of the `ticker` channel."""
     row = {
         "symbol": symbol,
         "bid": round(last * 0.999, 8),
@@ -45,16 +45,17 @@ def ticker(symbol: str, last: float = 92_000.1, **changes: Any) -> Row:
 
 
 def candle(opened: int) -> list[Any]:
-    """The row that opened at that Unix time; its prices follow from the minute."""
+    """Returns the candle that opened at that Unix time; its prices follow from the minute."""
     price = 1000 + opened // 60 % 1000
     return [opened, f"{price}.0", f"{price + 3}.0", f"{price - 2}.0", f"{price + 1}.5", "1.0", "12.5", 9]
 
 
 class FakeKraken(FakeHttp):
-    """Serves inside `async with`; every attribute may be changed while it serves.
+    """A fake Kraken, which serves inside `async with`; tests may change every attribute while it serves.
 
-    `tickers` are what is told of each symbol: at once to who subscribes, and again every `beat_seconds`
-    with the present time; `say` tells more. Candles begin at `listed_since`.
+    A new subscriber gets `tickers` at once, and again every `beat_seconds` with the present time; `say`
+    sends
+    more rows. Candles begin at `listed_since`.
     """
 
     def __init__(self, port: int = 0) -> None:
@@ -64,21 +65,21 @@ class FakeKraken(FakeHttp):
         self.listed_since = 1_500_000_000
         self.clock: Callable[[], float] = time.time
         self.beat_seconds = 0.02
-        #: What follows when a client has subscribed, and whether that is answered.
+        #: Faults after a subscription, and whether the server confirms it.
         self.ending: Literal["beats", "heartbeats", "silence", "abort"] = "beats"
         self.acknowledges = True
-        #: What clients did.
+        #: What clients sent.
         self.commands: list[Row] = []
         self.clients: dict[ServerConnection, set[str]] = {}
         self.closed = asyncio.Event()
 
-    def respond(self, asked: Asked) -> Answer:
-        if asked.path != "/0/public/OHLC":
+    def respond(self, request: HttpRequest) -> Answer:
+        if request.path != "/0/public/OHLC":
             return Answer.of({"error": ["EGeneral:Unknown method"]})
         known = {
             symbol.replace("BTC", "XBT").replace("DOGE", "XDG").replace("/", "") for symbol in self.tickers
         }
-        pair, interval = asked.query.get("pair", ""), asked.query.get("interval", "1")
+        pair, interval = request.query.get("pair", ""), request.query.get("interval", "1")
         if pair not in known:
             return Answer.of({"error": ["EQuery:Unknown asset pair"]})
         if interval not in INTERVALS:
@@ -92,18 +93,18 @@ class FakeKraken(FakeHttp):
         return [candle(opened) for opened in openings if opened >= self.listed_since]
 
     async def say(self, *rows: Row, kind: str = "update") -> None:
-        """Rows of the channel `ticker`, to whoever asked for them."""
+        """Sends rows of the `ticker` channel to the clients that subscribed to them."""
         for connection, symbols in [*self.clients.items()]:
-            told = [row for row in rows if row["symbol"] in symbols]
-            if told:
-                await _send(connection, {"channel": "ticker", "type": kind, "data": told})
+            message = [row for row in rows if row["symbol"] in symbols]
+            if message:
+                await _send(connection, {"channel": "ticker", "type": kind, "data": message})
 
     async def say_raw(self, text: str) -> None:
         for connection in [*self.clients]:
             await connection.send(text)
 
     async def close_for_maintenance(self) -> None:
-        """Tells every client so."""
+        """Announces maintenance to every client."""
         self.system = "maintenance"
         for connection in [*self.clients]:
             await self._status(connection)
@@ -115,7 +116,7 @@ class FakeKraken(FakeHttp):
             await self._status(connection)
             async with running(self._beat(connection, symbols)):
                 async for command in connection:
-                    await self._obey(connection, symbols, command)
+                    await self._handle_command(connection, symbols, command)
         del self.clients[connection]
         self.closed.set()
 
@@ -123,13 +124,15 @@ class FakeKraken(FakeHttp):
         row = {"system": self.system, "api_version": "v2", "connection_id": 1, "version": "2.0.9"}
         await _send(connection, {"channel": "status", "type": "update", "data": [row]})
 
-    async def _obey(self, connection: ServerConnection, symbols: set[str], command: str | bytes) -> None:
-        asked = msgspec.json.decode(command)
-        self.commands.append(asked)
-        number, wanted = asked.get("req_id"), asked.get("params", {})
-        if asked.get("method") == "ping":
+    async def _handle_command(
+        self, connection: ServerConnection, symbols: set[str], command: str | bytes
+    ) -> None:
+        request = msgspec.json.decode(command)
+        self.commands.append(request)
+        number, wanted = request.get("req_id"), request.get("params", {})
+        if request.get("method") == "ping":
             await _send(connection, {"method": "pong", "req_id": number} | self._times())
-        elif asked.get("method") != "subscribe" or wanted.get("channel") != "ticker":
+        elif request.get("method") != "subscribe" or wanted.get("channel") != "ticker":
             refused = {
                 "error": "Unsupported field",
                 "method": "subscribe",
@@ -153,8 +156,8 @@ class FakeKraken(FakeHttp):
             granted = {name: wanted.get(name) for name in ("channel", "snapshot", "event_trigger")}
             await _send(connection, answer | {"result": granted | {"symbol": symbol}, "success": True})
             if wanted.get("snapshot", True):
-                told = {"channel": "ticker", "type": "snapshot", "data": [self.tickers[symbol]]}
-                await _send(connection, told)
+                message = {"channel": "ticker", "type": "snapshot", "data": [self.tickers[symbol]]}
+                await _send(connection, message)
 
     async def _beat(self, connection: ServerConnection, symbols: set[str]) -> None:
         with contextlib.suppress(ConnectionClosed):
@@ -181,7 +184,7 @@ async def _send(connection: ServerConnection, message: Row) -> None:
 
 
 async def _move(fake: FakeKraken, opened: Mapping[str, float]) -> None:
-    """A random walk of every price, for ever."""
+    """Moves every price in a random walk, for ever."""
     while True:
         await asyncio.sleep(1)
         for symbol, row in fake.tickers.items():

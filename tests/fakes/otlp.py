@@ -1,4 +1,4 @@
-"""What receives spans: OTLP over HTTP, on a port of its own."""
+"""A collector of spans: OTLP over HTTP on a local port."""
 
 import threading
 import time
@@ -14,7 +14,7 @@ PATIENCE_SECONDS = 20.0
 
 
 class Span(Struct, frozen=True):
-    """One span as it arrived; `parent` is empty where a trace begins."""
+    """A span; `parent` is empty for the root of a trace."""
 
     service: str
     name: str
@@ -25,12 +25,12 @@ class Span(Struct, frozen=True):
 
     @property
     def system(self) -> str:
-        """Whom it asked: `redis`, `postgresql`, or nobody."""
+        """Returns the system that the span called: `redis`, `postgresql` or an empty text."""
         return self.attributes.get("db.system", "")
 
 
 class OtlpReceiver:
-    """Collects spans; `raw` is everything that came, for what must not be in it."""
+    """Collects spans; `raw` is every received byte, so that tests can search it for secrets."""
 
     def __init__(self) -> None:
         self.spans: list[Span] = []
@@ -46,7 +46,7 @@ class OtlpReceiver:
                 self.end_headers()
 
             def log_message(self, *_: Any) -> None:
-                """Says nothing."""
+                """Logs nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
@@ -64,7 +64,7 @@ class OtlpReceiver:
         self._server.server_close()
 
     def until(self, found: Callable[[list[Span]], bool]) -> list[Span]:
-        """All spans, once those have come that are waited for."""
+        """Waits for the spans that a test names, and returns all spans."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while not found(self.spans):
             assert time.monotonic() < deadline, [span.name for span in self.spans]

@@ -1,4 +1,4 @@
-"""A local Alpaca whose next trading day opens with a stock split."""
+"""A fake Alpaca with a stock split on its next trading day."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -9,13 +9,13 @@ from fakes.alpaca import FakeAlpaca, Split
 from fakes.alpaca_rows import Trade
 from quotecast.market.sessions import NEW_YORK, TradingDay, trading_days_from, trading_days_until
 
-#: Days with trades before the split.
+#: Trading days before the split.
 DAYS_BEFORE: Final = 3
 
 
 @dataclass(frozen=True)
 class SplitMorning:
-    """What the fake has of the stock, in raw prices, and what a quote must say."""
+    """Raw prices of the stock at the fake, and the values that a quote must have."""
 
     ticker: str
     #: New shares for an old one.
@@ -27,7 +27,7 @@ class SplitMorning:
 
     @property
     def first_trade(self) -> datetime:
-        """When the first price is made, before the opening."""
+        """Returns the time of the first trade, before the opening."""
         return self.day.pre_open + timedelta(seconds=5)
 
     @property
@@ -52,7 +52,7 @@ def split_morning(
     """Splits a stock on the first trading day that begins after `now`, an aware moment.
 
     The stock trades on the days before, five seconds into the hours before that day's opening, and at the
-    opening; the fake shows a price once its clock has come to it. Adjusted bars know of the split from
+    opening; the fake shows a price once its clock has reached it. Adjusted bars include the split from
     midnight of that day on, or from `known_from`; snapshots never do.
     """
     day = next(day for day in trading_days_from(now.astimezone(NEW_YORK).date()) if day.pre_open > now)

@@ -1,4 +1,4 @@
-"""The free sources of the Turkish market on one local port: TCMB, Truncgil in three versions, GenelPara.
+"""Fakes of the free Turkish sources on one local port: TCMB, Truncgil in three versions, GenelPara.
 
 By hand: `PYTHONPATH=tests python -m fakes.turkey --port 8700`.
 """
@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from fakes.http import Answer, Asked, FakeHttp, Row
+from fakes.http import Answer, FakeHttp, HttpRequest, Row
 from quotecast.providers.reference import doviz_instruments
 from quotecast.providers.truncgil.wire import CODES
 
@@ -22,13 +22,13 @@ NO_AGENT = Answer(b"<html>403 Forbidden</html>", 403, "text/html")
 FAILED = Answer.of({"success": False, "error": "list", "message": "Gecersiz liste"})
 
 _ARCHIVE = re.compile(r"/kurlar/(\d{6})/(\d{8})\.xml")
-#: What GenelPara calls gold and silver.
+#: GenelPara's names of gold and silver.
 _GENELPARA = {"gram-altin": "GA", "ceyrek-altin": "C", "gumus": "GAG"}
 
 
 @dataclass(frozen=True)
-class Dealt:
-    """What is told of one symbol, under our name; the change is in percent."""
+class MarketPrice:
+    """The prices of one symbol, under quotecast's name; the change is in percent."""
 
     buying: float
     selling: float
@@ -36,24 +36,24 @@ class Dealt:
     name: str = ""
 
 
-def turkish(value: float, sign: str = "") -> str:
-    """As version 3 writes numbers."""
+def turkish_number(value: float, sign: str = "") -> str:
+    """Returns a number as version 3 writes it."""
     text = f"{value:,.4f}" if abs(value) < 100 else f"{value:,.2f}"
     return sign + text.replace(",", " ").replace(".", ",").replace(" ", ".")
 
 
 def currency(code: str, selling: str, buying: str = "", unit: int = 1, name: str = "X") -> str:
-    """A row of the bulletin; rates that are not given are empty."""
+    """Returns a row of the bulletin; rates without a value are empty."""
     tags = {"ForexBuying": buying, "ForexSelling": selling, "BanknoteBuying": "", "CrossRateUSD": ""}
-    told = "".join(f"<{tag}>{text}</{tag}>" if text else f"<{tag}/>" for tag, text in tags.items())
+    rows = "".join(f"<{tag}>{text}</{tag}>" if text else f"<{tag}/>" for tag, text in tags.items())
     return (
         f'<Currency CrossOrder="0" Kod="{code}" CurrencyCode="{code}"><Unit>{unit}</Unit>'
-        f"<Isim>{name}</Isim><CurrencyName>{name}</CurrencyName>{told}</Currency>"
+        f"<Isim>{name}</Isim><CurrencyName>{name}</CurrencyName>{rows}</Currency>"
     )
 
 
 def bulletin(day: date, *rows: str, encoding: str = "UTF-8") -> Answer:
-    """The bulletin of a day."""
+    """Returns the bulletin of a day."""
     text = (
         f'<?xml version="1.0" encoding="{encoding}"?>\n'
         '<?xml-stylesheet type="text/xsl" href="isokur.xsl"?>\n'
@@ -64,34 +64,33 @@ def bulletin(day: date, *rows: str, encoding: str = "UTF-8") -> Answer:
 
 
 class FakeTurkey(FakeHttp):
-    """Serves inside `async with`; every attribute may be changed while it serves.
+    """The Turkish sources. `dealt` has the prices at market sources by quotecast's symbols.
 
-    `dealt` is what the market's sources tell, by our symbols; `bulletins` are the central bank's, the newest
-    of which is that of today.
+    `bulletins` are the central bank's; the newest is today's.
     """
 
     def __init__(self, port: int = 0) -> None:
         super().__init__(port)
-        self.dealt: dict[str, Dealt] = {}
+        self.prices: dict[str, MarketPrice] = {}
         self.bulletins: dict[date, Sequence[str]] = {}
         self.encoding = "UTF-8"
-        #: Moves each minute, whether prices do or not.
+        #: Advances each minute, whether prices do or not.
         self.update_date = "2026-11-20 14:05:01"
         #: Whether version 4 writes numbers as text.
         self.as_text = False
 
-    def respond(self, asked: Asked) -> Answer:
-        if not asked.headers.get("User-Agent"):
+    def respond(self, request: HttpRequest) -> Answer:
+        if not request.headers.get("User-Agent"):
             return NO_AGENT
-        if asked.path == "/json/":
-            return self._genelpara(asked.query)
+        if request.path == "/json/":
+            return self._genelpara(request.query)
         truncgil = {
             "/v3/today.json": lambda: {"Update_Date": self.update_date} | self._third(),
             "/v4/today.json": lambda: {"Update_Date": self.update_date} | self._fourth(),
             "/api/today.json": self._fifth,
         }
-        tell = truncgil.get(asked.path)
-        return Answer.of(tell()) if tell else self._bulletin(asked.path)
+        build = truncgil.get(request.path)
+        return Answer.of(build()) if build else self._bulletin(request.path)
 
     def _bulletin(self, path: str) -> Answer:
         found = _ARCHIVE.fullmatch(path)
@@ -108,23 +107,23 @@ class FakeTurkey(FakeHttp):
     def _third(self) -> Row:
         return {
             symbol: {
-                "Buying": turkish(each.buying, "$" if symbol == "ons" else ""),
-                "Selling": turkish(each.selling, "$" if symbol == "ons" else ""),
+                "Buying": turkish_number(each.buying, "$" if symbol == "ons" else ""),
+                "Selling": turkish_number(each.selling, "$" if symbol == "ons" else ""),
                 "Type": _type(symbol),
                 "Change": f"%{each.change:.2f}".replace(".", ","),
             }
-            for symbol, each in self.dealt.items()
+            for symbol, each in self.prices.items()
         }
 
     def _fourth(self) -> Row:
         codes = {symbol: code for code, symbol in reversed(CODES.items())}
-        told: Row = {}
-        for symbol, each in self.dealt.items():
+        rows: Row = {}
+        for symbol, each in self.prices.items():
             numbers: Row = {"Buying": each.buying, "Selling": each.selling, "Change": each.change}
             if self.as_text:
                 numbers = {name: str(value) for name, value in numbers.items()}
-            told[codes.get(symbol, symbol)] = {"Type": _type(symbol), "Name": each.name} | numbers
-        return told
+            rows[codes.get(symbol, symbol)] = {"Type": _type(symbol), "Name": each.name} | numbers
+        return rows
 
     def _fifth(self) -> Row:
         bitcoin = {"Type": "CryptoCurrency", "Name": "Bitcoin", "Selling": 4050000.5, "Change": 1.2}
@@ -133,18 +132,18 @@ class FakeTurkey(FakeHttp):
 
     def _genelpara(self, query: Mapping[str, str]) -> Answer:
         lists = {
-            "doviz": {symbol: symbol for symbol in self.dealt if len(symbol) == 3 and symbol.isupper()},
-            "altin": {symbol: code for symbol, code in _GENELPARA.items() if symbol in self.dealt},
-            "endeks": {"XU100": "XU100"} if "XU100" in self.dealt else {},
+            "doviz": {symbol: symbol for symbol in self.prices if len(symbol) == 3 and symbol.isupper()},
+            "altin": {symbol: code for symbol, code in _GENELPARA.items() if symbol in self.prices},
+            "endeks": {"XU100": "XU100"} if "XU100" in self.prices else {},
         }
         name = query.get("list", "")
         if name not in lists or query.get("sembol") != "all":
             return FAILED
-        told = {code: _genelpara_row(self.dealt[symbol]) for symbol, code in lists[name].items()}
-        return Answer.of({"success": True, "data": told, "rate_limit": {"limit": 1000, "remaining": 998}})
+        rows = {code: _genelpara_row(self.prices[symbol]) for symbol, code in lists[name].items()}
+        return Answer.of({"success": True, "data": rows, "rate_limit": {"limit": 1000, "remaining": 998}})
 
 
-def _genelpara_row(each: Dealt) -> Row:
+def _genelpara_row(each: MarketPrice) -> Row:
     return {
         "alis": f"{each.buying}",
         "satis": f"{each.selling}",
@@ -160,12 +159,12 @@ def _type(symbol: str) -> str:
 
 
 async def _move(fake: FakeTurkey) -> None:
-    """A random walk of every price, for ever."""
+    """Moves every price in a random walk, for ever."""
     while True:
         await asyncio.sleep(5)
-        for symbol, each in fake.dealt.items():
+        for symbol, each in fake.prices.items():
             factor = random.uniform(0.9995, 1.0005)
-            fake.dealt[symbol] = Dealt(
+            fake.prices[symbol] = MarketPrice(
                 round(each.buying * factor, 4), round(each.selling * factor, 4), each.change
             )
 
@@ -175,7 +174,7 @@ async def _serve(port: int) -> None:
         today = date.today()  # noqa: DTZ011 - whichever day it is here
         for each in doviz_instruments():
             if each.bank is None:
-                fake.dealt[each.symbol] = Dealt(round(each.price * 0.998, 4), each.price)
+                fake.prices[each.symbol] = MarketPrice(round(each.price * 0.998, 4), each.price)
         rates = [(each.symbol, each.price) for each in doviz_instruments() if each.unit == f"1 {each.symbol}"]
         for back, factor in ((0, 1.0), (1, 0.998)):
             rows = [currency(code, f"{price * factor:.4f}", f"{price * 0.99:.4f}") for code, price in rates]

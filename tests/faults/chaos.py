@@ -1,9 +1,9 @@
 """`python -m faults.chaos SEED [--minutes 10] [--fault NAME]`: draws faults at random under load.
 
-The same seed draws the same faults. A fault that is named is part of each draw, alone or with another.
-Throughout, no client may be told anything wrong, no read may fail that the fault itself did not take with it,
-and no acknowledged write may be lost or doubled; after each fault everybody has to hold the newest prices
-soon. Ends with 1 and in words if a promise was broken.
+The same seed draws the same faults. A named fault is part of each draw, alone or with another. No client
+may get a wrong value, no read may fail except by a worker's own fault, and no acknowledged write may be
+lost or doubled; after each fault every client must hold the newest prices soon. The exit code is 1 if a
+promise was broken, and the output names it.
 """
 
 import argparse
@@ -25,15 +25,15 @@ from support.whole_service import Whole, whole_service
 
 HOLDINGS: Final = "/api/portfolio/holdings"
 PATIENCE_SECONDS: Final = 45.0
-#: A user has at most 1,000 holdings, which have to last.
+#: Writes that a user's limit of 1,000 holdings allows.
 WRITE_PAUSE_SECONDS: Final = 1.0
 CLOSES: Final = {1006, 1012}
-#: The share of seeds under which Sentinels watch Redis.
+#: Share of seeds under which Sentinels watch Redis.
 SENTINELS: Final = 0.5
 
 
 class Writer:
-    """A user who adds holdings one by one, each until it is acknowledged; safe by its key."""
+    """A user who adds holdings one by one and repeats each until acknowledged, with an idempotency key."""
 
     def __init__(self, whole: Whole) -> None:
         self._whole = whole
@@ -55,7 +55,7 @@ class Writer:
         self._thread.join(PATIENCE_SECONDS)
 
     def problems(self) -> list[str]:
-        """What was acknowledged and is not there, or there twice."""
+        """Returns acknowledged holdings that are missing or doubled."""
         held = self._whole.service.get(HOLDINGS, headers=self._authorization).json()
         numbers = Counter(int(each["shares"]) for each in held)
         ids = {each["id"] for each in held}
@@ -76,17 +76,17 @@ class Writer:
         body = {"ticker": "AAPL", "shares": number, "avg_cost": 2}
         headers = {**self._authorization, "Idempotency-Key": f"chaos-{number:06}"}
         try:
-            status, told = self._whole.post(HOLDINGS, body, headers)
+            status, answer = self._whole.post(HOLDINGS, body, headers)
         except OSError:
-            status, told = 0, {}
+            status, answer = 0, {}
         self.statuses[status] += 1
         if status == 201:
-            self.acknowledged[told["id"]] = number
+            self.acknowledged[answer["id"]] = number
         return status == 201
 
 
 class Run:
-    """Draws and inflicts, and keeps account of what it came to."""
+    """Draws faults, inflicts them, and collects the results."""
 
     def __init__(self, seed: int, tell: Callable[[str], None], always: str | None = None) -> None:
         self._random = random.Random(seed)
@@ -98,7 +98,7 @@ class Run:
         self._tell = tell
         self._began = time.monotonic()
         self._began_at = time.time()
-        #: Unix times between which reads may have had to be repeated, or got no answer.
+        #: Unix times between which reads may be repeated or fail.
         self._repeats: list[tuple[float, float]] = []
         self._losses: list[tuple[float, float]] = []
         self.inflicted: Counter[str] = Counter()
@@ -106,7 +106,7 @@ class Run:
         self.problems: list[str] = []
 
     def step(self, whole: Whole, load: StandardLoad) -> None:
-        """One draw: up to two faults at a time, for a while; then everybody has to be right again."""
+        """Inflicts up to two faults at a time, for a while; then waits until every client is up to date."""
         faults = self._draw()
         seconds = self._random.uniform(0.2, min(each.at_most_seconds for each in faults))
         name = " and ".join(each.name for each in faults)
@@ -119,11 +119,11 @@ class Run:
         self._judge(name, faults, load, began, seconds)
 
     def read_failures(self, load: StandardLoad) -> list[str]:
-        """Reads that failed, or had to be repeated, though no worker went away."""
+        """Returns reads that failed, or that clients repeated, though no worker stopped."""
         return [
             f"[{read.at - self._began_at:5.0f} s] a read failed: {read.status} {read.trouble}"
             for read in load.reads
-            if (read.status != 200 or read.trouble) and not self._excused(read)
+            if (read.status != 200 or read.trouble) and not self._is_excusable(read)
         ]
 
     def _draw(self) -> list[Fault]:
@@ -156,29 +156,34 @@ class Run:
         at = time.monotonic() - self._began
         self._tell(f"[{at:5.0f} s] {name}, {seconds:.1f} s; right again after {took:.2f} s ({promised:g})")
 
-    def _excused(self, read: Read) -> bool:
+    def _is_excusable(self, read: Read) -> bool:
         times = self._losses if read.status == 0 else [*self._losses, *self._repeats]
         return read.status in {0, 200} and any(start <= read.at <= end for start, end in times)
 
 
 def run(seed: int, minutes: float, tell: Callable[[str], None], always: str | None = None) -> list[str]:
-    """Runs so long; the promises that were broken, in words."""
+    """Runs for that long; returns the broken promises as text."""
     this = Run(seed, tell, always)
     with whole_service(SETTINGS, sentinels=this.sentinels, pooled=True) as whole, Writer(whole) as writer:
         try:
-            with whole.loaded() as load:
+            with whole.under_load() as load:
                 end = time.monotonic() + minutes * 60
-                while time.monotonic() < end and not load.broken:
+                while time.monotonic() < end and not load.broken_promises:
                     this.step(whole, load)
         except AssertionError as error:
             this.problems.append(f"at the end: {error}")
-        problems = [*this.problems, *load.broken, *this.read_failures(load), *_closed_otherwise(load)]
+        problems = [
+            *this.problems,
+            *load.broken_promises,
+            *this.read_failures(load),
+            *_unexpected_closes(load),
+        ]
         problems += writer.problems()
         tell(_summary(this, load, writer))
     return problems
 
 
-def _closed_otherwise(load: StandardLoad) -> list[str]:
+def _unexpected_closes(load: StandardLoad) -> list[str]:
     odd = {code: count for code, count in load.closes.items() if code not in CLOSES}
     return [f"clients were closed with {odd}"] if odd else []
 
@@ -196,20 +201,20 @@ def _summary(this: Run, load: StandardLoad, writer: Writer) -> str:
     )
 
 
-def _told(line: str) -> None:
+def _print(line: str) -> None:
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
 
 def main() -> int:
-    """The exit code."""
+    """Returns the exit code."""
     parser = argparse.ArgumentParser(prog="just chaos", description="Faults drawn at random, under load.")
     parser.add_argument("seed", type=int)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--fault", choices=sorted(names(sentinels=False) | names(sentinels=True)))
     options = parser.parse_args()
-    problems = run(options.seed, options.minutes, _told, options.fault)
-    _told("\n".join(problems) or "every promise was kept")
+    problems = run(options.seed, options.minutes, _print, options.fault)
+    _print("\n".join(problems) or "no broken promise")
     return 1 if problems else 0
 
 

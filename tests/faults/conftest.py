@@ -1,4 +1,4 @@
-"""The whole service to be disturbed."""
+"""The whole service, for tests of faults."""
 
 from collections.abc import Iterator
 
@@ -9,6 +9,6 @@ from support.whole_service import Whole, whole_service
 
 @pytest.fixture(scope="module")
 def whole() -> Iterator[Whole]:
-    """Shared by the rows of one module: each leaves it as whole as it found it."""
+    """Yields one service for all tests of a module: each leaves it healthy."""
     with whole_service() as running:
         yield running

@@ -1,4 +1,4 @@
-"""What can go wrong with the whole service: each fault begins inside its `with` and is over at its end."""
+"""Faults of the whole service: each begins inside its `with` and is over at its end."""
 
 import signal
 import subprocess
@@ -15,7 +15,7 @@ from quotecast.bus.base import REPORT_SECONDS
 from support.figures import SLACK
 from support.whole_service import Whole
 
-#: Longest that a fault lasts; a read waits five seconds, so whoever serves it freezes for less.
+#: Longest fault in seconds; a read waits five seconds, so a frozen worker or Redis thaws before.
 OUTAGE_SECONDS: Final = 8.0
 FROZEN_WORKER_SECONDS: Final = 3.0
 PATIENCE_SECONDS: Final = 45.0
@@ -24,25 +24,25 @@ POISONED_SECONDS: Final = 3.0 + REPORT_SECONDS
 
 
 class Fault(Struct, frozen=True):
-    """What can go wrong, and within how many seconds after its end all clients are right again."""
+    """A fault, and the seconds after its end within which all clients are up to date."""
 
     name: str
     inflict: Callable[[Whole], AbstractContextManager[object]]
     healed_within: float = 2.0
     at_most_seconds: float = OUTAGE_SECONDS
-    #: What may become of reads: a worker that leaves closes idle connections, on which a request may be
-    #: on its way; one that dies takes those under way with it.
+    #: Effect on reads: a worker that stops closes idle connections, on which a request may be in flight;
+    #: one that dies loses those in progress.
     reads: Literal["answered", "repeated", "lost"] = "answered"
 
 
-def _killed(process: "subprocess.Popen[bytes]") -> None:
+def _kill(process: "subprocess.Popen[bytes]") -> None:
     process.kill()
     process.wait()
 
 
 @contextmanager
 def redis_dies(whole: Whole) -> Iterator[None]:
-    """And comes back empty."""
+    """Kills Redis, which restarts empty."""
     whole.redis.kill()
     (whole.redis.socket.parent / "dump.rdb").unlink(missing_ok=True)
     yield
@@ -56,8 +56,8 @@ def redis_freezes(whole: Whole) -> Iterator[None]:
     whole.redis.thaw()
 
 
-def redis_is_told(command: str) -> Callable[[Whole], AbstractContextManager[None]]:
-    """A command that makes it forget something."""
+def redis_forgets(command: str) -> Callable[[Whole], AbstractContextManager[None]]:
+    """Sends Redis a command that makes it forget data."""
 
     @contextmanager
     def inflict(whole: Whole) -> Iterator[None]:
@@ -70,7 +70,7 @@ def redis_is_told(command: str) -> Callable[[Whole], AbstractContextManager[None
 
 @contextmanager
 def master_dies(whole: Whole) -> Iterator[None]:
-    """Its replica is promoted; it comes back as a replica."""
+    """Kills the master; its replica is promoted, and it restarts as a replica."""
     whole.redis.kill_master()
     yield
     whole.redis.restart()
@@ -78,17 +78,17 @@ def master_dies(whole: Whole) -> Iterator[None]:
 
 @contextmanager
 def master_freezes(whole: Whole) -> Iterator[None]:
-    """Its replica is promoted; it thaws and becomes one."""
+    """Freezes the master; its replica is promoted, and it thaws as a replica."""
     frozen = whole.redis.master
     frozen.freeze()
-    whole.redis.promoted()
+    whole.redis.wait_for_promotion()
     yield
     frozen.thaw()
     whole.redis.until_whole()
 
 
 def master_is_demoted(how: str) -> Callable[[Whole], AbstractContextManager[None]]:
-    """By a Sentinel; every server lives on."""
+    """Makes a Sentinel demote the master; every server lives on."""
 
     @contextmanager
     def inflict(whole: Whole) -> Iterator[None]:
@@ -101,7 +101,7 @@ def master_is_demoted(how: str) -> Callable[[Whole], AbstractContextManager[None
 
 @contextmanager
 def value_is_poisoned(whole: Whole) -> Iterator[None]:
-    """A quote that nobody can read, which the workers meet when they load the feed again."""
+    """Writes a malformed quote, which workers read when they reload the feed."""
     with redis.Redis.from_url(whole.redis.url) as client:
         before = _epoch(client)
         (key,) = client.scan_iter("*:{crypto}:quotes")
@@ -122,41 +122,41 @@ def _epoch(client: redis.Redis) -> bytes | str | None:
 
 @contextmanager
 def ingest_dies(whole: Whole) -> Iterator[None]:
-    """And is started again."""
-    _killed(whole.ingests.pop())
+    """Kills the ingest, which restarts."""
+    _kill(whole.ingests.pop())
     yield
     whole.start_ingest()
 
 
 @contextmanager
 def ingest_freezes(whole: Whole) -> Iterator[None]:
-    """Another takes over; the first thaws, and is no longer needed."""
+    """Freezes the ingest; another takes over, and the first one leaves after its thaw."""
     frozen = whole.ingests.pop()
     frozen.send_signal(signal.SIGSTOP)
     whole.start_ingest()
     yield
     frozen.send_signal(signal.SIGCONT)
     time.sleep(1)
-    _killed(frozen)
+    _kill(frozen)
 
 
 @contextmanager
 def worker_dies(whole: Whole) -> Iterator[None]:
-    """And is started again."""
-    _killed(whole.workers.pop(0))
+    """Kills a worker, which restarts."""
+    _kill(whole.workers.pop(0))
     yield
     whole.workers.append(whole.service.start("api"))
 
 
 @contextmanager
 def worker_is_replaced(whole: Whole) -> Iterator[None]:
-    """As a rolling restart does it: the old one leaves when the new one is ready."""
+    """Replaces a worker as a rolling restart does: the old one stops when the new one is ready."""
     whole.workers.append(whole.service.launch("api"))
     yield
     whole.service.until_ready()
     leaving = whole.workers.pop(0)
     leaving.terminate()
-    assert leaving.wait(PATIENCE_SECONDS) == 0, "a worker that was told to stop failed"
+    assert leaving.wait(PATIENCE_SECONDS) == 0, "a worker failed after SIGTERM"
 
 
 @contextmanager
@@ -204,9 +204,9 @@ _INGESTS: Final = (
 _REDIS: Final = (
     Fault("Redis dies", redis_dies),
     Fault("Redis freezes", redis_freezes),
-    Fault("subscriptions are killed", redis_is_told("CLIENT KILL TYPE pubsub")),
-    Fault("scripts are flushed", redis_is_told("SCRIPT FLUSH")),
-    Fault("everything is flushed", redis_is_told("FLUSHALL")),
+    Fault("subscriptions are killed", redis_forgets("CLIENT KILL TYPE pubsub")),
+    Fault("scripts are flushed", redis_forgets("SCRIPT FLUSH")),
+    Fault("everything is flushed", redis_forgets("FLUSHALL")),
 )
 _SENTINELS: Final = (
     Fault("the master of Redis dies", master_dies, healed_within=5.0),
@@ -222,10 +222,10 @@ _POSTGRES: Final = (
 
 
 def groups(*, sentinels: bool) -> tuple[Group, ...]:
-    """One fault of each at a time. What others need in order to end comes last, and so ends first.
+    """Returns one fault of each kind at a time; a fault that others need to end comes last and ends first.
 
-    Those that judge what is told come first: at their end all others are over. So do failovers: they begin
-    with a master that works, and the old one takes long to come back.
+    Faults that judge the clients' values come first: at their end all others are over. So do failovers: they
+    begin with a working master, and the old one takes long to come back.
     """
     if sentinels:
         return (_SPLITS, _SENTINELS, _WORKERS, _INGESTS, _POSTGRES)

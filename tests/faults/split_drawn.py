@@ -12,7 +12,7 @@ from anyio.from_thread import start_blocking_portal
 from fakes.alpaca import FakeAlpaca
 from fakes.alpaca_stream import FakeAlpacaStream
 from fakes.split_morning import SplitMorning, split_morning
-from quotecast.providers.alpaca.known import session_of
+from quotecast.providers.alpaca.stock_state import latest_session
 from support.whole_service import Whole
 
 #: Ticker, new shares for an old one, the close before and the first price.
@@ -37,7 +37,7 @@ def stocks_split(whole: Whole) -> Iterator[None]:
 def local_split_day() -> Iterator[tuple[list[SplitMorning], dict[str, str]]]:
     """Serves an Alpaca whose session of now began with splits: those, and the settings of an ingest."""
     rest, stream = FakeAlpaca(), FakeAlpacaStream()
-    night = session_of(datetime.now(UTC)).day.pre_open - timedelta(seconds=1)
+    night = latest_session(datetime.now(UTC)).day.pre_open - timedelta(seconds=1)
     splits = [
         split_morning(rest, night, ticker=ticker, ratio=ratio, close=close, first_price=first_price)
         for ticker, ratio, close, first_price in SPLITS

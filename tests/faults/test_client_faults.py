@@ -1,4 +1,4 @@
-"""Clients that stop reading, come back all at once, or all log in at once."""
+"""Clients that stop reading, reconnect all at once, or log in all at once."""
 
 import socket
 import statistics
@@ -17,26 +17,26 @@ from support.whole_service import Whole
 
 PATIENCE_SECONDS = 60.0
 LOGINS = 100
-#: What computing one hash takes: a hundred at once would take two gigabytes.
+#: Megabytes of one hash: a hundred at once would take two gigabytes.
 HASH_MEGABYTES = 20
 STOPPED = 20
-#: How many snapshots each of them wants: together far more than the system buffers for a socket.
+#: Snapshots that each of them requests: together far more than the kernel buffers for a socket.
 ASKED = 60
-#: For what is usual to be measured.
+#: Seconds of normal load, as a baseline.
 QUIET_SECONDS = 5.0
 
 
-def test_everyone_comes_back_at_once(whole: Whole, figures: Figures) -> None:
-    """Each has its state again within two seconds, from wherever it lands."""
-    with whole.loaded() as load:
-        at = load.drop_all()
+def test_all_clients_reconnect_at_once(whole: Whole, figures: Figures) -> None:
+    """After a mass disconnection each client has its state within two seconds, at any worker."""
+    with whole.under_load() as load:
+        at = load.disconnect_all()
         load.until(lambda: all(each.state_at > at for each in load.listeners), PATIENCE_SECONDS)
         figures.at_most("everyone has a snapshot", max(each.state_at for each in load.listeners) - at, 2)
 
 
 def test_hashing_is_bounded(whole: Whole, figures: Figures) -> None:
-    """A hundred logins at once: each worker hashes one by one, all are answered, and reads go on."""
-    with whole.loaded() as load, ThreadPoolExecutor(LOGINS) as pool:
+    """Each worker computes one hash at a time: a hundred logins all get answers, and reads go on."""
+    with whole.under_load() as load, ThreadPoolExecutor(LOGINS) as pool:
         began = time.time()
         time.sleep(QUIET_SECONDS)
         asked, before, most = time.time(), resident_megabytes(whole), 0.0
@@ -54,16 +54,16 @@ def test_hashing_is_bounded(whole: Whole, figures: Figures) -> None:
 
 
 def login(whole: Whole, number: int) -> int:
-    """Of somebody unknown, who costs as much as anybody; the status."""
+    """Logs in as an unknown user, which costs as much as a known one; returns the status."""
     body = {"email": f"{number}@example.com", "password": "correct horse battery"}
     status, _ = whole.post("/api/auth/login", body)
     return status
 
 
 @pytest.mark.slow
-def test_clients_that_stop_reading_harm_nobody(whole: Whole, figures: Figures) -> None:
-    """They are let go of, with what they held; the others' prices come as fast as ever."""
-    with whole.loaded() as load, ExitStack() as stack:
+def test_slow_consumers_do_not_delay_others(whole: Whole, figures: Figures) -> None:
+    """Workers disconnect clients that stop reading and free their memory; others see no delay."""
+    with whole.under_load() as load, ExitStack() as stack:
         time.sleep(QUIET_SECONDS)
         usual, before, memory = latency(load), sockets(whole), resident_megabytes(whole)
         for _ in range(STOPPED):
@@ -77,15 +77,15 @@ def test_clients_that_stop_reading_harm_nobody(whole: Whole, figures: Figures) -
 
 
 def latency(load: StandardLoad) -> float:
-    """The median of what was told since it was last asked for."""
-    heard = [seconds for each in load.listeners for seconds in each.latencies]
+    """Returns the median age of prices since the last call."""
+    latencies = [seconds for each in load.listeners for seconds in each.latencies]
     for each in load.listeners:
         each.latencies.clear()
-    return statistics.median(heard)
+    return statistics.median(latencies)
 
 
 def stopped_client(port: int) -> socket.socket:
-    """A client that asks for everything, over and over, and reads nothing: soon all buffers are full."""
+    """Yields a client that requests everything, over and over, and reads nothing: all buffers fill."""
     client = socket.socket()
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
     client.connect(("127.0.0.1", port))
@@ -97,12 +97,12 @@ def stopped_client(port: int) -> socket.socket:
     assert client.recv(12) == b"HTTP/1.1 101"
     for _ in range(ASKED):
         for action in ("unsubscribe", "subscribe"):
-            client.sendall(masked(f'{{"action":"{action}","symbols":"all"}}'.encode()))
+            client.sendall(mask_frame(f'{{"action":"{action}","symbols":"all"}}'.encode()))
     return client
 
 
-def masked(text: bytes) -> bytes:
-    """A short text frame of a client's, with a mask that changes nothing."""
+def mask_frame(text: bytes) -> bytes:
+    """Returns a short masked text frame of a client; the mask is zero."""
     return bytes([0x81, 0x80 | len(text), 0, 0, 0, 0]) + text
 
 
@@ -116,7 +116,7 @@ def sockets_of(process: "subprocess.Popen[bytes]") -> int:
         try:
             count += link.readlink().name.startswith("socket:")
         except FileNotFoundError:
-            # Closed since it was listed.
+            # The process closed it since the listing.
             continue
     return count
 

@@ -1,4 +1,4 @@
-"""The ingest that leads dies or freezes, and another takes over."""
+"""The leading ingest dies or freezes, and another takes over."""
 
 import signal
 import time
@@ -11,42 +11,42 @@ from support.whole_service import Whole
 
 TAKEOVER_SECONDS = 5.0
 PATIENCE_SECONDS = 30.0
-#: Long enough for one that thawed to say whatever it still has to say.
+#: Seconds after a thaw in which the old leader would send.
 THAWED_SECONDS = 3.0
 
 
 @pytest.fixture
 def standby(whole: Whole) -> Whole:
-    """With a second ingest that waits for its turn."""
+    """Starts a second ingest as a standby."""
     whole.ingests.append(whole.service.start("ingest"))
     return whole
 
 
-def taken_over(load: StandardLoad, before: set[str], figures: Figures) -> None:
-    """Waits until every client was told of another epoch, and prices move again."""
+def wait_for_takeover(load: StandardLoad, before: set[str], figures: Figures) -> None:
+    """Waits until every client has seen a new epoch, and prices move again."""
     at = time.time()
     load.until(lambda: before.isdisjoint(each.state.epoch for each in load.listeners), PATIENCE_SECONDS)
-    figures.note("new epoch told", time.time() - at, "a part of the next")
+    figures.note("new epoch seen", time.time() - at, "a part of the next")
     figures.at_most("taken over", load.until_newer(at + 0.5, PATIENCE_SECONDS) + 0.5, TAKEOVER_SECONDS)
 
 
-def test_a_killed_ingest_is_succeeded(standby: Whole, figures: Figures) -> None:
-    """Clients notice nothing but a new epoch."""
-    with standby.loaded() as load:
+def test_a_standby_replaces_a_killed_ingest(standby: Whole, figures: Figures) -> None:
+    """After the leader's death clients see a new epoch and no other difference."""
+    with standby.under_load() as load:
         before = {each.state.epoch for each in load.listeners}
         leader = standby.ingests.pop(0)
         leader.kill()
-        taken_over(load, before, figures)
+        wait_for_takeover(load, before, figures)
         assert not load.closes
 
 
 def test_a_frozen_ingest_that_thaws_says_nothing_more(standby: Whole, figures: Figures) -> None:
-    """After the first message of the new epoch comes none of the old one's."""
-    with standby.loaded() as load:
+    """After the first message of the new epoch no message of the old epoch arrives."""
+    with standby.under_load() as load:
         before = {each.state.epoch for each in load.listeners}
         standby.ingests[0].send_signal(signal.SIGSTOP)
         try:
-            taken_over(load, before, figures)
+            wait_for_takeover(load, before, figures)
             after = {each.state.epoch for each in load.listeners}
         finally:
             standby.ingests[0].send_signal(signal.SIGCONT)

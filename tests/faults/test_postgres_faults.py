@@ -1,4 +1,4 @@
-"""PostgreSQL dies and freezes, and clients of accounts go away, with the whole service running."""
+"""PostgreSQL dies and freezes, and clients of accounts disconnect, with the whole service running."""
 
 import asyncio
 import itertools
@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from support.account_outage import HOLDINGS, User, judge_outage
+from support.account_outage import HOLDINGS, WritingUser, judge_outage
 from support.figures import Figures
 from support.transactions import until_idle
 from support.whole_service import Whole
@@ -26,7 +26,7 @@ RESET: Final = struct.pack("ii", 1, 0)
 @pytest.mark.parametrize("how", ["killed", "frozen"])
 @pytest.mark.parametrize("seconds", OUTAGES)
 def test_postgres_is_away(whole: Whole, figures: Figures, how: str, seconds: float) -> None:
-    """Markets do not notice; account routes say so in time, are back soon, and forget nothing."""
+    """Markets go on; account routes answer 503 in time, recover soon, and lose no acknowledged write."""
     if how == "killed":
         judge_outage(whole, figures, whole.postgres.kill, whole.postgres.start, seconds)
     else:
@@ -34,27 +34,29 @@ def test_postgres_is_away(whole: Whole, figures: Figures, how: str, seconds: flo
 
 
 def test_clients_cut_off_cost_no_connection(whole: Whole, figures: Figures) -> None:
-    """At any moment of any request: the pools are whole soon after, and nobody gets another's answer."""
-    users = [User(whole) for _ in range(4)]
+    """Clients that disconnect during a request leak no connection and mix up no answers."""
+    users = [WritingUser(whole) for _ in range(4)]
     moments = random.Random(20)
     for user in users:
         assert user.buy() == 201
     for _ in range(60):
-        cut_off(whole, moments.choice(users), moments.uniform(0, 0.02), moments.choice(["GET", "POST"]))
+        disconnect_after(
+            whole, moments.choice(users), moments.uniform(0, 0.02), moments.choice(["GET", "POST"])
+        )
     began = time.monotonic()
     with ThreadPoolExecutor(2 * CONNECTIONS) as pool:
-        told = list(pool.map(User.held, users * (2 * CONNECTIONS // len(users))))
+        answers = list(pool.map(WritingUser.holding_ids, users * (2 * CONNECTIONS // len(users))))
     figures.at_most("pools are whole", time.monotonic() - began, 5)
     for number, user in enumerate(users):
-        own = set(told[number])
+        own = set(answers[number])
         assert set(user.acknowledged) <= own
-        assert all(set(each) == own for each in told[number :: len(users)])
-    assert sum(len({*each}) for each in told[: len(users)]) == len({*itertools.chain(*told)})
+        assert all(set(each) == own for each in answers[number :: len(users)])
+    assert sum(len({*each}) for each in answers[: len(users)]) == len({*itertools.chain(*answers)})
     asyncio.run(until_idle(whole.postgres.url, at_most=CONNECTIONS))
 
 
-def cut_off(whole: Whole, user: User, seconds: float, method: str) -> None:
-    """Asks, and is gone that much later without having read."""
+def disconnect_after(whole: Whole, user: WritingUser, seconds: float, method: str) -> None:
+    """Sends a request and disconnects that much later without reading."""
     body = json.dumps({"ticker": "AAPL", "shares": 1, "avg_cost": 2})
     head: dict[str, Any] = {**user.headers, "Host": "quotecast", "Content-Type": "application/json"}
     lines = [f"{method} {HOLDINGS} HTTP/1.1", *(f"{name}: {value}" for name, value in head.items())]

@@ -1,4 +1,4 @@
-"""Another Redis becomes the master while connections to the old one stay open, or break."""
+"""A replica becomes the master while connections to the old master stay open, or break."""
 
 import signal
 import socket
@@ -17,7 +17,7 @@ from support.service import Service
 from support.standard_load import StandardLoad
 from support.whole_service import SETTINGS
 
-#: Milliseconds between two updates of a client: the test judges that each is reached again, not how often.
+#: Update interval in milliseconds: the test needs to see each client's return, not frequent updates.
 INTERVAL_MILLISECONDS = 1000
 CLIENTS = [pytest.param(1000, marks=[pytest.mark.slow, pytest.mark.timeout(300)]), 50]
 STALE_SECONDS = 5.0
@@ -32,28 +32,28 @@ def _sentinels() -> Iterator[SentinelSet]:
 
 @pytest.fixture
 def sentinels(_sentinels: SentinelSet) -> SentinelSet:
-    """A set that is whole."""
+    """Yields a healthy set."""
     _sentinels.until_whole()
     return _sentinels
 
 
 @pytest.fixture
 def pair() -> Iterator[Pair]:
-    """A master and its replica that nobody watches."""
+    """Yields a master and its replica without Sentinels."""
     with running_pair() as running:
         yield running
 
 
 @contextmanager
-def loaded(service: Service, clients: int) -> Iterator[StandardLoad]:
-    """An ingest and two workers under load; at its end no client has lost anything."""
+def under_load(service: Service, clients: int) -> Iterator[StandardLoad]:
+    """Loads an ingest and two workers; at its end no client has lost anything."""
     service.start("ingest", "api", "api")
     with StandardLoad(service.port, clients=clients, interval=INTERVAL_MILLISECONDS) as load:
         yield load
-        # With the upstreams at rest every client has to hold what REST answers.
+        # With the upstreams at rest every client must hold the state of REST.
         service.processes[0].send_signal(signal.SIGSTOP)
         load.until_equal(PATIENCE_SECONDS)
-        assert (load.broken, load.closes, load.errors) == ([], {}, [])
+        assert (load.broken_promises, load.closes, load.errors) == ([], {}, [])
         assert set(load.statuses()) == {200}
 
 
@@ -64,14 +64,14 @@ def judge(load: StandardLoad, promoted: float, figures: Figures) -> None:
 
 @pytest.mark.parametrize("clients", CLIENTS)
 def test_a_sentinel_swaps_master_and_replica(sentinels: SentinelSet, figures: Figures, clients: int) -> None:
-    """Connections to the old master stay open: it answers READONLY, and is left."""
-    with Service(sentinels, SETTINGS) as service, loaded(service, clients) as load:
+    """The old master answers READONLY on open connections, and clients leave it."""
+    with Service(sentinels, SETTINGS) as service, under_load(service, clients) as load:
         judge(load, sentinels.failover(), figures)
 
 
 def test_two_masters_for_a_while(sentinels: SentinelSet, figures: Figures) -> None:
-    """By command, a Sentinel demotes the old master only seconds after it promoted the new one."""
-    with Service(sentinels, SETTINGS) as service, loaded(service, 50) as load:
+    """A Sentinel's failover without COORDINATED leaves two masters for seconds; all clients recover."""
+    with Service(sentinels, SETTINGS) as service, under_load(service, 50) as load:
         judge(load, sentinels.failover(how=""), figures)
         sentinels.until_whole()
         judge(load, time.time(), figures)
@@ -80,43 +80,43 @@ def test_two_masters_for_a_while(sentinels: SentinelSet, figures: Figures) -> No
 
 @pytest.mark.parametrize("clients", CLIENTS)
 def test_the_master_dies(sentinels: SentinelSet, figures: Figures, clients: int) -> None:
-    """Its replica is promoted by the Sentinels."""
-    with Service(sentinels, SETTINGS) as service, loaded(service, clients) as load:
+    """The Sentinels promote the dead master's replica."""
+    with Service(sentinels, SETTINGS) as service, under_load(service, clients) as load:
         judge(load, sentinels.kill_master(), figures)
     sentinels.restart()
 
 
 def test_the_master_freezes(sentinels: SentinelSet, figures: Figures) -> None:
-    """Connections stay open and nothing answers on them."""
-    with Service(sentinels, SETTINGS) as service, loaded(service, 50) as load:
+    """The master's connections stay open without answers; clients leave it."""
+    with Service(sentinels, SETTINGS) as service, under_load(service, 50) as load:
         frozen = sentinels.master
         frozen.freeze()
         try:
-            judge(load, sentinels.promoted(), figures)
+            judge(load, sentinels.wait_for_promotion(), figures)
         finally:
             frozen.thaw()
 
 
 def test_a_demotion_behind_one_address(pair: Pair, figures: Figures) -> None:
-    """The address moves to the new master; connections to the old one stay open, which is a replica now."""
+    """A DNS name or balancer moves to the new master; the old one stays connected, as a replica."""
     with (
-        FaultProxy(lambda: connected(pair.master)) as proxy,
+        FaultProxy(lambda: connect_to(pair.master)) as proxy,
         Service(pair, {**SETTINGS, "QUOTECAST_REDIS_URL": f"redis://127.0.0.1:{proxy.port}"}) as service,
-        loaded(service, 50) as load,
+        under_load(service, 50) as load,
     ):
         judge(load, pair.swap(), figures)
-        # Workers follow too, whose subscriptions a replica would serve as well.
+        # Workers' subscriptions move too, though a replica would serve them.
         until(lambda: listeners_at(pair.master) == 2, "a worker listens elsewhere")
         assert listeners_at(pair.replica) == 0
         assert says(service, "ok")
 
 
-def connected(server: Server) -> socket.socket:
+def connect_to(server: Server) -> socket.socket:
     return socket.create_connection(("127.0.0.1", server.port))
 
 
 def listeners_at(server: Server) -> int:
-    """How many workers are subscribed there."""
+    """Returns the number of workers with subscriptions there."""
     counts = server.ask("PUBSUB", "NUMSUB", "quotecast:{stocks}:batches")
     return int(counts[0][1] if isinstance(counts[0], tuple) else counts[1])
 
@@ -128,14 +128,14 @@ def listeners_at(server: Server) -> int:
         ("REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE", "readonly"),
     ],
 )
-def test_readiness_says_why_feeds_stand_still(
+def test_readiness_names_the_error_of_redis(
     own_valkey: Valkey, figures: Figures, refusal: str, end: str, kind: str
 ) -> None:
-    """A Redis that refuses writes: reads go on, and all is right once it takes them."""
+    """Redis refuses writes: `/api/ready` names its error code, reads go on, and feeds recover afterwards."""
     with (
         redis.Redis.from_url(own_valkey.url) as client,
         Service(own_valkey, SETTINGS) as service,
-        loaded(service, 10) as load,
+        under_load(service, 10) as load,
     ):
         client.execute_command(*refusal.split())
         until(lambda: says(service, kind), "readiness does not say so")

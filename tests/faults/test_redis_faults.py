@@ -12,52 +12,54 @@ from support.service import Service
 from support.standard_load import StandardLoad
 from support.whole_service import Whole
 
-#: The outage of the table, and one long enough for everything to notice.
+#: Seconds of the outage in the table, and of one long enough for every timeout.
 OUTAGE_SECONDS = 10.0
 OUTAGES = [pytest.param(OUTAGE_SECONDS, marks=pytest.mark.slow), 4.5]
 HEALED_SECONDS = 2.0
 STALE_SECONDS = 4.0
-#: Connecting, waiting and being refused until limits are kept by each worker alone.
+#: Seconds of time-outs until each worker limits alone.
 BREAKER_SECONDS = 1.0
 PATIENCE_SECONDS = 30.0
 
 
-def lost_nobody(load: StandardLoad) -> None:
-    """All sockets were kept, and every read was answered."""
+def check_nothing_lost(load: StandardLoad) -> None:
+    """Fails if a client lost its socket, or a read got no answer."""
     assert (load.closes, load.errors) == ({}, [])
     assert set(load.statuses()) == {200}
 
 
 @pytest.mark.parametrize("seconds", OUTAGES)
 def test_redis_dies_and_comes_back_empty(whole: Whole, figures: Figures, seconds: float) -> None:
-    """Clients keep their sockets and are told; all is right soon after Redis answers."""
-    with whole.loaded() as load:
+    """Clients keep their sockets and see `stale`; all feeds are live soon after Redis answers."""
+    with whole.under_load() as load:
         killed = time.time()
         whole.redis.kill()
         (whole.redis.socket.parent / "dump.rdb").unlink(missing_ok=True)
-        figures.at_most("told stale", load.until_told("stale", killed, PATIENCE_SECONDS), STALE_SECONDS)
+        figures.at_most(
+            "clients see stale", load.until_feed_state("stale", killed, PATIENCE_SECONDS), STALE_SECONDS
+        )
         time.sleep(max(0.0, killed + seconds - time.time()))
         whole.redis.start()
         figures.at_most("healed", load.until_newer(time.time(), PATIENCE_SECONDS), HEALED_SECONDS)
-        load.until_told("live", killed, PATIENCE_SECONDS)
-        lost_nobody(load)
+        load.until_feed_state("live", killed, PATIENCE_SECONDS)
+        check_nothing_lost(load)
 
 
 def test_redis_freezes(whole: Whole, figures: Figures) -> None:
-    """Neither sockets nor reads are lost; prices move on soon after it thaws."""
-    with whole.loaded() as load:
-        frozen_for(whole, load, 4.5)
+    """No socket and no read is lost; prices move soon after the thaw."""
+    with whole.under_load() as load:
+        freeze_for(whole, load, 4.5)
         figures.at_most("healed", load.until_newer(time.time(), PATIENCE_SECONDS), HEALED_SECONDS)
-        lost_nobody(load)
+        check_nothing_lost(load)
 
 
 @pytest.mark.slow
 def test_reads_do_not_notice_a_frozen_redis(whole: Whole, figures: Figures) -> None:
-    """Once it was given up they take as long as ever; what is usual is measured before and after."""
-    with whole.loaded() as load:
+    """Once workers have given Redis up, reads are as fast as without the outage."""
+    with whole.under_load() as load:
         began = time.time()
         time.sleep(OUTAGE_SECONDS)
-        frozen, thawed = frozen_for(whole, load, OUTAGE_SECONDS)
+        frozen, thawed = freeze_for(whole, load, OUTAGE_SECONDS)
         figures.at_most("healed", load.until_newer(thawed, PATIENCE_SECONDS), HEALED_SECONDS)
         again = time.time()
         time.sleep(OUTAGE_SECONDS)
@@ -65,15 +67,15 @@ def test_reads_do_not_notice_a_frozen_redis(whole: Whole, figures: Figures) -> N
         frozen_p99 = load.read_seconds(0.99, frozen + BREAKER_SECONDS, thawed)
         figures.note("p99 of reads", usual * 1000, "what is usual", "ms")
         figures.at_most("p99 of reads above the usual", (frozen_p99 - usual) * 1000, 10, "ms")
-        lost_nobody(load)
+        check_nothing_lost(load)
 
 
-def frozen_for(whole: Whole, load: StandardLoad, seconds: float) -> tuple[float, float]:
-    """Freezes Redis; the Unix times at which it froze and thawed."""
+def freeze_for(whole: Whole, load: StandardLoad, seconds: float) -> tuple[float, float]:
+    """Freezes Redis; yields the Unix times of freeze and thaw."""
     frozen = time.time()
     whole.redis.freeze()
     try:
-        load.until_told("stale", frozen, PATIENCE_SECONDS)
+        load.until_feed_state("stale", frozen, PATIENCE_SECONDS)
         time.sleep(max(0.0, frozen + seconds - time.time()))
     finally:
         whole.redis.thaw()
@@ -82,32 +84,32 @@ def frozen_for(whole: Whole, load: StandardLoad, seconds: float) -> tuple[float,
 
 @pytest.mark.parametrize("command", ["CLIENT KILL TYPE pubsub", "SCRIPT FLUSH", "FLUSHALL"])
 def test_redis_forgets(whole: Whole, figures: Figures, command: str) -> None:
-    """Subscriptions, scripts or everything: healed each time, without a word to clients."""
-    with whole.loaded() as load, redis.Redis.from_url(whole.redis.url) as client:
+    """Redis loses subscriptions, scripts or all data: feeds recover, and clients see no error."""
+    with whole.under_load() as load, redis.Redis.from_url(whole.redis.url) as client:
         worst = 0.0
         for _ in range(2):
             client.execute_command(*command.split())
             worst = max(worst, load.until_newer(time.time(), PATIENCE_SECONDS))
         figures.at_most("healed", worst, HEALED_SECONDS)
-        lost_nobody(load)
+        check_nothing_lost(load)
 
 
 @pytest.mark.slow
 def test_subscriptions_are_killed_every_five_seconds(whole: Whole, figures: Figures) -> None:
-    """As a Redis does whose clients are too slow for it."""
-    with whole.loaded() as load, redis.Redis.from_url(whole.redis.url) as client:
+    """Feeds recover each time Redis closes subscriptions, as it does to slow consumers."""
+    with whole.under_load() as load, redis.Redis.from_url(whole.redis.url) as client:
         worst = 0.0
         for _ in range(4):
             client.execute_command("CLIENT", "KILL", "TYPE", "pubsub")
             worst = max(worst, load.until_newer(time.time(), PATIENCE_SECONDS))
             time.sleep(5)
         figures.at_most("healed", worst, HEALED_SECONDS)
-        lost_nobody(load)
+        check_nothing_lost(load)
 
 
 def test_lost_scripts_lose_no_decision(whole: Whole) -> None:
-    """A limit holds exactly over both workers though Redis forgets the script again and again."""
-    limit, asked = 40, 60
+    """A limit is exact over both workers though Redis loses the script again and again."""
+    limit, requests = 40, 60
     with (
         Service(whole.redis, {"QUOTECAST_LIMIT_DOVIZ": str(limit)}) as service,
         redis.Redis.from_url(whole.redis.url) as client,
@@ -120,4 +122,4 @@ def test_lost_scripts_lose_no_decision(whole: Whole) -> None:
                 client.script_flush()
             return service.get("/api/doviz/quotes/EUR").status_code
 
-        assert Counter(pool.map(ask, range(asked))) == {200: limit, 429: asked - limit}
+        assert Counter(pool.map(ask, range(requests))) == {200: limit, 429: requests - limit}

@@ -23,7 +23,7 @@ def whole() -> Iterator[Whole]:
 
 def test_no_client_sees_a_split_as_a_crash(whole: Whole, figures: Figures) -> None:
     """Three stocks split on the day on which ingest starts with Alpaca; then it starts without."""
-    with whole.loaded() as load:
+    with whole.under_load() as load:
         began = time.time()
         with stocks_split(whole):
             figures.note("right on the split's day", time.time() - began, "no promise")
@@ -32,7 +32,7 @@ def test_no_client_sees_a_split_as_a_crash(whole: Whole, figures: Figures) -> No
 
 def test_a_value_that_nobody_can_read_costs_a_new_epoch(whole: Whole, figures: Figures) -> None:
     """That of its feed alone. No client is cut off, and none misses a price."""
-    with whole.loaded() as load:
+    with whole.under_load() as load:
         began, before = time.time(), epochs(load)
         with value_is_poisoned(whole):
             pass

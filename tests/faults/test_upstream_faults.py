@@ -1,4 +1,4 @@
-"""Upstreams that are slow and that misbehave, as the clients of the whole service see it."""
+"""Slow and faulty upstreams, as clients of the whole service see them."""
 
 import asyncio
 import itertools
@@ -34,15 +34,15 @@ BAD_ANSWERS: Final = (HTML_503, TRUNCATED, ENDLESS)
 
 @asynccontextmanager
 async def serving(valkey: Valkey, *commands: str, **settings: str) -> AsyncIterator[Service]:
-    """Processes of the service beside upstreams on the test's own loop."""
+    """Runs processes of the service beside upstreams on the test's own loop."""
     given = {f"QUOTECAST_{name.upper()}": value for name, value in settings.items()}
     with Service(valkey, {**SETTINGS, **given}) as service:
         await asyncio.to_thread(service.start, *commands)
         yield service
 
 
-async def test_a_slow_upstream_is_asked_once(own_valkey: Valkey, figures: Figures) -> None:
-    """Two hundred ask both workers for what neither has: it is fetched once, and all are answered."""
+async def test_a_slow_upstream_gets_one_request(own_valkey: Valkey, figures: Figures) -> None:
+    """Two hundred requests to both workers for an uncached answer cause one fetch, and all succeed."""
     async with FakeFinnhub() as fake:
         fake.companies = {"AAPL": company("AAPL", fake.clock())}
         address = ("127.0.0.1", int(fake.url.rpartition(":")[2]))
@@ -75,15 +75,15 @@ ENOUGH: Final = httpx.Limits(max_connections=REQUESTS)
 
 
 class Watcher:
-    """A client of crypto that notes every price it is told."""
+    """A client of crypto that notes every price."""
 
     def __init__(self, connection: ClientConnection) -> None:
         self._connection = connection
         self._state = MergingClient()
         self.prices: dict[str, set[float]] = {}
 
-    async def until_told(self, pair: str, price: float) -> None:
-        """Reads on until a pair has that price."""
+    async def until_feed_state(self, pair: str, price: float) -> None:
+        """Reads until a pair has that price."""
         async with asyncio.timeout(PATIENCE_SECONDS):
             while price not in self.prices.get(pair, ()):
                 self._state.take(await self._connection.recv())
@@ -92,9 +92,9 @@ class Watcher:
 
 
 async def test_no_bad_value_reaches_a_client(own_valkey: Valkey) -> None:
-    """Whatever the upstream says, the last good price stays, and what is good goes on to arrive."""
+    """The last good price replaces every bad value of the upstream, and good values still arrive."""
     async with FakeBinance(LISTING) as fake:
-        # Long enough for what is said between two beats to reach a client.
+        # Longer than a beat and a client's interval together.
         fake.beat_seconds = 0.5
         fake.statistics = {f"{name}USDT": statistics(f"{name}USDT") for name in ("BTC", "ETH")}
         async with (
@@ -109,10 +109,10 @@ async def test_no_bad_value_reaches_a_client(own_valkey: Valkey) -> None:
             connect(f"ws://127.0.0.1:{service.port}/api/ws/crypto?symbols=all&interval=100") as connection,
         ):
             watcher = Watcher(connection)
-            await watcher.until_told("BTC/USDT", USUAL)
+            await watcher.until_feed_state("BTC/USDT", USUAL)
             signs = itertools.count(101)
             for price in BAD_PRICES:
-                # Made now: else they would be refused for their age.
+                # Created now: the service rejects old timestamps.
                 await fake.say(fake.now_row("BTCUSDT") | {"lastPrice": price})
                 await sign_of_life(fake, watcher, next(signs))
             for message in BAD_MESSAGES:
@@ -127,7 +127,7 @@ async def test_no_bad_value_reaches_a_client(own_valkey: Valkey) -> None:
 
 
 async def sign_of_life(fake: FakeBinance, watcher: Watcher, price: int) -> None:
-    """Another pair's price still arrives, after everything the upstream said before it."""
+    """Waits for another pair's price, which the upstream sends after everything before."""
     fake.statistics["ETHUSDT"] = statistics("ETHUSDT", str(price))
     await fake.say(fake.now_row("ETHUSDT"))
-    await watcher.until_told("ETH/USDT", float(price))
+    await watcher.until_feed_state("ETH/USDT", float(price))

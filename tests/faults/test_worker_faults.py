@@ -1,4 +1,4 @@
-"""Workers are killed, and told to stop, under the standard load."""
+"""Workers die and stop, under the standard load."""
 
 import os
 import signal
@@ -18,35 +18,35 @@ from support.standard_load import Listener, StandardLoad
 from support.whole_service import Whole, whole_service
 
 PATIENCE_SECONDS = 30.0
-#: How much is still to be done when the word to stop comes.
+#: Work in progress at SIGTERM.
 UNDER_WAY = 10
 FEW = 18
 
 
 def test_clients_of_a_killed_worker_are_back_soon(tmp_path: Path, figures: Figures) -> None:
-    """`up` replaces it; its clients have their state again, and the others lose nothing."""
+    """`up` replaces a killed worker; its clients resume soon, and others lose nothing."""
     with running_up(tmp_path, simulator_rate="67", limits="off") as up, StandardLoad(up.port) as load:
         at = time.time()
         os.kill(up.pids["api 1"], signal.SIGKILL)
         load.until(lambda: any(each.closes for each in load.listeners), PATIENCE_SECONDS)
-        load.until(lambda: all(is_told(each, at) for each in load.listeners), PATIENCE_SECONDS)
+        load.until(lambda: all(was_warned(each, at) for each in load.listeners), PATIENCE_SECONDS)
         theirs = [each for each in load.listeners if each.closes]
         figures.at_most("its clients have their state", max(each.state_at for each in theirs) - at, 5)
         assert 0 < len(theirs) < len(load.listeners)
         load.until_newer(time.time(), PATIENCE_SECONDS)
         up.wait_for_restart("api 1")
         figures.note("replaced", time.time() - at, "no promise")
-        assert load.broken == []
+        assert load.broken_promises == []
         assert max(len(each.closes) for each in load.listeners) == 1
 
 
-def is_told(listener: Listener, at: float) -> bool:
-    """Whether it lost nothing, or was told what it lost."""
+def was_warned(listener: Listener, at: float) -> bool:
+    """Returns whether a client lost nothing, or received a shutdown frame first."""
     return not listener.closes or listener.state_at > at
 
 
-def test_everyone_is_told_when_the_workers_stop(figures: Figures) -> None:
-    """A farewell and a close frame, also for clients that never speak; what is under way is answered."""
+def test_a_stopping_worker_notifies_every_client(figures: Figures) -> None:
+    """A stopping worker sends every client a shutdown frame and a close frame, and finishes its requests."""
     with (
         whole_service() as whole,
         StandardLoad(whole.service.port) as load,
@@ -62,12 +62,12 @@ def test_everyone_is_told_when_the_workers_stop(figures: Figures) -> None:
         assert [worker.wait(PATIENCE_SECONDS) for worker in whole.workers] == [0, 0]
         figures.at_most("ended", time.monotonic() - began, 10)
         assert load.closes == {1012: len(load.listeners)}
-        assert load.broken == []
+        assert load.broken_promises == []
         assert [each.result() for each in answers] == [201] * UNDER_WAY
 
 
 def test_the_few_clients_of_a_stopped_worker_are_back_at_once(own_valkey: Valkey, figures: Figures) -> None:
-    """They wait no longer than the other worker needs to let them in, and resume where they were."""
+    """Few clients of a stopped worker reconnect at once to the other worker, and resume with their cursor."""
     with (
         Service(own_valkey, {"QUOTECAST_LIMITS": "off"}) as service,
         ThreadPoolExecutor(FEW) as pool,
@@ -79,21 +79,21 @@ def test_the_few_clients_of_a_stopped_worker_are_back_at_once(own_valkey: Valkey
             client.next_of("snapshot")
         service.start("api")
         worker.terminate()
-        returned = [pool.submit(come_back, service, client) for client in clients]
+        returned = [pool.submit(reconnect, service, client) for client in clients]
         seconds = [each.result(PATIENCE_SECONDS) for each in returned]
         figures.at_most("the last is back", max(seconds), 1)
         assert worker.wait(PATIENCE_SECONDS) == 0
 
 
-def come_back(service: Service, client: FeedClient) -> float:
-    """Does as the farewell says; the seconds until the client is served again."""
-    told = client.next_of("shutdown")
+def reconnect(service: Service, client: FeedClient) -> float:
+    """Reconnects after the announced delay; returns the seconds until the client is served."""
+    farewell = client.next_of("shutdown")
     began = time.monotonic()
-    assert told["retryAfterMs"] < 500
+    assert farewell["retryAfterMs"] < 500
     assert client.closed() == 1012
     deadline = began + PATIENCE_SECONDS
     while time.monotonic() < deadline:
-        time.sleep(told["retryAfterMs"] / 1000)
+        time.sleep(farewell["retryAfterMs"] / 1000)
         path = f"/api/ws/market?symbols=AAPL&since={client.state.since}"
         with suppress(ConnectionClosed, OSError), service.feed(path) as again:
             assert again.next_of("snapshot")["reason"] == "resume"
@@ -102,7 +102,7 @@ def come_back(service: Service, client: FeedClient) -> float:
 
 
 def register(whole: Whole, number: int) -> int:
-    """A request that takes its time; the status."""
+    """Registers a user, which takes a while; returns the status."""
     body = {"name": "Ayşe", "email": f"{number}@example.com", "password": "correct horse battery"}
     status, _ = whole.post("/api/auth/register", body)
     return status
@@ -110,11 +110,11 @@ def register(whole: Whole, number: int) -> int:
 
 @pytest.mark.slow
 def test_clients_of_a_hung_worker_are_back(tmp_path: Path, figures: Figures) -> None:
-    """It would keep its share of the port and answer nobody: `up` notices, ends and replaces it."""
+    """`up` kills and replaces a hung worker, which would hold its share of the port without answers."""
     with running_up(tmp_path, simulator_rate="67", limits="off") as up, StandardLoad(up.port) as load:
         at = time.time()
         os.kill(up.pids["api 1"], signal.SIGSTOP)
         up.wait_for_restart("api 1")
         figures.at_most("replaced", time.time() - at, 30)
         load.until_newer(time.time(), PATIENCE_SECONDS)
-        assert load.broken == []
+        assert load.broken_promises == []

@@ -1,4 +1,4 @@
-"""What every test of this folder attacks."""
+"""The service under attack."""
 
 from collections.abc import Iterator
 
@@ -9,6 +9,6 @@ from support.whole_service import Whole, whole_service
 
 @pytest.fixture(scope="package")
 def whole() -> Iterator[Whole]:
-    """The service as processes; nothing here may disturb it."""
+    """Runs the service as processes; tests of this folder leave it healthy."""
     with whole_service() as running:
         yield running

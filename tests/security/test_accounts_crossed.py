@@ -1,4 +1,4 @@
-"""Two users, each with the other's ids: whatever is asked for, an answer holds nobody else's data."""
+"""No answer holds another user's data, whatever ids a user sends."""
 
 from collections.abc import AsyncIterator
 from typing import Any, Final
@@ -9,7 +9,7 @@ from support.account_service import PASSWORD, AccountService, User, account_serv
 
 HOLDINGS: Final = "/api/portfolio/holdings"
 CANARY: Final = "a canary of the victim's"
-#: Everything that has an answer to a user: method, path, body. Where an id belongs stands `{}`.
+#: Every operation for users: method, path, body. `{}` marks the place of an id.
 REQUESTS: Final[tuple[tuple[str, str, Any], ...]] = (
     ("GET", "/api/auth/profile", None),
     ("GET", "/api/auth/profile?id={}", None),
@@ -44,7 +44,7 @@ async def service(accounts_url: str) -> AsyncIterator[AccountService]:
 
 @pytest.fixture
 async def victim(service: AccountService) -> User:
-    """Somebody with one of everything."""
+    """Returns a user with one item of each kind."""
     user = await service.register("victim@example.com", name=CANARY)
     await user.post(HOLDINGS, {"ticker": "MSFT", "shares": 3.25, "avg_cost": 100})
     await user.post("/api/watchlist", {"ticker": "MSFT"})
@@ -52,36 +52,36 @@ async def victim(service: AccountService) -> User:
     return user
 
 
-async def everything(user: User) -> list[str]:
-    """What a user is shown of what is theirs."""
+async def visible_data(user: User) -> list[str]:
+    """Returns all of a user's data that the service shows to the user."""
     paths = ("/api/auth/profile", HOLDINGS, "/api/watchlist", "/api/terminal/layout")
     return [(await user.get(path)).text for path in paths]
 
 
-def filled(value: Any, identity: str) -> Any:
+def fill_ids(value: Any, identity: str) -> Any:
     if isinstance(value, dict):
-        return {name: filled(each, identity) for name, each in value.items()}
+        return {name: fill_ids(each, identity) for name, each in value.items()}
     return value.replace("{}", identity) if isinstance(value, str) else value
 
 
-async def test_nobody_reaches_what_is_anothers(service: AccountService, victim: User) -> None:
-    """Neither to read nor to change, by any id that is the victim's."""
-    before = await everything(victim)
+async def test_users_cannot_reach_data_of_others(service: AccountService, victim: User) -> None:
+    """A user can neither read nor change another's items by their ids."""
+    before = await visible_data(victim)
     holding = (await victim.get(HOLDINGS)).json()[0]["id"]
     mallory = await service.register("mallory@example.com", name="Mallory")
     for identity in (victim.id, holding, victim.id.upper(), f"{holding}%00"):
         for method, path, body in REQUESTS:
-            answer = await mallory.ask(method, filled(path, identity), json=filled(body, identity))
+            answer = await mallory.ask(method, fill_ids(path, identity), json=fill_ids(body, identity))
             assert answer.status_code in {200, 201, 204, 404, 405, 422}, (method, path, answer.text)
             assert CANARY not in answer.text, (method, path)
             assert "3.25" not in answer.text, (method, path)
             assert victim.email not in answer.text, (method, path)
-    assert await everything(victim) == before
+    assert await visible_data(victim) == before
     assert (await mallory.get("/api/auth/profile")).json()["id"] == mallory.id
 
 
-async def test_a_right_that_one_gives_oneself_is_none(service: AccountService) -> None:
-    """Fields that nobody asked for change nothing, wherever they are sent."""
+async def test_extra_fields_give_no_rights(service: AccountService) -> None:
+    """Extra fields, such as a user id or a role, change nothing."""
     rights = {"id": "0" * 24, "role": "admin", "is_admin": True, "disabled": False, "token_version": 7}
     body = {"name": "Mallory", "email": "mallory@example.com", "password": PASSWORD, **rights}
     session = (await service.client.post("/api/auth/register", json=body)).json()

@@ -1,4 +1,4 @@
-"""Every operation's answers bear the headers that keep them what they are."""
+"""Every operation's answers have the security headers."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ import httpx
 
 from support.whole_service import Whole
 
-#: Account routes that ask for no token: they give one.
+#: Account routes without a token: they issue one.
 ENTRANCES = ("/api/auth/login", "/api/auth/register")
 
 
 def operations(whole: Whole) -> list[tuple[str, str, bool]]:
-    """Method, path and whether the answer belongs to one user."""
+    """Returns method, path and whether the answer belongs to one user."""
     document: dict[str, Any] = whole.service.get("/api/openapi.json").json()
     return [
         (method, path, bool(operation.get("security")) or path in ENTRANCES)
@@ -20,8 +20,8 @@ def operations(whole: Whole) -> list[tuple[str, str, bool]]:
     ]
 
 
-def test_every_answer_is_guarded(whole: Whole) -> None:
-    """Its type is not guessed, no page frames it, and of what is a user's no copy is kept."""
+def test_every_answer_has_security_headers(whole: Whole) -> None:
+    """Answers set nosniff and deny framing; answers of a user's data set no-store."""
     with httpx.Client(base_url=whole.service.url, timeout=20) as client:
         for method, path, private in operations(whole):
             answer = client.request(method, path.replace("{symbol}", "AAPL"))

@@ -1,4 +1,4 @@
-"""Ten thousand messages that nobody sends in good faith, over real sockets."""
+"""Ten thousand malformed and hostile messages over real sockets."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ from quotecast.feed.session import MAX_FAULTS
 from quotecast.market.feeds import Feed
 from quotecast.stream.endpoint import Streams
 from quotecast.stream.hubs import hub_of
-from quotecast.stream.listeners import serving_feeds
+from quotecast.stream.listeners import serve_feeds
 from support.market_made import state_of, stock
 
 MESSAGES: Final = 10_000
@@ -29,7 +29,7 @@ PIECES: Final = (
 
 
 def messages(seed: int) -> Iterator[str | bytes]:
-    """Text of pieces that resemble commands, and bytes that resemble nothing."""
+    """Draws text that resembles commands, and random bytes."""
     draw = random.Random(seed)
     for _ in range(MESSAGES):
         if draw.random() < 0.3:
@@ -51,15 +51,15 @@ def feeds() -> Streams:
 
 
 async def _nothing(_scope: Any, _receive: Any, _send: Any) -> None:
-    """There is no HTTP here."""
+    """Serves no HTTP."""
 
 
-async def told_until_closed(url: str, given: Iterator[str | bytes]) -> int | None:
-    """Sends until the feed has had enough; each answer is one that clients know."""
+async def send_until_closed(url: str, given: Iterator[str | bytes]) -> int | None:
+    """Sends until the feed closes the connection; checks that each answer is a documented frame."""
     async with connect(url, max_size=None) as client:
         try:
             assert json.loads(await client.recv())["type"] == "welcome"
-            # Each is answered, so at most so many fit before the last straw.
+            # Each bad command gets an answer, so that this many fit before the close.
             for message in given:
                 await client.send(message)
                 assert json.loads(await client.recv())["type"] in ANSWERS
@@ -69,13 +69,13 @@ async def told_until_closed(url: str, given: Iterator[str | bytes]) -> int | Non
 
 
 async def test_ten_thousand_messages_leave_a_feed_as_it_was() -> None:
-    """Who errs too often is sent away with 4400; the next is served as if nobody had been there."""
-    async with serving_feeds(streams := feeds(), "127.0.0.1", 0) as port:
+    """A feed closes a client with many bad commands by 4400, and serves the next client normally."""
+    async with serve_feeds(streams := feeds(), "127.0.0.1", 0) as port:
         url = f"ws://127.0.0.1:{port}{PATH}"
         given = messages(seed=1)
         closed = 0
         async with asyncio.timeout(100):
-            while (code := await told_until_closed(url, given)) is not None:
+            while (code := await send_until_closed(url, given)) is not None:
                 assert code == 4400
                 closed += 1
         assert MESSAGES / 40 < closed <= MESSAGES / MAX_FAULTS

@@ -1,4 +1,4 @@
-"""No client can hurt a worker: its memory stays bounded, and others are answered as before."""
+"""No client can exhaust a worker: its memory stays bounded, and others get answers."""
 
 import contextlib
 import http.client
@@ -16,28 +16,28 @@ from support.service import Service
 
 MEMORY_MB: Final = 50.0
 HEALTH_SECONDS: Final = 0.1
-#: How long an attack lasts: unbounded pings took 20 to 190 MB a second.
+#: Seconds of an attack: without a bound, pings took 20 to 190 MB a second.
 SECONDS: Final = {"pings": 4.0}
 OTHER_SECONDS: Final = 1.5
 COUNTS: Final = {"half a handshake": (1, 1000)}
 
 
 class Attacked:
-    """A worker and the port on which it is attacked."""
+    """A worker, and the port that the clients attack."""
 
     def __init__(self, service: Service) -> None:
         self.service = service
         self._status = Path(f"/proc/{service.processes[-1].pid}/status")
 
     def memory_mb(self) -> float:
-        """What it holds in memory now."""
+        """Returns the worker's memory in MB."""
         lines = dict(line.split(":", 1) for line in self._status.read_text().splitlines())
         return int(lines["VmRSS"].split()[0]) / 1024
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["one port", "two ports"])
 def attacked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
-    """No attack makes the worker log an error."""
+    """Yields a worker; fails if it logs an error."""
     errors = tmp_path_factory.mktemp("worker") / "errors"
     settings = {
         "QUOTECAST_LIMITS": "off",
@@ -57,8 +57,8 @@ def attacked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     ("name", "count"),
     [(name, count) for name in ATTACKS for count in COUNTS.get(name, (1, 50))],
 )
-def test_a_hostile_client_hurts_nobody(attacked: Attacked, figures: Figures, name: str, count: int) -> None:
-    """Whatever it sends, alone or in numbers."""
+def test_no_attack_exhausts_a_worker(attacked: Attacked, figures: Figures, name: str, count: int) -> None:
+    """No attack, alone or in numbers, exhausts the worker."""
     latencies, memory = [], []
     before = attacked.memory_mb()
     port = attacked.service.port if name == "slow headers" else attacked.service.feed_port
@@ -81,7 +81,7 @@ def test_a_hostile_client_hurts_nobody(attacked: Attacked, figures: Figures, nam
 
 
 def test_invented_parameters_cost_no_memory(attacked: Attacked) -> None:
-    """A URL that is asked for once is not kept with its answer of 800 KB."""
+    """Invented query parameters do not fill the worker's memory with answers of 800 KB."""
     health = http.client.HTTPConnection("127.0.0.1", attacked.service.port, timeout=30)
     with contextlib.closing(health):
         sizes = []

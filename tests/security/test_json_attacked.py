@@ -1,4 +1,4 @@
-"""Bodies that no honest client sends, at every operation that takes one."""
+"""Hostile JSON bodies, at every operation that takes one."""
 
 from collections.abc import AsyncIterator, Mapping
 from typing import Final
@@ -15,7 +15,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], str]] = {
     ("POST", "/api/watchlist"): '"ticker":"AAPL"',
     ("PUT", "/api/terminal/layout"): '"layout":{}',
 }
-#: Refused with these statuses; `{}` is what the operation asks for.
+#: Bodies with the statuses that refuse them; `{}` is the operation's valid body.
 REFUSED: Final[Mapping[str, tuple[str, set[int]]]] = {
     "nothing": ("", {400}),
     "a byte order mark": ("\ufeff{{{}}}", {400}),
@@ -29,7 +29,7 @@ REFUSED: Final[Mapping[str, tuple[str, set[int]]]] = {
     "a list": ("[{{{}}}]", {422}),
     "80 KB and a byte": ("{{{}}}" + " " * 81_921, {413}),
 }
-#: Passed over, for it is in what nobody asked for.
+#: Bodies that the service accepts, because the attack is in fields that it ignores.
 PASSED_OVER: Final[Mapping[str, str]] = {
     "a huge number": '{{{},"x":' + "9" * 5000 + ',"y":1e999999,"z":-1e-999999}}',
     "an escaped NUL": '{{{},"\\u0000":"\\u0000"}}',
@@ -50,8 +50,8 @@ async def user(service: AccountService) -> User:
 
 
 @pytest.mark.parametrize("name", REFUSED)
-async def test_what_cannot_be_read_is_refused(user: User, name: str) -> None:
-    """As malformed, invalid or too large; never as a failure."""
+async def test_unreadable_bodies_are_rejected(user: User, name: str) -> None:
+    """Unreadable bodies get 400, 422 or 413; never 500."""
     text, statuses = REFUSED[name]
     for (method, path), asked_for in OPERATIONS.items():
         answer = await user.ask(method, path, content=text.format(asked_for).encode())
@@ -60,8 +60,8 @@ async def test_what_cannot_be_read_is_refused(user: User, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PASSED_OVER)
-async def test_what_nobody_asked_for_is_passed_over(user: User, name: str) -> None:
-    """The request does what it would do without."""
+async def test_unknown_fields_are_ignored(user: User, name: str) -> None:
+    """Unknown fields do not change the result."""
     for (method, path), asked_for in OPERATIONS.items():
         answer = await user.ask(method, path, content=PASSED_OVER[name].format(asked_for).encode())
         assert answer.status_code in {200, 201}, (path, answer.text)

@@ -1,4 +1,4 @@
-"""Ways around the rate limits, tried over real sockets against two workers."""
+"""Attempts to evade the rate limits, over real sockets against two workers."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from support.whole_service import GROUPS, Whole, whole_service
 
 LIMIT: Final = 10
 PASSWORD: Final = "correct horse battery"
-#: A route of each kind that takes a name, and one that takes an id.
+#: A route of each kind with a name, and one with an id.
 NAMED: Final = (
     "/api/market/quotes/{}",
     "/api/market/bars/{}",
@@ -28,7 +28,7 @@ HOLDING: Final = "/api/portfolio/holdings/{}"
 
 @pytest.fixture(scope="module")
 def limited() -> Iterator[Whole]:
-    """The service with small limits, behind a proxy that names its clients."""
+    """Runs the service with small limits, behind a proxy that names its clients."""
     limits = {f"QUOTECAST_LIMIT_{group}": str(LIMIT) for group in GROUPS}
     with whole_service({**limits, "QUOTECAST_TRUSTED_PROXIES": "127.0.0.1"}) as running:
         yield running
@@ -36,7 +36,7 @@ def limited() -> Iterator[Whole]:
 
 @pytest.fixture
 def client(limited: Whole) -> Iterator[httpx.Client]:
-    """Windows are empty at the start. Each request opens a connection, so that both workers answer."""
+    """Yields a client with empty windows. Each request opens a connection, so that both workers answer."""
     with redis.Redis.from_url(limited.redis.url) as server:
         for key in server.scan_iter("*:{limits:*"):
             server.delete(key)
@@ -46,13 +46,13 @@ def client(limited: Whole) -> Iterator[httpx.Client]:
 
 
 def keys(limited: Whole) -> set[bytes]:
-    """The windows that Redis holds."""
+    """Returns the keys of Redis' windows."""
     with redis.Redis.from_url(limited.redis.url) as server:
         return {key for key in server.scan_iter("*:{limits:*") if b":budgets:" not in key}
 
 
-def registered(client: httpx.Client, email: str) -> str:
-    """A token of a new user; the client forgets that it has registered."""
+def register_user(client: httpx.Client, email: str) -> str:
+    """Returns the token of a new user; the client drops its cookie."""
     body = {"name": "Ayşe", "email": email, "password": PASSWORD}
     token: str = client.post("/api/auth/register", json=body).json()["token"]
     client.cookies.clear()
@@ -60,9 +60,9 @@ def registered(client: httpx.Client, email: str) -> str:
 
 
 def check_bounded(statuses: Counter[int], looked_at: int, limit: int) -> None:
-    """The limit was looked at, all else refused.
+    """Fails unless the statuses reach the limit and are 429 afterwards.
 
-    A worker that waits for Redis too long, on a slow machine, decides alone: two let twice the limit through.
+    A worker that waits too long for Redis, on a slow machine, decides alone: two admit twice the limit.
     """
     assert statuses.keys() == {looked_at, 429}
     assert limit <= statuses[looked_at] <= 2 * limit
@@ -70,7 +70,7 @@ def check_bounded(statuses: Counter[int], looked_at: int, limit: int) -> None:
 
 @pytest.mark.parametrize("path", NAMED)
 def test_invented_names_share_one_window(limited: Whole, client: httpx.Client, path: str) -> None:
-    """They get 404 up to the limit, then 429, and one key in Redis."""
+    """Unknown symbols share one window: 404 up to the limit, then 429, with one key in Redis."""
     statuses = Counter(client.get(path.format(f"INV{n}")).status_code for n in range(3 * LIMIT))
     check_bounded(statuses, 404, LIMIT)
     assert len(keys(limited)) == 1
@@ -80,10 +80,10 @@ def test_invented_names_share_one_window(limited: Whole, client: httpx.Client, p
 def test_ids_of_account_items_share_one_window(
     limited: Whole, client: httpx.Client, *, signed_in: bool
 ) -> None:
-    """With a token and without."""
+    """Item ids share one window, with a token and without."""
     headers = {}
     if signed_in:
-        headers = {"authorization": f"Bearer {registered(client, 'holder@example.com')}"}
+        headers = {"authorization": f"Bearer {register_user(client, 'holder@example.com')}"}
     before = keys(limited)
     paths = [HOLDING.format(f"{number:024x}") for number in range(3 * LIMIT)]
     statuses = Counter(client.delete(path, headers=headers).status_code for path in paths)
@@ -92,20 +92,20 @@ def test_ids_of_account_items_share_one_window(
 
 
 def test_known_names_have_windows_of_their_own(client: httpx.Client) -> None:
-    """Inventing names costs real ones nothing."""
+    """Each known symbol has a window of its own, which requests for unknown symbols leave full."""
     for number in range(2 * LIMIT):
         client.get(f"/api/market/quotes/INV{number}")
     for symbol in ("AAPL", "MSFT"):
-        left = client.get(f"/api/market/quotes/{symbol}").headers["x-ratelimit-remaining"]
-        assert left == str(LIMIT - 1)
+        remaining = client.get(f"/api/market/quotes/{symbol}").headers["x-ratelimit-remaining"]
+        assert remaining == str(LIMIT - 1)
 
 
 def test_guesses_from_many_addresses_are_bounded_and_leave_the_owner_in(
     limited: Whole, client: httpx.Client
 ) -> None:
-    """Three hundred addresses have a hundred guesses; a device of the owner may mistype and log in."""
+    """Three hundred addresses get a hundred guesses together; the owner's device may mistype and log in."""
     email = "victim@example.com"
-    token = registered(client, email)
+    token = register_user(client, email)
 
     def log_in(address: str, password: str, **headers: str) -> httpx.Response:
         body = {"email": email, "password": password}

@@ -1,4 +1,4 @@
-"""Every operation is asked what its document allows, and what it does not, over real processes."""
+"""Requests within and outside of the OpenAPI document, for every operation, over real processes."""
 
 import re
 import subprocess
@@ -9,21 +9,21 @@ from typing import Final
 from support.whole_service import Whole
 
 SCHEMATHESIS: Final = Path(sys.executable).with_name("schemathesis")
-#: What a schema cannot say is refused too: intervals too fine for a range, dates out of order, decimals
-#: past the eighth. And OPTIONS names the methods of a path's first handler alone: so the framework does.
+#: Errors that a schema cannot express: intervals too fine for a range, dates out of order, decimals past
+#: the eighth. And the framework's OPTIONS names the methods of a path's first handler only.
 EXCLUDED: Final = "positive_data_acceptance,allow_header_conformance"
 OPERATIONS: Final = 38
 
 
-def fuzzed(whole: Whole, folder: Path, examples: int, *more: str) -> str:
-    """What schemathesis says: the same requests each time, for it draws nothing at random."""
+def run_schemathesis(whole: Whole, folder: Path, examples: int, *more: str) -> str:
+    """Returns schemathesis' output for deterministic examples."""
     done = subprocess.run(
         [
             *(str(SCHEMATHESIS), "run", f"{whole.service.url}/api/openapi.json", "--no-color"),
             *("--generation-deterministic", "--phases", "examples,coverage,fuzzing"),
             *("--max-examples", str(examples), "--exclude-checks", EXCLUDED, *more),
         ],
-        cwd=folder,  # it leaves a cache where it runs
+        cwd=folder,  # schemathesis writes its cache into the working directory
         capture_output=True,
         text=True,
         timeout=100,
@@ -33,21 +33,26 @@ def fuzzed(whole: Whole, folder: Path, examples: int, *more: str) -> str:
     return done.stdout
 
 
-def asked(said: str) -> int:
-    """How many requests were made, if every operation was reached."""
-    assert f"Tested: {OPERATIONS}" in said, said
-    found = re.search(r"(\d+) generated", said)
-    assert found, said
+def count_requests(output: str) -> int:
+    """Returns the number of requests; fails if they missed an operation."""
+    assert f"Tested: {OPERATIONS}" in output, output
+    found = re.search(r"(\d+) generated", output)
+    assert found, output
     return int(found[1])
 
 
 def test_a_stranger_finds_no_fault(whole: Whole, tmp_path: Path) -> None:
-    """No server error, no status that is not in the document, no answer of another shape."""
-    assert asked(fuzzed(whole, tmp_path, 3)) > 500
+    """No request without a token gets a 5xx, an undocumented status, or an answer outside of its schema."""
+    assert count_requests(run_schemathesis(whole, tmp_path, 3)) > 500
 
 
 def test_a_user_finds_no_fault(whole: Whole, tmp_path: Path) -> None:
-    """Behind the token as well."""
+    """The same holds with a token."""
     body = {"name": "Ayşe", "email": "somebody@example.com", "password": "correct horse battery"}
     _, session = whole.post("/api/auth/register", body)
-    assert asked(fuzzed(whole, tmp_path, 3, "--header", f"Authorization: Bearer {session['token']}")) > 500
+    assert (
+        count_requests(
+            run_schemathesis(whole, tmp_path, 3, "--header", f"Authorization: Bearer {session['token']}")
+        )
+        > 500
+    )

@@ -1,4 +1,4 @@
-"""What a client writes for a symbol reaches an upstream as a symbol, in its place, or not at all."""
+"""A client's symbol reaches the upstream as one path segment or query value, or not at all."""
 
 import re
 from collections.abc import AsyncIterator
@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from fakes.finnhub import FakeFinnhub
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 from support.caching import Clock
-from support.factories import client_of, full_mirrors, parts
+from support.factories import client_of, full_mirrors, services
 from support.finnhub_local import PATHS, local_finnhub, provider
 
 MEMBERS: Final = (*(path.replace("_", "-") for path in PATHS), "overview")
@@ -29,7 +29,7 @@ text = st.text(max_size=30) | st.text("AaZ09./\\%#?&=;:@\r\n\0 -_+", max_size=16
 BOUNDED: Final = settings(
     max_examples=100,
     deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],  # what was asked is only added to
+    suppress_health_check=[HealthCheck.function_scoped_fixture],  # the fake only appends to its requests
 )
 
 
@@ -40,13 +40,13 @@ async def fake() -> AsyncIterator[FakeFinnhub]:
 
 
 async def ask(fake: FakeFinnhub, written: str) -> list[httpx.Response]:
-    """Each route of a company, with the text in the place of its symbol."""
-    async with client_of(parts(full_mirrors(), financials=provider(fake))) as client:
+    """Requests each route of a company, with the text as symbol."""
+    async with client_of(services(full_mirrors(), financials=provider(fake))) as client:
         return [await client.get(f"/api/financials/company/{written}/{member}") for member in MEMBERS]
 
 
 def is_within_its_template(target: str) -> bool:
-    """One of the adapter's own paths, with one symbol, where the symbol belongs."""
+    """Returns whether the path is one of the adapter's, with one symbol in the symbol's place."""
     parts_of_it = urlsplit(target)
     asked = (*PATHS.values(), "/quote", "/stock/profile2")
     paths = {f"/api/v1{path}" for path in asked} | {*asked}
@@ -56,14 +56,14 @@ def is_within_its_template(target: str) -> bool:
 
 @pytest.mark.parametrize("written", ATTACKS)
 async def test_no_attack_reaches_the_upstream(fake: FakeFinnhub, written: str) -> None:
-    """Unless it is a symbol with blanks around it; no answer is a failure."""
+    """No attack reaches the upstream, except a symbol with blanks around it; no answer is 5xx."""
     for answer in await ask(fake, written):
         assert answer.status_code in {200, 404, 503}
     assert [each.target for each in fake.requests if not is_within_its_template(each.target)] == []
 
 
 async def test_a_symbol_does_reach_it(fake: FakeFinnhub) -> None:
-    """The rule above is not kept by asking nothing."""
+    """A valid symbol reaches the upstream: the test above does not pass by asking nothing."""
     await ask(fake, "aapl")
     assert len(fake.requests) >= len(PATHS)
     assert all(is_within_its_template(each.target) for each in fake.requests)
@@ -73,10 +73,10 @@ async def test_a_symbol_does_reach_it(fake: FakeFinnhub) -> None:
 @given(text=text)
 @example(text="AAPL\r\nX: 1")
 @example(text="BRK.B")
-def test_what_is_a_symbol_is_nothing_else(text: str) -> None:
-    """Whatever is written, the one spelling of it needs no escape in a path or a query."""
+def test_accepted_symbols_need_no_escape(text: str) -> None:
+    """The canonical spelling of any accepted symbol needs no escape in a path or a query."""
     for feed in Feed:
-        spelled = canonical(feed, text)
+        spelled = canonical_symbol(feed, text)
         if spelled is not None:
             assert quote(spelled, safe="/") == spelled
             assert not {"", ".", ".."} & set(spelled.split("/"))

@@ -1,4 +1,4 @@
-"""Requests written by hand: whatever the bytes are, the worker answers or hangs up, and lives."""
+"""Raw requests: a worker answers any bytes, or closes the connection, and goes on."""
 
 import contextlib
 import json
@@ -12,7 +12,7 @@ from support.whole_service import Whole
 DEADLINE_SECONDS: Final = 20.0
 LOGIN: Final = "POST /api/auth/login HTTP/1.1\r\nHost: quotecast\r\n"
 BODY: Final = b'{"email":"nobody@example.com","password":"long enough a password"}'
-#: By what is wrong with it: the head's last lines, and the body.
+#: Malformed requests by their defect: the head's last lines, and the body.
 BODIES: Final = {
     "longer than it says": ("Content-Length: 5", BODY),
     "no length": ("", BODY),
@@ -31,7 +31,7 @@ BODIES: Final = {
     "80 KB and a byte": ("Content-Length: 81921", b" " * 81_921),
     "80 KB and a byte, it says": ("Content-Length: 81921", BODY),
 }
-#: One path, however it is written.
+#: Spellings of one path.
 SPELLINGS: Final = (
     "/api/crypto/quotes/BTC%2FUSDT",
     "/api/crypto/quotes/BTC%2fUSDT",
@@ -45,7 +45,7 @@ SPELLINGS: Final = (
     "/api/crypto/quotes/BTC-USDT?a=b",
     "/api/crypto/quotes/BTC-USDT?symbols=%2e%2e",
 )
-#: Paths that are none of ours, though a careless reader might think so.
+#: Unknown paths that a careless parser would accept.
 STRANGE: Final = (
     "/api/crypto/../auth/profile",
     "/api/crypto/%2e%2e/auth/profile",
@@ -61,18 +61,18 @@ STRANGE: Final = (
 )
 
 
-class Answer(NamedTuple):
+class RawAnswer(NamedTuple):
     status: int
     headers: dict[str, str]
     body: bytes
 
 
-def said(whole: Whole, raw: bytes) -> bytes:
-    """All that is answered until the worker hangs up, or has answered once."""
+def read_response(whole: Whole, raw: bytes) -> bytes:
+    """Returns the response of a worker, up to its first answer or the close."""
     answered = b""
     address = ("127.0.0.1", whole.service.port)
     with socket.create_connection(address, timeout=DEADLINE_SECONDS) as client:
-        # A worker that has heard enough may hang up before it was told everything.
+        # A worker may close before it has received everything.
         with contextlib.suppress(ConnectionError):
             client.sendall(raw)
         with contextlib.suppress(ConnectionError):
@@ -81,25 +81,25 @@ def said(whole: Whole, raw: bytes) -> bytes:
     return answered
 
 
-def asked(whole: Whole, path: str, method: str = "GET") -> Answer:
+def request(whole: Whole, path: str, method: str = "GET") -> RawAnswer:
     request = f"{method} {path} HTTP/1.1\r\nHost: quotecast\r\nConnection: close\r\n\r\n"
-    head, _, body = said(whole, request.encode()).partition(b"\r\n\r\n")
+    head, _, body = read_response(whole, request.encode()).partition(b"\r\n\r\n")
     line, *lines = head.decode().split("\r\n")
     headers = {name.lower(): value for name, _, value in (each.partition(": ") for each in lines)}
-    return Answer(int(line.split()[1]), headers, body)
+    return RawAnswer(int(line.split()[1]), headers, body)
 
 
 def test_all_spellings_have_one_window(whole: Whole) -> None:
-    """HEAD counts as well: each request leaves one less."""
-    left = [int(asked(whole, path).headers["x-ratelimit-remaining"]) for path in SPELLINGS]
-    left.append(int(asked(whole, SPELLINGS[0], "HEAD").headers["x-ratelimit-remaining"]))
+    """All spellings of a path share one window, and HEAD counts: each request leaves one less."""
+    left = [int(request(whole, path).headers["x-ratelimit-remaining"]) for path in SPELLINGS]
+    left.append(int(request(whole, SPELLINGS[0], "HEAD").headers["x-ratelimit-remaining"]))
     assert left == list(range(left[0], left[0] - len(left), -1))
 
 
 @pytest.mark.parametrize("path", STRANGE)
 def test_no_path_leads_elsewhere(whole: Whole, path: str) -> None:
-    """What is not ours is not found; nothing of it comes back in a header."""
-    answer = asked(whole, path)
+    """Unknown paths get 404, and no header repeats them."""
+    answer = request(whole, path)
     assert answer.status == 404
     assert "x-bad" not in answer.headers
     assert json.loads(answer.body)["detail"] in {"Not Found", "Symbol not found"}
@@ -107,17 +107,17 @@ def test_no_path_leads_elsewhere(whole: Whole, path: str) -> None:
 
 @pytest.mark.parametrize("name", BODIES)
 def test_no_body_confuses_a_worker(whole: Whole, name: str) -> None:
-    """One answer at most, no failure in it, and the worker serves the next one."""
+    """A malformed body gets at most one answer, no 5xx, and the worker serves the next request."""
     lines, body = BODIES[name]
     head = f"{LOGIN}Connection: close\r\n{lines}\r\n\r\n".replace("\r\n\r\n\r\n", "\r\n\r\n")
-    answered = said(whole, head.encode() + body)
+    answered = read_response(whole, head.encode() + body)
     assert answered.count(b"HTTP/1.1 ") <= 1
     assert not answered.startswith(b"HTTP/1.1 5")
     assert not answered.startswith(b"HTTP/1.1 2")
-    assert asked(whole, "/api/health").status == 200
+    assert request(whole, "/api/health").status == 200
 
 
-#: By what is ambiguous or missing: the lines of a head (RFC 9112, sections 3.2 and 6.1).
+#: Ambiguous or incomplete heads, by their defect (RFC 9112, sections 3.2 and 6.1).
 FRAMINGS: Final = {
     "two hosts": "Host: quotecast\r\nHost: other",
     "no host": "X: y",
@@ -130,21 +130,21 @@ FRAMINGS: Final = {
 @pytest.mark.parametrize("name", FRAMINGS)
 @pytest.mark.parametrize("target", ["/api/market/status", "/api/auth/profile", "/", "/api/ws/market"])
 def test_a_request_has_one_meaning(whole: Whole, target: str, name: str) -> None:
-    """What a proxy in front may read otherwise is refused, in JSON."""
+    """The service rejects, in JSON, requests that a proxy in front may parse differently."""
     request = f"GET {target} HTTP/1.1\r\n{FRAMINGS[name]}\r\nConnection: close\r\n\r\n"
     chunks = b"0\r\n\r\n" if "chunked" in request else b""
-    head, _, body = said(whole, request.encode() + chunks).partition(b"\r\n\r\n")
+    head, _, body = read_response(whole, request.encode() + chunks).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 400 ")
     assert json.loads(body)["code"] == "bad_request"
 
 
 def test_an_old_client_names_no_host(whole: Whole) -> None:
-    """HTTP/1.0 has no such rule."""
-    assert said(whole, b"GET /api/health HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.0 200 ")
+    """HTTP/1.0 requires no Host header."""
+    assert read_response(whole, b"GET /api/health HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.0 200 ")
 
 
 def test_a_head_is_bounded(whole: Whole) -> None:
-    """A long list of codings is not even read to its end."""
+    """The worker stops reading a long list of codings before its end."""
     request = b"GET /api/health HTTP/1.1\r\nHost: quotecast\r\nAccept-Encoding: "
-    answer = said(whole, request + b"gzip," * 78_000 + b"\r\n\r\n")
+    answer = read_response(whole, request + b"gzip," * 78_000 + b"\r\n\r\n")
     assert answer == b"" or answer.startswith(b"HTTP/1.1 431 ")

@@ -1,4 +1,4 @@
-"""Users who write while accounts are away, and what is promised to them."""
+"""Users who write during an outage of accounts, and the promises of the service to them."""
 
 import itertools
 import threading
@@ -19,8 +19,8 @@ PATIENCE_SECONDS: Final = 30.0
 _emails = (f"{number}@example.com" for number in itertools.count())
 
 
-class User:
-    """Somebody who has registered, and what was acknowledged to them."""
+class WritingUser:
+    """A registered user, and the holdings whose writes the service acknowledged."""
 
     def __init__(self, whole: Whole) -> None:
         self._whole = whole
@@ -33,22 +33,22 @@ class User:
         self.slowest = 0.0
 
     def buy(self) -> int:
-        """The status of a write, which is noted."""
+        """Adds a holding, notes whether the service acknowledged it, and returns the status."""
         began = time.monotonic()
         body = {"ticker": "AAPL", "shares": 1, "avg_cost": 2}
-        status, told = self._whole.post(HOLDINGS, body, self.headers)
+        status, created = self._whole.post(HOLDINGS, body, self.headers)
         self.slowest = max(self.slowest, time.monotonic() - began)
         self.statuses[status] += 1
         if status == 201:
-            self.acknowledged.append(told["id"])
+            self.acknowledged.append(created["id"])
         return status
 
     def buy_until(self, over: threading.Event) -> None:
         while not over.wait(PACE_SECONDS):
             self.buy()
 
-    def held(self) -> list[str]:
-        """The ids of their holdings, as they are told."""
+    def holding_ids(self) -> list[str]:
+        """Returns the ids of the user's holdings, as the service lists them."""
         answer = self._whole.service.get(HOLDINGS, headers=self.headers)
         assert answer.status_code == 200
         return [each["id"] for each in answer.json()]
@@ -57,10 +57,10 @@ class User:
 def judge_outage(
     whole: Whole, figures: Figures, begin: Callable[[], None], end: Callable[[], None], seconds: float
 ) -> None:
-    """Markets go on; writes answer 503 in time and succeed again soon; no acknowledged one is lost."""
-    users = [User(whole) for _ in range(WRITERS)]
+    """Fails unless markets go on, writes answer 503 in time and recover soon, and none is lost."""
+    users = [WritingUser(whole) for _ in range(WRITERS)]
     over = threading.Event()
-    with whole.loaded() as load, ThreadPoolExecutor(WRITERS) as pool:
+    with whole.under_load() as load, ThreadPoolExecutor(WRITERS) as pool:
         try:
             writing = [pool.submit(user.buy_until, over) for user in users]
             load.until(lambda: all(user.acknowledged for user in users), PATIENCE_SECONDS)
@@ -68,7 +68,7 @@ def judge_outage(
             time.sleep(seconds)
             end()
             before = [len(user.acknowledged) for user in users]
-            figures.at_most("back", load.until(lambda: _back(users, before), PATIENCE_SECONDS), 3)
+            figures.at_most("back", load.until(lambda: have_recovered(users, before), PATIENCE_SECONDS), 3)
         finally:
             over.set()
         for each in writing:
@@ -78,10 +78,10 @@ def judge_outage(
     figures.at_most("slowest answer", max(user.slowest for user in users), 2)
     for user in users:
         assert set(user.statuses) == {201, 503}
-        held = user.held()
+        held = user.holding_ids()
         assert len(held) == len(set(held))
         assert set(user.acknowledged) <= set(held)
 
 
-def _back(users: list[User], before: list[int]) -> bool:
+def have_recovered(users: list[WritingUser], before: list[int]) -> bool:
     return all(len(user.acknowledged) > count for user, count in zip(users, before, strict=True))

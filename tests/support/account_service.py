@@ -1,4 +1,4 @@
-"""The account routes over a real PostgreSQL, in this process."""
+"""Account routes over a real PostgreSQL, in this process."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -14,13 +14,13 @@ from quotecast.api.app import build_app
 from quotecast.api.edge.addresses import identify_by_address
 from quotecast.api.edge.identity import identify_by_user
 from quotecast.api.edge.middleware import Edge
-from quotecast.api.edge.throttle import throttle
+from quotecast.api.edge.throttle import Throttle
 from quotecast.api.logins import LoginWindow
-from quotecast.api.parts import Accounts
 from quotecast.api.private import private_prefixes
+from quotecast.api.services import Accounts
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow
-from support.factories import NOW, client_to, full_mirrors, parts
+from support.factories import NOW, client_to, full_mirrors, services
 
 SECRET: Final = "a secret of tests, known to everybody"
 PASSWORD: Final = "correct horse battery"
@@ -34,14 +34,14 @@ LIMITS: Final = {
     "watchlist": 60,
     "terminal": 60,
 }
-#: More than any machine takes for a query; only tests of outages want less.
+#: Longer than any machine takes for a query; only tests of outages set less.
 PATIENCE_SECONDS: Final = 15.0
-#: As little work as the library allows: most tests are not about hashing.
+#: The cheapest hash that the library allows: most tests are not about hashing.
 FAST: Final = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 
 
 class LocalLimits:
-    """A window of one process, with the interface of the shared one."""
+    """A rate-limit window of one process, with the interface of the shared one."""
 
     def __init__(self, seconds: int = 60) -> None:
         self.window = LocalWindow(seconds)
@@ -57,7 +57,7 @@ class LocalLimits:
 
 
 class User:
-    """Somebody who has registered."""
+    """A registered user."""
 
     def __init__(self, client: httpx.AsyncClient, session: dict[str, Any]) -> None:
         self._client = client
@@ -80,7 +80,7 @@ class User:
 
 
 class AccountService:
-    """A client of the routes, and what is behind them."""
+    """A client of the account routes, with their database and services."""
 
     def __init__(self, client: httpx.AsyncClient, accounts: Accounts) -> None:
         self.client = client
@@ -102,7 +102,7 @@ async def account_service(
     deadline_seconds: float = PATIENCE_SECONDS,
     **other: Any,
 ) -> AsyncIterator[AccountService]:
-    """`other` are parts that differ from those of `factories.parts`; mirrors are full unless given."""
+    """Yields account routes; `other` replaces services of `factories.parts`; mirrors are full by default."""
     clock = other.setdefault("clock", lambda: NOW)
     async with (
         Database(database_url, pool_size=4, deadline_seconds=deadline_seconds) as database,
@@ -115,10 +115,10 @@ async def account_service(
             logins=LoginWindow(LocalLimits(900), SECRET),
             address_of=identify_by_address(["127.0.0.1"]),
         )
-        made = parts(other.pop("mirrors", None) or full_mirrors(), accounts=accounts, **other)
+        made = services(other.pop("mirrors", None) or full_mirrors(), accounts=accounts, **other)
         identify = identify_by_user(accounts.tokens, accounts.address_of)
         requests = LocalLimits()
-        limits = throttle(
+        limits = Throttle(
             requests.check,
             requests.give_back,
             limits=LIMITS,
@@ -126,7 +126,7 @@ async def account_service(
             identify=identify,
             by_address=accounts.address_of,
         )
-        app = build_app(made, middleware=[limits] if limited else [])
+        app = build_app(made, middleware=[limits.middleware] if limited else [])
         edge = Edge(
             app,
             cors_origins=["*"],

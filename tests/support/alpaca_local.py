@@ -1,4 +1,4 @@
-"""A local Alpaca, REST and stream, and an adapter that talks to it without waiting for real."""
+"""A local Alpaca, REST and stream, and an adapter whose pauses the test ends."""
 
 import asyncio
 import re
@@ -11,7 +11,7 @@ import pytest
 
 from fakes.alpaca_rows import row_of
 from fakes.alpaca_stream import FakeAlpacaStream
-from fakes.http import Answer, Asked, FakeHttp, Row
+from fakes.http import Answer, FakeHttp, HttpRequest, Row
 from quotecast.errors import UpstreamError
 from quotecast.market.sessions import NEW_YORK, trading_days_between
 from quotecast.providers.alpaca.client import AlpacaProvider
@@ -28,24 +28,24 @@ _WELL_FORMED: Final = re.compile(r"[A-Z]+(\.[A-Z]+)?")
 
 
 class FakeSnapshots(FakeHttp):
-    """Alpaca's snapshots, and the daily bars before them, as REST answers them."""
+    """Fake REST host with snapshots and daily bars."""
 
     def __init__(self) -> None:
         super().__init__()
         self.rows: dict[str, Row | None] = {"AAPL": SNAPSHOT, "MSFT": snapshot(latestTrade={"p": 231.5})}
         self.keys = ("key", "secret")
         self.names_bad_symbol = True
-        #: What answers a question for this ticker, whatever else it is for.
+        #: Responses to requests that include a ticker, whatever else they include.
         self.spoiled: dict[str, Answer] = {}
-        #: Set by each question.
+        #: Set by each request.
         self.was_asked = asyncio.Event()
 
     @property
     def asked(self) -> list[list[str]]:
-        """The tickers of each question for snapshots."""
+        """Returns the tickers of each snapshot request."""
         return [request.query["symbols"].split(",") for request in self.requests if request.path == PATH]
 
-    def respond(self, asked: Asked) -> Answer:
+    def respond(self, asked: HttpRequest) -> Answer:
         self.was_asked.set()
         given = asked.headers.get("APCA-API-KEY-ID"), asked.headers.get("APCA-API-SECRET-KEY")
         tickers = asked.query.get("symbols", "").split(",")
@@ -63,7 +63,7 @@ class FakeSnapshots(FakeHttp):
                 return Answer.of({"message": f"invalid symbol{named}"}, 400)
         return Answer.of({ticker: self.rows[ticker] for ticker in tickers if ticker in self.rows})
 
-    def _days(self, asked: Asked) -> list[Row]:
+    def _days(self, asked: HttpRequest) -> list[Row]:
         """Daily bars from `start` to `end`, the same of every stock."""
         first, last = (datetime.fromisoformat(asked.query[name]) for name in ("start", "end"))
         days = trading_days_between(first.date(), last.date())
@@ -77,7 +77,7 @@ class FakeSnapshots(FakeHttp):
 
 
 class Naps:
-    """Sleeps that last until the test ends them."""
+    """Sleeps that the test ends."""
 
     def __init__(self) -> None:
         self._asleep: asyncio.Queue[tuple[float, asyncio.Event]] = asyncio.Queue()
@@ -88,30 +88,30 @@ class Naps:
         self._asleep.put_nowait((seconds, over))
         await over.wait()
 
-    async def begun(self) -> float:
-        """Waits for the next sleep to begin; returns how long it should last."""
+    async def wait_until_asleep(self) -> float:
+        """Waits for the next sleep to begin; returns its requested seconds."""
         async with asyncio.timeout(10):
             seconds, self._over = await self._asleep.get()
         return seconds
 
     async def end(self) -> float:
-        """Ends the next sleep once it has begun; returns how long it should have lasted."""
-        seconds = await self.begun()
+        """Ends the next sleep once it has begun; returns its requested seconds."""
+        seconds = await self.wait_until_asleep()
         self._over.set()
         return seconds
 
-    def end_begun(self) -> None:
-        """Ends the sleep that was waited for."""
+    def wake(self) -> None:
+        """Ends the sleep that `wait_until_asleep` returned."""
         self._over.set()
 
 
 class LocalAlpaca:
-    """Both fakes, and the time that the adapters made here go by."""
+    """Fake REST host and fake stream, and the clock of the adapters made here."""
 
     def __init__(self) -> None:
         self.rest = FakeSnapshots()
         self.stream = FakeAlpacaStream()
-        #: Pauses between polls, and between tries of the stream.
+        #: Pauses between polls, and between connection attempts of the stream.
         self.polls = Naps()
         self.tries = Naps()
         self.poll_seconds = {15.0, 300.0}
@@ -134,7 +134,7 @@ async def local_alpaca() -> AsyncIterator[LocalAlpaca]:
 
 
 async def failure(provider: AlpacaProvider) -> UpstreamError:
-    """How the updates end."""
+    """Returns the error that ends the updates."""
     with pytest.raises(UpstreamError) as caught:
         async for _ in provider.updates():
             pass
@@ -142,5 +142,5 @@ async def failure(provider: AlpacaProvider) -> UpstreamError:
 
 
 def prices(update: Update) -> dict[str, float]:
-    """The prices of an update, by ticker."""
+    """Returns the prices of an update, by ticker."""
     return {quote.key: quote.price for quote in update.quotes}

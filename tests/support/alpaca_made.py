@@ -1,4 +1,4 @@
-"""Snapshots and messages of Alpaca, and boards that took them."""
+"""Factories of Alpaca's snapshots and messages, and of boards that have read them."""
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
@@ -10,9 +10,9 @@ import msgspec
 from quotecast.market.quotes import StockQuote
 from quotecast.market.sessions import Unscheduled, trading_days_between
 from quotecast.providers.alpaca.board import Board
-from quotecast.providers.alpaca.day import Day
-from quotecast.providers.alpaca.known import aware, session_of
-from quotecast.providers.alpaca.tape import Tape
+from quotecast.providers.alpaca.daily_history import DailyHistory
+from quotecast.providers.alpaca.day_bar import DayBar
+from quotecast.providers.alpaca.stock_state import latest_session, to_utc
 from quotecast.providers.reference import Stock
 
 AAPL = Stock("AAPL", "Apple Inc.", "NASDAQ", "Information Technology", "Hardware", 14_840_000_000, 270.0)
@@ -39,7 +39,7 @@ SNAPSHOT: dict[str, Any] = {
 
 
 def snapshot(**changes: Any) -> dict[str, Any]:
-    """The snapshot with parts changed in part, or replaced by None."""
+    """Returns the snapshot with changed parts, or with parts replaced by None."""
     return SNAPSHOT | {
         part: None if change is None else SNAPSHOT[part] | change for part, change in changes.items()
     }
@@ -53,12 +53,12 @@ def frame(*messages: Any) -> bytes:
     return msgspec.json.encode(messages)
 
 
-#: Closes of the whole tape; of the days that are not named: 229.1.
+#: Closes on the consolidated tape by date; 229.1 on every other date.
 CLOSES: Mapping[str, float] = {"2026-11-17": 220, "2026-11-20": 231.4}
 
 
-def closing() -> Unscheduled:
-    """Thursday the 19th without a session."""
+def closed_day() -> Unscheduled:
+    """Returns an unscheduled closure on Thursday the 19th."""
     return Unscheduled(
         date=date(2026, 11, 19),
         is_open=False,
@@ -67,34 +67,34 @@ def closing() -> Unscheduled:
     )
 
 
-def tape(received: float) -> Tape:
-    """The days before the session that a Unix time falls into, in which nothing was split."""
-    session = session_of(aware(received)).day.date
+def history_at(received: float) -> DailyHistory:
+    """Returns a history without splits of the days before the session at a Unix time."""
+    session = latest_session(to_utc(received)).day.date
     days = trading_days_between(session - timedelta(days=7), session - timedelta(days=1))
-    return Tape(session, [tape_day(day.date, CLOSES.get(f"{day.date}", 229.1)) for day in days])
+    return DailyHistory(session, [flat_day(day.date, CLOSES.get(f"{day.date}", 229.1)) for day in days])
 
 
-def tape_day(day: date, close: float, volume: int = 812_345) -> Day:
+def flat_day(day: date, close: float, volume: int = 812_345) -> DayBar:
     price = Decimal(str(close))
-    return Day(day, price, price, price, price, Decimal(volume), None, None)
+    return DayBar(day, price, price, price, price, Decimal(volume), None, None)
 
 
-def played(*messages: bytes, received: float = NOON) -> StockQuote:
-    """The quote of AAPL after the messages."""
+def quote_after(*messages: bytes, received: float = NOON) -> StockQuote:
+    """Returns the quote of AAPL after the messages."""
     board = Board([AAPL])
-    board.take_tapes({"AAPL": tape(received)}, received)
-    board.read(messages, received)
+    board.take_daily_history({"AAPL": history_at(received)}, received)
+    board.read_messages(messages, received)
     [quote] = board.quotes()
     return quote
 
 
 def board_with(row: Any = SNAPSHOT, received: float = NOON) -> Board:
     board = Board([AAPL, BRK])
-    board.take_tapes({"AAPL": tape(received)}, received)
-    board.read([answer(row)], received)
+    board.take_daily_history({"AAPL": history_at(received)}, received)
+    board.read_messages([answer(row)], received)
     return board
 
 
-def told(board: Board) -> StockQuote:
+def only_quote(board: Board) -> StockQuote:
     [quote] = board.quotes()
     return quote

@@ -1,4 +1,4 @@
-"""Trades in New York's hours, and every adapter of Alpaca's REST in front of a local one."""
+"""Factories of trades in New York hours, and the REST adapters with a local Alpaca."""
 
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import asynccontextmanager
@@ -20,17 +20,17 @@ from quotecast.providers.reference import Stock
 
 APPLE: Final = Stock("AAPL", "Apple", "NASDAQ", "Information Technology", "Hardware", 1, 1.0)
 
-#: A Thursday, within the bars of every interval: 11:03:20 in New York.
+#: A Thursday, in the middle of a bar of every interval: 11:03:20 in New York.
 NOW = datetime(2026, 11, 19, 16, 3, 20, tzinfo=UTC)
 
 
 def new_york(text: str) -> datetime:
-    """A moment of November 2026, such as `19 11:03`, in UTC."""
+    """Returns a New York time of November 2026, such as `19 11:03`, in UTC."""
     return datetime.strptime(f"2026-11-{text}", "%Y-%m-%d %H:%M").replace(tzinfo=NEW_YORK).astimezone(UTC)
 
 
 def day_trades(first: date, last: datetime, per_day: int, seed: int = 7) -> Iterator[Trade]:
-    """Trades at random times from before each session until after it, in eighths, some off IEX."""
+    """Yields trades at random times from extended hours to extended hours, in eighths, some off IEX."""
     chance = Random(seed)
     for day in trading_days_between(first, last.astimezone(NEW_YORK).date()):
         seconds = int((day.post_close - day.pre_open).total_seconds())
@@ -42,7 +42,7 @@ def day_trades(first: date, last: datetime, per_day: int, seed: int = 7) -> Iter
 
 
 class Upstreams:
-    """Every adapter of REST, in front of one fake."""
+    """All REST adapters of one fake."""
 
     def __init__(self, fake: FakeAlpaca, **options: Any) -> None:
         url = options.pop("url", fake.url)
@@ -60,19 +60,17 @@ class Upstreams:
                 return self.news.news()
             case "assets":
                 return self.assets.assets()
-            case "clock":
-                return self.clock.answer()
             case _:
-                return self.clock.calendar(date(2026, 11, 1), date(2026, 11, 30))
+                return self.clock.market_clock()
 
 
-#: What `Upstreams.ask` knows.
-EVERYTHING: Final = ("bars", "news", "assets", "clock", "calendar")
+#: The requests that `Upstreams.ask` supports.
+EVERYTHING: Final = ("bars", "news", "assets", "clock")
 
 
 @asynccontextmanager
 async def local_rest() -> AsyncIterator[FakeAlpaca]:
-    """A fake that has something of everything but news."""
+    """Yields a fake with trades and assets, and without news."""
     async with FakeAlpaca() as fake:
         fake.clock = NOW.timestamp
         fake.trades = {"AAPL": [Trade(NOW - timedelta(days=1), 270)]}

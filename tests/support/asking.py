@@ -1,4 +1,4 @@
-"""Requests to a running service, on connections of their own."""
+"""Requests to a running service, each on its own connection."""
 
 from typing import Any, Final
 
@@ -6,7 +6,7 @@ import httpx
 
 from support.service import Service
 
-#: A page on the browser's own machine.
+#: Origin of a page on the browser's own machine.
 LOCAL_ORIGIN: Final = "http://localhost:5173"
 
 

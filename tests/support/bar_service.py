@@ -1,6 +1,6 @@
-"""A worker with bars of one history, made for tests."""
+"""A worker with one fake history of bars."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
 
@@ -8,12 +8,12 @@ import httpx
 from msgspec.structs import replace
 
 from quotecast.bus.base import FeedInfo
-from quotecast.cache.base import Cached, Policy
-from quotecast.market.bars import Bar, Interval, stamp
+from quotecast.cache.base import Cached, Fetch, Policy
+from quotecast.market.bars import Bar, Interval, bar_time
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
 from quotecast.providers.base import HistoryProvider
-from support.factories import NOW, client_to, edge_of, empty_mirrors, mirror_of, parts
+from support.factories import NOW, client_to, edge_of, empty_mirrors, mirror_of, services
 from support.market_made import pair, stock
 from support.memory_cache import MemoryCache
 
@@ -24,33 +24,35 @@ FRIDAY = datetime.fromtimestamp(NOW, UTC)
 
 
 def bar(time: datetime, close: float = 100.0) -> Bar:
-    return Bar(stamp(time), 100.0, 101.0, 99.0, close, 5000.0)
+    return Bar(bar_time(time), 100.0, 101.0, 99.0, close, 5000.0)
 
 
 class History:
-    """Tells the bars it holds, whatever it is asked, or raises."""
+    """A provider that returns its bars for any query, or raises its error."""
 
     name = "test"
 
     def __init__(self, *bars: Bar) -> None:
-        self.told: Sequence[Bar] = bars
+        self.answer: Sequence[Bar] = bars
         self.error: Exception | None = None
-        self.asked: list[tuple[str, Interval, datetime, datetime]] = []
+        self.calls: list[tuple[str, Interval, datetime, datetime]] = []
 
     async def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
-        self.asked.append((symbol, interval, start, end))
+        self.calls.append((symbol, interval, start, end))
         if self.error is not None:
             raise self.error
-        return self.told
+        return self.answer
 
 
-class Service:
-    """A worker around one history, and a clock that a test moves."""
+class BarService:
+    """A worker with one history, and a clock that a test moves."""
 
     def __init__(self) -> None:
         self.mirrors = empty_mirrors()
         self.histories: dict[Feed, dict[str, HistoryProvider]] = {}
-        self.edge = edge_of(parts(self.mirrors, history=self.histories, cache=self, clock=lambda: self.now))
+        self.edge = edge_of(
+            services(self.mirrors, history=self.histories, cache=self, clock=lambda: self.now)
+        )
         self.reset(History())
 
     def reset(self, history: History) -> None:
@@ -62,12 +64,12 @@ class Service:
         self.quote("AAPL", 100.0, FRIDAY)
         self.quote("BTC/USDT", 100.0, FRIDAY)
 
-    async def read(self, key: str, policy: Policy, fetch: Callable[[], Awaitable[bytes]]) -> Cached:
-        """What the routes take for the cache: that of the present test."""
+    async def read(self, key: str, policy: Policy, fetch: Fetch) -> Cached:
+        """Returns the cache of the present test."""
         return await self.cache.read(key, policy, fetch)
 
     def quote(self, symbol: str, price: float, at: datetime) -> None:
-        """All that is known from now on is one price of one symbol."""
+        """Replaces the mirror's quotes by one price of one symbol."""
         quote = pair(symbol, price) if "/" in symbol else stock(symbol, price)
         timestamp = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
         self.quotes(Feed.CRYPTO if "/" in symbol else Feed.STOCKS, [replace(quote, timestamp=timestamp)])
@@ -80,19 +82,19 @@ class Service:
             return await client.get(path, headers=headers)
 
     async def raw(self, path: str, **headers: str) -> tuple[httpx.Headers, bytes]:
-        """The body as it was sent."""
+        """Returns the body as bytes."""
         async with client_to(self.edge) as client, client.stream("GET", path, headers=headers) as answer:
             return answer.headers, b"".join([chunk async for chunk in answer.aiter_raw()])
 
 
-def new_service() -> Service:
-    """One whose history ends with the bar in progress."""
+def new_service() -> BarService:
+    """Returns a service whose history ends with the bar in progress."""
     service = _service()
     service.reset(History(*(bar(FRIDAY - timedelta(minutes=5 * n)) for n in (3, 2, 1, 0))))
     return service
 
 
 @cache
-def _service() -> Service:
-    """To build the application takes longer than most tests, so they share it one after the other."""
-    return Service()
+def _service() -> BarService:
+    """Returns the application, shared by one test after the other: building it is slower than most tests."""
+    return BarService()

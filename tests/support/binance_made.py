@@ -1,4 +1,4 @@
-"""A local Binance with a few pairs, and the adapter that follows them."""
+"""A fake Binance with a few pairs, and the adapter that reads it."""
 
 import asyncio
 import contextlib
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fakes.binance import FakeBinance
-from fakes.binance_rows import listed, statistics
+from fakes.binance_rows import listing_row, statistics
 from quotecast.errors import UpstreamError
 from quotecast.providers.base import Update
 from quotecast.providers.binance.client import BinanceProvider
@@ -20,18 +20,18 @@ DAY = "/api/v3/ticker/24hr"
 STREAM = "/stream"
 
 LISTING = [
-    listed("BTC"),
-    listed("ETH"),
-    listed("NEWCOIN"),
-    listed("BTC", "TRY"),
-    listed("OLD", status="BREAK"),
-    listed("币安人生"),
+    listing_row("BTC"),
+    listing_row("ETH"),
+    listing_row("NEWCOIN"),
+    listing_row("BTC", "TRY"),
+    listing_row("OLD", status="BREAK"),
+    listing_row("币安人生"),
 ]
 
 
 @contextlib.asynccontextmanager
 async def running_binance() -> AsyncIterator[FakeBinance]:
-    """Serves the listing; every price is 100."""
+    """Yields a fake with the listing; every price is 100."""
     async with FakeBinance(LISTING) as fake:
         fake.clock = lambda: NOW
         fake.statistics = {row["symbol"]: statistics(row["symbol"]) for row in LISTING}
@@ -44,14 +44,14 @@ def provider(
     return BinanceProvider(fake.url, fake.websocket_url, pairs, clock=clock, **other)
 
 
-async def first(adapter: BinanceProvider) -> Update:
-    """What a connection begins with."""
+async def first_updates(adapter: BinanceProvider) -> Update:
+    """Returns the first updates of a connection."""
     async with asyncio.timeout(10), aclosing(adapter.updates()) as updates:
         return await anext(updates)
 
 
-async def failure(adapter: BinanceProvider) -> UpstreamError:
-    """How the connection ends."""
+async def connection_error(adapter: BinanceProvider) -> UpstreamError:
+    """Returns the error that ends the connection."""
     async with asyncio.timeout(10):
         with pytest.raises(UpstreamError) as caught:
             async for _ in adapter.updates():

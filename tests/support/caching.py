@@ -1,4 +1,4 @@
-"""Caches of several workers on one Redis, a clock they share, and an upstream to fetch from."""
+"""Caches of several workers on one Redis, with a shared clock and a fake upstream."""
 
 import asyncio
 import contextlib
@@ -9,14 +9,14 @@ from quotecast.cache.base import Policy
 from quotecast.cache.redis import RedisCache
 
 KEY = "upstream:metrics:AAPL"
-#: Where the workers keep the lock and the entry of KEY.
+#: Redis keys of KEY's lock and entry.
 LOCK = f"t:cache:{{{KEY}}}:lock"
 ENTRY = f"t:cache:{{{KEY}}}:entry"
 POLICY = Policy(fresh_seconds=100, stale_seconds=1000, missing_seconds=50, not_offered_seconds=50)
 
 
 class Clock:
-    """Unix time that stands still until a test moves it: from a Friday, 10:30 in New York."""
+    """Unix time that only the test advances, from a Friday, 10:30 in New York."""
 
     def __init__(self) -> None:
         self.now = 1_795_188_600.0
@@ -25,8 +25,8 @@ class Clock:
         return self.now
 
 
-class Upstream:
-    """Answers with the number of the call, raises what it is told to, and waits while it is held."""
+class CountingUpstream:
+    """An upstream that answers with the number of the call, raises the test's error, or waits."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -56,7 +56,7 @@ async def workers(
     url: str, clock: Clock, count: int = 2, **other: Any
 ) -> AsyncIterator[tuple[RedisCache, ...]]:
     async with contextlib.AsyncExitStack() as stack:
-        # A machine that stutters is no Redis that is away, unless a test says so.
+        # A slow machine must not look like a Redis outage, unless a test wants one.
         caches = [RedisCache(url, "t", clock=clock, **({"budget": 5.0} | other)) for _ in range(count)]
         for cache in caches:
             await stack.enter_async_context(cache)

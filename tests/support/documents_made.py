@@ -1,4 +1,4 @@
-"""News articles and assets made for tests."""
+"""News articles and assets for tests."""
 
 from typing import Any
 
@@ -30,8 +30,8 @@ def asset(ticker: str = "AAPL", name: str = "Apple Inc.") -> Asset:
 
 
 def news_of(*articles: Article) -> Document:
-    return wire.document(Feed.STOCKS, NEWS, articles)
+    return wire.encode_document(Feed.STOCKS, NEWS, articles)
 
 
 def assets_of(*assets: Asset) -> Document:
-    return wire.document(Feed.STOCKS, ASSETS, assets)
+    return wire.encode_document(Feed.STOCKS, ASSETS, assets)

@@ -1,4 +1,4 @@
-"""Quotes, mirrors and whole applications made for tests."""
+"""Quotes, mirrors and whole applications for tests."""
 
 import itertools
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -10,9 +10,9 @@ import httpx
 from quotecast.api.app import build_app
 from quotecast.api.edge.middleware import Edge, Observer
 from quotecast.api.names import Names
-from quotecast.api.parts import Parts
 from quotecast.api.private import private_prefixes
-from quotecast.bus.base import FeedInfo, Snapshot, Stored
+from quotecast.api.services import Services
+from quotecast.bus.base import FeedInfo, Snapshot, StoredQuote
 from quotecast.cache.base import Cached, Policy
 from quotecast.feed.documents import Documents
 from quotecast.feed.mirror import Mirror
@@ -60,11 +60,11 @@ DOVIZ = [
 def snapshot_of(
     feed: Feed, quotes: Iterable[Quote], *, epoch: str = EPOCH, seq: int = 7, info: FeedInfo = INFO
 ) -> Snapshot:
-    return Snapshot(feed, epoch, seq, info, {quote.key: Stored(seq, seq, quote) for quote in quotes})
+    return Snapshot(feed, epoch, seq, info, {quote.key: StoredQuote(seq, seq, quote) for quote in quotes})
 
 
 def mirror_of(feed: Feed, quotes: Iterable[Quote], *, info: FeedInfo = INFO) -> Mirror:
-    """A mirror that has just heard from the bus."""
+    """Returns a mirror that has just received a beat of the bus."""
     mirror = Mirror(feed)
     mirror.load(snapshot_of(feed, quotes, info=info))
     mirror.heard_at = MONOTONIC
@@ -84,14 +84,14 @@ def empty_mirrors() -> dict[Feed, Mirror]:
 
 
 class KeepsNothing:
-    """A cache that asks each time."""
+    """A cache that fetches on every read."""
 
     async def read(self, _key: str, policy: Policy, fetch: Callable[[], Awaitable[bytes]]) -> Cached:
         return Cached(await fetch(), "MISS", 0, policy.fresh_seconds)
 
 
 class _Raising:
-    """What a test of public routes must not touch."""
+    """A database that fails every call: tests of public routes must not use it."""
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"accounts.{name} was used")
@@ -100,7 +100,7 @@ class _Raising:
 NO_ACCOUNTS: Any = _Raising()
 
 
-def parts(mirrors: dict[Feed, Mirror], **other: Any) -> Parts:
+def services(mirrors: dict[Feed, Mirror], **other: Any) -> Services:
     documents = other.pop("documents", None) or Documents()
     given: dict[str, Any] = {
         "documents": documents,
@@ -118,11 +118,11 @@ def parts(mirrors: dict[Feed, Mirror], **other: Any) -> Parts:
         "checks": {},
         "draining": lambda: False,
     }
-    return Parts(mirrors=mirrors, **(given | other))
+    return Services(mirrors=mirrors, **(given | other))
 
 
-def edge_of(parts: Parts, *, observers: Sequence[Observer] = (), **app: Any) -> Edge:
-    """The application behind its edge, as it is served; to its observers each request takes half a second."""
+def edge_of(parts: Services, *, observers: Sequence[Observer] = (), **app: Any) -> Edge:
+    """Returns the application behind its edge; its observers see that each request takes half a second."""
     routed = build_app(parts, **app)
     return Edge(
         routed,
@@ -136,12 +136,12 @@ def edge_of(parts: Parts, *, observers: Sequence[Observer] = (), **app: Any) -> 
 
 
 def client_to(edge: Edge) -> httpx.AsyncClient:
-    """A client that accepts no compression unless it is told to."""
+    """Returns a client that accepts no compression by default."""
     transport = httpx.ASGITransport(app=edge)
     return httpx.AsyncClient(
         transport=transport, base_url="http://quotecast", headers={"accept-encoding": "identity"}
     )
 
 
-def client_of(parts: Parts, **app: Any) -> httpx.AsyncClient:
-    return client_to(edge_of(parts, **app))
+def client_of(services: Services, **app: Any) -> httpx.AsyncClient:
+    return client_to(edge_of(services, **app))

@@ -1,4 +1,4 @@
-"""A TCP proxy between the service and a server it needs, which misbehaves as a test asks."""
+"""A TCP proxy between the service and a server, which fails as a test asks."""
 
 import contextlib
 import socket
@@ -11,25 +11,25 @@ from types import TracebackType
 from typing import Final, Self
 
 BLOCK: Final = 65_536
-#: Closing then sends a reset and no farewell.
+#: Makes `close` send a TCP reset.
 RESET: Final = struct.pack("ii", 1, 0)
 
 
 class Link:
-    """One connection through the proxy."""
+    """A connection through the proxy."""
 
     def __init__(self, client: socket.socket, server: socket.socket) -> None:
         self.client = client
         self.server = server
-        #: What the client has said, so that a test can tell links apart.
-        self.asked = bytearray()
-        #: What the server says goes nowhere, though the connection looks healthy.
+        #: What the client has sent, so that a test can tell connections apart.
+        self.sent = bytearray()
+        #: Drops what the server sends, though the connection looks healthy.
         self.swallows = False
-        #: How many more bytes of the server's reach the client before the link is cut; None for all.
-        self.left: int | None = None
+        #: How many more bytes of the server reach the client before the proxy cuts the link; None for all.
+        self.bytes_left: int | None = None
 
     def reset(self) -> None:
-        """Ends it as a crashed peer would."""
+        """Ends the connection with a reset, as a crashed peer does."""
         for end in (self.client, self.server):
             with contextlib.suppress(OSError):
                 end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
@@ -38,18 +38,18 @@ class Link:
 
 
 class FaultProxy:
-    """Listens on a port of its own inside `with`, and passes on to what `connect` connects to.
+    """A proxy that listens inside `with`, and connects each client by `connect`.
 
-    Attributes may be changed while it runs: those of `links` concern a connection, these all of them.
+    Tests may change attributes while it runs: those of `links` for one connection, these for all.
     """
 
     def __init__(self, connect: Callable[[], socket.socket]) -> None:
         self.links: list[Link] = []
-        #: Seconds that each block of the server's is held back.
+        #: Delay of each block from the server, in seconds.
         self.delay = 0.0
-        #: Seconds that the first block of each link to come is held back.
+        #: Delay of the first block of each new link, in seconds.
         self.greeting_delay = 0.0
-        #: What `left` is for links still to come.
+        #: The byte limit of new links.
         self.truncate_after: int | None = None
         self._connect = connect
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -62,29 +62,29 @@ class FaultProxy:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # Only a shutdown wakes the thread that accepts.
+        # Only `shutdown` wakes the thread that accepts.
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self.reset()
 
     def reset(self) -> None:
-        """Ends every link; clients may come again."""
+        """Resets every link; clients may connect again."""
         for link in self.links:
             link.reset()
 
-    def swallow(self, said: bytes) -> int:
-        """From now on links of clients that ever said so hear nothing; how many these are."""
-        chosen = [link for link in self.links if said in link.asked]
-        for link in chosen:
+    def swallow(self, text: bytes) -> int:
+        """Drops what the server sends on links whose client has sent those bytes; returns their number."""
+        matching = [link for link in self.links if text in link.sent]
+        for link in matching:
             link.swallows = True
-        return len(chosen)
+        return len(matching)
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
                 link = Link(client, self._connect())
-                link.left = self.truncate_after
+                link.bytes_left = self.truncate_after
                 self.links.append(link)
                 _start(partial(self._ask, link))
                 _start(partial(self._answer, link))
@@ -92,7 +92,7 @@ class FaultProxy:
     def _ask(self, link: Link) -> None:
         with contextlib.suppress(OSError):
             while block := link.client.recv(BLOCK):
-                link.asked += block
+                link.sent += block
                 link.server.sendall(block)
         link.reset()
 
@@ -103,11 +103,11 @@ class FaultProxy:
                 if delay := max(delay, self.delay):
                     time.sleep(delay)
                 delay = 0.0
-                if link.left is not None:
-                    block, link.left = block[: link.left], link.left - len(block)
+                if link.bytes_left is not None:
+                    block, link.bytes_left = block[: link.bytes_left], link.bytes_left - len(block)
                 if not link.swallows:
                     link.client.sendall(block)
-                if link.left is not None and link.left <= 0:
+                if link.bytes_left is not None and link.bytes_left <= 0:
                     break
         link.reset()
 

@@ -1,4 +1,4 @@
-"""A worker's feed and a frontend of it, over real sockets, for tests that decide what each does when."""
+"""A worker's feed and its clients over real sockets; the test decides the order of their steps."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,7 @@ from quotecast.market.feeds import Feed
 from quotecast.stream import endpoint
 from quotecast.stream.endpoint import Streams
 from quotecast.stream.hubs import hub_of
-from quotecast.stream.listeners import serving_feeds
+from quotecast.stream.listeners import serve_feeds
 from support.merging_client import MergingClient
 
 INTERVAL: Final = 100
@@ -23,7 +23,7 @@ PATIENCE_SECONDS: Final = 30.0
 
 
 class Worker:
-    """What an API worker has of one feed, on a port of its own; the machine ticks its hub."""
+    """A worker's server of one feed on a local port; the test ticks its hub."""
 
     def __init__(self, url: str) -> None:
         self.bus = RedisBus(url, "t")
@@ -38,7 +38,7 @@ class Worker:
         )
         relay = Relay(self.bus, {Feed.STOCKS: mirror})
         self.following = asyncio.create_task(relay.run())
-        self.listening = serving_feeds(self.streams, "127.0.0.1", 0)
+        self.listening = serve_feeds(self.streams, "127.0.0.1", 0)
         self.port = 0
 
     async def start(self) -> None:
@@ -52,18 +52,18 @@ class Worker:
 
 
 async def _nothing(_scope: Any, _receive: Any, _send: Any) -> None:
-    """There is no HTTP here."""
+    """Serves no HTTP."""
 
 
-class Client:
-    """A frontend: merges what it reads, forgets what it gave up, and may stop reading for a while."""
+class FeedParty:
+    """A frontend that merges what it reads, drops what it unsubscribed, and may pause reading."""
 
     def __init__(self, subprotocol: str) -> None:
         self.subprotocol = subprotocol
         self.state = MergingClient(subprotocol=subprotocol)
         self.reads = asyncio.Event()
-        #: Set whenever a frame was merged, or the connection ended.
-        self.told = asyncio.Event()
+        #: Set after each merged frame, and at the end of the connection.
+        self.frame_arrived = asyncio.Event()
         self.acknowledged = False
 
     async def open(self, port: int, query: str) -> None:
@@ -86,43 +86,43 @@ class Client:
         self.reading.cancel()
         await asyncio.gather(self.reading, return_exceptions=True)
 
-    async def come_back(self, port: int) -> None:
-        """Vouches for the names that its cursor covers, and subscribes the others again."""
+    async def reconnect(self, port: int) -> None:
+        """Resumes the names that its cursor covers, and subscribes the others again."""
         wanted = self.state.wanted
-        listed = self.state.listed
-        await self.open(port, f"&symbols={listed}&since={self.state.since}" if listed else "")
+        names = self.state.names_to_resume
+        await self.open(port, f"&symbols={names}&since={self.state.since}" if names else "")
         await self.until_acknowledged()
-        if missing := self.state.missing_from(wanted):
-            await self.tell("subscribe", missing)
+        if missing := self.state.names_to_subscribe(wanted):
+            await self.send_command("subscribe", missing)
 
-    async def tell(self, action: str, given: list[str] | str) -> None:
-        """Sends a command and waits until it is answered."""
+    async def send_command(self, action: str, given: list[str] | str) -> None:
+        """Sends a command and waits for its answer."""
         self.acknowledged = False
         await self.connection.send(json.dumps({"action": action, "symbols": given, "id": 1}))
         await self.until_acknowledged()
 
-    async def moment(self) -> None:
-        """Until something was read, or nothing for a moment."""
+    async def wait_for_frame(self) -> None:
+        """Waits for the next frame, or for a short silence."""
         if self.reading.done():
             await self.reading
-        self.told.clear()
+        self.frame_arrived.clear()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(0.005):
-                await self.told.wait()
+                await self.frame_arrived.wait()
 
     async def until_acknowledged(self) -> None:
         async with asyncio.timeout(PATIENCE_SECONDS):
             while not self.acknowledged:
-                await self.moment()
+                await self.wait_for_frame()
 
     async def _read(self, connection: ClientConnection) -> None:
         try:
             while True:
                 await self.reads.wait()
                 self._take(self.state.take(await connection.recv()))
-                self.told.set()
+                self.frame_arrived.set()
         finally:
-            self.told.set()
+            self.frame_arrived.set()
 
     def _take(self, frame: dict[str, Any]) -> None:
         if frame["type"] == "subscribed":

@@ -1,4 +1,4 @@
-"""A local Finnhub that knows a company and a fund, and the adapter in front of it."""
+"""A fake Finnhub that knows a company and a fund, and the adapter in front of it."""
 
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
@@ -9,7 +9,7 @@ from fakes.finnhub import FakeFinnhub, company
 from quotecast.providers.finnhub.client import FinnhubFinancials
 from support.caching import Clock
 
-#: Each question about a company, and the path that answers it.
+#: Methods of the adapter, and the path that each one calls.
 PATHS: Final = {
     "metrics": "/stock/metric",
     "earnings": "/stock/earnings",
@@ -18,17 +18,17 @@ PATHS: Final = {
     "eps_estimates": "/stock/eps-estimate",
     "earnings_quality": "/stock/earnings-quality-score",
 }
-#: Questions about amounts of money, for whose currency the company's profile is asked.
+#: Methods that return amounts of money, for which the adapter also reads the company's profile.
 PRICED: Final = ("metrics", "earnings", "revenue_estimates", "eps_estimates")
-#: What `ask` knows.
+#: The symbols of the fake.
 EVERYTHING: Final = (*PATHS, "calendar")
-#: Of the calendar that `ask` asks for.
+#: The calendar that `ask` requests.
 FIRST, LAST = date(2026, 11, 16), date(2026, 11, 20)
 
 
 @asynccontextmanager
 async def local_finnhub(clock: Clock) -> AsyncIterator[FakeFinnhub]:
-    """It knows AAPL, and of SPY metrics and a price; its plan is the paid one."""
+    """Yields a fake with AAPL, and metrics and a price of SPY; its plan is the paid one."""
     async with FakeFinnhub() as fake:
         fake.clock = clock
         fake.companies = {

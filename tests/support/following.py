@@ -1,4 +1,4 @@
-"""Ingest and workers on one bus in one process, led by an upstream that a test speaks through."""
+"""An ingest and workers on one bus in one process; the test sends the upstream's updates."""
 
 import asyncio
 import contextlib
@@ -9,7 +9,7 @@ from quotecast.bus.redis import RedisBus
 from quotecast.errors import UpstreamError
 from quotecast.feed.mirror import Mirror
 from quotecast.ingest import lease
-from quotecast.ingest.publish import Leader
+from quotecast.ingest.publish import FeedPublisher
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
 from quotecast.providers.base import Update
@@ -17,14 +17,14 @@ from quotecast.providers.base import Update
 Bus = MemoryBus | RedisBus
 
 
-class Upstream:
-    """A provider a test speaks through."""
+class ScriptedProvider:
+    """A provider of quotes whose updates come from the test."""
 
     name = "test"
     feed = Feed.STOCKS
     simulated = False
     delay_seconds = 0.0
-    #: Longer than from one beat to the next, so that an answer shows in a beat.
+    #: Longer than the time between beats, so that a beat shows the result.
     silence_seconds = 1.5
     always_open = True
 
@@ -32,7 +32,7 @@ class Upstream:
         self.connections = 0
         self._queue: asyncio.Queue[Update | UpstreamError] = asyncio.Queue()
 
-    def tell(self, *quotes: Quote) -> None:
+    def send(self, *quotes: Quote) -> None:
         self._queue.put_nowait(Update(quotes))
 
     def fail(self) -> None:
@@ -41,10 +41,10 @@ class Upstream:
     async def updates(self) -> AsyncGenerator[Update, None]:
         self.connections += 1
         while True:
-            told = await self._queue.get()
-            if isinstance(told, UpstreamError):
-                raise told
-            yield told
+            item = await self._queue.get()
+            if isinstance(item, UpstreamError):
+                raise item
+            yield item
 
 
 @contextlib.asynccontextmanager
@@ -60,15 +60,15 @@ async def running(*coroutines: object) -> AsyncIterator[None]:
 
 async def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
     async with asyncio.timeout(seconds):
-        # What is waited for happens in other tasks that do not tell.
+        # Polls, because the other tasks signal nothing.
         while not condition():  # noqa: ASYNC110 - see above
             await asyncio.sleep(0.005)
 
 
-async def lead(bus: Bus, upstream: Upstream, owner: str) -> None:
+async def lead(bus: Bus, upstream: ScriptedProvider, owner: str) -> None:
     while True:
         await lease.acquire(bus, upstream.feed, owner)
-        await Leader(upstream, bus, owner).run()
+        await FeedPublisher(upstream, bus, owner).run()
 
 
 def price(mirror: Mirror, ticker: str) -> float | None:

@@ -1,19 +1,19 @@
-"""Quotes and feed states made for tests."""
+"""Quotes and feed states for tests."""
 
 from collections.abc import Iterable
 
-from quotecast.bus.base import FeedInfo, Snapshot, Stored
+from quotecast.bus.base import FeedInfo, Snapshot, StoredQuote
 from quotecast.market.feeds import Feed
-from quotecast.market.moves import shape_of
+from quotecast.market.moves import shape_digest
 from quotecast.market.quotes import CryptoQuote, Quote, StockQuote
 
 INFO = FeedInfo(provider="test")
 EPOCH = "0000000000aa00000001"
 
 
-def named(epoch: str = EPOCH, feed: Feed = Feed.STOCKS) -> str:
-    """An epoch of the bus as clients see it."""
-    return f"{epoch}.{shape_of(feed)}"
+def wire_epoch(epoch: str = EPOCH, feed: Feed = Feed.STOCKS) -> str:
+    """Returns an epoch of the bus as clients see it."""
+    return f"{epoch}.{shape_digest(feed)}"
 
 
 def stock(ticker: str = "AAPL", price: float = 100.0, name: str = "", sector: str = "Energy") -> StockQuote:
@@ -52,4 +52,4 @@ def pair(ticker: str = "BTC/USDT", price: float = 90_000.0) -> CryptoQuote:
 def state_of(
     quotes: Iterable[Quote], *, feed: Feed = Feed.STOCKS, epoch: str = EPOCH, seq: int = 1
 ) -> Snapshot:
-    return Snapshot(feed, epoch, seq, INFO, {quote.key: Stored(seq, seq, quote) for quote in quotes})
+    return Snapshot(feed, epoch, seq, INFO, {quote.key: StoredQuote(seq, seq, quote) for quote in quotes})

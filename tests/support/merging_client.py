@@ -1,4 +1,4 @@
-"""A client that keeps a feed's state as the protocol tells it to: what any frontend would write."""
+"""A client that merges a feed's frames as the protocol says."""
 
 import json
 import zlib
@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-#: How a client of each subprotocol reads a frame.
+#: Decoders of frames by subprotocol.
 READERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "quotecast.v1.json": json.loads,
     "quotecast.v1.msgpack": msgspec.msgpack.decode,
@@ -18,15 +18,15 @@ Names = frozenset[str] | Literal["all"]
 
 
 class MergingClient:
-    """Applies frames; `quotes` is what it would show."""
+    """A client whose `quotes` are what a frontend would show."""
 
     def __init__(self, key: str = "ticker", subprotocol: str = "quotecast.v1.json") -> None:
         self.quotes: dict[str, dict[str, Any]] = {}
         self.epoch = ""
         self.seq = 0
-        #: The subscription by the feed's last answer: symbols and groups, or all.
+        #: Subscription after the feed's last answer: symbols and groups, or all.
         self.wanted: Names = frozenset()
-        #: The part of it that the cursor covers: a name counts once its snapshot has come.
+        #: Part of the subscription that the cursor covers: a name counts once its snapshot has come.
         self.covered: Names = frozenset()
         self.frames: list[dict[str, Any]] = []
         self._key = key
@@ -37,12 +37,12 @@ class MergingClient:
         return f"{self.epoch}-{self.seq}"
 
     @property
-    def listed(self) -> str:
-        """The list to come back with, beside `since`."""
+    def names_to_resume(self) -> str:
+        """Returns the names to reconnect with, beside `since`."""
         return "all" if self.covered == "all" else ",".join(sorted(self.covered))
 
-    def missing_from(self, wanted: Names) -> list[str] | Literal["all"]:
-        """The names to subscribe again after coming back."""
+    def names_to_subscribe(self, wanted: Names) -> list[str] | Literal["all"]:
+        """Returns the names to subscribe again after a reconnection."""
         if wanted == "all":
             return [] if self.wanted == "all" else "all"
         return [] if self.wanted == "all" else sorted(wanted - self.wanted)
@@ -66,7 +66,7 @@ class MergingClient:
         return self.wanted == "all" or key in self.wanted or f"sector:{sector}" in self.wanted
 
     def drop_unwanted(self) -> None:
-        """The feed does not list unsubscribed symbols as removed: a client drops them itself."""
+        """Deletes quotes outside of the subscription: the feed does not list them as removed."""
         for key in [key for key, quote in self.quotes.items() if not self.wants(key, quote["sector"])]:
             del self.quotes[key]
 
@@ -86,7 +86,7 @@ class MergingClient:
     def _update(self, frame: dict[str, Any]) -> None:
         for item in frame["data"]:
             held = self.quotes.setdefault(item[self._key], {})
-            assert held or "name" in item, "a symbol not held before comes in full"
+            assert held or "name" in item, "a new symbol comes in full"
             held.update(item)
         for symbol in frame.get("removed", []):
             self.quotes.pop(symbol, None)

@@ -1,4 +1,4 @@
-"""A real PgBouncer in front of a test's PostgreSQL, set up as docs/operating.md says."""
+"""A real PgBouncer in front of a test's PostgreSQL, configured as docs/operating.md says."""
 
 import asyncio
 import configparser
@@ -18,7 +18,7 @@ from quotecast.local import postgres
 from support.servers import Postgres
 
 ROOT: Final = Path(__file__).parents[2]
-#: Debian's, and a newer one that `tests/deploy/install-pgbouncer` builds.
+#: Debian's release, and a newer one that `tests/deploy/install-pgbouncer` builds.
 DEBIAN: Final = "pgbouncer"
 NEWER: Final = str(ROOT / ".pgbouncer" / "pgbouncer")
 PORT: Final = "6432"
@@ -26,7 +26,7 @@ START_SECONDS: Final = 20.0
 
 
 class PgBouncer:
-    """A PgBouncer process that a test may kill and start again; it passes on to `server`."""
+    """A PgBouncer process in front of `server`, which a test may kill and restart."""
 
     def __init__(
         self, folder: Path, server: Postgres, program: str = DEBIAN, settings: Mapping[str, str] = {}
@@ -36,7 +36,7 @@ class PgBouncer:
         self._user = postgres.system_user()
         self._file = folder / "pgbouncer.ini"
         self._file.write_text(_configuration(folder, server, program, settings), "utf-8")
-        postgres.own(folder, self._user)
+        postgres.give_to(folder, self._user)
         self._process: subprocess.Popen[bytes] | None = None
         self.url = self.database_url("postgres")
 
@@ -58,7 +58,7 @@ class PgBouncer:
             assert self._process.poll() is None, "PgBouncer ended"
 
     def kill(self) -> None:
-        """Ends it as a crash would; its clients are cut off."""
+        """Ends the process as a crash would; clients are disconnected."""
         if self._process:
             self._process.kill()
             self._process.wait()
@@ -78,8 +78,8 @@ def running_pgbouncer(
             pooler.kill()
 
 
-def documented() -> dict[str, str]:
-    """The settings that docs/operating.md gives PgBouncer."""
+def documented_settings() -> dict[str, str]:
+    """Returns PgBouncer's settings from docs/operating.md."""
     text = (ROOT / "docs" / "operating.md").read_text("utf-8")
     found = re.search(r"^```ini\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     assert found
@@ -89,8 +89,8 @@ def documented() -> dict[str, str]:
 
 
 def _configuration(folder: Path, server: Postgres, program: str, settings: Mapping[str, str]) -> str:
-    """For a server of a test: everybody on the socket is let in."""
-    values = documented()
+    """Returns the configuration for a test's server, which trusts every user of the socket."""
+    values = documented_settings()
     if not _prepares(program):
         del values["max_prepared_statements"]
     values |= {
@@ -106,9 +106,9 @@ def _configuration(folder: Path, server: Postgres, program: str, settings: Mappi
 
 
 def _prepares(program: str) -> bool:
-    """Whether this version knows prepared statements: 1.21 and later."""
-    told = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout
-    found = re.search(r"(\d+)\.(\d+)", told)
+    """Returns whether this version supports prepared statements: 1.21 and later."""
+    version = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout
+    found = re.search(r"(\d+)\.(\d+)", version)
     assert found
     return (int(found[1]), int(found[2])) >= (1, 21)
 

@@ -1,12 +1,12 @@
-"""Ports that stay a test's own, from before its server listens until after its end."""
+"""Ports that belong to a test from before its server listens until after its end."""
 
 import socket
 
 
-def reserved() -> socket.socket:
-    """A socket that is bound and never listens: nobody else is given its port.
+def reserve_port() -> socket.socket:
+    """Returns a bound socket that never listens: the kernel gives its port to nobody else.
 
-    A server may listen there that sets SO_REUSEADDR or SO_REUSEPORT before it binds, as all servers here do.
+    A server that sets SO_REUSEADDR or SO_REUSEPORT before it binds may listen there; all servers here do.
     """
     held = socket.socket()
     for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):
@@ -16,6 +16,6 @@ def reserved() -> socket.socket:
 
 
 def port_number(held: socket.socket) -> int:
-    """The reserved port."""
+    """Returns the reserved port."""
     port: int = held.getsockname()[1]
     return port

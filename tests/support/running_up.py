@@ -1,4 +1,4 @@
-"""`quotecast up` as a process, with all it starts."""
+"""`quotecast up` as a process, with its child processes."""
 
 import contextlib
 import json
@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-from support.reserved import port_number, reserved
+from support.reserved import port_number, reserve_port
 
 
 class Up:
     """A running `quotecast up`; `starter` is the command that starts it, such as nohup."""
 
     def __init__(self, data: Path, *starter: str, **settings: str) -> None:
-        self._reserved = reserved()
+        self._reserved = reserve_port()
         self.port = port_number(self._reserved)
         environment = {
             "QUOTECAST_DATA_DIR": str(data),
@@ -36,19 +36,19 @@ class Up:
             stderr=subprocess.PIPE,
             text=True,
         )
-        self.said: list[str] = []
+        self.output: list[str] = []
         self.pids: dict[str, int] = {}
 
     def wait_until_it_serves(self) -> None:
         assert self.process.stdout
         assert self.process.stderr
         for line in self.process.stdout:
-            self.said.append(line)
+            self.output.append(line)
             if found := re.match(r"(.{9}) pid (\d+) ", line):
                 self.pids[found[1].strip()] = int(found[2])
             if line.startswith("Ctrl-C"):
                 return
-        pytest.fail("".join(self.said) + self.process.stderr.read())
+        pytest.fail("".join(self.output) + self.process.stderr.read())
 
     def wait_for_death(self, part: str) -> None:
         assert self.process.stderr
@@ -74,7 +74,7 @@ class Up:
             return json.load(answer)
 
     def kill_everything(self) -> None:
-        """Leaves nothing behind."""
+        """Kills all child processes that are left."""
         for pid in [self.process.pid, *self.pids.values()]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -84,7 +84,7 @@ class Up:
 
 @contextlib.contextmanager
 def running_up(data: Path, **settings: str) -> Iterator[Up]:
-    """Serves; whatever is left at the end is killed."""
+    """Yields a serving `up`; kills what is left at the end."""
     up = Up(data, **settings)
     try:
         up.wait_until_it_serves()

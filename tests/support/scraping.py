@@ -1,4 +1,4 @@
-"""What Prometheus does: asks for metrics, and finds a value by name and labels."""
+"""A reader of Prometheus metrics: scrapes them, and finds values by name and labels."""
 
 import contextlib
 import time
@@ -13,12 +13,12 @@ PATIENCE_SECONDS = 20.0
 
 
 class Scrape(NamedTuple):
-    """One answer; samples by name."""
+    """One scrape; samples by name."""
 
     families: list[Metric]
 
     def value(self, name: str, **labels: str) -> float:
-        """The sum of the samples that bear these labels, among others."""
+        """Returns the sum of the samples that have these labels, among others."""
         return sum(
             sample.value
             for family in self.families
@@ -30,7 +30,7 @@ class Scrape(NamedTuple):
         return [each.labels for family in self.families for each in family.samples if each.name == name]
 
     def names(self) -> set[str]:
-        """Of samples, those of families without any among them, as a query would name them."""
+        """Returns the names of samples, and those of families without samples, as queries name them."""
         named = {sample.name for family in self.families for sample in family.samples}
         empty = {family.name + ("_total" if family.type == "counter" else "") for family in self.families}
         histograms = [family.name for family in self.families if family.type == "histogram"]
@@ -38,25 +38,25 @@ class Scrape(NamedTuple):
 
 
 def scrape(url: str) -> Scrape:
-    return parsed(httpx.get(url, timeout=5).text)
+    return parse_metrics(httpx.get(url, timeout=5).text)
 
 
-def parsed(text: str) -> Scrape:
+def parse_metrics(text: str) -> Scrape:
     return Scrape(list(text_string_to_metric_families(text)))
 
 
-def of(families: Iterable[Metric]) -> Scrape:
-    """Families that were not written and read, as a scrape would show them."""
+def scrape_of(families: Iterable[Metric]) -> Scrape:
+    """Returns families as a scrape shows them, without the HTTP in between."""
     return Scrape(list(families))
 
 
-def scraped_until(url: str, reached: Callable[[Scrape], bool]) -> Scrape:
-    """The first answer that has what is waited for."""
+def wait_for_scrape(url: str, reached: Callable[[Scrape], bool]) -> Scrape:
+    """Returns the first scrape that satisfies the condition."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         with contextlib.suppress(httpx.TransportError):
             found = scrape(url)
             if reached(found):
                 return found
-        assert time.monotonic() < deadline, "the metrics never came so far"
+        assert time.monotonic() < deadline, "no scrape satisfied the condition"
         time.sleep(0.05)

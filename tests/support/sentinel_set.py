@@ -1,4 +1,4 @@
-"""A Valkey master and its replica, alone or with three Sentinels: failovers as installations have them."""
+"""A Valkey master and its replica, alone or with three Sentinels, for tests of failovers."""
 
 import contextlib
 import signal
@@ -12,18 +12,18 @@ from typing import Any, Final
 import redis
 
 from quotecast.local import valkey
-from support.reserved import port_number, reserved
+from support.reserved import port_number, reserve_port
 
 SERVICE: Final = "quotes"
 SENTINELS: Final = 3
 PATIENCE_SECONDS: Final = 60.0
-#: Of Sentinel: how long a master does not answer until it is down, and a try to replace it may take.
+#: Sentinel's timeouts: until it declares a silent master down, and for one attempt of a failover.
 DOWN_MILLISECONDS: Final = 1000
 FAILOVER_MILLISECONDS: Final = 5000
 
 
 class Server:
-    """One process of the set, on a port of its own."""
+    """A process of the set, with a reserved port."""
 
     def __init__(self, folder: Path, port: int) -> None:
         self.folder = folder
@@ -34,11 +34,11 @@ class Server:
     def start(self, *arguments: str) -> None:
         socket = self.folder / "valkey.sock"
         ours = [*valkey.command(self.folder, socket), "--bind", "127.0.0.1", "--port", str(self.port)]
-        # A replica that joins gets the data at once, not after five seconds.
+        # A new replica gets the data at once, not after five seconds.
         self._run([*ours, "--repl-diskless-sync-delay", "0", *arguments])
 
     def start_sentinel(self, master: int, *lines: str) -> None:
-        """Begins with the master at that port; `lines` are more of its configuration."""
+        """Starts as a Sentinel of the master at that port; `lines` are more of its configuration."""
         file = self.folder / "sentinel.conf"
         file.write_text(
             f"port {self.port}\nbind 127.0.0.1\ndir {self.folder}\n"
@@ -49,8 +49,8 @@ class Server:
         [binary, *_] = valkey.version_command()
         self._run([binary, str(file), "--sentinel"])
 
-    def ask(self, *words: str | int) -> Any:
-        """One command on a connection of its own."""
+    def ask(self, *words: str | int | bytes) -> Any:
+        """Runs one command on its own connection."""
         with redis.Redis(port=self.port, socket_timeout=5, protocol=2, password=self.password) as client:
             return client.execute_command(*words)
 
@@ -58,12 +58,12 @@ class Server:
         return bool(self.ask("ROLE")[0] == b"master")
 
     def follows(self, port: int) -> bool:
-        """Whether it is a replica of the server at that port and has all that this has."""
+        """Returns whether it is a replica of the server at that port and has all of its data."""
         role = self.ask("ROLE")
         return bool(role[0] == b"slave" and (role[2], role[3]) == (port, b"connected"))
 
     def kill(self) -> None:
-        """Ends it as a crash would; nothing is saved."""
+        """Ends the process as a crash would, without a save."""
         if self._process:
             self._process.kill()
             self._process.wait()
@@ -83,7 +83,7 @@ class Server:
 
 
 class Pair:
-    """A master and its replica, as of now."""
+    """A master and its replica."""
 
     def __init__(self, master: Server, replica: Server) -> None:
         self.master = master
@@ -91,7 +91,7 @@ class Pair:
 
     @property
     def url(self) -> str:
-        """Of the server that is the master now."""
+        """Returns the URL of the present master."""
         return f"redis://127.0.0.1:{self.master.port}"
 
     def start(self) -> None:
@@ -100,20 +100,20 @@ class Pair:
         self.until_whole()
 
     def swap(self) -> float:
-        """Swaps master and replica by hand: every connection stays open. Returns the Unix time of that."""
+        """Swaps master and replica by hand, with every connection open; returns the Unix time of the swap."""
         self.replica.ask("REPLICAOF", "NO", "ONE")
         self.master.ask("REPLICAOF", "127.0.0.1", self.replica.port)
-        return self.promoted()
+        return self.wait_for_promotion()
 
-    def promoted(self) -> float:
-        """Waits until the replica is the master; the Unix time of that."""
+    def wait_for_promotion(self) -> float:
+        """Waits until the replica is the master; returns the Unix time."""
         until(self.replica.is_master, "the replica is not promoted")
         promoted = time.time()
         self.master, self.replica = self.replica, self.master
         return promoted
 
     def restart(self) -> None:
-        """Starts the server again that died, as a replica."""
+        """Restarts the dead server as a replica."""
         self.replica.start("--replicaof", f"127.0.0.1 {self.master.port}")
         self.until_whole()
 
@@ -133,7 +133,7 @@ class Pair:
 
 
 class SentinelSet(Pair):
-    """A pair that Sentinels watch; `url` names them."""
+    """A pair with Sentinels; `url` names the Sentinels."""
 
     def __init__(self, master: Server, replica: Server, sentinels: list[Server]) -> None:
         super().__init__(master, replica)
@@ -141,7 +141,7 @@ class SentinelSet(Pair):
 
     @property
     def url(self) -> str:
-        """As the service takes it."""
+        """Returns the URL for the setting."""
         hosts = ",".join(f"127.0.0.1:{each.port}" for each in self.sentinels)
         return f"redis+sentinel://{hosts}/{SERVICE}"
 
@@ -154,21 +154,21 @@ class SentinelSet(Pair):
         self.until_whole()
 
     def failover(self, how: str = "COORDINATED", *, by: Server | None = None) -> float:
-        """Has a Sentinel swap master and replica, both of which live on. Returns the Unix time of that.
+        """Makes a Sentinel swap master and replica, both of which live on; returns the Unix time.
 
-        Without `COORDINATED` the old master takes writes for some eight seconds more.
+        Without `COORDINATED` the old master takes writes for about eight more seconds.
         """
         words = ["SENTINEL", "FAILOVER", SERVICE, *how.split()]
         until(lambda: bool((by or self.sentinels[0]).ask(*words)), "no failover begins")
-        return self.promoted()
+        return self.wait_for_promotion()
 
     def kill_master(self) -> float:
-        """Ends the master as a crash would; the Unix time at which its replica was promoted."""
+        """Kills the master; returns the Unix time at which its replica was promoted."""
         self.master.kill()
-        return self.promoted()
+        return self.wait_for_promotion()
 
     def until_whole(self) -> None:
-        """Waits until one server follows the other, and all Sentinels know which."""
+        """Waits until one server follows the other, and all Sentinels agree on the master."""
         until(
             lambda: self._is_whole() and all(map(self._knows, self.sentinels)), "the Sentinels do not agree"
         )
@@ -176,19 +176,19 @@ class SentinelSet(Pair):
     def _knows(self, sentinel: Server) -> bool:
         flat = sentinel.ask("SENTINEL", "MASTER", SERVICE)
         about = flat if isinstance(flat, dict) else dict(zip(flat[::2], flat[1::2], strict=True))
-        known = {_text(key): _text(value) for key, value in about.items()}
+        fields = {_text(key): _text(value) for key, value in about.items()}
         wanted = {"port": self.master.port, "num-other-sentinels": SENTINELS - 1, "num-slaves": 1}
-        return {name: int(known[name]) for name in wanted} == wanted
+        return {name: int(fields[name]) for name in wanted} == wanted
 
 
 @contextlib.contextmanager
 def own_servers(count: int) -> Iterator[list[Server]]:
-    """Servers with folders and ports of their own, to be started; they end here."""
+    """Yields servers with their own folders and ports, not yet started; stops them at the end."""
     with contextlib.ExitStack() as stack:
         servers = [
             Server(
                 Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="qc"))),
-                port_number(stack.enter_context(reserved())),
+                port_number(stack.enter_context(reserve_port())),
             )
             for _ in range(count)
         ]
@@ -199,7 +199,7 @@ def own_servers(count: int) -> Iterator[list[Server]]:
 
 @contextlib.contextmanager
 def running_pair() -> Iterator[Pair]:
-    """A master and its replica that nobody watches."""
+    """Yields a master and its replica without Sentinels."""
     with own_servers(2) as (master, replica):
         pair = Pair(master, replica)
         pair.start()
@@ -208,7 +208,7 @@ def running_pair() -> Iterator[Pair]:
 
 @contextlib.contextmanager
 def running_sentinels() -> Iterator[SentinelSet]:
-    """A master with its replica, and Sentinels that know each other."""
+    """Yields a master with its replica, and Sentinels that know each other."""
     with own_servers(2 + SENTINELS) as (master, replica, *sentinels):
         whole = SentinelSet(master, replica, sentinels)
         whole.start()
@@ -216,7 +216,7 @@ def running_sentinels() -> Iterator[SentinelSet]:
 
 
 def until(holds: Callable[[], bool], trouble: str) -> None:
-    """Waits until it holds; servers that do not answer yet, or not so, are asked again."""
+    """Waits until the condition holds; a server that does not answer yet counts as no."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         with contextlib.suppress(redis.RedisError):

@@ -1,4 +1,4 @@
-"""Real servers for tests: Valkey and PostgreSQL from their wheels, on Unix sockets in temporary folders."""
+"""Real servers for tests: Valkey and PostgreSQL from Python wheels, on Unix sockets in temporary folders."""
 
 import asyncio
 import contextlib
@@ -16,7 +16,7 @@ from quotecast.local import postgres, probes, valkey
 
 
 class Valkey:
-    """A Valkey process that a test may kill, freeze and start again."""
+    """A Valkey process that a test may kill, freeze and restart."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -40,7 +40,7 @@ class Valkey:
                     return
 
     def kill(self) -> None:
-        """Ends it as a crash would; what it had not saved is gone."""
+        """Ends the process as a crash would; unsaved data is lost."""
         if self._process:
             self._process.kill()
             self._process.wait()
@@ -67,14 +67,14 @@ def running_valkey() -> Iterator[Valkey]:
 
 
 class Postgres:
-    """A PostgreSQL process that a test may kill, freeze and start again."""
+    """A PostgreSQL process that a test may kill, freeze and restart."""
 
     def __init__(self, folder: Path) -> None:
         self._cluster = folder / "cluster"
         self._sockets = folder / "sockets"
         self._sockets.mkdir()
         self._user = postgres.system_user()
-        postgres.own(self._sockets, self._user)
+        postgres.give_to(self._sockets, self._user)
         self._process: subprocess.Popen[bytes] | None = None
         self.socket = self._sockets / ".s.PGSQL.5432"
         self.url = self.database_url("postgres")
@@ -103,9 +103,9 @@ class Postgres:
                 return
 
     def kill(self) -> None:
-        """Ends it as a crash would; what was committed stays."""
+        """Ends the server as a crash would; committed data stays."""
         if self._process:
-            # Immediate shutdown ends its children too; SIGKILL would leave them for a moment.
+            # An immediate shutdown ends the children too; SIGKILL would leave them for a moment.
             self._process.send_signal(signal.SIGQUIT)
             self.thaw()
             self._process.wait()
@@ -118,7 +118,7 @@ class Postgres:
         self._signal_all(signal.SIGCONT)
 
     def _signal_all(self, number: signal.Signals) -> None:
-        """Every session has a process of its own, in a process group of its own."""
+        """Signals every process: each session is a process in a process group of its own."""
         assert self._process
         pid = self._process.pid
         sessions = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()

@@ -1,4 +1,4 @@
-"""The service as processes: ingest and API workers over one Valkey, on a port of their own."""
+"""The service as processes: ingest and API workers over one Valkey, with a reserved port."""
 
 import contextlib
 import os
@@ -18,28 +18,28 @@ from websockets.sync.connection import Connection
 
 from quotecast import parent
 from support.merging_client import MergingClient
-from support.reserved import port_number, reserved
+from support.reserved import port_number, reserve_port
 
 START_SECONDS = 30.0
 
 
 class Redis(Protocol):
-    """Whatever answers as one at a URL."""
+    """A Redis server, by its URL."""
 
     @property
     def url(self) -> str:
-        """As the setting takes it."""
+        """Returns the URL for the setting."""
 
 
 class Service:
-    """Starts and stops the processes; each may be killed and frozen on its own.
+    """Starts and stops the processes, each of which a test may kill and freeze.
 
-    Workers serve all on `port`; with `split`, HTTP there and feeds on `feed_port`.
+    All workers serve on `port`; with `split`, HTTP there and feeds on `feed_port`.
     """
 
     def __init__(self, redis: Redis, settings: Mapping[str, str] = {}, *, split: bool = False) -> None:
         self.redis = redis
-        self._reserved = [reserved(), reserved()]
+        self._reserved = [reserve_port(), reserve_port()]
         ports = [port_number(each) for each in self._reserved]
         self.port = ports[0]
         self.feed_port = ports[1] if split else ports[0]
@@ -71,21 +71,21 @@ class Service:
             link.close()
 
     def start(self, *commands: str) -> subprocess.Popen[bytes]:
-        """Starts a process for each command and waits until all serve; answers the last one."""
+        """Starts a process for each command and waits until all serve; returns the last one."""
         for command in commands:
             self.launch(command)
         self.until_ready(len(commands))
         return self.processes[-1]
 
     def until_ready(self, count: int = 1) -> None:
-        """Waits until the last launched processes serve."""
+        """Waits until the last started processes serve."""
         for link in self._links[-count:]:
             assert link.recv(1000), "the process ended before it served"
 
     def launch(
         self, command: str, settings: Mapping[str, str] | None = None, **more: Any
     ) -> subprocess.Popen[bytes]:
-        """Starts a process and does not wait; it says over its link that it serves, and ends with it."""
+        """Starts a process without waiting; its link reports readiness, and ends it when closed."""
         ours, theirs = socket.socketpair()
         with theirs:
             link = {parent.VARIABLE: str(theirs.fileno())}
@@ -107,23 +107,23 @@ class Service:
             with contextlib.suppress(httpx.TransportError):
                 self.get(path)
                 return
-            assert time.monotonic() < deadline, "nobody answers"
+            assert time.monotonic() < deadline, "no server answers"
 
     def get(self, path: str, **more: Any) -> httpx.Response:
-        """One request on a connection of its own, so that any worker may get it."""
+        """Sends a GET request on a new connection, so that any worker may get it."""
         return httpx.get(self.url + path, timeout=5, **more)
 
     def post(self, path: str, **more: Any) -> httpx.Response:
-        """Sends a body on a connection of its own."""
+        """Sends a POST request on a new connection."""
         return httpx.post(self.url + path, timeout=30, **more)
 
     def patch(self, path: str, **more: Any) -> httpx.Response:
-        """Changes something, on a connection of its own."""
+        """Sends a PATCH request on a new connection."""
         return httpx.patch(self.url + path, timeout=30, **more)
 
     @contextlib.contextmanager
     def feed(self, path: str, **more: Any) -> Iterator["FeedClient"]:
-        """A client of a feed."""
+        """Connects a client to a feed."""
         url = f"ws://127.0.0.1:{self.feed_port}{path}"
         key = "symbol" if "/doviz" in path else "ticker"
         with websockets.sync.client.connect(url, max_size=None, **more) as connection:
@@ -131,7 +131,7 @@ class Service:
 
 
 class FeedClient:
-    """A frontend: keeps the feed's state merged."""
+    """A frontend, which merges the feed's frames."""
 
     def __init__(self, connection: Connection, key: str) -> None:
         self.connection = connection
@@ -143,7 +143,7 @@ class FeedClient:
         return self.state.take(message)
 
     def next_of(self, kind: str, seconds: float = 10.0) -> dict[str, Any]:
-        """The next frame of a kind; those before it are merged all the same."""
+        """Returns the next frame of a type, and merges those before it."""
         deadline = time.monotonic() + seconds
         while True:
             frame = self.next(max(0.001, deadline - time.monotonic()))
@@ -154,7 +154,7 @@ class FeedClient:
         self.connection.send(text)
 
     def closed(self, seconds: float = 10.0) -> int | None:
-        """Reads on to the end; the close code."""
+        """Reads to the end; returns the close code."""
         deadline = time.monotonic() + seconds
         with contextlib.suppress(ConnectionClosed):
             while time.monotonic() < deadline:

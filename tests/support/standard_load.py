@@ -1,7 +1,7 @@
-"""The load under which faults are judged: 200 clients of three feeds, and some reads.
+"""The load of the fault tests: 200 clients of three feeds, and HTTP reads.
 
-Every client merges what it is told and notes whatever breaks the promise of the feeds. All of it runs on
-one event loop in a thread, so that a test can disturb the service meanwhile.
+Every client merges its frames and notes each broken promise of the feeds. All clients run on one event loop
+in a thread, so that a test can disturb the service meanwhile.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from support.merging_client import MergingClient
 
 CLIENTS: Final = 200
 FEEDS: Final = ("market", "crypto", "doviz")
-#: Where each feed's whole state is read.
+#: Route of each feed's whole state.
 STATES: Final = {
     "market": "/api/market/quotes?symbols=all",
     "crypto": "/api/crypto/quotes",
@@ -37,43 +37,44 @@ READS: Final = (
     "/api/doviz/quotes/USD",
     "/api/market/movers",
 )
-#: Simulated stocks fall by less, and no split may look like a fall.
-GREATEST_FALL_PERCENT: Final = -20.0
-#: Between two reads of one reader.
+#: Seconds between two reads of one reader.
 READ_PAUSE_SECONDS: Final = 0.05
-#: Between two tries of a client that was disconnected.
+#: Seconds between two connection attempts of a client.
 RETRY_SECONDS: Final = 0.2
 START_SECONDS: Final = 60.0
 PROTOCOL: Final = Subprotocol("quotecast.v1.msgpack")
 
+#: Simulated stocks fall by less, and no split may look like a fall.
+GREATEST_FALL_PERCENT: Final = -20.0
+
 
 class Read(NamedTuple):
-    """One request; with a status of 0 it got no answer.
+    """A request; a status of 0 means no answer.
 
-    One whose connection was closed before an answer began is repeated once, as browsers do.
+    As browsers do, the reader repeats a request once whose connection closed before an answer began.
     """
 
     at: float
     seconds: float
     status: int
-    #: What the client says of it, or of the first try.
+    #: The client's error, that of the first try included.
     trouble: str = ""
 
 
 class Listener:
-    """A client of one feed that comes back whenever it is disconnected."""
+    """A client of one feed that reconnects after every disconnection."""
 
     def __init__(self, url: str, feed: str, interval: int | None = None) -> None:
         self.feed = feed
         self.state = MergingClient("symbol" if feed == "doviz" else "ticker", PROTOCOL)
-        #: Broken promises, in words.
-        self.broken: list[str] = []
-        #: With which code each connection ended.
+        #: Broken promises, as text.
+        self.broken_promises: list[str] = []
+        #: Close code of each connection.
         self.closes: list[int] = []
-        #: The newest time of any price, as text.
+        #: The newest timestamp of any price, as text.
         self.newest = ""
         self.connected_at = self.state_at = self.told_at = 0.0
-        #: What heartbeats last said of the feed, and when that was first.
+        #: The feed's state in the last heartbeats, and the time of the first one with it.
         self.feed_state, self.feed_state_at = "", 0.0
         self.farewell_at = 0.0
         #: Seconds from each frame's newest price to its arrival.
@@ -90,8 +91,8 @@ class Listener:
                 await self._listen()
             await asyncio.sleep(RETRY_SECONDS)
 
-    async def drop(self) -> None:
-        """Goes away without a word, as a client does that loses its network."""
+    async def disconnect(self) -> None:
+        """Disconnects without a close frame, as a client does that loses its network."""
         if self._connection:
             self._connection.transport.abort()
 
@@ -112,11 +113,11 @@ class Listener:
         try:
             frame = self.state.take(message)
         except AssertionError as error:
-            self.broken.append(str(error))
+            self.broken_promises.append(str(error))
             return
         self.state.frames.clear()
         if before > self.state.epoch:
-            self.broken.append(f"epoch {self.state.epoch} after {before}")
+            self.broken_promises.append(f"epoch {self.state.epoch} after {before}")
         match frame["type"]:
             case "snapshot" | "update":
                 self._judge(frame, fresh=before != self.state.epoch or frame.get("reason") == "resync")
@@ -126,7 +127,7 @@ class Listener:
                 self.farewell_at = time.time()
 
     def _judge(self, frame: dict[str, Any], *, fresh: bool) -> None:
-        """Within an epoch no price is followed by an older one."""
+        """Notes each price that is older than the one before it in the same epoch."""
         self.told_at = time.time()
         if fresh:
             self._times.clear()
@@ -135,11 +136,11 @@ class Listener:
         for item in frame["data"]:
             key, at = item[self._key], item["timestamp"] or ""
             if at < self._times.get(key, ""):
-                self.broken.append(f"{key}: the price of {at} after that of {self._times[key]}")
+                self.broken_promises.append(f"{key}: the price of {at} after that of {self._times[key]}")
             self._times[key] = at
             change = item.get("changePercent") or 0.0
             if self.feed == "market" and change < GREATEST_FALL_PERCENT:
-                self.broken.append(f"{key}: fell by {-change} percent")
+                self.broken_promises.append(f"{key}: fell by {-change} percent")
         newest = max((item["timestamp"] or "" for item in frame["data"]), default="")
         if newest > self.newest:
             self.newest = newest
@@ -147,9 +148,9 @@ class Listener:
 
 
 class StandardLoad:
-    """Loads the service at a port inside `with`; entered once every client has its state.
+    """Loads the service at a port inside `with`, which begins once every client has its state.
 
-    Clients get an update each `interval` milliseconds, or as the service does by itself.
+    Clients ask for an update each `interval` milliseconds, or use the default.
     """
 
     def __init__(
@@ -180,61 +181,61 @@ class StandardLoad:
 
     @property
     def errors(self) -> list[str]:
-        """Why reads got no answer."""
+        """Returns the errors of reads that got no answer."""
         return [read.trouble for read in self.reads if read.trouble]
 
     def until(self, holds: Callable[[], bool], seconds: float) -> float:
-        """Waits until it holds; how long that took. Fails if it takes longer than `seconds`."""
+        """Waits until the condition holds; returns the seconds. Fails after `seconds`."""
         began = time.monotonic()
         while not holds():
-            assert time.monotonic() - began < seconds, "never came to that"
+            assert time.monotonic() - began < seconds, "the condition never held"
             time.sleep(0.01)
         return time.monotonic() - began
 
     def until_newer(self, at: float, seconds: float, among: Iterable[Listener] | None = None) -> float:
-        """Waits until every client holds prices of after the Unix time `at`; seconds since then."""
+        """Waits until every client holds prices newer than the Unix time `at`; returns the seconds."""
         text, listeners = iso_utc(at), list(among or self.listeners)
         self.until(lambda: all(each.newest > text for each in listeners), seconds)
         return time.time() - at
 
-    def until_told(self, feed_state: str, at: float, seconds: float) -> float:
-        """Waits until every client was told that its feed is so; seconds from `at` to the last of them."""
+    def until_feed_state(self, feed_state: str, at: float, seconds: float) -> float:
+        """Waits until every client has seen this feed state; returns the seconds from `at` to then."""
         self.until(lambda: all(each.feed_state == feed_state for each in self.listeners), seconds)
         return max(each.feed_state_at for each in self.listeners) - at
 
     def until_equal(self, seconds: float) -> None:
-        """Waits until every client holds exactly what REST answers: the feeds must rest meanwhile."""
+        """Waits until every client holds exactly the state of REST; the feeds must rest meanwhile."""
         for feed, path in STATES.items():
             listeners = [each for each in self.listeners if each.feed == feed]
             with httpx.Client(base_url=self.url) as http:
                 self.until(lambda: _equal(http, path, listeners), seconds)  # noqa: B023 - called at once
 
-    def drop_all(self) -> float:
-        """Cuts every client off at once; the Unix time of that."""
+    def disconnect_all(self) -> float:
+        """Disconnects every client at once; returns the Unix time."""
         at = time.time()
 
-        async def drop() -> None:
-            await asyncio.gather(*(each.drop() for each in self.listeners))
+        async def disconnect() -> None:
+            await asyncio.gather(*(each.disconnect() for each in self.listeners))
 
-        asyncio.run_coroutine_threadsafe(drop(), self._loop).result(5)
+        asyncio.run_coroutine_threadsafe(disconnect(), self._loop).result(5)
         return at
 
     @property
-    def broken(self) -> list[str]:
-        """The promises broken so far, each kind once."""
-        return sorted({problem for each in self.listeners for problem in each.broken})
+    def broken_promises(self) -> list[str]:
+        """Returns the promises broken so far, each kind once."""
+        return sorted({problem for each in self.listeners for problem in each.broken_promises})
 
     @property
     def closes(self) -> Counter[int]:
-        """How often connections ended, by code."""
+        """Returns the number of ended connections by close code."""
         return Counter(code for each in self.listeners for code in each.closes)
 
     def statuses(self, since: float = 0.0) -> Counter[int]:
-        """How often reads were answered, by status."""
+        """Returns the number of reads by status."""
         return Counter(read.status for read in self.reads if read.at >= since)
 
     def read_seconds(self, share: float, since: float = 0.0, until: float = float("inf")) -> float:
-        """The time within which that share of the reads begun then was answered."""
+        """Returns the time within which that share of the reads begun in the interval got their answers."""
         took = sorted(read.seconds for read in self.reads if since <= read.at < until)
         return took[min(len(took) - 1, int(len(took) * share))]
 
@@ -279,6 +280,6 @@ def _equal(http: httpx.Client, path: str, listeners: list[Listener]) -> bool:
 
 
 def _ended_before_an_answer(error: httpx.TransportError) -> bool:
-    """As far as the client tells: a reset may also have cut an answer off."""
+    """Returns whether no answer had begun, as far as the client knows: a reset may also cut an answer off."""
     closed = isinstance(error, httpx.RemoteProtocolError) and str(error).startswith("Server disconnected")
     return closed or isinstance(error, httpx.ReadError)

@@ -1,4 +1,4 @@
-"""TLS in front of the tests' servers, which speak none themselves, with self-made certificates."""
+"""TLS proxies in front of the tests' servers, which speak none themselves, with self-signed certificates."""
 
 import asyncio
 import contextlib
@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Final
 
-#: What a client of PostgreSQL says first when it wants TLS, and the answer that allows it.
+#: First bytes of a PostgreSQL client that wants TLS, and the answer that allows it.
 _SSL_REQUEST: Final = bytes.fromhex("0000000804d2162f")
 _ALLOWED: Final = b"S"
 
 
 class Certificate:
-    """Of 127.0.0.1, signed by itself."""
+    """A self-signed certificate of 127.0.0.1."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "certificate.pem"
@@ -34,10 +34,10 @@ class Certificate:
 
 @contextlib.asynccontextmanager
 async def redis_over_tls(socket: Path, certificate: Certificate) -> AsyncIterator[int]:
-    """The port of a Redis that speaks TLS from the first byte."""
+    """Yields the port of a Redis that speaks TLS from the first byte."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await _joined(reader, writer, socket)
+        await _copy_both_ways(reader, writer, socket)
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=certificate.context)
     async with server:
@@ -46,7 +46,7 @@ async def redis_over_tls(socket: Path, certificate: Certificate) -> AsyncIterato
 
 @contextlib.asynccontextmanager
 async def postgres_over_tls(socket: Path, certificate: Certificate) -> AsyncIterator[int]:
-    """The port of a PostgreSQL that hears nobody who does not ask for TLS."""
+    """Yields the port of a PostgreSQL that accepts TLS clients only."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError, asyncio.IncompleteReadError):
@@ -55,17 +55,17 @@ async def postgres_over_tls(socket: Path, certificate: Certificate) -> AsyncIter
                 return
             writer.write(_ALLOWED)
             await writer.start_tls(certificate.context)
-            await _joined(reader, writer, socket)
+            await _copy_both_ways(reader, writer, socket)
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with server:
         yield server.sockets[0].getsockname()[1]
 
 
-async def _joined(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, socket: Path) -> None:
-    """Passes everything on, both ways, until one side ends."""
+async def _copy_both_ways(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, socket: Path) -> None:
+    """Copies bytes both ways until one side ends."""
     inner_reader, inner_writer = await asyncio.open_unix_connection(socket)
-    ways = [_passed_on(reader, inner_writer), _passed_on(inner_reader, writer)]
+    ways = [_copy(reader, inner_writer), _copy(inner_reader, writer)]
     tasks = [asyncio.create_task(way) for way in ways]
     await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     for end in (writer, inner_writer):
@@ -73,7 +73,7 @@ async def _joined(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, so
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _passed_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     while block := await reader.read(65536):
         writer.write(block)
         await writer.drain()

@@ -1,4 +1,4 @@
-"""Transactions to try on a database, and what its server says of them."""
+"""Transactions for tests of the database, and the server's view of its sessions."""
 
 import asyncio
 import contextlib
@@ -15,13 +15,13 @@ from quotecast.accounts.tables import User
 from quotecast.errors import DatabaseAway
 from support.figures import SLACK
 
-#: What a transaction may take, whatever happens: as promised, with room for a machine that others use too.
-#: `tests/faults` judge by the promise itself.
+#: Most seconds of a transaction in any outage: the promise, with room for a machine that others use too.
+#: `tests/faults` hold the promise itself.
 PROMISED_SECONDS = 2.0 * SLACK
 
 
-def adding(number: int) -> Callable[[Run], Awaitable[Any]]:
-    """Work that registers a user of that number."""
+def register_user(number: int) -> Callable[[Run], Awaitable[Any]]:
+    """Returns work that registers the user of that number."""
 
     async def work(run: Run) -> str:
         user = await users.create(
@@ -36,8 +36,8 @@ def adding(number: int) -> Callable[[Run], Awaitable[Any]]:
     return work
 
 
-def held_by(event: asyncio.Event) -> Callable[[Run], Awaitable[Any]]:
-    """Work that keeps its connection until the event."""
+def hold_connection(event: asyncio.Event) -> Callable[[Run], Awaitable[Any]]:
+    """Returns work that holds its connection until the event."""
 
     async def work(run: Run) -> None:
         await run(User.select(User.id))
@@ -46,12 +46,12 @@ def held_by(event: asyncio.Event) -> Callable[[Run], Awaitable[Any]]:
     return work
 
 
-async def numbers(url: str) -> list[int]:
-    """Of the users that another connection sees."""
-    return [int(row["id"], 16) for row in await look(url, "SELECT id FROM users ORDER BY id")]
+async def visible_users(url: str) -> list[int]:
+    """Returns the numbers of the users that another connection sees."""
+    return [int(row["id"], 16) for row in await query_server(url, "SELECT id FROM users ORDER BY id")]
 
 
-async def look(url: str, query: str) -> list[Any]:
+async def query_server(url: str, query: str) -> list[Any]:
     connection = await asyncpg.connect(url)
     try:
         rows: list[Any] = await connection.fetch(query)
@@ -61,28 +61,28 @@ async def look(url: str, query: str) -> list[Any]:
 
 
 async def sessions(url: str) -> list[str]:
-    """What the server says that our connections do."""
+    """Returns the state of our connections, as the server lists them."""
     query = "SELECT state FROM pg_stat_activity WHERE application_name = 'quotecast'"
-    return [row["state"] for row in await look(url, query)]
+    return [row["state"] for row in await query_server(url, query)]
 
 
 async def until(url: str, expected: Callable[[list[str]], bool]) -> None:
-    """Fails when our connections do not do what is expected within 5 s."""
+    """Fails when our connections do not reach the state within 5 s."""
     async with asyncio.timeout(5):
         while True:
             if expected(await sessions(url)):
                 return
-            # The server has no way to tell us.
+            # The server cannot notify us.
             await asyncio.sleep(0.01)
 
 
 async def until_idle(url: str, *, at_most: int) -> None:
-    """Fails when a connection of ours stays in a transaction, or one too many stays open."""
+    """Fails when a connection of ours stays in a transaction, or more than the pool's stay open."""
     await until(url, lambda states: set(states) <= {"idle"} and len(states) <= at_most)
 
 
-async def is_whole(database: Database, size: int) -> None:
-    """As many transactions as the pool has connections meet inside."""
+async def check_pool(database: Database, size: int) -> None:
+    """Fails unless as many transactions as the pool has connections run at the same time."""
     meeting = asyncio.Barrier(size)
 
     async def work(run: Run) -> None:
@@ -93,19 +93,19 @@ async def is_whole(database: Database, size: int) -> None:
         await asyncio.gather(*(database.transaction(work) for _ in range(size)))
 
 
-async def recovered(database: Database, number: int) -> None:
-    """Tries until a transaction succeeds; fails after 5 s."""
+async def wait_for_recovery(database: Database, number: int) -> None:
+    """Retries until a transaction succeeds; fails after 5 s."""
     async with asyncio.timeout(5):
         while True:
             with contextlib.suppress(DatabaseAway):
-                await database.transaction(adding(number))
+                await database.transaction(register_user(number))
                 return
             await asyncio.sleep(0.02)
 
 
 @contextlib.contextmanager
-def promised() -> Iterator[None]:
-    """The database is found away, and in time."""
+def raises_in_time() -> Iterator[None]:
+    """Fails unless work raises the error of an outage in time."""
     began = time.monotonic()
     with pytest.raises(DatabaseAway):
         yield
@@ -113,6 +113,6 @@ def promised() -> Iterator[None]:
 
 
 @contextlib.asynccontextmanager
-async def at(url: str, *, pool_size: int = 4, **more: Any) -> AsyncIterator[Database]:
+async def open_database(url: str, *, pool_size: int = 4, **more: Any) -> AsyncIterator[Database]:
     async with Database(url, pool_size=pool_size, **more) as database:
         yield database

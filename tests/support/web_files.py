@@ -1,4 +1,4 @@
-"""Where what the browser's tests need besides the page is installed."""
+"""Folder of the browser tests' own npm packages."""
 
 from pathlib import Path
 from typing import Final

@@ -1,4 +1,4 @@
-"""The whole service as processes: Valkey, PostgreSQL, an ingest and two workers, each to be disturbed."""
+"""The whole service as processes: Valkey, PostgreSQL, an ingest and two workers, for tests of faults."""
 
 import asyncio
 import contextlib
@@ -21,7 +21,7 @@ GROUPS: Final = (
     *("AUTH", "MARKET", "CRYPTO", "DOVIZ"),
     *("FINANCIALS", "PORTFOLIO", "WATCHLIST", "TERMINAL"),
 )
-#: Limits are kept as ever and refuse nobody; each feed has a third of the load's 200 updates a second.
+#: Limits that never refuse; each feed has a third of the load's 200 updates a second.
 SETTINGS: Final = {
     **{f"QUOTECAST_LIMIT_{group}": "1000000" for group in GROUPS},
     "QUOTECAST_SIMULATOR_RATE": "67",
@@ -34,13 +34,13 @@ STOP_SECONDS: Final = 45.0
 
 @dataclass
 class Whole:
-    """What runs; `ingests` in the order in which they were started."""
+    """The running processes; `ingests` in the order of their start."""
 
-    #: A Valkey, or a SentinelSet.
+    #: A Valkey or a SentinelSet.
     redis: Any
     postgres: Postgres
     service: Service
-    #: Between the workers and PostgreSQL, where there is one.
+    #: The PgBouncer between workers and PostgreSQL, or None.
     pgbouncer: PgBouncer | None = None
     ingests: list[subprocess.Popen[bytes]] = field(default_factory=list)
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
@@ -61,17 +61,17 @@ class Whole:
         self.start_ingest()
 
     @contextlib.contextmanager
-    def loaded(self) -> Iterator[StandardLoad]:
-        """Under the standard load; at its end nobody was told anything wrong, and all hold the same."""
+    def under_load(self) -> Iterator[StandardLoad]:
+        """Runs the standard load; at its end every client has seen correct values only."""
         with StandardLoad(self.service.port) as load:
             yield load
             self._settle(load)
-            assert load.broken == []
+            assert load.broken_promises == []
 
     def post(self, path: str, body: object, headers: Mapping[str, str] = {}) -> tuple[int, Any]:
-        """One request on a connection of its own: the status, and what the answer says.
+        """Sends a request on a new connection; returns the status and the decoded body.
 
-        Cheap to make: the clients that tests use otherwise take longer to make than to answer.
+        Uses `http.client`: the other clients of the tests take longer to create than to answer.
         """
         connection = http.client.HTTPConnection("127.0.0.1", self.service.port, timeout=POST_SECONDS)
         with contextlib.closing(connection):
@@ -81,7 +81,7 @@ class Whole:
             return answer.status, json.loads(answer.read())
 
     def _settle(self, load: StandardLoad) -> None:
-        """With all upstreams at rest every client has to hold what REST answers, number by number."""
+        """Stops all upstreams, then compares every client's state with REST, number by number."""
         for ingest in self.ingests:
             ingest.send_signal(signal.SIGSTOP)
         try:
@@ -97,10 +97,10 @@ def whole_service(
 ) -> Iterator[Whole]:
     """Runs the whole service, with more settings than the load's.
 
-    It uses one Valkey or a SentinelSet, and with `pooled` Debian's PgBouncer before PostgreSQL.
+    It uses one Valkey or a SentinelSet, and with `pooled` Debian's PgBouncer in front of PostgreSQL.
     """
-    chosen: Any = running_sentinels() if sentinels else running_valkey()
-    with chosen as redis, running_postgres() as postgres, contextlib.ExitStack() as stack:
+    running_redis: Any = running_sentinels() if sentinels else running_valkey()
+    with running_redis as redis, running_postgres() as postgres, contextlib.ExitStack() as stack:
         asyncio.run(migrations.apply(postgres.url))
         pooler = stack.enter_context(running_pgbouncer(postgres)) if pooled else None
         with Service(redis, {**SETTINGS, **_database(postgres, pooler), **settings}) as service:

@@ -1,4 +1,4 @@
-"""Windows of limits in tests."""
+"""Rate-limit windows in tests."""
 
 import asyncio
 
@@ -6,7 +6,7 @@ from quotecast.limits.window import Window
 
 
 async def until_shared(window: Window) -> None:
-    """Waits until the worker decides together with Redis."""
+    """Waits until the worker decides with Redis again."""
     async with asyncio.timeout(30):
         alone = -1
         while alone != window.statistics().fallbacks:

@@ -1,4 +1,4 @@
-"""What is wrong with a value, in words for people."""
+"""Validation errors in plain words."""
 
 from typing import Annotated, Any, Literal
 
@@ -54,7 +54,7 @@ class Given(Struct, forbid_unknown_fields=True):
     ],
 )
 def test_a_complaint_names_the_field_and_says_what_it_must_be(body: str, field: str, message: str) -> None:
-    """Whatever msgspec says of the value."""
+    """Any text of msgspec gives a message."""
     with pytest.raises(msgspec.ValidationError) as refused:
         msgspec.json.decode(body, type=Given)
     choices = ["stock", "crypto"] if field == "kind" else []
@@ -62,7 +62,7 @@ def test_a_complaint_names_the_field_and_says_what_it_must_be(body: str, field: 
 
 
 def test_in_a_query_everything_is_text() -> None:
-    """So it goes without saying."""
+    """The message does not name the type in a query."""
     with pytest.raises(msgspec.ValidationError) as refused:
         msgspec.convert("ten", int | None, strict=False)
     assert complaint(str(refused.value), as_text=True).message == "Must be a whole number"

@@ -29,62 +29,62 @@ def snapshot(seq: int, *data: dict[str, Any], reason: str = "subscribe", epoch: 
 
 @pytest.fixture
 def everything() -> Any:
-    """All of a feed that stands at 5, and knows Apple and Microsoft."""
-    one = held.Held("market")
-    one.take(snapshot(5, APPLE, MICROSOFT))
+    """Returns the snapshot of a feed at seq 5 with Apple and Microsoft."""
+    one = held.FeedState("market")
+    one.merge(snapshot(5, APPLE, MICROSOFT))
     return one
 
 
 def test_update_changes_only_what_it_says(everything: Any) -> None:
     """Moving fields are merged into the quote that is held."""
-    everything.take(frame("update", 7, {"ticker": "AAPL", "price": 2.0}))
+    everything.merge(frame("update", 7, {"ticker": "AAPL", "price": 2.0}))
     assert everything.quotes["AAPL"] == APPLE | {"price": 2.0}
     assert everything.quotes["MSFT"] == MICROSOFT
     assert everything.since == "a-7"
 
 
-def test_nothing_told_is_nothing_to_resume() -> None:
+def test_an_empty_state_has_no_cursor() -> None:
     """Who holds nothing has no point to vouch for."""
-    assert held.Held("market").since == ""
+    assert held.FeedState("market").since == ""
 
 
 def test_removed_symbols_are_let_go(everything: Any) -> None:
     """What is gone is no longer held."""
-    everything.take(frame("update", 6, removed=["MSFT"]))
+    everything.merge(frame("update", 6, removed=["MSFT"]))
     assert list(everything.quotes) == ["AAPL"]
 
 
 def test_resync_replaces_everything(everything: Any) -> None:
     """Even from a point before, for it starts over."""
-    everything.take(snapshot(3, APPLE, reason="resync"))
+    everything.merge(snapshot(3, APPLE, reason="resync"))
     assert list(everything.quotes) == ["AAPL"]
     assert everything.since == "a-3"
 
 
 def test_resume_merges(everything: Any) -> None:
     """What did not change past the point is still held."""
-    everything.take(snapshot(9, APPLE | {"price": 3.0}, reason="resume"))
+    everything.merge(snapshot(9, APPLE | {"price": 3.0}, reason="resume"))
     assert everything.quotes["AAPL"]["price"] == 3.0
     assert "MSFT" in everything.quotes
 
 
 def test_heartbeat_of_a_new_epoch_is_believed(everything: Any) -> None:
     """A takeover that changed nothing sends no frame."""
-    everything.take(frame("heartbeat", 1, epoch="b"))
+    everything.merge(frame("heartbeat", 1, epoch="b"))
     assert everything.since == "b-1"
 
 
 def test_heartbeat_moves_a_cursor_of_named_symbols() -> None:
-    """Others changed, which this client is not told."""
-    some = held.Held("market", ["AAPL"])
-    some.take(snapshot(5, APPLE))
-    some.take(frame("heartbeat", 8))
+    """Other symbols changed, which this client does not follow."""
+    some = held.FeedState("market", ["AAPL"])
+    some.merge(snapshot(5, APPLE))
+    some.merge(frame("heartbeat", 8))
     assert some.since == "a-8"
 
 
 def test_forgetting_starts_over(everything: Any) -> None:
     """Nothing is held and nothing vouched for."""
-    everything.forget()
+    everything.clear()
     assert everything.quotes == {}
     assert everything.since == ""
 
@@ -92,7 +92,7 @@ def test_forgetting_starts_over(everything: Any) -> None:
 @pytest.mark.parametrize(
     ("broken", "why"),
     [
-        (frame("heartbeat", 6), "hole"),
+        (frame("heartbeat", 6), "gap"),
         (frame("heartbeat", 4), "back"),
         (frame("update", 4, {"ticker": "AAPL", "price": 2.0}), "back"),
         (frame("update", 6, {"ticker": "NVDA", "price": 2.0}), "merge conflict"),
@@ -100,12 +100,12 @@ def test_forgetting_starts_over(everything: Any) -> None:
     ],
 )
 def test_broken_promises_are_failures(everything: Any, broken: dict[str, Any], why: str) -> None:
-    """A hole, a step back and moving fields of what was never told cannot be right."""
-    with pytest.raises(held.Broken, match=why):
-        everything.take(broken)
+    """A gap, a step back, and moving fields of an unknown symbol break the protocol."""
+    with pytest.raises(held.BrokenPromise, match=why):
+        everything.merge(broken)
 
 
-def test_quote_nobody_asked_for_is_a_failure() -> None:
+def test_a_quote_outside_of_the_subscription_is_a_failure() -> None:
     """A subscription to names brings only those."""
-    with pytest.raises(held.Broken, match="asked for"):
-        held.Held("market", ["AAPL"]).take(snapshot(5, MICROSOFT))
+    with pytest.raises(held.BrokenPromise, match="outside of the subscription"):
+        held.FeedState("market", ["AAPL"]).merge(snapshot(5, MICROSOFT))

@@ -17,7 +17,7 @@ ACTIONS = {"users": ["list"], "record": ["binance", "recording.ndjson"]}
 
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The entries that were run, instead of running them."""
+    """Records the entry points instead of running them."""
     entries: list[str] = []
 
     def run(given: Namespace) -> int:
@@ -30,7 +30,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_each_command_runs_its_function(runs: list[str], command: str) -> None:
-    """The one that its name suggests."""
+    """Each command runs the entry point of its name."""
     assert __main__.main([command, *ACTIONS.get(command, [])]) == 0
     [entry] = runs
     module, function = entry.split(":")
@@ -39,19 +39,19 @@ def test_each_command_runs_its_function(runs: list[str], command: str) -> None:
 
 
 def test_a_migration_can_be_undone(runs: list[str]) -> None:
-    """By an option, so that nobody does it by mistake."""
+    """An undo needs an explicit option."""
     assert __main__.main(["migrate", "--undo"]) == 0
     assert runs == ["quotecast.commands.migrate:undo"]
 
 
 def test_up_can_be_live(runs: list[str]) -> None:
-    """Only when it is asked to reach out to the world."""
+    """Real upstreams need an explicit option."""
     assert __main__.main(["up", "--live"]) == 0
     assert runs == ["quotecast.local.up:live"]
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    """And says where settings are found."""
+    """The help names the command that shows settings."""
     with pytest.raises(SystemExit, match="0"):
         __main__.main(["--help"])
     said = capsys.readouterr().out
@@ -61,7 +61,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("arguments", [[], ["down"], ["up", "--fast"], ["users"], ["users", "disable"]])
 def test_a_command_line_that_cannot_be_read_is_refused(arguments: list[str]) -> None:
-    """With argparse's usual exit code."""
+    """The exit code is argparse's."""
     with pytest.raises(SystemExit, match="2"):
         __main__.main(arguments)
 
@@ -70,7 +70,7 @@ def test_a_command_line_that_cannot_be_read_is_refused(arguments: list[str]) -> 
 def test_every_problem_of_the_settings_is_one_line(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """All commands check them before anything else; the exit code is 2."""
+    """Every command checks settings first; the exit code is 2."""
     monkeypatch.setenv("QUOTECAST_PORT", "many")
     monkeypatch.setenv("QUOTECAST_WORKER", "2")
     assert __main__.main([command, *ACTIONS.get(command, [])]) == 2
@@ -80,7 +80,7 @@ def test_every_problem_of_the_settings_is_one_line(
 
 
 def test_a_failure_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """No stack trace for what was foreseen; the exit code is 1."""
+    """An expected error prints one line without a stack trace; the exit code is 1."""
 
     def fail(_given: Namespace) -> int:
         raise QuotecastError("Redis is away")
@@ -100,7 +100,7 @@ def test_a_failure_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     ],
 )
 def test_the_starter_does_not_load_the_web_framework(module: str, needed: str) -> None:
-    """It would cost every start a second, and `up` runs none of it."""
+    """The framework would delay each start by a second, and `up` does not use it."""
     program = f"import {module}, sys; print(*sorted({{'litestar', 'granian', 'piccolo'}} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == needed

@@ -1,4 +1,4 @@
-"""Nobody gets at what is another's: all queries on it are made in one module, which asks whose it is."""
+"""All queries on users' rows are in one module, which adds the user's id."""
 
 import ast
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ MAY = {"accounts/account.py", "accounts/tables.py"}
 
 
 def queries(source: str) -> Iterator[str]:
-    """Queries on owned tables, however the tables are called where they are used."""
+    """Returns the queries on owned tables, under any name of the table."""
     tree = ast.parse(source)
     names = {
         alias.asname or alias.name: alias.name
@@ -34,7 +34,7 @@ def queries(source: str) -> Iterator[str]:
 
 
 def test_only_an_account_asks_for_what_is_owned() -> None:
-    """A query that forgets the user cannot be written elsewhere."""
+    """No other module can forget the user's id."""
     found = {
         path.relative_to(SOURCE).as_posix(): list(queries(path.read_text("utf-8")))
         for path in SOURCE.rglob("*.py")
@@ -54,7 +54,7 @@ def test_only_an_account_asks_for_what_is_owned() -> None:
     ],
 )
 def test_such_a_query_would_be_found(source: str) -> None:
-    """The rule above is not true for want of looking."""
+    """This proves that the check above finds such queries."""
     assert len(list(queries(source))) == 1
 
 
@@ -62,5 +62,5 @@ def test_such_a_query_would_be_found(source: str) -> None:
     "source", ["account.select(Holding, Holding.id == 1)", "account.delete(Layout)", "User.select()"]
 )
 def test_what_is_asked_of_an_account_is_not_meant(source: str) -> None:
-    """It adds whose it is."""
+    """A query through an Account passes the check: the account adds the user's id."""
     assert list(queries(source)) == []

@@ -1,4 +1,4 @@
-"""What ties a child to the `up` that started it."""
+"""The link between a child and the `up` that started it."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ from quotecast import parent
 
 
 async def test_an_announcement_reaches_the_parent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As one line on the inherited socket, which stays open."""
+    """The line goes over the inherited socket, which stays open."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         monkeypatch.setenv(parent.VARIABLE, str(theirs.fileno()))
@@ -24,11 +24,11 @@ async def test_an_announcement_reaches_the_parent(monkeypatch: pytest.MonkeyPatc
 
 
 async def test_the_parents_end_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the way it ended: the system closes its side."""
+    """The system closes the parent's socket, however the parent ended."""
     ours, theirs = socket.socketpair()
     with theirs:
         monkeypatch.setenv(parent.VARIABLE, str(theirs.fileno()))
-        gone = asyncio.create_task(parent.gone())
+        gone = asyncio.create_task(parent.wait_for_parent_end())
         await asyncio.sleep(0)
         assert not gone.done()
         ours.close()
@@ -36,71 +36,72 @@ async def test_the_parents_end_is_noticed(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 async def test_an_announcement_to_a_dead_parent_does_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The end is for `gone` to tell."""
+    """`wait_for_parent_end` reports the end."""
     ours, theirs = socket.socketpair()
     with theirs:
         monkeypatch.setenv(parent.VARIABLE, str(theirs.fileno()))
         ours.close()
         parent.announce("serves quotes")
-        await asyncio.wait_for(parent.gone(), 5)
+        await asyncio.wait_for(parent.wait_for_parent_end(), 5)
 
 
-async def test_run_by_hand_it_tells_the_terminal_and_is_nobodys_child(
+async def test_without_a_parent_it_prints_to_the_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without a parent nothing ever ends it."""
+    """Without a parent it waits for ever."""
     monkeypatch.delenv(parent.VARIABLE, raising=False)
     parent.announce("serves quotes")
     assert capsys.readouterr().err == "serves quotes\n"
     with pytest.raises(TimeoutError):
-        await asyncio.wait_for(parent.gone(), 0.01)
+        await asyncio.wait_for(parent.wait_for_parent_end(), 0.01)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 async def test_a_signal_tells_it_to_stop(monkeypatch: pytest.MonkeyPatch, number: signal.Signals) -> None:
-    """Run by hand or under a container's supervisor."""
+    """A user or a container's supervisor started it."""
     monkeypatch.delenv(parent.VARIABLE, raising=False)
-    told = asyncio.create_task(parent.told_to_stop())
+    stopping = asyncio.create_task(parent.wait_for_stop())
     await asyncio.sleep(0)
-    assert not told.done()
+    assert not stopping.done()
     os.kill(os.getpid(), number)
-    await asyncio.wait_for(told, 5)
+    await asyncio.wait_for(stopping, 5)
 
 
 async def test_an_ignored_hangup_stays_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As under nohup, which starts a process so."""
+    """A process under nohup ignores SIGHUP from its start."""
     monkeypatch.delenv(parent.VARIABLE, raising=False)
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        told = asyncio.create_task(parent.told_to_stop())
+        stopping = asyncio.create_task(parent.wait_for_stop())
         await asyncio.sleep(0)
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
         os.kill(os.getpid(), signal.SIGTERM)
-        await asyncio.wait_for(told, 5)
+        await asyncio.wait_for(stopping, 5)
     finally:
         signal.signal(signal.SIGHUP, before)
 
 
 async def test_the_parents_end_tells_it_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without any signal."""
+    """No signal is necessary."""
     ours, theirs = socket.socketpair()
     with theirs:
         monkeypatch.setenv(parent.VARIABLE, str(theirs.fileno()))
-        told = asyncio.create_task(parent.told_to_stop())
+        stopping = asyncio.create_task(parent.wait_for_stop())
         ours.close()
-        await asyncio.wait_for(told, 5)
+        await asyncio.wait_for(stopping, 5)
 
 
 async def test_a_killed_parent_takes_its_child_along() -> None:
-    """Through real processes: the child ends although nobody signals it."""
+    """Through real processes: the child ends without a signal."""
     child = (
-        "import asyncio\nfrom quotecast import parent\nparent.announce('ready')\nasyncio.run(parent.gone())"
+        "import asyncio\nfrom quotecast import parent\n"
+        "parent.announce('ready')\nasyncio.run(parent.wait_for_parent_end())"
     )
     starter = (
-        "import asyncio, sys\nfrom quotecast.local.child import Child, Part\n"
+        "import asyncio, sys\nfrom quotecast.local.child import Child, ProcessSpec\n"
         "async def main():\n"
-        f"    child = await Child.start(Part(name='api', command=[sys.executable, '-c', {child!r}]))\n"
-        "    print(await child.ready(), child.pid, flush=True)\n"
+        f"    child = await Child.start(ProcessSpec(name='api', command=[sys.executable, '-c', {child!r}]))\n"
+        "    print(await child.wait_ready(), child.pid, flush=True)\n"
         "    await asyncio.Event().wait()\n"
         "asyncio.run(main())"
     )

@@ -1,4 +1,4 @@
-"""A running service that tests only ask."""
+"""A running service that the tests only read."""
 
 import asyncio
 import secrets
@@ -18,7 +18,7 @@ SETTINGS: Final = {"QUOTECAST_LIMITS": "off", "QUOTECAST_SIMULATOR_RATE": "5"}
 
 @pytest.fixture(scope="package")
 def service() -> Iterator[Service]:
-    """One worker with accounts, shared: no test disturbs it."""
+    """Runs one worker with accounts, shared by all tests: none disturbs it."""
     with running_valkey() as redis, running_postgres() as postgres:
         asyncio.run(migrations.apply(postgres.url))
         with Service(redis, {**SETTINGS, "QUOTECAST_DATABASE_URL": postgres.url}) as running:
@@ -28,7 +28,7 @@ def service() -> Iterator[Service]:
 
 @pytest.fixture(scope="package")
 def signed_in(service: Service) -> dict[str, str]:
-    """The headers of a new user."""
+    """Returns the headers of a new user."""
     given = {"name": "Ayşe", "email": f"{secrets.token_hex(4)}@example.com", "password": PASSWORD}
     answer = httpx.post(f"{service.url}/api/auth/register", json=given, timeout=30)
     return {"authorization": f"Bearer {answer.json()['token']}"}

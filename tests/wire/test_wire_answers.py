@@ -1,4 +1,4 @@
-"""What a running service answers, by the contract's statements."""
+"""Answers of a running service, as the contract says."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from support.service import Service
 
 
 def test_every_unknown_symbol_of_five_letters_is_named(service: Service) -> None:
-    """499 of 500: the header holds all of them, and no name that was not asked for."""
+    """With 499 of 500 symbols unknown, the header lists exactly those."""
     unknown = [f"ZZ{number:03}" for number in range(499)]
     answer = service.get("/api/market/quotes", params={"symbols": ",".join(["AAPL", *unknown])})
     assert answer.headers["x-missing-symbols"].split(",") == unknown
@@ -15,7 +15,7 @@ def test_every_unknown_symbol_of_five_letters_is_named(service: Service) -> None
 
 
 def test_names_beyond_the_bound_are_counted(service: Service) -> None:
-    """The names that fit are complete; the count says how many there are."""
+    """A header that is too short for all names holds complete names, and the count of all."""
     unknown = [f"{'Z' * 37}{number:03}" for number in range(500)]
     answer = service.get("/api/market/quotes", params={"symbols": ",".join(unknown)})
     named = answer.headers["x-missing-symbols"].split(",")
@@ -40,7 +40,7 @@ def test_repeated_symbols_are_one_list(service: Service) -> None:
 
 
 def test_allstate_is_a_stock_like_others(service: Service) -> None:
-    """The word is everything only where nothing stands beside it, over REST and on the feed."""
+    """`ALL` means everything only when it is the sole symbol, over REST and on the feed."""
     assert service.get("/api/market/quotes/ALL").json()["name"] == "The Allstate Corporation"
     assert list(service.get("/api/market/quotes?symbols=all,aapl").json()) == ["ALL", "AAPL"]
     assert len(service.get("/api/market/quotes?symbols=ALL").json()) > 400
@@ -54,7 +54,7 @@ def test_allstate_is_a_stock_like_others(service: Service) -> None:
 
 
 def test_selections_are_compressed(service: Service) -> None:
-    """As the whole list is."""
+    """Selected quotes are compressed, as the whole list is."""
     symbols = ",".join(sorted(service.get("/api/market/quotes?symbols=all").json())[:100])
     packed = service.get(
         "/api/market/quotes", params={"symbols": symbols}, headers={"accept-encoding": "gzip"}
@@ -69,7 +69,7 @@ def test_selections_are_compressed(service: Service) -> None:
 
 
 def test_account_answers_are_compressed(service: Service, signed_in: dict[str, str]) -> None:
-    """But for those that hold a token."""
+    """Account answers are compressed, except those with a token."""
     layout = {"layout": {"panes": ["chart"] * 2000}}
     assert ask(service, "PUT", "/api/terminal/layout", json=layout, headers=signed_in).status_code == 200
     packed = service.get("/api/terminal/layout", headers=signed_in | {"accept-encoding": "gzip"})

@@ -1,4 +1,4 @@
-"""What a running service refuses, and how it says so, by the contract's statements."""
+"""Refusals of a running service, as the contract says."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ from support.service import Service
     ],
 )
 def test_without_a_token_nothing_is_read_or_validated(service: Service, method: str, path: str) -> None:
-    """Whatever else is wrong with the request: it is no JSON, and longer than any body may be."""
+    """Without a token the service answers 401, even to malformed and oversized bodies."""
     body = {} if method in {"GET", "DELETE"} else {"content": b"{" * 100_000}
     answer = ask(service, method, path, **body)
     assert (answer.status_code, answer.json()["detail"]) == (401, "Not authenticated")
@@ -60,7 +60,7 @@ def test_options_and_a_wrong_method_say_the_same(service: Service, path: str, al
 
 
 def test_a_body_too_large_has_one_code(service: Service, signed_in: dict[str, str]) -> None:
-    """Too large for any route, or for this one."""
+    """An oversized body gets the same error code from the global bound and from a route's."""
     bodies: list[Any] = [{"layout": {"a": "x" * 90_000}}, {"layout": {"a": "x" * 70_000}}]
     answers = [ask(service, "PUT", "/api/terminal/layout", json=body, headers=signed_in) for body in bodies]
     assert [each.status_code for each in answers] == [413, 413]
@@ -158,7 +158,7 @@ def test_a_plain_get_of_a_feed_asks_for_an_upgrade(service: Service, feed: str) 
         ),
     ],
 )
-def test_what_is_wrong_is_said_to_people(
+def test_errors_are_readable_text(
     service: Service, signed_in: dict[str, str], request_: tuple[str, str, Any], field: str, message: str
 ) -> None:
     method, path, body = request_

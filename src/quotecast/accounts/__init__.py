@@ -1,1 +1,1 @@
-"""Users and what is theirs, in PostgreSQL."""
+"""User accounts in PostgreSQL: credentials, holdings, watchlists and layouts."""

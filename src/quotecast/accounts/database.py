@@ -1,6 +1,6 @@
-"""PostgreSQL as the API uses it: a bounded pool, transactions that end in time, and Piccolo's queries.
+"""The API's connection to PostgreSQL: a bounded pool, transactions with a deadline, and Piccolo's queries.
 
-Nothing outlasts a transaction but prepared statements, so that PgBouncer may give each one another session.
+Only prepared statements outlast a transaction, so that PgBouncer may give each transaction another session.
 """
 
 import asyncio
@@ -11,19 +11,19 @@ from typing import Any, Final, Self, TypeVar
 import asyncpg
 from piccolo.query.base import Query
 
-from quotecast.accounts.database_errors import counting_outages
-from quotecast.accounts.database_measurements import DatabaseMeasurements, timing
+from quotecast.accounts.database_errors import count_errors
+from quotecast.accounts.database_measurements import DatabaseMeasurements, time_block
 
-#: From the question to the answer of a transaction; what is left of two seconds is for hanging up.
+#: Seconds for a transaction, the wait for a connection included; the rest of two seconds is for its rollback.
 DEADLINE_SECONDS: Final = 1.6
-#: For a rollback, and for giving a connection back; after that the connection is cut.
-FAREWELL_SECONDS: Final = 0.15
-#: From hanging up to giving up what else a transaction waits for.
-MOMENT_SECONDS: Final = 0.05
-#: Prepared statements that a connection keeps.
+#: Seconds for a rollback, and for the return of a connection to the pool; then the connection is cut.
+ROLLBACK_SECONDS: Final = 0.15
+#: Seconds from cutting the connection at the deadline to cancelling the transaction's own waits.
+GRACE_SECONDS: Final = 0.05
+#: Prepared statements per connection.
 STATEMENT_CACHE: Final = 100
-#: With the bounds that PostgreSQL keeps by itself, should this worker be gone. PgBouncer refuses them as
-#: startup parameters; set for a session, they would hold for another client's transaction.
+#: The time-outs let PostgreSQL end the transaction of a dead worker. PgBouncer rejects them as startup
+#: parameters; set for a session, they would apply to another client's transaction.
 _BEGIN: Final = (
     "BEGIN; SET LOCAL statement_timeout = '2s'; SET LOCAL lock_timeout = '2s';"
     " SET LOCAL idle_in_transaction_session_timeout = '5s'"
@@ -31,14 +31,14 @@ _BEGIN: Final = (
 
 T = TypeVar("T")
 
-#: Runs a query in the transaction at hand and gives its rows.
+#: Runs a query in the current transaction, and returns its rows.
 Run = Callable[[Query[Any, Any]], Awaitable[list[Any]]]
 
 
 class Database:
-    """At most `pool_size` connections, made when they are needed and kept.
+    """A pool of at most `pool_size` connections, which open on demand.
 
-    It opens and works whether the server is there or not: each transaction finds out for itself.
+    It opens without a server too; each transaction then fails by itself.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Database:
         self._statement_cache = statement_cache
         self._deadline_seconds = deadline_seconds
         self._tasks: set[asyncio.Task[Any]] = set()
-        self.measured = DatabaseMeasurements()
+        self.measurements = DatabaseMeasurements()
 
     async def __aenter__(self) -> Self:
         self._pool = await asyncpg.create_pool(
@@ -63,7 +63,7 @@ class Database:
             max_size=self._pool_size,
             timeout=self._deadline_seconds,
             connect=self._connect,
-            reset=_keep,
+            reset=_skip_reset,
             statement_cache_size=self._statement_cache,
             # PgBouncer knows this startup parameter, and few others.
             server_settings={"application_name": "quotecast"},
@@ -71,15 +71,15 @@ class Database:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        # Each ends in time by itself.
+        # Each task has a deadline of its own.
         await asyncio.gather(*self._tasks, return_exceptions=True)
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(FAREWELL_SECONDS):
+            async with asyncio.timeout(ROLLBACK_SECONDS):
                 await self._pool.close()
         self._pool.terminate()
 
     def statistics(self) -> dict[str, int]:
-        """Connections there are, are idle and may be at most; transactions under way or waiting for one."""
+        """Returns the numbers of open, idle and allowed connections, and of unfinished transactions."""
         return {
             "connections": self._pool.get_size(),
             "idle": self._pool.get_idle_size(),
@@ -88,11 +88,11 @@ class Database:
         }
 
     async def transaction(self, work: Callable[[Run], Awaitable[T]]) -> T:
-        """What `work` gives, once its queries are committed; what it raises, once they are undone.
+        """Returns the result of `work` after committing its queries; re-raises its error after a rollback.
 
-        Goes on to its end when the caller is cancelled, so that a client that goes away leaves nothing
-        half done. Raises DatabaseAway within two seconds when no connection is free, the server is away or
-        does not answer; whether the queries were committed is then not known.
+        It runs to its end even when the caller is cancelled, because a client may disconnect. Raises
+        DatabaseAway within two seconds when no connection is free or the server does not answer; the queries
+        may then be committed or not.
         """
         task = asyncio.create_task(self._transaction(work))
         self._tasks.add(task)
@@ -101,51 +101,51 @@ class Database:
 
     def _forget(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
-        # Whoever waited was told; if nobody waits any more, nobody needs to be.
+        # The caller got the error; reading it here silences asyncio's warning when the caller was cancelled.
         _ = task.cancelled() or task.exception()
 
     async def _connect(self, *arguments: Any, **options: Any) -> Any:
-        with self.measured.connecting():
+        with self.measurements.measure_connect():
             return await asyncpg.connect(*arguments, **options)
 
     async def _transaction(self, work: Callable[[Run], Awaitable[T]]) -> T:
         deadline = asyncio.get_running_loop().time() + self._deadline_seconds
-        with self.measured.transacting(), counting_outages(self.measured.errors):
-            with timing(self.measured.waits):
+        with self.measurements.measure_transaction(), count_errors(self.measurements.errors):
+            with time_block(self.measurements.waits):
                 async with asyncio.timeout_at(deadline):
                     connection = await self._pool.acquire()
             try:
-                return await self._within(connection, deadline, work)
+                return await self._run_work(connection, deadline, work)
             finally:
                 with contextlib.suppress(Exception):
-                    await self._pool.release(connection, timeout=FAREWELL_SECONDS)
+                    await self._pool.release(connection, timeout=ROLLBACK_SECONDS)
 
-    async def _within(self, connection: Any, deadline: float, work: Callable[[Run], Awaitable[T]]) -> T:
+    async def _run_work(self, connection: Any, deadline: float, work: Callable[[Run], Awaitable[T]]) -> T:
         async def run(query: Query[Any, Any]) -> list[Any]:
             (querystring,) = query.querystrings
             sql, values = querystring.compile_string()
-            with timing(self.measured.statements):
+            with time_block(self.measurements.statements):
                 rows: list[Any] = await connection.fetch(sql, *values)
             return rows
 
-        with _hanging_up(connection, deadline):
+        with _hang_up_at(connection, deadline):
             try:
-                async with asyncio.timeout_at(deadline + MOMENT_SECONDS):
+                async with asyncio.timeout_at(deadline + GRACE_SECONDS):
                     await connection.execute(_BEGIN)
                     result = await work(run)
                     await _commit(connection)
             except BaseException:
-                await _abandon(connection)
+                await _roll_back(connection)
                 raise
         return result
 
 
 @contextlib.contextmanager
-def _hanging_up(connection: Any, deadline: float) -> Iterator[None]:
-    """Hangs up at the deadline. Raises TimeoutError if it comes to that.
+def _hang_up_at(connection: Any, deadline: float) -> Iterator[None]:
+    """Cuts the connection at the deadline, and then raises TimeoutError.
 
-    Hanging up comes before cancelling: asyncpg would send a cancel request on another connection, which
-    stays open while the server is frozen, and PgBouncer 1.18 crashes when it is cut.
+    The cut comes before the cancellation: asyncpg would send a cancel request on another connection, which
+    stays open while the server is frozen, and PgBouncer 1.18 crashes when that one is cut.
     """
     expired = False
 
@@ -166,25 +166,25 @@ def _hanging_up(connection: Any, deadline: float) -> Iterator[None]:
 
 
 async def _commit(connection: Any) -> None:
-    # After a query that failed and was passed over, PostgreSQL answers ROLLBACK, and no error.
+    # After a failed query whose error `work` ignored, PostgreSQL answers ROLLBACK without an error.
     if await connection.execute("COMMIT") != "COMMIT":
         raise asyncpg.InFailedSQLTransactionError("a query failed, so nothing was committed")
 
 
-async def _abandon(connection: Any) -> None:
-    """Undoes what was done, or hangs up: then the server undoes it."""
+async def _roll_back(connection: Any) -> None:
+    """Rolls back, or cuts the connection, whereupon the server rolls back."""
     try:
-        async with asyncio.timeout(FAREWELL_SECONDS):
+        async with asyncio.timeout(ROLLBACK_SECONDS):
             await connection.execute("ROLLBACK")
     except Exception:  # noqa: BLE001 - the reason was raised already
         _terminate(connection)
 
 
 def _terminate(connection: Any) -> None:
-    # A connection that broke has left the pool already, and refuses any call.
+    # A broken connection has already left the pool, and raises on any call.
     with contextlib.suppress(asyncpg.InterfaceError):
         connection.terminate()
 
 
-async def _keep(_: Any) -> None:
-    """Leaves a returned connection as it is: a transaction leaves no state of the session behind."""
+async def _skip_reset(_: Any) -> None:
+    """Skips asyncpg's reset of a returned connection: our transactions leave no session state behind."""

@@ -1,4 +1,4 @@
-"""Kinds of database errors, for metrics and logs, and which of them mean that the database is away."""
+"""Kinds of database errors, for metrics and logs, and the distinction of outages from refused queries."""
 
 import contextlib
 from collections import Counter
@@ -10,12 +10,13 @@ import structlog
 
 from quotecast.errors import DatabaseAway
 
-#: A statement that PostgreSQL refused for what it says; the only kind that is no outage.
+#: The kind of a statement that PostgreSQL refused; every other kind is an outage.
 QUERY: Final = "query"
-#: The kind of a prepared statement that the session does not have, or has already.
+#: The kind of a prepared statement that the session lacks, or already has.
 PREPARED: Final = "prepared_statement"
 
-#: What a broken, restarting, overloaded, read-only or migrating server answers, by SQLSTATE or its class.
+#: Kinds of a broken, restarting, overloaded, read-only or migrating server's errors, by SQLSTATE or its
+#: class.
 _KINDS: Final = {
     "08": "connection",
     "0A000": "schema",
@@ -40,8 +41,8 @@ _HINTS: Final = {
 log = structlog.get_logger()
 
 
-def kind_of(error: BaseException | None) -> str | None:
-    """The kind of a driver's or server's error; None for any other."""
+def error_kind(error: BaseException | None) -> str | None:
+    """Returns the kind of a driver's or server's error; None for other exceptions."""
     match error:
         case TimeoutError():
             return "timeout"
@@ -54,17 +55,17 @@ def kind_of(error: BaseException | None) -> str | None:
 
 
 @contextlib.contextmanager
-def counting_outages(counts: Counter[str]) -> Iterator[None]:
+def count_errors(counts: Counter[str]) -> Iterator[None]:
     """Counts errors by kind. Raises DatabaseAway for an outage, and the error itself for a refused query."""
     try:
         yield
     except Exception as error:
-        kind = kind_of(error)
+        kind = error_kind(error)
         if kind is None:
             raise
         counts[kind] += 1
         if isinstance(error, asyncpg.PostgresError) and kind == QUERY:
-            # The detail quotes the refused row, and with it the hash of a password.
+            # The detail quotes the refused row, which may hold the hash of a password.
             error.detail = None
             raise
         hint = {"hint": _HINTS[kind]} if kind in _HINTS else {}

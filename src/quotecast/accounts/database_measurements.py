@@ -1,4 +1,4 @@
-"""Counts and times of transactions, statements and connections, for metrics."""
+"""Measurements of transactions, statements and connections, for metrics."""
 
 import contextlib
 import time
@@ -13,22 +13,22 @@ OUTCOMES: Final = ("committed", "rolled_back", "away")
 
 
 class DatabaseMeasurements:
-    """Counts of one pool since it opened; times are seconds."""
+    """Measurements of one pool since it opened; times are seconds."""
 
     def __init__(self) -> None:
-        #: Times by outcome; each includes the wait for a connection.
+        #: Durations by outcome, each with the wait for a connection.
         self.transactions = {outcome: Histogram() for outcome in OUTCOMES}
-        #: From each statement to its rows or its error, BEGIN and COMMIT aside.
+        #: Durations of statements, failed ones included, without BEGIN and COMMIT.
         self.statements = Histogram()
-        #: Each transaction's wait for a connection, a new one included.
+        #: Each transaction's wait for a connection, including the opening of a new one.
         self.waits = Histogram()
         self.connects = {"opened": 0, "failed": 0}
-        #: By kind, which `quotecast.accounts.database_errors` names.
+        #: Errors by their kinds in `quotecast.accounts.database_errors`.
         self.errors = Counter[str]()
 
     @contextlib.contextmanager
-    def transacting(self) -> Iterator[None]:
-        """Measures a transaction by how it ends."""
+    def measure_transaction(self) -> Iterator[None]:
+        """Measures a transaction, by outcome."""
         began = time.perf_counter()
         outcome = "rolled_back"
         try:
@@ -41,8 +41,8 @@ class DatabaseMeasurements:
             self.transactions[outcome].observe(time.perf_counter() - began)
 
     @contextlib.contextmanager
-    def connecting(self) -> Iterator[None]:
-        """Counts a connection that opens or fails to."""
+    def measure_connect(self) -> Iterator[None]:
+        """Counts an attempt to connect, by outcome."""
         outcome = "failed"
         try:
             yield
@@ -52,8 +52,8 @@ class DatabaseMeasurements:
 
 
 @contextlib.contextmanager
-def timing(histogram: Histogram) -> Iterator[None]:
-    """Observes how long the block takes, whether it fails or not."""
+def time_block(histogram: Histogram) -> Iterator[None]:
+    """Observes the duration of a block, even if it raises."""
     began = time.perf_counter()
     try:
         yield

@@ -1,6 +1,6 @@
-"""Piccolo's engine: it says that the database is PostgreSQL, and runs the migrations.
+"""Piccolo's engine: it declares the dialect, PostgreSQL, and runs the migrations.
 
-Queries of the service do not go through it: `quotecast.accounts.database` sends them.
+The service's own queries go through `quotecast.accounts.database` instead.
 """
 
 from typing import Final
@@ -9,10 +9,10 @@ from piccolo.engine.postgres import PostgresEngine
 
 
 class Engine(PostgresEngine):
-    """Piccolo's engine, except that making one does not connect."""
+    """Piccolo's engine for PostgreSQL, without a connection at construction."""
 
     async def check_version(self) -> None:
-        """Asks nothing: there may be no server yet."""
+        """Does nothing: there may be no server yet."""
 
 
 DB: Final = Engine(config={})

@@ -1,4 +1,4 @@
-"""Ids of users and holdings: 24 hexadecimal digits, later ones greater."""
+"""Ids of users and holdings: 24 hexadecimal digits that sort by time."""
 
 import re
 import secrets
@@ -9,5 +9,5 @@ ID_PATTERN: Final = re.compile("[0-9a-f]{24}")
 
 
 def new_id(clock: Callable[[], float], random_bytes: Callable[[int], bytes] = secrets.token_bytes) -> str:
-    """Unix milliseconds in 12 digits, then 48 random bits."""
+    """Returns a new id: Unix milliseconds in 12 digits, then 48 random bits. `clock` is Unix time."""
     return f"{int(clock() * 1000):012x}{random_bytes(6).hex()}"

@@ -1,7 +1,7 @@
-"""Piccolo's migrations, run from many machines at once as if from one.
+"""Piccolo's migrations, safe to run from many machines at once.
 
-Everything happens in one transaction that first takes a lock: who comes second waits and finds nothing
-left to do, and a migration that fails leaves no trace.
+Each run is one transaction that first takes a lock: a second run waits and finds nothing to do, and a failed
+migration changes nothing.
 """
 
 import contextlib
@@ -20,26 +20,26 @@ from quotecast.accounts.engine import DB
 from quotecast.errors import QuotecastError
 
 APP: Final = "accounts"
-# An arbitrary number; every version of the service must know the same.
+# An arbitrary number, the same in every version of the service.
 _LOCK: Final = 7_120_531_940_552_611
 _WAIT: Final = "60s"
 
 
 class MigrationFailed(QuotecastError):
-    """The database did not take the migrations and is as it was."""
+    """The migrations failed; the database is unchanged."""
 
     code = "migration"
 
 
 async def apply(url: str) -> list[str]:
-    """Brings the tables up to date; answers the migrations that were applied, oldest first."""
-    async with _exclusive(url) as before:
+    """Applies all pending migrations, and returns their names, oldest first. Raises MigrationFailed."""
+    async with _locked_transaction(url) as before:
         await _run(ForwardsMigrationManager(APP))
         return [name for name in await Migration.get_migrations_which_ran(APP) if name not in before]
 
 
 class LossNotNamed(QuotecastError):
-    """Data would be lost that nobody named; the database is as it was."""
+    """An undo would delete data that the operator did not name; the database is unchanged."""
 
     code = "loss_not_named"
 
@@ -51,15 +51,15 @@ class LossNotNamed(QuotecastError):
 
 
 async def undo(url: str, *, losing: Collection[str] | None = None) -> list[str]:
-    """Takes the newest migration back; answers which one that was.
+    """Undoes the newest migration, and returns its name. Raises MigrationFailed.
 
-    Raises LossNotNamed, and does nothing, unless `losing` names each table and column (`table.column`) that
-    goes; None agrees to all.
+    Raises LossNotNamed, and changes nothing, unless `losing` names each deleted table and column
+    (`table.column`); None agrees to every loss.
     """
-    async with _exclusive(url) as before:
+    async with _locked_transaction(url) as before:
         columns = await _columns()
         await _run(BackwardsMigrationManager(APP, migration_id="1", auto_agree=True))
-        lost = _lost(columns, await _columns())
+        lost = _missing_after(columns, await _columns())
         if losing is not None and set(lost) != set(losing):
             raise LossNotNamed(lost)
         after = await Migration.get_migrations_which_ran(APP)
@@ -67,22 +67,22 @@ async def undo(url: str, *, losing: Collection[str] | None = None) -> list[str]:
 
 
 async def _columns() -> set[tuple[str, str]]:
-    """Tables and their columns."""
+    """Returns the pairs of table and column in the current schema."""
     rows = await Migration.raw(
         "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema()"
     )
     return {(row["table_name"], row["column_name"]) for row in rows}
 
 
-def _lost(before: set[tuple[str, str]], after: set[tuple[str, str]]) -> list[str]:
+def _missing_after(before: set[tuple[str, str]], after: set[tuple[str, str]]) -> list[str]:
     tables = {table for table, _ in after}
     gone = before - after
     return sorted({f"{table}.{column}" if table in tables else table for table, column in gone})
 
 
 @contextlib.asynccontextmanager
-async def _exclusive(url: str) -> AsyncIterator[list[str]]:
-    """Nobody else migrates meanwhile; gives the migrations that were applied before."""
+async def _locked_transaction(url: str) -> AsyncIterator[list[str]]:
+    """Opens a transaction under the lock, and gives the names of the migrations applied before."""
     os.environ["PICCOLO_CONF"] = "quotecast.accounts.piccolo_conf"
     # Through PgBouncer a session may hold another client's prepared statement of the same name.
     DB.config = {"dsn": url, "timeout": 10, "statement_cache_size": 0}
@@ -97,8 +97,8 @@ async def _exclusive(url: str) -> AsyncIterator[list[str]]:
 
 
 async def _run(manager: ForwardsMigrationManager | BackwardsMigrationManager) -> None:
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         result: MigrationResult = await manager.run()
     if not result.success:
         raise MigrationFailed(f"The migrations cannot be run: {result.message}")

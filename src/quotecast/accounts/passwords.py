@@ -1,4 +1,4 @@
-"""Password hashes: Argon2id (RFC 9106), computed beside the event loop, few at a time."""
+"""Password hashes: Argon2id (RFC 9106), computed one at a time in a thread."""
 
 import asyncio
 import functools
@@ -12,11 +12,11 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from quotecast.errors import Busy
 
-#: The costs that OWASP recommends: 19 MiB, two passes, one thread; some 30 ms.
+#: OWASP's recommended costs: 19 MiB, two passes, one thread; about 30 ms.
 HASHER: Final = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
-#: Passwords under way or waiting in one worker.
+#: Passwords in progress or waiting, per worker.
 MAX_WAITING: Final = 256
-#: Seconds that a password waits for its turn at most.
+#: Seconds that a password may wait for its turn.
 PATIENCE_SECONDS: Final = 5.0
 
 T = TypeVar("T")
@@ -25,8 +25,8 @@ T = TypeVar("T")
 class Passwords:
     """Hashes and checks passwords in one thread.
 
-    Raises Busy when too many wait, or when one has waited `patience_seconds` for its turn. Equal characters
-    make equal passwords, however a keyboard composes them (NFC).
+    Raises Busy when `max_waiting` passwords wait, or one has waited `patience_seconds` for its turn.
+    Passwords are normalised (NFC), so that equal characters match, however a keyboard composes them.
     """
 
     def __init__(
@@ -41,11 +41,11 @@ class Passwords:
         self._patience = patience_seconds
         self._waiting = 0
         self._turn = asyncio.Lock()
-        # Not of low priority: it might be stopped while it holds the interpreter's lock, and the loop too.
+        # No low priority: the thread might be suspended while it holds the GIL, which blocks the event loop.
         self._executor = ThreadPoolExecutor(1, "passwords")
 
     async def __aenter__(self) -> Self:
-        # Made here, so that the first unknown email takes no longer than the next.
+        # Made at start, so that the first unknown email takes no longer than the next one.
         self._nobody = await self.hash("nobody's password")
         return self
 
@@ -53,17 +53,17 @@ class Passwords:
         self._executor.shutdown(wait=False, cancel_futures=True)
 
     async def hash(self, password: str) -> str:
-        """The hash to keep, with its salt and costs."""
-        return await self._compute(functools.partial(self._hasher.hash, composed(password).encode()))
+        """Returns the hash to store, with its salt and costs."""
+        return await self._compute(functools.partial(self._hasher.hash, compose(password).encode()))
 
     async def verify(self, password_hash: str | None, password: str) -> bool:
-        """Whether the password is the right one; for nobody's hash it takes as long to say no."""
-        kept = self._nobody if password_hash is None else password_hash
-        right = await self._compute(functools.partial(self._matches, kept, composed(password).encode()))
+        """Returns whether the password matches; takes as long for a user that does not exist (None)."""
+        expected = self._nobody if password_hash is None else password_hash
+        right = await self._compute(functools.partial(self._matches, expected, compose(password).encode()))
         return right and password_hash is not None
 
     def is_outdated(self, password_hash: str) -> bool:
-        """Whether a hash was made with other costs than those of today."""
+        """Returns whether a hash has other costs than the present ones."""
         return self._hasher.check_needs_rehash(password_hash)
 
     def _matches(self, password_hash: str, password: bytes) -> bool:
@@ -89,6 +89,6 @@ class Passwords:
             self._waiting -= 1
 
 
-def composed(password: str) -> str:
-    """The form in which a password is hashed, and its characters are counted."""
+def compose(password: str) -> str:
+    """Returns the text in Unicode's composed form (NFC), in which passwords are counted and hashed."""
     return unicodedata.normalize("NFC", password)

@@ -1,4 +1,4 @@
-"""Tells Piccolo which tables there are and where their migrations lie."""
+"""Piccolo's configuration of the app `accounts`: its tables and the folder of its migrations."""
 
 from pathlib import Path
 from typing import Final
@@ -8,7 +8,7 @@ from piccolo.conf.apps import AppConfig
 from quotecast.accounts.tables import Holding, IdempotencyKey, Layout, User, WatchlistEntry
 
 _PACKAGE: Final = Path(__file__).parents[1]
-# In an installed package they lie inside it, in a checkout at its top.
+# An installed package holds the migrations itself; a checkout has them at its top.
 _FOLDERS: Final = (_PACKAGE / "migrations", _PACKAGE.parents[1] / "migrations")
 
 APP_CONFIG: Final = AppConfig(

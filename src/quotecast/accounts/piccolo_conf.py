@@ -1,7 +1,7 @@
-"""Where Piccolo looks for its engine and its apps, once `PICCOLO_CONF` names this module.
+"""Piccolo's engine and apps; `PICCOLO_CONF` names this module.
 
 `PICCOLO_CONF=quotecast.accounts.piccolo_conf piccolo migrations new accounts --auto` writes the next
-migration from what changed in the tables.
+migration from the changes in the tables.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""Holdings, and the requests that added them."""
+"""Holdings, and the idempotency keys of the requests that added them."""
 
 import hashlib
 from datetime import date, datetime, timedelta
@@ -14,12 +14,12 @@ from quotecast.accounts.tables import IdempotencyKey
 from quotecast.errors import Full, KeyReused, NotFound
 
 MAX_HOLDINGS: Final = 1000
-#: How long a repetition is recognised.
-REMEMBERED: Final = timedelta(hours=24)
+#: How long an idempotency key stays valid.
+REPEAT_PERIOD: Final = timedelta(hours=24)
 
 
 class Holding(Struct, frozen=True):
-    """So many shares of something, bought at that average cost per share."""
+    """A number of shares bought at an average cost per share, in `currency`."""
 
     id: str
     ticker: str
@@ -31,30 +31,33 @@ class Holding(Struct, frozen=True):
 
 
 async def holdings(account: Account) -> list[Holding]:
-    """All of them, the newest first."""
+    """Returns the user's holdings, newest first."""
     rows = await account.select(Table, order_by=Table.id, ascending=False)
-    return [_holding(row) for row in rows]
+    return [_to_holding(row) for row in rows]
 
 
 async def add(account: Account, holding: Holding) -> None:
-    """Adds a holding. Raises Full; the transaction has to be a writing one, or two could add the last."""
+    """Adds a holding. Raises Full at the maximum.
+
+    The account must be opened with `writing`, or two requests could both add the last one.
+    """
     if await account.count(Table) >= MAX_HOLDINGS:
         raise Full(MAX_HOLDINGS, "holdings")
     await account.insert(Table, **msgspec.structs.asdict(holding))
 
 
 async def remove(account: Account, holding_id: str) -> None:
-    """Raises NotFound."""
+    """Deletes a holding. Raises NotFound."""
     if not await account.delete(Table, Table.id == holding_id):
         raise NotFound("Holding")
 
 
-async def answer_to(account: Account, key: str, request: bytes, now: datetime) -> bytes | None:
-    """What an earlier request with that key was answered; None if there was none in the past 24 hours.
+async def earlier_answer(account: Account, key: str, request: bytes, now: datetime) -> bytes | None:
+    """Returns the answer to an earlier request with the key; None without one in the past 24 hours.
 
-    Raises KeyReused if that was another request.
+    Raises KeyReused if the earlier request had other content.
     """
-    await account.delete(IdempotencyKey, IdempotencyKey.created_at <= now - REMEMBERED)
+    await account.delete(IdempotencyKey, IdempotencyKey.created_at <= now - REPEAT_PERIOD)
     rows = await account.select(IdempotencyKey, IdempotencyKey.key == key)
     if not rows:
         return None
@@ -63,8 +66,8 @@ async def answer_to(account: Account, key: str, request: bytes, now: datetime) -
     return str(rows[0]["answer"]).encode()
 
 
-async def remember(account: Account, key: str, request: bytes, answer: bytes, now: datetime) -> None:
-    """Keeps what a request was answered, for its repetitions."""
+async def remember_answer(account: Account, key: str, request: bytes, answer: bytes, now: datetime) -> None:
+    """Stores the answer to a request, for its repetitions."""
     await account.insert(
         IdempotencyKey, key=key, fingerprint=_fingerprint(request), answer=answer.decode(), created_at=now
     )
@@ -74,5 +77,5 @@ def _fingerprint(request: bytes) -> str:
     return hashlib.blake2b(request, digest_size=32).hexdigest()
 
 
-def _holding(row: Any) -> Holding:
+def _to_holding(row: Any) -> Holding:
     return Holding(**{name: row[name] for name in Holding.__struct_fields__})

@@ -1,9 +1,9 @@
-"""What names, emails and passwords may be, wherever they come from."""
+"""Validation and normalisation of names, emails and passwords, from any source."""
 
 import unicodedata
 from typing import Final
 
-from quotecast.accounts.passwords import composed
+from quotecast.accounts.passwords import compose
 from quotecast.errors import InvalidValue
 
 MAX_NAME: Final = 100
@@ -13,7 +13,7 @@ MAX_PASSWORD: Final = 128
 
 
 def name(text: str) -> str:
-    """A name without the blanks around it. Raises InvalidValue."""
+    """Returns a valid name without the blanks around it. Raises InvalidValue."""
     trimmed = text.strip()
     _check_length("name", trimmed, 1, MAX_NAME)
     _check_characters("name", trimmed)
@@ -21,30 +21,30 @@ def name(text: str) -> str:
 
 
 def email(text: str) -> str:
-    """An email address in the one form in which it is kept. Raises InvalidValue."""
-    address = lowered(text)
+    """Returns a valid email address in its stored form. Raises InvalidValue."""
+    address = lower_email(text)
     local, _, domain = address.rpartition("@")
     if not local or not domain or any(character.isspace() for character in address):
         raise InvalidValue("email", "Not an email address")
     return address
 
 
-def lowered(text: str) -> str:
-    """What may be somebody's email, in that form: lower case, and composed (NFC). Raises InvalidValue."""
-    # Composing takes the square of the length; what is cut off here was too long in any case.
-    address = composed(composed(text.strip()[: 4 * MAX_EMAIL + 1]).lower())
+def lower_email(text: str) -> str:
+    """Returns text in the stored form of emails: trimmed, lower case, composed (NFC). Raises InvalidValue."""
+    # Composing takes quadratic time; a text that is cut here is too long in any case.
+    address = compose(compose(text.strip()[: 4 * MAX_EMAIL + 1]).lower())
     _check_length("email", address, 1, MAX_EMAIL)
     _check_characters("email", address)
     return address
 
 
 def password(text: str, least: int = MIN_PASSWORD) -> str:
-    """A password in the one form in which it is hashed. Raises InvalidValue."""
-    # A character is composed of four at most: what is cut off here was too long in any case.
-    chosen = composed(text[: 4 * MAX_PASSWORD + 1])
-    _check_length("password", chosen, least, MAX_PASSWORD)
-    _check_unicode("password", chosen)
-    return chosen
+    """Returns a valid password in the form in which it is hashed. Raises InvalidValue."""
+    # At most four characters compose to one: a text that is cut here is too long in any case.
+    composed = compose(text[: 4 * MAX_PASSWORD + 1])
+    _check_length("password", composed, least, MAX_PASSWORD)
+    _check_unicode("password", composed)
+    return composed
 
 
 def _check_length(field: str, text: str, least: int, most: int) -> None:
@@ -61,6 +61,6 @@ def _check_characters(field: str, text: str) -> None:
 
 
 def _check_unicode(field: str, text: str) -> None:
-    # What of a command line or an input is no text in UTF-8, Python hands on as lone surrogates.
+    # Python decodes bytes of a command line or an input that are not UTF-8 to lone surrogates.
     if any(unicodedata.category(character) == "Cs" for character in text):
         raise InvalidValue(field, "Not UTF-8")

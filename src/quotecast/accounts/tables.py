@@ -1,4 +1,6 @@
-"""The tables. What must hold of a row is declared here and checked by the database itself."""
+"""The tables, with their constraints, which the database checks."""
+
+from typing import Final
 
 from piccolo.columns import (
     JSON,
@@ -17,18 +19,21 @@ from piccolo.constraints import Check, Unique
 from piccolo.table import Table
 
 from quotecast.accounts.engine import DB
+from quotecast.market.feeds import Feed
 
-# Columns without defaults refuse a row that lacks them, instead of filling it with blanks.
+_KINDS: Final = ", ".join(f"'{feed.spec.kind}'" for feed in Feed)
+
+# `default=None` lets the database refuse a row without the value, where Piccolo would insert a blank.
 
 
 class User(Table, tablename="users", db=DB):
-    """Someone who may log in."""
+    """A registered user."""
 
     id = Varchar(length=24, primary_key=True, default=None)
     name = Varchar(length=100, default=None)
     email = Varchar(length=254, unique=True, default=None)
     password_hash = Text(default=None, secret=True)
-    #: Raised to make all tokens of this user invalid.
+    #: An increment invalidates all tokens of the user.
     token_version = Integer(default=0)
     disabled = Boolean(default=False)
     created_at = Timestamptz()
@@ -41,7 +46,7 @@ class User(Table, tablename="users", db=DB):
 
 
 class Holding(Table, tablename="holdings", db=DB):
-    """So many shares of something, bought at that average cost per share."""
+    """A number of shares bought at an average cost per share."""
 
     id = Varchar(length=24, primary_key=True, default=None)
     user_id = ForeignKey(User, on_delete=OnDelete.cascade, null=False, index=True, default=None)
@@ -54,21 +59,21 @@ class Holding(Table, tablename="holdings", db=DB):
 
     holdings_id_is_hexadecimal = Check("id ~ '^[0-9a-f]{24}$'")
     holdings_ticker_is_plain = Check("ticker ~ '^[A-Za-z0-9./-]+$'")
-    # Neither infinite nor not a number: both are greater than any number.
+    # The upper bounds also exclude infinity and NaN, which PostgreSQL orders above every number.
     holdings_shares_are_in_bounds = Check("shares > 0 AND shares < 1e12 AND scale(shares) <= 8")
     holdings_cost_is_in_bounds = Check("avg_cost >= 0 AND avg_cost < 1e12 AND scale(avg_cost) <= 8")
     holdings_currency_is_a_code = Check("currency ~ '^[A-Z]{3}$'")
 
 
 class IdempotencyKey(Table, tablename="idempotency_keys", db=DB):
-    """A request that made something, so that a repetition of it is told the same."""
+    """A request that created a resource, with its answer, which a repetition gets too."""
 
     id = BigSerial(primary_key=True)
     user_id = ForeignKey(User, on_delete=OnDelete.cascade, null=False, default=None)
     key = Varchar(length=255, default=None)
-    #: Digest of the request: the same key may not stand for another one.
+    #: Digest of the request: a key is valid for one request only.
     fingerprint = Varchar(length=64, default=None)
-    #: What was answered, JSON as it was sent.
+    #: The answer's JSON, byte for byte.
     answer = Text(default=None)
     created_at = Timestamptz()
 
@@ -77,7 +82,7 @@ class IdempotencyKey(Table, tablename="idempotency_keys", db=DB):
 
 
 class WatchlistEntry(Table, tablename="watchlist", db=DB):
-    """Something a user keeps an eye on; the order of the ids is that of the list."""
+    """A symbol in a user's watchlist; the list is ordered by id."""
 
     id = BigSerial(primary_key=True)
     user_id = ForeignKey(User, on_delete=OnDelete.cascade, null=False, default=None)
@@ -86,15 +91,15 @@ class WatchlistEntry(Table, tablename="watchlist", db=DB):
     added_at = Timestamptz()
 
     watchlist_names_a_symbol_once = Unique([user_id, kind, ticker])
-    watchlist_kind_is_known = Check("kind IN ('stock', 'crypto', 'doviz')")
+    watchlist_kind_is_known = Check(f"kind IN ({_KINDS})")
     watchlist_ticker_is_plain = Check("ticker ~ '^[A-Za-z0-9./-]+$'")
 
 
 class Layout(Table, tablename="layouts", db=DB):
-    """How a user arranged the terminal: any JSON object, kept letter by letter."""
+    """A user's layout of the terminal: any JSON object, stored byte for byte."""
 
     user_id = ForeignKey(User, on_delete=OnDelete.cascade, null=False, primary_key=True, default=None)
-    # Not JSONB: that orders keys anew, and refuses \\u0000.
+    # Not JSONB, which reorders keys and refuses \\u0000.
     layout = JSON(default=None)
     version = Integer(default=None)
     updated_at = Timestamptz()

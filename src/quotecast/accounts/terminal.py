@@ -1,4 +1,4 @@
-"""How a user arranged the terminal."""
+"""Storage of a user's layout of the terminal."""
 
 from datetime import datetime
 
@@ -10,27 +10,27 @@ from quotecast.errors import StaleVersion
 
 
 class SavedLayout(Struct, frozen=True):
-    """A JSON object as it was sent; version 0 is that of a user who never saved one."""
+    """A layout: a JSON object as the client sent it; version 0 means that the user never saved one."""
 
     layout: str
     version: int
     updated_at: datetime | None
 
 
-async def layout(account: Account) -> SavedLayout:
-    """The last layout, or an empty one."""
+async def load_layout(account: Account) -> SavedLayout:
+    """Returns the user's layout, or an empty one at version 0."""
     rows = await account.select(Table)
     if not rows:
         return SavedLayout("{}", 0, None)
     return SavedLayout(rows[0]["layout"], rows[0]["version"], rows[0]["updated_at"])
 
 
-async def save(account: Account, text: str, version: int | None, now: datetime) -> SavedLayout:
+async def save_layout(account: Account, text: str, version: int | None, now: datetime) -> SavedLayout:
     """Replaces the layout. Raises StaleVersion if `version` is given and not the present one.
 
-    The transaction has to be a writing one, or two could replace the same version.
+    The account must be opened with `writing`, or two requests could replace the same version.
     """
-    before = await layout(account)
+    before = await load_layout(account)
     if version is not None and version != before.version:
         raise StaleVersion(before.version)
     saved = SavedLayout(text, before.version + 1, now)

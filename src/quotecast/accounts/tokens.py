@@ -1,4 +1,4 @@
-"""Tokens of those who have logged in: JSON Web Tokens (RFC 7519) signed with a secret of ours."""
+"""Access tokens: JSON Web Tokens (RFC 7519), signed with a secret of the service."""
 
 import hashlib
 import secrets
@@ -13,11 +13,11 @@ from msgspec import Meta, Struct
 from quotecast.errors import InvalidToken
 
 ALGORITHM: Final = "HS256"
-#: Longer than any token of ours; what is longer is not looked at.
+#: Characters; longer than any token of ours, so that a longer one is rejected unread.
 MAX_TOKEN_LENGTH: Final = 1024
-#: How far behind ours the clock of the worker that issued a token may be, in seconds.
+#: Seconds by which the issuing worker's clock may be ahead of ours.
 MAX_SKEW: Final = 60
-#: Tokens that are remembered with what they say.
+#: Verified tokens whose claims a worker caches.
 MAX_REMEMBERED: Final = 10_000
 
 T = TypeVar("T")
@@ -30,9 +30,9 @@ TokenId = Annotated[str, Meta(min_length=1, max_length=64)]
 
 
 class Claims(Struct, frozen=True, gc=False):
-    """Whose token it is (`sub`), issued when and until when it is good, in Unix seconds.
+    """The claims of a token: its user (`sub`), and when it was issued and expires, in Unix seconds.
 
-    `ver` is the user's token version when it was issued: once the user's is another, the token is void.
+    `ver` is the user's token version at that time; the token is invalid once the user has another one.
     """
 
     sub: UserId
@@ -43,17 +43,17 @@ class Claims(Struct, frozen=True, gc=False):
 
 
 class Device(Struct, frozen=True, gc=False):
-    """A device from which the user `sub` has logged in, named by the token that it was given then."""
+    """A device from which the user `sub` has logged in; `jti` is the id of the token that it got."""
 
     sub: UserId
     jti: TokenId
 
 
 class Tokens:
-    """Issues tokens and reads them.
+    """Issues and verifies tokens.
 
-    The first of `secrets` signs; all of them are accepted, so that a new one can be put in front of the
-    one that it replaces while tokens of the older are still about. `clock` is Unix time.
+    The first of `keys` signs; all of them verify, so that an operator can put a new key in front of the old
+    one while tokens of the old one are still valid. `clock` is Unix time.
     """
 
     def __init__(self, keys: Sequence[str], *, lifetime_seconds: int, clock: Callable[[], float]) -> None:
@@ -61,41 +61,41 @@ class Tokens:
         self._signing = _key_id(keys[0])
         self._lifetime = lifetime_seconds
         self._clock = clock
-        self._read: OrderedDict[str, Claims] = OrderedDict()
+        self._claims: OrderedDict[str, Claims] = OrderedDict()
 
     def issue(self, user_id: str, version: int) -> str:
-        """A token of that user."""
+        """Returns a new token for a user at a token version."""
         now = int(self._clock())
-        return self._signed(Claims(user_id, now, now + self._lifetime, secrets.token_hex(12), version))
+        return self._sign(Claims(user_id, now, now + self._lifetime, secrets.token_hex(12), version))
 
     def issue_device(self, user_id: str) -> str:
-        """What a device keeps to be known again; it has no end, and opens nothing."""
-        return self._signed(Device(user_id, secrets.token_hex(12)))
+        """Returns a token by which a device is recognised; it never expires, and grants no access."""
+        return self._sign(Device(user_id, secrets.token_hex(12)))
 
     def device(self, token: str) -> Device:
-        """The device that was given this text of `issue_device`, or this token of `issue`, however old.
+        """Returns the device of a token from `issue_device` or `issue`, of any age.
 
         Raises InvalidToken.
         """
-        return self._decoded(token, Device)
+        return self._decode(token, Device)
 
     def read(self, token: str) -> Claims:
-        """What a token says; signatures are checked once. Raises InvalidToken.
+        """Returns the claims of a token; verifies its signature once. Raises InvalidToken.
 
-        Whether the token was revoked is for whoever reads the user's row to say.
+        It does not notice a revoked token: `open_account` compares the version with the user's row.
         """
-        claims = self._read.get(token) or self._remembered(token)
+        claims = self._claims.get(token) or self._decode_once(token)
         now = self._clock()
         if claims.exp <= now or claims.iat > now + MAX_SKEW:
-            self._read.pop(token, None)
+            self._claims.pop(token, None)
             raise InvalidToken
         return claims
 
-    def _signed(self, claims: Claims | Device) -> str:
+    def _sign(self, claims: Claims | Device) -> str:
         key = self._keys[self._signing]
         return jwt.encode(msgspec.to_builtins(claims), key, ALGORITHM, headers={"kid": self._signing})
 
-    def _decoded(self, token: str, kind: type[T]) -> T:
+    def _decode(self, token: str, kind: type[T]) -> T:
         if len(token) > MAX_TOKEN_LENGTH:
             raise InvalidToken
         try:
@@ -105,14 +105,14 @@ class Tokens:
         except (jwt.PyJWTError, KeyError, TypeError, ValueError) as error:
             raise InvalidToken from error
 
-    def _remembered(self, token: str) -> Claims:
-        claims = self._decoded(token, Claims)
-        self._read[token] = claims
-        if len(self._read) > MAX_REMEMBERED:
-            self._read.popitem(last=False)
+    def _decode_once(self, token: str) -> Claims:
+        claims = self._decode(token, Claims)
+        self._claims[token] = claims
+        if len(self._claims) > MAX_REMEMBERED:
+            self._claims.popitem(last=False)
         return claims
 
 
 def _key_id(key: str) -> str:
-    """Names a secret without telling anything of it that its signatures do not."""
+    """Returns an id of a key: a truncated hash, which reveals no more of the key than its signatures do."""
     return hashlib.sha256(b"quotecast token key " + key.encode()).hexdigest()[:16]

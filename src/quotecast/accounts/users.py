@@ -1,4 +1,4 @@
-"""Who may log in: the queries on the table of users that belong to nobody's account."""
+"""Queries on the table of users that do not run within one user's account."""
 
 from datetime import datetime
 from typing import Any
@@ -13,7 +13,7 @@ from quotecast.errors import EmailTaken, NotFound
 
 
 class UserRow(Struct, frozen=True):
-    """A row of the table of users."""
+    """One row of the table of users."""
 
     id: str
     name: str
@@ -24,12 +24,12 @@ class UserRow(Struct, frozen=True):
     created_at: datetime
 
     def __repr__(self) -> str:
-        """Without the hash, which no log may hold."""
+        """Returns the id only: no log may hold the hash."""
         return f"UserRow(id={self.id!r})"
 
 
 async def create(run: Run, *, user_id: str, name: str, email: str, password_hash: str) -> UserRow:
-    """Registers a user. Raises EmailTaken, also when another does so at the same moment."""
+    """Adds a user. Raises EmailTaken, also for a concurrent registration with the same email."""
     user = User(id=user_id, name=name, email=email, password_hash=password_hash)
     try:
         (row,) = await run(User.insert(user).returning(*User.all_columns()))
@@ -41,24 +41,24 @@ async def create(run: Run, *, user_id: str, name: str, email: str, password_hash
 
 
 async def find(run: Run, *, email: str) -> UserRow | None:
-    """The user of an email, in lower case."""
+    """Returns the user with an email, which is in lower case; None if there is none."""
     rows = await run(User.select().where(User.email == email))
     return UserRow(**rows[0]) if rows else None
 
 
 async def page(run: Run, *, after: str = "", limit: int = 500) -> list[UserRow]:
-    """Users in the order in which they registered, beginning after an id."""
+    """Returns up to `limit` users after an id, in the order in which they registered."""
     query = User.select().where(User.id > after).order_by(User.id).limit(limit)
     return [UserRow(**row) for row in await run(query)]
 
 
 async def set_password(run: Run, email: str, password_hash: str) -> None:
-    """Gives a user another password, and ends all sessions. Raises NotFound."""
+    """Changes a user's password, and ends all sessions. Raises NotFound."""
     await _change(run, email, {User.password_hash: password_hash, User.token_version: User.token_version + 1})
 
 
 async def set_disabled(run: Run, email: str, *, disabled: bool) -> None:
-    """Keeps a user out, or lets them in again; ends all sessions in both cases. Raises NotFound."""
+    """Disables or enables a user; ends all sessions in both cases. Raises NotFound."""
     await _change(run, email, {User.disabled: disabled, User.token_version: User.token_version + 1})
 
 
@@ -68,13 +68,13 @@ async def revoke_tokens(run: Run, email: str) -> None:
 
 
 async def delete(run: Run, email: str) -> None:
-    """Removes a user with all that is theirs. Raises NotFound."""
+    """Deletes a user with all their rows in other tables. Raises NotFound."""
     if not await run(User.delete().where(User.email == email).returning(User.id)):
         raise NotFound("User")
 
 
 async def rehash(run: Run, user: UserRow, password_hash: str) -> None:
-    """Keeps the same password in a newer form, unless it was changed meanwhile."""
+    """Replaces the hash by one of the same password with newer costs, unless the password has changed."""
     query = User.update({User.password_hash: password_hash})
     await run(query.where(User.id == user.id, User.password_hash == user.password_hash))
 

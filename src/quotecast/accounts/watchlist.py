@@ -1,4 +1,4 @@
-"""What a user keeps an eye on."""
+"""Storage of a user's watchlist."""
 
 from datetime import datetime
 from typing import Any, Final
@@ -13,8 +13,8 @@ from quotecast.market.feeds import Kind
 MAX_ENTRIES: Final = 500
 
 
-class Watched(Struct, frozen=True):
-    """An entry; `position` is its place in the list, from 0."""
+class WatchedSymbol(Struct, frozen=True):
+    """A symbol in a watchlist; `position` counts from 0."""
 
     kind: Kind
     ticker: str
@@ -22,16 +22,16 @@ class Watched(Struct, frozen=True):
     added_at: datetime
 
 
-async def entries(account: Account) -> list[Watched]:
-    """The list, in the order in which it was made."""
+async def entries(account: Account) -> list[WatchedSymbol]:
+    """Returns the watchlist, in the order in which symbols were added."""
     rows = await account.select(Table, order_by=Table.id)
-    return [_watched(row, position) for position, row in enumerate(rows)]
+    return [_symbol_of(row, position) for position, row in enumerate(rows)]
 
 
-async def add(account: Account, kind: Kind, ticker: str, now: datetime) -> tuple[Watched, bool]:
-    """The entry, and whether it is new. Raises Full.
+async def add(account: Account, kind: Kind, ticker: str, now: datetime) -> tuple[WatchedSymbol, bool]:
+    """Adds a symbol unless it is listed; returns it, and whether it is new. Raises Full.
 
-    The transaction has to be a writing one, or two could add the same.
+    The account must be opened with `writing`, or two requests could add the same symbol.
     """
     listed = await entries(account)
     for entry in listed:
@@ -40,13 +40,13 @@ async def add(account: Account, kind: Kind, ticker: str, now: datetime) -> tuple
     if len(listed) >= MAX_ENTRIES:
         raise Full(MAX_ENTRIES, "watchlist entries")
     row = await account.insert(Table, kind=kind, ticker=ticker, added_at=now)
-    return _watched(row, len(listed)), True
+    return _symbol_of(row, len(listed)), True
 
 
-async def remove(account: Account, entry: Watched) -> None:
-    """Takes an entry off the list."""
+async def remove(account: Account, entry: WatchedSymbol) -> None:
+    """Removes a symbol from the watchlist."""
     await account.delete(Table, Table.kind == entry.kind, Table.ticker == entry.ticker)
 
 
-def _watched(row: Any, position: int) -> Watched:
-    return Watched(row["kind"], row["ticker"], position, row["added_at"])
+def _symbol_of(row: Any, position: int) -> WatchedSymbol:
+    return WatchedSymbol(row["kind"], row["ticker"], position, row["added_at"])

@@ -1,4 +1,4 @@
-"""Metrics of PostgreSQL and of logins, as one API worker counts them."""
+"""Metrics of PostgreSQL and of logins in one API worker."""
 
 from collections.abc import Iterator
 
@@ -26,18 +26,20 @@ def _connections(database: Database) -> Iterator[Metric]:
     counts = database.statistics()
     states = {("idle",): counts["idle"], ("used",): counts["connections"] - counts["idle"]}
     yield gauge("database_connections", "Connections to PostgreSQL.", states, ["state"])
-    yield gauge("database_connections_limit", "As many as there may be.", counts["limit"])
-    yield gauge("database_transactions", "Under way, or waiting for a connection.", counts["transactions"])
+    yield gauge("database_connections_limit", "Most connections at once.", counts["limit"])
+    yield gauge(
+        "database_transactions", "Transactions that run or wait for a connection.", counts["transactions"]
+    )
     yield counter(
         "database_connects",
         "Connections that were opened, or failed to open.",
-        {(outcome,): count for outcome, count in database.measured.connects.items()},
+        {(outcome,): count for outcome, count in database.measurements.connects.items()},
         ["outcome"],
     )
     yield histogram(
         "database_wait_seconds",
         "Time that a transaction waited for a connection, a new one included.",
-        {(): database.measured.waits},
+        {(): database.measurements.waits},
     )
 
 
@@ -45,17 +47,17 @@ def _transactions(database: Database) -> Iterator[Metric]:
     yield histogram(
         "database_transaction_duration_seconds",
         "Time of a transaction with its wait for a connection; `away`: no answer in time, or an outage.",
-        {(outcome,): times for outcome, times in database.measured.transactions.items()},
+        {(outcome,): times for outcome, times in database.measurements.transactions.items()},
         ["outcome"],
     )
     yield histogram(
         "database_statement_duration_seconds",
         "Time from a statement to its rows or its error.",
-        {(): database.measured.statements},
+        {(): database.measurements.statements},
     )
     yield counter(
         "database_errors",
-        "Errors of PostgreSQL and of the way there, by kind.",
-        {(kind,): count for kind, count in database.measured.errors.items()},
+        "Errors of PostgreSQL and of its connections, by kind.",
+        {(kind,): count for kind, count in database.measurements.errors.items()},
         ["kind"],
     )

@@ -1,35 +1,36 @@
-"""Successful answers: bodies encoded beforehand, entity tags, conditional and compressed forms."""
+"""Successful answers: prepared bodies with entity tags, and their conditional and compressed forms."""
 
 import gzip
-import hashlib
-from collections.abc import Callable, Iterable
-from functools import cached_property, lru_cache
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Iterable
+from functools import cached_property
+from typing import Any, Concatenate, Final, ParamSpec
 
 import zstandard
 from litestar.response.base import ASGIResponse
 from litestar.types import Receive, Scope, Send
 
-from quotecast.feed.mirror import Entry, FeedState, Mirror
+from quotecast.api.negotiation import VARY, best_coding, content_tag, matches, negotiation_headers
+from quotecast.asgi import Header, content_length, respond
+from quotecast.feed.mirror import FeedState, Mirror, QuoteEntry
 from quotecast.market import codec
 
-Header = tuple[bytes, bytes]
+P = ParamSpec("P")
 
 JSON: Final = b"application/json"
 CACHE_QUOTES: Final = b"public, max-age=1"
 CACHE_LISTS: Final = b"public, max-age=3600"
-#: A second is the least that headers can say: at 0 a shared cache would send all its clients to the workers,
-#: in the middle of an outage.
+#: One second is the least: with 0 a shared cache would send all its clients to the workers during an outage.
 CACHE_STALE: Final = b"public, max-age=1"
 CACHE_NOTHING: Final = b"no-store"
 
-#: Below this a compressed body saves nothing worth the work.
+#: Bytes of the smallest body that is worth compressing.
 _COMPRESSED_FROM: Final = 1024
-_VARY: Final = (b"vary", b"Accept-Encoding")
+#: Zstandard is the smaller one of two that a client likes equally.
+_CODINGS: Final = (b"zstd", b"gzip")
 
 
-class Document:
-    """A body that many clients share: tagged and compressed at most once, when first asked for so."""
+class SharedBody:
+    """A body that many clients share: tagged and compressed at most once, at the first request for it."""
 
     def __init__(self, body: bytes, media_type: bytes = JSON) -> None:
         self.body = body
@@ -37,22 +38,22 @@ class Document:
 
     @cached_property
     def tag(self) -> bytes:
-        """A weak entity tag made from the content."""
+        """A weak entity tag of the content."""
         return content_tag(self.body)
 
     @cached_property
     def gzipped(self) -> bytes:
-        """The body in gzip's fastest form: bodies of quotes live for a moment."""
+        """The body in gzip at its fastest level, because bodies of quotes live for a moment."""
         return gzip.compress(self.body, compresslevel=1, mtime=0)
 
     @cached_property
     def zstandard(self) -> bytes:
-        """The body in Zstandard, likewise."""
+        """The body in Zstandard at its fastest level."""
         return zstandard.compress(self.body, level=1)
 
-    def coded(self, encodings: bytes) -> tuple[bytes, bytes] | None:
-        """The best coding that an `Accept-Encoding` admits, and the body in it; None for it as it is."""
-        match best_coding(encodings):
+    def encoded_for(self, encodings: bytes) -> tuple[bytes, bytes] | None:
+        """Returns the best coding for an `Accept-Encoding` and the body in it; None for the plain body."""
+        match best_coding(encodings, _CODINGS):
             case b"zstd":
                 return b"zstd", self.zstandard
             case b"gzip":
@@ -62,25 +63,25 @@ class Document:
 
 
 class Answer(ASGIResponse):
-    """A status, prepared headers and bytes, sent as they are.
+    """A status, prepared headers and a body; sent without further encoding.
 
-    A tagged answer is 304 when the client's `If-None-Match` holds its tag. A document is sent
-    compressed to clients that accept it. `is_current` says whether it may be sent again later.
+    A tagged answer becomes a 304 when the client's `If-None-Match` has its tag. Clients that accept
+    compression get a document compressed. `is_current` says whether a later request may get the same answer.
     """
 
     __slots__ = ("_document", "_headers", "_tag", "is_current")
 
     def __init__(
         self,
-        body: bytes | Document,
+        body: bytes | SharedBody,
         headers: Iterable[Header],
         *,
         tag: bytes | None,
         status: int = 200,
         is_current: Callable[[], bool] = lambda: False,
     ) -> None:
-        # What the base class prepares, this one has already; its constructor is the slow part.
-        self._document = body if isinstance(body, Document) else None
+        # Skips the slow constructor of the base class: everything is prepared already.
+        self._document = body if isinstance(body, SharedBody) else None
         self.body = body if isinstance(body, bytes) else body.body
         self.status_code = status
         self._headers = [*headers]
@@ -91,62 +92,55 @@ class Answer(ASGIResponse):
         """Sends the form that fits the request."""
         await self.send(scope, send)
 
-    async def send(self, scope: Any, send: Any, *more: Header) -> None:
-        """Likewise, with more headers."""
-        condition, encodings = _negotiation(scope["headers"])
+    def send(self, scope: Any, send: Any, *more: Header) -> Awaitable[None]:
+        """Sends the form that fits the request, with more headers."""
+        condition, encodings = negotiation_headers(scope["headers"])
         headers, body, status = [*self._headers, *more], self.body, self.status_code
         document = self._document if len(body) >= _COMPRESSED_FROM else None
         if document is not None:
-            headers.append(_VARY)
-        if condition and self._tag is not None and _matches(condition, self._tag):
+            headers.append(VARY)
+        if condition and self._tag is not None and matches(condition, self._tag):
             status, body = 304, b""
         else:
-            if document is not None and (coded := document.coded(encodings)):
-                body = coded[1]
-                headers.append((b"content-encoding", coded[0]))
-            headers.append((b"content-length", b"%d" % len(body)))
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": body, "more_body": False})
+            if document is not None and (encoded := document.encoded_for(encodings)):
+                body = encoded[1]
+                headers.append((b"content-encoding", encoded[0]))
+            headers.append(content_length(body))
+        return respond(send, status, headers, body)
 
 
-def of_document(document: Document, cache: bytes, *, tag: bytes | None = None) -> Answer:
-    """An answer that stays the same until its content changes."""
+def document_answer(document: SharedBody, cache: bytes, *, tag: bytes | None = None) -> Answer:
+    """Returns an answer that stays the same until its content changes."""
     tag = tag or document.tag
     headers = [(b"content-type", document.media_type), (b"etag", tag), (b"cache-control", cache)]
     return Answer(document, headers, tag=tag)
 
 
-def of_quotes(mirror: Mirror, now: float, body: bytes | Document, *extra: Header) -> Answer:
-    """An answer that stays the same until the feed's next batch, or until the feed becomes stale or live.
+def quotes_answer(mirror: Mirror, now: float, body: bytes | SharedBody, *extra: Header) -> Answer:
+    """Returns an answer that changes with the feed's next batch, and when the feed becomes stale or live.
 
-    `now` is the clock of the mirror's `heard_at`.
+    `now` is in seconds of the clock of the mirror's `heard_at`.
     """
-    state = mirror.state(now)
-
-    def made() -> list[Header]:
-        return feed_headers(_feed_tag(mirror, mirror.mark.seq), state, CACHE_QUOTES)
-
-    headers = mirror.once(f"headers {state}", made)
+    headers = mirror.derive(_quotes_headers, mirror.state(now))
     return Answer(body, (*headers, *extra), tag=headers[0][1])
 
 
-def of_quote(mirror: Mirror, now: float, entry: Entry) -> Answer:
-    """An answer that stays the same until the quote or the feed's state changes, or another epoch begins."""
+def quote_answer(mirror: Mirror, now: float, entry: QuoteEntry) -> Answer:
+    """Returns an answer that is the same until the quote, the feed's state or the epoch changes."""
     headers = feed_headers(_feed_tag(mirror, entry.seq), mirror.state(now), CACHE_QUOTES)
     return Answer(entry.full_json(), headers, tag=headers[0][1])
 
 
-def of_names(mirror: Mirror, now: float, names: Document) -> Answer:
-    """An answer that stays the same until the feed's symbols or its state change."""
+def names_answer(mirror: Mirror, now: float, names: SharedBody) -> Answer:
+    """Returns an answer that is the same until the feed's symbols or its state change."""
     headers = feed_headers(names.tag, mirror.state(now), CACHE_LISTS)
     return Answer(names, headers, tag=headers[0][1])
 
 
 def feed_headers(tag: bytes, state: FeedState, cache: bytes) -> list[Header]:
-    """The headers of JSON that is made from a feed, the tag first.
+    """Returns the headers of JSON from a feed, the tag first.
 
-    The state is a part of the tag: some caches take no headers from a 304, and would go on saying the old
-    one.
+    The state is a part of the tag: some caches ignore the headers of a 304 and would repeat the old state.
     """
     if state != "live":
         tag, cache = b'%b-%b"' % (tag[:-1], state.encode()), CACHE_STALE
@@ -154,66 +148,42 @@ def feed_headers(tag: bytes, state: FeedState, cache: bytes) -> list[Header]:
 
 
 def state_header(state: FeedState) -> Header:
-    """Whether the feeds that an answer is made from are live."""
+    """Returns the header that says whether the feeds behind an answer are live."""
     return b"x-feed-state", state.encode()
 
 
-def everything(mirror: Mirror) -> Document:
-    """All quotes of a feed by key, in the order of the keys; made once per change."""
-    return mirror.once("everything", lambda: Document(quotes_json(mirror.live())))
+def all_quotes(mirror: Mirror) -> SharedBody:
+    """Returns all quotes of a feed by key, in the order of the keys; encodes them once per change."""
+    return shared_body(mirror, _all_quotes_json)
 
 
-def shared(mirror: Mirror, name: str, make: Callable[[], bytes]) -> Document:
-    """A body derived from a feed's present state; made once per change."""
-    return mirror.once(name, lambda: Document(make()))
+def shared_body(
+    mirror: Mirror,
+    body: Callable[Concatenate[Mirror, P], bytes],
+    *args: P.args,
+    **constants: P.kwargs,
+) -> SharedBody:
+    """Returns the body that a view of the mirror writes, encoded once per change; see `Mirror.derive`."""
+    return mirror.derive(_document, body, *args, **constants)
 
 
-def quotes_json(entries: Iterable[Entry]) -> bytes:
-    """An object of quotes by key, in the order of the keys."""
+def _document(mirror: Mirror, body: Callable[..., bytes], *args: Any, **constants: Any) -> SharedBody:
+    return SharedBody(body(mirror, *args, **constants))
+
+
+def _all_quotes_json(mirror: Mirror) -> bytes:
+    return quotes_json(mirror.live())
+
+
+def _quotes_headers(mirror: Mirror, state: FeedState) -> list[Header]:
+    return feed_headers(_feed_tag(mirror, mirror.mark.seq), state, CACHE_QUOTES)
+
+
+def quotes_json(entries: Iterable[QuoteEntry]) -> bytes:
+    """Returns a JSON object of quotes by key, in the order of the keys."""
     ordered = sorted((entry.key, entry) for entry in entries)
     return codec.object_json((key, entry.full_json()) for key, entry in ordered)
 
 
-def content_tag(body: bytes) -> bytes:
-    """A weak entity tag: equal for equal content, on every worker."""
-    return b'W/"%b"' % hashlib.blake2b(body, digest_size=9).hexdigest().encode()
-
-
-@lru_cache(maxsize=64)
-def best_coding(header: bytes) -> bytes | None:
-    """What an `Accept-Encoding` prefers of what is served (RFC 9110, 12.5.3), Zstandard before gzip."""
-    weights = dict(_weighted(part) for part in header.lower().split(b","))
-    others = weights.get(b"*", 0.0)
-    weight, coding = max((weights.get(each, others), each) for each in (b"gzip", b"zstd"))
-    return coding if weight > 0 else None
-
-
 def _feed_tag(mirror: Mirror, seq: int) -> bytes:
     return b'W/"%b-%d"' % (mirror.mark.epoch.encode(), seq)
-
-
-def _negotiation(headers: Iterable[Header]) -> tuple[bytes, bytes]:
-    condition = encodings = b""
-    for name, value in headers:
-        if name == b"if-none-match":
-            condition = b"%b,%b" % (condition, value)
-        elif name == b"accept-encoding":
-            encodings = value
-    return condition, encodings
-
-
-def _matches(condition: bytes, tag: bytes) -> bool:
-    """Weak comparison (RFC 9110, 8.8.3.2); `*` matches whatever there is."""
-    given = {part.strip().removeprefix(b"W/") for part in condition.split(b",")}
-    return b"*" in given or tag.removeprefix(b"W/") in given
-
-
-def _weighted(part: bytes) -> tuple[bytes, float]:
-    coding, _, parameter = part.partition(b";")
-    name, _, weight = parameter.partition(b"=")
-    if name.strip() != b"q":
-        return coding.strip(), 1.0
-    try:
-        return coding.strip(), float(weight)
-    except ValueError:
-        return coding.strip(), 0.0

@@ -1,4 +1,4 @@
-"""The HTTP application: routes over the parts, and nothing that opens or closes."""
+"""The HTTP application: routes over the services. It opens and closes no resource."""
 
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -10,10 +10,10 @@ from litestar.types import ControllerRouterHandler, Middleware
 from msgspec import Struct
 
 from quotecast.api.edge.problems import exception_handlers
-from quotecast.api.parts import Parts
+from quotecast.api.private import require_guards
 from quotecast.api.reference import docs
 from quotecast.api.reference.asyncapi import asyncapi_document
-from quotecast.api.reference.docs import Documents
+from quotecast.api.reference.docs import ReferencePages
 from quotecast.api.reference.openapi import openapi_document
 from quotecast.api.routes import (
     auth,
@@ -27,6 +27,7 @@ from quotecast.api.routes import (
     upgrades,
     watchlist,
 )
+from quotecast.api.services import Services
 
 MAX_BODY_BYTES: Final = 80 * 1024
 
@@ -43,7 +44,7 @@ _ROUTERS: Final = (
     docs.ROUTER,
     upgrades.ROUTER,
 )
-#: What requests' bodies hold.
+#: The types of request bodies.
 _BODIES: Final[tuple[type[Struct], ...]] = (
     *auth.BODIES,
     *portfolio.BODIES,
@@ -53,30 +54,32 @@ _BODIES: Final[tuple[type[Struct], ...]] = (
 
 
 def build_app(
-    parts: Parts,
+    services: Services,
     *,
     extra_handlers: Iterable[ControllerRouterHandler] = (),
     middleware: Sequence[Middleware] = (),
 ) -> Litestar:
-    """The application; `extra_handlers` are served and described like its own.
+    """Returns the application; it serves and documents `extra_handlers` like its own routes.
 
-    It answers HEAD on no route: the edge in front of it makes GET of it.
+    No route answers HEAD: the edge in front turns HEAD into GET.
     """
     handlers: list[Any] = [*_ROUTERS, *extra_handlers]
     documents = _documents(*handlers)
-    return Litestar(
+    app = Litestar(
         handlers,
-        state=State({"parts": parts, "documents": documents}),
+        state=State({"services": services, "documents": documents}),
         middleware=middleware,
         exception_handlers=exception_handlers(),
         request_max_body_size=MAX_BODY_BYTES,
         openapi_config=None,
-        # Failures are logged where they are answered.
+        # `problems` logs failures when it answers them.
         logging_config=None,
     )
+    require_guards(app)
+    return app
 
 
 @cache
-def _documents(*handlers: ControllerRouterHandler) -> Documents:
-    """Kept for the next application of the same routes: it takes longer than all the rest."""
-    return Documents.of(openapi_document([*handlers], _BODIES), asyncapi_document())
+def _documents(*handlers: ControllerRouterHandler) -> ReferencePages:
+    """Caches the documents for the next application with the same routes: they take most of the start."""
+    return ReferencePages.of(openapi_document([*handlers], _BODIES), asyncapi_document())

@@ -1,4 +1,4 @@
-"""What readiness asks of Redis and PostgreSQL, however often it is asked itself."""
+"""Readiness checks of Redis and PostgreSQL, cached for a moment."""
 
 import asyncio
 import time
@@ -13,8 +13,8 @@ REMEMBERED_SECONDS: Final = 2.0
 CONNECT_SECONDS: Final = 0.9
 
 
-def remembered(check: Check, clock: Callable[[], float] = time.monotonic) -> Check:
-    """Asks at most once in two seconds, and once for all who ask at the same time."""
+def cached_check(check: Check, clock: Callable[[], float] = time.monotonic) -> Check:
+    """Calls the check at most once in REMEMBERED_SECONDS; concurrent callers share one call."""
     asked: asyncio.Future[str] | None = None
     asked_at = 0.0
 
@@ -22,15 +22,15 @@ def remembered(check: Check, clock: Callable[[], float] = time.monotonic) -> Che
         nonlocal asked, asked_at
         if asked is None or clock() - asked_at > REMEMBERED_SECONDS:
             asked, asked_at = asyncio.ensure_future(check()), clock()
-            # Whoever asked hears of the failure; if nobody waits any more, nobody needs to.
+            # The callers get the failure; reading it here silences asyncio when none of them waits any more.
             asked.add_done_callback(lambda done: done.cancelled() or done.exception())
         return await asyncio.shield(asked)
 
     return ask
 
 
-def postgres(database_url: str) -> Check:
-    """Whether PostgreSQL answers: PgBouncer lets clients in also while it is away."""
+def postgres_check(database_url: str) -> Check:
+    """Returns a check that runs a statement: PgBouncer accepts clients even while PostgreSQL is away."""
 
     async def check() -> str:
         connection = await asyncpg.connect(database_url, timeout=CONNECT_SECONDS)

@@ -1,60 +1,42 @@
 """One API worker: a mirror of every feed behind HTTP and WebSocket, on one event loop.
 
-The loop is ours and granian runs inside it: so clients are told and closed before the server stops.
+granian runs inside our own loop, so the worker can close its clients' connections before the server stops.
 """
 
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any, Final
 
 import uvloop
-from litestar import Litestar
 
 from quotecast import parent
-from quotecast.api import checks, sources
-from quotecast.api.account_parts import opened, window_of
+from quotecast.api.account_services import open_accounts, window_of
 from quotecast.api.app import build_app
-from quotecast.api.edge.access_log import access_log
-from quotecast.api.edge.addresses import identify_by_address
-from quotecast.api.edge.identity import identify_by_user
-from quotecast.api.edge.middleware import App, Edge
+from quotecast.api.composition import capacity_of, make_edge, make_services, make_streams, make_throttle
 from quotecast.api.edge.pages import Pages, built_pages
 from quotecast.api.edge.repeats import Repeats
-from quotecast.api.edge.requests import Requests, described
-from quotecast.api.edge.throttle import throttle
+from quotecast.api.edge.requests import Requests, span_attributes
 from quotecast.api.metrics import Worker, families
-from quotecast.api.names import Names
-from quotecast.api.parts import Accounts, Parts
 from quotecast.api.private import private_prefixes
-from quotecast.api.routes.bars import exchange_of
 from quotecast.api.routes.health import readiness_on_private_port
-from quotecast.api.serving import serving
+from quotecast.api.services import Services
+from quotecast.api.serving import serve
+from quotecast.asgi import App
 from quotecast.bus.redis import RedisBus
-from quotecast.cache.base import Cache
 from quotecast.cache.redis import RedisCache
 from quotecast.environment import PREFIX
 from quotecast.errors import ServerFailedError, SettingsError
-from quotecast.feed.documents import Documents
-from quotecast.feed.hub import Hub
-from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
 from quotecast.limits.budget import budget
-from quotecast.limits.window import Window
-from quotecast.market.feeds import Feed
-from quotecast.market.movers import Floors
 from quotecast.observe import metrics, tracing
 from quotecast.observe.logs import configure_logs
-from quotecast.providers import reference
-from quotecast.providers.offer import Budgets
-from quotecast.providers.offers import NONE
 from quotecast.redis import counts
 from quotecast.settings.model import Settings
-from quotecast.stream import endpoint, ticker
-from quotecast.stream.capacity import OWN_FILES, Capacity, capacity, memory, open_files
-from quotecast.stream.endpoint import Streams
+from quotecast.stream import ticker
+from quotecast.stream.capacity import Capacity
 from quotecast.stream.hubs import hub_of
 from quotecast.stream.room import Room
 
@@ -63,7 +45,7 @@ BUS_SECONDS: Final = 30.0
 
 
 def run(settings: Settings) -> int:
-    """Runs until it is told to stop; the exit code."""
+    """Runs until it receives a signal to stop; returns the exit code."""
     _check(settings)
     configure_logs(level=settings.log_level, as_json=settings.mode == "production")
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -72,7 +54,7 @@ def run(settings: Settings) -> int:
 
 
 def _check(settings: Settings) -> None:
-    """What `up` gives its workers has to be given to those that run without it."""
+    """Raises SettingsError for settings that `up` gives its workers and that are missing here."""
     needed = {
         "REDIS_URL": (settings.redis_url, "name a Redis; `quotecast up` starts one of its own"),
         "DATABASE_URL": (settings.database_url, "name a PostgreSQL; `quotecast up` starts one of its own"),
@@ -84,19 +66,19 @@ def _check(settings: Settings) -> None:
 
 
 async def _serve(settings: Settings) -> None:
-    """The composition root: everything is opened here, and closed here in the reverse order."""
+    """The composition root: opens everything here, and closes it in the reverse order."""
     draining = asyncio.Event()
     redis = (settings.redis_url, settings.redis_prefix)
     async with contextlib.AsyncExitStack() as stack:
-        traced = stack.enter_context(tracing.exporting("quotecast-api"))
+        traced = stack.enter_context(tracing.export_traces("quotecast-api"))
         bus = RedisBus(*redis)
         stack.push_async_callback(bus.close)
         window = await stack.enter_async_context(window_of(settings))
         cache = await stack.enter_async_context(RedisCache(*redis))
-        accounts = await stack.enter_async_context(opened(settings))
+        accounts = await stack.enter_async_context(open_accounts(settings))
         budgets = await stack.enter_async_context(window_of(settings, ":budgets"))
         left: dict[str, int] = {}
-        parts = _parts(
+        services = make_services(
             settings,
             bus=bus,
             cache=cache,
@@ -104,15 +86,19 @@ async def _serve(settings: Settings) -> None:
             budgets=partial(budget, budgets.check, left=left),
             draining=draining,
         )
-        hubs = {feed: hub_of(parts.mirrors[feed], settings.heartbeat_ms) for feed in parts.configured()}
-        room = Room(_capacity(settings))
-        routed = _routed(parts, window, settings)
-        streams = _streams(_http(routed, parts, window), hubs, settings)
+        hubs = {feed: hub_of(services.mirrors[feed], settings.heartbeat_ms) for feed in services.configured()}
+        room = Room(capacity_of(settings))
+        throttle = make_throttle(services, window, settings)
+        routed = build_app(services, middleware=[throttle.middleware] if settings.limits == "on" else [])
+        http = Repeats(routed, throttle=throttle, parameters=routed.state.documents.parameters)
+        streams = make_streams(http, hubs, settings)
         requests = Requests()
-        edge = traced(_edge(streams, private_prefixes(routed), requests, settings), described)
-        # What an earlier provider left on the bus of a feed that has none now stays there.
-        relay = Relay(bus, {feed: parts.mirrors[feed] for feed in parts.configured()}, parts.documents)
-        await stack.enter_async_context(_running(relay.run(), ticker.run(hubs.values())))
+        edge = traced(make_edge(streams, private_prefixes(routed), requests, settings), span_attributes)
+        # The relay ignores data on the bus of a feed that no longer has a provider.
+        relay = Relay(
+            bus, {feed: services.mirrors[feed] for feed in services.configured()}, services.documents
+        )
+        await stack.enter_async_context(_run_loops(relay.run(), ticker.run(hubs.values())))
         counting = Worker(
             requests=requests,
             window=window,
@@ -128,77 +114,76 @@ async def _serve(settings: Settings) -> None:
         )
         serves = asyncio.Event()
         scraped = await stack.enter_async_context(
-            metrics.exposed(
+            metrics.serve_metrics(
                 settings.metrics_host,
                 settings.metrics_port,
                 partial(families, counting),
                 counts.families,
-                readiness=partial(readiness_on_private_port, parts, serves.is_set),
+                readiness=partial(readiness_on_private_port, services, serves.is_set),
             )
         )
-        stop = asyncio.create_task(parent.told_to_stop())
-        first = asyncio.create_task(_first_data(parts, relay))
-        if parent.is_there():
-            # Others listen on the same port: whoever knows nothing yet leaves the clients to them.
-            await _first_of(stop, first)
-        if stop.done():
-            return
-        async with serving(Pages(edge, built_pages()), edge, settings, room) as ended:
-            serves.set()
-            await _first_of(ended, stop, first)
-            first.cancel()
-            if not ended.done():
-                await _announced(_introduction(parts, settings, room.capacity) + scraped, ended, stop)
-            stop.cancel()
-            if ended.done():
-                raise ServerFailedError(f"the HTTP server ended; is port {settings.port} taken?")
-            draining.set()
-            await streams.drain()
+        await _serve_until_stopped(
+            edge,
+            services,
+            settings,
+            relay=relay,
+            room=room,
+            drain=streams.drain,
+            draining=draining,
+            serves=serves,
+            scraped=scraped,
+        )
 
 
-def _parts(
+async def _serve_until_stopped(
+    edge: App,
+    services: Services,
     settings: Settings,
     *,
-    bus: RedisBus,
-    cache: Cache,
-    accounts: Accounts,
-    budgets: Budgets,
+    relay: Relay,
+    room: Room,
+    drain: Callable[[], Awaitable[None]],
     draining: asyncio.Event,
-) -> Parts:
-    mirrors, documents = {feed: Mirror(feed) for feed in Feed}, Documents()
-    return Parts(
-        mirrors=mirrors,
-        documents=documents,
-        names=Names(mirrors, documents),
-        history=sources.histories(settings, budgets, lambda: exchange_of(mirrors[Feed.STOCKS].info)),
-        financials=sources.financials(settings, budgets),
-        unlisted=sources.unlisted(settings, budgets),
-        cache=cache,
-        accounts=accounts,
-        shares={stock.ticker: stock.shares for stock in reference.stocks()},
-        floors=Floors(settings.movers_min_price, settings.movers_min_volume),
-        providers={feed: ",".join(settings.providers_of(feed)) or NONE for feed in Feed},
-        clock=time.time,
-        monotonic=time.monotonic,
-        checks=_checks(bus, settings),
-        draining=draining.is_set,
-    )
+    serves: asyncio.Event,
+    scraped: str,
+) -> None:
+    """Serves clients until a signal to stop. Raises ServerFailedError.
+
+    Sets `serves` once the ports are open, and `draining` before they close.
+    """
+    stop = asyncio.create_task(parent.wait_for_stop())
+    first = asyncio.create_task(_wait_for_data(services, relay))
+    if parent.has_parent():
+        # Other workers listen on the same port: a worker without data leaves the clients to them.
+        await _wait_for_first(stop, first)
+    if stop.done():
+        return
+    async with serve(Pages(edge, built_pages()), edge, settings, room, drain) as ended:
+        serves.set()
+        await _wait_for_first(ended, stop, first)
+        first.cancel()
+        if not ended.done():
+            await _announce(_introduction(services, settings, room.capacity) + scraped, ended, stop)
+        stop.cancel()
+        if ended.done():
+            raise ServerFailedError(f"the HTTP server ended; is port {settings.port} taken?")
+        draining.set()
 
 
-async def _announced(line: str, *tasks: asyncio.Task[None]) -> None:
-    """Says that the worker serves, and shows that it does not hang, until one of the tasks ends."""
+async def _announce(line: str, *tasks: asyncio.Task[None]) -> None:
+    """Announces that the worker serves, and sends heartbeats to its parent until one of the tasks ends."""
     parent.announce(line)
-    async with _running(parent.beat()):
-        await _first_of(*tasks)
+    async with _run_loops(parent.beat()):
+        await _wait_for_first(*tasks)
 
 
-async def _first_of(*tasks: asyncio.Task[None]) -> None:
+async def _wait_for_first(*tasks: asyncio.Task[None]) -> None:
     await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
 
 
 @contextlib.asynccontextmanager
-async def _running(*loops: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Runs what never ends. If it does all the same, the worker must not live on half dead."""
+async def _run_loops(*loops: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Runs endless loops. If one ends or fails, the whole worker ends with it."""
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(each) for each in loops]
@@ -206,92 +191,28 @@ async def _running(*loops: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
             for task in tasks:
                 task.cancel()
     except BaseExceptionGroup as errors:
-        # One is enough to say what happened, in one line.
+        # The first error says what happened, in one line.
         raise errors.exceptions[0] from None
 
 
-async def _first_data(parts: Parts, relay: Relay) -> None:
-    """Waits for data, so that a worker that calls itself ready can answer.
+async def _wait_for_data(services: Services, relay: Relay) -> None:
+    """Waits for the first data, so that a worker that calls itself ready can answer.
 
-    A moment if there is none yet, longer for a bus that cannot be asked.
+    Waits FIRST_DATA_SECONDS for feeds without data, and BUS_SECONDS for a bus that does not answer.
     """
     loop = asyncio.get_running_loop()
     began = loop.time()
-    feeds = parts.configured()
-    # Once, at the start: not worth an event in the mirror.
-    while not all(parts.mirrors[feed].loaded for feed in feeds):
+    feeds = services.configured()
+    # Polls: it happens once, at the start, and is not worth an event in the mirror.
+    while not all(services.mirrors[feed].loaded for feed in feeds):
         if loop.time() - began > (FIRST_DATA_SECONDS if relay.has_asked else BUS_SECONDS):
             return
         await asyncio.sleep(0.01)
 
 
-def _routed(parts: Parts, window: Window, settings: Settings) -> Litestar:
-    limited = throttle(
-        window.check,
-        window.give_back,
-        limits=_limits(settings),
-        find=parts.names.find,
-        identify=identify_by_user(parts.accounts.tokens, parts.accounts.address_of),
-        by_address=parts.accounts.address_of,
-    )
-    return build_app(parts, middleware=[limited] if settings.limits == "on" else [])
-
-
-def _http(routed: Litestar, parts: Parts, window: Window) -> App:
-    identify = identify_by_user(parts.accounts.tokens, parts.accounts.address_of)
-    parameters = routed.state.documents.parameters
-    return Repeats(routed, check=window.check, identify=identify, parameters=parameters)
-
-
-def _streams(http: App, hubs: Mapping[Feed, Hub], settings: Settings) -> Streams:
-    return Streams(
-        http,
-        endpoint.paths(hubs),
-        heartbeat_ms=settings.heartbeat_ms,
-        sockets_per_address=settings.sockets_per_address,
-        address_of=identify_by_address(settings.trusted_proxies),
-    )
-
-
-def _edge(app: App, private: tuple[str, ...], requests: Requests, settings: Settings) -> Edge:
-    logged = [] if settings.access_log == "off" else [access_log(settings.access_log)]
-    return Edge(
-        app,
-        cors_origins=settings.cors_origins,
-        account_origins=settings.account_origins,
-        local_accounts=settings.mode == "development",
-        websocket_origins=settings.websocket_origins,
-        private=private,
-        observers=[requests.observe, *logged],
-    )
-
-
-def _checks(bus: RedisBus, settings: Settings) -> dict[str, checks.Check]:
-    return {
-        "redis": checks.remembered(bus.check),
-        "postgres": checks.remembered(checks.postgres(settings.database_url)),
-    }
-
-
-def _limits(settings: Settings) -> dict[str, int]:
-    names = [name for name in settings.__struct_fields__ if name.startswith("limit_")]
-    return {name.removeprefix("limit_"): getattr(settings, name) for name in names}
-
-
-def _capacity(settings: Settings) -> Capacity:
-    """Workers of one `up` share its memory."""
-    return capacity(
-        files=open_files(),
-        own=OWN_FILES + settings.database_connections,
-        memory=memory() // (settings.workers if parent.is_there() else 1),
-        asked=settings.sockets_per_worker,
-        split=settings.feed_port != 0,
-    )
-
-
-def _introduction(parts: Parts, settings: Settings, most: Capacity) -> str:
-    served = ", ".join(parts.configured()) or "no feed"
-    infos = {feed: parts.mirrors[feed].info for feed in parts.configured()}
+def _introduction(services: Services, settings: Settings, most: Capacity) -> str:
+    served = ", ".join(services.configured()) or "no feed"
+    infos = {feed: services.mirrors[feed].info for feed in services.configured()}
     simulated = ", ".join(feed for feed, info in infos.items() if info and info.simulated)
     note = f"; simulated data: {simulated}" if simulated else ""
     feeds = f", feeds on ws://{settings.host}:{settings.feed_port}" if settings.feed_port else ""

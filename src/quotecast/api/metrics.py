@@ -1,4 +1,4 @@
-"""What an API worker tells Prometheus, read from its parts when it is asked."""
+"""Metrics of an API worker in the format of Prometheus, read from its components when scraped."""
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
@@ -26,7 +26,7 @@ _STATES = ("live", "stale", "down")
 
 
 class Worker(Struct, frozen=True, kw_only=True):
-    """What an API worker consists of, as far as it counts."""
+    """The components of an API worker that have counters."""
 
     requests: Requests
     window: Window
@@ -37,14 +37,14 @@ class Worker(Struct, frozen=True, kw_only=True):
     cache: RedisCache
     database: Database
     logins: LoginWindow
-    #: Calls that each upstream's plan had left.
+    #: Calls that remain in each upstream's plan, by name.
     budgets: Mapping[str, int]
-    #: The clock that the mirrors' `heard_at` is read from.
+    #: The clock of the mirrors' `heard_at`, in seconds.
     monotonic: Callable[[], float]
 
 
 def families(worker: Worker) -> Iterator[Metric]:
-    """Everything that is counted."""
+    """Yields all metrics of the worker."""
     mirrors = {feed: hub.mirror for feed, hub in worker.hubs.items()}
     yield from _http(worker.requests)
     yield from _limits(worker.window)
@@ -67,7 +67,7 @@ def _http(requests: Requests) -> Iterator[Metric]:
     )
     yield counter(
         "limit_decisions",
-        "Requests that a limit was asked about; `remembered`: refused without asking Redis again.",
+        "Decisions of rate limits; `remembered`: refused without another call of Redis.",
         requests.decisions(),
         ["group", "outcome"],
     )
@@ -76,9 +76,9 @@ def _http(requests: Requests) -> Iterator[Metric]:
 def _limits(window: Window) -> Iterator[Metric]:
     counts = window.statistics()
     yield gauge(
-        "limit_fallback", "1 while this worker limits alone, for Redis does not answer.", counts.alone
+        "limit_fallback", "1 while this worker limits by itself because Redis does not answer.", counts.alone
     )
-    yield counter("limit_fallback_decisions", "Decisions made alone.", counts.fallbacks)
+    yield counter("limit_fallback_decisions", "Decisions without Redis.", counts.fallbacks)
     yield counter("limit_calls", "Calls of the limiter's script, failed ones included.", counts.calls)
     yield counter("limit_failures", "Calls of the limiter's script that failed.", counts.failures)
 
@@ -99,7 +99,7 @@ def _connections(room: Room) -> Iterator[Metric]:
     )
     yield counter(
         "connections_refused",
-        "Connections for which there was no room: HTTP answered 503, and silent ones closed.",
+        "Connections beyond the capacity: HTTP answered 503, and silent ones closed.",
         {(kind,): room.turned_away[kind] for kind in ("http", "silent")},
         ["kind"],
     )
@@ -111,13 +111,13 @@ def _handshakes(hubs: Mapping[Feed, Hub], streams: Streams, room: Room) -> Itera
     )
     yield counter(
         "feed_handshakes_refused",
-        "Handshakes refused; `worker_full` and `address_full`: for want of room.",
+        "Handshakes refused, by reason; `worker_full` and `address_full`: capacity.",
         {(reason,): room.refused[reason] for reason in REASONS},
         ["reason"],
     )
     yield counter(
         "feed_resumptions",
-        "Cursors that clients came back with; `resume`: what changed since, `resync`: everything.",
+        "Reconnections with a cursor; `resume`: got the changes since, `resync`: got the whole state.",
         {(feed, each): hub.resumptions[each] for feed, hub in hubs.items() for each in ("resume", "resync")},
         ["feed", "outcome"],
     )
@@ -133,19 +133,17 @@ def _fan_out(hubs: Mapping[Feed, Hub], streams: Streams) -> Iterator[Metric]:
     yield counter("feed_frames", "Frames sent.", by_feed("frames_sent"), ["feed"])
     yield counter(
         "feed_bytes",
-        "Length of the frames sent, before framing; a letter of text counts as one byte.",
+        "Length of the frames sent, before framing; a character counts as one byte.",
         by_feed("length_sent"),
         ["feed"],
     )
     yield counter(
         "feed_passed_over",
-        "Updates not sent because the client had not taken the last one: merged into a later one.",
+        "Updates skipped for a slow consumer, and merged into a later one.",
         by_feed("passed_over"),
         ["feed"],
     )
-    yield counter(
-        "feed_expelled", "Clients that accepted nothing for too long.", by_feed("expelled"), ["feed"]
-    )
+    yield counter("feed_expelled", "Slow consumers disconnected.", by_feed("expelled"), ["feed"])
     yield counter(
         "feed_closes",
         "WebSockets closed by this worker, by close code.",
@@ -169,26 +167,26 @@ def _feeds(mirrors: Mapping[Feed, Mirror], now: float) -> Iterator[Metric]:
     )
     yield gauge(
         "feed_silence_seconds",
-        "Time since the bus last said anything of the feed.",
+        "Seconds since the last message of the feed on the bus.",
         {(feed,): now - mirror.heard_at for feed, mirror in mirrors.items()},
         ["feed"],
     )
     yield gauge(
         "feed_last_update_timestamp_seconds",
         "When the feed last changed, in Unix time.",
-        {(feed,): told for feed, mirror in mirrors.items() if (told := _last_update(mirror)) is not None},
+        {(feed,): text for feed, mirror in mirrors.items() if (text := _last_update(mirror)) is not None},
         ["feed"],
     )
     yield gauge("feed_symbols", "Symbols that have a quote.", _each(mirrors, len), ["feed"])
     yield gauge(
         "feed_seq",
-        "Where the mirror stands in its epoch.",
+        "Sequence number of the mirror in its epoch.",
         _each(mirrors, lambda one: one.mark.seq),
         ["feed"],
     )
     yield gauge(
         "feed_epoch_info",
-        "Always 1; the epoch that the mirror is in is the label.",
+        "Always 1; the label is the mirror's epoch.",
         {(feed, mirror.mark.epoch): 1 for feed, mirror in mirrors.items() if mirror.loaded},
         ["feed", "epoch"],
     )
@@ -199,15 +197,15 @@ def _each(mirrors: Mapping[Feed, Mirror], value: Callable[[Mirror], float]) -> d
 
 
 def _last_update(mirror: Mirror) -> float | None:
-    told = mirror.info.last_update if mirror.info else None
-    return datetime.fromisoformat(told).timestamp() if told else None
+    text = mirror.info.last_update if mirror.info else None
+    return datetime.fromisoformat(text).timestamp() if text else None
 
 
 def _bus(relay: Relay) -> Iterator[Metric]:
     counts = relay.statistics()
     yield counter("bus_batches", "Batches read.", counts["batches"])
-    yield counter("bus_reloads", "Times that a feed was loaded as a whole.", counts["reloads"])
-    yield counter("bus_reconnects", "Times that the subscription was lost.", counts["reconnects"])
+    yield counter("bus_reloads", "Loads of a feed's whole state.", counts["reloads"])
+    yield counter("bus_reconnects", "Losses of the subscription.", counts["reconnects"])
     yield histogram(
         "bus_lag_seconds",
         "Time from a batch's publication to its arrival here, by the clocks of two machines.",
@@ -220,10 +218,10 @@ def _cache(cache: RedisCache) -> Iterator[Metric]:
     counts = cache.statistics()
     yield counter(
         "cache_reads",
-        "Reads of upstreams' answers that were answered: fresh, fetched just now, or past their time.",
+        "Successful reads of upstreams' answers: `hit` fresh, `miss` fetched, `stale` expired.",
         {("hit",): counts.hits, ("miss",): counts.misses, ("stale",): counts.stale},
         ["result"],
     )
     yield counter("cache_fetches", "Upstream calls, failed ones included.", counts.fetches)
     yield counter("cache_fetch_failures", "Upstream calls that failed.", counts.failures)
-    yield counter("cache_absences", "Times that this worker did without Redis.", counts.absences)
+    yield counter("cache_absences", "Periods without Redis.", counts.absences)

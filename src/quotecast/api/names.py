@@ -1,61 +1,65 @@
-"""Names of instruments and companies: which of those in a path are real, and how each is spelled."""
+"""Canonical names of instruments and companies in paths."""
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from quotecast.feed.documents import Documents
 from quotecast.feed.mirror import Mirror
+from quotecast.market.assets import Asset
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 
 #: Companies outside the assets document that a worker remembers.
-MAX_ANSWERED: Final = 10_000
+MAX_COMPANIES: Final = 10_000
 
 _FEEDS: Final = {feed.spec.name: feed for feed in Feed}
 _COMPANIES: Final = "financials"
 
 
 class Names:
-    """Tells real names from invented ones, by what this worker holds now; asks nobody.
+    """Decides by this worker's data which names exist; calls no upstream.
 
     A feed knows the symbols that have a quote. A company is known if it is listed, or if the upstream has
-    answered for it; the last MAX_ANSWERED of these are remembered.
+    answered for it; the last MAX_COMPANIES of these stay known.
     """
 
     def __init__(self, mirrors: Mapping[Feed, Mirror], documents: Documents) -> None:
         self._mirrors = mirrors
         self._assets = documents.assets
-        self._answered: OrderedDict[str, None] = OrderedDict()
+        self._companies: OrderedDict[str, None] = OrderedDict()
 
     def find(self, group: str, text: str) -> str | None:
-        """The one spelling of a name in a path of that group of routes; None for an unknown name.
+        """Returns the canonical spelling of a name in a path of a route group; None for an unknown name.
 
-        Groups of account routes have ids in their paths, and no names.
+        Paths of account routes have ids and no names.
         """
         if group == _COMPANIES:
-            symbol = canonical(Feed.STOCKS, text)
+            symbol = canonical_symbol(Feed.STOCKS, text)
             return symbol if symbol and self._has_company(symbol) else None
         feed = _FEEDS.get(group)
         entry = self._mirrors[feed].find(text) if feed else None
         return entry.key if entry else None
 
     def is_invented(self, symbol: str) -> bool:
-        """Whether a company is unknown although there is a list of assets to look it up in."""
+        """Whether a company is unknown although the list of assets is loaded."""
         return self._assets.items is not None and not self._has_company(symbol)
 
     def is_listed(self, symbol: str) -> bool:
         """Whether the symbol is among the assets or the stocks of the feed."""
-        assets = self._assets
-        tickers = assets.once("tickers", lambda: {asset.ticker for asset in assets.items or ()})
+        tickers = self._assets.derive(_tickers)
         return symbol in tickers or self._mirrors[Feed.STOCKS].find(symbol) is not None
 
-    def answered(self, symbol: str) -> None:
-        """Remembers a company that the upstream has answered for."""
-        self._answered[symbol] = None
-        self._answered.move_to_end(symbol)
-        if len(self._answered) > MAX_ANSWERED:
-            self._answered.popitem(last=False)
+    def remember_company(self, symbol: str) -> None:
+        """Adds a company that the upstream has answered for."""
+        self._companies[symbol] = None
+        self._companies.move_to_end(symbol)
+        if len(self._companies) > MAX_COMPANIES:
+            self._companies.popitem(last=False)
 
     def _has_company(self, symbol: str) -> bool:
-        return symbol in self._answered or self.is_listed(symbol)
+        return symbol in self._companies or self.is_listed(symbol)
+
+
+def _tickers(assets: Sequence[Asset]) -> frozenset[str]:
+    return frozenset(asset.ticker for asset in assets)

@@ -1,6 +1,7 @@
-"""Lists of symbols as clients write them, and the headers that name those which no feed knows."""
+"""Lists of symbols in requests, and the headers that name the unknown ones."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, Literal
 from urllib.parse import quote
 
@@ -12,25 +13,34 @@ from quotecast.feed.commands import names_of
 MAX_SYMBOLS: Final = 500
 #: Bytes of `X-Missing-Symbols`: 500 tickers of five letters fit. nginx takes 4 KB of headers by default.
 MAX_HEADER_BYTES: Final = 3072
-#: How documents describe a list of symbols, required or not: the framework sees a list of texts.
+#: Schema of a list of symbols, required or optional, in the documents: the framework sees a list of texts.
 AS_TEXT: Final = {"type": OpenAPIType.STRING, "items": None}
 AS_OPTIONAL_TEXT: Final = {
     "one_of": [Schema(type=OpenAPIType.STRING), Schema(type=OpenAPIType.NULL)],
 }
 
-Selection = list[str] | Literal["all"]
+#: Parsed lists to remember, and the characters of one: as many as the URL of a repeated read may have.
+MAX_REMEMBERED: Final = 1024
+MAX_REMEMBERED_LENGTH: Final = 512
+
+Selection = tuple[str, ...] | Literal["all"]
 
 
 def selection_of(symbols: Sequence[str]) -> Selection:
-    """The symbols of comma-separated lists: trimmed, in upper case, each once, in their order.
+    """Returns the symbols of comma-separated lists: trimmed, in upper case, without repetitions, in order.
 
-    `all`, in any case, means everything only where nothing stands beside it: `ALL,AAPL` and `ALL,ALL` name
-    a stock. Raises InvalidValue for a list that is empty or longer than MAX_SYMBOLS.
+    `all`, in any case, selects everything only if it is the whole list: `ALL,AAPL` and `ALL,ALL` name a
+    stock. Raises InvalidValue for a list that is empty or longer than MAX_SYMBOLS.
     """
-    names = names_of(",".join(symbols))
+    text = ",".join(symbols)
+    return _remembered(text) if len(text) <= MAX_REMEMBERED_LENGTH else _selection(text)
+
+
+def _selection(text: str) -> Selection:
+    names = names_of(text)
     if names == "all":
         return names
-    distinct = list(dict.fromkeys(map(str.upper, names)))
+    distinct = tuple(dict.fromkeys(map(str.upper, names)))
     if not distinct:
         raise InvalidValue("symbols", "Name at least one symbol, or all")
     if len(distinct) > MAX_SYMBOLS:
@@ -38,15 +48,18 @@ def selection_of(symbols: Sequence[str]) -> Selection:
     return distinct
 
 
+_remembered: Final = lru_cache(MAX_REMEMBERED)(_selection)
+
+
 def symbol_of_path(parameter: str) -> str:
-    """The symbol in a path: a parameter that may hold slashes comes with one in front."""
+    """Returns the symbol in a path: Litestar prefixes a parameter that may hold slashes with one."""
     return parameter.removeprefix("/")
 
 
 def missing_headers(names: Sequence[str]) -> list[tuple[bytes, bytes]]:
-    """The headers that count unknown symbols and name them, as many as fit into MAX_HEADER_BYTES.
+    """Returns the headers that count unknown symbols and name as many as fit into MAX_HEADER_BYTES.
 
-    Names are complete and in the order given; what is not plain text in them is percent-encoded.
+    Names are complete and in the given order; other characters than plain text are percent-encoded.
     """
     count = (b"x-missing-count", b"%d" % len(names))
     value = ",".join(quote(name, safe="./") for name in names)

@@ -1,61 +1,72 @@
-"""A worker's servers: granian for HTTP, our own for feeds, on one public port or on one each."""
+"""The servers of a worker: granian for HTTP, our own for feeds, on one public port or on one each."""
 
 import asyncio
 import contextlib
 import logging
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any, Final
 
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.server.embed import Server
 
+from quotecast.asgi import App
 from quotecast.settings.model import Settings
 from quotecast.stream.capacity import SPARE_CONNECTIONS
 from quotecast.stream.front import LOOPBACK, Front
-from quotecast.stream.listeners import BACKLOG, bound_what_waits, connections_to, listeners_of, serving_feeds
+from quotecast.stream.listeners import (
+    BACKLOG,
+    connection_factory,
+    limit_unread_bytes,
+    listeners_of,
+    serve_feeds,
+)
 from quotecast.stream.room import Room
-from quotecast.stream.server import App
 
-#: Bytes of a request's head; granian answers 431 to more.
+#: Bytes of a request's head; granian answers 431 to a longer one.
 MAX_HEAD_BYTES: Final = 32 * 1024
-#: Seconds between looks at whether granian listens yet.
+#: Seconds between two checks whether granian listens.
 _LOOK_SECONDS: Final = 0.005
-#: Seconds after which there is no more waiting for it, where sockets cannot be listed.
-_BOUNDED_SECONDS: Final = 1.0
+#: Seconds to wait for granian's socket; without /proc it never appears.
+_LIMIT_SECONDS: Final = 1.0
 
 
 @contextlib.asynccontextmanager
-async def serving(http: App, feeds: App, settings: Settings, room: Room) -> AsyncIterator[asyncio.Task[None]]:
-    """Serves until left; the task ends early only when granian fails. Raises ServerFailedError.
+async def serve(
+    http: App, feeds: App, settings: Settings, room: Room, drain: Callable[[], Awaitable[None]]
+) -> AsyncIterator[asyncio.Task[None]]:
+    """Serves until the context ends; the task ends early only when granian fails. Raises ServerFailedError.
 
-    Without a port for feeds one port has both: its connections are feeds, or are passed on to granian, on
-    a port of the loopback interface that only this worker uses. With one, each server has its own port.
+    `drain` closes the feeds once the worker has left their port: clients then reconnect to another one.
+
+    Without a port for feeds one port serves both: the front keeps feeds and forwards other connections to
+    granian, on a port of the loopback interface that only this worker uses. With one, each server has its own
+    port.
     """
     if settings.feed_port:
-        async with (
-            serving_feeds(feeds, settings.host, settings.feed_port, room),
-            _granian(http, settings.host, settings.port, room.capacity.http) as ended,
-        ):
-            await _bounded(settings.port, ended)
-            yield ended
+        async with _granian(http, settings.host, settings.port, room.capacity.http) as ended:
+            async with serve_feeds(feeds, settings.host, settings.feed_port, room):
+                await _limit_unread_bytes(settings.port, ended)
+                yield ended
+            await drain()
         return
     with _reserved_port() as port:
-        front = Front(connections_to(feeds, room), port, room)
-        # The front refuses before granian would let clients wait.
+        front = Front(connection_factory(feeds, room), port, room)
+        # The front refuses connections before granian lets clients wait.
         most = room.capacity.http + 2 * SPARE_CONNECTIONS
-        async with _granian(front.naming_clients(http), LOOPBACK, port, most) as ended:
-            await _listens(port, ended)
-            async with front.listening(settings.host, settings.port):
+        async with _granian(front.with_client_addresses(http), LOOPBACK, port, most) as ended:
+            await _wait_until_listening(port, ended)
+            async with front.listen(settings.host, settings.port):
                 yield ended
-        await front.flushed()
+            await drain()
+        await front.flush()
 
 
 @contextlib.asynccontextmanager
 async def _granian(app: App, host: str, port: int, most: int) -> AsyncIterator[asyncio.Task[None]]:
     """Serves HTTP; beyond `most` connections at once clients wait in the kernel's queue."""
-    # Granian says that embedding is experimental; docs/adr/0001 says why we do it all the same.
+    # Granian calls embedding experimental; docs/adr/0001 has the reasons for it.
     logging.getLogger("_granian").setLevel(logging.ERROR)
     server: Any = Server(
         app,
@@ -63,7 +74,7 @@ async def _granian(app: App, host: str, port: int, most: int) -> AsyncIterator[a
         port=port,
         interface=Interfaces.ASGINL,
         http=HTTPModes.http1,
-        # It answers pings of a client that reads no pongs until memory is full: docs/adr/0008.
+        # Its pongs to a client that does not read them fill the memory: docs/adr/0008.
         websockets=False,
         http1_settings=HTTP1Settings(max_buffer_size=MAX_HEAD_BYTES),
         backlog=BACKLOG,
@@ -81,25 +92,25 @@ async def _granian(app: App, host: str, port: int, most: int) -> AsyncIterator[a
 
 @contextlib.contextmanager
 def _reserved_port() -> Iterator[int]:
-    """A free port of the loopback interface; nobody else's program gets it while granian does."""
+    """Yields a free port of the loopback interface and holds it, so that only granian can share it."""
     with socket.socket() as reserved:
         reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         reserved.bind((LOOPBACK, 0))
         yield reserved.getsockname()[1]
 
 
-async def _bounded(port: int, ended: asyncio.Task[None]) -> None:
-    """Bounds what waits for clients of granian's listening socket, which has no setting for it."""
-    deadline = asyncio.get_running_loop().time() + _BOUNDED_SECONDS
+async def _limit_unread_bytes(port: int, ended: asyncio.Task[None]) -> None:
+    """Sets the kernel's limits on granian's listening socket; granian has no setting for them."""
+    deadline = asyncio.get_running_loop().time() + _LIMIT_SECONDS
     while not ended.done() and asyncio.get_running_loop().time() < deadline:
         for listening in listeners_of(port):
-            bound_what_waits(listening)
+            limit_unread_bytes(listening)
             return
         await asyncio.sleep(_LOOK_SECONDS)
 
 
-async def _listens(port: int, ended: asyncio.Task[None]) -> None:
-    """Waits until granian listens; it does not say when."""
+async def _wait_until_listening(port: int, ended: asyncio.Task[None]) -> None:
+    """Waits until granian accepts connections; it sends no signal when it does."""
     while not ended.done():
         with contextlib.suppress(OSError):
             _, writer = await asyncio.open_connection(LOOPBACK, port)

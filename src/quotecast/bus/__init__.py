@@ -1,1 +1,1 @@
-"""The way from the ingest process to every API worker: batches of changed quotes, numbered."""
+"""The bus: it carries numbered batches of changed quotes from the ingest process to every API worker."""

@@ -1,11 +1,11 @@
-"""What travels on the bus, and what a bus guarantees.
+"""The messages on the bus, and the guarantees of its readers and writers.
 
-Delivery is at most once. Every batch is numbered, so a reader notices a hole and loads the state anew.
-Messages are MessagePack maps: a reader ignores fields and kinds of message that it does not know and fills
-in fields that are missing, so workers of two versions read the same bus.
+Delivery is at most once. Every batch is numbered, so a reader notices a gap and loads the state again.
+Messages are MessagePack maps: a reader ignores unknown fields and unknown kinds of message, and fills in
+missing fields, so workers of two versions read the same bus.
 
-Documents are what changes now and then as a whole, such as the news: the bus keeps the last one of each
-name and tells that it changed.
+Documents, such as the news, change rarely and as a whole: the bus stores the last one of each name and
+publishes a message when it changes.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -19,49 +19,49 @@ from quotecast.market.quotes import Quote
 from quotecast.market.sessions import Unscheduled
 
 VERSION: Final = 1
-#: Within this time a feed begins one new epoch at most because readers ask for it: a worker of a version
-#: that cannot read the feed at all asks again and again.
+#: Seconds in which a feed begins at most one new epoch at readers' request: a worker whose version cannot
+#: read the feed would repeat its request for ever.
 REPORT_SECONDS: Final = 10
 
 
 class FeedInfo(Struct, frozen=True, kw_only=True):
-    """Who feeds the feed, and how well."""
+    """A feed's provider, and the freshness of its quotes."""
 
     provider: str
     simulated: bool = False
     delay_seconds: float = 0.0
     #: When the last change was published, ISO 8601 UTC.
     last_update: str | None = None
-    #: The upstream has been silent for longer than its own cadence allows.
+    #: Whether the upstream has been silent for longer than its cadence allows.
     overdue: bool = False
-    #: The venue never closes, or the simulation is told to run around the clock.
+    #: Whether the venue never closes, or the simulation runs around the clock.
     always_open: bool = False
-    #: What the exchange does today against its calendar.
+    #: The exchange's deviation from its calendar today.
     unscheduled: Unscheduled | None = None
 
 
 class Change(Struct, frozen=True, omit_defaults=True):
-    """A symbol's newest quote; `full` when more than its moving fields changed."""
+    """A symbol's newest quote; `full` if other than its moving fields changed."""
 
     quote: Quote
     full: bool = False
 
 
 class Batch(Struct, frozen=True, kw_only=True, tag="batch", omit_defaults=True):
-    """Everything that changed between `seq` - 1 and `seq`."""
+    """All changes between `seq` - 1 and `seq`."""
 
     feed: Feed
     epoch: str
     seq: int
     changes: Sequence[Change] = ()
     removed: Sequence[str] = ()
-    #: Unix time of publishing, for the lag.
+    #: Unix time of publishing, for the measurement of lag.
     sent_at: float = 0.0
     version: int = VERSION
 
 
 class Beat(Struct, frozen=True, kw_only=True, tag="beat", omit_defaults=True):
-    """Once a second: where the feed stands, so that a lost last batch is noticed."""
+    """The feed's position, once a second, so that readers notice a lost last batch."""
 
     feed: Feed
     epoch: str
@@ -71,7 +71,7 @@ class Beat(Struct, frozen=True, kw_only=True, tag="beat", omit_defaults=True):
 
 
 class DocumentChanged(Struct, frozen=True, kw_only=True, tag="document", omit_defaults=True):
-    """A document has other content than before."""
+    """A document's content changed."""
 
     feed: Feed
     name: str
@@ -82,24 +82,24 @@ class DocumentChanged(Struct, frozen=True, kw_only=True, tag="document", omit_de
 Message = Batch | Beat | DocumentChanged
 
 
-class Stored(Struct, frozen=True, omit_defaults=True):
-    """A symbol's last state; a removed one stays, without a quote, until the epoch ends."""
+class StoredQuote(Struct, frozen=True, omit_defaults=True):
+    """A symbol's last state; a removed symbol has no quote, and stays until the epoch ends."""
 
     seq: int
-    #: The seq at which a field that does not move last changed.
+    #: The seq at which a field other than the moving ones last changed.
     full_seq: int
     quote: Quote | None = None
     version: int = VERSION
 
 
 class Snapshot(Struct, frozen=True):
-    """A feed's whole state at (epoch, seq)."""
+    """A feed's complete state at (epoch, seq)."""
 
     feed: Feed
     epoch: str
     seq: int
     info: FeedInfo
-    entries: Mapping[str, Stored]
+    entries: Mapping[str, StoredQuote]
 
 
 #: Names of documents.
@@ -108,7 +108,7 @@ ASSETS: Final = "assets"
 
 
 class Document(Struct, frozen=True):
-    """A document that belongs to a feed; `digest` is equal for equal content, which is MessagePack."""
+    """A document of a feed: MessagePack `content`, and a `digest` that is equal for equal content."""
 
     feed: Feed
     name: str
@@ -116,81 +116,88 @@ class Document(Struct, frozen=True):
     content: bytes
 
 
-class Reader(Protocol):
-    """The worker's side."""
+class BusReader(Protocol):
+    """The worker's side of the bus."""
 
     async def load(self, feed: Feed) -> Snapshot | None:
-        """The state at one instant; None before the feed's first epoch.
+        """Returns the state at one instant; None before the feed's first epoch.
 
         Raises BusError, and UnreadableState for a state that no known version wrote.
         """
         ...
 
     async def report(self, feed: Feed) -> None:
-        """Asks the feed's leader for a new epoch, because the state cannot be read. Raises BusError.
+        """Asks the feed's leader for a new epoch, after UnreadableState. Raises BusError.
 
-        The leader learns of it by its next beat, at most once in ten seconds.
+        The leader gets the request as the answer to its next beat, at most once in ten seconds.
         """
         ...
 
     async def digest(self, feed: Feed, name: str) -> str | None:
-        """Of the document that is stored; None when there is none. Raises BusError."""
+        """Returns the stored document's digest; None if there is no document. Raises BusError."""
         ...
 
     async def document(self, feed: Feed, name: str) -> Document | None:
-        """The document that is stored. Raises BusError."""
+        """Returns the stored document; None if there is none. Raises BusError."""
+        ...
+
+    async def report_document(self, document: Document) -> None:
+        """Asks for a document to be stored again, because its content is damaged. Raises BusError.
+
+        Until then there is no digest of it.
+        """
         ...
 
     def listen(self, feeds: Sequence[Feed]) -> AbstractAsyncContextManager[AsyncIterator[Message | None]]:
-        """Subscribed once entered: nothing published after that is missed while the iterator lives.
+        """Subscribes to feeds: the iterator yields every message published after the context is entered.
 
-        Yields None when a second passed in silence, and for a message of a kind that this version does not
-        know. Raises BusError when the connection is lost.
+        Yields None after a second without a message, and for a message of an unknown kind. Raises BusError
+        when the connection is lost.
         """
         ...
 
 
-class Writer(Protocol):
-    """The ingest's side. Raises BusError when the bus cannot be reached."""
+class BusWriter(Protocol):
+    """The ingest's side of the bus. Every call raises BusError when the bus cannot be reached."""
 
     async def hold(self, feed: Feed, owner: str, milliseconds: int) -> bool:
-        """Takes or renews the feed's lease; False when another owner holds it."""
+        """Takes or renews the feed's lease. Returns False when another owner holds it."""
         ...
 
     async def release(self, feed: Feed, owner: str) -> None:
-        """Gives the lease up, if it is still held."""
+        """Releases the lease, if the owner still holds it."""
         ...
 
     async def load(self, feed: Feed) -> Snapshot | None:
-        """The state that the last leader left; raises UnreadableState as the reader's does."""
+        """Returns the last leader's state, as BusReader does. Raises UnreadableState too."""
         ...
 
     async def begin(self, owner: str, snapshot: Snapshot) -> bool:
-        """Replaces the feed's whole state by a new epoch, in one step; False without the lease."""
+        """Replaces the feed's state by a new epoch, atomically. Returns False without the lease."""
         ...
 
-    async def publish(self, batch: Batch, entries: Mapping[str, Stored]) -> bool:
-        """Stores and sends a batch in one step.
+    async def publish(self, batch: Batch, entries: Mapping[str, StoredQuote]) -> bool:
+        """Stores and publishes a batch, atomically.
 
-        False, and nothing done, when the stored state is not (batch.epoch, batch.seq - 1): another
+        Returns False, having done nothing, when the stored state is not (batch.epoch, batch.seq - 1): another
         leader took over, or the bus lost its data.
         """
         ...
 
     async def beat(self, beat: Beat) -> bool:
-        """Stores the feed's info and tells where it stands.
+        """Stores the feed's info and publishes its position.
 
-        False when another epoch runs, or when a reader asks for a new one.
+        Returns False when the bus has another epoch, or a reader asked for a new one.
         """
         ...
 
     async def digest(self, feed: Feed, name: str) -> str | None:
-        """See Reader."""
+        """See BusReader."""
         ...
 
     async def store(self, owner: str, document: Document) -> bool:
-        """Stores a document and tells that it changed, in one step; False without the feed's lease.
+        """Stores a document and publishes its change, atomically. Returns False without the feed's lease.
 
-        Nothing is written or told when its digest is that of the stored one.
+        Writes and publishes nothing when the stored document has the same digest.
         """
         ...

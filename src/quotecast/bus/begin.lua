@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Replaces a feed's whole state by a new epoch, if the owner holds the lease.
+-- Replaces a feed's state by a new epoch, if the owner holds the lease.
 -- KEYS[1] lease  KEYS[2] state  KEYS[3] quotes
 -- ARGV[1] owner  ARGV[2] epoch  ARGV[3] seq  ARGV[4] info  ARGV[5] PUBLISH or SPUBLISH  ARGV[6] channel
 -- ARGV[7] beat
@@ -8,7 +8,7 @@
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
   return 0
 end
--- The state too: a value of another type would refuse the new fields.
+-- Deletes the state too: HSET fails on a value of another type.
 redis.call('DEL', KEYS[2], KEYS[3])
 for i = 8, #ARGV, 2 do
   redis.call('HSET', KEYS[3], ARGV[i], ARGV[i + 1])

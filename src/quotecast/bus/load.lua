@@ -1,4 +1,4 @@
--- Reads a feed's whole state at one instant.
+-- Reads a feed's complete state at one instant.
 -- KEYS[1] state  KEYS[2] quotes
 -- Returns {epoch, seq, info, {symbol, stored, symbol, stored ...}}, or an empty list before any epoch.
 local state = redis.call('HMGET', KEYS[1], 'epoch', 'seq', 'info')

@@ -1,4 +1,4 @@
-"""The bus within one process, for tests of what stands on it; it keeps the same promises as Redis."""
+"""A bus within one process, for tests; it gives the same guarantees as the one on Redis."""
 
 import asyncio
 import contextlib
@@ -14,13 +14,13 @@ from quotecast.bus.base import (
     DocumentChanged,
     Message,
     Snapshot,
-    Stored,
+    StoredQuote,
 )
 from quotecast.market.feeds import Feed
 
 
 class MemoryBus:
-    """Reader and writer; `clock` is monotonic."""
+    """A BusReader and BusWriter; `clock` gives monotonic seconds."""
 
     def __init__(self, clock: Callable[[], float], silence_seconds: float = 1.0) -> None:
         self._clock = clock
@@ -28,53 +28,53 @@ class MemoryBus:
         self._leases: dict[Feed, tuple[str, float]] = {}
         self._states: dict[Feed, Snapshot] = {}
         self._documents: dict[tuple[Feed, str], Document] = {}
-        #: Feeds that a reader asks a new epoch of, and until when further requests are ignored.
+        #: Feeds with a request for a new epoch, and the times until which further requests have no effect.
         self._reported: set[Feed] = set()
         self._ignored_until: dict[Feed, float] = {}
         self._listeners: dict[asyncio.Queue[Message], Sequence[Feed]] = {}
 
     async def hold(self, feed: Feed, owner: str, milliseconds: int) -> bool:
-        """See Writer."""
+        """See BusWriter."""
         if self._holder(feed) not in {None, owner}:
             return False
         self._leases[feed] = (owner, self._clock() + milliseconds / 1000)
         return True
 
     async def release(self, feed: Feed, owner: str) -> None:
-        """See Writer."""
+        """See BusWriter."""
         if self._holder(feed) == owner:
             del self._leases[feed]
 
     async def load(self, feed: Feed) -> Snapshot | None:
-        """See Reader."""
+        """See BusReader."""
         return self._states.get(feed)
 
     async def report(self, feed: Feed) -> None:
-        """See Reader."""
+        """See BusReader."""
         if self._clock() >= self._ignored_until.get(feed, 0.0):
             self._ignored_until[feed] = self._clock() + REPORT_SECONDS
             self._reported.add(feed)
 
     async def begin(self, owner: str, snapshot: Snapshot) -> bool:
-        """See Writer."""
+        """See BusWriter."""
         if self._holder(snapshot.feed) != owner:
             return False
         self._states[snapshot.feed] = snapshot
         self._send(Beat(feed=snapshot.feed, epoch=snapshot.epoch, seq=snapshot.seq, info=snapshot.info))
         return True
 
-    async def publish(self, batch: Batch, entries: Mapping[str, Stored]) -> bool:
-        """See Writer."""
+    async def publish(self, batch: Batch, entries: Mapping[str, StoredQuote]) -> bool:
+        """See BusWriter."""
         state = self._states.get(batch.feed)
         if state is None or (state.epoch, state.seq) != (batch.epoch, batch.seq - 1):
             return False
-        merged = {**state.entries, **entries}
-        self._states[batch.feed] = structs.replace(state, seq=batch.seq, entries=merged)
+        new_entries = {**state.entries, **entries}
+        self._states[batch.feed] = structs.replace(state, seq=batch.seq, entries=new_entries)
         self._send(batch)
         return True
 
     async def beat(self, beat: Beat) -> bool:
-        """See Writer."""
+        """See BusWriter."""
         state = self._states.get(beat.feed)
         if state is None or state.epoch != beat.epoch:
             return False
@@ -86,16 +86,22 @@ class MemoryBus:
         return True
 
     async def digest(self, feed: Feed, name: str) -> str | None:
-        """See Reader."""
+        """See BusReader."""
         stored = self._documents.get((feed, name))
         return stored.digest if stored else None
 
     async def document(self, feed: Feed, name: str) -> Document | None:
-        """See Reader."""
+        """See BusReader."""
         return self._documents.get((feed, name))
 
+    async def report_document(self, document: Document) -> None:
+        """See Reader."""
+        key = (document.feed, document.name)
+        if await self.digest(*key) == document.digest:
+            del self._documents[key]
+
     async def store(self, owner: str, document: Document) -> bool:
-        """See Writer."""
+        """See BusWriter."""
         feed, name, digest = document.feed, document.name, document.digest
         if self._holder(feed) != owner:
             return False
@@ -106,7 +112,7 @@ class MemoryBus:
 
     @contextlib.asynccontextmanager
     async def listen(self, feeds: Sequence[Feed]) -> AsyncIterator[AsyncIterator[Message | None]]:
-        """See Reader."""
+        """See BusReader."""
         queue: asyncio.Queue[Message] = asyncio.Queue()
         self._listeners[queue] = feeds
         try:

@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
--- Stores and sends a batch, if the stored state is the one just before it.
+-- Stores and publishes a batch, if the stored state is the one just before it.
 -- KEYS[1] state  KEYS[2] quotes
 -- ARGV[1] epoch  ARGV[2] seq before  ARGV[3] seq  ARGV[4] PUBLISH or SPUBLISH  ARGV[5] channel
 -- ARGV[6] batch
 -- ARGV[7..] symbol, stored, symbol, stored ...
--- Returns 1 when done, 0 when the state is another one.
+-- Returns 1 when done, 0 when the stored state is another one.
 local state = redis.call('HMGET', KEYS[1], 'epoch', 'seq')
 if state[1] ~= ARGV[1] or state[2] ~= ARGV[2] then
   return 0

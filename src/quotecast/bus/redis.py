@@ -1,6 +1,6 @@
-"""The bus on Redis: a hash of last values and a channel per feed, written by scripts in one step.
+"""The bus on Redis: a hash of last values and a channel per feed, which scripts write atomically.
 
-Keys of one feed share a hash tag, so that they live on one node of a cluster.
+The keys of one feed share a hash tag, so that they lie on one node of a cluster.
 """
 
 import asyncio
@@ -21,26 +21,26 @@ from quotecast.bus.base import (
     DocumentChanged,
     Message,
     Snapshot,
-    Stored,
+    StoredQuote,
 )
-from quotecast.bus.subscription import PUBLISH, SHARDED_PUBLISH, Told, subscribed
+from quotecast.bus.subscription import PUBLISH, SHARDED_PUBLISH, Payloads, subscribe
 from quotecast.errors import BusError, UnreadableState
 from quotecast.market.feeds import Feed
 from quotecast.redis.client import check_writable, connect, drop_connections, script
-from quotecast.redis.commands import Command
-from quotecast.redis.counts import CODES, Part, kind_of
+from quotecast.redis.commands import MeasuredCommand
+from quotecast.redis.counts import CODES, Part, error_kind
 from quotecast.redis.urls import is_cluster
 
-#: No call waits longer for Redis; a script that may have run is not repeated.
+#: Seconds for each call; after that it fails and is not repeated, because the script may have run.
 DEADLINE_SECONDS: Final = 2.0
-#: Between two looks whether the server that is listened to still takes writes.
+#: Seconds between two checks that the subscribed server still takes writes.
 CHECK_SECONDS: Final = 1.0
 
 T = TypeVar("T")
 
 
 class RedisBus:
-    """Reader and writer of feeds on one Redis; see the protocols for what each call guarantees."""
+    """A BusReader and BusWriter on one Redis; those protocols say what each call guarantees."""
 
     def __init__(self, url: str, prefix: str) -> None:
         self._redis = connect(url, "bus")
@@ -54,24 +54,26 @@ class RedisBus:
         self._beat = self._script("beat")
         self._load = self._script("load")
         self._store = self._script("store")
+        self._report = self._script("report")
+        self._forget = self._script("forget")
 
     async def close(self) -> None:
         """Closes every connection."""
         await self._redis.aclose()
 
     async def check(self) -> str:
-        """Returns `ok` while every feed can be written, else the error code of Redis. Raises BusError."""
+        """Returns `ok` if every feed can be written, else Redis's error code. Raises BusError."""
         try:
             for feed in Feed:
                 await self._deadline(check_writable(self._redis, self._key(feed, "state")))
         except BusError as error:
-            if (kind := kind_of(error.__cause__ or error)) in CODES:
+            if (kind := error_kind(error.__cause__ or error)) in CODES:
                 return kind
             raise
         return "ok"
 
     async def hold(self, feed: Feed, owner: str, milliseconds: int) -> bool:
-        """See Writer."""
+        """See BusWriter."""
         return bool(
             await self._deadline(
                 self._hold(keys=[self._key(feed, "lease")], args=[owner, milliseconds]), "lease"
@@ -79,11 +81,11 @@ class RedisBus:
         )
 
     async def release(self, feed: Feed, owner: str) -> None:
-        """See Writer."""
+        """See BusWriter."""
         await self._deadline(self._release(keys=[self._key(feed, "lease")], args=[owner]), "lease")
 
     async def load(self, feed: Feed) -> Snapshot | None:
-        """See Reader."""
+        """See BusReader."""
         keys = [self._key(feed, "state"), self._key(feed, "quotes")]
         answer: list[Any] = await self._deadline(self._load(keys=keys))
         if not answer:
@@ -91,12 +93,11 @@ class RedisBus:
         return _snapshot(feed, *answer)
 
     async def report(self, feed: Feed) -> None:
-        """See Reader."""
-        asked = self._redis.set(self._key(feed, "report"), "asked", nx=True, ex=REPORT_SECONDS)
-        await self._deadline(asked)
+        """See BusReader."""
+        await self._deadline(self._report(keys=[self._key(feed, "report")], args=[REPORT_SECONDS]))
 
     async def begin(self, owner: str, snapshot: Snapshot) -> bool:
-        """See Writer."""
+        """See BusWriter."""
         feed = snapshot.feed
         beat = Beat(feed=feed, epoch=snapshot.epoch, seq=snapshot.seq, info=snapshot.info)
         keys = [self._key(feed, name) for name in ("lease", "state", "quotes")]
@@ -108,11 +109,11 @@ class RedisBus:
             self._verb,
             self._channel(feed),
         ]
-        args = [*head, wire.encode(beat), *_flat(snapshot.entries)]
+        args = [*head, wire.encode(beat), *_flatten(snapshot.entries)]
         return bool(await self._deadline(self._begin(keys=keys, args=args)))
 
-    async def publish(self, batch: Batch, entries: Mapping[str, Stored]) -> bool:
-        """See Writer."""
+    async def publish(self, batch: Batch, entries: Mapping[str, StoredQuote]) -> bool:
+        """See BusWriter."""
         keys = [self._key(batch.feed, "state"), self._key(batch.feed, "quotes")]
         head: list[str | bytes | int] = [
             batch.epoch,
@@ -122,10 +123,10 @@ class RedisBus:
             self._channel(batch.feed),
             wire.encode(batch),
         ]
-        return bool(await self._deadline(self._publish(keys, [*head, *_flat(entries)])))
+        return bool(await self._deadline(self._publish(keys, [*head, *_flatten(entries)])))
 
     async def beat(self, beat: Beat) -> bool:
-        """See Writer."""
+        """See BusWriter."""
         args: list[str | bytes] = [
             beat.epoch,
             wire.encode(beat.info),
@@ -137,19 +138,24 @@ class RedisBus:
         return bool(await self._deadline(self._beat(keys=keys, args=args)))
 
     async def digest(self, feed: Feed, name: str) -> str | None:
-        """See Reader."""
+        """See BusReader."""
         digest: Any = await self._deadline(self._redis.hget(self._document_key(feed, name), "digest"))
         return digest.decode(errors="replace") if digest else None
 
     async def document(self, feed: Feed, name: str) -> Document | None:
-        """See Reader."""
+        """See BusReader."""
         key = self._document_key(feed, name)
         fields: list[Any] = await self._deadline(self._redis.hmget(key, ["digest", "content"]))
         digest, content = fields
-        return Document(feed, name, digest.decode(errors="replace"), content) if digest else None
+        return Document(feed, name, digest.decode(errors="replace"), content or b"") if digest else None
+
+    async def report_document(self, document: Document) -> None:
+        """See Reader."""
+        key = self._document_key(document.feed, document.name)
+        await self._deadline(self._forget(keys=[key], args=[document.digest]))
 
     async def store(self, owner: str, document: Document) -> bool:
-        """See Writer."""
+        """See BusWriter."""
         feed, name, digest = document.feed, document.name, document.digest
         keys = [self._key(feed, "lease"), self._document_key(feed, name)]
         change = wire.encode(DocumentChanged(feed=feed, name=name, digest=digest))
@@ -158,20 +164,20 @@ class RedisBus:
 
     @contextlib.asynccontextmanager
     async def listen(self, feeds: Sequence[Feed]) -> AsyncIterator[AsyncIterator[Message | None]]:
-        """See Reader."""
+        """See BusReader."""
         async with contextlib.AsyncExitStack() as stack:
             channels = [self._channel(feed) for feed in feeds]
-            told = await self._deadline(stack.enter_async_context(subscribed(self._redis, channels)))
+            payloads = await self._deadline(stack.enter_async_context(subscribe(self._redis, channels)))
             if not self._clustered:
                 watch = asyncio.create_task(self._watch())
                 stack.callback(watch.cancel)
-            yield _messages(told)
+            yield _messages(payloads)
 
     async def _watch(self) -> None:
-        """Ends the subscription, by closing its connection, when its server is not the master any more.
+        """Closes the subscription's connection when its server is no longer the master.
 
-        A demoted server keeps its subscribers, and what it tells them ends when it loses the new master. In a
-        cluster the other nodes' subscriptions must not end with one node's.
+        A demoted server keeps its subscribers, but their messages end when it loses the new master. In a
+        cluster the watch does not run: one node's failure must not end the other nodes' subscriptions.
         """
         while True:
             await asyncio.sleep(CHECK_SECONDS)
@@ -179,9 +185,9 @@ class RedisBus:
                 await self.check()
 
     async def _deadline(self, call: Awaitable[T], part: Part = "bus") -> T:
-        with _told_as_bus_error():
+        with _raise_bus_errors():
             try:
-                async with Command(self._redis, part), asyncio.timeout(DEADLINE_SECONDS):
+                async with MeasuredCommand(self._redis, part), asyncio.timeout(DEADLINE_SECONDS):
                     return await call
             except TimeoutError:
                 await drop_connections(self._redis, part)
@@ -207,36 +213,36 @@ def _lua(name: str) -> str:
 def _snapshot(feed: Feed, epoch: bytes, seq: bytes, info: bytes | None, flat: Sequence[bytes]) -> Snapshot:
     try:
         symbols = [key.decode() for key in flat[::2]]
-        entries = dict(zip(symbols, map(wire.stored, flat[1::2]), strict=True))
-        return Snapshot(feed, epoch.decode(), int(seq), wire.info(info or b""), entries)
+        entries = dict(zip(symbols, map(wire.decode_quote, flat[1::2]), strict=True))
+        return Snapshot(feed, epoch.decode(), int(seq), wire.decode_info(info or b""), entries)
     except ValueError as error:
         raise UnreadableState(f"unreadable data on the bus: {error}") from error
 
 
-async def _messages(told: Told) -> AsyncIterator[Message | None]:
+async def _messages(payloads: Payloads) -> AsyncIterator[Message | None]:
     while True:
-        with _told_as_bus_error():
-            data = await anext(told)
+        with _raise_bus_errors():
+            data = await anext(payloads)
         try:
-            message = None if data is None else wire.message(data)
+            message = None if data is None else wire.decode_message(data)
         except UnreadableState:
-            # A batch that it was is missed by its number; the subscription, which is all feeds', goes on.
+            # If it was a batch, the reader notices the gap in numbers; the other feeds' messages go on.
             message = None
         yield message
 
 
 @contextlib.contextmanager
-def _told_as_bus_error() -> Iterator[None]:
+def _raise_bus_errors() -> Iterator[None]:
     try:
         yield
     except ResponseError as error:
         wrong_type = str(error).startswith("WRONGTYPE")
         raise (UnreadableState if wrong_type else BusError)(f"Redis: {error}") from error
-    # Not all that a broken connection or cluster raises is a RedisError: uvloop has RuntimeError for writing
-    # to one that was reset, redis-py AttributeError for a slot on its way to a node it does not know.
+    # A broken connection or cluster raises more than RedisError: uvloop RuntimeError for a write to a reset
+    # connection, redis-py AttributeError for a slot that migrates to an unknown node.
     except Exception as error:
         raise BusError(f"Redis: {str(error) or type(error).__name__}") from error
 
 
-def _flat(entries: Mapping[str, Stored]) -> list[str | bytes]:
+def _flatten(entries: Mapping[str, StoredQuote]) -> list[str | bytes]:
     return [part for key, stored in entries.items() for part in (key, wire.encode(stored))]

@@ -1,7 +1,7 @@
--- Gives a feed's lease up, if the owner still holds it.
+-- Releases a feed's lease, if the owner still holds it.
 -- KEYS[1] lease
 -- ARGV[1] owner
--- Returns the number of leases given up.
+-- Returns the number of released leases.
 if redis.call('GET', KEYS[1]) == ARGV[1] then
   return redis.call('DEL', KEYS[1])
 end

@@ -1,4 +1,4 @@
-"""The bytes on the bus and in its store: MessagePack maps."""
+"""MessagePack encoding of messages on the bus and of stored quotes."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from quotecast.bus.base import Document, FeedInfo, Message, Stored
+from quotecast.bus.base import Document, FeedInfo, Message, StoredQuote
 from quotecast.errors import UnreadableState
 from quotecast.market.assets import Asset
 from quotecast.market.feeds import Feed
@@ -15,49 +15,54 @@ from quotecast.market.news import Article
 T = TypeVar("T")
 
 _encoder: Final = msgspec.msgpack.Encoder()
-_messages: Final[msgspec.msgpack.Decoder[Message]] = msgspec.msgpack.Decoder(Message)
-_stored: Final = msgspec.msgpack.Decoder(Stored)
-_infos: Final = msgspec.msgpack.Decoder(FeedInfo)
-_articles: Final = msgspec.msgpack.Decoder(list[Article])
-_assets: Final = msgspec.msgpack.Decoder(list[Asset])
+_message_decoder: Final[msgspec.msgpack.Decoder[Message]] = msgspec.msgpack.Decoder(Message)
+_quote_decoder: Final = msgspec.msgpack.Decoder(StoredQuote)
+_info_decoder: Final = msgspec.msgpack.Decoder(FeedInfo)
+_article_decoder: Final = msgspec.msgpack.Decoder(list[Article])
+_asset_decoder: Final = msgspec.msgpack.Decoder(list[Asset])
 
 encode = _encoder.encode
 
 
-def message(data: bytes) -> Message | None:
-    """None for what only another version understands. Raises UnreadableState for what is no MessagePack."""
+def decode_message(data: bytes) -> Message | None:
+    """Returns the message, None for an unknown kind. Raises UnreadableState for invalid MessagePack."""
     try:
-        return _messages.decode(data)
+        return _message_decoder.decode(data)
     except msgspec.ValidationError:
         return None
     except msgspec.DecodeError as error:
         raise UnreadableState(f"unreadable data on the bus: {error}") from None
 
 
-def stored(data: bytes) -> Stored:
-    """Raises UnreadableState for what no known version wrote."""
-    return _decode(_stored, data)
+def decode_quote(data: bytes) -> StoredQuote:
+    """Returns a stored quote. Raises UnreadableState if no known version wrote it."""
+    return _decode(_quote_decoder, data)
 
 
-def info(data: bytes) -> FeedInfo:
-    """Raises UnreadableState for what no known version wrote."""
-    return _decode(_infos, data)
+def decode_info(data: bytes) -> FeedInfo:
+    """Returns a feed's info. Raises UnreadableState if no known version wrote it."""
+    return _decode(_info_decoder, data)
 
 
-def document(feed: Feed, name: str, content: Sequence[Article | Asset]) -> Document:
-    """The content as it is kept on the bus."""
+def encode_document(feed: Feed, name: str, content: Sequence[Article | Asset]) -> Document:
+    """Returns the document that the bus stores."""
     data = encode(content)
-    return Document(feed, name, blake2b(data, digest_size=12).hexdigest(), data)
+    return Document(feed, name, digest_of(data), data)
 
 
-def articles(content: bytes) -> list[Article]:
-    """Raises UnreadableState for what no known version wrote."""
-    return _decode(_articles, content)
+def digest_of(content: bytes) -> str:
+    """The digest of a document's content."""
+    return blake2b(content, digest_size=12).hexdigest()
 
 
-def assets(content: bytes) -> list[Asset]:
-    """Raises UnreadableState for what no known version wrote."""
-    return _decode(_assets, content)
+def decode_articles(content: bytes) -> list[Article]:
+    """Returns the articles of a document. Raises UnreadableState if no known version wrote them."""
+    return _decode(_article_decoder, content)
+
+
+def decode_assets(content: bytes) -> list[Asset]:
+    """Returns the assets of a document. Raises UnreadableState if no known version wrote them."""
+    return _decode(_asset_decoder, content)
 
 
 def _decode(decoder: msgspec.msgpack.Decoder[T], data: bytes) -> T:

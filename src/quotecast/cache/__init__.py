@@ -1,1 +1,1 @@
-"""Answers of upstreams, kept in Redis for all workers."""
+"""A read-through cache of upstream answers, shared by all workers through Redis."""

@@ -1,4 +1,4 @@
-"""What a read-through cache promises."""
+"""The interface of the read-through cache, and how long answers live."""
 
 from collections.abc import Awaitable, Callable
 from typing import Final, Literal, Protocol
@@ -9,9 +9,10 @@ WEEK_SECONDS: Final = 7 * 86_400
 
 
 class Policy(Struct, frozen=True):
-    """How long an answer is fresh, then better than none; and how long "not found" or "not offered" is true.
+    """Lifetimes of the answers under one key, in seconds since the upstream answered.
 
-    All are ages in seconds, counted from when the upstream answered.
+    An answer is fresh for `fresh_seconds`; after that it is stale, and served up to `stale_seconds` when the
+    upstream fails. "Not found" and "not offered" hold for `missing_seconds` and `not_offered_seconds`.
     """
 
     fresh_seconds: int
@@ -20,28 +21,39 @@ class Policy(Struct, frozen=True):
     not_offered_seconds: int = 86_400
 
 
+class Provisional(Struct, frozen=True):
+    """An answer that lacks something the next fetch may bring; fresh for fewer seconds than usual."""
+
+    body: bytes
+    fresh_seconds: int
+
+
 class Cached(Struct, frozen=True):
-    """An answer and where it comes from: `MISS` was fetched just now, `STALE` is past its time."""
+    """An answer and its origin: `MISS` was fetched for this request, `STALE` is no longer fresh."""
 
     body: bytes
     status: Literal["HIT", "MISS", "STALE"]
     age_seconds: int
-    #: How much longer it is fresh; 0 when it is stale.
+    #: Seconds for which it stays fresh; 0 when stale.
     fresh_seconds: int
 
 
-class Cache(Protocol):
-    """One upstream call per key at a time over all workers; a slow or failing upstream harms nobody else.
+Fetch = Callable[[], Awaitable[bytes | Provisional]]
 
-    A key begins with the upstream's name and a colon: calls to one upstream at the same time are bounded.
+
+class Cache(Protocol):
+    """A read-through cache with one upstream call per key at a time, over all workers.
+
+    A key begins with the upstream's name and a colon. Concurrent calls to one upstream are bounded, so a slow
+    upstream does not delay the others.
     """
 
-    async def read(self, key: str, policy: Policy, fetch: Callable[[], Awaitable[bytes]]) -> Cached:
-        """The kept answer, or what `fetch` brings.
+    async def read(self, key: str, policy: Policy, fetch: Fetch) -> Cached:
+        """Returns the cached answer, or calls `fetch` and caches its answer.
 
-        When `fetch` raises UpstreamError, or takes long, an answer that is not yet too old is served as
-        STALE, and the upstream is left alone for some seconds. What it raises as SymbolNotFound or
-        NotOffered is remembered and raised again without asking. A caller that goes away does not end the
+        When `fetch` raises UpstreamError or takes long, readers get a stale answer if there is one; after an
+        UpstreamError the cache does not call that upstream for some seconds. The cache stores SymbolNotFound
+        and NotOffered too, and raises them again without a call. Cancelling one reader does not cancel the
         call that others wait for. Raises SymbolNotFound, NotOffered or UpstreamError.
         """
         ...

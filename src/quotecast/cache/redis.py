@@ -1,63 +1,61 @@
-"""The cache on Redis: one answer for all workers, fetched by one of them."""
+"""The cache on Redis: one worker fetches an answer, all workers read it."""
 
 import asyncio
 import random
 import secrets
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
 import structlog
 
-from quotecast.cache.base import Cached, Policy
-from quotecast.cache.known import Entry, Failure, Known
-from quotecast.cache.shelf import Shelf
+from quotecast.cache.base import Cached, Fetch, Policy, Provisional
+from quotecast.cache.state import CacheEntry, CacheState, UpstreamFailure
+from quotecast.cache.store import CacheStore
 from quotecast.errors import NotOffered, SymbolNotFound, UpstreamError
 
-#: By how much a lock outlasts the longest fetch, so that it ends first only if its holder died.
+#: Seconds by which a lock outlasts the longest fetch: it expires only when its holder died.
 LEASE_MARGIN_SECONDS: Final = 1.0
-#: Average seconds between two looks at what another worker fetches.
+#: Average seconds between two polls for an answer that another worker fetches.
 POLL_SECONDS: Final = 0.05
-#: How long a failed upstream is left alone, unless it says; and at most, whatever it says.
+#: Seconds without a call after a failure, unless the upstream sends a Retry-After; and the bound of that.
 FAILURE_SECONDS: Final = 5.0
 MAX_FAILURE_SECONDS: Final = 3600.0
-
-Fetch = Callable[[], Awaitable[bytes]]
 
 log = structlog.get_logger()
 
 
 @dataclass(slots=True)
-class Statistics:
-    """Counted since the start."""
+class CacheStatistics:
+    """Counts since the start."""
 
     reads: int = 0
     #: Reads answered from this worker's memory.
     remembered: int = 0
-    #: Reads answered with what was fresh, what was fetched just now, and what is past its time.
+    #: Reads answered fresh, by an upstream call of their own, and stale.
     hits: int = 0
     misses: int = 0
     stale: int = 0
     #: Upstream calls, failed ones included.
     fetches: int = 0
     failures: int = 0
-    #: Looks at what another worker was fetching.
+    #: Polls for an answer that another worker was fetching.
     waits: int = 0
-    #: Times that this worker did without Redis.
+    #: Operations for which this worker did without Redis.
     absences: int = 0
-    #: Times that Redis was given up until it answers a probe.
+    #: Times that the circuit breaker opened.
     openings: int = 0
 
 
 class RedisCache:
     """A `quotecast.cache.base.Cache` that workers share through one Redis.
 
-    A fetch has `fetch_seconds`. A reader waits for it `stale_patience` seconds when there is something old
-    to serve, else `patience` seconds; the fetch goes on. `at_once` bounds this worker's calls to each
-    upstream. Redis has `budget` seconds to answer; while it does not, this worker fetches alone and
-    remembers up to `memory_bytes`. `clock` is Unix time, as workers compare it.
+    An upstream call may take `fetch_seconds`. A reader waits for it `stale_patience` seconds when there is a
+    stale answer, else `patience` seconds; the call goes on. `at_once` bounds this worker's concurrent calls
+    to each upstream. Redis has `budget` seconds for each answer; without Redis the worker fetches by itself.
+    The worker's own memory holds `memory_bytes`. `clock` is Unix time, which workers compare.
     """
 
     def __init__(
@@ -76,7 +74,7 @@ class RedisCache:
         chance: Callable[[], float] = random.random,
         make_owner: Callable[[], str] = lambda: secrets.token_hex(8),
     ) -> None:
-        self._shelf = Shelf(url, prefix, budget=budget, pause=pause, memory_bytes=memory_bytes)
+        self._store = CacheStore(url, prefix, budget=budget, pause=pause, memory_bytes=memory_bytes)
         self._fetch_seconds = fetch_seconds
         self._patience = patience
         self._stale_patience = stale_patience
@@ -84,8 +82,8 @@ class RedisCache:
         self._clock = clock
         self._chance = chance
         self._make_owner = make_owner
-        self._flights: dict[str, asyncio.Task[Known]] = {}
-        self._statistics = Statistics()
+        self._flights: dict[str, asyncio.Task[CacheState]] = {}
+        self._statistics = CacheStatistics()
 
     async def __aenter__(self) -> Self:
         return self
@@ -95,92 +93,96 @@ class RedisCache:
         for flight in flights:
             flight.cancel()
         await asyncio.gather(*flights, return_exceptions=True)
-        await self._shelf.close()
+        await self._store.close()
 
-    def statistics(self) -> Statistics:
-        """A copy of the counters."""
-        shelf = self._shelf
-        return replace(self._statistics, absences=shelf.absences, openings=shelf.openings)
+    def statistics(self) -> CacheStatistics:
+        """Returns a copy of the counters."""
+        store = self._store
+        return replace(self._statistics, absences=store.absences, openings=store.openings)
 
     async def read(self, key: str, policy: Policy, fetch: Fetch) -> Cached:
         """See Cache."""
         self._statistics.reads += 1
-        known = self._shelf.recent(key)
-        if known.settles(policy, self._clock()):
-            self._statistics.remembered += 1
+        state = self._store.local_state(key)
+        if state.needs_fetch(policy, self._clock()):
+            state = await self._join_flight(key, policy, fetch)
         else:
-            known = await self._flown(key, policy, fetch)
-        cached = known.answer(policy, self._clock())
+            self._statistics.remembered += 1
+        cached = state.answer(policy, self._clock())
         self._statistics.hits += cached.status == "HIT"
         self._statistics.misses += cached.status == "MISS"
         self._statistics.stale += cached.status == "STALE"
         return cached
 
-    async def _flown(self, key: str, policy: Policy, fetch: Fetch) -> Known:
-        """What the flight brings, which all readers of the key in this worker share."""
+    async def _join_flight(self, key: str, policy: Policy, fetch: Fetch) -> CacheState:
+        """Returns the result of the key's flight; all readers of the key in this worker share one."""
         flight = self._flights.get(key) or self._start(key, policy, fetch)
-        # Waiting so, a reader that is cancelled does not cancel the flight.
+        # asyncio.wait does not cancel the flight when its reader is cancelled.
         await asyncio.wait([flight], timeout=self._stale_patience)
-        if not flight.done() and not self._shelf.recent(key).serves(policy, self._clock()):
+        if not flight.done() and not self._store.local_state(key).is_servable(policy, self._clock()):
             await asyncio.wait([flight], timeout=self._patience - self._stale_patience)
-        return flight.result() if flight.done() else self._shelf.recent(key)
+        return flight.result() if flight.done() else self._store.local_state(key)
 
-    def _start(self, key: str, policy: Policy, fetch: Fetch) -> asyncio.Task[Known]:
-        flight = asyncio.get_running_loop().create_task(self._fly(key, policy, fetch))
+    def _start(self, key: str, policy: Policy, fetch: Fetch) -> asyncio.Task[CacheState]:
+        flight = asyncio.get_running_loop().create_task(self._run_flight(key, policy, fetch))
         self._flights[key] = flight
         flight.add_done_callback(lambda _: self._flights.pop(key))
         return flight
 
-    async def _fly(self, key: str, policy: Policy, fetch: Fetch) -> Known:
-        known = await self._shelf.look(key)
+    async def _run_flight(self, key: str, policy: Policy, fetch: Fetch) -> CacheState:
+        state = await self._store.read(key)
         owner = self._make_owner()
-        while not known.settles(policy, self._clock()):
+        while state.needs_fetch(policy, self._clock()):
             lease = self._fetch_seconds + LEASE_MARGIN_SECONDS
-            held, known = await self._shelf.claim(key, owner, lease)
+            held, state = await self._store.claim(key, owner, lease)
             if not held:
                 self._statistics.waits += 1
                 await asyncio.sleep(POLL_SECONDS * (0.5 + self._chance()))
-            elif known.settles(policy, self._clock()):
-                await self._shelf.release(key, owner)
+            elif state.needs_fetch(policy, self._clock()):
+                return await self._fetch_and_settle(key, owner, state, policy, fetch)
             else:
-                return await self._fetched(key, owner, known, policy, fetch)
-        return known
+                await self._store.release(key, owner)
+        return state
 
-    async def _fetched(self, key: str, owner: str, known: Known, policy: Policy, fetch: Fetch) -> Known:
-        """What is known after asking the upstream; told to all workers."""
+    async def _fetch_and_settle(
+        self, key: str, owner: str, state: CacheState, policy: Policy, fetch: Fetch
+    ) -> CacheState:
+        """Returns the state after an upstream call, and stores it for all workers."""
         try:
-            known = Known(await self._ask(key, fetch), fetched=True)
+            state = CacheState(await self._call_upstream(key, fetch), fetched=True)
         except UpstreamError as error:
             self._statistics.failures += 1
             log.warning("upstream failed", key=key, error=str(error))
-            known = Known(known.entry, self._failure(error))
+            state = CacheState(state.entry, self._failure(error))
         except asyncio.CancelledError:
-            await self._shelf.release(key, owner)
+            await self._store.release(key, owner)
             raise
-        await self._shelf.settle(key, owner, known, policy, self._clock())
-        return known
+        await self._store.settle(key, owner, state, policy, self._clock())
+        return state
 
-    async def _ask(self, key: str, fetch: Fetch) -> Entry:
-        """Raises UpstreamError."""
+    async def _call_upstream(self, key: str, fetch: Fetch) -> CacheEntry:
+        """Returns the upstream's answer. Raises UpstreamError."""
         upstream = key.partition(":")[0]
         try:
             async with asyncio.timeout(self._fetch_seconds), self._slots[upstream]:
                 self._statistics.fetches += 1
                 body = await fetch()
         except SymbolNotFound:
-            return Entry(self._clock(), "not_found")
+            return CacheEntry(self._clock(), "not_found")
         except NotOffered as error:
-            return Entry(self._clock(), "not_offered", detail=str(error))
+            return CacheEntry(self._clock(), "not_offered", detail=str(error))
         except UpstreamError:
             raise
         except TimeoutError as error:
             raise UpstreamError(f"{upstream}: no answer in {self._fetch_seconds:g} s") from error
         except Exception as error:
-            # An adapter tripped over what its upstream sent; readers are better served with an old answer.
-            log.exception("an upstream's answer could not be used", key=key)
+            # The adapter could not parse the answer; a stale answer serves readers better than an error 500.
+            log.exception("upstream answer not parsed", key=key)
             raise UpstreamError(f"{upstream}: {type(error).__name__}") from error
-        return Entry(self._clock(), body=body)
+        if isinstance(body, Provisional):
+            return CacheEntry(self._clock(), body=body.body, fresh_seconds=body.fresh_seconds)
+        return CacheEntry(self._clock(), body=body)
 
-    def _failure(self, error: UpstreamError) -> Failure:
+    def _failure(self, error: UpstreamError) -> UpstreamFailure:
         seconds = min(error.retry_after or FAILURE_SECONDS, MAX_FAILURE_SECONDS)
-        return Failure(self._clock() + seconds, str(error))
+        return UpstreamFailure(self._clock() + seconds, str(error))

@@ -1,14 +1,14 @@
--- Stores what a key's holder learned, and gives the lock up.
+-- Stores the new state of a key, and releases its lock.
 --
 -- KEYS[1]  lock
 -- KEYS[2]  entry
 -- KEYS[3]  failure
--- ARGV[1]  who held the lock
+-- ARGV[1]  owner
 -- ARGV[2]  entry, or empty
--- ARGV[3]  milliseconds after which the entry is worth nothing
+-- ARGV[3]  milliseconds after which the entry expires
 -- ARGV[4]  failure, or empty
--- ARGV[5]  milliseconds after which the failure is forgotten
--- Returns 1, or 0 and nothing is done: the lock ended and somebody else holds it, who knows better.
+-- ARGV[5]  milliseconds after which the failure expires
+-- Returns 1; or 0, having done nothing, when the lock expired and another owner holds it.
 
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] then

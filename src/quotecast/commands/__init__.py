@@ -1,1 +1,1 @@
-"""The commands that operators type: doctor, migrate, users, record."""
+"""Commands for operators: doctor, migrate, users, record."""

@@ -1,4 +1,4 @@
-"""`quotecast doctor`: what `up` would do here, and whether it would work."""
+"""`quotecast doctor`: checks whether `up` would work here, and shows the settings."""
 
 import asyncio
 import os
@@ -14,19 +14,19 @@ from quotecast.errors import QuotecastError, SettingsError
 from quotecast.local import console, folder, live, ports, postgres, probes, valkey
 from quotecast.observe.logs import configure_logs
 from quotecast.settings.loading import load
-from quotecast.settings.model import Settings, names
+from quotecast.settings.model import Settings, variable_names
 
 _SECRET: Final = re.compile(r"(SECRET|PASSWORD|TOKEN|KEY)$")
-#: A URL's password, before the host or among the options.
+#: A password in a URL, before the host or in the query.
 _PASSWORD: Final = re.compile(r"(://[^:@/]*:).*(?=@)|(?<=password=)[^&]*")
 
 
 def run(settings: Settings) -> int:
-    """Prints its findings; answers 0 if `up` would work, else 1."""
-    # A finding says what failed; the log would say it before.
+    """Prints the result of each check; returns 0 if `up` would work, else 1."""
+    # The result names the failure; the log would repeat it.
     configure_logs(level="error", as_json=False)
     console.say(f"quotecast {version('quotecast')}, Python {platform.python_version()}, {settings.mode}")
-    for line in [*_set(os.environ), *live.introduction(settings)]:
+    for line in [*_set_variables(os.environ), *live.describe_groups(settings)]:
         console.say(f"        {line}")
     checks = [
         _check("data folder", lambda: _data(settings)),
@@ -34,21 +34,21 @@ def run(settings: Settings) -> int:
         _check("postgres", lambda: _postgres(settings)),
         _check("redis", lambda: _redis(settings)),
     ]
-    for line in _unsafe(os.environ):
+    for line in _production_problems(os.environ):
         console.say(f"note    production would refuse {line}")
     return 0 if all(checks) else 1
 
 
-def masked(name: str, value: str) -> str:
-    """A setting's value without what is secret in it."""
+def mask_secrets(name: str, value: str) -> str:
+    """Returns a setting's value with its secrets replaced by asterisks."""
     return "***" if _SECRET.search(name) else _PASSWORD.sub(r"\1***", value)
 
 
-def _set(environment: Mapping[str, str]) -> Iterator[str]:
-    found = [name for name in names() if name in environment]
-    for name in found:
-        yield f"{name}={masked(name, environment[name])}"
-    if not found:
+def _set_variables(environment: Mapping[str, str]) -> Iterator[str]:
+    present = [name for name in variable_names() if name in environment]
+    for name in present:
+        yield f"{name}={mask_secrets(name, environment[name])}"
+    if not present:
         yield "No setting is set: every one has its default."
 
 
@@ -62,46 +62,46 @@ def _check(name: str, finding: Callable[[], str]) -> bool:
 
 
 def _data(settings: Settings) -> str:
-    with folder.held(settings.data_dir) as path:
+    with folder.hold_folder(settings.data_dir) as path:
         return f"{path} can be written"
 
 
 def _port(settings: Settings) -> str:
-    ports.check(settings.host, settings.port)
+    ports.check_free(settings.host, settings.port)
     return f"{settings.port} on {settings.host} is free, for {settings.workers} API workers"
 
 
 def _postgres(settings: Settings) -> str:
     if settings.database_url:
-        found = _given(settings.database_url, probes.postgres)
+        answer = _probe_server(settings.database_url, probes.postgres)
         asyncio.run(trial.transactions(settings.database_url, settings.database_statement_cache))
-        return f"{found} and runs transactions"
+        return f"{answer} and runs transactions"
     return f"embedded, PostgreSQL {_version(postgres.version_command())}"
 
 
 def _redis(settings: Settings) -> str:
     if settings.redis_url:
-        return _given(settings.redis_url, probes.cache)
+        return _probe_server(settings.redis_url, probes.cache)
     return f"embedded, Valkey {_version(valkey.version_command())}"
 
 
-def _given(url: str, probe: Callable[[str], Awaitable[str]]) -> str:
-    async def asked() -> str:
+def _probe_server(url: str, probe: Callable[[str], Awaitable[str]]) -> str:
+    async def ask() -> str:
         return await probe(url)
 
-    return f"{asyncio.run(asked())} answers at {probes.place(url)}"
+    return f"{asyncio.run(ask())} answers at {probes.place(url)}"
 
 
 def _version(command: list[str]) -> str:
     try:
-        done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 - a wheel's
+        done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 - from a wheel
     except (OSError, subprocess.CalledProcessError) as error:
         raise QuotecastError(f"the embedded server does not run here: {error}") from error
-    found = re.search(r"\d+(\.\d+)+", done.stdout)
-    return found[0] if found else done.stdout.strip()
+    match = re.search(r"\d+(\.\d+)+", done.stdout)
+    return match[0] if match else done.stdout.strip()
 
 
-def _unsafe(environment: Mapping[str, str]) -> list[str]:
+def _production_problems(environment: Mapping[str, str]) -> list[str]:
     try:
         load({**environment, "QUOTECAST_MODE": "production"})
     except SettingsError as problems:

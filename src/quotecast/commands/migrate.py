@@ -10,22 +10,22 @@ from quotecast.settings.model import Settings
 
 
 def run(settings: Settings) -> int:
-    """Applies what has not been applied. Raises QuotecastError if the database does not take it."""
+    """Applies all pending migrations. Raises QuotecastError if the database refuses them."""
     names = asyncio.run(migrations.apply(_url(settings)))
-    _tell("applied", names)
+    _print_result("applied", names)
     return 0
 
 
 def undo(settings: Settings, arguments: Namespace) -> int:
-    """Takes the newest migration back; in production only when `--losing` names what is deleted with it.
+    """Undoes the newest migration; in production only if `--losing` names the deleted tables and columns.
 
-    Raises QuotecastError if the database does not take it.
+    Raises QuotecastError if the database refuses.
     """
     losing = None if arguments.losing is None else arguments.losing.split(",")
     if settings.mode == "production":
         losing = losing or []
     names = asyncio.run(migrations.undo(_url(settings), losing=losing))
-    _tell("undone", names)
+    _print_result("undone", names)
     return 0
 
 
@@ -37,5 +37,5 @@ def _url(settings: Settings) -> str:
     return settings.database_url
 
 
-def _tell(done: str, names: list[str]) -> None:
+def _print_result(done: str, names: list[str]) -> None:
     sys.stderr.write(f"{done}: {', '.join(names)}\n" if names else f"Nothing to be {done}.\n")

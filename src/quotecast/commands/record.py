@@ -1,4 +1,4 @@
-"""`quotecast record`: writes what an upstream sends, in the form that `replay` plays."""
+"""`quotecast record`: writes an upstream's messages to a file, in the format of the provider `replay`."""
 
 import asyncio
 import contextlib
@@ -29,37 +29,35 @@ LONGEST_SECONDS: Final = 7 * 86_400.0
 
 
 class NothingRecorded(QuotecastError):
-    """The upstream sent nothing that could be played."""
+    """The upstream sent no message."""
 
     code = "nothing_recorded"
 
 
 def run(settings: Settings, arguments: Namespace) -> int:
-    """Records for so many seconds, or until Ctrl-C.
+    """Records for the given seconds, or until Ctrl-C.
 
-    Raises SettingsError if that cannot be done, NothingRecorded, and leaves no file, if no message came.
+    Raises SettingsError for wrong arguments. Raises NothingRecorded, and leaves no file, if no message came.
     """
     if arguments.provider not in RECORDABLE:
-        raise SettingsError(
-            f"There is nothing to record of {arguments.provider!r}: one of {', '.join(RECORDABLE)}"
-        )
+        raise SettingsError(f"Cannot record {arguments.provider!r}: name one of {', '.join(RECORDABLE)}")
     if not 0 < arguments.seconds <= LONGEST_SECONDS:
-        raise SettingsError(f"--seconds: above 0, and at most {LONGEST_SECONDS:.0f}, which is a week")
+        raise SettingsError(f"--seconds: above 0 and at most {LONGEST_SECONDS:.0f}, which is a week")
     configure_logs(level=settings.log_level, as_json=False)
     provider = _provider(arguments.provider, settings)
     path = Path(arguments.file)
     try:
         with path.open("xb") as file, contextlib.suppress(KeyboardInterrupt):
             file.write(HEADING + provider.name.encode() + b"\n")
-            writer = Writer(file, time.time)
+            writer = RecordingWriter(file, time.time)
             asyncio.run(record(provider, writer, arguments.seconds, say=_say))
     except FileExistsError as error:
-        raise SettingsError(f"{path} is there already; recordings are not overwritten") from error
+        raise SettingsError(f"{path} exists already; name a new file") from error
     except OSError as error:
-        raise SettingsError(f"{path} cannot be written: {error.strerror}") from error
+        raise SettingsError(f"Cannot write {path}: {error.strerror}") from error
     if not writer.messages:
         path.unlink()
-        raise NothingRecorded(f"{arguments.provider} sent no message; {path} was not kept")
+        raise NothingRecorded(f"{arguments.provider} sent no message; removed {path}")
     return 0
 
 
@@ -69,34 +67,34 @@ def _provider(name: str, settings: Settings) -> QuoteProvider:
     return sources.quote_provider(name, Feed.CRYPTO, settings, lambda *_: unlimited)
 
 
-class Writer:
-    """Writes a recording to a file: a line for each message, and one for each listing that is new."""
+class RecordingWriter:
+    """Writes a recording to a file: a line for each message, and one for each new listing."""
 
     def __init__(self, file: BinaryIO, clock: Callable[[], float]) -> None:
-        #: How many messages are written.
+        #: Number of written messages.
         self.messages = 0
         self._file = file
         self._clock = clock
-        self._listed: Sequence[Instrument] | None = None
+        self._listing: Sequence[Instrument] | None = None
 
     def write_message(self, message: bytes) -> None:
-        """Writes the message after the Unix time at which it came; skips what is no JSON."""
+        """Writes the Unix time and the message; skips a message that is not JSON."""
         with contextlib.suppress(msgspec.DecodeError):
-            # One line each, however the upstream breaks its lines.
+            # Formatted to one line, whatever line breaks the upstream sends.
             self._file.write(b"%.6f %b\n" % (self._clock(), msgspec.json.format(message, indent=-1)))
             self.messages += 1
 
     def write_listing(self, instruments: Sequence[Instrument]) -> None:
-        """Writes the pairs that the messages after it are about."""
-        if instruments != self._listed:
-            self._listed = instruments
+        """Writes the pairs of the messages that follow, if they changed."""
+        if instruments != self._listing:
+            self._listing = instruments
             self._file.write(LISTING + msgspec.json.encode(instruments) + b"\n")
 
 
 async def record(
-    provider: QuoteProvider, writer: Writer, seconds: float, *, say: Callable[[str], None]
+    provider: QuoteProvider, writer: RecordingWriter, seconds: float, *, say: Callable[[str], None]
 ) -> None:
-    """Follows the upstream and writes what it sends."""
+    """Connects to the upstream for `seconds`, and writes its messages; `say` gets a line on progress."""
     quotes = 0
 
     def take(update: Update) -> None:

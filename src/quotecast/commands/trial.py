@@ -1,9 +1,9 @@
-"""Trial transactions: they show whether a pooler before PostgreSQL, such as PgBouncer, lets accounts work."""
+"""Trial transactions: they test a pooler in front of PostgreSQL, such as PgBouncer."""
 
 from typing import Final
 
 from quotecast.accounts.database import Database, Run
-from quotecast.accounts.database_errors import PREPARED, kind_of
+from quotecast.accounts.database_errors import PREPARED, error_kind
 from quotecast.accounts.tables import User
 from quotecast.errors import DatabaseAway
 from quotecast.local import probes
@@ -20,8 +20,8 @@ _ADVICE: Final = {
 
 
 async def transactions(url: str, statement_cache: int) -> None:
-    """Runs transactions as API workers do. Raises NoAnswer with the setting that helps."""
-    # A connection each, so that a pooler has to choose whose transaction gets which session.
+    """Runs transactions as API workers do. Raises NoAnswer with advice on settings."""
+    # Two connections, so that a pooler has to switch sessions between them.
     async with (
         Database(url, pool_size=1, statement_cache=statement_cache) as one,
         Database(url, pool_size=1, statement_cache=statement_cache) as other,
@@ -40,15 +40,15 @@ async def transactions(url: str, statement_cache: int) -> None:
 
 
 async def _check_bound(run: Run) -> None:
-    """Runs a statement that is prepared, and asks for the bound that it runs under."""
+    """Runs a prepared statement that reads `statement_timeout`, and checks its value."""
     [row] = await run(User.raw(f"SELECT {_BOUND} AS bound"))
     if row["bound"] != "2s":
-        raise probes.NoAnswer(f"PostgreSQL does not keep statement_timeout in a transaction: {row['bound']}")
+        raise probes.NoAnswer(f"PostgreSQL ignores statement_timeout in a transaction: {row['bound']}")
 
 
 def _trouble(url: str, cause: BaseException | None) -> str:
-    # The driver appends a lecture on poolers to some.
+    # The driver appends a paragraph on poolers to some errors.
     reason = (str(cause) or type(cause).__name__).splitlines()[0]
-    advice = _ADVICE.get(kind_of(cause) or "")
-    told = f"{reason}; {advice}" if advice else probes.explained(reason)
-    return f"{probes.place(url)} fails a transaction: {told}"
+    advice = _ADVICE.get(error_kind(cause) or "")
+    explanation = f"{reason}; {advice}" if advice else probes.with_advice(reason)
+    return f"{probes.place(url)} fails a transaction: {explanation}"

@@ -1,6 +1,6 @@
-"""`quotecast users`: who is registered, and what an operator may do about it.
+"""`quotecast users`: lists, disables and deletes users, and resets passwords.
 
-What is asked of a person is asked outside the event loop, which would keep Ctrl-C from them.
+Prompts run outside the event loop, because input inside it would block Ctrl-C.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from quotecast.settings.model import Settings
 
 T = TypeVar("T")
 
-#: What is done to the user of an email, in a transaction.
+#: Changes the user with an email, in a transaction.
 Change = Callable[[Run, str], Awaitable[None]]
 
 _PAGE: Final = 500
@@ -49,19 +49,19 @@ _DONE: Final = {
 
 
 class UsersFailed(QuotecastError):
-    """The command could not do what it was asked."""
+    """The command failed."""
 
     code = "users"
 
 
 def run(settings: Settings, arguments: Namespace) -> int:
-    """Does what the arguments name; raises QuotecastError if that cannot be done."""
-    # An outage is told in one line, below; the log would tell it again.
+    """Runs the action that the arguments name. Raises QuotecastError if it fails."""
+    # One line below reports an outage; the log would repeat it.
     configure_logs(level="error", as_json=False)
     try:
-        _act(_answering(settings), arguments)
+        _run_action(_answering_url(settings), arguments)
     except NotFound as error:
-        raise UsersFailed(f"Nobody is registered with {rules.lowered(arguments.email)}") from error
+        raise UsersFailed(f"Nobody is registered with {rules.lower_email(arguments.email)}") from error
     except InvalidValue as error:
         raise UsersFailed(f"{error.field}: {error}") from error
     except DatabaseAway as error:
@@ -69,13 +69,13 @@ def run(settings: Settings, arguments: Namespace) -> int:
     except (KeyboardInterrupt, EOFError) as error:
         raise UsersFailed("Interrupted") from error
     except BrokenPipeError:
-        # Whoever reads has seen enough. Python would try to write the rest once more when it ends.
+        # The reader closed the pipe. Without this, Python would flush the rest at exit and fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
 def database_url(settings: Settings) -> str:
-    """The database that the settings name, or that of the `up` which was started on the data folder.
+    """Returns the URL of the settings' database, or of the running `up` on the data folder.
 
     Raises SettingsError if there is neither.
     """
@@ -83,21 +83,21 @@ def database_url(settings: Settings) -> str:
         return settings.database_url
     pid_file = postgres.pid_file(settings.data_dir.resolve() / "postgres")
     try:
-        # The fifth line is where PostgreSQL says in which folder its socket lies.
+        # PostgreSQL writes the folder of its socket to the fifth line.
         return postgres.url(Path(pid_file.read_text().splitlines()[4]))
     except (OSError, IndexError) as error:
         raise _nothing_runs(settings) from error
 
 
-def _answering(settings: Settings) -> str:
-    """The URL of a database that answers."""
+def _answering_url(settings: Settings) -> str:
+    """Returns the URL of a database that answers."""
     url = database_url(settings)
     try:
         asyncio.run(probes.postgres(url))
     except probes.NoAnswer as error:
         if settings.database_url:
             raise
-        # A killed PostgreSQL leaves its file behind.
+        # A killed PostgreSQL leaves its pid file behind.
         raise _nothing_runs(settings) from error
     return url
 
@@ -115,11 +115,11 @@ def _trouble(cause: BaseException | None) -> str:
     return f"The database failed ({type(cause).__name__}); whether anything was done is not known"
 
 
-def _act(url: str, arguments: Namespace) -> None:
+def _run_action(url: str, arguments: Namespace) -> None:
     if arguments.action == "list":
         asyncio.run(_list(url, _json_lines if arguments.json else _table_lines))
         return
-    email = rules.lowered(arguments.email)
+    email = rules.lower_email(arguments.email)
     match arguments.action:
         case "password":
             change: Change = partial(users.set_password, password_hash=_new_hash(url, email))
@@ -132,28 +132,28 @@ def _act(url: str, arguments: Namespace) -> None:
     console.say(f"{email} {_DONE[arguments.action]}")
 
 
-def _opened(url: str) -> Database:
-    """One connection; without prepared statements, so that any pooler may lie between."""
+def _open_database(url: str) -> Database:
+    """Returns a database of one connection, without prepared statements, so that it works with any pooler."""
     return Database(url, pool_size=1, statement_cache=0)
 
 
 def _in_transaction(url: str, work: Callable[[Run], Awaitable[T]]) -> T:
     async def once() -> T:
-        async with _opened(url) as database:
+        async with _open_database(url) as database:
             return await database.transaction(work)
 
     return asyncio.run(once())
 
 
 async def _list(url: str, lines_of: Callable[[list[UserRow]], Iterator[str]]) -> None:
-    async with _opened(url) as database:
+    async with _open_database(url) as database:
         async for page in _pages(database):
             sys.stdout.writelines(f"{line}\n" for line in lines_of(page))
     sys.stdout.flush()
 
 
 async def _pages(database: Database) -> AsyncIterator[list[UserRow]]:
-    """Everybody, in the order in which they registered."""
+    """Yields pages of all users, in the order in which they registered."""
     after = ""
     while page := await database.transaction(partial(users.page, after=after, limit=_PAGE)):
         yield page
@@ -161,7 +161,7 @@ async def _pages(database: Database) -> AsyncIterator[list[UserRow]]:
 
 
 def _table_lines(page: list[UserRow]) -> Iterator[str]:
-    # Names come last: how wide a terminal shows them cannot be known.
+    # Names come last, because their width on a terminal is unknown.
     width = max(len(user.email) for user in page)
     for user in page:
         state = "disabled" if user.disabled else "active"
@@ -172,25 +172,25 @@ def _table_lines(page: list[UserRow]) -> Iterator[str]:
 
 def _json_lines(page: list[UserRow]) -> Iterator[str]:
     for user in page:
-        shown = {
+        fields = {
             "id": user.id,
             "email": user.email,
             "name": user.name,
             "created_at": user.created_at,
             "disabled": user.disabled,
         }
-        # All in ASCII, and its last character too is one that terminals obey.
-        yield json.dumps(msgspec.to_builtins(shown)).replace("\x7f", "\\u007f")
+        # json.dumps escapes everything beyond ASCII, but not DEL, which terminals interpret.
+        yield json.dumps(msgspec.to_builtins(fields)).replace("\x7f", "\\u007f")
 
 
 def _plain(text: str) -> str:
-    """Without what a terminal would take for a command."""
+    """Returns the text without characters that a terminal interprets."""
     return "".join(character if character.isprintable() else "?" for character in text)
 
 
 def _new_hash(url: str, email: str) -> str:
     _check_registered(url, email)
-    return asyncio.run(_hash(rules.password(_asked())))
+    return asyncio.run(_hash(rules.password(_read_password())))
 
 
 async def _hash(password: str) -> str:
@@ -198,13 +198,13 @@ async def _hash(password: str) -> str:
         return await passwords.hash(password)
 
 
-def _asked() -> str:
-    """The new password: asked for twice on a terminal, else the first line that comes in."""
+def _read_password() -> str:
+    """Returns the new password: prompts twice on a terminal, else reads the first line of the input."""
     if not sys.stdin.isatty():
-        return _line()
+        return _read_line()
     password = getpass.getpass("New password: ")
     if getpass.getpass("Once more: ") != password:
-        raise UsersFailed("These were two passwords; nothing was changed")
+        raise UsersFailed("The two passwords differ; nothing was changed")
     return password
 
 
@@ -212,19 +212,19 @@ def _confirm(url: str, email: str, *, confirmed: bool) -> None:
     if confirmed:
         return
     if not sys.stdin.isatty():
-        raise SettingsError("Deleting cannot be undone: say --yes")
+        raise SettingsError("A deletion cannot be undone: confirm it with --yes")
     _check_registered(url, email)
-    console.say(f"{email} goes, with holdings, watchlist and layout. Type the email to confirm:")
-    if _line().strip().lower() != email:
+    console.say(f"This deletes {email}, with holdings, watchlist and layout. Type the email to confirm:")
+    if _read_line().strip().lower() != email:
         raise UsersFailed("That was not the email; nothing was deleted")
 
 
-def _line() -> str:
-    """A line of the input; bytes that are no UTF-8 become what the rules refuse."""
+def _read_line() -> str:
+    """Returns a line of the input; invalid UTF-8 becomes lone surrogates, which the rules reject."""
     return sys.stdin.buffer.readline().decode(errors="surrogateescape").rstrip("\r\n")
 
 
 def _check_registered(url: str, email: str) -> None:
-    """So that nobody is asked in vain."""
+    """Raises NotFound for an unknown email, before any prompt."""
     if _in_transaction(url, partial(users.find, email=email)) is None:
         raise NotFound("User")

@@ -1,4 +1,4 @@
-"""What clients say to a feed: the query of its address and the commands on its socket; pure parsing."""
+"""Parses what clients send to a feed: the query of its address and the commands on its socket."""
 
 from typing import Annotated, Final, Literal, get_type_hints
 
@@ -18,12 +18,12 @@ MAX_MESSAGE_BYTES: Final = 65_536
 WireInteger = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 
 
-#: Everything, in any letter case; a list always names symbols, also one that is called ALL.
+#: `all` in any letter case. A list always names symbols, even a symbol ALL.
 All = Annotated[str, Meta(pattern="^[Aa][Ll][Ll]$", extra_json_schema={"enum": ["all"]})]
 
 
 class Query(Struct, frozen=True):
-    """What the address of a feed asked for."""
+    """The query parameters of a feed's address, unparsed; None where one is missing."""
 
     symbols: str | None = None
     interval: str | None = None
@@ -31,7 +31,7 @@ class Query(Struct, frozen=True):
 
 
 class Command(Struct, frozen=True):
-    """What a client sends."""
+    """A command of a client; `interval` in milliseconds, `since` as `<epoch>-<seq>`."""
 
     action: Literal["subscribe", "unsubscribe", "list", "ping"]
     symbols: list[str] | All | None = None
@@ -45,7 +45,7 @@ class _Tagged(Struct):
 
 
 class CommandError(Exception):
-    """A command that is malformed or out of bounds; nothing was changed."""
+    """A command is malformed or out of bounds; the session is unchanged."""
 
 
 _commands = msgspec.json.Decoder(Command)
@@ -55,7 +55,7 @@ _packed_tags = msgspec.msgpack.Decoder(_Tagged)
 
 
 def decode(message: str | bytes, encoding: Encoding) -> Command:
-    """A client's command. Raises CommandError."""
+    """Returns a client's command. Raises CommandError."""
     packed = isinstance(message, bytes)
     if packed and encoding.notation != "msgpack":
         raise CommandError("commands are JSON in text messages")
@@ -67,21 +67,21 @@ def decode(message: str | bytes, encoding: Encoding) -> Command:
             return _packed_commands.decode(message)
         return _commands.decode(message)
     except msgspec.ValidationError as error:
-        raise CommandError(_explained(str(error))) from None
+        raise CommandError(_explain(str(error))) from None
     except (msgspec.DecodeError, RecursionError, UnicodeError):
         raise CommandError("Malformed MessagePack" if packed else "Malformed JSON") from None
 
 
-def _explained(text: str) -> str:
+def _explain(text: str) -> str:
     field = complaint(text).field
     if field == "symbols":
         return "symbols: Must be a list of symbols, or all"
-    said = complaint(text, choices_of(get_type_hints(Command).get(field)))
-    return f"{field or 'command'}: {said.message}"
+    explained = complaint(text, choices_of(get_type_hints(Command).get(field)))
+    return f"{field or 'command'}: {explained.message}"
 
 
 def tag_of(message: str | bytes) -> Id:
-    """The id of a command that could not be obeyed, so that its sender knows which it was."""
+    """Returns the id of a rejected command for the error frame; None if it has none that can be read."""
     try:
         if isinstance(message, bytes):
             return _packed_tags.decode(message).id
@@ -91,13 +91,13 @@ def tag_of(message: str | bytes) -> Id:
 
 
 def names_of(symbols: str | None) -> list[str] | Literal["all"]:
-    """The names of a comma-separated list; `all`, in any case, is everything if nothing stands beside it."""
+    """Returns the names of a comma-separated list; `all` alone, in any letter case, means every symbol."""
     names = [name.strip() for name in (symbols or "").split(",") if name.strip()]
     return "all" if [name.lower() for name in names] == ["all"] else names
 
 
 def interval_of(text: str | None) -> int | None:
-    """The number that an address gives. Raises CommandError."""
+    """Returns the interval that an address names, in milliseconds. Raises CommandError."""
     if text is None:
         return None
     if not (text.isascii() and text.isdigit()):
@@ -105,8 +105,8 @@ def interval_of(text: str | None) -> int | None:
     return int(text[:9])
 
 
-def checked_interval(interval: int | None, present: int) -> int:
-    """An interval that is served, the present one by default. Raises CommandError."""
+def require_interval(interval: int | None, present: int) -> int:
+    """Returns a supported interval in milliseconds, `present` by default. Raises CommandError."""
     if interval is None:
         return present
     if interval not in INTERVALS:

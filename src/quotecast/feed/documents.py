@@ -1,7 +1,7 @@
-"""A worker's copies of the documents: what is known of news and assets, and what was made of it."""
+"""A worker's copies of the documents news and assets, and the views derived from them."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar
 
 import structlog
 
@@ -12,49 +12,56 @@ from quotecast.market.assets import Asset
 from quotecast.market.feeds import Feed
 from quotecast.market.news import Article
 
+P = ParamSpec("P")
 T = TypeVar("T")
-Made = TypeVar("Made")
+Derived = TypeVar("Derived")
 
 log = structlog.get_logger()
 
 
 class Copy(Generic[T]):
-    """The last version of one document that could be read; `items` is None until there was one."""
+    """The last readable version of one document; `items` is None before the first."""
 
     def __init__(self, feed: Feed, name: str, read: Callable[[bytes], Sequence[T]]) -> None:
         self.feed: Final = feed
         self.name: Final = name
         self.items: Sequence[T] | None = None
-        #: Of the version that came last, whether it could be read or not.
+        #: Digest of the last version, readable or not.
         self.digest: str | None = None
         self._read = read
-        self._made: dict[str, Any] = {}
+        self._derived: dict[tuple[Callable[..., Any], tuple[Any, ...]], Any] = {}
 
     def take(self, document: Document) -> None:
-        """Goes over to another version."""
+        """Replaces the items by those of a newer version; keeps the old ones if it is unreadable."""
         self.digest = document.digest
         try:
             self.items = self._read(document.content)
         except BusError as error:
             log.warning("document not understood", feed=self.feed, document=self.name, error=str(error))
         else:
-            self._made.clear()
+            self._derived.clear()
 
-    def once(self, name: str, make: Callable[[], Made]) -> Made:
-        """What `make` makes of the present items, made once and shared until they change."""
-        if name not in self._made:
-            self._made[name] = make()
-        made: Made = self._made[name]
-        return made
+    def derive(
+        self, view: Callable[Concatenate[Sequence[T], P], Derived], *args: P.args, **constants: P.kwargs
+    ) -> Derived:
+        """Returns `view(items, *args)`, computed at most once until the items change.
+
+        `Mirror.derive` says what a view may be. Before the first version, the items are an empty list.
+        """
+        key = view, args
+        if key not in self._derived:
+            self._derived[key] = view(self.items or (), *args, **constants)
+        derived: Derived = self._derived[key]
+        return derived
 
 
 class Documents:
-    """All documents there are."""
+    """The copies of all documents."""
 
     def __init__(self) -> None:
-        self.news: Copy[Article] = Copy(Feed.STOCKS, NEWS, wire.articles)
-        self.assets: Copy[Asset] = Copy(Feed.STOCKS, ASSETS, wire.assets)
+        self.news: Copy[Article] = Copy(Feed.STOCKS, NEWS, wire.decode_articles)
+        self.assets: Copy[Asset] = Copy(Feed.STOCKS, ASSETS, wire.decode_assets)
 
     def __iter__(self) -> Iterator[Copy[Any]]:
-        """Each of them."""
+        """Yields each copy."""
         return iter((self.news, self.assets))

@@ -1,10 +1,10 @@
-"""The frames a feed sends; the quotes in them are bytes that were encoded once per change."""
+"""The frames that a feed sends. Their quotes are bytes, encoded once per change."""
 
 from collections.abc import Iterable, Sequence
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from quotecast.feed.mirror import Entry, FeedState, Mark
+from quotecast.feed.mirror import FeedState, Mark, QuoteEntry
 from quotecast.market.codec import Notation
 from quotecast.market.feeds import Feed
 
@@ -12,7 +12,7 @@ Id = int | str | None
 
 
 class Limits(Struct, frozen=True):
-    """Bounds of one connection, told in its welcome."""
+    """Bounds of one connection; the welcome frame announces them."""
 
     symbols: int = 1000
 
@@ -26,7 +26,7 @@ class _Welcome(Struct, frozen=True, rename="camel", tag_field="type", tag="welco
 
 
 class Rejected(Struct, frozen=True):
-    """A symbol that a subscribe named and the feed does not know."""
+    """An unknown symbol of a subscribe command."""
 
     symbol: str
     code: int = 404
@@ -77,54 +77,54 @@ class _Shutdown(Struct, frozen=True, rename="camel", tag_field="type", tag="shut
 
 
 def welcome(feed: Feed, mark: Mark, heartbeat_ms: int, limits: Limits) -> Struct:
-    """The first frame of every connection."""
+    """Returns the first frame of every connection."""
     return _Welcome(feed.spec.name, mark.epoch, mark.seq, heartbeat_ms, limits)
 
 
 def subscribed(
     symbols: Sequence[str] | str, rejected: Sequence[Rejected], interval: int, request: Id = None
 ) -> Struct:
-    """The answer to subscribe, unsubscribe and list: the full set."""
-    return _Subscribed(symbols, rejected, interval, _given(request))
+    """Returns the answer to subscribe, unsubscribe and list: all subscribed symbols, or `all`."""
+    return _Subscribed(symbols, rejected, interval, _unset_or(request))
 
 
-def snapshot(mark: Mark, reason: str, entries: Iterable[Entry], notation: Notation = "json") -> Struct:
-    """Full quotes, standing at `mark`."""
+def snapshot(mark: Mark, reason: str, entries: Iterable[QuoteEntry], notation: Notation = "json") -> Struct:
+    """Returns a snapshot: full quotes as of `mark`."""
     data = [entry.full(notation) for entry in entries]
     return _Snapshot(mark.epoch, mark.seq, reason, data)
 
 
 def update(
     mark: Mark,
-    changed: Iterable[Entry],
+    changed: Iterable[QuoteEntry],
     revision: int,
     removed: Sequence[str] = (),
     notation: Notation = "json",
 ) -> Struct:
-    """What changed between a cursor at `revision` and `mark`, and what is gone."""
+    """Returns an update: the changes from `revision` to `mark`, and the symbols that are gone."""
     data = [entry.since(revision, notation) for entry in changed]
     return _Update(mark.epoch, mark.seq, data, removed or UNSET)
 
 
 def heartbeat(mark: Mark, timestamp: str, feed: FeedState, market: str) -> Struct:
-    """A sign of life that says where the connection's cursor stands."""
+    """Returns a heartbeat with the connection's cursor; `feed` is the state of the feed."""
     return _Heartbeat(mark.epoch, mark.seq, timestamp, feed, market)
 
 
 def pong(timestamp: str, request: Id) -> Struct:
-    """The answer to ping."""
-    return _Pong(timestamp, _given(request))
+    """Returns the answer to ping."""
+    return _Pong(timestamp, _unset_or(request))
 
 
 def error(code: int, detail: str, request: Id = None) -> Struct:
-    """A command was refused and changed nothing."""
-    return _Error(code, detail, _given(request))
+    """Returns the answer to a rejected command, which changed nothing."""
+    return _Error(code, detail, _unset_or(request))
 
 
 def shutdown(retry_after_ms: int) -> Struct:
-    """The server restarts; come back after the given time."""
+    """Returns the last frame before a restart; clients reconnect after `retry_after_ms`."""
     return _Shutdown(retry_after_ms)
 
 
-def _given(request: Id) -> int | str | UnsetType:
+def _unset_or(request: Id) -> int | str | UnsetType:
     return UNSET if request is None else request

@@ -1,8 +1,8 @@
-"""Fans one feed out: at each interval's tick, every connection gets what it is owed, in shared frames.
+"""Fan-out of one feed: at each tick of an interval, the hub sends every connection one merged update.
 
-Nothing is queued. A connection whose last send has not ended is passed over; what it misses now is
-merged into what it is sent later, because it is owed the newest form of whatever changed past its
-cursor. One that accepts nothing for ten seconds is expelled.
+Connections with equal subscriptions and cursors share an encoded frame. There is no queue: the hub skips a
+connection whose last send is still pending, and merges the skipped changes into its next update
+(conflation). The hub disconnects a slow consumer, which accepts nothing for ten seconds.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ from quotecast.errors import CloseCode
 from quotecast.feed.commands import INTERVALS
 from quotecast.feed.encoding import Frame
 from quotecast.feed.mirror import FeedState, Mirror
-from quotecast.feed.session import Session, Wanted
+from quotecast.feed.session import FeedSession, Wanted
 from quotecast.market.codec import iso_utc
 from quotecast.observe.histograms import Histogram
 
@@ -21,36 +21,45 @@ SLOW_AFTER_SECONDS: Final = 10.0
 
 
 class Sending(Protocol):
-    """A send under way."""
+    """A pending send."""
 
     def done(self) -> bool:
-        """Whether the socket has taken the frame."""
+        """Returns whether the socket has accepted the frame."""
         ...
 
 
 class Connection:
     """A session and its socket, as the hub sees them."""
 
-    __slots__ = ("busy", "expel", "heartbeat_at", "send", "sending", "sent_at", "session", "told")
+    __slots__ = (
+        "announced_state",
+        "busy",
+        "disconnect",
+        "heartbeat_at",
+        "send",
+        "sending",
+        "sent_at",
+        "session",
+    )
 
     def __init__(
-        self, session: Session, send: Callable[[Frame], Sending], expel: Callable[[CloseCode], None]
+        self, session: FeedSession, send: Callable[[Frame], Sending], disconnect: Callable[[CloseCode], None]
     ) -> None:
         self.session = session
-        #: Starts a send at once and does not wait.
+        #: Starts a send and returns at once.
         self.send = send
         #: Ends the connection with a close code.
-        self.expel = expel
-        #: True while a command is answered: the hub keeps out, so that its frames stay in order.
+        self.disconnect = disconnect
+        #: True while a command is answered. The hub sends nothing then, so that frames stay in order.
         self.busy = False
         self.sending: Sending | None = None
         self.sent_at = 0.0
         self.heartbeat_at = 0.0
-        #: The feed's state as the client believes it; live until told otherwise.
-        self.told: FeedState = "live"
+        #: The feed's state that the client last received; a client assumes `live`.
+        self.announced_state: FeedState = "live"
 
     def idle(self) -> bool:
-        """Whether a frame may be started."""
+        """Returns whether the socket is ready for the next frame."""
         return not self.busy and (self.sending is None or self.sending.done())
 
     def start(self, frame: Frame, now: float) -> None:
@@ -86,26 +95,26 @@ class Hub:
         self._frames_sent = 0
         self._length_sent = 0
         self._passed_over = 0
-        self._expelled = 0
+        self._disconnected = 0
         #: Called when a connection joins.
         self.on_join: Callable[[], None] = lambda: None
-        #: Cursors that clients came back with, by what they got: `resume` or `resync`.
+        #: Counts of reconnects with a cursor, by their outcome: `resume` or `resync`.
         self.resumptions: Counter[str] = Counter()
         #: Seconds from the publication of the newest batch to the tick that sends it.
         self.ages = Histogram()
 
     def __len__(self) -> int:
-        """The number of open connections."""
+        """Returns the number of open connections."""
         return len(self._connections)
 
     def join(self, connection: Connection) -> None:
-        """Begins to serve a connection, which has had its greeting."""
+        """Starts to serve a connection that has received its greeting."""
         connection.heartbeat_at = self._clock() + self._heartbeat_seconds
         self._enter(connection)
         self.on_join()
 
     def move(self, connection: Connection) -> None:
-        """Serves the connection at its session's present interval."""
+        """Moves the connection to the tier of its session's interval."""
         if self._connections.get(connection) != connection.session.interval:
             self.leave(connection)
             self._enter(connection)
@@ -117,17 +126,17 @@ class Hub:
             del self._tiers[interval][connection]
 
     def tick(self, interval: int) -> None:
-        """Brings every connection of one interval to the present."""
+        """Sends every ready connection of one interval its update, and due heartbeats."""
         mark = self.mirror.mark
         now = self._clock()
         state = self.mirror.state(now)
         frames = length = 0
         due: list[Connection] = []
-        #: Connections that are sent the same, by notation, list and cursor.
+        #: Connections that get the same frame, by notation, list and cursor.
         groups: dict[tuple[str, Wanted, int], list[Connection]] = {}
         for connection in self._tiers[interval]:
             session = connection.session
-            is_due = now >= connection.heartbeat_at or connection.told != state
+            is_due = now >= connection.heartbeat_at or connection.announced_state != state
             if session.mark is mark and not is_due:
                 continue
             if not connection.idle():
@@ -140,53 +149,41 @@ class Hub:
             wants = (session.encoding.subprotocol, session.wanted, session.mark.revision)
             groups.setdefault(wants, []).append(connection)
         for connections in groups.values():
-            sent, size = self._send(connections, now)
+            sent, size = _send_one_frame(connections, now)
             frames += sent
             length += size
         if frames:
             self._count(frames, length)
             if self.mirror.published_at:
                 self.ages.observe(max(0.0, self._wall_clock() - self.mirror.published_at))
-        # Behind the tick's frames: a connection that is busy at each sweep has no other moment for them.
+        # After the tick's frames: a connection that is busy at every sweep gets its heartbeats here.
         self._beat(due, now, state)
 
-    def _send(self, connections: Sequence[Connection], now: float) -> tuple[int, int]:
-        """Sends connections that want the same one frame; returns the number of frames and their length."""
-        first = connections[0].session
-        frame = first.owed()
-        for connection in connections[1:]:
-            connection.session.follow(first)
-        if frame is None:
-            return 0, 0
-        for connection in connections:
-            connection.start(frame, now)
-        return len(connections), len(connections) * len(frame)
-
     def count(self, frames: Iterable[Frame]) -> None:
-        """Counts what was sent to a connection beside the hub."""
+        """Counts frames that the stream sent outside the hub."""
         for frame in frames:
             self._count(1, len(frame))
 
     def sweep(self) -> None:
-        """Sends the heartbeats that are due and expels who accepts nothing; call it twice a second."""
+        """Sends due heartbeats and disconnects slow consumers; call it twice a second."""
         now = self._clock()
         state = self.mirror.state(now)
         due: list[Connection] = []
         for connection in list(self._connections):
             if not connection.idle():
-                self._expel_if_slow(connection, now)
-            elif now >= connection.heartbeat_at or connection.told != state:
+                self._disconnect_if_slow(connection, now)
+            elif now >= connection.heartbeat_at or connection.announced_state != state:
                 due.append(connection)
         self._beat(due, now, state)
 
     def statistics(self) -> dict[str, int]:
-        """Counts since the start, and the connections open now."""
+        """Returns counts since the start, and the number of open connections."""
         return {
             "connections": len(self._connections),
             "frames_sent": self._frames_sent,
             "length_sent": self._length_sent,
             "passed_over": self._passed_over,
-            "expelled": self._expelled,
+            "expelled": self._disconnected,
         }
 
     def _beat(self, due: Sequence[Connection], now: float, state: FeedState) -> None:
@@ -195,7 +192,7 @@ class Hub:
         timestamp, market = iso_utc(self._wall_clock()), self._market()
         for connection in due:
             connection.heartbeat_at = now + self._heartbeat_seconds
-            connection.told = state
+            connection.announced_state = state
             frame = connection.session.heartbeat(timestamp, state, market)
             connection.start(frame, now)
             self._count(1, len(frame))
@@ -209,8 +206,21 @@ class Hub:
         self._connections[connection] = interval
         self._tiers[interval][connection] = None
 
-    def _expel_if_slow(self, connection: Connection, now: float) -> None:
+    def _disconnect_if_slow(self, connection: Connection, now: float) -> None:
         if not connection.busy and now - connection.sent_at > self._slow_seconds:
-            self._expelled += 1
+            self._disconnected += 1
             self.leave(connection)
-            connection.expel(CloseCode.SLOW)
+            connection.disconnect(CloseCode.SLOW)
+
+
+def _send_one_frame(connections: Sequence[Connection], now: float) -> tuple[int, int]:
+    """Sends the same frame to connections of one group; returns the number of frames and their length."""
+    first = connections[0].session
+    frame = first.advance()
+    for connection in connections[1:]:
+        connection.session.copy_position(first)
+    if frame is None:
+        return 0, 0
+    for connection in connections:
+        connection.start(frame, now)
+    return len(connections), len(connections) * len(frame)

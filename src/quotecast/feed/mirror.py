@@ -1,30 +1,31 @@
 """A worker's copy of one feed: the last quote of every symbol, in the order in which they changed.
 
-Two numberings meet here. The bus numbers batches (epoch, seq); an epoch ends when another ingest takes
-over. The mirror numbers changes by its own revision, which only grows, so what a connection has been
-told is one integer, a cursor, and a takeover costs a client only what really changed.
+The mirror uses two numberings. The bus numbers batches (epoch, seq); an epoch ends when another ingest takes
+over. The mirror numbers changes by its own revision, which only grows. So a connection's cursor is one
+integer, and after a takeover clients receive only real changes.
 
-To clients an epoch is named with the shape of the quotes: a point that a worker of another version named
-says nothing of the fields that only this version sends.
+The epoch that clients see includes the shape of the quotes: a cursor from a worker of another version says
+nothing about the fields that only this version sends.
 """
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import Any, Final, Literal, NamedTuple, TypeVar
+from typing import Any, Concatenate, Final, Literal, NamedTuple, ParamSpec, TypeVar
 
 from msgspec import Raw
 
-from quotecast.bus.base import Batch, FeedInfo, Snapshot, Stored
+from quotecast.bus.base import Batch, FeedInfo, Snapshot, StoredQuote
 from quotecast.market import codec
 from quotecast.market.codec import Notation
 from quotecast.market.feeds import Feed
 from quotecast.market.groups import groups
-from quotecast.market.instruments import canonical
-from quotecast.market.moves import moving_part, only_moved, shape_of
+from quotecast.market.instruments import canonical_symbol
+from quotecast.market.moves import move_of, only_moves_differ, shape_digest
 from quotecast.market.quotes import Quote
 
 STALE_AFTER_SECONDS: Final = 3.0
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 FeedState = Literal["live", "stale", "down"]
@@ -39,25 +40,25 @@ class Mark(NamedTuple):
     seq: int
 
 
-class Entry:
-    """One symbol's last state; a removed symbol stays as a tombstone without a quote."""
+class QuoteEntry:
+    """The last state of one symbol; a removed symbol stays as a tombstone without a quote."""
 
     __slots__ = ("_full", "_moving", "full_revision", "full_seq", "key", "quote", "revision", "seq")
 
     def __init__(self, key: str) -> None:
         self.key = key
         self.quote: Quote | None = None
-        #: When it last changed, and when more than its moving fields did, by the mirror and by the bus.
+        #: Revision (mirror) and seq (bus) of the last change, and of the last change of a non-moving field.
         self.revision = 0
         self.full_revision = 0
         self.seq = 0
         self.full_seq = 0
-        # By notation, each made when it is first wanted.
+        # Encoded quotes by notation, filled at the first use.
         self._full: dict[Notation, Raw] = {}
         self._moving: dict[Notation, Raw] = {}
 
     def change(self, quote: Quote | None, revision: int, seq: int, *, full: bool) -> None:
-        """Takes a newer state."""
+        """Stores a newer state and drops the encoded quotes."""
         self.quote = quote
         self.revision = revision
         self.seq = seq
@@ -68,26 +69,26 @@ class Entry:
         self._moving.clear()
 
     def full_json(self) -> bytes:
-        """The whole quote as REST answers it."""
+        """Returns the whole quote as REST answers it."""
         return bytes(self.full("json"))
 
     def full(self, notation: Notation) -> Raw:
-        """The quote, encoded once per change; there has to be one."""
+        """Returns the quote, encoded once per change. Raises KeyError for a tombstone."""
         if notation not in self._full and self.quote is not None:
             self._full[notation] = Raw(codec.encode(self.quote, notation))
         return self._full[notation]
 
     def since(self, revision: int, notation: Notation) -> Raw:
-        """The least a client told up to `revision` needs: the moving fields, or the whole quote."""
+        """Returns the minimal change for a client at `revision`: the moving fields, or the whole quote."""
         if self.full_revision > revision:
             return self.full(notation)
         if notation not in self._moving and self.quote is not None:
-            self._moving[notation] = Raw(codec.encode(moving_part(self.quote), notation))
+            self._moving[notation] = Raw(codec.encode(move_of(self.quote), notation))
         return self._moving[notation]
 
 
 class Mirror:
-    """One feed's last values. `revision` is 0 until the first load."""
+    """The last values of one feed. `mark.revision` is 0 until the first load."""
 
     def __init__(self, feed: Feed) -> None:
         self.feed = feed
@@ -95,27 +96,27 @@ class Mirror:
         self.mark = Mark(0, "", 0)
         #: The bus's name of the present epoch.
         self.epoch = ""
-        self._shape = shape_of(feed)
+        self._shape = shape_digest(feed)
         #: Whether the state on the bus could be read when it was last loaded.
         self.readable = True
-        #: When the bus last said anything of this feed, by the worker's monotonic clock.
+        #: Monotonic time of the last message of this feed.
         self.heard_at = float("-inf")
-        #: When the newest batch was published, in Unix time; 0 while the state is one that was loaded.
+        #: Unix time at which the newest batch was published; 0 after a load.
         self.published_at = 0.0
-        self._entries: OrderedDict[str, Entry] = OrderedDict()
+        self._entries: OrderedDict[str, QuoteEntry] = OrderedDict()
         self._spellings: dict[str, str] = {}
         self._tombstones = 0
         self._groups: dict[str, frozenset[str]] | None = None
-        self._made: dict[str, Any] = {}
-        self._made_at = self.mark
+        self._derived: dict[tuple[Callable[..., Any], tuple[Any, ...]], Any] = {}
+        self._derived_at = self.mark
 
     @property
     def loaded(self) -> bool:
-        """Whether the mirror ever had a state."""
+        """Whether the mirror has had a state."""
         return bool(self.mark.epoch)
 
     def state(self, now: float) -> FeedState:
-        """`down` before any data, `stale` while nothing new can be known, else `live`."""
+        """Returns `down` before any data; `stale` while bus or upstream are silent or unreadable."""
         if not self.loaded:
             return "down"
         silent = now - self.heard_at > STALE_AFTER_SECONDS
@@ -123,60 +124,66 @@ class Mirror:
         return "stale" if silent or overdue or not self.readable else "live"
 
     def __len__(self) -> int:
-        """The number of symbols that have a quote."""
+        """Returns the number of symbols that have a quote."""
         return len(self._entries) - self._tombstones
 
-    def once(self, name: str, make: Callable[[], T]) -> T:
-        """What `make` makes of the present state, made once and shared until the state changes."""
-        if self._made_at is not self.mark:
-            self._made.clear()
-            self._made_at = self.mark
-        if name not in self._made:
-            self._made[name] = make()
-        made: T = self._made[name]
-        return made
+    def derive(self, view: Callable[Concatenate["Mirror", P], T], *args: P.args, **constants: P.kwargs) -> T:
+        """Returns `view(self, *args)`, computed at most once until the state changes.
 
-    def find(self, text: str) -> Entry | None:
-        """The live entry of a symbol, however the client spelled it."""
+        The key is the function and its positional arguments. A view is a function of a module: a lambda
+        would be a new key at each call. Keyword arguments are constants of the process, and no part of the
+        key.
+        """
+        if self._derived_at is not self.mark:
+            self._derived.clear()
+            self._derived_at = self.mark
+        key = view, args
+        if key not in self._derived:
+            self._derived[key] = view(self, *args, **constants)
+        derived: T = self._derived[key]
+        return derived
+
+    def find(self, text: str) -> QuoteEntry | None:
+        """Returns the entry of a symbol in any spelling; None without a quote."""
         entry = self._entries.get(text)
         if entry is None:
-            spelled = canonical(self.feed, text)
+            spelled = canonical_symbol(self.feed, text)
             entry = self._entries.get(self._spellings.get(spelled or "", ""))
         return entry if entry is not None and entry.quote is not None else None
 
     def group(self, text: str) -> str | None:
-        """The name of a group that has members, however the client spelled it."""
-        names = self.once("group names", lambda: {name.casefold(): name for name in self._members()})
-        return names.get(text.strip().casefold())
+        """Returns the canonical name of a group in any letter case; None without members."""
+        return self.derive(_group_names).get(text.strip().casefold())
 
     def keys_of(self, names: frozenset[str]) -> frozenset[str]:
-        """Symbols for names, some of which may stand for groups: the present members of those."""
+        """Returns the symbols that the names mean; a group means its present members."""
         groups = [name for name in names if ":" in name]
         if not groups:
             return names
-        members = self._members()
+        members = self.members()
         return names.union(*(members.get(group, frozenset()) for group in groups)) - frozenset(groups)
 
-    def _members(self) -> dict[str, frozenset[str]]:
+    def members(self) -> dict[str, frozenset[str]]:
+        """Returns the keys of the quotes in each group, by the group's name."""
         if self._groups is None:
             self._groups = groups(self.quotes(), self.feed.spec.groups)
         return self._groups
 
-    def live(self) -> Iterator[Entry]:
-        """Every entry that has a quote, the longest unchanged first."""
+    def live(self) -> Iterator[QuoteEntry]:
+        """Yields every entry that has a quote, the longest unchanged first."""
         return (entry for entry in self._entries.values() if entry.quote is not None)
 
-    def entries(self, keys: frozenset[str]) -> Iterator[Entry]:
-        """Those of some keys that have a quote, in the order of the keys."""
+    def entries(self, keys: frozenset[str]) -> Iterator[QuoteEntry]:
+        """Yields the entries of some keys that have a quote, sorted by key."""
         found = (self._entries.get(key) for key in sorted(keys))
         return (entry for entry in found if entry is not None and entry.quote is not None)
 
     def quotes(self) -> dict[str, Quote]:
-        """Every quote by key."""
+        """Returns every quote by key."""
         return {entry.key: entry.quote for entry in self._entries.values() if entry.quote is not None}
 
-    def changed_since(self, revision: int) -> list[Entry]:
-        """Entries, tombstones among them, that changed past `revision`; the newest change first."""
+    def changes_since(self, revision: int) -> list[QuoteEntry]:
+        """Returns the entries, with tombstones, that changed after `revision`; the newest change first."""
         changed = []
         for entry in reversed(self._entries.values()):
             if entry.revision <= revision:
@@ -184,31 +191,35 @@ class Mirror:
             changed.append(entry)
         return changed
 
-    def of_keys(self, keys: frozenset[str]) -> list[Entry]:
-        """Their entries, which stay the same as quotes change, go and come back."""
+    def entries_of(self, keys: frozenset[str]) -> list[QuoteEntry]:
+        """Returns the entries of some keys; an entry stays valid when its quote changes or goes."""
         return [self._entries[key] for key in keys if key in self._entries]
 
-    def changed_among(self, keys: frozenset[str], held: list[Entry], revision: int) -> list[Entry]:
-        """Likewise for some keys and their entries; walks whichever is shorter, those or the changes."""
+    def changes_among(self, keys: frozenset[str], held: list[QuoteEntry], revision: int) -> list[QuoteEntry]:
+        """Returns the entries among `keys` that changed after `revision`.
+
+        `held` are the entries of the keys. The walk is over the held entries or the changes, whichever are
+        fewer.
+        """
         if len(held) <= self.mark.revision - revision:
             return [entry for entry in held if entry.revision > revision]
-        return [entry for entry in self.changed_since(revision) if entry.key in keys]
+        return [entry for entry in self.changes_since(revision) if entry.key in keys]
 
-    def changed_past(self, seq: int) -> list[Entry]:
-        """Entries that the bus changed past `seq` of the present epoch.
+    def changes_past(self, seq: int) -> list[QuoteEntry]:
+        """Returns the entries that changed after `seq` of the present epoch.
 
-        This looks at every entry: after a load, revisions need not follow the bus's numbers.
+        Scans every entry: after a load, the order of revisions need not be that of the bus.
         """
         return [entry for entry in self._entries.values() if entry.seq > seq]
 
-    def left_past(self, seq: int, keys: frozenset[str]) -> bool:
-        """Whether a symbol that is not among `keys` may have been when the feed stood at `seq`."""
+    def may_have_left_since(self, seq: int, keys: frozenset[str]) -> bool:
+        """Returns whether a symbol outside `keys` may have been among them at `seq`."""
         return any(entry.full_seq > seq for entry in self._entries.values() if entry.key not in keys)
 
     def apply(self, batch: Batch) -> bool:
-        """Takes the next batch; False, and nothing done, when it is not the next one.
+        """Applies a batch and returns True; returns False and does nothing if earlier batches are missing.
 
-        A batch that was already seen counts as taken.
+        A batch that was applied before returns True too.
         """
         if batch.epoch != self.epoch:
             return False
@@ -228,7 +239,7 @@ class Mirror:
         return True
 
     def load(self, snapshot: Snapshot) -> None:
-        """Goes over to a whole state, counting as changes only what differs."""
+        """Replaces the state by a snapshot; only real differences count as changes."""
         self.info = snapshot.info
         same_epoch = snapshot.epoch == self.epoch
         if same_epoch and snapshot.seq <= self.mark.seq:
@@ -243,21 +254,21 @@ class Mirror:
         self.published_at = 0.0
 
     def _forget(self, key: str, revision: int) -> int:
-        """Leaves a tombstone for a symbol the new state does not know; the number of changes made."""
+        """Leaves a tombstone for a symbol that the snapshot lacks; returns the number of changes, 0 or 1."""
         if self._entries[key].quote is None:
             self._entries[key].seq = 0
             return 0
         self._put(key, None, revision, 0, full=True)
         return 1
 
-    def _take(self, key: str, stored: Stored, revision: int) -> int:
-        """Takes one entry of a loaded state; the number of changes made."""
+    def _take(self, key: str, stored: StoredQuote, revision: int) -> int:
+        """Stores one entry of a snapshot; returns the number of changes, 0 or 1."""
         entry = self._entries.get(key)
         before = entry.quote if entry is not None else None
         if entry is not None and before == stored.quote:
             entry.seq, entry.full_seq = stored.seq, stored.full_seq
             return 0
-        full = before is None or stored.quote is None or not only_moved(before, stored.quote)
+        full = before is None or stored.quote is None or not only_moves_differ(before, stored.quote)
         self._put(key, stored.quote, revision, stored.seq, full=full)
         self._entries[key].full_seq = stored.full_seq
         return 1
@@ -265,9 +276,9 @@ class Mirror:
     def _put(self, key: str, quote: Quote | None, revision: int, seq: int, *, full: bool) -> None:
         entry = self._entries.get(key)
         if entry is None:
-            entry = self._entries[key] = Entry(key)
+            entry = self._entries[key] = QuoteEntry(key)
             self._tombstones += 1
-            self._spellings[canonical(self.feed, key) or key] = key
+            self._spellings[canonical_symbol(self.feed, key) or key] = key
         else:
             self._entries.move_to_end(key)
         self._tombstones += (quote is None) - (entry.quote is None)
@@ -275,3 +286,8 @@ class Mirror:
         entry.change(quote, revision, seq, full=full)
         if full:
             self._groups = None
+
+
+def _group_names(mirror: Mirror) -> dict[str, str]:
+    """Returns the names of all groups by their case-folded spelling."""
+    return {name.casefold(): name for name in mirror.members()}

@@ -1,8 +1,8 @@
-"""How fast a client may go on: a token bucket."""
+"""Rate limit of a client's commands: a token bucket."""
 
 
-class Pace:
-    """Allows `per_second` of something, and as many at once after a pause of a second."""
+class CommandPace:
+    """A token bucket of `per_second` tokens that refills within a second."""
 
     __slots__ = ("_at", "_left", "_per_second")
 
@@ -12,7 +12,7 @@ class Pace:
         self._at = 0.0
 
     def spend(self, count: int, now: float) -> float:
-        """Counts some; returns the seconds to wait before the next. `now` is monotonic, in seconds."""
+        """Spends `count` tokens; returns the seconds to wait before the next (`now` is monotonic)."""
         refill = (now - self._at) * self._per_second
         self._left = min(self._per_second, self._left + refill) - count
         self._at = now

@@ -1,9 +1,8 @@
-"""One subscription per worker: bus messages into the mirrors and documents, holes noticed and healed.
+"""One bus subscription per worker: the relay applies messages to the mirrors and documents, and heals gaps.
 
-It subscribes first and loads then, so that nothing falls between; after that every batch must follow
-the one before. A hole, a new epoch or a heartbeat that knows more than the mirror means loading anew,
-which costs clients only what really changed. Silence is checked too: a connection can look healthy and
-deliver nothing.
+The relay subscribes before it loads, so that no batch is lost in between. After a gap, a new epoch or a
+heartbeat ahead of the mirror it loads the state again; clients then receive only real changes. It also
+reloads after silence: a connection can look healthy and deliver nothing.
 """
 
 import asyncio
@@ -13,7 +12,9 @@ from typing import Any, Final
 
 import structlog
 
-from quotecast.bus.base import Batch, Beat, DocumentChanged, Message, Reader
+from quotecast.backoff import Backoff, without_jitter
+from quotecast.bus.base import Batch, Beat, BusReader, DocumentChanged, Message
+from quotecast.bus.wire import digest_of
 from quotecast.errors import BusError, UnreadableState
 from quotecast.feed.documents import Copy
 from quotecast.feed.mirror import STALE_AFTER_SECONDS, Mirror
@@ -21,18 +22,20 @@ from quotecast.market.feeds import Feed
 from quotecast.observe.histograms import Histogram
 from quotecast.observe.outages import OutageLog
 
-RETRY_SECONDS: Final = (0.1, 0.2, 0.4, 0.8)
+#: Delays between tries to follow the bus.
+FIRST_RETRY_SECONDS: Final = 0.1
+LAST_RETRY_SECONDS: Final = 0.8
 CHECK_SECONDS: Final = 1.0
 
 log = structlog.get_logger()
 
 
 class Relay:
-    """Keeps `mirrors` and `documents` as the bus is; `clock` is monotonic, `wall_clock` Unix time."""
+    """Applies the bus to `mirrors` and `documents`; `clock` is monotonic, `wall_clock` Unix time."""
 
     def __init__(
         self,
-        reader: Reader,
+        reader: BusReader,
         mirrors: Mapping[Feed, Mirror],
         documents: Iterable[Copy[Any]] = (),
         *,
@@ -46,32 +49,32 @@ class Relay:
         self._clock = clock
         self._wall_clock = wall_clock
         self._sleep = sleep
-        #: Whether the bus has ever told what it knows, be it nothing.
+        #: Whether the first load has succeeded, even if the bus was empty.
         self.has_asked = False
         self._check_at = 0.0
         self._loaded_at: dict[Feed, float] = {}
-        self._failures = 0
+        self._backoff = Backoff(FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS, chance=without_jitter)
         self._unreadable = {feed: OutageLog(clock) for feed in mirrors}
+        self._refused = OutageLog(clock)
         self._counts = {"batches": 0, "reloads": 0, "reconnects": 0}
         #: Seconds from a batch's publication to its arrival.
         self.lags = {feed: Histogram() for feed in mirrors}
 
     async def run(self) -> None:
-        """Follows the bus for ever, unless there is nothing to follow."""
+        """Follows the bus for ever; returns at once if there are no mirrors."""
         self.has_asked = not self._mirrors
         while self._mirrors:
             try:
                 await self._follow()
             except BusError as error:
-                # A bus that stays away is told of once, not at every try.
-                tell = log.debug if self._failures else log.warning
-                tell("bus lost; reconnecting", error=str(error))
+                # One warning for each outage; repeated failures are logged at debug level.
+                write = log.debug if self._backoff.tries else log.warning
+                write("bus lost; reconnecting", error=str(error))
             self._counts["reconnects"] += 1
-            await self._sleep(RETRY_SECONDS[min(self._failures, len(RETRY_SECONDS) - 1)])
-            self._failures += 1
+            await self._sleep(self._backoff.delay())
 
     def statistics(self) -> dict[str, int]:
-        """Counts since the start."""
+        """Returns counts since the start."""
         return dict(self._counts)
 
     async def _follow(self) -> None:
@@ -91,7 +94,7 @@ class Relay:
         if mirror is None:
             return
         mirror.heard_at = self._clock()
-        self._failures = 0
+        self._backoff.reset()
         match message:
             case Batch():
                 self._counts["batches"] += 1
@@ -107,7 +110,7 @@ class Relay:
                 await self._load_document(message.feed, message.name, message.digest)
 
     async def _reload(self, mirror: Mirror) -> None:
-        """Loads a state; one that cannot be read at most once a second."""
+        """Loads a state; retries an unreadable one at most once a second."""
         if mirror.readable or self._clock() - self._loaded_at[mirror.feed] >= CHECK_SECONDS:
             await self._load(mirror.feed)
 
@@ -120,38 +123,50 @@ class Relay:
                 await self._load_document(feed, document.name)
 
     async def _load_state(self, mirror: Mirror) -> None:
-        """One feed that cannot be read must not stop the others: it waits for its leader's new epoch."""
+        """Loads one mirror. An unreadable feed waits for a new epoch, and does not stop the others."""
         feed, outage = mirror.feed, self._unreadable[mirror.feed]
         try:
             snapshot = await self._reader.load(feed)
         except UnreadableState as error:
             mirror.readable = False
-            outage.failed("feed cannot be read; asking for a new epoch", feed=feed, error=str(error))
-            await self._reader.report(feed)
+            outage.log_failure("feed cannot be read; asking for a new epoch", feed=feed, error=str(error))
+            await self._ask(feed, self._reader.report(feed))
             return
         mirror.readable = True
-        outage.ended("feed can be read again", feed=feed)
+        outage.log_end("feed can be read again", feed=feed)
         if snapshot is not None:
             mirror.load(snapshot)
 
+    async def _ask(self, feed: Feed, request: Awaitable[None]) -> None:
+        """Asks the feed's leader to write something again; a Redis that refuses stops no other feed."""
+        try:
+            await request
+        except BusError as error:
+            self._refused.log_failure("Redis refuses a request to the leader", feed=feed, error=str(error))
+
     async def _load_document(self, feed: Feed, name: str, digest: str | None = None) -> None:
-        """Brings a copy up to date with the bus; keeps the old one if the new one cannot be read."""
+        """Updates a copy from the bus; keeps the old version if the new one is unreadable."""
         try:
             await self._follow_document(feed, name, digest or await self._reader.digest(feed, name))
         except UnreadableState as error:
             log.warning("document cannot be read", feed=feed, document=name, error=str(error))
 
     async def _follow_document(self, feed: Feed, name: str, digest: str | None) -> None:
-        """Brings a copy up to date. One that is gone from the bus is kept: better old than none."""
+        """Updates a copy from the bus; keeps the last version if the bus has lost the document."""
         copy = self._documents.get((feed, name))
         if copy is None or digest in {None, copy.digest}:
             return
         document = await self._reader.document(feed, name)
-        if document is not None:
+        if document is None:
+            return
+        if document.digest == digest_of(document.content):
             copy.take(document)
+            return
+        log.warning("document is damaged; asking for it again", feed=feed, document=name)
+        await self._ask(feed, self._reader.report_document(document))
 
     async def _check_silence(self) -> None:
-        """Reloads feeds that say nothing; if that brings news, the subscription is not to be trusted."""
+        """Reloads silent feeds. Raises BusError if that finds changes: the subscription lost messages."""
         now = self._clock()
         self._check_at = now + CHECK_SECONDS
         silent = [feed for feed, mirror in self._mirrors.items() if self._is_silent(feed, mirror, now)]
@@ -161,7 +176,7 @@ class Relay:
             if self._mirrors[feed].mark != before:
                 raise BusError(f"messages of {feed} were lost")
         if silent and len(silent) == len(self._mirrors):
-            raise BusError("nothing but silence")
+            raise BusError("no messages of any feed")
 
     def _is_silent(self, feed: Feed, mirror: Mirror, now: float) -> bool:
         last = max(mirror.heard_at, self._loaded_at[feed])

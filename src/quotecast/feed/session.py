@@ -1,6 +1,6 @@
 """One connection's side of the feed protocol: commands in, frames out; no I/O.
 
-A connection's whole state is what it wants and its cursor, the point up to which it has been told.
+The state of a connection is its subscription and its cursor: the mark up to which it has received changes.
 """
 
 from collections import Counter
@@ -14,29 +14,29 @@ from quotecast.feed.commands import (
     Command,
     CommandError,
     Query,
-    checked_interval,
     decode,
     interval_of,
     names_of,
+    require_interval,
     tag_of,
 )
 from quotecast.feed.encoding import JSON, Encoding, Frame
 from quotecast.feed.frames import Id, Limits, Rejected
-from quotecast.feed.mirror import Entry, FeedState, Mirror
-from quotecast.feed.pace import Pace
+from quotecast.feed.mirror import FeedState, Mirror, QuoteEntry
+from quotecast.feed.pace import CommandPace
 from quotecast.market.codec import iso_utc
 
 MAX_FAULTS: Final = 10
 COMMANDS_PER_SECOND: Final = 20
-#: A list may repeat names and hold unknown ones, so it may be longer than a subscription.
+#: A command may repeat names and include unknown ones, so it may be longer than a subscription.
 NAMES_PER_SYMBOL: Final = 2
 
-#: What a connection wants: keys of symbols and names of groups; None is everything.
+#: A subscription: keys of symbols and names of groups; None is every symbol.
 Wanted = frozenset[str] | None
 
 
-class Session:
-    """Answers one client; `close_code` says when the client has to go."""
+class FeedSession:
+    """The subscription and cursor of one client; a `close_code` asks the stream to disconnect it."""
 
     __slots__ = (
         "_faults",
@@ -68,18 +68,18 @@ class Session:
         self.close_code: CloseCode | None = None
         self._mirror = mirror
         self._limits = limits
-        #: Cursors that clients came back with, by what they got: `resume` or `resync`.
+        #: Counts of reconnects with a cursor, by their outcome: `resume` or `resync`.
         self._resumptions = Counter[str]() if resumptions is None else resumptions
-        #: The symbols that `wanted` stood for at `mark`.
+        #: The symbols that `wanted` meant at `mark`.
         self.keys: frozenset[str] = frozenset()
-        self.entries: list[Entry] = []
-        #: Whether the symbols may change while `wanted` does not.
+        self.entries: list[QuoteEntry] = []
+        #: Whether `wanted` includes groups, whose members change.
         self._in_groups = False
         self._faults = 0
-        self._pace = Pace(COMMANDS_PER_SECOND)
+        self._pace = CommandPace(COMMANDS_PER_SECOND)
 
     def open(self, query: Query, heartbeat_ms: int) -> list[Frame]:
-        """The frames that greet a client, with what its address asked for."""
+        """Returns the frames that greet a client: the welcome, and the answer to the query of its address."""
         write = self.encoding.write
         greeting = [write(frames.welcome(self._mirror.feed, self._mirror.mark, heartbeat_ms, self._limits))]
         if query == Query():
@@ -92,7 +92,7 @@ class Session:
             return [*greeting, self._fault(str(refusal))]
 
     def receive(self, message: str | bytes, now: float) -> list[Frame]:
-        """Obeys one command; `now` is Unix time, for the pong."""
+        """Returns the frames that answer one command; `now` is Unix time, for the pong."""
         request: Id = None
         try:
             command = decode(message, self.encoding)
@@ -101,40 +101,40 @@ class Session:
         except CommandError as refusal:
             return [self._fault(str(refusal), request or tag_of(message))]
 
-    def owed(self) -> Frame | None:
-        """Brings the connection to the present; the frame that does so, if anything changed."""
+    def advance(self) -> Frame | None:
+        """Moves the cursor to the mirror's mark; returns the update with the changes, or None."""
         mirror, before, held = self._mirror, self.mark, self.keys
         self.mark = mirror.mark
         if self.wanted is None:
-            changed = mirror.changed_since(before.revision)
-            left: frozenset[str] = frozenset()
+            changed = mirror.changes_since(before.revision)
+            removed: frozenset[str] = frozenset()
         else:
             if self._in_groups:
                 self._hold(mirror.keys_of(self.wanted))
-            changed = mirror.changed_among(self.keys, self.entries, before.revision)
-            left = held - self.keys if self._in_groups else frozenset()
-        if not changed and not left:
+            changed = mirror.changes_among(self.keys, self.entries, before.revision)
+            removed = held - self.keys if self._in_groups else frozenset()
+        if not changed and not removed:
             return None
         data = [entry for entry in changed if entry.quote is not None]
         if len(data) < len(changed):
-            left |= {entry.key for entry in changed if entry.quote is None}
+            removed |= {entry.key for entry in changed if entry.quote is None}
         notation = self.encoding.notation
-        return self.encoding.write(frames.update(self.mark, data, before.revision, sorted(left), notation))
+        return self.encoding.write(frames.update(self.mark, data, before.revision, sorted(removed), notation))
 
-    def follow(self, other: "Session") -> None:
-        """Stands where another session with the same wants, brought to the present, stands."""
+    def copy_position(self, other: "FeedSession") -> None:
+        """Copies the cursor of an identical session that was just advanced."""
         self.mark, self.keys, self.entries = other.mark, other.keys, other.entries
 
     def heartbeat(self, timestamp: str, feed: FeedState, market: str) -> Frame:
-        """A sign of life."""
+        """Returns a heartbeat frame with this session's cursor."""
         return self.encoding.write(frames.heartbeat(self.mark, timestamp, feed, market))
 
     def shutdown(self, retry_after_ms: int) -> Frame:
-        """The farewell of a server that restarts."""
+        """Returns the shutdown frame of a restarting server."""
         return self.encoding.write(frames.shutdown(retry_after_ms))
 
     def pause(self, now: float) -> float:
-        """Counts one command; seconds to wait before the next may be read (monotonic `now`)."""
+        """Counts one command; returns the seconds to wait before the next one (`now` is monotonic)."""
         return self._pace.spend(1, now)
 
     def _obey(self, command: Command, now: float) -> list[Frame]:
@@ -153,55 +153,54 @@ class Session:
             raise CommandError("subscribe needs symbols, a list or all")
         if isinstance(command.symbols, list) and command.symbols and not self._mirror.loaded:
             raise CommandError("there is no data yet, so no symbol is known")
-        interval = checked_interval(command.interval, self.interval)
+        interval = require_interval(command.interval, self.interval)
         added, rejected = self._resolve(command.symbols)
-        wanted = self._joined(added)
+        wanted = self._union(added)
         self.interval = interval
         if command.since is not None:
             self.wanted = wanted
-            # What is rejected now may have been known then: only starting over tells that it is gone.
-            resumed = self._resumed(command.since, known=not rejected)
+            # A name that is rejected now may have existed at `since`: only a resync says that it is gone.
+            resumed = self._resume(command.since, known=not rejected)
             return [self._acknowledgement(command.id, rejected), resumed]
         if wanted == self.wanted:
             return [self._acknowledgement(command.id, rejected)]
-        return self._extended(wanted, command.id, rejected)
+        return self._extend(wanted, command.id, rejected)
 
-    def _extended(self, wanted: Wanted, request: Id, rejected: Sequence[Rejected]) -> list[Frame]:
-        """Brings the old set to the present, then adds: one cursor serves both."""
-        update = self.owed()
+    def _extend(self, wanted: Wanted, request: Id, rejected: Sequence[Rejected]) -> list[Frame]:
+        """Advances the old set before it adds symbols, so that one cursor serves both."""
+        update = self.advance()
         held = self.keys
         self._want(wanted)
         opening = [update] if update else []
         return [*opening, self._acknowledgement(request, rejected), self._snapshot("subscribe", held)]
 
-    def _resumed(self, since: str, *, known: bool) -> Frame:
-        """What changed past a point that the client vouches for, or everything if it is not known here."""
+    def _resume(self, since: str, *, known: bool) -> Frame:
+        """Returns the changes after the client's cursor; a resync if this mirror lacks that point."""
         self.mark = self._mirror.mark
         self._want(self.wanted)
         epoch, seq = parse_since(since)
-        changed = self._changed_past(seq) if known and epoch == self.mark.epoch else None
-        if epoch:  # anything else asks to start over
+        changed = self._changes_past(seq) if known and epoch == self.mark.epoch else None
+        if epoch:  # other texts ask for a resync
             self._resumptions["resync" if changed is None else "resume"] += 1
-        return self._snapshot("resync") if changed is None else self._written_snapshot("resume", changed)
+        return self._snapshot("resync") if changed is None else self._encode_snapshot("resume", changed)
 
-    def _changed_past(self, seq: int) -> list[Entry] | None:
-        """What is wanted and changed past a point; None if only starting over tells what is gone since."""
+    def _changes_past(self, seq: int) -> list[QuoteEntry] | None:
+        """Returns the subscribed entries changed after `seq`; None if the client needs a resync."""
         if seq > self.mark.seq:
             return None
-        changed = [entry for entry in self._mirror.changed_past(seq) if self._wants(entry.key)]
-        # A snapshot cannot say that a symbol is gone; starting over can.
-        whole = all(entry.quote is not None for entry in changed) and not self._lost_members(seq)
+        changed = [entry for entry in self._mirror.changes_past(seq) if self._wants(entry.key)]
+        # A merged snapshot cannot say that a symbol is gone; a resync can.
+        whole = all(entry.quote is not None for entry in changed) and not self._may_have_lost_members(seq)
         return changed if whole else None
 
     def _snapshot(self, reason: str, held: frozenset[str] = frozenset()) -> Frame:
-        """All that is wanted and not yet held; the whole feed is encoded once for all who want it."""
+        """Returns a snapshot of the subscription without `held`; sessions share that of the whole feed."""
         if self.wanted is None and not held:
-            name = f"{reason} {self.encoding.subprotocol}"
-            return self._mirror.once(name, lambda: self._written_snapshot(reason, self._mirror.live()))
+            return self._mirror.derive(_whole_snapshot, reason, self.encoding)
         entries = self._mirror.live() if self.wanted is None else self._mirror.entries(self.keys)
-        return self._written_snapshot(reason, (entry for entry in entries if entry.key not in held))
+        return self._encode_snapshot(reason, (entry for entry in entries if entry.key not in held))
 
-    def _written_snapshot(self, reason: str, entries: Iterable[Entry]) -> Frame:
+    def _encode_snapshot(self, reason: str, entries: Iterable[QuoteEntry]) -> Frame:
         return self.encoding.write(frames.snapshot(self.mark, reason, entries, self.encoding.notation))
 
     def _unsubscribe(self, command: Command) -> list[Frame]:
@@ -209,8 +208,8 @@ class Session:
             raise CommandError("unsubscribe needs symbols, a list or all")
         if isinstance(command.symbols, list) and self.wanted is None:
             raise CommandError("the subscription is to all; unsubscribe all, then subscribe to names")
-        # What left a group until now must be told before the set changes.
-        update = self.owed()
+        # The client must hear of symbols that left a group before the set changes.
+        update = self.advance()
         if isinstance(command.symbols, str) or self.wanted is None:
             self._want(frozenset())
         else:
@@ -219,26 +218,26 @@ class Session:
         return [*([update] if update else []), self._acknowledgement(command.id)]
 
     def _resolve(self, symbols: list[str] | str | None) -> tuple[Wanted, list[Rejected]]:
-        """Keys and groups of the names, and the names that the feed does not know.
+        """Returns the keys and groups that the names mean, and the unknown names.
 
-        Raises CommandError before any work on a list that is too long.
+        Raises CommandError for a list that is too long, before any look-up.
         """
         if isinstance(symbols, str):
             return None, []
         most = NAMES_PER_SYMBOL * self._limits.symbols
         if len(symbols or ()) > most:
             raise CommandError(f"at most {most} names per command")
-        named = {name: self._known(name) for name in symbols or ()}
+        named = {name: self._name_of(name) for name in symbols or ()}
         known = frozenset(name for name in named.values() if name is not None)
         return known, [Rejected(name[:64]) for name, found in named.items() if found is None]
 
-    def _known(self, name: str) -> str | None:
+    def _name_of(self, name: str) -> str | None:
         if ":" in name:
             return self._mirror.group(name)
         entry = self._mirror.find(name)
         return entry.key if entry is not None else None
 
-    def _joined(self, added: Wanted) -> Wanted:
+    def _union(self, added: Wanted) -> Wanted:
         if added is None or self.wanted is None:
             return None
         joined = self.wanted | added
@@ -254,14 +253,14 @@ class Session:
     def _hold(self, keys: frozenset[str]) -> None:
         if keys != self.keys:
             self.keys = keys
-            self.entries = self._mirror.of_keys(keys)
+            self.entries = self._mirror.entries_of(keys)
 
     def _wants(self, key: str) -> bool:
         return self.wanted is None or key in self.keys
 
-    def _lost_members(self, seq: int) -> bool:
-        """Whether a symbol may have left a wanted group since: then the client holds one too many."""
-        return self._in_groups and self._mirror.left_past(seq, self.keys)
+    def _may_have_lost_members(self, seq: int) -> bool:
+        """Returns whether a symbol may have left a subscribed group since `seq`: the client still has it."""
+        return self._in_groups and self._mirror.may_have_left_since(seq, self.keys)
 
     def _acknowledgement(self, request: Id, rejected: Sequence[Rejected] = ()) -> Frame:
         symbols = "all" if self.wanted is None else sorted(self.wanted)
@@ -274,16 +273,21 @@ class Session:
         return self.encoding.write(frames.error(400, detail, request))
 
 
+def _whole_snapshot(mirror: Mirror, reason: str, encoding: Encoding) -> Frame:
+    """Returns the snapshot of all quotes at the mirror's present mark."""
+    return encoding.write(frames.snapshot(mirror.mark, reason, mirror.live(), encoding.notation))
+
+
 def parse_since(text: str) -> tuple[str, int]:
-    """Epoch and seq of `<epoch>-<seq>`; of anything else an epoch that never was."""
+    """Returns the epoch and seq of `<epoch>-<seq>`; an empty epoch, which no mirror has, for other text."""
     epoch, _, digits = text.rpartition("-")
     return (epoch, int(digits)) if digits.isascii() and digits.isdigit() and len(digits) < 20 else ("", 0)
 
 
 def is_ahead(mirror: Mirror, since: str | None) -> bool:
-    """Whether a client comes with more than this worker knows yet, from one that was a moment faster.
+    """Returns whether a client's cursor is ahead of this mirror, as it may be after a faster worker.
 
-    That one may be of another version: then its epoch has another shape, or none.
+    A worker of another version names its epoch with another shape, or without one.
     """
     epoch, seq = parse_since(since or "")
     return epoch.partition(".")[0] == mirror.epoch and seq > mirror.mark.seq

@@ -1,4 +1,4 @@
-"""What is fetched now and then as a whole, news and assets, from upstream to bus."""
+"""Documents, which ingest fetches as a whole: news and assets, from upstream to bus."""
 
 import asyncio
 import contextlib
@@ -10,21 +10,22 @@ from typing import Final
 import structlog
 from msgspec import Struct
 
+from quotecast.backoff import Backoff
 from quotecast.bus import wire
-from quotecast.bus.base import ASSETS, NEWS, Document, Writer
-from quotecast.errors import BusError, UpstreamError
+from quotecast.bus.base import ASSETS, NEWS, BusWriter, Document
+from quotecast.errors import BusError, UnreadableState, UpstreamError
 from quotecast.market.feeds import Feed
-from quotecast.market.news import cleaned
+from quotecast.market.news import clean_article
+from quotecast.observe.outages import OutageLog
 from quotecast.providers.base import AssetsProvider, NewsProvider
-from quotecast.providers.transport.backoff import delays
 
-#: How soon a document is back on a bus that lost its data.
+#: Seconds between two checks that the bus has the document: it may have lost its data.
 CHECK_SECONDS: Final = 1.0
 
 log = structlog.get_logger()
 
 
-class Source(Struct, frozen=True):
+class DocumentSource(Struct, frozen=True):
     """A document's upstream; `fetch` raises UpstreamError."""
 
     feed: Feed
@@ -33,41 +34,43 @@ class Source(Struct, frozen=True):
     fetch: Callable[[], Awaitable[Document]]
 
 
-def news_of(provider: NewsProvider, feed: Feed) -> Source:
-    """The news that belong to a feed, free of HTML whatever the upstream sends."""
+def news_source(provider: NewsProvider, feed: Feed) -> DocumentSource:
+    """Returns the source of a feed's news, from which it removes HTML."""
 
     async def fetch() -> Document:
-        return wire.document(feed, NEWS, [cleaned(article) for article in await provider.news()])
+        return wire.encode_document(feed, NEWS, [clean_article(article) for article in await provider.news()])
 
-    return Source(feed, NEWS, provider.every_seconds, fetch)
+    return DocumentSource(feed, NEWS, provider.every_seconds, fetch)
 
 
-def assets_of(provider: AssetsProvider, feed: Feed) -> Source:
-    """The instruments of a feed."""
+def assets_source(provider: AssetsProvider, feed: Feed) -> DocumentSource:
+    """Returns the source of a feed's instruments."""
 
     async def fetch() -> Document:
-        return wire.document(feed, ASSETS, await provider.assets())
+        return wire.encode_document(feed, ASSETS, await provider.assets())
 
-    return Source(feed, ASSETS, provider.every_seconds, fetch)
+    return DocumentSource(feed, ASSETS, provider.every_seconds, fetch)
 
 
 @contextlib.asynccontextmanager
-async def publishing(sources: Iterable[Source], bus: Writer, owner: str) -> AsyncIterator[None]:
-    """Keeps the documents on the bus for as long as the caller leads their feed."""
+async def publish_documents(
+    sources: Iterable[DocumentSource], bus: BusWriter, owner: str
+) -> AsyncIterator[None]:
+    """Publishes the documents inside `async with`; the caller leads their feed meanwhile."""
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(Publisher(source, bus, owner).run()) for source in sources]
+        tasks = [group.create_task(DocumentPublisher(source, bus, owner).run()) for source in sources]
         yield
         for task in tasks:
             task.cancel()
 
 
-class Publisher:
-    """Keeps one document on the bus as its upstream tells it; the last good one while that fails."""
+class DocumentPublisher:
+    """Publishes one document whenever its upstream changes it; the last good one while the upstream fails."""
 
     def __init__(
         self,
-        source: Source,
-        bus: Writer,
+        source: DocumentSource,
+        bus: BusWriter,
         owner: str,
         *,
         clock: Callable[[], float] = time.monotonic,
@@ -79,13 +82,13 @@ class Publisher:
         self._owner = owner
         self._clock = clock
         self._sleep = sleep
-        self._chance = chance
-        self._waits = delays(chance)
+        self._backoff = Backoff(chance=chance)
         self._ask_at = clock()
         self._document: Document | None = None
+        self._outage = OutageLog(clock)
 
     async def run(self) -> None:
-        """Asks the upstream at its own pace, and sees to it that the bus has the answer, for ever."""
+        """Fetches the document at the upstream's pace and stores it where the bus lacks it, without end."""
         while True:
             if self._clock() >= self._ask_at:
                 wait = await self._ask()
@@ -95,26 +98,35 @@ class Publisher:
             await self._sleep(CHECK_SECONDS)
 
     async def _ask(self) -> float:
-        """Seconds until the next question."""
+        """Fetches the document. Returns the seconds until the next fetch."""
         source = self._source
         try:
             self._document = await source.fetch()
         except UpstreamError as error:
             log.warning("upstream failed", feed=source.feed, document=source.name, error=str(error))
-            return max(next(self._waits), error.retry_after or 0.0)
+            return max(self._backoff.delay(), error.retry_after or 0.0)
         except Exception:
-            # A bug in one adapter must not take the feed down with it.
+            # A bug in one adapter must not end the feed.
             log.exception("provider failed", feed=source.feed, document=source.name)
-            return next(self._waits)
-        self._waits = delays(self._chance)
+            return self._backoff.delay()
+        self._backoff.reset()
         return source.every_seconds
 
-    async def _store(self, document: Document) -> None:
-        """Without the lease nothing is stored: who leads now does it, or this ingest when it leads again."""
+    async def _stored_digest(self, document: Document) -> str | None:
+        """Returns None too for a key of another type, which storing replaces."""
         try:
-            if await self._bus.digest(document.feed, document.name) == document.digest:
-                return
-            if await self._bus.store(self._owner, document):
+            return await self._bus.digest(document.feed, document.name)
+        except UnreadableState:
+            return None
+
+    async def _store(self, document: Document) -> None:
+        """Stores the document. Without the lease the bus refuses it: the present leader stores its own."""
+        try:
+            digest = await self._stored_digest(document)
+            if digest != document.digest and await self._bus.store(self._owner, document):
                 log.info("document changed", feed=document.feed, document=document.name)
+            self._outage.log_end("the bus answers again", feed=document.feed, document=document.name)
         except BusError as error:
-            log.warning("document not stored", feed=document.feed, document=document.name, error=str(error))
+            self._outage.log_failure(
+                "document not stored", feed=document.feed, document=document.name, error=str(error)
+            )

@@ -1,4 +1,4 @@
-"""Several upstreams of one feed: the first that works feeds it, and gives it back to those before it."""
+"""Failover between the upstreams of one feed: the first in the operator's order that works feeds it."""
 
 import asyncio
 import contextlib
@@ -10,30 +10,33 @@ import structlog
 from quotecast.ingest.supervise import pump
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
-from quotecast.providers.base import QuoteProvider, Update
+from quotecast.market.sessions import Unscheduled
+from quotecast.providers.base import QuoteProvider, Resumable, Update
 
-#: How long the one that feeds may say nothing before the next is tried.
+#: Seconds of silence of the active upstream before failover tries the next one.
 PATIENCE_SECONDS: Final = 20.0
-#: How long one that comes in may bring quotes before it takes over, so that it begins with many.
+#: Seconds that a new upstream collects quotes before it takes over, so that it starts with many.
 GATHERING_SECONDS: Final = 2.0
 
 log = structlog.get_logger()
 
 
 class _Link:
-    """One upstream, kept connected, and what it has told."""
+    """One upstream with its connection, and the quotes that it sent."""
 
-    def __init__(self, provider: QuoteProvider, inbox: asyncio.Queue["_News"]) -> None:
+    def __init__(self, provider: QuoteProvider, inbox: asyncio.Queue["_Event"]) -> None:
         self.provider = provider
         self.quotes: dict[str, Quote] = {}
+        self.unscheduled: Unscheduled | None = None
         self.heard_at = asyncio.get_running_loop().time()
         self.first_at = float("inf")
         self._inbox = inbox
         self.task = asyncio.create_task(pump(provider, self._take, self._end))
 
     def note(self, update: Update) -> None:
-        """Keeps what was told; signs of life count once there are quotes."""
+        """Applies an update. An empty one counts as a sign of life once there are quotes."""
         now = asyncio.get_running_loop().time()
+        self.unscheduled = update.unscheduled
         if update.complete:
             self.quotes.clear()
         self.quotes.update((quote.key, quote) for quote in update.quotes)
@@ -44,7 +47,7 @@ class _Link:
             self.heard_at = now
 
     def forget(self) -> None:
-        """Drops the quotes from before a silence or a hang-up: they are too old to take over with."""
+        """Drops the quotes from before a silence or a disconnect: they are too old for a takeover."""
         self.quotes.clear()
         self.first_at = float("inf")
 
@@ -56,16 +59,16 @@ class _Link:
 
 
 #: An update of a link; None when its connection has ended.
-_News = tuple[_Link, Update | None]
+_Event = tuple[_Link, Update | None]
 
 
 class Failover:
-    """The provider of a feed that others stand behind, as QuoteProvider promises.
+    """A QuoteProvider made of several: an active one and its fallbacks.
 
-    Its name and manner are those of the upstream that feeds it now. The next one takes over when that has
-    been silent for `patience` seconds; those before it are tried again all the while, and take over as soon
-    as a connection of theirs brings quotes and lasts. The successor begins with all it has: quotes of two
-    upstreams are never mixed.
+    Its properties are those of the active upstream. After `patience` seconds of silence the next one takes
+    over. Those before it in the list keep reconnecting, and the first of them takes over again once it has
+    collected quotes for `gathering` seconds. A takeover starts with a complete update: quotes of two
+    upstreams never mix.
     """
 
     def __init__(
@@ -76,7 +79,7 @@ class Failover:
         gathering: float = GATHERING_SECONDS,
     ) -> None:
         if len({(provider.feed, provider.simulated) for provider in providers}) != 1:
-            raise ValueError("providers that stand in for each other are of one feed, and all real or none")
+            raise ValueError("fallbacks must quote the same feed, and be all real or all simulated")
         self._providers = providers
         self._patience = patience
         self._gathering = gathering
@@ -86,35 +89,40 @@ class Failover:
 
     @property
     def name(self) -> str:
-        """Who feeds the feed now."""
+        """Returns the name of the active upstream."""
         return self._active.name
 
     @property
     def delay_seconds(self) -> float:
-        """How far that one is behind the market."""
+        """Returns how many seconds the active upstream is behind the market."""
         return self._active.delay_seconds
 
     @property
     def silence_seconds(self) -> float:
-        """After how long a silence the feed is stale."""
+        """Returns the seconds of silence after which the feed is stale."""
         return self._active.silence_seconds
 
     @property
     def always_open(self) -> bool:
-        """Whether its venue never closes."""
+        """Returns whether the venue of the active upstream never closes."""
         return self._active.always_open
 
+    def resume(self, unscheduled: Unscheduled | None) -> None:
+        """See Resumable: it concerns the upstream that feeds it now."""
+        if isinstance(self._active, Resumable):
+            self._active.resume(unscheduled)
+
     async def updates(self) -> AsyncGenerator[Update, None]:
-        """For ever: whatever ends a connection, another follows, here or at the next upstream."""
-        inbox: asyncio.Queue[_News] = asyncio.Queue()
+        """Yields updates without end; after each connection another follows, here or at the next upstream."""
+        inbox: asyncio.Queue[_Event] = asyncio.Queue()
         links = [_Link(self._providers[0], inbox)]
         active = links[0]
         self._active = active.provider
         try:
             while True:
-                told = await self._next(inbox)
-                if told:
-                    link, update = told
+                event = await self._next_event(inbox)
+                if event:
+                    link, update = event
                     if link not in links:
                         continue
                     if update:
@@ -123,27 +131,28 @@ class Failover:
                             yield update
                     elif link is not active:
                         link.forget()
-                chosen = self._choose(links, active)
-                if chosen is not active:
-                    log.warning("feed changes provider", feed=self.feed, provider=chosen.provider.name)
-                    active, self._active = chosen, chosen.provider
+                best = self._choose(links, active)
+                if best is not active:
+                    log.warning("feed changes provider", feed=self.feed, provider=best.provider.name)
+                    active, self._active = best, best.provider
                     await _close(links[links.index(active) + 1 :])
                     del links[links.index(active) + 1 :]
-                    yield Update(list(active.quotes.values()), complete=True)
+                    quotes = list(active.quotes.values())
+                    yield Update(quotes, complete=True, unscheduled=active.unscheduled)
                 elif self._is_silent(links[-1]) and len(links) < len(self._providers):
                     links.append(_Link(self._providers[len(links)], inbox))
         finally:
             await _close(links)
 
-    async def _next(self, inbox: asyncio.Queue[_News]) -> _News | None:
-        """What is told next; None when nothing is for a while, so that silence is noticed."""
+    async def _next_event(self, inbox: asyncio.Queue[_Event]) -> _Event | None:
+        """Returns the next event, or None after a quiet period, so that the caller checks for silence."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._patience / 20):
                 return await inbox.get()
         return None
 
     def _choose(self, links: Sequence[_Link], active: _Link) -> _Link:
-        """The first that has gathered its quotes and still speaks; the present one if there is none."""
+        """Returns the first link with collected quotes and recent messages; the active one if none has."""
         now = asyncio.get_running_loop().time()
         for link in links:
             if self._is_silent(link):

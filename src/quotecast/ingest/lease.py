@@ -1,4 +1,4 @@
-"""Who may write a feed: one ingest at a time, by a lease that ends by itself when its holder does."""
+"""Leases: one ingest at a time writes a feed, and its lease expires soon after it dies."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -6,19 +6,20 @@ from typing import Final, Literal
 
 import structlog
 
-from quotecast.bus.base import Writer
+from quotecast.bus.base import BusWriter
 from quotecast.errors import BusError
 from quotecast.market.feeds import Feed
+from quotecast.observe.outages import OutageLog
 
 LEASE_MILLISECONDS: Final = 3000
 RENEW_SECONDS: Final = 1.0
-#: Between two tries to take over: a part of the time in which clients hear nothing new.
+#: Seconds between two tries of a standby to take the lease; clients get no updates meanwhile.
 STANDBY_SECONDS: Final = 0.25
 
 Sleep = Callable[[float], Awaitable[None]]
-#: What this ingest is to a feed; unknown while the bus does not answer.
+#: This ingest's role in a feed; unknown while the bus does not answer.
 Standing = Literal["unknown", "standby", "leading"]
-Tell = Callable[[Standing], None]
+Report = Callable[[Standing], None]
 
 log = structlog.get_logger()
 
@@ -27,49 +28,53 @@ class LeaseLostError(Exception):
     """Another ingest leads the feed now."""
 
 
-def _untold(_: Standing) -> None:
+def _ignore(_: Standing) -> None:
     """Does nothing."""
 
 
 async def acquire(
-    bus: Writer, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep, *, tell: Tell = _untold
+    bus: BusWriter, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep, *, report: Report = _ignore
 ) -> None:
-    """Waits until this ingest leads the feed; calls `tell` after each try."""
-    waiting = False
-    while (standing := await _tried(bus, feed, owner)) != "leading":
-        tell(standing)
-        if not waiting:
+    """Waits until this ingest leads the feed; calls `report` after each try."""
+    is_logged, outage = False, OutageLog()
+    while (standing := await _try_to_hold(bus, feed, owner, outage)) != "leading":
+        report(standing)
+        if standing == "standby" and not is_logged:
             log.info("another ingest leads; standing by", feed=feed)
-            waiting = True
+            is_logged = True
         await sleep(STANDBY_SECONDS)
-    tell(standing)
+    report(standing)
     log.info("leading", feed=feed)
 
 
-async def keep(
-    bus: Writer, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep, *, tell: Tell = _untold
+async def renew(
+    bus: BusWriter, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep, *, report: Report = _ignore
 ) -> None:
-    """Renews the lease until it is lost, then raises LeaseLostError.
+    """Renews the lease every second. Raises LeaseLostError when another ingest has it.
 
-    While Redis is away nobody can take the lease, so nothing is lost; the bus checks the holder again
-    before it takes a new epoch.
+    During an outage of Redis nobody can take the lease, so this ingest goes on; the bus checks the holder
+    again before it accepts a new epoch.
     """
+    outage = OutageLog()
     while True:
         await sleep(RENEW_SECONDS)
         try:
             held = await bus.hold(feed, owner, LEASE_MILLISECONDS)
         except BusError as error:
-            log.warning("lease not renewed", feed=feed, error=str(error))
-            tell("unknown")
+            outage.log_failure("lease not renewed", feed=feed, error=str(error))
+            report("unknown")
             continue
+        outage.log_end("the bus answers again", feed=feed)
         if not held:
             raise LeaseLostError
-        tell("leading")
+        report("leading")
 
 
-async def _tried(bus: Writer, feed: Feed, owner: str) -> Standing:
+async def _try_to_hold(bus: BusWriter, feed: Feed, owner: str, outage: OutageLog) -> Standing:
     try:
-        return "leading" if await bus.hold(feed, owner, LEASE_MILLISECONDS) else "standby"
+        held = await bus.hold(feed, owner, LEASE_MILLISECONDS)
     except BusError as error:
-        log.warning("cannot ask for the lease", feed=feed, error=str(error))
+        outage.log_failure("cannot ask for the lease", feed=feed, error=str(error))
         return "unknown"
+    outage.log_end("the bus answers again", feed=feed)
+    return "leading" if held else "standby"

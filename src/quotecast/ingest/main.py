@@ -1,4 +1,4 @@
-"""The ingest process: for each feed it holds the lease of, upstream to bus."""
+"""The ingest process: it publishes each feed whose lease it holds, from upstream to bus."""
 
 import asyncio
 import contextlib
@@ -11,14 +11,14 @@ from http import HTTPStatus
 import uvloop
 
 from quotecast import parent
-from quotecast.bus.base import Writer
+from quotecast.bus.base import BusWriter
 from quotecast.bus.redis import RedisBus
 from quotecast.errors import BusError, SettingsError
 from quotecast.ingest import lease, sources
-from quotecast.ingest.documents import Source, publishing
+from quotecast.ingest.documents import DocumentSource, publish_documents
 from quotecast.ingest.health import readiness
 from quotecast.ingest.metrics import families
-from quotecast.ingest.publish import Leader, Statistics
+from quotecast.ingest.publish import FeedPublisher, IngestStatistics
 from quotecast.limits.budget import budget
 from quotecast.limits.window import Window
 from quotecast.market.feeds import Feed
@@ -30,7 +30,7 @@ from quotecast.settings.model import Settings
 
 
 def run(settings: Settings) -> int:
-    """Runs until it is told to stop; the exit code."""
+    """Runs until a stop signal. Returns the exit code."""
     if not settings.redis_url:
         raise SettingsError("QUOTECAST_REDIS_URL: name a Redis; `quotecast up` starts one of its own")
     configure_logs(level=settings.log_level, as_json=settings.mode == "production")
@@ -41,19 +41,19 @@ def run(settings: Settings) -> int:
 
 async def _serve(settings: Settings) -> None:
     async with Window(settings.redis_url, prefix=f"{settings.redis_prefix}:budgets") as window:
-        left: dict[str, int] = {}
-        budgets = partial(budget, window.check, left=left)
+        calls_left: dict[str, int] = {}
+        budgets = partial(budget, window.check, left=calls_left)
         providers = sources.quote_providers(settings, budgets)
-        statistics = {feed: Statistics() for feed in Feed}
+        statistics = {feed: IngestStatistics() for feed in Feed}
         own = {provider.feed: statistics[provider.feed] for provider in providers}
 
         async def ready() -> tuple[HTTPStatus, bytes]:
             return readiness(own)
 
-        async with metrics.exposed(
+        async with metrics.serve_metrics(
             settings.metrics_host,
             settings.metrics_port,
-            partial(families, statistics, left),
+            partial(families, statistics, calls_left),
             counts.families,
             readiness=ready,
         ) as scraped:
@@ -64,8 +64,8 @@ async def _serve(settings: Settings) -> None:
 async def _lead_all(
     settings: Settings,
     providers: list[QuoteProvider],
-    documents: list[Source],
-    statistics: Mapping[Feed, Statistics],
+    documents: list[DocumentSource],
+    statistics: Mapping[Feed, IngestStatistics],
     scraped: str,
 ) -> None:
     bus = RedisBus(settings.redis_url, settings.redis_prefix)
@@ -75,7 +75,7 @@ async def _lead_all(
         for provider in providers
     ]
     parent.announce(_introduction(providers) + scraped)
-    stop = asyncio.create_task(parent.told_to_stop())
+    stop = asyncio.create_task(parent.wait_for_stop())
     tasks.append(asyncio.create_task(parent.beat()))
     try:
         ended, _ = await asyncio.wait([stop, *tasks], return_when=asyncio.FIRST_COMPLETED)
@@ -86,7 +86,7 @@ async def _lead_all(
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         for provider in providers:
-            # So that a standby need not wait for the leases to run out.
+            # A standby takes over at once instead of waiting for the lease to expire.
             with contextlib.suppress(BusError):
                 await bus.release(provider.feed, owner)
         await bus.close()
@@ -94,23 +94,23 @@ async def _lead_all(
 
 async def _lead(
     provider: QuoteProvider,
-    documents: list[Source],
-    bus: Writer,
+    documents: list[DocumentSource],
+    bus: BusWriter,
     owner: str,
-    statistics: Statistics | None = None,
+    statistics: IngestStatistics | None = None,
 ) -> None:
-    """Leads the feed, and keeps its documents, whenever no other ingest does."""
+    """Leads the feed and publishes its documents whenever no other ingest does."""
     own = [each for each in documents if each.feed is provider.feed]
-    statistics = statistics or Statistics()
+    statistics = statistics or IngestStatistics()
     while True:
-        await lease.acquire(bus, provider.feed, owner, tell=statistics.stand)
-        async with publishing(own, bus, owner):
-            # In a task of its own: a TaskGroup that is failing forgets a cancellation before Python 3.13.
-            await asyncio.create_task(Leader(provider, bus, owner, statistics=statistics).run())
-            _heed_cancellation()
+        await lease.acquire(bus, provider.feed, owner, report=statistics.set_standing)
+        async with publish_documents(own, bus, owner):
+            # A task of its own: before Python 3.13 a failing TaskGroup loses a cancellation.
+            await asyncio.create_task(FeedPublisher(provider, bus, owner, statistics=statistics).run())
+            _raise_if_cancelled()
 
 
-def _heed_cancellation() -> None:
+def _raise_if_cancelled() -> None:
     task = asyncio.current_task()
     if task and task.cancelling():
         raise asyncio.CancelledError

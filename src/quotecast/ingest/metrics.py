@@ -1,18 +1,18 @@
-"""What an ingest tells Prometheus, read from its parts when it is asked."""
+"""Metrics of an ingest, read from its statistics at each scrape."""
 
 from collections.abc import Iterator, Mapping
 
 from prometheus_client import Metric
 
-from quotecast.ingest.publish import Statistics
+from quotecast.ingest.publish import IngestStatistics
 from quotecast.market.feeds import Feed
 from quotecast.observe.metrics import counter, gauge
 from quotecast.providers.transport import outcomes
 
 _GAUGES = (
     ("lease_held", "1 while this ingest leads the feed.", "leading"),
-    ("seq", "Where the feed stands in its epoch, as last published from here.", "seq"),
-    ("upstream_told_timestamp_seconds", "When the upstream last said anything, in Unix time.", "told_at"),
+    ("seq", "Sequence number in the epoch of the last batch published from here.", "seq"),
+    ("upstream_told_timestamp_seconds", "Unix time of the last update of the upstream.", "heard_at"),
 )
 _COUNTERS = (
     ("batches", "Batches published.", "batches"),
@@ -22,8 +22,8 @@ _COUNTERS = (
 )
 
 
-def families(statistics: Mapping[Feed, Statistics], budgets: Mapping[str, int]) -> Iterator[Metric]:
-    """Everything that is counted."""
+def families(statistics: Mapping[Feed, IngestStatistics], budgets: Mapping[str, int]) -> Iterator[Metric]:
+    """Yields all metrics of an ingest; `budgets` are the calls left of each plan, by upstream."""
     for kind, described in ((gauge, _GAUGES), (counter, _COUNTERS)):
         for name, meaning, field in described:
             values = {(feed,): getattr(each, field) for feed, each in statistics.items()}

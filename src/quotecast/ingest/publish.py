@@ -1,4 +1,4 @@
-"""Leads one feed: what its upstream tells goes on the bus, numbered, in batches that follow each other."""
+"""Publishes one feed: it numbers the updates of the upstream and sends them to the bus in batches."""
 
 import asyncio
 import contextlib
@@ -9,7 +9,7 @@ from typing import Final
 
 import structlog
 
-from quotecast.bus.base import Beat, FeedInfo, Writer
+from quotecast.bus.base import Beat, BusWriter, FeedInfo
 from quotecast.errors import BusError, UnreadableState
 from quotecast.ingest import lease
 from quotecast.ingest.lease import LeaseLostError
@@ -19,10 +19,10 @@ from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
 from quotecast.market.sessions import Unscheduled
 from quotecast.observe.outages import OutageLog
-from quotecast.providers.base import QuoteProvider, Update
+from quotecast.providers.base import QuoteProvider, Resumable, Update
 
 BEAT_SECONDS: Final = 1.0
-#: Batches follow each other no closer: it bounds the workers' load and costs little latency.
+#: Least seconds between two batches: it bounds the load of the workers and adds little latency.
 SPACING_SECONDS: Final = 0.002
 RETRY_SECONDS: Final = 0.2
 
@@ -30,8 +30,8 @@ log = structlog.get_logger()
 
 
 @dataclass(slots=True)
-class Statistics:
-    """One feed's, counted since the process began, whoever led it in between."""
+class IngestStatistics:
+    """One feed's counts since the process began, across its terms as leader."""
 
     leading: bool = False
     standing: lease.Standing = "unknown"
@@ -39,27 +39,27 @@ class Statistics:
     #: Changes in those batches, removals included.
     changes: int = 0
     epochs: int = 0
-    #: Batches and beats that the bus did not take.
+    #: Batches and beats that did not reach the bus.
     failures: int = 0
     seq: int = 0
-    #: When the upstream last said anything, in Unix time.
-    told_at: float = 0.0
+    #: Unix time of the last update of the upstream.
+    heard_at: float = 0.0
 
-    def stand(self, standing: lease.Standing) -> None:
-        """Notes what this ingest is to the feed."""
+    def set_standing(self, standing: lease.Standing) -> None:
+        """Sets this ingest's role in the feed."""
         self.standing = standing
 
 
-class Leader:
-    """One feed's leader; `clock` is Unix time."""
+class FeedPublisher:
+    """Publishes one feed while this ingest holds its lease; `clock` is Unix time."""
 
     def __init__(
         self,
         provider: QuoteProvider,
-        bus: Writer,
+        bus: BusWriter,
         owner: str,
         clock: Callable[[], float] = time.time,
-        statistics: Statistics | None = None,
+        statistics: IngestStatistics | None = None,
     ) -> None:
         self._provider = provider
         self._feed: Feed = provider.feed
@@ -68,19 +68,21 @@ class Leader:
         self._clock = clock
         self._ledger = Ledger(self._feed)
         self._wake = asyncio.Event()
-        self._told_at = clock()
-        self._statistics = statistics or Statistics()
+        self._heard_at = clock()
+        self._statistics = statistics or IngestStatistics()
         self._last_update: str | None = None
         self._unscheduled: Unscheduled | None = None
         self._outage = OutageLog()
 
     async def run(self) -> None:
-        """Leads until the lease is lost."""
+        """Publishes until another ingest has the lease."""
         self._statistics.leading = True
         try:
             await self._inherit()
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(lease.keep(self._bus, self._feed, self._owner, tell=self._statistics.stand))
+                tasks.create_task(
+                    lease.renew(self._bus, self._feed, self._owner, report=self._statistics.set_standing)
+                )
                 tasks.create_task(pump(self._provider, self._take))
                 tasks.create_task(self._write())
         except* LeaseLostError:
@@ -89,32 +91,35 @@ class Leader:
             self._statistics.leading = False
 
     async def _inherit(self) -> None:
-        """Starts from the last leader's state, unless another provider made it: feeds are never mixed."""
+        """Starts from the last leader's state if the provider is the same: quotes of two never mix."""
         while True:
             try:
                 old = await self._bus.load(self._feed)
                 break
             except UnreadableState as error:
-                log.warning("the last state cannot be read; beginning without it", error=str(error))
+                log.warning("last state unreadable; starting without it", error=str(error))
                 return
             except BusError as error:
-                self._outage.failed("cannot load the last state", feed=self._feed, error=str(error))
+                self._outage.log_failure("cannot load the last state", feed=self._feed, error=str(error))
                 await asyncio.sleep(RETRY_SECONDS)
         if old is not None and old.info.provider == self._provider.name:
             self._last_update = old.info.last_update
+            self._unscheduled = old.info.unscheduled
+            if isinstance(self._provider, Resumable):
+                self._provider.resume(self._unscheduled)
             self._ledger.inherit(old.entries)
             self._wake.set()
 
     def _take(self, update: Update) -> None:
-        self._told_at = self._statistics.told_at = self._clock()
+        self._heard_at = self._statistics.heard_at = self._clock()
         self._unscheduled = update.unscheduled
         self._ledger.take(update)
         if self._ledger.waiting:
-            self._last_update = iso_utc(self._told_at)
+            self._last_update = iso_utc(self._heard_at)
             self._wake.set()
 
     async def _write(self) -> None:
-        """Publishes what waits as soon as it may, and beats once a second; one after the other."""
+        """Publishes waiting changes at the spacing of batches, and a beat every second, one at a time."""
         loop = asyncio.get_running_loop()
         beat_at = next_at = loop.time()
         while True:
@@ -129,11 +134,11 @@ class Leader:
                 if loop.time() >= beat_at:
                     beat_at = loop.time() + BEAT_SECONDS
                     await self._beat()
-                    self._outage.ended("published again", feed=self._feed)
+                    self._outage.log_end("published again", feed=self._feed)
             except BusError as error:
                 self._statistics.failures += 1
-                self._outage.failed("not published", feed=self._feed, error=str(error))
-                # Whether it arrived is unknown: a new epoch, with all there is, settles it.
+                self._outage.log_failure("not published", feed=self._feed, error=str(error))
+                # The message may have arrived: a new epoch with the whole state is right in both cases.
                 self._ledger.epoch = ""
                 self._wake.set()
                 await asyncio.sleep(RETRY_SECONDS)
@@ -147,7 +152,7 @@ class Leader:
                 self._statistics.changes += len(batch.changes) + len(batch.removed)
                 self._statistics.seq = batch.seq
                 return
-            log.warning("the bus stands elsewhere", feed=self._feed, epoch=batch.epoch, seq=batch.seq)
+            log.warning("bus has another state", feed=self._feed, epoch=batch.epoch, seq=batch.seq)
             self._ledger.epoch = ""
         if not self._ledger.epoch and self._ledger:
             await self._begin()
@@ -155,7 +160,7 @@ class Leader:
     async def _begin(self) -> None:
         snapshot = self._ledger.begin(new_epoch(self._clock()), self._info())
         log.info("new epoch", feed=self._feed, epoch=snapshot.epoch, symbols=len(snapshot.entries))
-        # A Redis that lost its data lost the lease too: then it is free, and still ours to take.
+        # A Redis that lost its data lost the lease too; this ingest takes it again.
         while not await self._bus.begin(self._owner, snapshot):
             if not await self._bus.hold(self._feed, self._owner, lease.LEASE_MILLISECONDS):
                 raise LeaseLostError
@@ -177,7 +182,7 @@ class Leader:
             simulated=provider.simulated,
             delay_seconds=provider.delay_seconds,
             last_update=self._last_update,
-            overdue=self._clock() - self._told_at > provider.silence_seconds,
+            overdue=self._clock() - self._heard_at > provider.silence_seconds,
             always_open=provider.always_open,
             unscheduled=self._unscheduled,
         )

@@ -1,6 +1,6 @@
-"""The providers that this process reads: what the settings choose, from what upstreams offer."""
+"""The providers that this process reads, as the settings choose them."""
 
-from quotecast.ingest.documents import Source, assets_of, news_of
+from quotecast.ingest.documents import DocumentSource, assets_source, news_source
 from quotecast.ingest.failover import Failover
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import QuoteProvider
@@ -11,7 +11,7 @@ from quotecast.settings.model import Settings
 
 def quote_providers(settings: Settings, budgets: Budgets) -> list[QuoteProvider]:
     """Returns a provider for each feed that has one."""
-    return [_provider_of(feed, settings, budgets) for feed in settings.configured()]
+    return [_provider_of(feed, settings, budgets) for feed in settings.configured_feeds()]
 
 
 def quote_provider(name: str, feed: Feed, settings: Settings, budgets: Budgets) -> QuoteProvider:
@@ -19,16 +19,16 @@ def quote_provider(name: str, feed: Feed, settings: Settings, budgets: Budgets) 
     return offer_of(name).quotes[feed](settings.own[name], budgets)
 
 
-def document_sources(settings: Settings, budgets: Budgets) -> list[Source]:
+def document_sources(settings: Settings, budgets: Budgets) -> list[DocumentSource]:
     """Returns the sources of news and assets: the upstreams that quote the stocks have them too."""
     feed = Feed.STOCKS
     sources = []
     for name in settings.providers_of(feed):
         offer, own = offer_of(name), settings.own[name]
         if offer.news:
-            sources.append(news_of(offer.news(own, budgets), feed))
+            sources.append(news_source(offer.news(own, budgets), feed))
         if offer.assets:
-            sources.append(assets_of(offer.assets(own, budgets), feed))
+            sources.append(assets_source(offer.assets(own, budgets), feed))
     return sources
 
 

@@ -1,4 +1,4 @@
-"""Keeps an upstream connected: after each connection another follows, ever later, never at once."""
+"""Reconnects an upstream with backoff."""
 
 import asyncio
 import random
@@ -11,7 +11,7 @@ import structlog
 from quotecast.errors import UpstreamError
 from quotecast.providers.base import QuoteProvider, Update
 from quotecast.providers.transport import outcomes
-from quotecast.providers.transport.backoff import Backoff
+from quotecast.providers.transport.backoff import ConnectionBackoff
 
 log = structlog.get_logger()
 
@@ -29,21 +29,21 @@ async def pump(
     chance: Callable[[], float] = random.random,
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
-    """Gives `take` each update of the upstream, for ever, and calls `ended` after each connection."""
-    backoff = Backoff(clock=clock, chance=chance)
+    """Calls `take` with each update of the upstream, without end, and `ended` after each connection."""
+    backoff = ConnectionBackoff(clock=clock, chance=chance)
     while True:
         asked, outcome = 0.0, "ended"
         try:
             async with aclosing(provider.updates()) as updates:
                 async for update in updates:
-                    backoff.heard()
+                    backoff.note_message()
                     take(update)
             log.warning("upstream ended the connection", feed=provider.feed, provider=provider.name)
         except UpstreamError as error:
             asked, outcome = error.retry_after or 0.0, "failed"
             log.warning("upstream failed", feed=provider.feed, provider=provider.name, error=str(error))
         except Exception:
-            # A bug in one adapter must not take the other feeds down with it.
+            # A bug in one adapter must not end the other feeds.
             outcome = "broken"
             log.exception("provider failed", feed=provider.feed, provider=provider.name)
         outcomes.connections[provider.feed, provider.name, outcome] += 1

@@ -1,4 +1,4 @@
-"""What an upstream's plan allows, over all processes together."""
+"""Call quotas of upstream plans, shared by all processes."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 
@@ -12,17 +12,18 @@ def budget(
     limit: int,
     left: MutableMapping[str, int] | None = None,
 ) -> Callable[[], Awaitable[None]]:
-    """What is awaited before each call of an upstream that allows `limit` in the window of `check`.
+    """Returns a function to await before each call of an upstream that allows `limit` calls per window.
 
-    `check` is that of a `quotecast.limits.window.Window`; `left` is told how many calls remain.
-    Raises UpstreamError, with the seconds until the next call is allowed, when the calls are used up.
+    `check` is the method of a `quotecast.limits.window.Window`. The function writes the number of remaining
+    calls to `left[upstream]`. It raises UpstreamError when no call remains; `retry_after` is the seconds
+    until the next one.
     """
 
-    async def admitted() -> None:
+    async def admit() -> None:
         decision = await check(f"upstream {upstream}", limit)
         if left is not None:
             left[upstream] = decision.remaining
         if not decision.admitted:
             raise UpstreamError(f"{upstream}: its plan allows no more calls now", retry_after=decision.reset)
 
-    return admitted
+    return admit

@@ -1,16 +1,16 @@
-"""What a rate limit answers."""
+"""The answer of a rate limiter."""
 
 from msgspec import Struct
 
 
 class Decision(Struct, frozen=True, gc=False):
-    """Whether a request may pass, and how its window then stands."""
+    """A rate limiter's answer to one request, and the state of its window after it."""
 
     admitted: bool
     limit: int
-    #: How many more requests would be admitted now.
+    #: Requests that the window would still admit.
     remaining: int
     #: Whole seconds, rounded up, until the oldest counted request leaves the window.
     reset: int
-    #: Refused by a worker that knew it, without asking.
+    #: Whether the worker refused from memory, without a call to Redis.
     remembered: bool = False

@@ -1,4 +1,4 @@
-"""The same exact sliding window in one process's memory: what one worker admits, with Redis or without."""
+"""An exact sliding window in one process's memory: the requests that one worker admits."""
 
 import time
 from collections import OrderedDict, deque
@@ -11,15 +11,15 @@ SECOND: Final = 1_000_000_000
 
 
 def whole_seconds(nanoseconds: int) -> int:
-    """Rounds up, so that who waits this long has waited long enough."""
+    """Returns the seconds, rounded up: a client that waits so long is admitted."""
     return -(-nanoseconds // SECOND)
 
 
 class LocalWindow:
-    """Admits at most `limit` requests of a key in any interval of `seconds`.
+    """A sliding window that admits at most `limit` requests of a key in any interval of `seconds`.
 
-    Holds at most `max_keys` keys: those whose requests have all left the window go first, then the one
-    that was checked longest ago. The clock counts nanoseconds and never goes back.
+    It holds at most `max_keys` keys. It evicts keys whose requests have all left the window, then the key
+    with the oldest check. `clock` gives monotonic nanoseconds.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class LocalWindow:
         return len(self._logs)
 
     def check(self, key: str, limit: int) -> Decision:
-        """Counts the request if it is admitted; a refused one uses no slot."""
+        """Returns the decision on a request; only an admitted request uses a slot."""
         now = self._clock()
         log = self._log(key, now)
         while log and log[0] + self._window <= now:
@@ -46,11 +46,11 @@ class LocalWindow:
         return Decision(admitted, limit, max(limit - len(log), 0), reset)
 
     def forget(self, key: str) -> None:
-        """Starts the key afresh."""
+        """Removes all requests of a key from the window."""
         self._logs.pop(key, None)
 
     def give_back(self, key: str) -> None:
-        """Frees a slot of a request that was admitted and does not count after all.
+        """Frees the slot of an admitted request.
 
         The newest entry goes: it is the request's own, or one of the same moment.
         """

@@ -1,4 +1,4 @@
-"""Refusals that a worker remembers, so that a client over its limit costs Redis nothing."""
+"""A worker's memory of refusals: a client over its limit causes no call to Redis."""
 
 import time
 from collections import OrderedDict
@@ -6,11 +6,10 @@ from collections.abc import Callable
 
 
 class Refusals:
-    """Keys that are known to be full, and until when.
+    """Keys whose windows are full, each with the time of its next free slot.
 
-    A full window admits nobody before its oldest request leaves, so remembering a refusal never admits
-    one too many and never refuses one too long. Times are nanoseconds of the given clock. At most
-    `max_keys` are held; the one longest there makes room.
+    A full window admits no request before its oldest one leaves, so a remembered refusal decides as Redis
+    would. Times are nanoseconds of the given clock. Beyond `max_keys` the oldest refusal goes.
     """
 
     def __init__(self, *, max_keys: int = 10_000, clock: Callable[[], int] = time.monotonic_ns) -> None:
@@ -29,16 +28,16 @@ class Refusals:
             self._ends.popitem(last=False)
 
     def forget(self, key: str) -> None:
-        """Lets the key be asked again."""
+        """Removes the refusal of a key."""
         self._ends.pop(key, None)
 
-    def left(self, key: str) -> int:
-        """Nanoseconds for which the key is still refused; 0 when that is not known."""
+    def nanoseconds_left(self, key: str) -> int:
+        """Returns the nanoseconds until the key's next free slot; 0 if no refusal is remembered."""
         end = self._ends.get(key)
         if end is None:
             return 0
-        left = end - self._clock()
-        if left > 0:
-            return left
+        wait = end - self._clock()
+        if wait > 0:
+            return wait
         del self._ends[key]
         return 0

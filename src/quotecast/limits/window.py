@@ -1,10 +1,8 @@
-"""Sliding windows that all workers share through Redis."""
+"""Sliding windows that all workers share through Redis: batches of checks, their deadlines and fallbacks."""
 
 import asyncio
 import contextlib
-import hashlib
 import time
-import zlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,71 +13,65 @@ from msgspec import structs
 
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import SECOND, LocalWindow, whole_seconds
+from quotecast.limits.keys import KeyNames, hash_tag
 from quotecast.limits.refusals import Refusals
-from quotecast.observe.outages import OutageLog
+from quotecast.redis.breaker import CircuitBreaker
 from quotecast.redis.client import Script, check_writable, connect, drop_connections, script
-from quotecast.redis.commands import Command
+from quotecast.redis.commands import MeasuredCommand
 from quotecast.redis.urls import is_cluster
 
-#: A script call blocks Redis for some 10 µs per check, so a call has a bound.
+#: Checks in one script call, which blocks Redis for some 10 µs per check.
 MAX_BATCH: Final = 256
-#: Hash tags, so that a Redis Cluster can spread the keys; there a batch is split by tag.
-SHARDS: Final = 16
-MAX_KEY_LENGTH: Final = 96
 
 _MICROSECOND: Final = 1_000
-#: Failures in a row after which Redis is left alone.
-_PATIENCE: Final = 3
-#: Seconds in which a loop reads what has already arrived.
-_MOMENT: Final = 0.002
-#: Seconds for connecting anew and loading the script, which no request waits for.
-_RECONNECT_BUDGET: Final = 1.0
+#: Seconds for the event loop to read an answer that has already arrived.
+_GRACE_SECONDS: Final = 0.002
 
 
 @dataclass(slots=True)
-class Statistics:
-    """Counted since the start."""
+class WindowStatistics:
+    """Counts since the start."""
 
     checks: int = 0
     #: Script calls, failed ones included.
     calls: int = 0
     failures: int = 0
-    #: Checks that this worker decided alone because Redis did not.
+    #: Checks that this worker decided alone because Redis failed.
     fallbacks: int = 0
-    #: Times that Redis was given up until it answers a probe.
+    #: Times that the circuit breaker opened.
     openings: int = 0
     #: Checks answered from a remembered refusal.
     remembered: int = 0
-    #: Whether Redis is given up at this moment.
+    #: Whether the circuit breaker is open at this moment.
     alone: bool = False
 
 
 class _Check(NamedTuple):
     key: str
-    #: What the worker decides if Redis does not.
-    own: Decision
+    #: The worker's own decision, which holds when Redis fails.
+    local: Decision
     decided: asyncio.Future[Decision]
 
 
-class _Answer(NamedTuple):
+class _ScriptAnswer(NamedTuple):
     admitted: int
     remaining: int
     microseconds: int
 
 
 class Window:
-    """Admits at most `limit` requests of a key in any interval of `seconds`, over all workers together.
+    """A sliding window that admits at most `limit` requests of a key in any `seconds`, over all workers.
 
-    Checks made in one turn of the event loop, and those that arrive while a script call is under way,
-    go to Redis in one call. No check waits longer than `budget` seconds for a call: when one fails, the
-    worker decides alone, by a window of the same size. After three failures in a row Redis is asked
-    again only once a probe, sent every `pause` seconds, was answered. A key must keep to one limit.
-    `traced` has each call seen by traces, which costs twice as much.
+    Checks made in one turn of the event loop, and those that arrive during a script call, go to Redis in one
+    call. A call may take `budget` seconds; when it fails, the worker decides alone, by a window of the same
+    size. After three failures in a row a circuit breaker stops calls; it probes Redis every `pause` seconds.
+    A key always comes with the same limit. With `traced`, traces show each call, which then costs twice as
+    much.
 
-    A worker counts all that it admits itself, and never admits more than the limit: not with Redis, not
-    without, and not when Redis comes back with its data lost. So n workers admit at most n times the limit
-    whatever happens, and an outage adds nothing at its edges. Where other workers `forget` keys, a worker
-    cannot know what Redis still counts: there it remembers no refusals, and Redis alone decides.
+    A worker counts every request that it admits, and never admits more than the limit by itself: with Redis,
+    without it, or after Redis lost its data. So n workers admit at most n times the limit, the edges of an
+    outage included. With `forgetful`, other workers may `forget` keys: the worker remembers no refusals then,
+    and Redis alone decides.
     """
 
     def __init__(
@@ -94,205 +86,178 @@ class Window:
         traced: bool = False,
         forgetful: bool = False,
     ) -> None:
-        # The budget bounds connecting, writing and reading together; the client's own time-outs
-        # would cost a third of a call, and a retry could count a request twice.
+        # The budget bounds connecting, writing and reading together. The client's own time-outs would cost a
+        # third of a call, and a retry could count a request twice.
         self._client = connect(url, "limits")
         self._clustered = is_cluster(url)
         self._source = resources.files("quotecast.limits").joinpath("window.lua").read_text("utf-8")
-        # Traces follow the client's own calls alone.
+        # Traces show only calls through the client itself.
         make = self._client.register_script if traced else partial(script, self._client)
         self._script: Script = make(self._source)
-        # Access rules of Redis go by the start of a key, so the hash tag follows the prefix.
-        self._shards = [f"{prefix}:{{limits:{shard:02}}}".encode() for shard in range(SHARDS)]
+        self._names = KeyNames(prefix)
         self._microseconds = seconds * 1_000_000
         self._budget = budget
-        self._pause = pause
         self._clock = clock
         self._forgetful = forgetful
         self._local = LocalWindow(seconds, clock=clock)
         self._refusals = Refusals(clock=clock)
-        self._outage = OutageLog(lambda: clock() / SECOND)
-        self._statistics = Statistics()
+        self._breaker = CircuitBreaker(
+            self._probe,
+            pause=pause,
+            opened="each worker limits alone",
+            closed="all workers limit together again",
+            clock=lambda: clock() / SECOND,
+        )
+        self._statistics = WindowStatistics()
         self._waiting: list[_Check] = []
-        self._failures_in_a_row = 0
         self._serving: asyncio.Task[None] | None = None
-        self._recovering: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
-        if failure := await self._probe():
-            self._give_up(failure)
+        await self._breaker.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         if self._serving:
             await self._serving
-        if self._recovering:
-            self._recovering.cancel()
-            await asyncio.gather(self._recovering, return_exceptions=True)
+        await self._breaker.stop()
         await self._client.aclose()
 
-    def statistics(self) -> Statistics:
-        """A copy of the counters."""
-        return replace(self._statistics, alone=self._recovering is not None)
+    def statistics(self) -> WindowStatistics:
+        """Returns a copy of the counters."""
+        return replace(self._statistics, openings=self._breaker.openings, alone=self._breaker.is_open)
 
     async def check(self, key: str, limit: int) -> Decision:
-        """Counts the request if it is admitted; a refused one uses no slot. Never raises."""
+        """Returns the decision on a request; only an admitted request uses a slot. Never raises."""
         self._statistics.checks += 1
-        if left := self._refusals.left(key):
+        if wait := self._refusals.nanoseconds_left(key):
             self._statistics.remembered += 1
             return Decision(
-                admitted=False, limit=limit, remaining=0, reset=whole_seconds(left), remembered=True
+                admitted=False, limit=limit, remaining=0, reset=whole_seconds(wait), remembered=True
             )
-        own = self._local.check(key, limit)
-        if not own.admitted and not self._forgetful:
+        local = self._local.check(key, limit)
+        if not local.admitted and not self._forgetful:
             self._statistics.remembered += 1
-            return structs.replace(own, remembered=True)
-        if self._recovering:
+            return structs.replace(local, remembered=True)
+        if self._breaker.is_open:
             self._statistics.fallbacks += 1
-            return own
+            return local
         loop = asyncio.get_running_loop()
-        check = _Check(key, own, loop.create_future())
+        check = _Check(key, local, loop.create_future())
         self._waiting.append(check)
         if self._serving is None:
             self._serving = loop.create_task(self._serve())
         return await check.decided
 
     async def forget(self, key: str) -> None:
-        """Starts the key afresh, as far as Redis answers. Never raises."""
+        """Removes all requests of a key, here and in Redis if it answers. Never raises."""
         self._local.forget(key)
         self._refusals.forget(key)
-        await self._tell(self._client.delete, key)
+        await self._send(self._client.delete, key)
 
     async def give_back(self, key: str) -> None:
-        """Frees the slot of a request that does not count after all, as far as Redis answers. Never raises.
+        """Frees the slot of an admitted request, here and in Redis if it answers. Never raises.
 
-        A worker that remembers a refusal of the key refuses on for as long as it said.
+        Other workers that remember a refusal of the key refuse until that refusal ends.
         """
         self._local.give_back(key)
         self._refusals.forget(key)
-        await self._tell(self._client.rpop, key)
+        await self._send(self._client.rpop, key)
 
-    async def _tell(self, command: Callable[[bytes], Awaitable[object]], key: str) -> None:
-        if self._recovering:
+    async def _send(self, command: Callable[[bytes], Awaitable[object]], key: str) -> None:
+        if self._breaker.is_open:
             return
         with contextlib.suppress(Exception):
             async with asyncio.timeout(self._budget):
-                await command(self._name(key))
+                await command(self._names.name_of(key))
 
     async def _serve(self) -> None:
         while self._waiting:
             batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
-            asked = self._clock()
+            sent_at = self._clock()
             self._statistics.calls += 1
             try:
-                async with Command(self._client, "limits"):
+                async with MeasuredCommand(self._client, "limits"):
                     answers = await self._ask_in_time(batch)
-            except Exception as error:  # noqa: BLE001 - whatever a broken connection raises, requests must not hang
-                self._failed(batch, error)
+            except Exception as error:  # noqa: BLE001 - a broken connection raises more than RedisError
+                self._decide_alone(batch, error)
             else:
-                self._answered(batch, answers, asked)
+                self._decide(batch, answers, sent_at)
         self._serving = None
 
-    async def _ask_in_time(self, batch: Sequence[_Check]) -> list[_Answer]:
-        """Raises TimeoutError when the budget is spent.
+    async def _ask_in_time(self, batch: Sequence[_Check]) -> list[_ScriptAnswer]:
+        """Returns Redis's answers to a batch. Raises TimeoutError after `budget` seconds.
 
-        A loop that was held up meets its timers before the answers that arrived meanwhile; the deadline
-        is set anew, a moment later, so that those are read first.
+        A blocked event loop runs its timers before it reads sockets. So the deadline moves by a moment when
+        it falls due, and answers that arrived meanwhile still count.
         """
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(None) as deadline:
-            spent = loop.call_later(self._budget, lambda: deadline.reschedule(loop.time() + _MOMENT))
+            spent = loop.call_later(self._budget, lambda: deadline.reschedule(loop.time() + _GRACE_SECONDS))
             try:
                 return await self._ask(batch)
             finally:
                 spent.cancel()
 
-    async def _ask(self, batch: Sequence[_Check]) -> list[_Answer]:
-        """One script call, or in a cluster one for each hash tag."""
+    async def _ask(self, batch: Sequence[_Check]) -> list[_ScriptAnswer]:
+        """Returns Redis's answers in order: by one script call, in a cluster by one per hash tag."""
         if not self._clustered:
             return await self._call(batch)
-        tags = [self._name(check.key).partition(b"}")[0] for check in batch]
+        tags = [hash_tag(self._names.name_of(check.key)) for check in batch]
         parts: dict[bytes, list[_Check]] = {tag: [] for tag in tags}
         for tag, check in zip(tags, batch, strict=True):
             parts[tag].append(check)
-        told = await asyncio.gather(*map(self._call, parts.values()))
-        answers = dict(zip(parts, map(iter, told), strict=True))
+        by_part = await asyncio.gather(*map(self._call, parts.values()))
+        answers = dict(zip(parts, map(iter, by_part), strict=True))
         return [next(answers[tag]) for tag in tags]
 
-    async def _call(self, batch: Sequence[_Check]) -> list[_Answer]:
-        """One script call; when Redis lost the script, it is loaded and called again, having not run."""
-        keys = [self._name(check.key) for check in batch]
-        limits = ",".join(str(check.own.limit) for check in batch)
+    async def _call(self, batch: Sequence[_Check]) -> list[_ScriptAnswer]:
+        """Returns the answers of one script call; a script that Redis lost is loaded, and called again."""
+        keys = [self._names.name_of(check.key) for check in batch]
+        limits = ",".join(str(check.local.limit) for check in batch)
         flat: list[int] = await self._script(keys, [self._microseconds, limits])
-        answers = list(map(_Answer, flat[0::3], flat[1::3], flat[2::3]))
+        answers = list(map(_ScriptAnswer, flat[0::3], flat[1::3], flat[2::3]))
         if len(answers) != len(batch):
-            raise ValueError("the script answered another number of checks")
+            raise ValueError("the number of answers differs from the number of checks")
         return answers
 
-    def _name(self, key: str) -> bytes:
-        name = key.encode("utf-8", "surrogatepass")
-        if len(name) > MAX_KEY_LENGTH or not name.isascii():
-            name = hashlib.blake2b(name, digest_size=16).hexdigest().encode()
-        return b"%b:%b" % (self._shards[zlib.crc32(name) % SHARDS], name)
-
-    def _answered(self, batch: Sequence[_Check], answers: Sequence[_Answer], asked: int) -> None:
-        self._failures_in_a_row = 0
-        self._outage.ended("limits are kept by all workers together again")
+    def _decide(self, batch: Sequence[_Check], answers: Sequence[_ScriptAnswer], sent_at: int) -> None:
+        self._breaker.record_success()
         for check, (admitted, remaining, microseconds) in zip(batch, answers, strict=True):
-            left = microseconds * _MICROSECOND
+            nanoseconds = microseconds * _MICROSECOND
             if not admitted:
-                self._refused(check, asked + left)
-            elif check.own.remaining < remaining and not self._forgetful:
-                # Redis has lost what this worker still counts.
-                _settle(check, check.own)
+                self._record_refusal(check, sent_at + nanoseconds)
+            elif check.local.remaining < remaining and not self._forgetful:
+                # Redis lost requests that this worker still counts.
+                _resolve(check, check.local)
                 continue
-            _settle(check, Decision(bool(admitted), check.own.limit, remaining, whole_seconds(left)))
+            _resolve(
+                check, Decision(bool(admitted), check.local.limit, remaining, whole_seconds(nanoseconds))
+            )
 
-    def _refused(self, check: _Check, end: int) -> None:
-        if check.own.admitted:
+    def _record_refusal(self, check: _Check, end: int) -> None:
+        if check.local.admitted:
             self._local.give_back(check.key)
         if not self._forgetful:
-            # Counted from before the call, so it ends no later than in Redis.
+            # Counted from before the call, so the refusal ends no later than in Redis.
             self._refusals.remember(check.key, end)
 
-    def _failed(self, batch: Sequence[_Check], error: Exception) -> None:
-        """Whoever waits for the next call has waited for this one, and is not made to wait again."""
+    def _decide_alone(self, batch: Sequence[_Check], error: Exception) -> None:
+        """Decides the batch alone, and the checks behind it: they have waited for one call already."""
         self._statistics.failures += 1
-        self._failures_in_a_row += 1
-        if self._failures_in_a_row >= _PATIENCE:
-            self._give_up(error)
+        self._breaker.record_failure(error)
         checks, self._waiting = [*batch, *self._waiting], []
         self._statistics.fallbacks += len(checks)
         for check in checks:
-            _settle(check, check.own)
+            _resolve(check, check.local)
 
-    def _give_up(self, error: Exception) -> None:
-        self._outage.failed("limits are kept by each worker alone", error=repr(error))
-        self._statistics.openings += 1
-        self._recovering = asyncio.get_running_loop().create_task(self._recover())
-
-    async def _recover(self) -> None:
-        """Probes beside the requests, so that none is held up by a Redis that is still away."""
-        away = True
-        while away:
-            await asyncio.sleep(self._pause)
-            away = await self._probe() is not None
-        self._failures_in_a_row = 0
-        self._recovering = None
-
-    async def _probe(self) -> Exception | None:
-        """Returns the failure, or None when Redis takes writes."""
-        try:
-            async with asyncio.timeout(_RECONNECT_BUDGET):
-                await drop_connections(self._client, "limits")
-                await self._client.script_load(self._source)
-                await check_writable(self._client)
-        except Exception as error:  # noqa: BLE001 - as in _serve
-            return error
-        return None
+    async def _probe(self) -> None:
+        """Raises the error that Redis answers to a write, if any."""
+        await drop_connections(self._client, "limits")
+        await self._client.script_load(self._source)
+        await check_writable(self._client)
 
 
-def _settle(check: _Check, decision: Decision) -> None:
-    # A request whose client went away no longer waits.
+def _resolve(check: _Check, decision: Decision) -> None:
+    # The future is done when its request was cancelled.
     if not check.decided.done():
         check.decided.set_result(decision)

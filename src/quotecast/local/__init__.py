@@ -1,1 +1,1 @@
-"""Everything `quotecast up` starts: PostgreSQL, Valkey, ingest and API workers."""
+"""`quotecast up` and the processes that it starts: PostgreSQL, Valkey, ingest and API workers."""

@@ -1,4 +1,4 @@
-"""One run of a child process: start, wait until it serves, pass on its output, stop."""
+"""One run of a child process: start, readiness, output, stop."""
 
 import asyncio
 import collections
@@ -19,34 +19,35 @@ from quotecast.local.probes import NoAnswer
 _Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
-class Part(Struct, frozen=True, kw_only=True):
-    """A part of the service that runs as a process."""
+class ProcessSpec(Struct, frozen=True, kw_only=True):
+    """The specification of one process of the service."""
 
     name: str
     command: list[str]
     environment: Mapping[str, str] = field(default_factory=dict)
-    #: Says what it serves or raises NoAnswer; without it, the process announces itself.
+    #: Returns a line on what the process serves, or raises NoAnswer; without it the process announces itself.
     probe: Callable[[], Awaitable[str]] | None = None
-    #: The system user, with a group of the same name, that it runs as; None is who started `up`.
+    #: The process's system user, with a group of the same name; None means the user who started `up`.
     user: str | None = None
-    #: Its lock file, open: see `locks`.
+    #: The descriptor of its open lock file: see `locks`.
     lock: int | None = None
     stop_signal: signal.Signals = signal.SIGTERM
     #: Seconds from that signal to SIGKILL.
     stop_seconds: float = 2.0
-    #: Seconds from its start within which it must serve.
+    #: Seconds from its start until it must serve.
     ready_seconds: float = 60.0
-    #: Twice as long without a beat (`quotecast.parent`), and it hangs; with a probe it is not expected to.
+    #: Seconds without a heartbeat (`quotecast.parent`); after two such periods it counts as hung. Processes
+    #: with a probe send no heartbeats.
     silence_seconds: float = 5.0
 
 
 class Child:
-    """A process that was started; `stop` it in any case."""
+    """A started process; the caller must `stop` it, even if it has ended."""
 
     def __init__(
-        self, part: Part, process: asyncio.subprocess.Process, link: _Stream, output: _Stream
+        self, part: ProcessSpec, process: asyncio.subprocess.Process, link: _Stream, output: _Stream
     ) -> None:
-        self._part = part
+        self._spec = part
         self._process = process
         self._link = link
         self._output = output
@@ -54,15 +55,15 @@ class Child:
         self.last_lines: collections.deque[str] = collections.deque(maxlen=5)
 
     @classmethod
-    async def start(cls, part: Part) -> Self:
-        """Starts the process in a session of its own, so that Ctrl-C reaches only `up`."""
+    async def start(cls, part: ProcessSpec) -> Self:
+        """Starts the process in its own session, so that Ctrl-C reaches only `up`."""
         link, their_link = socket.socketpair()
-        # Not asyncio's pipe: with it, a process counts as ended only when what it started has ended too.
+        # Not asyncio's pipe: it reports the end of a process only after the end of that process's children.
         output, their_output = socket.socketpair()
         with their_link, their_output:
             streams = [await asyncio.open_connection(sock=end) for end in (link, output)]
             try:
-                process = await _started(part, their_link.fileno(), their_output.fileno())
+                process = await _spawn(part, their_link.fileno(), their_output.fileno())
             except BaseException:
                 await _close(*streams)
                 raise
@@ -70,50 +71,51 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """The process's number."""
+        """The process id."""
         return self._process.pid
 
-    async def ready(self) -> str | None:
-        """What it says it serves; None if it ends first or takes too long."""
-        probe = self._part.probe
-        saying = asyncio.create_task(_probed(probe) if probe else self._announced())
+    async def wait_ready(self) -> str | None:
+        """Returns the process's line on what it serves; None if it ends first or takes too long."""
+        probe = self._spec.probe
+        readiness = asyncio.create_task(_probe_until_ready(probe) if probe else self._read_announcement())
         ending = asyncio.create_task(self._process.wait())
         try:
             done, _ = await asyncio.wait(
-                {saying, ending},
-                timeout=self._part.ready_seconds,
+                {readiness, ending},
+                timeout=self._spec.ready_seconds,
                 return_when=asyncio.FIRST_COMPLETED,
             )
-            return saying.result() if saying in done else None
+            return readiness.result() if readiness in done else None
         finally:
-            saying.cancel()
+            readiness.cancel()
             ending.cancel()
 
-    async def ended_or_killed(self) -> None:
-        """Returns once it has ended. One that hangs is killed: it would keep its share of the port."""
+    async def wait_or_kill(self) -> None:
+        """Returns after the process's end; kills it if it hangs, for it would keep its share of the port."""
         ending = asyncio.create_task(self._process.wait())
-        hanging = asyncio.create_task(self._hung())
+        hanging = asyncio.create_task(self._wait_until_hung())
         try:
             await asyncio.wait({ending, hanging}, return_when=asyncio.FIRST_COMPLETED)
             if not ending.done():
-                console.pass_on(self._part.name, "hangs; it is killed")
+                console.pass_on(self._spec.name, "hangs, without a heartbeat; killing it")
                 self._process.kill()
         finally:
             ending.cancel()
             hanging.cancel()
 
-    async def ended(self) -> str:
-        """How it ended, once it has: the exit code or the signal's name."""
+    async def wait_end(self) -> str:
+        """Waits for the process's end; returns its exit code or the signal's name."""
         code = await self._process.wait()
         return f"exit code {code}" if code >= 0 else signal.Signals(-code).name
 
     async def stop(self) -> None:
-        """Ends it: first asking, after `stop_seconds` by force, with whatever it started."""
+        """Sends the stop signal, and after `stop_seconds` kills the process and its children."""
         with contextlib.suppress(ProcessLookupError):
-            self._process.send_signal(self._part.stop_signal)
-        # Not asyncio.timeout: in a task that is being cancelled, as here, Python 3.11.2 lets it cancel us.
+            self._process.send_signal(self._spec.stop_signal)
+        # Not asyncio.timeout: this task is being cancelled, and in Python 3.11.2 the time-out would cancel
+        # it again.
         ending = asyncio.create_task(self._process.wait())
-        await asyncio.wait({ending}, timeout=self._part.stop_seconds)
+        await asyncio.wait({ending}, timeout=self._spec.stop_seconds)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
         await ending
@@ -121,35 +123,35 @@ class Child:
         self._passing_on.cancel()
         await _close(self._link, self._output)
 
-    async def _announced(self) -> str | None:
+    async def _read_announcement(self) -> str | None:
         line = await self._link[0].readline()
         if not line:
             await self._process.wait()
             return None
         return line.decode(errors="replace").strip()
 
-    async def _hung(self) -> None:
+    async def _wait_until_hung(self) -> None:
         silences = 0
-        # One alone may be ours: if we were stopped for a while, the beats of that time are read next.
+        # One silence may be our own: after a pause of this process, the beats of that time are still unread.
         while silences < 2:
             try:
-                async with asyncio.timeout(None if self._part.probe else self._part.silence_seconds):
+                async with asyncio.timeout(None if self._spec.probe else self._spec.silence_seconds):
                     beats = await self._link[0].read(4096)
             except TimeoutError:
                 silences += 1
             else:
                 silences = 0
                 if not beats:
-                    # The link's end is the process's own, which `ended` tells.
+                    # The link ends with the process, for which `wait_or_kill` waits too.
                     await asyncio.Event().wait()
 
     async def _pass_on_output(self) -> None:
         async for line in _lines(self._output[0]):
             self.last_lines.append(line)
-            console.pass_on(self._part.name, line)
+            console.pass_on(self._spec.name, line)
 
 
-async def _started(part: Part, link: int, output: int) -> asyncio.subprocess.Process:
+async def _spawn(part: ProcessSpec, link: int, output: int) -> asyncio.subprocess.Process:
     try:
         return await asyncio.create_subprocess_exec(
             *part.command,
@@ -174,7 +176,7 @@ async def _close(*streams: _Stream) -> None:
             await writer.wait_closed()
 
 
-async def _probed(probe: Callable[[], Awaitable[str]]) -> str:
+async def _probe_until_ready(probe: Callable[[], Awaitable[str]]) -> str:
     while True:
         try:
             return await probe()
@@ -183,7 +185,7 @@ async def _probed(probe: Callable[[], Awaitable[str]]) -> str:
 
 
 async def _lines(output: asyncio.StreamReader) -> AsyncIterator[str]:
-    # Not readline: it fails on a line longer than its buffer, and the child would then wait for ever.
+    # Not readline: it raises on a line longer than its buffer, and the child's output would then block.
     rest = b""
     while block := await output.read(65536):
         *lines, rest = (rest + block).split(b"\n")

@@ -1,4 +1,4 @@
-"""Supervision: groups of parts that are kept running, and one-off commands."""
+"""Supervision of child processes: restarts after a crash, and one-off commands."""
 
 import asyncio
 import contextlib
@@ -9,9 +9,10 @@ from typing import Final
 
 from msgspec import Struct
 
+from quotecast.backoff import Backoff
 from quotecast.errors import QuotecastError
 from quotecast.local import console
-from quotecast.local.child import Child, Part
+from quotecast.local.child import Child, ProcessSpec
 
 Sleep = Callable[[float], Awaitable[None]]
 Clock = Callable[[], float]
@@ -19,17 +20,18 @@ Clock = Callable[[], float]
 _TRIES: Final = 5
 #: Seconds of life after which earlier deaths no longer count.
 _HEALTHY_SECONDS: Final = 10.0
+_FIRST_DELAY: Final = 0.2
 _LONGEST_DELAY: Final = 5.0
 
 
-class PartFailed(QuotecastError):
-    """A part of the service cannot live; the message ends with what it last said."""
+class ProcessFailed(QuotecastError):
+    """A process of the service cannot run; the message ends with its last lines of output."""
 
     code = "part_failed"
 
 
-class _Life(Struct, frozen=True, kw_only=True):
-    """How one run of a part went: `end` is its exit code, its signal, or why it could not begin."""
+class _Run(Struct, frozen=True, kw_only=True):
+    """The outcome of one run: `end` is an exit code, a signal, or the reason why the start failed."""
 
     served: bool
     end: str
@@ -40,8 +42,7 @@ class Deaths:
     """Counts a part's deaths in a row and says how long to wait before its next start."""
 
     def __init__(self, random: Random) -> None:
-        self._random = random
-        self._in_a_row = 0
+        self._backoff = Backoff(_FIRST_DELAY, _LONGEST_DELAY, chance=random.random)
         self._ever_served = False
 
     def add(self, *, served: bool, seconds: float) -> float | None:
@@ -51,29 +52,25 @@ class Deaths:
         without it meanwhile.
         """
         if served and seconds >= _HEALTHY_SECONDS:
-            self._in_a_row = 0
-        self._in_a_row += 1
+            self._backoff.reset()
         self._ever_served = self._ever_served or served
-        if self._in_a_row >= _TRIES and not self._ever_served:
-            return None
-        longest = min(_LONGEST_DELAY, 0.1 * 2.0 ** min(self._in_a_row, 16))
-        return longest * self._random.uniform(0.5, 1.0)
+        delay = self._backoff.delay()
+        return delay if self._ever_served or self._backoff.tries < _TRIES else None
 
 
 @contextlib.asynccontextmanager
-async def running(
-    *parts: Part, sleep: Sleep = asyncio.sleep, clock: Clock = time.monotonic
+async def keep_running(
+    *parts: ProcessSpec, sleep: Sleep = asyncio.sleep, clock: Clock = time.monotonic
 ) -> AsyncIterator[None]:
-    """Keeps the parts running; entered once all serve, left once all have ended.
+    """Runs processes, restarts each after a crash; enters the body when all serve, and stops them after it.
 
-    A part that dies is started again. One that dies five times before it ever serves cancels the body and
-    raises PartFailed.
+    A process that crashes five times before it ever serves cancels the body and raises ProcessFailed.
     """
     try:
         async with asyncio.TaskGroup() as group:
             serving = [asyncio.Event() for _ in parts]
             tasks = [
-                group.create_task(_keep(part, event, sleep, clock))
+                group.create_task(_supervise(part, event, sleep, clock))
                 for part, event in zip(parts, serving, strict=True)
             ]
             for event in serving:
@@ -86,22 +83,22 @@ async def running(
         raise errors.exceptions[0] from None
 
 
-async def complete(part: Part) -> None:
-    """Runs a part to its end. Raises PartFailed if it fails."""
+async def run_to_end(part: ProcessSpec) -> None:
+    """Runs a process to its end. Raises ProcessFailed unless it exits with 0."""
     child = await Child.start(part)
     try:
-        how = await child.ended()
+        end = await child.wait_end()
     finally:
         await child.stop()
-    if how != "exit code 0":
-        raise _failure(part, how, child.last_lines)
+    if end != "exit code 0":
+        raise _failure(part, end, child.last_lines)
 
 
-async def _keep(part: Part, serving: asyncio.Event, sleep: Sleep, clock: Clock) -> None:
+async def _supervise(part: ProcessSpec, serving: asyncio.Event, sleep: Sleep, clock: Clock) -> None:
     deaths = Deaths(Random())  # noqa: S311 - jitter is no secret
     while True:
         began = clock()
-        life = await _live(part, serving)
+        life = await _run_once(part, serving)
         delay = deaths.add(served=life.served, seconds=clock() - began)
         if delay is None:
             raise _failure(part, life.end, life.last_lines)
@@ -109,25 +106,25 @@ async def _keep(part: Part, serving: asyncio.Event, sleep: Sleep, clock: Clock) 
         await sleep(delay)
 
 
-async def _live(part: Part, serving: asyncio.Event) -> _Life:
-    """Runs a part until it ends; sets `serving` once it serves."""
+async def _run_once(part: ProcessSpec, serving: asyncio.Event) -> _Run:
+    """Runs a process until it ends; sets `serving` when it serves."""
     try:
         child = await Child.start(part)
     except QuotecastError as error:
         if not serving.is_set():
             raise
-        # The system had no memory or no process left for it.
-        return _Life(served=False, end=str(error))
+        # The system lacks memory or process ids at the moment.
+        return _Run(served=False, end=str(error))
     try:
-        line = await child.ready()
+        line = await child.wait_ready()
         if line is not None:
             console.say(f"{part.name:<9} pid {child.pid:<7} {line}")
             serving.set()
-            await child.ended_or_killed()
+            await child.wait_or_kill()
     finally:
         await child.stop()
-    return _Life(served=line is not None, end=await child.ended(), last_lines=child.last_lines)
+    return _Run(served=line is not None, end=await child.wait_end(), last_lines=child.last_lines)
 
 
-def _failure(part: Part, end: str, last_lines: Iterable[str]) -> PartFailed:
-    return PartFailed("\n  ".join([f"{part.name} cannot run: {end}", *last_lines]))
+def _failure(part: ProcessSpec, end: str, last_lines: Iterable[str]) -> ProcessFailed:
+    return ProcessFailed("\n  ".join([f"{part.name} cannot run: {end}", *last_lines]))

@@ -1,15 +1,15 @@
-"""What `up` tells the person in front of it: news on standard output, the children's logs on error."""
+"""Output of `up`: its own lines on standard output, its children's logs on standard error."""
 
 import sys
 
 
 def say(line: str) -> None:
-    """One line of news."""
+    """Writes one line to standard output."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
 
 def pass_on(part: str, line: str) -> None:
-    """One line that a part of the service wrote, under the part's name."""
+    """Writes one line of a child's output to standard error, after the child's name."""
     sys.stderr.write(f"{part:<9} | {line}\n")
     sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""The data folder: what `up` keeps there, for one `up` at a time."""
+"""The data folder of `up`, which one `up` at a time uses."""
 
 import contextlib
 import os
@@ -13,10 +13,10 @@ from quotecast.local import locks
 
 
 @contextlib.contextmanager
-def held(path: Path) -> Iterator[Path]:
-    """The folder, made if it is missing and held against a second `up`.
+def hold_folder(path: Path) -> Iterator[Path]:
+    """Gives the folder, created if missing, and locks it against a second `up`.
 
-    Raises SettingsError if it cannot be written or another `up` holds it.
+    Raises SettingsError if the folder is not writable or another `up` holds the lock.
     """
     folder = path.resolve()
     try:
@@ -33,11 +33,11 @@ def held(path: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def sockets(folder: Path) -> Iterator[Path]:
-    """An empty folder for Unix sockets, removed at the end.
+def socket_folder(folder: Path) -> Iterator[Path]:
+    """Gives an empty folder for Unix sockets, and removes it at the end.
 
-    It lies in the data folder, unless no socket can be bound there: a socket's path holds about 100
-    bytes, and not every mount takes sockets. Then it is a temporary one.
+    It lies in the data folder if a socket can be bound there, else in the system's temporary folder: a
+    socket's path may have about 100 bytes, and some mounts reject sockets.
     """
     place = folder / "sockets"
     shutil.rmtree(place, ignore_errors=True)
@@ -52,7 +52,7 @@ def sockets(folder: Path) -> Iterator[Path]:
 
 
 def _takes_sockets(place: Path) -> bool:
-    # The longest name there will be: PostgreSQL chooses it.
+    # PostgreSQL's name, the longest one.
     trial = place / ".s.PGSQL.5432"
     with socket.socket(socket.AF_UNIX) as listener:
         try:

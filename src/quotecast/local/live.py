@@ -1,4 +1,4 @@
-"""Which groups are live: as `quotecast up --live` chooses, and as the settings say."""
+"""The choice of live providers by `quotecast up --live`, and the description of each group's provider."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,11 +12,10 @@ from quotecast.settings.model import Settings
 from quotecast.settings.providers import key_variables, names_of
 
 
-def chosen(settings: Settings, environment: Mapping[str, str]) -> Settings:
-    """Returns the settings with real providers; a group that was chosen by hand stays as it is.
+def choose_providers(settings: Settings, environment: Mapping[str, str]) -> Settings:
+    """Returns the settings with real providers; a group with a variable of its own stays unchanged.
 
-    A group whose key is missing is switched off: real and simulated data do not mix unless the operator
-    wants it.
+    A group without its API key is off: real and simulated data mix only by the operator's own settings.
     """
     changes = {
         group: _as_set(_live_providers(group, settings), getattr(settings, group))
@@ -31,8 +30,8 @@ def environment_of(settings: Settings) -> dict[str, str]:
     return {_variable(group): ",".join(names_of(getattr(settings, group))) for group in GROUPS}
 
 
-def introduction(settings: Settings) -> list[str]:
-    """Returns a line for each group: live, simulated, recorded or off, and why."""
+def describe_groups(settings: Settings) -> list[str]:
+    """Returns a line for each group: live, simulated, recorded or off, with the reason."""
     return [f"{group:<10} {_state(settings, group)}" for group in GROUPS]
 
 
@@ -55,12 +54,12 @@ def _state(settings: Settings, group: str) -> str:
         case "replay":
             return "recorded"
         case "none":
-            return _missing(group)
+            return _reason_off(group)
         case _:
             return f"live from {', then '.join(names)}"
 
 
-def _missing(group: str) -> str:
+def _reason_off(group: str) -> str:
     first = live_names(group)[0]
     needed = key_variables(first)
     return f"off; {first} needs {' and '.join(needed)}" if needed else "off"

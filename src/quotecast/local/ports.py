@@ -1,4 +1,4 @@
-"""Whether a port is free."""
+"""Checks of ports before a server listens on them."""
 
 import errno
 import os
@@ -7,17 +7,17 @@ from typing import Final
 
 from quotecast.errors import SettingsError
 
-#: All addresses of this machine as one listens on them, and one of them to connect to.
+#: Wildcard addresses to listen on, each with an address to connect to.
 _HERE: Final = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - not bound here # nosec B104
 
 
-def check(host: str, port: int, setting: str = "QUOTECAST_PORT") -> None:
-    """Raises SettingsError unless a server could listen there, alone."""
+def check_free(host: str, port: int, setting: str = "QUOTECAST_PORT") -> None:
+    """Raises SettingsError unless a server can listen on the port, without sharing it."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, protocol) as listener:
-            # Without SO_REUSEPORT, which the workers set to share the port, another's listener is in the
-            # way; with SO_REUSEADDR, its connections that linger after its end are not.
+            # Without SO_REUSEPORT, which the workers set to share the port, bind fails if another server
+            # listens. SO_REUSEADDR ignores lingering connections of a server that has ended.
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(address)
     except OSError as error:
@@ -27,8 +27,8 @@ def check(host: str, port: int, setting: str = "QUOTECAST_PORT") -> None:
         raise SettingsError(f"Cannot listen on port {port} of {host}: {reason}") from error
 
 
-def shown(host: str) -> str:
-    """The host as it stands in a URL that a browser on this machine can open."""
+def url_host(host: str) -> str:
+    """Returns the host of a URL that a browser on this machine can open."""
     if host in _HERE:
         return _HERE[host]
     return f"[{host}]" if ":" in host else host

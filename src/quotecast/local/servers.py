@@ -1,4 +1,4 @@
-"""The PostgreSQL and the Redis of this run: those that settings name, or ones of our own."""
+"""The PostgreSQL and the Redis of this run: external ones from the settings, or embedded ones."""
 
 import asyncio
 import contextlib
@@ -8,50 +8,50 @@ from pathlib import Path
 
 from quotecast.errors import SettingsError
 from quotecast.local import children, console, locks, postgres, probes, valkey
-from quotecast.local.child import Part
+from quotecast.local.child import ProcessSpec
 
 
 @contextlib.asynccontextmanager
-async def database(given: str, data: Path, sockets: Path) -> AsyncIterator[str]:
-    """The URL of a PostgreSQL that answers: `given`, unless empty, or one that runs meanwhile.
+async def database(url: str, data: Path, sockets: Path) -> AsyncIterator[str]:
+    """Gives the URL of a PostgreSQL that answers: `url`, or if empty an embedded one, until the end.
 
-    Raises SettingsError if the given one does not answer.
+    Raises SettingsError if `url` does not answer.
     """
-    if given:
-        await _check("QUOTECAST_DATABASE_URL", "postgres", given, probes.postgres(given))
-        yield given
+    if url:
+        await _check("QUOTECAST_DATABASE_URL", "postgres", url, probes.postgres(url))
+        yield url
         return
     cluster = data / "postgres"
     lock = await locks.claim(data / "postgres.lock", pid_file=postgres.pid_file(cluster))
     user = postgres.system_user()
-    postgres.own(sockets, user)
+    postgres.give_to(sockets, user)
     if not cluster.exists():
         console.say(f"postgres  makes its data folder, {cluster}")
     await asyncio.to_thread(postgres.create, cluster, user)
     url = postgres.url(sockets)
-    part = Part(
+    part = ProcessSpec(
         name="postgres",
         command=postgres.command(cluster, sockets),
-        probe=lambda: _described(probes.postgres(url), f"in {sockets}: accounts"),
+        probe=lambda: _describe(probes.postgres(url), f"in {sockets}: accounts"),
         user=user,
         lock=lock,
-        # Fast shutdown: it ends the sessions instead of waiting for them.
+        # SIGINT asks for a fast shutdown, which ends sessions instead of waiting for them.
         stop_signal=signal.SIGINT,
         stop_seconds=1.5,
     )
-    async with children.running(part):
+    async with children.keep_running(part):
         yield url
 
 
 @contextlib.asynccontextmanager
-async def cache(given: str, data: Path, sockets: Path) -> AsyncIterator[str]:
-    """The URL of a Redis that answers: `given`, unless empty, or a Valkey that runs meanwhile.
+async def cache(url: str, data: Path, sockets: Path) -> AsyncIterator[str]:
+    """Gives the URL of a Redis that answers: `url`, or if empty an embedded Valkey, until the end.
 
-    Raises SettingsError if the given one does not answer.
+    Raises SettingsError if `url` does not answer.
     """
-    if given:
-        await _check("QUOTECAST_REDIS_URL", "redis", given, probes.cache(given))
-        yield given
+    if url:
+        await _check("QUOTECAST_REDIS_URL", "redis", url, probes.cache(url))
+        yield url
         return
     home = data / "valkey"
     home.mkdir(mode=0o700, exist_ok=True)
@@ -59,23 +59,23 @@ async def cache(given: str, data: Path, sockets: Path) -> AsyncIterator[str]:
     valkey.remove_dump(home)
     socket = sockets / "valkey.sock"
     url = valkey.url(socket)
-    part = Part(
+    part = ProcessSpec(
         name="valkey",
         command=valkey.command(home, socket),
-        probe=lambda: _described(probes.cache(url), f"on {socket}: last quotes, the bus and rate limits"),
+        probe=lambda: _describe(probes.cache(url), f"on {socket}: last quotes, the bus and rate limits"),
         lock=lock,
         stop_seconds=1.0,
     )
-    async with children.running(part):
+    async with children.keep_running(part):
         yield url
 
 
-async def _described(version: Awaitable[str], what: str) -> str:
+async def _describe(version: Awaitable[str], what: str) -> str:
     return f"{await version} {what}"
 
 
 async def _check(variable: str, name: str, url: str, version: Awaitable[str]) -> None:
     try:
-        console.say(f"{name:<9} {'given':<11} {await version} at {probes.place(url)}")
+        console.say(f"{name:<9} {'external':<11} {await version} at {probes.place(url)}")
     except probes.NoAnswer as error:
         raise SettingsError(f"{variable}: {error}") from error

@@ -1,9 +1,9 @@
 """`quotecast up`: everything on one machine, with nothing but Python.
 
-The parts start in the order in which they need each other and stop in the reverse one, all within ten
-seconds. PostgreSQL and Valkey are started here unless settings name others. If `up` itself is killed, the
-ingest and the API workers notice (`quotecast.parent`) and end; PostgreSQL and Valkey live on, for nothing
-they know has ended, and are ended by the next `up` on the same data folder (`quotecast.local.locks`).
+The processes start in the order of their dependencies and stop in the reverse order, all within ten seconds.
+PostgreSQL and Valkey start here unless settings name others. If `up` itself is killed, the ingest and the API
+workers notice it (`quotecast.parent`) and end. PostgreSQL and Valkey do not notice it, and run until the next
+`up` on the same data folder ends them (`quotecast.local.locks`).
 """
 
 import asyncio
@@ -16,23 +16,23 @@ from functools import partial
 from quotecast import parent
 from quotecast.local import children, console, folder, locks, ports, servers, signing
 from quotecast.local import live as live_providers
-from quotecast.local.child import Part
+from quotecast.local.child import ProcessSpec
 from quotecast.observe import metrics
-from quotecast.settings.model import Settings, handed_on
+from quotecast.settings.model import Settings, secret_variables
 
 
 def run(settings: Settings) -> int:
-    """Runs everything until a signal ends it; raises QuotecastError if some part cannot run."""
+    """Runs everything until a signal arrives. Raises QuotecastError if a process cannot run."""
     asyncio.run(_until_stopped(settings))
     return 0
 
 
 def live(settings: Settings) -> int:
-    """Likewise, with real upstreams wherever that is possible; says what is live and what is not."""
-    chosen = live_providers.chosen(settings, os.environ)
-    for line in live_providers.introduction(chosen):
+    """Runs everything with real upstreams where possible, after a line on each group's provider."""
+    live_settings = live_providers.choose_providers(settings, os.environ)
+    for line in live_providers.describe_groups(live_settings):
         console.say(line)
-    return run(chosen)
+    return run(live_settings)
 
 
 async def _until_stopped(settings: Settings) -> None:
@@ -46,53 +46,55 @@ async def _until_stopped(settings: Settings) -> None:
 
 
 def _stop(serving: asyncio.Task[None]) -> None:
-    # A second signal must not cut the ordered stop short: its end is near in any case.
+    # A second signal must not interrupt the orderly stop, which ends soon anyway.
     if not serving.cancelling():
         console.say("Stopping.")
         serving.cancel()
 
 
 async def _serve(settings: Settings) -> None:
-    with folder.held(settings.data_dir) as data:
-        # The workers of a killed `up` may still be draining, and hold the port until they have.
+    with folder.hold_folder(settings.data_dir) as data:
+        # The workers of a killed `up` may still drain their connections, and hold the port until then.
         lock = await locks.claim(data / "workers.lock")
-        ports.check(settings.host, settings.port)
+        ports.check_free(settings.host, settings.port)
         if settings.feed_port:
-            ports.check(settings.host, settings.feed_port, setting="QUOTECAST_FEED_PORT")
-        with folder.sockets(data) as sockets:
+            ports.check_free(settings.host, settings.feed_port, setting="QUOTECAST_FEED_PORT")
+        with folder.socket_folder(data) as sockets:
             async with (
                 servers.database(settings.database_url, data, sockets) as database_url,
                 servers.cache(settings.redis_url, data, sockets) as redis_url,
             ):
                 environment = {
-                    **handed_on({"database_url": database_url, "redis_url": redis_url}),
+                    **secret_variables({"database_url": database_url, "redis_url": redis_url}),
                     **live_providers.environment_of(settings),
                 }
-                secret = settings.jwt_secret or signing.kept(data)
-                await _run_commands(settings, partial(_own, environment=environment, lock=lock), secret)
+                secret = settings.jwt_secret or signing.load_secret(data)
+                await _run_commands(
+                    settings, partial(_command_spec, environment=environment, lock=lock), secret
+                )
 
 
-async def _run_commands(settings: Settings, own: Callable[..., Part], secret: str) -> None:
-    await children.complete(own("migrate", "migrate"))
-    ingest = own("ingest", "ingest", stop_seconds=1.5, more=_metrics(settings, 0))
-    signing_key = handed_on({"jwt_secret": secret})
+async def _run_commands(settings: Settings, spec_of: Callable[..., ProcessSpec], secret: str) -> None:
+    await children.run_to_end(spec_of("migrate", "migrate"))
+    ingest = spec_of("ingest", "ingest", stop_seconds=1.5, more=_metrics(settings, 0))
+    signing_key = secret_variables({"jwt_secret": secret})
     apis = [
-        own(f"api {number}", "api", stop_seconds=5.5, more=signing_key | _metrics(settings, number))
+        spec_of(f"api {number}", "api", stop_seconds=5.5, more=signing_key | _metrics(settings, number))
         for number in range(1, settings.workers + 1)
     ]
-    async with children.running(ingest), children.running(*apis):
-        _greet(ports.shown(settings.host), settings.port)
+    async with children.keep_running(ingest), children.keep_running(*apis):
+        _greet(ports.url_host(settings.host), settings.port)
         await asyncio.Event().wait()
 
 
 def _metrics(settings: Settings, number: int) -> dict[str, str]:
-    """Ports in a row from the one that is set; any, if none is."""
-    chosen = "QUOTECAST_METRICS_PORT" in os.environ
+    """Returns a process's metrics port: counted up from the setting, or any free port without one."""
+    is_set = "QUOTECAST_METRICS_PORT" in os.environ
     port = settings.metrics_port + number if settings.metrics_port > 0 else settings.metrics_port
-    return {"QUOTECAST_METRICS_PORT": str(port if chosen else metrics.ANY_PORT)}
+    return {"QUOTECAST_METRICS_PORT": str(port if is_set else metrics.ANY_PORT)}
 
 
-def _own(
+def _command_spec(
     name: str,
     command: str,
     *,
@@ -100,9 +102,9 @@ def _own(
     lock: int,
     stop_seconds: float = 2.0,
     more: Mapping[str, str] = {},
-) -> Part:
-    """A part that is a command of quotecast itself."""
-    return Part(
+) -> ProcessSpec:
+    """Returns the specification of a process that runs a command of quotecast."""
+    return ProcessSpec(
         name=name,
         command=[sys.executable, "-m", "quotecast", command],
         environment={**environment, **more},

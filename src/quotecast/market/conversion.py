@@ -1,4 +1,4 @@
-"""Amounts in one currency as amounts in another, by the rates that the quotes themselves give."""
+"""Currency conversion by the rates that quotes imply."""
 
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -12,13 +12,13 @@ from msgspec import Struct
 from quotecast.market.currencies import CURRENCIES
 from quotecast.market.quotes import CryptoQuote, DovizQuote, Quote
 
-#: Significant digits of what a division gives.
+#: Significant digits of an inverse rate and of a converted amount.
 DIGITS: Final = 12
 _ROUNDING: Final = Context(prec=DIGITS)
 
 
 class Rate(Struct, frozen=True):
-    """What a unit of `base` costs in `target`, by the quote of `symbol` at `timestamp`."""
+    """The price of one unit of `base` in `target`, from the quote of `symbol` at `timestamp`."""
 
     base: str
     target: str
@@ -28,7 +28,7 @@ class Rate(Struct, frozen=True):
 
 
 def rate_of(quote: Quote) -> Rate | None:
-    """The rate that a pair or a currency's quote gives; None for stocks, metals and indices."""
+    """Returns the rate of a crypto pair or of a currency; None for stocks, metals and indices."""
     match quote:
         case CryptoQuote():
             base, _, target = quote.ticker.partition("/")
@@ -42,26 +42,26 @@ def rate_of(quote: Quote) -> Rate | None:
 
 
 class Rates(Struct, frozen=True):
-    """All rates by the currency that they lead out of, the best first, and what counts as a currency."""
+    """All rates by base currency, preferred rates first, and the codes that count as currencies."""
 
     exits: Mapping[str, list[Rate]]
     currencies: frozenset[str]
 
 
 def rates_of(quotes: Iterable[Quote]) -> Rates:
-    """The rates that the quotes give, in both directions."""
-    given = [rate for quote in quotes if (rate := rate_of(quote))]
+    """Returns the rates that quotes imply, and their inverses."""
+    direct = [rate for quote in quotes if (rate := rate_of(quote))]
     exits: dict[str, list[Rate]] = {}
-    for rate in sorted(chain(given, map(_turned, given)), key=_preference):
+    for rate in sorted(chain(direct, map(_inverse, direct)), key=_preference):
         exits.setdefault(rate.base, []).append(rate)
-    return Rates(exits, CURRENCIES | {rate.target for rate in given})
+    return Rates(exits, CURRENCIES | {rate.target for rate in direct})
 
 
 def rates_between(rates: Rates, source: str, target: str) -> tuple[Rate, ...] | None:
-    """The rates that lead from one currency to another, as few as possible; None without a way.
+    """Returns the shortest chain of rates from one currency to another; None if there is none.
 
-    A currency is one of ISO 4217 or what pairs are priced in. Of two ways as short, that over currencies of
-    states goes first; of two quotes of one rate, that of the currency's own symbol before a bank's.
+    Currencies are the codes of ISO 4217 and those in which pairs are priced. Of two chains of one length, ISO
+    currencies win; of two quotes of one rate, the currency's own symbol wins over a bank's.
     """
     before: dict[str, Rate | None] = {source: None}
     waiting = deque([source])
@@ -70,16 +70,16 @@ def rates_between(rates: Rates, source: str, target: str) -> tuple[Rate, ...] | 
             if rate.target not in before and (rate.target in rates.currencies or rate.target == target):
                 before[rate.target] = rate
                 waiting.append(rate.target)
-    return _way(before, target) if target in before else None
+    return _path(before, target) if target in before else None
 
 
 def factor(rates: Iterable[Rate]) -> Decimal:
-    """By how much an amount is multiplied that goes through the rates one after the other."""
+    """Returns the product of a chain of rates."""
     return prod((rate.rate for rate in rates), start=Decimal(1))
 
 
-def rounded(amount: Decimal) -> Decimal:
-    """The amount with the digits that a converted one deserves."""
+def round_amount(amount: Decimal) -> Decimal:
+    """Returns the amount rounded to 12 significant digits."""
     return _ROUNDING.plus(amount)
 
 
@@ -87,11 +87,11 @@ def _preference(rate: Rate) -> tuple[bool, bool, str]:
     return rate.target not in CURRENCIES, rate.symbol not in {rate.base, rate.target}, rate.symbol
 
 
-def _turned(rate: Rate) -> Rate:
+def _inverse(rate: Rate) -> Rate:
     return Rate(rate.target, rate.base, _ROUNDING.divide(Decimal(1), rate.rate), rate.symbol, rate.timestamp)
 
 
-def _way(before: Mapping[str, Rate | None], target: str) -> tuple[Rate, ...]:
+def _path(before: Mapping[str, Rate | None], target: str) -> tuple[Rate, ...]:
     rates: list[Rate] = []
     while rate := before[target]:
         rates.append(rate)

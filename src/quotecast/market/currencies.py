@@ -1,4 +1,4 @@
-"""Codes of the currencies in use."""
+"""Currency codes of ISO 4217."""
 
 from typing import Final
 
@@ -11,5 +11,5 @@ PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN 
 TND TOP TRY TTD TWD TZS UAH UGX USD UYU UZS VED VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG
 """
 
-#: ISO 4217, active codes of money; funds, metals and test codes are left out.
+#: Active codes of money, without funds, metals and test codes.
 CURRENCIES: Final = frozenset(_CODES.split())

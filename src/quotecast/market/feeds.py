@@ -1,4 +1,4 @@
-"""The feeds and what sets each apart: its name, its structs, its hours and the spelling of its symbols."""
+"""The feeds, and one specification for each: name, structs, trading hours and spelling of symbols."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -24,7 +24,7 @@ Kind = Literal["stock", "crypto", "doviz"]
 
 
 class Feed(StrEnum):
-    """A stream of quotes of one kind, with an epoch and a sequence of its own.
+    """A stream of quotes of one kind, with its own epoch and sequence.
 
     The value names the feed in settings, in metrics and on the bus.
     """
@@ -35,16 +35,16 @@ class Feed(StrEnum):
 
     @property
     def spec(self) -> "FeedSpec":
-        """What sets this feed apart."""
+        """The feed's specification."""
         return _SPECS[self]
 
 
 class FeedSpec(Struct, frozen=True):
-    """One feed: the only description of it outside its routes and its providers."""
+    """The specification of one feed; only its routes and its providers know more."""
 
-    #: Its name for clients: in paths, in the `welcome` frame and in the settings of rate limits.
+    #: The name that clients see: in paths, in the `welcome` frame and in the settings of rate limits.
     name: str
-    #: What a watchlist calls one of its instruments.
+    #: The `kind` of its instruments in a watchlist.
     kind: Kind
     quote: type[Quote]
     #: The fields of a quote that change from tick to tick.
@@ -52,17 +52,17 @@ class FeedSpec(Struct, frozen=True):
     #: Trading days of its venues, and those of a simulated or recorded venue that never closes.
     calendar: Calendar
     always_open: Calendar
-    #: Brings a symbol into its one spelling, which then has to match `pattern`.
+    #: Returns a symbol's canonical spelling, which must then match `pattern`.
     spell: Callable[[str], str]
     pattern: re.Pattern[str]
-    #: The currency that a quote's price is in.
+    #: Returns the currency of a quote's price.
     currency: Callable[[Any], str]
-    #: The names of the groups that a quote is in, given all quotes of the feed by key.
+    #: Yields the names of a quote's groups, given all quotes of the feed by key.
     groups: Callable[[Any, Mapping[str, Any]], Iterator[str]]
 
     @property
-    def keeps_hours(self) -> bool:
-        """Whether its venues close."""
+    def has_closing_time(self) -> bool:
+        """Returns whether its venues ever close."""
         return self.calendar is not self.always_open
 
 
@@ -121,3 +121,10 @@ _SPECS: Final = {
         groups=groups_of_currency,
     ),
 }
+
+_BY_KIND: Final[dict[Kind, Feed]] = {feed.spec.kind: feed for feed in Feed}
+
+
+def feed_of_kind(kind: Kind) -> Feed:
+    """Returns the feed whose instruments a watchlist calls by this kind."""
+    return _BY_KIND[kind]

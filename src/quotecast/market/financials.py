@@ -1,6 +1,6 @@
-"""Company data as the API answers it: the records and field names of Finnhub, from where it may come.
+"""Company data: the records and field names of Finnhub's API reference.
 
-Numbers that nobody knows are None. Source of the fields: Finnhub's API reference.
+An unknown number is None.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,23 +12,24 @@ E = TypeVar("E")
 
 
 class SeriesPoint(Struct, frozen=True):
-    """A figure of one reporting period, which ends at `period` (YYYY-MM-DD)."""
+    """A figure of the reporting period that ends at `period` (YYYY-MM-DD)."""
 
     period: str
     v: float | None
 
 
 class Series(Struct, frozen=True):
-    """Figures by name, each the newest period first."""
+    """Figures by name; each list begins with the newest period."""
 
     annual: Mapping[str, Sequence[SeriesPoint]]
     quarterly: Mapping[str, Sequence[SeriesPoint]]
 
 
 class Metrics(Struct, frozen=True, rename="camel"):
-    """An open map of figures: numbers, or dates as YYYY-MM-DD; market capitalisation in millions.
+    """Figures by name: numbers, or dates as YYYY-MM-DD; market capitalisation in millions.
 
-    `currency` is that of the company's filings, `homeSymbol` the listing abroad that the figures are of.
+    `currency` is the currency of the company's filings, `homeSymbol` the foreign listing that the figures
+    describe.
     """
 
     symbol: str
@@ -40,10 +41,10 @@ class Metrics(Struct, frozen=True, rename="camel"):
 
 
 class Earnings(Struct, frozen=True, rename="camel"):
-    """A reported fiscal quarter: earnings per share in `currency`; the surprise is what was not estimated.
+    """Earnings per share of a reported fiscal quarter, in `currency`; `surprise` is actual minus estimate.
 
-    `surprisePercent` is in percent of the estimate, without its sign. `homeSymbol` is the listing abroad that
-    the figures are of.
+    `surprisePercent` is the surprise in percent of the absolute estimate. `homeSymbol` is the foreign listing
+    that the figures describe.
     """
 
     symbol: str
@@ -59,9 +60,9 @@ class Earnings(Struct, frozen=True, rename="camel"):
 
 
 class Recommendation(Struct, frozen=True, rename="camel"):
-    """How many analysts said what in the month that begins at `period`.
+    """Numbers of analysts by recommendation, in the month that begins at `period`.
 
-    `homeSymbol` is the listing abroad that they judge.
+    `homeSymbol` is the foreign listing that they rate.
     """
 
     symbol: str
@@ -99,9 +100,9 @@ class EpsEstimate(Struct, frozen=True, rename="camel"):
 
 
 class Estimates(Struct, Generic[E], frozen=True, rename="camel"):
-    """Expectations in `currency`, the nearest period last.
+    """Analysts' estimates in `currency`, the nearest period last.
 
-    `homeSymbol` is the listing abroad that they are of.
+    `homeSymbol` is the foreign listing that they describe.
     """
 
     symbol: str
@@ -132,9 +133,9 @@ class EarningsQuality(Struct, frozen=True):
 
 
 class EarningsEvent(Struct, frozen=True, rename="camel"):
-    """A report that is due or done; `hour` is bmo (before open), amc (after close), dmh (during) or empty.
+    """An earnings report, due or done; `hour` is bmo (before open), amc (after close), dmh (during) or empty.
 
-    Of a listing `abroad` the figures are in the company's own currency.
+    If `abroad`, the company has a foreign listing, and the figures are in its own currency.
     """
 
     symbol: str
@@ -150,9 +151,10 @@ class EarningsEvent(Struct, frozen=True, rename="camel"):
 
 
 class EarningsCalendar(Struct, frozen=True, rename="camel"):
-    """Reports by date, whole from `coveredFrom` to `coveredTo`.
+    """Reports by date, complete from `coveredFrom` to `coveredTo`.
 
-    Those are fewer days than asked for where the upstream has no more, and null where it has none.
+    The two dates span fewer days than requested where the upstream has no more, and are null where it has
+    none.
     """
 
     earnings_calendar: Sequence[EarningsEvent]

@@ -1,4 +1,4 @@
-"""Names that stand for many symbols: `sector:Energy`, `category:gold`, `bank:akbank`."""
+"""Groups of symbols: `sector:Energy`, `category:gold`, `bank:akbank`."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -10,7 +10,7 @@ from quotecast.market.quotes import DovizQuote, Quote, StockQuote
 def groups(
     quotes: Mapping[str, Quote], groups_of: Callable[[Any, Mapping[str, Any]], Iterator[str]]
 ) -> dict[str, frozenset[str]]:
-    """Keys of the members of every group that has any."""
+    """Returns the keys of the members of each group that has members."""
     members: defaultdict[str, set[str]] = defaultdict(set)
     for key, quote in quotes.items():
         for group in groups_of(quote, quotes):
@@ -19,19 +19,19 @@ def groups(
 
 
 def no_groups(_quote: Quote, _quotes: Mapping[str, Quote]) -> Iterator[str]:
-    """Groups of a feed that has none."""
+    """Yields nothing: for a feed without groups."""
     return iter(())
 
 
 def groups_of_stock(quote: StockQuote, _quotes: Mapping[str, Quote]) -> Iterator[str]:
-    """Its sector."""
+    """Yields the group of the stock's sector."""
     yield f"sector:{quote.sector}"
 
 
 def groups_of_currency(quote: DovizQuote, quotes: Mapping[str, Quote]) -> Iterator[str]:
-    """Its category, and its bank if a bank quotes it."""
+    """Yields the group of the category, and of the bank if a bank quotes the instrument."""
     yield f"category:{quote.category}"
     bank, _, instrument = quote.symbol.partition("-")
-    # `akbank-USD` is a bank's because `USD` is quoted; `ons-gumus` is not, for `ons` is no bank.
+    # `akbank-USD` is a bank's quote because `USD` is an instrument; `ons-gumus` is none: `ons` is one itself.
     if instrument in quotes and bank not in quotes:
         yield f"bank:{bank}"

@@ -1,4 +1,4 @@
-"""The market by sector: how each stock moves, and how much of the whole it is."""
+"""The heatmap: stocks by sector, each with its change and its share of the market."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,14 +12,14 @@ from quotecast.market.quotes import StockQuote
 
 OTHER: Final = "Other"
 
-#: Decimals of a weight, and of a percentage, as quotes have them.
+#: Decimals of a weight; and of a percentage, as in quotes.
 _WEIGHT_DECIMALS: Final = 6
 _PERCENT_DECIMALS: Final = 4
 _UNITS: Final = 10**_WEIGHT_DECIMALS
 
 
 class HeatmapStock(Struct, frozen=True, gc=False, rename="camel"):
-    """One tile; `weight` is its share of all stocks, 0 to 1, with six decimals."""
+    """One tile; `weight` is the stock's share of all stocks, 0 to 1, with six decimals."""
 
     ticker: str
     name: str
@@ -34,8 +34,8 @@ class HeatmapStock(Struct, frozen=True, gc=False, rename="camel"):
 class HeatmapSector(Struct, frozen=True, rename="camel"):
     """The tiles of a sector, the heaviest first.
 
-    `change_percent` is their mean by weight, with four decimals, null if no change is known; a stock whose
-    change is not known counts as unchanged.
+    `change_percent` is their weighted mean with four decimals, null if no change is known. A stock with an
+    unknown change counts as unchanged.
     """
 
     sector: str
@@ -55,11 +55,11 @@ class Heatmap(Struct, frozen=True, rename="camel"):
 
 
 def heatmap_of(quotes: Sequence[StockQuote], shares: Mapping[str, int]) -> Heatmap:
-    """The heatmap of some quotes; `shares` tells how many shares of a ticker are outstanding.
+    """Returns the heatmap of some quotes; `shares` gives the outstanding shares by ticker.
 
-    A stock weighs what its company is worth: shares times price. Where the shares are not known it weighs
-    as little as the lightest stock whose are, for the tables name the large companies; if none are known,
-    all weigh the same.
+    A stock's weight is its market capitalisation: shares times price. With unknown shares it weighs as little
+    as the lightest known stock, because the tables name the large companies. If no shares are known, all
+    stocks weigh the same.
     """
     sectors: defaultdict[str, list[HeatmapStock]] = defaultdict(list)
     for quote, weight in zip(quotes, _weights(quotes, shares), strict=True):
@@ -80,7 +80,7 @@ def _weights(quotes: Sequence[StockQuote], shares: Mapping[str, int]) -> list[fl
     lightest = min(worth.values(), default=1.0)
     worths = [worth.get(quote.ticker, lightest) for quote in quotes]
     total = fsum(worths)
-    # Rounded sums keep the total at 1; the sum of rounded weights would drift from it.
+    # Rounds the running sums, so that the weights add up to exactly 1.
     sums = [round(each / total * _UNITS) for each in accumulate(worths)]
     return [(upper - lower) / _UNITS for lower, upper in pairwise([0, *sums])]
 
@@ -114,11 +114,11 @@ def _sector(name: str, tiles: list[HeatmapStock]) -> HeatmapSector:
 
 
 def _mean_change(tiles: Iterable[HeatmapStock]) -> float | None:
-    known = [(tile.weight, tile.change_percent) for tile in tiles if tile.change_percent is not None]
-    if not known:
+    changes = [(tile.weight, tile.change_percent) for tile in tiles if tile.change_percent is not None]
+    if not changes:
         return None
-    if not any(weight for weight, _ in known):
-        # All are lighter than half a unit.
-        known = [(1.0, change) for _, change in known]
-    weight = fsum(weight for weight, _ in known)
-    return round(fsum(weight * change for weight, change in known) / weight, _PERCENT_DECIMALS)
+    if not any(weight for weight, _ in changes):
+        # Every weight rounds to zero.
+        changes = [(1.0, change) for _, change in changes]
+    weight = fsum(weight for weight, _ in changes)
+    return round(fsum(weight * change for weight, change in changes) / weight, _PERCENT_DECIMALS)

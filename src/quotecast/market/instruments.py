@@ -1,4 +1,4 @@
-"""How instruments are named, and the forms in which a client may write them."""
+"""Canonical spelling of instruments' symbols."""
 
 from typing import Final
 
@@ -9,11 +9,11 @@ MAX_SYMBOL_LENGTH: Final = 40
 CATEGORIES: Final = ("gold", "silver", "precious_metals", "currency", "index")
 
 
-def canonical(feed: Feed, text: str) -> str | None:
-    """One spelling for all the ways to write a symbol: `AAPL`, `BTC/USDT` (for `btc-usdt` too), `akbank-usd`.
+def canonical_symbol(feed: Feed, text: str) -> str | None:
+    """Returns the canonical spelling of a symbol: `AAPL`, `BTC/USDT` (for `btc-usdt` too), `akbank-usd`.
 
-    Doviz symbols are answered in mixed case (`USD`, `gram-altin`, `akbank-USD`) but told apart without
-    regard to it, so their one spelling is lower case. Returns None for text that cannot be a symbol.
+    Answers show doviz symbols in mixed case (`USD`, `gram-altin`, `akbank-USD`), but comparisons ignore case,
+    so their canonical spelling is lower case. Returns None for text that cannot be a symbol.
     """
     text = text.strip()
     if not 0 < len(text) <= MAX_SYMBOL_LENGTH:

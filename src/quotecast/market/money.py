@@ -1,4 +1,4 @@
-"""Amounts of money and of shares: exact decimals, in and out."""
+"""Amounts of money and of shares: exact decimals, from JSON and to JSON."""
 
 import re
 from decimal import Decimal, localcontext
@@ -10,15 +10,15 @@ from msgspec import Raw, Struct
 PLACES: Final = 8
 
 _NUMBER: Final = re.compile(rb"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]{1,4})?")
-#: Longer texts are no amounts, however they are spelled.
+#: Characters; a longer number is rejected before it is parsed.
 _MAX_LENGTH: Final = 64
-#: Digits from the largest float times an amount to the last one of the smallest, and some to spare: with
-#: these every sum and product is exact.
+#: Digits that make every sum and product exact: from the largest float times an amount down to the last digit
+#: of the smallest, with a reserve.
 _PRECISION: Final = 700
 
 
 class Worth(Struct, frozen=True):
-    """What a holding is worth now, in its currency; `gain_percent` is None where it cost nothing."""
+    """A holding's present value and gain, in its currency; `gain_percent` is None for a cost of zero."""
 
     market_value: Decimal
     gain: Decimal
@@ -26,41 +26,41 @@ class Worth(Struct, frozen=True):
     day_change: Decimal | None
 
 
-def exact(text: bytes) -> Decimal | None:
-    """A JSON number exactly as it is written; None for what is none, or has needlessly many digits."""
+def parse_amount(text: bytes) -> Decimal | None:
+    """Returns the exact value of a JSON number; None for other text and for more than 64 characters."""
     if len(text) > _MAX_LENGTH or not _NUMBER.fullmatch(text):
         return None
-    return plain(Decimal(text.decode()))
+    return without_zeros(Decimal(text.decode()))
 
 
-def places(amount: Decimal) -> int:
-    """How many decimal places a plain amount has."""
+def decimal_places(amount: Decimal) -> int:
+    """Returns the number of decimal places of an amount without trailing zeros."""
     exponent = amount.as_tuple().exponent
     return max(-exponent, 0) if isinstance(exponent, int) else 0
 
 
-def plain(amount: Decimal) -> Decimal:
-    """The same amount without needless zeros behind the point, nor a sign at zero."""
+def without_zeros(amount: Decimal) -> Decimal:
+    """Returns the same amount without trailing zeros, and zero without a sign."""
     with localcontext(prec=_PRECISION):
         return amount.normalize() if amount else Decimal(0)
 
 
-def written(amount: Decimal | None) -> Raw:
-    """The amount as a JSON number without an exponent, which not every reader expects; None as null."""
+def amount_json(amount: Decimal | None) -> Raw:
+    """Returns the amount as a JSON number without an exponent, which some parsers reject; None as null."""
     return Raw(b"null" if amount is None else f"{amount:f}".encode())
 
 
-def worth(shares: Decimal, avg_cost: Decimal, price: float, change: float | None) -> Worth:
-    """What `shares` bought at `avg_cost` each are worth at a price that changed so much today.
+def worth_of(shares: Decimal, avg_cost: Decimal, price: float, change: float | None) -> Worth:
+    """Returns the worth of `shares`, bought at `avg_cost` each, at a price with today's change.
 
-    A float counts as the decimal that it is written as.
+    Floats convert by their shortest decimal representation.
     """
     with localcontext(prec=_PRECISION):
         value, cost = shares * Decimal(repr(price)), shares * avg_cost
         gain = value - cost
         return Worth(
-            market_value=plain(value),
-            gain=plain(gain),
-            gain_percent=plain(round(gain / cost * 100, 4)) if cost else None,
-            day_change=None if change is None else plain(shares * Decimal(repr(change))),
+            market_value=without_zeros(value),
+            gain=without_zeros(gain),
+            gain_percent=without_zeros(round(gain / cost * 100, 4)) if cost else None,
+            day_change=None if change is None else without_zeros(shares * Decimal(repr(change))),
         )

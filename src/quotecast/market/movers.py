@@ -1,4 +1,4 @@
-"""The stocks that rose and fell the most."""
+"""The ranking of stocks with the greatest rises and falls."""
 
 from collections.abc import Sequence
 from heapq import nsmallest
@@ -12,9 +12,9 @@ TOP: Final = 20
 
 
 class Floors(Struct, frozen=True):
-    """What a stock has to reach to be ranked: one for cents, or that hardly trades, moves by accident.
+    """The least price and volume of a ranked stock: penny stocks and illiquid stocks make noise.
 
-    `price` is in US dollars, `volume` in shares of the day; one that nobody knows fails no floor.
+    `price` is in US dollars, `volume` in shares of the day; a stock with an unknown volume is ranked.
     """
 
     price: float = 0.0
@@ -45,7 +45,7 @@ class Movers(Struct, frozen=True, rename="camel"):
 
 
 def movers_of(quotes: Sequence[StockQuote], floors: Floors) -> Movers:
-    """The ranking of some quotes; what did not change is in neither list, ties go by ticker."""
+    """Returns the ranking of some quotes, without unchanged stocks; ties go by ticker."""
     ranked = [(quote.change_percent or 0.0, quote) for quote in quotes if _reaches(quote, floors)]
     gainers = [_mover(quote, percent) for percent, quote in ranked if percent > 0]
     losers = [_mover(quote, percent) for percent, quote in ranked if percent < 0]

@@ -1,4 +1,4 @@
-"""The part of a quote that changes from tick to tick, and whether a change is confined to it."""
+"""Moving fields: the part of a quote that changes from tick to tick."""
 
 from collections.abc import Callable
 from hashlib import blake2b
@@ -11,21 +11,21 @@ from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Move, Quote
 
 
-def moving_part(quote: Quote) -> Move:
-    """Returns the moving fields of a quote, all of them, as absolute values."""
+def move_of(quote: Quote) -> Move:
+    """Returns all moving fields of a quote, as absolute values."""
     kind = type(quote)
     move: Move = _MOVES[kind](*_MOVING[kind](quote))
     return move
 
 
-def only_moved(before: Quote, after: Quote) -> bool:
-    """Returns whether the two differ in moving fields alone, so that a client needs no full quote."""
+def only_moves_differ(before: Quote, after: Quote) -> bool:
+    """Returns whether two quotes differ only in moving fields, so that a client needs no full quote."""
     still = _STILL[type(after)]
     return type(before) is type(after) and bool(still(before) == still(after))
 
 
-def shape_of(feed: Feed) -> str:
-    """Returns four hexadecimal digits that stand for the names of the fields of a feed's quotes."""
+def shape_digest(feed: Feed) -> str:
+    """Returns a digest, four hexadecimal digits, of the field names of a feed's quotes."""
     names = ",".join(field.encode_name for field in fields(feed.spec.quote))
     return blake2b(names.encode(), digest_size=2).hexdigest()
 

@@ -1,7 +1,7 @@
-"""Quotes as the API answers them, and the part of each that moves.
+"""Quotes and their moving fields.
 
-Field names, types and order are the public contract. Numbers that nobody knows are None; a price is
-never unknown. Timestamps are ISO 8601 in UTC and end with Z.
+Field names, types and order are the public contract. An unknown number is None; a price is always known.
+Timestamps are ISO 8601 in UTC and end with Z.
 """
 
 from msgspec import Struct
@@ -28,7 +28,7 @@ class StockQuote(
 
     @property
     def key(self) -> str:
-        """What the quote is addressed by."""
+        """The key of the quote in its feed."""
         return self.ticker
 
 
@@ -55,14 +55,14 @@ class CryptoQuote(
 
     @property
     def key(self) -> str:
-        """What the quote is addressed by."""
+        """The key of the quote in its feed."""
         return self.ticker
 
 
 class DovizQuote(
     Struct, frozen=True, gc=False, kw_only=True, rename="camel", tag_field="type", tag="doviz_quote"
 ):
-    """Last state of a currency, metal or index in Türkiye; `buying` and `selling` are the dealer's sides."""
+    """Last state of a currency, metal or index in Türkiye; dealers buy at `buying` and sell at `selling`."""
 
     provider: str
     symbol: str
@@ -84,7 +84,7 @@ class DovizQuote(
 
     @property
     def key(self) -> str:
-        """What the quote is addressed by."""
+        """The key of the quote in its feed."""
         return self.symbol
 
 

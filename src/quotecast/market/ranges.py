@@ -1,4 +1,4 @@
-"""How far back a request for bars reaches, how fine its bars may be, and how clients write that."""
+"""Ranges of bar requests: how far back they reach, their intervals, and the spellings of both."""
 
 from calendar import monthrange
 from datetime import UTC, date, datetime, timedelta
@@ -26,7 +26,7 @@ _FINEST: Final[dict[Range, Interval]] = {
     "5Y": "1h",
 }
 
-#: Other ways to write intervals. Letter case tells `1m` from `1M`, and nothing else.
+#: Other spellings of intervals. Letter case matters only for `1m` and `1M`.
 _SPELLINGS: Final[dict[str, Interval]] = {
     "1min": "1m",
     "5min": "5m",
@@ -46,14 +46,14 @@ _SPELLINGS: Final[dict[str, Interval]] = {
 }
 
 
-def range_named(text: str) -> Range | None:
-    """The range that a client means; None if there is none such."""
+def parse_range(text: str) -> Range | None:
+    """Returns the range of a client's spelling; None for an unknown one."""
     folded = text.strip().upper()
     return next((each for each in RANGES if each == folded), None)
 
 
-def interval_named(text: str) -> Interval | None:
-    """The interval that a client means; None if there is none such."""
+def parse_interval(text: str) -> Interval | None:
+    """Returns the interval of a client's spelling; None for an unknown one."""
     text = text.strip()
     if text == "1M":
         return "M"
@@ -62,19 +62,19 @@ def interval_named(text: str) -> Interval | None:
 
 
 def default_interval(span: Range) -> Interval:
-    """The interval of a range for which none is asked."""
+    """Returns the interval of a range for a request without one."""
     return _DEFAULTS.get(span, "D")
 
 
 def intervals_of(span: Range, offered: tuple[Interval, ...]) -> tuple[Interval, ...]:
-    """Those of the intervals that are not too fine for a range."""
+    """Returns the offered intervals that are coarse enough for a range; both lists have the finest first."""
     return offered[offered.index(_FINEST[span]) :]
 
 
 def start_of(span: Range, calendar: Calendar, moment: datetime) -> datetime:
-    """When a range begins that ends at an aware moment: always with the opening of a trading day.
+    """Returns the start of a range that ends at an aware moment: the opening of a trading day.
 
-    Days are counted back from the latest that has opened; so no range is empty because the venue is closed.
+    Days count back from the latest one that has opened, so a closed venue's range is not empty.
     """
     days = calendar.until(moment)
     if span in _SESSIONS:
@@ -85,7 +85,7 @@ def start_of(span: Range, calendar: Calendar, moment: datetime) -> datetime:
 
 
 def start_of_newest(count: int, interval: Interval, moment: datetime) -> datetime:
-    """A moment within the first of the `count` newest bars of a market that is always open, in UTC."""
+    """Returns a moment, in UTC, within the oldest of the `count` newest bars; the market never closes."""
     moment, before = moment.astimezone(UTC), count - 1
     match interval:
         case "M":
@@ -100,6 +100,6 @@ def start_of_newest(count: int, interval: Interval, moment: datetime) -> datetim
 
 
 def _months_before(day: date, months: int) -> date:
-    """The same day of an earlier month, or that month's last."""
+    """Returns the same day of an earlier month, or that month's last day."""
     year, month = divmod(day.year * 12 + day.month - 1 - months, 12)
     return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))

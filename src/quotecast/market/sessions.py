@@ -1,7 +1,7 @@
-"""When the US stock market is open: the New York Stock Exchange's calendar, from 1995 on.
+"""Sessions of the New York Stock Exchange, from 1995 on.
 
-Holidays, half days and special closures are those that the `holidays` package knows. Every close that is
-early is at 13:00 since 1995, which is as far back as this calendar is right.
+Holidays, half days and special closures come from the `holidays` package. Since 1995 every early close is at
+13:00; before that year this calendar is wrong.
 """
 
 from collections.abc import Iterator
@@ -38,9 +38,10 @@ class TradingDay(Struct, frozen=True):
 
 
 class Unscheduled(Struct, frozen=True, kw_only=True):
-    """What the exchange does on one New York date against its calendar, as its own clock says.
+    """A deviation from the calendar on one New York date, as the exchange's own clock reports it.
 
-    Without `open` and `close` it stays closed on that date; a halt of the whole market moves the close ahead.
+    Without `open` and `close` the exchange stays closed on that date. A halt of the whole market moves the
+    close to an earlier time.
     """
 
     date: date
@@ -50,35 +51,35 @@ class Unscheduled(Struct, frozen=True, kw_only=True):
     next_open: datetime
     next_close: datetime
 
-    def holds_at(self, moment: datetime) -> bool:
-        """Returns whether it is still true at an aware moment: it ends with the next opening or close."""
+    def applies_at(self, moment: datetime) -> bool:
+        """Returns whether it applies at an aware moment: it ends with the next opening or close."""
         return moment < (self.next_close if self.is_open else self.next_open)
 
 
 def trading_day(day: date) -> TradingDay | None:
-    """The sessions of a New York date; None on weekends, holidays and special closures."""
+    """Returns the sessions of a New York date; None on weekends, holidays and special closures."""
     return _trading_days_of(day.year).get(day)
 
 
 def trading_days_from(day: date) -> Iterator[TradingDay]:
-    """Every trading day on or after the date, ascending, for as long as dates last."""
+    """Yields every trading day on or after the date, ascending, up to the year 9999."""
     for year in range(day.year, date.max.year + 1):
         yield from dropwhile(lambda each: each.date < day, _trading_days_of(year).values())
 
 
 def trading_days_until(day: date) -> Iterator[TradingDay]:
-    """Every trading day on or before the date, newest first."""
+    """Yields every trading day on or before the date, newest first."""
     for year in range(day.year, date.min.year, -1):
         yield from dropwhile(lambda each: each.date > day, reversed(_trading_days_of(year).values()))
 
 
 def trading_days_between(first: date, last: date) -> Iterator[TradingDay]:
-    """Every trading day from the first date to the last, both included, ascending."""
+    """Yields every trading day from the first date to the last, both included, ascending."""
     return takewhile(lambda each: each.date <= last, trading_days_from(first))
 
 
 def session_at(moment: datetime) -> Session:
-    """The session an aware moment falls into; a session holds its first instant, not its last."""
+    """Returns the session of an aware moment; a session includes its first instant, not its last."""
     day = trading_day(_local_date(moment))
     if day is None or not day.pre_open <= moment < day.post_close:
         return "closed"
@@ -88,8 +89,8 @@ def session_at(moment: datetime) -> Session:
 
 
 def actual_session_at(moment: datetime, unscheduled: Unscheduled | None) -> Session:
-    """Returns the session an aware moment falls into, by the exchange's own clock where it differs."""
-    if unscheduled is None or not unscheduled.holds_at(moment):
+    """Returns the session of an aware moment, by the exchange's own clock where it differs."""
+    if unscheduled is None or not unscheduled.applies_at(moment):
         return session_at(moment)
     if unscheduled.is_open:
         return "regular"
@@ -97,18 +98,18 @@ def actual_session_at(moment: datetime, unscheduled: Unscheduled | None) -> Sess
 
 
 def next_open(moment: datetime) -> datetime:
-    """The first opening of the regular session after an aware moment, in UTC."""
+    """Returns the first opening of the regular session after an aware moment, in UTC."""
     return next(day.open for day in trading_days_from(_local_date(moment)) if day.open > moment)
 
 
 def next_close(moment: datetime) -> datetime:
-    """The first close of the regular session after an aware moment, in UTC."""
+    """Returns the first close of the regular session after an aware moment, in UTC."""
     return next(day.close for day in trading_days_from(_local_date(moment)) if day.close > moment)
 
 
 def _local_date(moment: datetime) -> date:
     if moment.tzinfo is None:
-        raise ValueError("A moment without a time zone falls into no session")
+        raise ValueError("A moment needs a time zone to have a session")
     return moment.astimezone(NEW_YORK).date()
 
 

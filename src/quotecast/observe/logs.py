@@ -1,4 +1,4 @@
-"""Set-up of logs: one line per event, JSON in production, readable in a terminal."""
+"""Configuration of logs: one line per event, as JSON in production, as text in a terminal."""
 
 import logging
 import sys
@@ -7,13 +7,13 @@ from typing import Final
 
 import structlog
 
-#: The id of the request that is being served, which every event of it bears. A variable of our own: setting
-#: one through structlog takes five times as long, and every request does.
+#: The id of the current request, which every log event of it carries. It is our own context variable because
+#: structlog's take five times as long to set, for every request.
 request_id: Final[ContextVar[str]] = ContextVar("request_id")
 
 
 def configure_logs(*, level: str, as_json: bool) -> None:
-    """Sends every event, the libraries' too, to standard error."""
+    """Sends every event, including those of libraries, to standard error."""
     shared: list[structlog.types.Processor] = [
         _with_request_id,
         structlog.processors.add_log_level,
@@ -37,7 +37,7 @@ def configure_logs(*, level: str, as_json: bool) -> None:
 def _with_request_id(
     _logger: object, _method: str, event: structlog.types.EventDict
 ) -> structlog.types.EventDict:
-    served = request_id.get(None)
-    if served is not None:
-        event.setdefault("request_id", served)
+    current = request_id.get(None)
+    if current is not None:
+        event.setdefault("request_id", current)
     return event

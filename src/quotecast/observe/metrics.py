@@ -1,7 +1,7 @@
-"""Metrics of this process, in Prometheus's text format, and its health, on a private port.
+"""Metrics of this process in Prometheus's text format, and its health, on a private port.
 
-Parts count with plain integers; whoever scrapes has them read and put into words. So counting costs what an
-addition costs, and a process that nobody scrapes pays nothing else.
+Each part counts with plain integers; a scrape reads and formats them. So counting costs no more than an
+addition, and a process without a scraper pays for nothing else.
 """
 
 import asyncio
@@ -21,28 +21,28 @@ from quotecast.errors import ServerFailedError
 from quotecast.observe.histograms import Histogram
 
 PREFIX: Final = "quotecast_"
-#: As a port: any that is free.
+#: The port number that means any free port.
 ANY_PORT: Final = -1
 LAG_SECONDS: Final = 0.1
-#: For a scraper to ask and to take the answer.
+#: Seconds for one scrape: request and response.
 SCRAPE_SECONDS: Final = 5.0
 MAX_REQUEST_BYTES: Final = 8192
 
 #: The values of a metric's labels.
 Labels = TypeVar("Labels", bound=tuple[str, ...])
 Source = Callable[[], Iterable[Metric]]
-#: Says in JSON whether the process is ready.
+#: Returns the status, and a JSON body, of the process's readiness.
 Readiness = Callable[[], Awaitable[tuple[http.HTTPStatus, bytes]]]
-#: Makes a whole answer.
+#: Returns a complete HTTP response.
 Page = Callable[[], Awaitable[bytes]]
 
 
 def counter(
     name: str, meaning: str, values: float | Mapping[Labels, float], labels: Sequence[str] = ()
 ) -> Metric:
-    """What only grows while the process lives; its name ends in `_total`."""
+    """Returns a counter, which only grows while the process lives; its name ends in `_total`."""
     family = CounterMetricFamily(PREFIX + name, meaning, labels=labels)
-    for each, value in _labelled(values):
+    for each, value in _by_labels(values):
         family.add_metric(each, value)
     return family
 
@@ -50,9 +50,9 @@ def counter(
 def gauge(
     name: str, meaning: str, values: float | Mapping[Labels, float], labels: Sequence[str] = ()
 ) -> Metric:
-    """What goes up and down."""
+    """Returns a gauge, which goes up and down."""
     family = GaugeMetricFamily(PREFIX + name, meaning, labels=labels)
-    for each, value in _labelled(values):
+    for each, value in _by_labels(values):
         family.add_metric(each, value)
     return family
 
@@ -60,7 +60,7 @@ def gauge(
 def histogram(
     name: str, meaning: str, values: Mapping[Labels, Histogram], labels: Sequence[str] = ()
 ) -> Metric:
-    """What was observed, by size."""
+    """Returns a histogram of observations."""
     family = HistogramMetricFamily(PREFIX + name, meaning, labels=labels)
     for each, observed in values.items():
         family.add_metric(each, observed.cumulative(), observed.total)
@@ -68,23 +68,27 @@ def histogram(
 
 
 async def ready() -> tuple[http.HTTPStatus, bytes]:
-    """Ready from the start: for a process that depends on nothing."""
+    """Returns 200 always: for a process without dependencies."""
     return http.HTTPStatus.OK, b'{"status":"ready"}'
 
 
 @contextlib.asynccontextmanager
-async def exposed(host: str, port: int, *sources: Source, readiness: Readiness = ready) -> AsyncIterator[str]:
-    """Answers `GET /metrics` with what the sources tell and how the process fares.
+async def serve_metrics(
+    host: str, port: int, *sources: Source, readiness: Readiness = ready
+) -> AsyncIterator[str]:
+    """Serves `GET /metrics` with the metrics of the sources and of the process.
 
-    `GET /health` is 200 while the event loop turns; `GET /ready` says what `readiness` says. Gives the end
-    of a sentence that says where; nothing for port 0, which is none. Raises ServerFailedError if it cannot
-    listen there.
+    `GET /health` answers 200 while the event loop runs, `GET /ready` answers as `readiness` does. Gives a
+    phrase with the URL, for the process's first line; an empty one for port 0, which switches metrics off.
+    Raises ServerFailedError if it cannot listen on the port.
     """
     if not port:
         yield ""
         return
     lag = Histogram()
-    collect = partial(_all, [ProcessCollector(registry=None).collect, partial(_own, lag), *sources])
+    collect = partial(
+        _collect, [ProcessCollector(registry=None).collect, partial(_process_metrics, lag), *sources]
+    )
     pages: dict[bytes, Page] = {
         b"/metrics": partial(_metrics, collect),
         b"/health": _health,
@@ -101,7 +105,7 @@ async def exposed(host: str, port: int, *sources: Source, readiness: Readiness =
         server = await asyncio.start_server(begin, host, max(port, 0), limit=MAX_REQUEST_BYTES)
     except OSError as error:
         raise ServerFailedError(f"no metrics on port {port} of {host}: {error.strerror}") from error
-    measuring = asyncio.create_task(_measure(lag))
+    measuring = asyncio.create_task(_measure_lag(lag))
     try:
         bound = server.sockets[0].getsockname()[1]
         yield f"; metrics on http://{f'[{host}]' if ':' in host else host}:{bound}/metrics"
@@ -113,35 +117,35 @@ async def exposed(host: str, port: int, *sources: Source, readiness: Readiness =
         await asyncio.gather(*ending, return_exceptions=True)
 
 
-def _labelled(values: float | Mapping[Labels, float]) -> Iterable[tuple[tuple[str, ...], float]]:
+def _by_labels(values: float | Mapping[Labels, float]) -> Iterable[tuple[tuple[str, ...], float]]:
     return values.items() if isinstance(values, Mapping) else [((), values)]
 
 
-def _own(lag: Histogram) -> Iterator[Metric]:
+def _process_metrics(lag: Histogram) -> Iterator[Metric]:
     yield gauge(
         "build_info", "Always 1; the version is the label.", {(version("quotecast"),): 1}, ["version"]
     )
     yield histogram(
         "event_loop_lag_seconds",
-        "How late the event loop came back to a timer; whatever it serves is late by as much.",
+        "Delay of a timer on the event loop; every request of the process is late by as much.",
         {(): lag},
     )
 
 
-async def _measure(lag: Histogram) -> None:
+async def _measure_lag(lag: Histogram) -> None:
     while True:
-        # Not the loop's clock, which may tell the time at which it last looked.
+        # Not the loop's clock, which uvloop reads only once per turn.
         due = time.perf_counter() + LAG_SECONDS
         await asyncio.sleep(LAG_SECONDS)
         lag.observe(max(0.0, time.perf_counter() - due))
 
 
-def _all(sources: Iterable[Source]) -> list[Metric]:
+def _collect(sources: Iterable[Source]) -> list[Metric]:
     return [family for source in sources for family in source()]
 
 
-class _Taken(CollectorRegistry):
-    """Families that were read already."""
+class _CollectedFamilies(CollectorRegistry):
+    """A registry of metrics that were already collected."""
 
     def __init__(self, families: list[Metric]) -> None:
         super().__init__()
@@ -154,7 +158,7 @@ class _Taken(CollectorRegistry):
 async def _answer(
     pages: Mapping[bytes, Page], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> None:
-    # Whoever breaks off is not answered.
+    # A scraper that disconnects or sends no request gets no response.
     broken = (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
     try:
         with contextlib.suppress(*broken):
@@ -171,26 +175,26 @@ async def _response(pages: Mapping[bytes, Page], head: bytes) -> bytes:
     page = pages.get(rest.partition(b" ")[0].partition(b"?")[0])
     if method != b"GET" or page is None:
         text = b"Metrics are at /metrics, health at /health and /ready.\n"
-        return _written(http.HTTPStatus.NOT_FOUND, text, "text/plain")
+        return _response_bytes(http.HTTPStatus.NOT_FOUND, text, "text/plain")
     return await page()
 
 
 async def _metrics(collect: Callable[[], list[Metric]]) -> bytes:
-    # Read here, where nothing changes meanwhile; written elsewhere, so that clients need not wait for it.
-    body = await asyncio.to_thread(generate_latest, _Taken(collect()))
-    return _written(http.HTTPStatus.OK, body, CONTENT_TYPE_PLAIN_0_0_4)
+    # Collects on the event loop, where no count changes meanwhile; formats in a thread, to not delay clients.
+    body = await asyncio.to_thread(generate_latest, _CollectedFamilies(collect()))
+    return _response_bytes(http.HTTPStatus.OK, body, CONTENT_TYPE_PLAIN_0_0_4)
 
 
 async def _health() -> bytes:
-    return _written(http.HTTPStatus.OK, b'{"status":"ok"}', "application/json")
+    return _response_bytes(http.HTTPStatus.OK, b'{"status":"ok"}', "application/json")
 
 
 async def _ready(readiness: Readiness) -> bytes:
     status, body = await readiness()
-    return _written(status, body, "application/json")
+    return _response_bytes(status, body, "application/json")
 
 
-def _written(status: http.HTTPStatus, body: bytes, kind: str) -> bytes:
+def _response_bytes(status: http.HTTPStatus, body: bytes, kind: str) -> bytes:
     head = (
         f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: {kind}\r\n"
         f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"

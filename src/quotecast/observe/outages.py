@@ -1,4 +1,4 @@
-"""The log of an outage: failures repeat many times a second, its warning once a minute."""
+"""Logs of outages: one warning a minute, however often a failure repeats."""
 
 import time
 from collections.abc import Callable
@@ -13,14 +13,14 @@ log = structlog.get_logger()
 
 
 class OutageLog:
-    """Warns at most once a minute; failures in between go to the debug log. `clock` is monotonic."""
+    """A log that warns once a minute; other failures are debug events. `clock` gives monotonic seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._silent_until = float("-inf")
         self._warned = False
 
-    def failed(self, event: str, **context: object) -> None:
+    def log_failure(self, event: str, **context: object) -> None:
         """Logs one failure."""
         now = self._clock()
         if now < self._silent_until:
@@ -30,8 +30,8 @@ class OutageLog:
         self._warned = True
         log.warning(event, **context)
 
-    def ended(self, event: str, **context: object) -> None:
-        """Logs the end of an outage that this log has warned of; does nothing otherwise."""
+    def log_end(self, event: str, **context: object) -> None:
+        """Logs the end of an outage, if this log has warned of it."""
         if self._warned:
             self._warned = False
             log.info(event, **context)

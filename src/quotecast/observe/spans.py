@@ -1,12 +1,12 @@
-"""Spans of requests and of what they ask of Redis, PostgreSQL and upstreams, sent by OTLP over HTTP.
+"""Spans of requests and of their calls to Redis, PostgreSQL and upstreams, exported by OTLP over HTTP.
 
-A trace begins with a request that is served. What has no request behind it, such as every batch on the bus,
-makes no span. Loaded only where traces are asked for: see `quotecast.observe.tracing`.
+A trace begins with a request to the service. Work without a request, such as a batch on the bus, makes no
+span. `quotecast.observe.tracing` imports this module only if the environment configures traces.
 """
 
 import contextlib
 import os
-from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from importlib.metadata import version
 from typing import Any, Final
@@ -23,17 +23,14 @@ from opentelemetry.sdk.trace.sampling import Decision, Sampler, SamplingResult
 from opentelemetry.trace import SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-Message = MutableMapping[str, Any]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Any, Any, Any], Awaitable[None]]
-
+from quotecast.asgi import App, Message, Send
 
 #: Balancers and orchestrators ask these several times a second.
 PROBES: Final = frozenset({"/api/health", "/api/ready"})
 
 
 class OnlyRequests(Sampler):
-    """Leaves it to another sampler which requests are traced, and drops what belongs to none."""
+    """A sampler that drops spans without a request, and leaves requests to another sampler."""
 
     def __init__(self, sampler: Sampler) -> None:
         self._sampler = sampler
@@ -58,8 +55,8 @@ class OnlyRequests(Sampler):
         return f"OnlyRequests({self._sampler.get_description()})"
 
 
-class Traced:
-    """ASGI application around another: a span for each HTTP request, none for feeds and probes."""
+class TracingApp:
+    """An ASGI application that makes a span for each HTTP request of another, except for feeds and probes."""
 
     def __init__(
         self, tracer: trace.Tracer, app: App, describe: Callable[[Mapping[str, Any]], Mapping[str, str]]
@@ -74,15 +71,15 @@ class Traced:
             await self._app(scope, receive, send)
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        # Only where the caller's trace stands: what else it carries is not ours to pass on to upstreams.
+        # Takes only the caller's trace context: upstreams must not get its baggage.
         caller = TraceContextTextMapPropagator().extract(headers)
-        # Named by the method alone until the route is known: a path could hold anything.
+        # The name is the method until the route is known: a path has unbounded values.
         with self._tracer.start_as_current_span(
             scope["method"], context=caller, kind=SpanKind.SERVER
         ) as span:
             span.set_attribute("http.request.method", scope["method"])
             try:
-                await self._app(scope, receive, _watched(send, span))
+                await self._app(scope, receive, _record_status(send, span))
             finally:
                 attributes = self._describe(scope)
                 span.set_attributes({**attributes})
@@ -91,31 +88,31 @@ class Traced:
 
 
 @contextlib.contextmanager
-def exporting(service: str) -> Iterator[Callable[..., Traced]]:
-    """Gives what traces an application; sends its spans meanwhile, and at the end those that wait.
+def export_spans(service: str) -> Iterator[Callable[..., TracingApp]]:
+    """Gives a function that wraps an application in a TracingApp; exports spans until its end.
 
-    OpenTelemetry's own variables say where to and which.
+    OpenTelemetry's own environment variables configure exporter and sampler. The end flushes pending spans.
     """
-    given = {} if os.environ.get("OTEL_SERVICE_NAME") else {"service.name": service}
+    named = {} if os.environ.get("OTEL_SERVICE_NAME") else {"service.name": service}
     provider = TracerProvider(
-        resource=Resource.create({**given, "service.version": version("quotecast")}), shutdown_on_exit=False
+        resource=Resource.create({**named, "service.version": version("quotecast")}), shutdown_on_exit=False
     )
     provider.sampler = OnlyRequests(provider.sampler)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    # asyncpg's declares no types.
+    # The instrumentor of asyncpg has no types.
     instrumentors: tuple[Any, ...] = (AsyncPGInstrumentor, RedisInstrumentor, HTTPXClientInstrumentor)
     libraries = [instrumentor() for instrumentor in instrumentors]
     for library in libraries:
         library.instrument(tracer_provider=provider, async_request_hook=_without_query)
     try:
-        yield partial(Traced, provider.get_tracer("quotecast", version("quotecast")))
+        yield partial(TracingApp, provider.get_tracer("quotecast", version("quotecast")))
     finally:
         for library in libraries:
             library.uninstrument()
         provider.shutdown()
 
 
-def _watched(send: Send, span: trace.Span) -> Send:
+def _record_status(send: Send, span: trace.Span) -> Send:
     def answer(message: Message) -> Awaitable[None]:
         if message["type"] == "http.response.start":
             span.set_attribute("http.response.status_code", message["status"])
@@ -127,8 +124,8 @@ def _watched(send: Send, span: trace.Span) -> Send:
 
 
 async def _without_query(span: trace.Span, request: Any) -> None:
-    """Some upstreams want their key in the query."""
+    """Removes the query from a span's URL: some upstreams take their API key there."""
     address = str(request.url).partition("?")[0]
-    # Its name before and after the conventions became stable.
+    # The attribute's names before and after the semantic conventions became stable.
     for name in ("http.url", "url.full"):
         span.set_attribute(name, address)

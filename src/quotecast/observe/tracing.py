@@ -1,55 +1,56 @@
-"""Traces, for whoever asks for them by OpenTelemetry's own variables.
+"""Traces, which OpenTelemetry's own environment variables switch on.
 
-Without those nothing is imported or paid. What makes traces is an extra of the distribution, `otel`.
+Without those variables traces cost nothing and no library is imported. They need the extra `otel`.
 """
 
 import contextlib
 import importlib
 import os
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any, Final
 
 import structlog
 
-#: Where traces are sent; each of them switches them on.
+from quotecast.asgi import App
+
+#: Variables with the address of a collector; each of them switches traces on.
 ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 
-App = Callable[[Any, Any, Any], Awaitable[None]]
-#: Says of a request that was answered what its span tells beside method and status, by attribute.
+#: Returns the attributes of an answered request's span, besides method and status.
 Describe = Callable[[Mapping[str, Any]], Mapping[str, str]]
-#: Puts an application into one that traces its requests.
+#: Wraps an application in one that traces its requests.
 Wrap = Callable[[App, Describe], App]
 
 log = structlog.get_logger()
 
 
-def wanted(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether the environment asks for traces."""
+def is_requested(environment: Mapping[str, str] = os.environ) -> bool:
+    """Returns whether the environment switches traces on."""
     disabled = environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
     return not disabled and any(environment.get(name) for name in ENDPOINTS)
 
 
-def possible(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether requests are traced: the environment asks for it, and the extra is installed."""
-    return wanted(environment) and _spans() is not None
+def is_possible(environment: Mapping[str, str] = os.environ) -> bool:
+    """Returns whether requests are traced: the environment asks for it, and the extra is installed."""
+    return is_requested(environment) and _spans() is not None
 
 
 @contextlib.contextmanager
-def exporting(service: str, environment: Mapping[str, str] = os.environ) -> Iterator[Wrap]:
-    """Traces what is served and what is asked for meanwhile; gives what the application is wrapped in.
+def export_traces(service: str, environment: Mapping[str, str] = os.environ) -> Iterator[Wrap]:
+    """Exports traces until its end; gives a function that wraps the application.
 
-    `service` is the process's name unless OTEL_SERVICE_NAME gives another. Where the extra is not installed,
-    a warning names it and nothing is traced.
+    `service` is the process's name unless OTEL_SERVICE_NAME gives another. Without the extra, it logs a
+    warning and traces nothing.
     """
-    if not wanted(environment):
-        yield _untraced
+    if not is_requested(environment):
+        yield _wrap_nothing
         return
     spans = _spans()
     if spans is None:
         name = next(name for name in ENDPOINTS if environment.get(name))
         log.warning("traces need an extra: pip install 'quotecast[otel]'", asked_by=name)
-        yield _untraced
+        yield _wrap_nothing
         return
     with spans.exporting(service) as traced:
         yield traced
@@ -62,5 +63,5 @@ def _spans() -> ModuleType | None:
         return None
 
 
-def _untraced(app: App, _: Describe) -> App:
+def _wrap_nothing(app: App, _: Describe) -> App:
     return app

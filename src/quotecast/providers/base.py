@@ -1,8 +1,8 @@
-"""What upstreams offer: quotes, bars, company data, news and the list of stocks."""
+"""The protocols of providers: quotes, bars, company data, news and the list of stocks."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from datetime import date, datetime
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -23,64 +23,64 @@ from quotecast.market.news import Article
 from quotecast.market.quotes import Quote
 from quotecast.market.sessions import Unscheduled
 
-#: Waits for nothing: raises UpstreamError, with `retry_after`, when an upstream's plan allows no more calls.
+#: Awaited before a call; raises UpstreamError, with `retry_after`, when the plan allows no more calls.
 Admission = Callable[[], Awaitable[None]]
 
 
 async def unlimited() -> None:
-    """Admits every call, where a plan has no limit."""
+    """Admits every call, for a plan without a limit."""
 
 
 class Update(Struct, frozen=True):
-    """What one read of an upstream brought; empty when it only showed that the upstream lives."""
+    """The changes that one read of an upstream brought; empty when it was only a sign of life."""
 
     quotes: Sequence[Quote] = ()
     removed: Sequence[str] = ()
-    #: `quotes` is all there is: whatever is not among them is gone.
+    #: `quotes` is the whole state: all other symbols are removed.
     complete: bool = False
-    #: What the exchange does today against its calendar, as far as the upstream says.
+    #: Today's unscheduled closing or opening of the exchange, from an upstream that reports it.
     unscheduled: Unscheduled | None = None
 
 
 class QuoteProvider(Protocol):
     """One upstream of one feed.
 
-    Guarantees an adapter gives: quotes are whole (merged with what was known before), finite, with a
-    price above zero and a timestamp at most a minute ahead of our clock; the same instrument keeps its key.
+    An adapter guarantees whole quotes (merged with earlier messages) of finite numbers, with a price above
+    zero and a timestamp at most a minute ahead of our clock. The same instrument always has the same key.
     """
 
     @property
     def name(self) -> str:
-        """What quotes and the feed's state call it."""
+        """Returns the provider's name in quotes and in the feed's state."""
         ...
 
     @property
     def feed(self) -> Feed:
-        """The feed that it quotes for."""
+        """Returns the feed of its quotes."""
         ...
 
     @property
     def simulated(self) -> bool:
-        """Whether its quotes are not those of the market as it is now."""
+        """Returns whether its quotes are not the present ones of the market."""
         ...
 
     @property
     def delay_seconds(self) -> float:
-        """How far behind the market the upstream's plan is."""
+        """Returns the delay of the upstream's plan behind the market, in seconds."""
         ...
 
     @property
     def silence_seconds(self) -> float:
-        """How long without an update the connection is presumed dead, and the feed stale."""
+        """Returns the seconds without an update after which the feed is stale and the connection dead."""
         ...
 
     @property
     def always_open(self) -> bool:
-        """Whether the venue never closes, or keeps the exchange's calendar."""
+        """Returns true for a venue that never closes, false for one with the calendar of the exchange."""
         ...
 
     def updates(self) -> AsyncGenerator[Update, None]:
-        """One connection's life: yields until it breaks, then raises UpstreamError.
+        """Yields updates of one connection until that breaks, then raises UpstreamError.
 
         The caller reconnects, with backoff, by calling again. Closing the generator closes the
         connection.
@@ -88,18 +88,28 @@ class QuoteProvider(Protocol):
         ...
 
 
+@runtime_checkable
+class Resumable(Protocol):
+    """A quote provider that continues with what the feed's last leader knew of the exchange."""
+
+    def resume(self, unscheduled: Unscheduled | None) -> None:
+        """Takes the last leader's `unscheduled`; call it before `updates`."""
+        ...
+
+
 class HistoryProvider(Protocol):
     """Bars of one feed's instruments."""
 
-    #: The `name` of the quotes that the bars end with.
+    #: The `name` of the provider whose quotes close the last bar.
     name: str
 
     async def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
-        """Bars that open in [start, end), ascending; the last one may still be in progress.
+        """Returns the bars that open in [start, end), ascending; the last one may be in progress.
 
-        The bar that holds `start` is among them. Split-adjusted; none where nothing traded. `symbol` is
-        the feed's key. Parts of a day are counted from midnight (stocks: New York, crypto: UTC), the first
-        bar opening with the session; longer bars are stamped with midnight of their first trading day.
+        The bar that holds `start` is among them. Prices are split-adjusted; a time without trades has no bar.
+        `symbol` is the feed's key. Bars of less than a day start at multiples of their length from midnight
+        (stocks: New York, crypto: UTC), the first one with the session. Longer bars have the time of midnight
+        of their first trading day.
         Raises SymbolNotFound or UpstreamError.
         """
         ...
@@ -111,31 +121,35 @@ class FinancialsProvider(Protocol):
     name: str
 
     async def metrics(self, symbol: str) -> Metrics:
-        """Ratios and figures, and their history."""
+        """Returns ratios and figures, and their history."""
         ...
 
     async def earnings(self, symbol: str) -> Sequence[Earnings]:
-        """Reported quarters, the newest first."""
+        """Returns reported quarters, the newest first."""
         ...
 
     async def recommendations(self, symbol: str) -> Sequence[Recommendation]:
-        """Analysts' opinions by month, the newest first."""
+        """Returns analysts' opinions by month, the newest first."""
         ...
 
     async def revenue_estimates(self, symbol: str) -> Estimates[RevenueEstimate]:
-        """Expected revenue of coming quarters, in the currency that they name."""
+        """Returns expected revenue of coming quarters, in the currency that the estimates name."""
         ...
 
     async def eps_estimates(self, symbol: str) -> Estimates[EpsEstimate]:
-        """Expected earnings per share of coming quarters, in the currency that they name."""
+        """Returns expected earnings per share of coming quarters, in the currency that the estimates name."""
         ...
 
     async def earnings_quality(self, symbol: str) -> EarningsQuality:
-        """Scores by quarter."""
+        """Returns scores by quarter."""
+        ...
+
+    def is_provisional(self, symbol: str) -> bool:
+        """Whether the last answers about a company lack its currency because the upstream failed."""
         ...
 
     async def earnings_calendar(self, first: date, last: date) -> EarningsCalendar:
-        """Reports due from `first` to `last`, both included, by date; says so when it covers fewer days."""
+        """Returns reports due from `first` to `last`, both included, by date, and the days that it covers."""
         ...
 
 
@@ -143,11 +157,11 @@ class NewsProvider(Protocol):
     """Market news."""
 
     name: str
-    #: Seconds between two questions that the upstream's plan allows.
+    #: Seconds between two calls, as the upstream's plan allows.
     every_seconds: float
 
     async def news(self) -> Sequence[Article]:
-        """The newest articles, the newest first: some hundreds, which searches by symbol look through.
+        """Returns some hundred articles, the newest first; searches by symbol read these.
 
         At least 50 if there are as many. Raises UpstreamError.
         """
@@ -155,11 +169,11 @@ class NewsProvider(Protocol):
 
 
 class AssetsProvider(Protocol):
-    """The stocks there are."""
+    """The list of stocks."""
 
     name: str
     every_seconds: float
 
     async def assets(self) -> Sequence[Asset]:
-        """All of them, by ticker. Raises UpstreamError."""
+        """Returns all stocks, by ticker. Raises UpstreamError."""
         ...

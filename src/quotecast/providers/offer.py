@@ -1,4 +1,4 @@
-"""What an upstream offers to the service, and the settings that it takes."""
+"""Offers: the providers that an upstream has, and its settings."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Final
@@ -21,7 +21,7 @@ from quotecast.providers.base import (
 VARIABLE: Final = "variable"
 
 FINANCIALS: Final = "financials"
-#: What an operator chooses providers for.
+#: The groups for which an operator chooses a provider.
 GROUPS: Final = (*Feed, FINANCIALS)
 
 _HTTP: Final = "begin with http:// or https:// and hold no spaces"
@@ -29,14 +29,14 @@ _WEBSOCKET: Final = "begin with ws:// or wss:// and hold no spaces"
 HttpUrl = Annotated[str, Meta(pattern=r"^https?://[^\s]+$", extra={DEMAND: _HTTP})]
 WebSocketUrl = Annotated[str, Meta(pattern=r"^wss?://[^\s]+$", extra={DEMAND: _WEBSOCKET})]
 
-#: Makes, from an upstream's name and its calls per minute, what is awaited before each call.
+#: Returns the admission of an upstream, from its name and its calls per minute.
 Budgets = Callable[[str, int], Admission]
-#: Returns the US exchanges' calendar with what they do against it today.
+#: Returns the calendar of the US exchanges, with today's unscheduled closing or opening.
 ExchangeNow = Callable[[], Exchange]
 
 
 class NoSettings(Struct, frozen=True):
-    """The settings of a provider that takes none."""
+    """The settings of a provider without settings."""
 
 
 def _no_problems(_settings: Any) -> Iterator[str]:
@@ -46,19 +46,19 @@ def _no_problems(_settings: Any) -> Iterator[str]:
 class Offer(Struct, frozen=True, kw_only=True):
     """What one upstream offers.
 
-    Each function makes a provider from the upstream's own settings and the budgets of calls, when a process
-    starts.
+    Each function makes a provider when a process starts, from the upstream's own settings and the budgets of
+    calls.
     """
 
     #: The settings' struct: its fields are the variables `QUOTECAST_<PROVIDER>_<FIELD>`.
     settings: type[Struct] = NoSettings
     #: Fields of the settings that hold secrets; without them the upstream answers nothing.
     keys: tuple[str, ...] = ()
-    #: Yields what is wrong with settings beyond their types: `FIELD: problem`.
+    #: Yields the problems of settings that their types do not catch: `FIELD: problem`.
     problems: Callable[[Any], Iterator[str]] = _no_problems
     #: Whether `quotecast up --live` chooses it.
     live: bool = False
-    #: Whether its quotes are not those of the market now, so that it cannot stand in for another provider.
+    #: Whether its quotes are not the present ones of the market; then it is no fallback of a real provider.
     simulated: bool = False
 
     quotes: Mapping[Feed, Callable[[Any, Budgets], QuoteProvider]] = {}
@@ -66,7 +66,7 @@ class Offer(Struct, frozen=True, kw_only=True):
     news: Callable[[Any, Budgets], NewsProvider] | None = None
     assets: Callable[[Any, Budgets], AssetsProvider] | None = None
     financials: Callable[[Any, Budgets], FinancialsProvider] | None = None
-    #: Makes what is awaited before a call about a company that nobody lists.
+    #: Returns the admission of calls about a company that no list names.
     unlisted: Callable[[Any, Budgets], Admission] | None = None
 
     def serves(self, group: str) -> bool:

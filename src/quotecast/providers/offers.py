@@ -27,7 +27,7 @@ BUILT_IN: Final[Mapping[str, Offer]] = {
     "finnhub": finnhub.OFFER,
 }
 
-#: Says instead of a provider that a group has none.
+#: The setting of a group without a provider.
 NONE: Final = "none"
 
 
@@ -42,5 +42,5 @@ def built_in(group: str) -> list[str]:
 
 
 def live_names(group: str) -> list[str]:
-    """Returns the providers of a group that `up --live` chooses; each stands in for the one before."""
+    """Returns the providers of a group that `up --live` chooses; each is the fallback of the one before."""
     return [name for name, offer in BUILT_IN.items() if offer.live and offer.serves(group)]

@@ -1,4 +1,4 @@
-"""Providers that other packages add: docs/providers.md tells how."""
+"""Providers that other packages add: see docs/providers.md."""
 
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -7,30 +7,30 @@ from typing import Final
 from quotecast.errors import QuotecastError
 from quotecast.providers.offer import Offer
 
-#: A package names its offer there: `[project.entry-points."quotecast.providers"]`.
+#: The entry point of a package's offer: `[project.entry-points."quotecast.providers"]`.
 GROUP: Final = "quotecast.providers"
 
 
 class PluginBroken(QuotecastError):
-    """A package's provider cannot be loaded, or offers what it is not asked for."""
+    """A package's provider cannot be loaded, or is no Offer."""
 
     code = "plugin"
 
 
 def names() -> list[str]:
-    """The providers that installed packages add."""
+    """Returns the names of the providers that installed packages add."""
     return sorted(_entries())
 
 
 def load(name: str) -> Offer:
-    """What a package provides. Raises PluginBroken."""
+    """Returns the offer of a package. Raises PluginBroken."""
     try:
-        found = _entries()[name].load()
+        offer = _entries()[name].load()
     except Exception as error:
         raise PluginBroken(f"The provider {name} cannot be loaded: {error!r}") from error
-    if not isinstance(found, Offer):
+    if not isinstance(offer, Offer):
         raise PluginBroken(f"The provider {name} is no quotecast.providers.offer.Offer")
-    return found
+    return offer
 
 
 @cache

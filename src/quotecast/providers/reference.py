@@ -1,7 +1,7 @@
-"""The instruments that are known without asking an upstream: names, sectors, dealers, rough prices.
+"""Reference data of well-known instruments, without an upstream: names, sectors, dealers, rough prices.
 
-The tables are CSV files inside the package, with columns looked up by name. Prices and amounts are
-rough: they give a simulation a plausible start and are no quotes.
+The tables are CSV files inside the package; code finds columns by name. Prices and amounts are rough: a
+simulation starts from them, and no client sees them as quotes.
 """
 
 import csv
@@ -42,12 +42,12 @@ class Pair(Struct, frozen=True):
 
     @property
     def ticker(self) -> str:
-        """What the pair is addressed by, such as `BTC/USDT`."""
+        """Returns the key of the pair, such as `BTC/USDT`."""
         return f"{self.base}/{self.quote}"
 
 
 class DovizInstrument(Struct, frozen=True):
-    """A currency, metal or index as one source in Türkiye deals in it.
+    """A currency, metal or index of one dealer in Türkiye.
 
     `price` is in `currency` for one `unit`, or in points for an index.
     """
@@ -56,12 +56,12 @@ class DovizInstrument(Struct, frozen=True):
     name: str
     #: One of `quotecast.market.instruments.CATEGORIES`.
     category: str
-    #: The market or the bank, as people call it.
+    #: The usual name of the market or the bank.
     source: str
     unit: str
     currency: str
     price: float
-    #: How far buying and selling lie apart, in percent of the price.
+    #: The spread between buying and selling, in percent of the price.
     spread_percent: float
     #: The bank's slug, when a bank deals in it.
     bank: str | None = None
@@ -72,7 +72,7 @@ class DovizInstrument(Struct, frozen=True):
 class _Bank(Struct, frozen=True):
     slug: str
     name: str
-    #: How many times wider than the market's the bank's spreads are.
+    #: The bank's spread as a multiple of the market's.
     spread_factor: float
     #: Market symbols, separated by blanks.
     instruments: str
@@ -80,19 +80,19 @@ class _Bank(Struct, frozen=True):
 
 @cache
 def stocks() -> tuple[Stock, ...]:
-    """Some 500 large companies, by ticker."""
+    """Returns some 500 large companies, by ticker."""
     return _table("stocks.csv", Stock)
 
 
 @cache
 def pairs() -> tuple[Pair, ...]:
-    """Well-known crypto assets, most of them priced in USDT."""
+    """Returns well-known crypto assets, most of them priced in USDT."""
     return _table("crypto.csv", Pair)
 
 
 @cache
 def doviz_instruments() -> tuple[DovizInstrument, ...]:
-    """What the markets deal in, then what each bank does."""
+    """Returns the instruments of the market, then those of each bank."""
     market = _table("doviz.csv", DovizInstrument)
     by_symbol = {instrument.symbol: instrument for instrument in market}
     banks = _table("banks.csv", _Bank)
@@ -100,7 +100,7 @@ def doviz_instruments() -> tuple[DovizInstrument, ...]:
 
 
 def asset_name(symbol: str) -> str | None:
-    """What people call a crypto asset: `Bitcoin` for `BTC`; None when it is not in the table."""
+    """Returns the name of a crypto asset, `Bitcoin` for `BTC`; None when the table lacks it."""
     return _asset_names().get(symbol)
 
 

@@ -21,19 +21,20 @@ from quotecast.redis.sentinel import master_options
 from quotecast.redis.urls import cluster_nodes, is_cluster, is_sentinel
 
 _CLOSING_SECONDS: Final = 0.5
+_ASKING_SECONDS: Final = 0.5
 
 Client = Redis | RedisCluster
 Word = str | bytes | int
-#: Runs a Lua script with its keys and arguments; one that the server has lost is sent again, having not run.
+#: Runs a Lua script with its keys and arguments; loads it first when the server does not have it.
 Script = Callable[..., Awaitable[Any]]
 
 
 def connect(url: str, part: Part, *, connections: int = 100) -> Client:
-    """A client that gives up after one try: the callers know when to repeat, and have deadlines of their own.
+    """Returns a client without retries and time-outs: callers have deadlines, and know what may be repeated.
 
-    With a time-out of its own the client sends through `asyncio.wait_for`, which before Python 3.12 forgets a
-    cancellation that meets the end of what it waits for. In a cluster one more try may follow a redirection.
-    By the third protocol it would write every published message, in full, to a log that nobody reads.
+    With a time-out redis-py sends through `asyncio.wait_for`, which before Python 3.12 can lose a
+    cancellation. A cluster's client makes one more try, to follow a redirection. Uses RESP2: under RESP3
+    redis-py formats every published message for a debug log.
     """
     if is_cluster(url):
         return _cluster(url, part)
@@ -44,7 +45,7 @@ def connect(url: str, part: Part, *, connections: int = 100) -> Client:
         "socket_timeout": None,
         "socket_connect_timeout": None,
         "protocol": 2,
-        "redis_connect_func": _counted(part),
+        "redis_connect_func": _counting_connects(part),
     }
     if is_sentinel(url):
         return Redis.from_pool(BlockingConnectionPool(**options | master_options(url)))
@@ -63,26 +64,26 @@ def _cluster(url: str, part: Part) -> RedisCluster:
         protocol=2,
         **options,
     )
-    # The cluster's client takes no function of ours, and hands these to the connections of every node.
+    # The cluster's client takes no such function, but hands these options to each node's connections.
     for kwargs in (cluster.connection_kwargs, *(each.connection_kwargs for each in cluster.startup_nodes)):
-        kwargs["redis_connect_func"] = _counted(part)
+        kwargs["redis_connect_func"] = _counting_connects(part)
     return cluster
 
 
-def _counted(part: Part) -> Callable[[Connection], Awaitable[None]]:
-    async def connected(connection: Connection) -> None:
+def _counting_connects(part: Part) -> Callable[[Connection], Awaitable[None]]:
+    async def count_connect(connection: Connection) -> None:
         await connection.on_connect()
         counts.connects[part,] += 1
 
-    return connected
+    return count_connect
 
 
-class Line:
-    """A Lua script that is called without pause, on a connection of its own; calls follow each other.
+class ScriptConnection:
+    """A Lua script with a connection of its own, for frequent calls; it runs one call at a time.
 
-    `Redis` takes a connection out of its pool for each call, packs the words in Python and tells its own
-    metrics: 140 µs of CPU where this takes 70. A call that fails or is given up gives the connection back to
-    the pool, closed; the next one takes whichever was opened last, by a probe perhaps that had the time.
+    `Redis` takes a connection out of its pool for each call, packs the words in Python and updates its own
+    metrics: 140 µs of CPU where this takes 70. After a failed or cancelled call the connection goes back to
+    the pool, closed. The next call takes the connection that opened last, for example by a probe.
     """
 
     def __init__(self, client: Redis, source: str) -> None:
@@ -107,7 +108,7 @@ class Line:
         connection = self._connection
         try:
             if connection.is_connected and await connection.can_read():
-                # Between two calls the server says nothing but farewell.
+                # Between two calls the server sends only the end of the connection.
                 await connection.disconnect(nowait=True)
             packed = pack_command(words)  # type: ignore[arg-type]  # declared for tuples of one word
             await connection.send_packed_command(packed, check_health=False)
@@ -121,15 +122,15 @@ class Line:
 
 
 def script(client: Client, source: str) -> Script:
-    """On a line of its own where all keys lie on one node."""
-    return Line(client, source) if isinstance(client, Redis) else client.register_script(source)
+    """Returns the script, with a connection of its own where all keys lie on one node."""
+    return ScriptConnection(client, source) if isinstance(client, Redis) else client.register_script(source)
 
 
 async def drop_connections(client: Client, part: Part) -> None:
-    """Closes every connection, so that the next ones go to the master of then; calls under way fail.
+    """Closes every connection, so that the next ones go to the present master; calls under way fail.
 
-    A cluster is asked who holds what as well: its client does so by itself when a connection fails, but not
-    when a deadline of ours ended the call: the host of a node that vanished would be asked for ever.
+    A cluster's client also loads the slot table again. By itself it does so when a connection fails, but not
+    when our deadline ends a call: it would connect to a vanished node for ever.
     """
     counts.reconnects[part,] += 1
     with contextlib.suppress(Exception):
@@ -139,11 +140,32 @@ async def drop_connections(client: Client, part: Part) -> None:
             )
 
 
+async def leads_nowhere_else(client: Client) -> bool:
+    """Whether a new connection reaches no server that takes writes; False for a cluster, without asking."""
+    if isinstance(client, RedisCluster):
+        return False
+    connection = client.connection_pool.make_connection()  # type: ignore[no-untyped-call]
+    try:
+        async with asyncio.timeout(_ASKING_SECONDS):
+            await connection.connect()
+            await connection.send_command("EVAL", _writable_source(), 0)
+            await connection.read_response()
+    except Exception:  # noqa: BLE001 - whatever it is, no writes are taken there
+        return True
+    else:
+        return False
+    finally:
+        await connection.disconnect(nowait=True)
+
+
 async def check_writable(client: Client, *keys: str | bytes) -> None:
-    """Raises what Redis answers to a write of the keys, of one hash tag, without writing."""
-    await client.eval(_writable(), len(keys), *keys)
+    """Raises the error that Redis answers to a write of the keys; writes nothing.
+
+    The keys share one hash tag.
+    """
+    await client.eval(_writable_source(), len(keys), *keys)
 
 
 @cache
-def _writable() -> str:
+def _writable_source() -> str:
     return resources.files("quotecast.redis").joinpath("writable.lua").read_text("utf-8")

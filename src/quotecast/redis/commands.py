@@ -1,22 +1,22 @@
-"""What every command has in common: it is measured, and an answer of a former master has consequences."""
+"""Measurement of commands, and reconnection after the answer of a former master."""
 
 import time
 from types import TracebackType
 from typing import Final
 
 from quotecast.redis import counts
-from quotecast.redis.client import Client, drop_connections
+from quotecast.redis.client import Client, drop_connections, leads_nowhere_else
 from quotecast.redis.counts import Part
 
-#: Answers after which another server may be the master.
+#: Kinds of errors that suggest another server is the master.
 ELSEWHERE: Final = {"readonly", "loading", "masterdown", "noreplicas"}
 
 
-class Command:
-    """Measures one command inside `async with`; by some answers the client loses all its connections.
+class MeasuredCommand:
+    """A context manager that measures one command, and drops all connections on a former master's error.
 
-    A replica that was the master keeps its clients' connections open and refuses their writes: only new
-    connections reach the new master.
+    A demoted master keeps its clients' connections open and refuses their writes: only new connections reach
+    the new master.
     """
 
     __slots__ = ("_began", "_client", "_part")
@@ -34,7 +34,11 @@ class Command:
     ) -> None:
         counts.latencies[self._part,].observe(time.perf_counter() - self._began)
         if isinstance(error, Exception):
-            problem = counts.kind_of(error)
+            problem = counts.error_kind(error)
             counts.errors[self._part, problem] += 1
-            if problem in ELSEWHERE:
+            if problem in ELSEWHERE and not await self._waits(problem):
                 await drop_connections(self._client, self._part)
+
+    async def _waits(self, problem: str) -> bool:
+        """Whether to stay: a master without replicas is left only for another that takes writes."""
+        return problem == "noreplicas" and await leads_nowhere_else(self._client)

@@ -1,6 +1,6 @@
-"""Latency and errors of commands, and connections made, counted since the process began.
+"""Latency and errors of Redis commands, and connections, since the process began.
 
-Process-wide, as logs are: a part needs not know who reads them.
+They are global to the process, as logs are, so that every client counts without a reference to the metrics.
 """
 
 from collections import Counter, defaultdict
@@ -14,7 +14,7 @@ from redis.exceptions import TimeoutError as LateError
 from quotecast.observe.histograms import Histogram
 from quotecast.observe.metrics import counter, histogram
 
-#: What asks Redis.
+#: The users of Redis in one process.
 Part = Literal["bus", "cache", "lease", "limits"]
 
 #: Seconds by part, failures included.
@@ -23,17 +23,17 @@ latencies: Final[defaultdict[tuple[str], Histogram]] = defaultdict(Histogram)
 errors: Final[Counter[tuple[str, str]]] = Counter()
 #: Connections made, by part.
 connects: Final[Counter[tuple[str]]] = Counter()
-#: Times that a part closed all its connections to look for the master, by part.
+#: Times that a part closed all its connections to find the master, by part.
 reconnects: Final[Counter[tuple[str]]] = Counter()
 
-#: Error codes of Redis, in small letters, that are kinds of their own.
+#: Error codes of Redis, in lower case, that are kinds of their own.
 CODES: Final = {
     *("readonly", "loading", "masterdown", "noreplicas", "clusterdown"),
     *("oom", "misconf", "busy", "noauth", "wrongpass", "noperm", "wrongtype"),
 }
 
 
-def kind_of(error: BaseException) -> str:
+def error_kind(error: BaseException) -> str:
     """Returns one of CODES, else `timeout`, `connection` or `other`."""
     code = (getattr(error, "status_code", None) or str(error).partition(" ")[0]).lower()
     if code in CODES:
@@ -44,10 +44,10 @@ def kind_of(error: BaseException) -> str:
 
 
 def families() -> Iterator[Metric]:
-    """The counts as metrics."""
+    """Yields the counts as metrics."""
     yield histogram(
         "redis_command_duration_seconds",
-        "Time from a command to its answer or its end, a wait for a connection included.",
+        "Time from a command to its answer or failure, a wait for a connection included.",
         dict(latencies),
         ["part"],
     )
@@ -60,7 +60,7 @@ def families() -> Iterator[Metric]:
     yield counter("redis_connects", "Connections made.", connects, ["part"])
     yield counter(
         "redis_reconnects",
-        "Times that all connections were closed, so that the next ones find the master.",
+        "Times that a part closed all connections, so that the next ones find the master.",
         reconnects,
         ["part"],
     )

@@ -1,7 +1,7 @@
-"""Connections to whichever server the Sentinels call the master, asked at every connection.
+"""Connections to the master that Sentinels name; every new connection asks them.
 
-redis-py's own Sentinel client asks one Sentinel after the other, so that a frozen one uses up our deadlines,
-and takes the first answer: a Sentinel that was cut off would send us back to the old master for ever.
+redis-py's own Sentinel client asks one Sentinel after the other, so that a frozen one uses up our deadlines.
+It takes the first answer: a partitioned Sentinel would send us back to the old master for ever.
 """
 
 import asyncio
@@ -16,11 +16,13 @@ from redis.exceptions import RedisError
 
 from quotecast.redis import urls
 
-#: A Sentinel that takes longer is not waited for.
+#: Seconds in which a Sentinel must answer.
 ANSWER_SECONDS: Final = 0.5
+#: Seconds to wait for one more while fewer than a majority have answered; the cache has 0.25 s to connect.
+GRACE_SECONDS: Final = 0.05
 
 
-class _Answer(NamedTuple):
+class _MasterView(NamedTuple):
     #: Grows with each failover: the largest is the newest.
     config_epoch: int
     host: str
@@ -35,12 +37,12 @@ class Sentinels:
         self._sentinels = sentinels
 
     async def master(self) -> tuple[str, int]:
-        """Returns the master's host and port, as the Sentinel with the newest view knows it.
+        """Returns the master's host and port, by the Sentinel with the newest view.
 
         Raises redis-py's ConnectionError if no Sentinel names one.
         """
-        answers = await asyncio.gather(*map(self._ask, self._sentinels))
-        views = [each for each in answers if isinstance(each, _Answer)]
+        answers = await self._answers()
+        views = [each for each in answers if isinstance(each, _MasterView)]
         if not views:
             raise NoConnectionError(
                 f"no Sentinel names the master of {self._service}: {'; '.join(map(str, answers))}"
@@ -48,7 +50,27 @@ class Sentinels:
         newest = max(views)
         return newest.host, newest.port
 
-    async def _ask(self, sentinel: dict[str, Any]) -> _Answer | str:
+    async def _answers(self) -> list[_MasterView | str]:
+        """Returns what Sentinels answer until a majority has named a master, or no more do for a moment."""
+        asked = [asyncio.ensure_future(self._ask(each)) for each in self._sentinels]
+        pending = set(asked)
+        views = 0
+        try:
+            while pending and views <= len(asked) // 2:
+                patience = GRACE_SECONDS if views else None
+                answered, pending = await asyncio.wait(
+                    pending, timeout=patience, return_when=asyncio.FIRST_COMPLETED
+                )
+                if not answered:
+                    break
+                views += sum(isinstance(each.result(), _MasterView) for each in answered)
+        finally:
+            for each in pending:
+                each.cancel()
+            await asyncio.gather(*pending, return_exceptions=True)
+        return [each.result() for each in asked if each not in pending]
+
+    async def _ask(self, sentinel: dict[str, Any]) -> _MasterView | str:
         """Returns one Sentinel's view, or the reason why it has none."""
         options: dict[str, Any] = {"connection_class": Connection, **sentinel}
         connection = options.pop("connection_class")(
@@ -70,11 +92,11 @@ class Sentinels:
         finally:
             await connection.disconnect(nowait=True)
         about = dict(zip(flat[::2], flat[1::2], strict=True))
-        return _Answer(int(about[b"config-epoch"]), about[b"ip"].decode(), int(about[b"port"]))
+        return _MasterView(int(about[b"config-epoch"]), about[b"ip"].decode(), int(about[b"port"]))
 
 
 class MasterConnection(Connection):
-    """A connection to the master of the moment at which it connects."""
+    """A connection to the server that is the master when it connects."""
 
     def __init__(self, *, sentinels: Sentinels, **options: Any) -> None:
         super().__init__(**options)
@@ -86,11 +108,11 @@ class MasterConnection(Connection):
 
 
 class TlsMasterConnection(MasterConnection, SSLConnection):
-    """The same over TLS."""
+    """A connection to the master over TLS."""
 
 
 def master_options(url: str) -> dict[str, Any]:
-    """Returns what a connection pool takes for the URL. Raises ValueError."""
+    """Returns the options of a connection pool for the URL. Raises ValueError."""
     service, options, sentinels = urls.master_of_sentinels(url)
     kind = TlsMasterConnection if options.pop("connection_class", None) else MasterConnection
     return {**options, "connection_class": kind, "sentinels": Sentinels(service, sentinels)}

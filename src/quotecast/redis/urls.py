@@ -1,21 +1,22 @@
-"""URLs of Redis: of one server, of a cluster by some of its nodes, of a master by its Sentinels.
+"""URLs of Redis: one server, a cluster by some of its nodes, or a master by its Sentinels.
 
     redis://[user:password@]host:6379[/db]
     redis+cluster://[user:password@]host1:6379,host2:6379
     redis+sentinel://[user:password@]host1:26379,host2:26379/service[/db]
 
-`rediss` instead of `redis` asks every host over TLS.
+`rediss` instead of `redis` connects to every host over TLS.
 """
 
 import re
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from redis.asyncio.connection import ConnectKwargs, parse_url
 
 _CLUSTER: Final = "+cluster://"
 _SENTINEL: Final = "+sentinel://"
 _SENTINEL_PORT: Final = 26379
-#: Options of redis-py that Sentinels are asked with as well.
+#: Options of redis-py that apply to connections to Sentinels too.
 _SHARED: Final = ("connection_class", "ssl_")
 _URL: Final = re.compile(
     r"(?P<scheme>[a-z]+)\+[a-z]+://(?P<user>[^/?]*@)?(?P<hosts>[^/?]*)(/(?P<path>[^?]*))?(?P<query>\?.*)?"
@@ -23,13 +24,29 @@ _URL: Final = re.compile(
 
 
 def is_cluster(url: str) -> bool:
-    """Whether keys of different hash tags may lie on different nodes."""
+    """Returns whether the URL is of a cluster: keys of different hash tags may lie on different nodes."""
     return _CLUSTER in url
 
 
 def is_sentinel(url: str) -> bool:
-    """Whether the hosts are Sentinels, which name the server."""
+    """Returns whether the hosts are Sentinels, which name the server."""
     return _SENTINEL in url
+
+
+def is_readable(url: str) -> bool:
+    """Whether clients can be made of the URL. A bare `/` in a password ends the hosts too early."""
+    try:
+        if is_sentinel(url):
+            hosts = master_of_sentinels(url)[2]
+        elif is_cluster(url):
+            hosts = cluster_nodes(url)
+        else:
+            hosts = []
+            parse_url(url)
+        path = urlsplit(url).path
+    except (KeyError, ValueError):
+        return False
+    return all("host" in each for each in hosts) and (url.startswith("unix:") or "@" not in path)
 
 
 def cluster_nodes(url: str) -> list[dict[str, Any]]:
@@ -41,7 +58,7 @@ def cluster_nodes(url: str) -> list[dict[str, Any]]:
 def master_of_sentinels(url: str) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
     """Returns the service, redis-py's options for its master, and those for each Sentinel. Raises ValueError.
 
-    `sentinel_username` and `sentinel_password` are options for Sentinels that want them.
+    `sentinel_username` and `sentinel_password` are options for Sentinels with access control.
     """
     parts = _parts(url)
     service, _, database = parts["path"].partition("/")
@@ -60,10 +77,10 @@ def master_of_sentinels(url: str) -> tuple[str, dict[str, Any], list[dict[str, A
 
 
 def _parts(url: str) -> dict[str, str]:
-    found = _URL.fullmatch(url)
-    if found is None:
+    match = _URL.fullmatch(url)
+    if match is None:
         raise ValueError("not a URL of Redis")
-    return found.groupdict(default="")
+    return match.groupdict(default="")
 
 
 def _options(parts: dict[str, str], user: str, host: str, path: str) -> ConnectKwargs:

@@ -1,1 +1,1 @@
-"""The settings: environment variables, their types and bounds, and what is wrong with them together."""
+"""The settings: environment variables, their types and bounds, and checks of their combination."""

@@ -1,4 +1,4 @@
-"""Settings that do not work together, and those that production refuses."""
+"""Checks of settings together, and of those that production refuses."""
 
 import difflib
 import ipaddress
@@ -8,18 +8,20 @@ from quotecast.environment import PREFIX
 from quotecast.providers import plugins
 from quotecast.providers.offer import GROUPS
 from quotecast.providers.offers import BUILT_IN, NONE, built_in, offer_of
+from quotecast.redis import urls
 from quotecast.settings.model import MIN_SECRET_BYTES, Settings
 from quotecast.settings.providers import (
     names_of,
 )
 
 
-def unworkable(settings: Settings) -> Iterator[str]:
-    """Yields what is wrong with settings together, one line for each problem."""
+def contradictions(settings: Settings) -> Iterator[str]:
+    """Yields a line for each problem that single settings do not show."""
     if settings.feed_port == settings.port:
         yield f"{PREFIX}FEED_PORT: {settings.port} is the port of the API, which serves feeds by itself"
     if settings.metrics_port in {settings.port, settings.feed_port or None}:
         yield f"{PREFIX}METRICS_PORT: {settings.metrics_port} is public; metrics need a port of their own"
+    yield from _unreadable(settings.redis_url)
     for proxy in settings.trusted_proxies:
         try:
             ipaddress.ip_network(proxy, strict=False)
@@ -36,32 +38,39 @@ def unworkable(settings: Settings) -> Iterator[str]:
             yield f"{PREFIX}{name.upper()}_{problem}"
 
 
+def _unreadable(redis_url: str) -> Iterator[str]:
+    """Yields a problem without the URL, which may hold a password."""
+    if redis_url and not urls.is_readable(redis_url):
+        problem = "a host, a port or an option cannot be read; write / and @ in a password as %2F and %40"
+        yield f"{PREFIX}REDIS_URL: {problem}"
+
+
 def _wrong_providers(group: str, settings: Settings) -> Iterator[str]:
     variable = PREFIX + group.upper()
-    known = [*built_in(group), *plugins.names()]
-    given = names_of(getattr(settings, group))
-    for name in given:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]}?" if near else f": one of {', '.join(known)}"
+    valid = [*built_in(group), *plugins.names()]
+    names = names_of(getattr(settings, group))
+    for name in names:
+        if name not in valid:
+            near = difflib.get_close_matches(name, valid, n=1)
+            hint = f"; did you mean {near[0]}?" if near else f": one of {', '.join(valid)}"
             yield f"{variable}: there is no provider {name!r}{hint}"
         elif name != NONE and not offer_of(name).serves(group):
             yield f"{variable}: the provider {name} has nothing for {group}"
-    if not given:
+    if not names:
         yield f"{variable}: name a provider, or none"
-    alone = sorted(name for name in given if name == NONE or (name in BUILT_IN and BUILT_IN[name].simulated))
-    if len(given) > 1 and alone:
+    alone = sorted(name for name in names if name == NONE or (name in BUILT_IN and BUILT_IN[name].simulated))
+    if len(names) > 1 and alone:
         yield f"{variable}: {', '.join(alone)} cannot share a feed with others"
 
 
-def unsafe(settings: Settings) -> Iterator[str]:
-    """Yields what production refuses, one line for each setting."""
+def unsafe_settings(settings: Settings) -> Iterator[str]:
+    """Yields a line for each setting that production refuses."""
     if settings.limits == "off":
         yield f"{PREFIX}LIMITS=off: rate limits stay on in production"
     if "*" in settings.account_origins:
         yield f"{PREFIX}ACCOUNT_ORIGINS=*: name the origins that may use account routes"
     if any(ipaddress.ip_network(proxy, strict=False).prefixlen == 0 for proxy in settings.trusted_proxies):
-        yield f"{PREFIX}TRUSTED_PROXIES: believing every peer lets clients choose their own address"
+        yield f"{PREFIX}TRUSTED_PROXIES: trusting every peer lets clients choose their own address"
     if not settings.database_url:
         yield f"{PREFIX}DATABASE_URL: name a PostgreSQL; the embedded one is for development"
     if not settings.redis_url:

@@ -12,8 +12,8 @@ from quotecast.errors import SettingsError
 from quotecast.providers import plugins
 from quotecast.providers.offer import GROUPS, Offer
 from quotecast.providers.offers import BUILT_IN, offer_of
-from quotecast.settings.checks import unsafe, unworkable
-from quotecast.settings.model import Settings, names, variable_of
+from quotecast.settings.checks import contradictions, unsafe_settings
+from quotecast.settings.model import Settings, variable_names, variable_of
 from quotecast.settings.providers import (
     OWN,
     Variable,
@@ -22,22 +22,22 @@ from quotecast.settings.providers import (
 
 
 def load(environment: Mapping[str, str] = os.environ) -> Settings:
-    """Reads and checks the settings. Raises SettingsError with a line for every problem."""
-    problems = list(_unknown(environment))
+    """Returns the checked settings. Raises SettingsError with a line for each problem."""
+    problems = list(_unknown_variables(environment))
     service = [variable_of(field) for field in fields(Settings) if field.name != OWN]
     values = _read(service, environment, problems)
-    chosen = Settings(**values)
+    service_settings = Settings(**values)
     values[OWN] = {
         name: offer.settings(**_read(variables_of(name, offer), environment, problems))
-        for name, offer in _offers(chosen, problems).items()
+        for name, offer in _offers(service_settings, problems).items()
     }
     if not problems:
         settings = Settings(**values)
-        problems.extend(unworkable(settings))
+        problems.extend(contradictions(settings))
         if settings.mode == "production":
-            problems.extend(unsafe(settings))
+            problems.extend(unsafe_settings(settings))
     if problems:
-        # Providers may have a variable in common.
+        # Providers may share a variable, and so report the same problem.
         raise SettingsError("\n".join(dict.fromkeys(problems)))
     return settings
 
@@ -45,7 +45,7 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
 def _read(
     variables: Iterable[Variable], environment: Mapping[str, str], problems: list[str]
 ) -> dict[str, Any]:
-    """Returns the values of the variables that are set, by field, and adds what is wrong to `problems`."""
+    """Returns the values of the variables that are set, by field; adds errors to `problems`."""
     values = {}
     for variable in variables:
         try:
@@ -58,23 +58,23 @@ def _read(
 
 
 def _offers(settings: Settings, problems: list[str]) -> dict[str, Offer]:
-    """Returns the offers that come with the service, and those of the packages that were chosen."""
-    chosen = {name for group in GROUPS for name in settings.providers_of(group)}
-    found = dict(BUILT_IN)
-    for name in sorted(chosen & {*plugins.names()}):
+    """Returns the built-in offers, and those of the plug-ins that the settings choose."""
+    names = {name for group in GROUPS for name in settings.providers_of(group)}
+    offers = dict(BUILT_IN)
+    for name in sorted(names & {*plugins.names()}):
         try:
-            found[name] = offer_of(name)
+            offers[name] = offer_of(name)
         except plugins.PluginBroken as problem:
             problems.append(str(problem))
-    return found
+    return offers
 
 
-def _unknown(environment: Mapping[str, str]) -> Iterator[str]:
-    known = names()
-    # Packages that add a provider have settings of their own.
-    theirs = tuple(f"{PREFIX}{plugin.upper()}_" for plugin in plugins.names())
+def _unknown_variables(environment: Mapping[str, str]) -> Iterator[str]:
+    valid = variable_names()
+    # Plug-ins have settings of their own.
+    plugin_prefixes = tuple(f"{PREFIX}{plugin.upper()}_" for plugin in plugins.names())
     for name in sorted(environment):
-        if name.startswith(PREFIX) and name not in known and not name.startswith(theirs):
-            near = difflib.get_close_matches(name, known, n=1)
+        if name.startswith(PREFIX) and name not in valid and not name.startswith(plugin_prefixes):
+            near = difflib.get_close_matches(name, valid, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
             yield f"{name}: there is no such setting{hint}"

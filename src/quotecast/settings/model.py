@@ -17,17 +17,17 @@ from msgspec.structs import FieldInfo, fields
 from quotecast.environment import DEMAND, FILE_SUFFIX, PREFIX
 from quotecast.settings.providers import (
     OWN,
+    PerMinute,
     ProviderSettings,
     Variable,
     own_variables,
 )
 
 MIN_SECRET_BYTES: Final = 32
-#: Settings that a file may hold, which `QUOTECAST_<FIELD>_FILE` names; so are the keys of providers.
+#: Settings that `QUOTECAST_<FIELD>_FILE` may read from a file; providers' keys are such settings too.
 SECRETS: Final = ("database_url", "redis_url", "jwt_secret", "jwt_previous_secret")
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
-PerMinute = Annotated[int, Meta(ge=1, le=1_000_000)]
 
 
 def _cores() -> int:
@@ -35,11 +35,11 @@ def _cores() -> int:
 
 
 class Settings(ProviderSettings, frozen=True, kw_only=True):
-    """One process's settings; each field is the variable `QUOTECAST_<FIELD>`."""
+    """One process's settings; the variable `QUOTECAST_<FIELD>` sets each field."""
 
     mode: Annotated[
         Literal["development", "production"],
-        Meta(description="`production` refuses unsafe values and logs JSON"),
+        Meta(description="`production` refuses unsafe settings and logs JSON"),
     ] = "development"
     host: Annotated[str, Meta(min_length=1, description="Address the API listens on")] = "127.0.0.1"
     port: Annotated[Port, Meta(description="Port the API listens on")] = 8000
@@ -48,20 +48,20 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=65535,
-            description="Port of feeds alone, for load balancers that split by path; 0: one port for all",
+            description="Port for feeds only, for load balancers that route by path; 0: feeds share `PORT`",
         ),
     ] = 0
     workers: Annotated[
-        int, Meta(ge=1, le=256, description="API workers that `up` starts; one per core by default")
+        int, Meta(ge=1, le=256, description="Number of API workers that `up` starts; by default one per core")
     ] = msgspec.field(default_factory=_cores)
     data_dir: Annotated[
-        Path, Meta(description="Where the embedded PostgreSQL keeps its data, and `up` its secret")
+        Path, Meta(description="Folder of the embedded PostgreSQL's data and of the secret that `up` creates")
     ] = Path("data")
     database_url: Annotated[
         str,
         Meta(
             pattern=r"^(|postgres(ql)?://[^\s]+)$",
-            description="PostgreSQL to use; empty: an embedded one",
+            description="URL of the PostgreSQL; empty: an embedded one",
             extra={DEMAND: "begin with postgresql:// and hold no spaces"},
         ),
     ] = ""
@@ -69,7 +69,7 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
         str,
         Meta(
             pattern=r"^(|(rediss?|rediss?\+cluster|unix)://[^\s]+|rediss?\+sentinel://[^\s/]+/[^\s/?]\S*)$",
-            description="Redis or Valkey to use, `redis+cluster://` for a cluster, "
+            description="URL of the Redis or Valkey, `redis+cluster://` for a cluster, "
             "`redis+sentinel://host:26379,host:26379/service` for Sentinels; empty: an embedded one",
             extra={
                 DEMAND: "begin with redis://, redis+cluster://, redis+sentinel:// (rediss for TLS) or unix://"
@@ -81,77 +81,75 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
         str,
         Meta(
             pattern=r"^[a-z0-9_-]{1,32}$",
-            description="Start of every key and channel, so that installations can share a Redis",
+            description="Prefix of every key and channel, so that several installations can share a Redis",
             extra={DEMAND: "be 1 to 32 of a-z, 0-9, - and _"},
         ),
     ] = "quotecast"
     log_level: Annotated[
-        Literal["debug", "info", "warning", "error"], Meta(description="Least level that is logged")
+        Literal["debug", "info", "warning", "error"], Meta(description="Lowest level of logged events")
     ] = "info"
 
     access_log: Annotated[
         Literal["off"] | Annotated[float, Meta(ge=0, le=1)],
-        Meta(description="Share of the requests that are logged: a number from 0 to 1, or `off`"),
+        Meta(description="Fraction of requests in the access log, from 0 to 1, or `off`"),
     ] = "off"
     metrics_host: Annotated[
-        str, Meta(min_length=1, description="Address that this process's metrics are served on")
+        str, Meta(min_length=1, description="Address that this process serves metrics on")
     ] = "127.0.0.1"
     metrics_port: Annotated[
         int,
         Meta(
             ge=-1,
             le=65535,
-            description="Port of this process's metrics, of which `up` gives each process the next; "
-            "0: none; -1: any that is free, as `up` does by itself",
+            description="Port of this process's metrics; under `up` the first of consecutive ports, one per "
+            "process; 0: no metrics; -1: any free port, the default under `up`",
         ),
     ] = 0
 
     database_connections: Annotated[
-        int, Meta(ge=1, le=100, description="PostgreSQL connections that one worker makes at most")
+        int, Meta(ge=1, le=100, description="Maximum number of PostgreSQL connections per worker")
     ] = 8
     database_statement_cache: Annotated[
         int,
         Meta(
             ge=0,
             le=10_000,
-            description="Prepared statements that each connection keeps; 0: none, as poolers before "
+            description="Prepared statements cached per connection; 0: none, which poolers before "
             "PgBouncer 1.21 need",
         ),
     ] = 100
 
     jwt_secret: Annotated[
-        str, Meta(description="Signs the tokens of users: at least 32 random bytes; `up` makes one")
+        str, Meta(description="Secret that signs users' tokens, at least 32 random bytes; `up` creates one")
     ] = ""
     jwt_previous_secret: Annotated[
-        str, Meta(description="The secret before, whose tokens are still good")
+        str, Meta(description="Previous secret, whose tokens stay valid after a change of `JWT_SECRET`")
     ] = ""
-    token_days: Annotated[int, Meta(ge=1, le=365, description="Days for which a token is good")] = 7
+    token_days: Annotated[int, Meta(ge=1, le=365, description="Days until a token expires")] = 7
 
     trusted_proxies: Annotated[
         tuple[str, ...],
-        Meta(description="Addresses or networks whose X-Forwarded-For is believed; nobody by default"),
+        Meta(
+            description="Addresses or networks of proxies whose X-Forwarded-For is trusted; none by default"
+        ),
     ] = ()
     cors_origins: Annotated[
         tuple[str, ...],
-        Meta(description="Origins that browsers may read public routes from; `*` is any"),
+        Meta(description="Web origins that may read public routes; `*`: any"),
     ] = ("*",)
     account_origins: Annotated[
         tuple[str, ...],
-        Meta(description="Origins that browsers may use account routes from; in development local ones too"),
+        Meta(description="Web origins that may use account routes; in development also local ones"),
     ] = ()
     websocket_origins: Annotated[
         tuple[str, ...],
-        Meta(description="Origins that browsers may open feeds from; `*` is any"),
+        Meta(description="Web origins that may open feeds; `*`: any"),
     ] = ("*",)
 
     limits: Annotated[
-        Literal["on", "off"], Meta(description="Rate limits; switch off for load tests only")
+        Literal["on", "off"], Meta(description="Rate limits; switch them off only for load tests")
     ] = "on"
     limit_auth: Annotated[PerMinute, Meta(description="Requests per minute and path: accounts")] = 10
-    limit_market: Annotated[PerMinute, Meta(description="Requests per minute and path: market")] = 120
-    limit_crypto: Annotated[PerMinute, Meta(description="Requests per minute and path: crypto")] = 120
-    limit_doviz: Annotated[PerMinute, Meta(description="Requests per minute and path: doviz")] = 120
-    limit_financials: Annotated[PerMinute, Meta(description="Requests per minute and path: financials")] = 30
     limit_portfolio: Annotated[PerMinute, Meta(description="Requests per minute and path: portfolio")] = 60
     limit_watchlist: Annotated[PerMinute, Meta(description="Requests per minute and path: watchlist")] = 60
     limit_terminal: Annotated[PerMinute, Meta(description="Requests per minute and path: terminal")] = 60
@@ -160,39 +158,43 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
         int,
         Meta(
             ge=0,
-            description="WebSockets one worker accepts; 0: as many as its memory and open files allow",
+            description="WebSockets per worker; 0: as many as memory and open files allow",
         ),
     ] = 0
     sockets_per_address: Annotated[
-        int, Meta(ge=0, description="WebSockets one client address may hold per worker; 0 is no cap")
+        int, Meta(ge=0, description="WebSockets per client address and worker; 0: no limit")
     ] = 1000
     heartbeat_ms: Annotated[
         int, Meta(ge=100, le=60_000, description="Milliseconds between heartbeats on a feed")
     ] = 15_000
 
     movers_min_price: Annotated[
-        float, Meta(ge=0, description="US dollars below which a stock is no mover")
+        float, Meta(ge=0, description="Lowest price, in US dollars, of a stock in the ranking of movers")
     ] = 1.0
     movers_min_volume: Annotated[
-        int, Meta(ge=0, description="Shares of the day below which a stock is no mover")
+        int,
+        Meta(ge=0, description="Lowest volume, in shares of the day, of a stock in the ranking of movers"),
     ] = 1000
 
 
-def described() -> list[Variable]:
-    """Returns the variables there are: the service's own, then those of providers."""
+def all_variables() -> list[Variable]:
+    """Returns all variables: the service's own, then those of providers."""
     inherited = {field.name for field in fields(ProviderSettings)}
     every = sorted(fields(Settings), key=lambda field: field.name in inherited)
     return [*(variable_of(field) for field in every if field.name != OWN), *own_variables()]
 
 
-def names() -> list[str]:
-    """Returns the names of the variables there are, those of files that hold secrets among them."""
-    variables = described()
+def variable_names() -> list[str]:
+    """Returns the names of all variables, including the `_FILE` variables of secrets."""
+    variables = all_variables()
     return [each.name for each in variables] + [each.name + FILE_SUFFIX for each in variables if each.secret]
 
 
-def handed_on(secrets: Mapping[str, str]) -> dict[str, str]:
-    """The environment that gives a process these secrets, by field, wherever its parent had them from."""
+def secret_variables(secrets: Mapping[str, str]) -> dict[str, str]:
+    """Returns environment variables that pass secrets, given by field, to a child process.
+
+    They replace those of the parent, `_FILE` variables included.
+    """
     variables = {PREFIX + name.upper(): value for name, value in secrets.items()}
     return variables | {variable + FILE_SUFFIX: "" for variable in variables}
 

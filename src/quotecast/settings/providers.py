@@ -1,6 +1,6 @@
-"""The settings of providers: which feeds what, and the variables that each provider has of its own.
+"""The settings of feeds and providers: a feed's provider and rate limit, and each provider's own variables.
 
-They are part of `quotecast.settings`, and read from the environment there.
+`quotecast.settings.loading` reads them from the environment.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,13 +15,15 @@ from quotecast.market.feeds import Feed
 from quotecast.providers.offer import VARIABLE, Offer
 from quotecast.providers.offers import BUILT_IN, NONE, built_in, offer_of
 
+PerMinute = Annotated[int, Meta(ge=1, le=1_000_000)]
+
 
 class Variable(Struct, frozen=True):
-    """An environment variable, and the field of a struct that it sets."""
+    """An environment variable and the struct's field that it sets."""
 
     name: str
     field: FieldInfo
-    #: Whether a file may hold it.
+    #: Whether its value may come from a file.
     secret: bool = False
 
 
@@ -35,7 +37,7 @@ def variables_of(provider: str, offer: Offer) -> Iterator[Variable]:
 
 
 def own_variables() -> list[Variable]:
-    """Returns the variables of all providers that come with the service; some have one in common."""
+    """Returns the variables of all built-in providers, each once: some providers share a variable."""
     every = (each for name, offer in BUILT_IN.items() for each in variables_of(name, offer))
     return list({variable.name: variable for variable in every}.values())
 
@@ -50,7 +52,7 @@ def names_of(value: str | tuple[str, ...]) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else value
 
 
-def _meaning(text: str, group: str) -> str:
+def _describe(text: str, group: str) -> str:
     return f"{text} ({', '.join(f'`{name}`' for name in built_in(group))})"
 
 
@@ -59,36 +61,42 @@ def _defaults() -> dict[str, Struct]:
 
 
 class ProviderSettings(Struct, frozen=True, kw_only=True):
-    """One process's settings of providers."""
+    """The providers and rate limits of the feeds and of company data, and each provider's own settings."""
 
     stocks: Annotated[
-        str, Meta(description=_meaning("Provider of stock quotes, bars, news and assets", "stocks"))
+        str, Meta(description=_describe("Provider of stock quotes, bars, news and assets", "stocks"))
     ] = "simulator"
     crypto: Annotated[
         tuple[str, ...],
         Meta(
-            description=_meaning(
-                "Providers of crypto quotes and bars; each stands in for the one before", "crypto"
+            description=_describe(
+                "Providers of crypto quotes and bars, in order of preference: each replaces the previous "
+                "one when that fails",
+                "crypto",
             )
         ),
     ] = ("simulator",)
     doviz: Annotated[
-        str, Meta(description=_meaning("Provider of Turkish currency, gold and metals", "doviz"))
+        str, Meta(description=_describe("Provider of Turkish currency, gold and metal quotes", "doviz"))
     ] = "simulator"
-    financials: Annotated[str, Meta(description=_meaning("Provider of company data", "financials"))] = (
+    financials: Annotated[str, Meta(description=_describe("Provider of company data", "financials"))] = (
         "simulator"
     )
+    limit_market: Annotated[PerMinute, Meta(description="Requests per minute and path: market")] = 120
+    limit_crypto: Annotated[PerMinute, Meta(description="Requests per minute and path: crypto")] = 120
+    limit_doviz: Annotated[PerMinute, Meta(description="Requests per minute and path: doviz")] = 120
+    limit_financials: Annotated[PerMinute, Meta(description="Requests per minute and path: financials")] = 30
     #: Each provider's own settings, by its name.
     own: Mapping[str, Any] = msgspec.field(default_factory=_defaults)
 
     def providers_of(self, group: str) -> tuple[str, ...]:
-        """Returns the providers that were chosen for a feed or for `financials`."""
+        """Returns the configured providers of a feed or of `financials`."""
         return tuple(name for name in names_of(getattr(self, group)) if name != NONE)
 
-    def configured(self) -> list[Feed]:
+    def configured_feeds(self) -> list[Feed]:
         """Returns the feeds that have a provider."""
         return [feed for feed in Feed if self.providers_of(feed)]
 
 
-#: The field that no variable sets.
+#: The field that is not set by a variable of its own.
 OWN: Final = "own"

@@ -1,4 +1,4 @@
-"""How many connections a worker takes: what its open files and its memory allow, read at the start."""
+"""The capacity of a worker in connections: computed at the start from its open files and its memory."""
 
 import os
 import resource
@@ -14,21 +14,21 @@ from quotecast.errors import ServerFailedError
 OWN_FILES: Final = 120
 #: HTTP connections beyond the limit, for health checks alone.
 SPARE_CONNECTIONS: Final = 8
-#: A feed's own memory is some 14 KB; the rest is for what waits in the kernel's and our buffers.
+#: A feed's own memory is some 14 KB; the rest is for bytes that wait in the kernel's and our buffers.
 FEED_BYTES: Final = 32 * 1024
 #: Feeds get half of the memory, and three quarters of the files.
 FEED_SHARE_OF_MEMORY: Final = 2
-#: Files of an HTTP connection that is passed on to granian: the client's, and both ends of the way there.
-FILES_PASSED_ON: Final = 3
+#: Open files of an HTTP connection that the front forwards: the client's, and two for the one to granian.
+FILES_FORWARDED: Final = 3
 MIN_FILES: Final = 64
-#: As many as Linux allows by default; "unlimited" is counted as this.
+#: Linux's default maximum; "unlimited" counts as this.
 MAX_FILES: Final = 1 << 20
-#: HTTP connections: beyond it they cost more than they are worth.
+#: HTTP connections; more of them cost more than they are worth.
 MAX_CONNECTIONS: Final = 65_536
 
 
 class Capacity(Struct, frozen=True, kw_only=True):
-    """Feeds and HTTP connections at once, and open files of these and of silent ones.
+    """Upper bounds of a worker's feeds, its HTTP connections, and the open files of all connections.
 
     `reason` says in words what bounds the feeds.
     """
@@ -39,27 +39,28 @@ class Capacity(Struct, frozen=True, kw_only=True):
     reason: str = "no limit"
 
 
-def capacity(*, files: int, memory: int, own: int = OWN_FILES, asked: int = 0, split: bool) -> Capacity:
-    """Divides open files and bytes of memory; `asked` feeds of 0 are as many as these allow.
+def capacity(*, files: int, memory: int, own: int = OWN_FILES, requested: int = 0, split: bool) -> Capacity:
+    """Divides open files and bytes of memory between feeds and HTTP.
 
-    `split`: feeds and HTTP have a port each. Raises ServerFailedError if there are too few files to work.
+    `requested` is a fixed number of feeds; 0 means as many as files and memory allow. `split`: feeds and
+    HTTP have a port each. Raises ServerFailedError if there are too few files to work.
     """
-    left = files - own
-    if left < MIN_FILES:
+    available = files - own
+    if available < MIN_FILES:
         raise ServerFailedError(f"this process may open {files} files; a worker needs {own + MIN_FILES}")
-    bounds = [(left * 3 // 4, f"{files:,} open files")]
-    if asked:
-        bounds.append((asked, "as set"))
+    bounds = [(available * 3 // 4, f"{files:,} open files")]
+    if requested:
+        bounds.append((requested, "as set"))
     else:
         bounds.append((memory // FEED_SHARE_OF_MEMORY // FEED_BYTES, f"{memory >> 20:,} MB of memory"))
     feeds, reason = min(bounds)
-    # With each HTTP connection goes one that is still silent.
-    http = min(MAX_CONNECTIONS, (left - feeds) // (1 + (1 if split else FILES_PASSED_ON)))
-    return Capacity(feeds=feeds, http=http, files=left - http if split else left, reason=reason)
+    # Each HTTP connection needs room for one more that is still silent.
+    http = min(MAX_CONNECTIONS, (available - feeds) // (1 + (1 if split else FILES_FORWARDED)))
+    return Capacity(feeds=feeds, http=http, files=available - http if split else available, reason=reason)
 
 
 def open_files() -> int:
-    """Raises the soft limit of open files to the hard one, as far as allowed; returns what it is then."""
+    """Raises the soft limit of open files to the hard one, as far as allowed; returns the new limit."""
     soft, hard = (MAX_FILES if each == resource.RLIM_INFINITY else each for each in _limits())
     if soft < hard:
         try:
@@ -72,7 +73,7 @@ def open_files() -> int:
 def memory(own: Path = Path("/proc/self/cgroup"), groups: Path = Path("/sys/fs/cgroup")) -> int:
     """Returns the bytes that this process may use.
 
-    It is the least `memory.max` of its cgroup (v2) and of those above, or the machine's memory.
+    This is the least `memory.max` of its cgroup (v2) and of the cgroups above, or the machine's memory.
     """
     found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     group = groups / _group(own)
@@ -89,6 +90,6 @@ def _limits() -> tuple[int, int]:
 
 
 def _group(own: Path) -> str:
-    """The path of the process's cgroup (v2), as Linux's cgroups(7) describes the file."""
+    """Returns the path of the process's cgroup (v2), in the format of Linux's cgroups(7)."""
     lines = own.read_text().splitlines() if own.is_file() else []
     return next((line.removeprefix("0::/") for line in lines if line.startswith("0::/")), "")

@@ -1,8 +1,8 @@
-"""One public port for feeds and HTTP: the first bytes of a connection say which of the two it wants.
+"""One public port for feeds and HTTP: the first bytes of a connection decide which server gets it.
 
-A WebSocket handshake stays on the worker's event loop (`quotecast.stream.server`). The bytes of every other
-connection go to granian's port on the loopback interface and back: granian neither gives a connection
-away nor takes one over. ADR 8 says what that costs.
+A WebSocket handshake stays on the worker's event loop (`quotecast.stream.server`). The front forwards the
+bytes of every other connection to granian's port on the loopback interface, and back: granian neither gives a
+connection away nor takes one over. ADR 8 says what that costs.
 """
 
 import asyncio
@@ -11,19 +11,19 @@ import re
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Final
 
-from quotecast.stream.handshakes import no_room
+from quotecast.asgi import App, respond
+from quotecast.stream.handshakes import full_response
 from quotecast.stream.listeners import listening_socket
 from quotecast.stream.room import Room
-from quotecast.stream.server import App
 
 Peer = tuple[str, int]
 
 LOOPBACK: Final = "127.0.0.1"
-#: Seconds in which a client says what it wants.
+#: Seconds that a client has for its first bytes.
 FIRST_BYTES_SECONDS: Final = 10.0
-#: Bytes of a feed's handshake that are looked at for its `Upgrade`.
+#: Bytes of a feed's handshake that may precede its `Upgrade`.
 MAX_HEAD_BYTES: Final = 32 * 1024
-#: Seconds in which the last answers leave when the worker stops.
+#: Seconds that the last answers have to leave when the worker stops.
 LAST_ANSWERS_SECONDS: Final = 1.0
 
 _FEED: Final = b"GET /api/ws/"
@@ -33,9 +33,10 @@ _UPGRADE: Final = re.compile(rb"\r\nupgrade:[ \t]*websocket", re.IGNORECASE)
 
 
 class Front:
-    """Sends connections on; `peers` names the client behind each of granian's connections, by port.
+    """Dispatches new connections to the feed server or to granian.
 
-    Beyond the room's capacity HTTP is answered 503, but for health checks.
+    `peers` names the client behind each of granian's connections, by the port on our side. Beyond the room's
+    capacity the front answers HTTP with 503, except for health checks.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class Front:
         self.peers: dict[int, Peer] = {}
 
     @contextlib.asynccontextmanager
-    async def listening(self, host: str, port: int) -> AsyncIterator[None]:
+    async def listen(self, host: str, port: int) -> AsyncIterator[None]:
         """Accepts connections. Raises ServerFailedError."""
         loop = asyncio.get_running_loop()
         server = await loop.create_server(lambda: _Arrival(self), sock=listening_socket(host, port))
@@ -60,14 +61,14 @@ class Front:
         finally:
             server.close()
 
-    async def flushed(self) -> None:
-        """Waits, but not for long, until clients have the last answers; call it when granian has ended."""
+    async def flush(self) -> None:
+        """Waits up to LAST_ANSWERS_SECONDS for the last answers to leave; call it after granian ends."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LAST_ANSWERS_SECONDS):
                 await self._empty.wait()
 
-    def take(self, transport: asyncio.Transport, head: bytes) -> None:
-        """Gives a connection to the server that its first bytes ask for."""
+    def dispatch(self, transport: asyncio.Transport, head: bytes) -> None:
+        """Gives a connection to the server that its first bytes name."""
         if head.startswith(_FEED) and _UPGRADE.search(head):
             feed = self._feeds()
             transport.set_protocol(feed)
@@ -75,7 +76,7 @@ class Front:
             feed.data_received(head)
             return
         if not self.room.take_http(health=head.startswith(_HEALTH)):
-            transport.write(no_room())
+            transport.write(full_response())
             transport.close()
             return
         transport.pause_reading()
@@ -83,20 +84,22 @@ class Front:
         transport.set_protocol(client)
         self._clients.add(client)
         self._empty.clear()
-        task = asyncio.get_running_loop().create_task(self._pass_on(client, head))
+        spare = self.room.http > self.room.capacity.http
+        task = asyncio.get_running_loop().create_task(self._forward(client, head, once=spare))
         self._opening.add(task)
         task.add_done_callback(self._opening.discard)
 
-    async def _pass_on(self, client: "_End", head: bytes) -> None:
+    async def _forward(self, client: "_End", head: bytes, *, once: bool) -> None:
+        """Connects a client to granian; `once` for a single request on a place of the reserve."""
         loop = asyncio.get_running_loop()
         try:
             transport, _ = await loop.create_connection(asyncio.Protocol, LOOPBACK, self._http_port)
         except OSError:
-            client.transport.write(no_room())
+            client.transport.write(full_response())
             client.transport.close()
             return
         peer = client.transport.get_extra_info("peername")
-        if peer is None or client.transport.is_closing() or transport.is_closing():  # one left meanwhile
+        if peer is None or client.transport.is_closing() or transport.is_closing():  # closed
             transport.abort()
             client.transport.abort()
             return
@@ -104,8 +107,12 @@ class Front:
         self.peers[port] = peer[:2]
         transport.set_protocol(_End(transport, lambda _: self.peers.pop(port), other=client.transport))
         client.other = transport
-        transport.write(head)
-        client.transport.resume_reading()
+        if once:
+            # The client is read no more: after the answer granian closes the connection.
+            transport.write(_lone_request(head))
+        else:
+            transport.write(head)
+            client.transport.resume_reading()
 
     def _leave(self, client: "_End") -> None:
         self._clients.discard(client)
@@ -113,26 +120,31 @@ class Front:
         if not self._clients:
             self._empty.set()
 
-    def naming_clients(self, app: App) -> App:
-        """The application as granian sees it: with the client's address in place of our own.
+    def with_client_addresses(self, app: App) -> App:
+        """Returns the application for granian: it sees the client's address in place of the loopback address.
 
-        A request that came to granian's port by another way is 403.
+        It answers 403 to a request that did not come through the front.
         """
 
-        async def named(scope: Any, receive: Any, send: Any) -> None:
+        async def with_address(scope: Any, receive: Any, send: Any) -> None:
             client = self.peers.get(int(scope["client"][1]))
             if client is None:
-                await send({"type": "http.response.start", "status": 403, "headers": []})
-                await send({"type": "http.response.body", "body": b""})
+                await respond(send, 403, [])
                 return
             scope["client"] = client
             await app(scope, receive, send)
 
-        return named
+        return with_address
+
+
+def _lone_request(head: bytes) -> bytes:
+    """A request for the same path, without the client's headers, after which the connection closes."""
+    path = head.split(b" ", 2)[1]
+    return b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
 
 class _Arrival(asyncio.Protocol):
-    """A connection that has not said yet what it wants."""
+    """A connection whose first bytes have not arrived yet."""
 
     def __init__(self, front: Front) -> None:
         self._front = front
@@ -148,7 +160,7 @@ class _Arrival(asyncio.Protocol):
         if not self._is_undecided():
             self._deadline.cancel()
             self._front.room.leave(self._transport)
-            self._front.take(self._transport, self._head)
+            self._front.dispatch(self._transport, self._head)
 
     def connection_lost(self, exc: Exception | None) -> None:
         del exc
@@ -162,22 +174,23 @@ class _Arrival(asyncio.Protocol):
 
 
 class _End(asyncio.Protocol):
-    """One end of a connection that is passed on: what it receives, the other end sends.
+    """One end of a forwarded connection: the other end sends what this one receives.
 
-    Neither end reads faster than the other one writes. When one closes, so does the other.
+    Back-pressure works both ways: neither end reads faster than the other one writes. When one end closes, it
+    closes the other.
     """
 
-    __slots__ = ("_gone", "other", "transport")
+    __slots__ = ("_on_close", "other", "transport")
 
     def __init__(
         self,
         transport: asyncio.Transport,
-        gone: Callable[["_End"], object],
+        on_close: Callable[["_End"], object],
         other: asyncio.Transport | None = None,
     ) -> None:
         self.transport = transport
         self.other = other
-        self._gone = gone
+        self._on_close = on_close
 
     def data_received(self, data: bytes) -> None:
         if self.other is not None and not self.other.is_closing():
@@ -193,6 +206,6 @@ class _End(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         del exc
-        self._gone(self)
+        self._on_close(self)
         if self.other is not None:
             self.other.close()

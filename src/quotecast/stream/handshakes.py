@@ -1,4 +1,4 @@
-"""WebSocket handshakes: what an application sees of one, and the answers that refuse one."""
+"""WebSocket handshakes: the ASGI scope of one, and the responses that refuse one."""
 
 import asyncio
 import os
@@ -20,18 +20,18 @@ _DETAILS: Final = {
     426: "This path is a WebSocket feed: connect with a WebSocket client",
     505: "A feed is opened with HTTP/1.1",
 }
-#: Why an application refuses a handshake, which it gives as the reason of its close, with what clients see.
-#: A reason that is not among them is 403.
+#: Reasons that an application closes a handshake with, and the sentence that the client reads with its 503.
+#: Any other reason is 403.
 FULL: Final = {
     "worker_full": "This worker holds as many feeds as it can; connect again later",
     "address_full": "Your address holds as many feeds as it may; close one, or connect again later",
 }
-#: Of all refusals, as they are counted.
+#: The reasons of all refusals, as metrics name them.
 REASONS: Final = ("malformed", "origin", "unknown_feed", *FULL)
 
 
 def answer_handshake(protocol: ServerProtocol, request: Request) -> Response:
-    """The answer to a handshake: 101, or a refusal in JSON."""
+    """Returns the response to a handshake: 101, or a refusal in JSON."""
     response = protocol.accept(request)
     if response.status_code == 101:
         # RFC 9112, section 3.2.
@@ -45,7 +45,7 @@ def answer_handshake(protocol: ServerProtocol, request: Request) -> Response:
 
 
 def refusal(protocol: ServerProtocol, status: int, detail: str = "") -> Response:
-    """A refusal as the rest of the API writes errors: JSON with a sentence, a code and a request id."""
+    """Returns a refusal in the format of the API's errors: JSON with a sentence, a code and a request id."""
     body, request_id = _problem(status, detail or _DETAILS.get(status, HTTPStatus(status).phrase))
     response = protocol.reject(status, body.decode())
     del response.headers["Content-Type"]
@@ -57,12 +57,12 @@ def refusal(protocol: ServerProtocol, status: int, detail: str = "") -> Response
 
 
 def refusal_for(protocol: ServerProtocol, reason: str) -> Response:
-    """The refusal of an application that gives a reason."""
+    """Returns the refusal for a reason that the application gave."""
     return refusal(protocol, 503, FULL[reason]) if reason in FULL else refusal(protocol, 403)
 
 
-def no_room() -> bytes:
-    """A whole answer to a request for which there is no connection left."""
+def full_response() -> bytes:
+    """Returns the bytes of a 503 for a request that finds no free connection."""
     body, request_id = _problem(503, "This worker holds as many connections as it can; try again later")
     head = (
         "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n"
@@ -79,7 +79,7 @@ def _problem(status: int, detail: str) -> tuple[bytes, str]:
 
 
 def scope_of(request: Request, transport: asyncio.Transport) -> dict[str, Any]:
-    """The ASGI scope of a handshake."""
+    """Returns the ASGI scope of a handshake."""
     path, _, query = request.path.partition("?")
     headers = [
         (name.lower().encode(), value.encode("latin-1")) for name, value in request.headers.raw_items()

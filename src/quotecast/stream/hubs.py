@@ -1,4 +1,4 @@
-"""A worker's hubs: one for each feed, on this machine's clocks and in its venue's hours."""
+"""The hubs of a worker: one per feed, with this machine's clocks and the hours of the feed's venue."""
 
 import time
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from quotecast.market.sessions import actual_session_at
 
 
 def hub_of(mirror: Mirror, heartbeat_ms: int) -> Hub:
-    """Fans the mirror out."""
+    """Returns a hub that fans the mirror out to the feed's clients."""
     return Hub(
         mirror,
         heartbeat_seconds=heartbeat_ms / 1000,
@@ -21,11 +21,14 @@ def hub_of(mirror: Mirror, heartbeat_ms: int) -> Hub:
 
 
 def market_of(mirror: Mirror, clock: Callable[[], float]) -> Callable[[], str]:
-    """Whether the venue of a feed is open: around the clock unless both feed and provider keep hours."""
+    """Returns a function that says whether the venue of a feed is `open` or `closed`.
+
+    It is open around the clock unless both the feed and its provider have hours.
+    """
 
     def market() -> str:
         info = mirror.info
-        if not mirror.feed.spec.keeps_hours or (info and info.always_open):
+        if not mirror.feed.spec.has_closing_time or (info and info.always_open):
             return "open"
         session = actual_session_at(datetime.fromtimestamp(clock(), UTC), info.unscheduled if info else None)
         return "open" if session == "regular" else "closed"

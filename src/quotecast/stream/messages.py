@@ -1,4 +1,4 @@
-"""Messages that clients send, put together from WebSocket frames (RFC 6455, section 5.4)."""
+"""Reassembly of clients' messages from WebSocket frames (RFC 6455, section 5.4)."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ _STARTS: Final = frozenset({Opcode.TEXT, Opcode.BINARY})
 
 
 class BadMessageError(Exception):
-    """The client broke a rule; `code` and `reason` go into the close frame."""
+    """The client broke a rule of the protocol; `code` and `reason` go into the close frame."""
 
     def __init__(self, code: CloseCode, reason: str) -> None:
         super().__init__(reason)
@@ -20,7 +20,7 @@ class BadMessageError(Exception):
 
 
 class Assembly:
-    """Joins fragments; control frames may come between them."""
+    """The fragments of one unfinished message; control frames may come between them."""
 
     __slots__ = ("_fragments", "_is_text")
 
@@ -29,7 +29,7 @@ class Assembly:
         self._is_text = True
 
     def add(self, frame: Frame) -> str | bytes | None:
-        """Returns the message that the frame completes. Raises BadMessageError."""
+        """Returns the message that the frame completes, or None. Raises BadMessageError."""
         if frame.opcode in _STARTS:
             self._is_text = frame.opcode is Opcode.TEXT
         elif frame.opcode is not Opcode.CONT:
@@ -38,9 +38,9 @@ class Assembly:
         if len(self._fragments) > MAX_FRAGMENTS:
             self._fragments = []
             raise BadMessageError(CloseCode.MESSAGE_TOO_BIG, f"at most {MAX_FRAGMENTS} fragments per message")
-        return self._joined() if frame.fin else None
+        return self._join() if frame.fin else None
 
-    def _joined(self) -> str | bytes:
+    def _join(self) -> str | bytes:
         message, self._fragments = b"".join(self._fragments), []
         if not self._is_text:
             return message
@@ -51,5 +51,5 @@ class Assembly:
 
 
 def is_whole(frame: Frame) -> bool:
-    """Whether a frame is a message of its own: no control frame and no fragment."""
+    """Whether a frame is a message by itself: neither a control frame nor a fragment."""
     return frame.fin and frame.opcode in _STARTS

@@ -1,20 +1,20 @@
-"""When the clients of a worker that stops come back to the others."""
+"""Reconnection delays for the clients of a worker that stops."""
 
 from typing import Final
 
-#: Within this time a worker that stops has left its port, unless a client is slow to take the farewell.
+#: A worker that stops has closed its port within this time.
 RETRY_FLOOR_MS: Final = 100
-#: Nobody waits longer, however many clients there are.
+#: The longest delay, for any number of clients.
 RETRY_CEILING_MS: Final = 5000
-#: Of clients that come back, as many as one worker surely takes beside its own: docs/capacity.md says what a
-#: core was measured to take.
+#: Handshakes that one worker accepts beside its own clients; docs/capacity.md has the measured rate.
 HANDSHAKES_PER_SECOND: Final = 1000
 
 
 def retry_ms(clients: int) -> tuple[int, int]:
-    """Returns the least and the greatest delay before the clients of a stopping worker come back.
+    """Returns the least and the greatest reconnection delay, in milliseconds.
 
-    Spread evenly between them, the clients arrive no faster than one worker lets them in, up to the ceiling.
+    Clients that spread evenly between the two arrive no faster than one worker accepts them, up to the
+    ceiling.
     """
     spread = clients * 1000 // HANDSHAKES_PER_SECOND
     return RETRY_FLOOR_MS, min(RETRY_FLOOR_MS + spread, RETRY_CEILING_MS)

@@ -1,49 +1,49 @@
-"""Counts a worker's connections against its capacity, and what was refused."""
+"""Admission of connections: counts a worker's connections against its capacity."""
 
 import asyncio
 from collections import Counter
 from typing import Final
 
-from quotecast.stream.capacity import FILES_PASSED_ON, SPARE_CONNECTIONS, Capacity
+from quotecast.stream.capacity import FILES_FORWARDED, SPARE_CONNECTIONS, Capacity
 
-#: Seconds after which a client that found no room may try again.
+#: Seconds after which a client that was refused may try again.
 RETRY_SECONDS: Final = 5
 
 
 class Room:
-    """The connections of one worker.
+    """The connections of one worker, by kind.
 
-    One that has not said yet whether it is a feed or HTTP is silent. When open files run short, the room
-    closes the oldest silent one, so that a newer one is heard. Feeds and HTTP stay until they end.
+    A connection is silent until its first bytes say whether it is a feed or HTTP. When open files run short,
+    the room closes the oldest silent connection to make room for a newer one. It never closes feeds and HTTP.
     """
 
     def __init__(self, capacity: Capacity | None = None) -> None:
         self.capacity = capacity or Capacity()
         self.http = 0
-        #: Handshakes that were refused, by reason.
+        #: Refused handshakes by reason.
         self.refused: Counter[str] = Counter()
-        #: Connections that ended for want of room, by kind.
+        #: Connections that the room refused or closed, by kind.
         self.turned_away: Counter[str] = Counter()
         self._feeds: set[asyncio.Transport] = set()
         self._silent: dict[asyncio.Transport, None] = {}
 
     @property
     def feeds(self) -> int:
-        """Connections that are feeds, until they have ended."""
+        """The number of open feeds."""
         return len(self._feeds)
 
     @property
     def silent(self) -> int:
-        """Connections that have not said yet what they are."""
+        """The number of connections that have sent no first bytes yet."""
         return len(self._silent)
 
     def wait(self, transport: asyncio.Transport) -> None:
-        """Begins to wait for a connection's first bytes."""
+        """Adds a silent connection."""
         self._silent[transport] = None
         self._make_room()
 
     def take_feed(self, transport: asyncio.Transport) -> bool:
-        """Makes a silent connection a feed; False if there is no place for one."""
+        """Turns a silent connection into a feed; returns False if the worker is full."""
         if self.feeds >= self.capacity.feeds:
             return False
         self._silent.pop(transport, None)
@@ -51,12 +51,12 @@ class Room:
         return True
 
     def leave(self, transport: asyncio.Transport) -> None:
-        """Forgets a connection that was silent or a feed."""
+        """Removes a silent connection or a feed."""
         self._silent.pop(transport, None)
         self._feeds.discard(transport)
 
     def take_http(self, *, health: bool) -> bool:
-        """Takes a place for an HTTP connection; False if there is none. Health checks have a reserve."""
+        """Adds an HTTP connection; returns False if the worker is full. Health checks have a reserve."""
         most = self.capacity.http + (SPARE_CONNECTIONS if health else 0)
         if self.http >= most:
             self.turned_away["http"] += 1
@@ -73,4 +73,4 @@ class Room:
             self.turned_away["silent"] += 1
 
     def _files(self) -> int:
-        return self.feeds + self.http * FILES_PASSED_ON + len(self._silent)
+        return self.feeds + self.http * FILES_FORWARDED + len(self._silent)

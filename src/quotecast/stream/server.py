@@ -1,12 +1,12 @@
-"""A WebSocket server for feeds alone, beside the HTTP server and on the worker's own event loop.
+"""A WebSocket server for feeds, beside the HTTP server and on the worker's own event loop.
 
-What is received is parsed by `websockets`; what is sent are bytes that connections share, written
-straight to the socket, without a copy per client. It is an ASGI server: feeds are the same application
-on either port.
+`websockets` parses what clients send. What the server sends are bytes that connections share, written
+straight to the socket without a copy per client. It is an ASGI server: one application serves feeds on either
+port.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Generator
 from typing import Any, Final
 
 import structlog
@@ -15,159 +15,158 @@ from websockets.http11 import Request, Response
 from websockets.protocol import OPEN
 from websockets.server import ServerProtocol
 
+from quotecast.asgi import App
 from quotecast.feed.encoding import DEFLATE
-from quotecast.feed.pace import Pace
+from quotecast.feed.pace import CommandPace
 from quotecast.stream.deflate import EXTENSION
-from quotecast.stream.framing import Written
+from quotecast.stream.framing import Encode
 from quotecast.stream.handshakes import answer_handshake, refusal_for, scope_of
 from quotecast.stream.messages import Assembly, BadMessageError, is_whole
 from quotecast.stream.room import Room
 
-App = Callable[[Any, Any, Any], Awaitable[None]]
-
-#: The ASGI extension that hands a feed its socket's `write`: frames of a tick need no events around them.
+#: The ASGI extension that holds the socket's `write`: frames of a tick go out without ASGI events.
 WRITE: Final = "quotecast.write"
 HANDSHAKE_SECONDS: Final = 10.0
-#: How long a client is given to take the close frame and to answer it.
+#: Seconds that a client has to read the close frame and to answer it.
 CLOSE_SECONDS: Final = 3.0
-#: More than any command may have, so that one too long is still told so by the feed.
+#: Above the limit of a command, so that the feed itself answers one that is too long.
 MAX_MESSAGE_BYTES: Final = 1 << 18
 #: Messages that may wait for the application before reading pauses.
 MAX_WAITING: Final = 16
 #: Pings, pongs and fragments that a client may send in a second; past it reading pauses.
 EXTRA_FRAMES_PER_SECOND: Final = 100
-#: Bytes that are parsed before the bounds are looked at again: some 170 of the smallest frames.
+#: Bytes to parse between two checks of the bounds: some 170 of the smallest frames.
 SLICE_BYTES: Final = 1024
 
 log = structlog.get_logger()
 
 
 class Socket(asyncio.Protocol):
-    """One connection. It is what its own sends return: done when the socket has taken all of them.
+    """One WebSocket connection. Its sends return the connection itself: an awaitable, done when all is sent.
 
-    A client costs bounded memory and time: bytes wait unparsed, and unread in the kernel, while the
-    socket has not taken what was sent, while messages wait for the application, and while the client
-    sends control frames and fragments faster than `EXTRA_FRAMES_PER_SECOND`.
+    A client costs bounded memory and time. Back-pressure leaves its bytes unparsed, and unread in the kernel,
+    while the socket has not taken what was sent, while messages wait for the application, and while the
+    client sends control frames and fragments faster than `EXTRA_FRAMES_PER_SECOND`.
     """
 
     __slots__ = (
         "_app",
         "_assembly",
+        "_closing",
         "_deadline",
         "_deflates",
+        "_drained",
+        "_encode",
         "_inbox",
-        "_leaving",
+        "_message_waiter",
         "_open",
         "_pace",
-        "_pausing",
+        "_pause",
         "_protocol",
-        "_received",
         "_response",
         "_room",
-        "_taken",
         "_task",
         "_transport",
         "_unparsed",
-        "_written",
     )
 
-    def __init__(self, app: App, written: Written, room: Room) -> None:
+    def __init__(self, app: App, encode: Encode, room: Room) -> None:
         self._app = app
-        self._written = written
+        self._encode = encode
         self._room = room
         self._protocol = ServerProtocol(max_size=MAX_MESSAGE_BYTES, extensions=[EXTENSION])
-        #: To the handshake, until the application accepts or refuses.
+        #: The response to the handshake, until the application accepts or refuses it.
         self._response: Response | None = None
         self._open = False
-        #: Whether the client reads compressed messages.
+        #: Whether the client accepts compressed messages.
         self._deflates = False
-        #: Whether the deadline is that of the farewell.
-        self._leaving = False
-        #: Bytes that the client sent and nobody parsed yet.
+        #: Whether the close frame is sent or received; `_deadline` then ends the connection.
+        self._closing = False
+        #: Received bytes that are not parsed yet.
         self._unparsed = bytearray()
         self._assembly = Assembly()
-        self._pace = Pace(EXTRA_FRAMES_PER_SECOND)
-        #: Ends the pause of a client that was too fast.
-        self._pausing: asyncio.TimerHandle | None = None
-        #: What was received; None at its end.
+        self._pace = CommandPace(EXTRA_FRAMES_PER_SECOND)
+        #: The timer that ends the pause of a client that was too fast.
+        self._pause: asyncio.TimerHandle | None = None
+        #: Received messages; None marks the end of the connection.
         self._inbox: list[str | bytes | None] = []
         #: Pending while the application waits for a message.
-        self._received: asyncio.Future[None] | None = None
+        self._message_waiter: asyncio.Future[None] | None = None
         #: Pending while the socket has not taken everything.
-        self._taken: asyncio.Future[None] | None = None
+        self._drained: asyncio.Future[None] | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # TCP's
-        """The client has to ask for a feed soon."""
+        """Starts the deadline of the handshake."""
         self._transport = transport
         self._room.wait(transport)
-        # So that we are told whenever a write leaves something in the buffer, and when that is gone.
+        # asyncio then calls pause_writing for any byte in the buffer, and resume_writing when it is empty.
         transport.set_write_buffer_limits(0)
         self._deadline = asyncio.get_running_loop().call_later(HANDSHAKE_SECONDS, transport.abort)
 
     def data_received(self, data: bytes) -> None:
-        """Parses as much as the bounds allow; the protocol answers pings and farewells by itself."""
+        """Parses as much as the bounds allow; the protocol answers pings and close frames by itself."""
         self._unparsed += data
-        self._go_on()
+        self._parse()
 
     def eof_received(self) -> None:
-        """The client has closed its side."""
+        """Handles the client's end of input."""
         self._protocol.receive_eof()
         self._flush()
 
     def pause_writing(self) -> None:
-        """The socket has not taken everything: a client that does not read is not read either."""
-        self._taken = asyncio.get_running_loop().create_future()
-        self._steer()
+        """Stops reading: the socket has not taken everything that was sent."""
+        self._drained = asyncio.get_running_loop().create_future()
+        self._update_reading()
 
     def resume_writing(self) -> None:
-        """The socket has taken everything."""
-        if self._taken is not None:
-            self._taken.set_result(None)
-            self._taken = None
-            self._go_on()
+        """Reads on: the socket has taken everything that was sent."""
+        if self._drained is not None:
+            self._drained.set_result(None)
+            self._drained = None
+            self._parse()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tells whoever waits."""
+        """Frees the connection's place and wakes every waiter."""
         del exc
         self._open = False
         self._room.leave(self._transport)
         self._deadline.cancel()
         self._unparsed.clear()
-        if self._pausing is not None:
-            self._pausing.cancel()
+        if self._pause is not None:
+            self._pause.cancel()
         self.resume_writing()
-        self._put(None)
+        self._deliver(None)
 
     def write(self, frame: str | bytes) -> "Socket":
-        """Starts sending a frame; nothing happens if the client is gone."""
+        """Starts sending a frame; does nothing once the connection is closed."""
         if self._open:
-            self._transport.write(self._written(frame, deflates=self._deflates))
+            self._transport.write(self._encode(frame, deflates=self._deflates))
         return self
 
     def done(self) -> bool:
         """Whether the socket has taken everything that was sent."""
-        return self._taken is None
+        return self._drained is None
 
     def __await__(self) -> Generator[Any, None, None]:
-        """Until the socket has taken everything that was sent, or is gone."""
-        if self._taken is not None:
-            yield from asyncio.shield(self._taken).__await__()
+        """Waits until the socket has taken everything that was sent, or is closed."""
+        if self._drained is not None:
+            yield from asyncio.shield(self._drained).__await__()
 
-    def _go_on(self) -> None:
-        """Parses what waits, a slice at a time, until a bound says stop."""
+    def _parse(self) -> None:
+        """Parses received bytes a slice at a time, until a bound is reached."""
         while self._unparsed and self._may_read():
             part = bytes(self._unparsed[:SLICE_BYTES])
             del self._unparsed[:SLICE_BYTES]
             self._protocol.receive_data(part)
             self._flush()
-            self._obey(self._protocol.events_received())
-        self._steer()
+            self._handle_events(self._protocol.events_received())
+        self._update_reading()
 
     def _may_read(self) -> bool:
-        return self._taken is None and self._pausing is None and len(self._inbox) <= MAX_WAITING
+        return self._drained is None and self._pause is None and len(self._inbox) <= MAX_WAITING
 
-    def _steer(self) -> None:
-        """Reads on or pauses."""
+    def _update_reading(self) -> None:
+        """Resumes or pauses reading."""
         transport = self._transport
         if transport.is_closing():
             return
@@ -176,22 +175,22 @@ class Socket(asyncio.Protocol):
         else:
             transport.pause_reading()
 
-    def _obey(self, events: list[Request | Response | Frame]) -> None:
+    def _handle_events(self, events: list[Request | Response | Frame]) -> None:
         extra = 0
         for event in events:
             if isinstance(event, Request):
                 self._begin(event)
             elif isinstance(event, Frame):
                 extra += not is_whole(event)
-                self._take(event)
+                self._add_frame(event)
         if extra:
             loop = asyncio.get_running_loop()
             if pause := self._pace.spend(extra, loop.time()):
-                self._pausing = loop.call_later(pause, self._rested)
+                self._pause = loop.call_later(pause, self._end_pause)
 
-    def _rested(self) -> None:
-        self._pausing = None
-        self._go_on()
+    def _end_pause(self) -> None:
+        self._pause = None
+        self._parse()
 
     def _begin(self, request: Request) -> None:
         response = answer_handshake(self._protocol, request)
@@ -213,7 +212,7 @@ class Socket(asyncio.Protocol):
         code = CloseCode.NORMAL_CLOSURE
         try:
             await self._app(scope, self._receive, self._send)
-        except Exception:  # whatever it is, it ends this connection alone
+        except Exception:  # any failure ends this connection only
             log.exception("a feed's connection failed")
             code = CloseCode.INTERNAL_ERROR
         finally:
@@ -223,18 +222,18 @@ class Socket(asyncio.Protocol):
         if self._response is not None:
             return {"type": "websocket.connect"}
         while not self._inbox:
-            self._received = asyncio.get_running_loop().create_future()
-            await self._received
+            self._message_waiter = asyncio.get_running_loop().create_future()
+            await self._message_waiter
         if self._inbox[0] is None:
             closed = self._protocol.close_rcvd
             return {"type": "websocket.disconnect", "code": closed.code if closed else 1006}
         message = self._inbox.pop(0)
         if not self._inbox:
-            self._go_on()
+            self._parse()
         return {"type": "websocket.receive", "text" if isinstance(message, str) else "bytes": message}
 
     def _send(self, event: dict[str, Any]) -> "Socket":
-        """Does at once what an ASGI event says. Raises ConnectionResetError if the client is gone."""
+        """Carries out an ASGI event at once. Raises ConnectionResetError if the client has disconnected."""
         match event["type"]:
             case "websocket.send":
                 if not self._open:
@@ -259,7 +258,7 @@ class Socket(asyncio.Protocol):
         self._answer(response)
 
     def _close(self, code: int, reason: str) -> None:
-        """Begins the farewell; one who was not accepted yet is refused."""
+        """Sends the close frame; refuses the handshake of a connection that is not accepted yet."""
         if self._response is not None:
             self._response = None
             self._refuse(reason)
@@ -277,20 +276,20 @@ class Socket(asyncio.Protocol):
         self._flush()
 
     def _flush(self) -> None:
-        """Sends what the protocol has to say."""
+        """Writes the bytes that the protocol has ready."""
         for data in self._protocol.data_to_send():
             if data:
                 self._transport.write(data)
             else:
                 self._transport.close()
-        if self._protocol.close_expected() and not self._leaving:
-            # Once: a client that goes on sending must not put its own end off.
-            self._leaving = True
+        if self._protocol.close_expected() and not self._closing:
+            # Once: a client that continues to send must not extend the deadline.
+            self._closing = True
             self._open = False
             self._deadline.cancel()
             self._deadline = asyncio.get_running_loop().call_later(CLOSE_SECONDS, self._transport.abort)
 
-    def _take(self, frame: Frame) -> None:
+    def _add_frame(self, frame: Frame) -> None:
         try:
             message = self._assembly.add(frame)
         except BadMessageError as error:
@@ -298,9 +297,9 @@ class Socket(asyncio.Protocol):
             self._flush()
         else:
             if message is not None:
-                self._put(message)
+                self._deliver(message)
 
-    def _put(self, message: str | bytes | None) -> None:
+    def _deliver(self, message: str | bytes | None) -> None:
         self._inbox.append(message)
-        if self._received is not None and not self._received.done():
-            self._received.set_result(None)
+        if self._message_waiter is not None and not self._message_waiter.done():
+            self._message_waiter.set_result(None)

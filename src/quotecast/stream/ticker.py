@@ -1,4 +1,4 @@
-"""The worker's clockwork: ticks each interval of every hub, and sweeps them twice a second."""
+"""The worker's timers: each interval of every hub ticks, and each hub is swept twice a second."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -12,13 +12,13 @@ SWEEP_SECONDS: Final = 0.5
 
 
 async def run(hubs: Iterable[Hub]) -> None:
-    """Runs for ever; rests while nobody is connected."""
+    """Ticks and sweeps the hubs for ever; waits while no client is connected."""
     served = tuple(hubs)
     joined = asyncio.Event()
     for hub in served:
         hub.on_join = joined.set
 
-    async def somebody() -> None:
+    async def wait_for_clients() -> None:
         if not any(map(len, served)):
             joined.clear()
             await joined.wait()
@@ -26,22 +26,22 @@ async def run(hubs: Iterable[Hub]) -> None:
     async with asyncio.TaskGroup() as tasks:
         for interval in INTERVALS:
             steps = [partial(hub.tick, interval) for hub in served]
-            tasks.create_task(_every(interval / 1000, steps, somebody))
-        tasks.create_task(_every(SWEEP_SECONDS, [hub.sweep for hub in served], somebody))
+            tasks.create_task(_every(interval / 1000, steps, wait_for_clients))
+        tasks.create_task(_every(SWEEP_SECONDS, [hub.sweep for hub in served], wait_for_clients))
 
 
 async def _every(
-    seconds: float, steps: Sequence[Callable[[], None]], somebody: Callable[[], Awaitable[None]]
+    seconds: float, steps: Sequence[Callable[[], None]], wait_for_clients: Callable[[], Awaitable[None]]
 ) -> None:
-    """Keeps to the grid of the loop's clock, once there is somebody.
+    """Runs the steps at multiples of `seconds` on the loop's clock, while clients are connected.
 
-    After a tick that took longer than its interval the next is at a quarter of the grid: at once it would
-    leave no time to anybody else, and at the next point of the grid half of the time would be lost.
+    After steps that took longer than the interval the next ones follow at a quarter of it: at once would
+    leave no time to other tasks, and the next multiple would waste half of the time.
     """
     loop = asyncio.get_running_loop()
     grid = seconds
     while True:
-        await somebody()
+        await wait_for_clients()
         await asyncio.sleep(grid - loop.time() % grid)
         began = loop.time()
         for step in steps:

@@ -1,4 +1,4 @@
-"""What becomes of transactions when PostgreSQL dies, freezes, changes or was never there."""
+"""Transactions while PostgreSQL is dead, frozen, changed or missing."""
 
 import asyncio
 import contextlib
@@ -16,36 +16,36 @@ from quotecast.errors import DatabaseAway
 from support.servers import Postgres
 from support.transactions import (
     PROMISED_SECONDS,
-    adding,
-    at,
-    is_whole,
-    look,
-    numbers,
-    promised,
-    recovered,
+    check_pool,
+    open_database,
+    query_server,
+    raises_in_time,
+    register_user,
     until,
     until_idle,
+    visible_users,
+    wait_for_recovery,
 )
 
 
 @pytest.fixture
 async def own_url(own_postgres: Postgres) -> str:
-    """A migrated database in a server of the test's own."""
+    """Gives a migrated database on a server of the test's own."""
     await migrations.apply(own_postgres.url)
     return own_postgres.url
 
 
 async def test_it_opens_without_a_server() -> None:
-    """Each transaction finds out for itself."""
+    """The pool opens without a server; each transaction fails by itself."""
     with tempfile.TemporaryDirectory() as folder:
-        async with at(f"postgresql://nobody@/nothing?host={folder}") as database:
+        async with open_database(f"postgresql://nobody@/nothing?host={folder}") as database:
             for _ in range(3):
-                with promised():
-                    await database.transaction(adding(1))
+                with raises_in_time():
+                    await database.transaction(register_user(1))
 
 
 class Stranger(asyncio.Protocol):
-    """Says one thing when it is first spoken to, then nothing; None hangs up."""
+    """Answers a client's first message with fixed bytes, then nothing; None closes the connection."""
 
     def __init__(self, answer: bytes | None, connected: list[asyncio.BaseTransport]) -> None:
         self._answer = answer
@@ -66,7 +66,7 @@ class Stranger(asyncio.Protocol):
 
 @contextlib.asynccontextmanager
 async def stranger(answer: bytes | None) -> AsyncIterator[str]:
-    """The URL of a server that is no PostgreSQL, or none in its right mind."""
+    """Gives the URL of a server that is not PostgreSQL, or a broken one."""
     connected: list[asyncio.BaseTransport] = []
     with tempfile.TemporaryDirectory() as folder:
         server = await asyncio.get_running_loop().create_unix_server(
@@ -98,122 +98,122 @@ WELCOME = b"R\0\0\0\x08\0\0\0\0S\0\0\0\x18server_version\x0018.0\0Z\0\0\0\x05I"
     ],
 )
 async def test_a_server_that_speaks_something_else_is_away(answer: bytes | None) -> None:
-    """Whatever the driver makes of it."""
-    async with stranger(answer) as url, at(url, pool_size=1, deadline_seconds=0.2) as database:
+    """Every error of the driver means an outage."""
+    async with stranger(answer) as url, open_database(url, pool_size=1, deadline_seconds=0.2) as database:
         for _ in range(2):
-            with promised():
-                await database.transaction(adding(1))
+            with raises_in_time():
+                await database.transaction(register_user(1))
 
 
 async def test_a_server_that_takes_no_writes_is_away(own_accounts_url: str) -> None:
-    """A replica that has not been promoted yet; reads go on."""
-    async with at(own_accounts_url) as database:
+    """A replica before its promotion still serves reads."""
+    async with open_database(own_accounts_url) as database:
         name = own_accounts_url.partition("?")[0].rpartition("/")[2]
-        await look(own_accounts_url, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
-        with promised():
-            await database.transaction(adding(1))
+        await query_server(own_accounts_url, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+        with raises_in_time():
+            await database.transaction(register_user(1))
         assert await database.transaction(lambda run: users.find(run, email="1@example.com")) is None
 
 
 async def test_tables_that_are_not_there_yet_are_away(database_url: str) -> None:
-    """A worker that starts before the migrations waits for them."""
-    async with at(database_url) as database:
-        with promised():
-            await database.transaction(adding(1))
+    """A worker may start before the migrations."""
+    async with open_database(database_url) as database:
+        with raises_in_time():
+            await database.transaction(register_user(1))
         await migrations.apply(database_url)
-        assert await database.transaction(adding(1))
+        assert await database.transaction(register_user(1))
 
 
 async def test_a_table_that_changes_under_a_prepared_query_is_away_for_a_moment(
     own_accounts_url: str,
 ) -> None:
-    """A migration of a newer version beside workers of the older one."""
-    async with at(own_accounts_url, pool_size=1) as database:
+    """A newer version's migration may run beside workers of the older one."""
+    async with open_database(own_accounts_url, pool_size=1) as database:
         for number in (1, 2):
-            await database.transaction(adding(number))
-        await look(own_accounts_url, "ALTER TABLE users ALTER token_version TYPE bigint")
-        await recovered(database, 3)
-        assert await numbers(own_accounts_url) == [1, 2, 3]
+            await database.transaction(register_user(number))
+        await query_server(own_accounts_url, "ALTER TABLE users ALTER token_version TYPE bigint")
+        await wait_for_recovery(database, 3)
+        assert await visible_users(own_accounts_url) == [1, 2, 3]
 
 
 async def test_a_session_that_the_server_ended_is_away_for_a_moment(accounts_url: str) -> None:
-    """Also when it happens in the middle of a transaction; nothing of it is left."""
+    """This holds in the middle of a transaction, which leaves no row."""
 
     async def work(run: Run) -> None:
-        await adding(1)(run)
+        await register_user(1)(run)
         query = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'quotecast'"
-        await look(accounts_url, query)
-        await adding(2)(run)
+        await query_server(accounts_url, query)
+        await register_user(2)(run)
 
-    async with at(accounts_url, pool_size=1) as database:
-        with promised():
+    async with open_database(accounts_url, pool_size=1) as database:
+        with raises_in_time():
             await database.transaction(work)
-        await recovered(database, 3)
-        assert await numbers(accounts_url) == [3]
+        await wait_for_recovery(database, 3)
+        assert await visible_users(accounts_url) == [3]
 
 
 async def test_a_session_that_idled_too_long_in_a_transaction_is_away(accounts_url: str) -> None:
-    """As after a worker was stopped and went on."""
+    """A worker may be suspended and resumed."""
 
     async def work(run: Run) -> None:
         await run(User.raw("SET LOCAL idle_in_transaction_session_timeout = 1"))
         await until(accounts_url, lambda states: not states)
-        await adding(1)(run)
+        await register_user(1)(run)
 
-    async with at(accounts_url, pool_size=1) as database:
-        with promised():
+    async with open_database(accounts_url, pool_size=1) as database:
+        with raises_in_time():
             await database.transaction(work)
-        await recovered(database, 2)
+        await wait_for_recovery(database, 2)
 
 
 async def test_a_frozen_server_is_away_in_time_and_the_pool_whole_after(
     own_postgres: Postgres, own_url: str
 ) -> None:
-    """With all connections in use, and more who wait for one."""
-    async with at(own_url, pool_size=3) as database:
-        await is_whole(database, 3)
+    """All connections are in use, and more transactions wait."""
+    async with open_database(own_url, pool_size=3) as database:
+        await check_pool(database, 3)
         own_postgres.freeze()
         began = time.monotonic()
-        calls = [database.transaction(adding(number)) for number in range(9)]
+        calls = [database.transaction(register_user(number)) for number in range(9)]
         outcomes = await asyncio.gather(*calls, return_exceptions=True)
         assert time.monotonic() - began < PROMISED_SECONDS
         assert {type(outcome) for outcome in outcomes} == {DatabaseAway}
         own_postgres.thaw()
-        await recovered(database, 100)
-        await is_whole(database, 3)
+        await wait_for_recovery(database, 100)
+        await check_pool(database, 3)
         await until_idle(own_url, at_most=3)
 
 
 async def test_a_commit_without_an_answer_is_no_success(own_postgres: Postgres, own_url: str) -> None:
-    """Whether it took effect is not known; a repetition finds out."""
+    """The write may have taken effect or not; a repetition with the same key shows it."""
 
     async def work(run: Run) -> None:
-        await adding(1)(run)
+        await register_user(1)(run)
         own_postgres.freeze()
 
-    async with at(own_url, pool_size=1) as database:
-        with promised():
+    async with open_database(own_url, pool_size=1) as database:
+        with raises_in_time():
             await database.transaction(work)
         own_postgres.thaw()
-        await recovered(database, 2)
-        assert await numbers(own_url) in ([2], [1, 2])
+        await wait_for_recovery(database, 2)
+        assert await visible_users(own_url) in ([2], [1, 2])
 
 
 async def test_a_server_that_dies_at_the_commit_is_no_success(own_postgres: Postgres, own_url: str) -> None:
-    """Nothing is told to be kept that is not; once the server is back, so are we."""
+    """No write that failed reports success; after the server's return transactions work again."""
 
     async def work(run: Run) -> None:
-        await adding(1)(run)
+        await register_user(1)(run)
         await asyncio.to_thread(own_postgres.kill)
 
-    async with at(own_url) as database:
-        await database.transaction(adding(0))
-        with promised():
+    async with open_database(own_url) as database:
+        await database.transaction(register_user(0))
+        with raises_in_time():
             await database.transaction(work)
         for _ in range(3):
-            with promised():
-                await database.transaction(adding(1))
+            with raises_in_time():
+                await database.transaction(register_user(1))
         await asyncio.to_thread(own_postgres.start)
-        await recovered(database, 2)
-        await is_whole(database, 4)
-        assert await numbers(own_url) == [0, 2]
+        await wait_for_recovery(database, 2)
+        await check_pool(database, 4)
+        assert await visible_users(own_url) == [0, 2]

@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL and the migrations, against the real server."""
+"""The embedded PostgreSQL and the migrations, on the real server."""
 
 import asyncio
 import contextlib
@@ -49,7 +49,7 @@ async def insert(connection: asyncpg.Connection, **values: object) -> None:
 async def test_migrations_go_forwards_and_backwards(
     database_url: str, connection: asyncpg.Connection
 ) -> None:
-    """Each step says what it did; a step with nothing to do is no error."""
+    """Each step prints its result; a step with nothing to do is not an error."""
     assert await migrations.apply(database_url) == [FIRST, SECOND]
     assert await tables(connection) == TABLES
     assert await migrations.apply(database_url) == []
@@ -62,7 +62,7 @@ async def test_migrations_go_forwards_and_backwards(
 
 
 async def undone(database_url: str, *options: str) -> tuple[int | None, str]:
-    """`quotecast migrate --undo` in production."""
+    """Runs `quotecast migrate --undo` in production; returns its exit code and error output."""
     production = {
         "QUOTECAST_MODE": "production",
         "QUOTECAST_DATABASE_URL": database_url,
@@ -81,7 +81,7 @@ async def undone(database_url: str, *options: str) -> tuple[int | None, str]:
 async def test_in_production_what_is_lost_has_to_be_named(
     database_url: str, connection: asyncpg.Connection, options: list[str]
 ) -> None:
-    """Nothing is done; the line says what would be deleted, and how to go on."""
+    """The database stays unchanged; the error names the loss and the command to confirm it."""
     await migrations.apply(database_url)
     code, said = await undone(database_url, *options)
     assert code == 1
@@ -94,15 +94,15 @@ async def test_in_production_what_is_lost_has_to_be_named(
 
 
 async def test_a_column_that_is_lost_is_named_with_its_table() -> None:
-    """Of a table that goes, the name says all."""
+    """The name of a deleted table covers its columns."""
     before = {("users", "id"), ("users", "email"), ("notes", "id"), ("notes", "text")}
-    assert migrations._lost(before, {("users", "id")}) == ["notes", "users.email"]
+    assert migrations._missing_after(before, {("users", "id")}) == ["notes", "users.email"]
 
 
 async def test_many_that_migrate_at_once_are_as_one(
     database_url: str, connection: asyncpg.Connection
 ) -> None:
-    """All succeed, one of them does the work."""
+    """All runs succeed, and one of them does the work."""
     environment = {**os.environ, "QUOTECAST_DATABASE_URL": database_url}
     processes = [
         await asyncio.create_subprocess_exec(
@@ -121,7 +121,7 @@ async def test_many_that_migrate_at_once_are_as_one(
 async def test_a_migration_that_fails_leaves_no_trace(
     database_url: str, connection: asyncpg.Connection
 ) -> None:
-    """Not even the table in which Piccolo keeps its list."""
+    """The failed run leaves not even Piccolo's own table behind."""
     await connection.execute("CREATE TABLE users (id int)")
     with pytest.raises(migrations.MigrationFailed, match='relation "users" already exists'):
         await migrations.apply(database_url)
@@ -129,7 +129,7 @@ async def test_a_migration_that_fails_leaves_no_trace(
 
 
 async def test_tables_and_migrations_agree() -> None:
-    """What the migrations build is what the tables declare: Piccolo finds nothing left to write."""
+    """The migrations build exactly the declared tables: Piccolo finds no difference."""
     with contextlib.redirect_stdout(io.StringIO()):
         statements = await AutoMigrationManager().get_alter_statements(APP_CONFIG)
     assert [line for each in statements for line in each.statements] == []
@@ -150,7 +150,7 @@ async def test_tables_and_migrations_agree() -> None:
 async def test_the_database_itself_refuses_a_wrong_row(
     database_url: str, connection: asyncpg.Connection, column: str, value: object
 ) -> None:
-    """Whatever the code above it forgets."""
+    """The database itself enforces the rules."""
     await migrations.apply(database_url)
     with pytest.raises(asyncpg.CheckViolationError):
         await insert(connection, **{column: value})
@@ -159,7 +159,7 @@ async def test_the_database_itself_refuses_a_wrong_row(
 async def test_a_user_has_defaults_and_an_email_of_their_own(
     database_url: str, connection: asyncpg.Connection
 ) -> None:
-    """A new user is not disabled, at token version 0, created now; an email is taken once."""
+    """A new user is enabled, at token version 0, created now; an email is unique."""
     await migrations.apply(database_url)
     await insert(connection)
     row = await connection.fetchrow("SELECT token_version, disabled, created_at <= now() AS past FROM users")
@@ -172,19 +172,19 @@ async def test_a_user_has_defaults_and_an_email_of_their_own(
 
 
 async def test_a_commit_survives_a_crash(own_postgres: Postgres) -> None:
-    """The embedded server is durable: it recovers what was committed."""
+    """The embedded server is durable: it recovers committed data."""
     connection = await asyncpg.connect(own_postgres.url)
-    await connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
+    await connection.execute("CREATE TABLE durable AS SELECT 42 AS answer")
     await asyncio.to_thread(own_postgres.kill)
     await asyncio.to_thread(own_postgres.start)
     connection = await asyncpg.connect(own_postgres.url)
-    assert await connection.fetchval("SELECT answer FROM kept") == 42
+    assert await connection.fetchval("SELECT answer FROM durable") == 42
     assert await connection.fetchval("SHOW fsync") == "on"
     await connection.close()
 
 
 async def test_the_server_is_reached_through_its_socket_alone(own_postgres: Postgres) -> None:
-    """No address of the network, and nobody but its owner in the socket's folder."""
+    """The server has no network address, and only its owner can enter the socket's folder."""
     connection = await asyncpg.connect(own_postgres.url)
     assert await connection.fetchval("SHOW listen_addresses") == ""
     assert await connection.fetchval("SHOW unix_socket_permissions") == "0700"
@@ -192,14 +192,14 @@ async def test_the_server_is_reached_through_its_socket_alone(own_postgres: Post
 
 
 async def test_a_server_that_does_not_answer_is_named_without_its_password() -> None:
-    """Neither in the message of a failed connection nor in that of a URL that cannot be read."""
+    """Neither a failed connection nor an unreadable URL shows its password."""
     for url in ("postgresql://user:hidden@127.0.0.1:1/x", "postgresql://user:hidden@127.0.0.1:port/x"):
         with pytest.raises(probes.NoAnswer, match=r"^PostgreSQL at 127\.0\.0\.1:(1|port) does not") as caught:
             await probes.postgres(url)
         assert "hidden" not in str(caught.value)
 
 
-def test_a_url_bears_any_folder() -> None:
-    """Blanks and other letters of a path are escaped."""
+def test_a_url_escapes_any_folder() -> None:
+    """The URL escapes blanks and other characters of a path."""
     url = postgres.url(Path("/srv/Gümüş & Çeyrek"), "test")
     assert url == "postgresql://quotecast@/test?host=%2Fsrv%2FG%C3%BCm%C3%BC%C5%9F+%26+%C3%87eyrek&port=5432"

@@ -1,4 +1,4 @@
-"""Requests in a worker's own log."""
+"""Requests in the log of a worker."""
 
 import json
 import subprocess
@@ -26,7 +26,7 @@ PATHS = [
 def test_each_request_is_logged_under_its_own_id(
     own_valkey: Valkey, tmp_path: Path, share: str, *, logged: bool
 ) -> None:
-    """Also of many at once, which wait for each other in one process; and nothing that may be a secret."""
+    """Also for concurrent requests in one process; events hold nothing secret."""
     log = tmp_path / "log"
     sent = {f"request-{number}": PATHS[number % len(PATHS)] for number in range(60)}
     settings = {"QUOTECAST_MODE": "production", "QUOTECAST_ACCESS_LOG": share}
@@ -42,7 +42,7 @@ def test_each_request_is_logged_under_its_own_id(
     requests = [each for each in events if each.get("request_id", "").startswith("request-")]
     assert CANARY not in log.read_text("utf-8")
     assert Counter(each["request_id"] for each in requests) == Counter([*sent] if logged else [])
-    assert all(is_told(each, sent[each["request_id"]]) for each in requests)
+    assert all(has_its_route(each, sent[each["request_id"]]) for each in requests)
 
 
 def ask(service: Service, request_id: str, path: str) -> None:
@@ -50,8 +50,8 @@ def ask(service: Service, request_id: str, path: str) -> None:
     service.get(path, headers=headers)
 
 
-def is_told(event: dict[str, Any], path: str) -> bool:
-    """Whether it has its own request's route, and no more than it should."""
+def has_its_route(event: dict[str, Any], path: str) -> bool:
+    """Whether an event has its own request's route, and no further fields."""
     assert event.keys() == {
         *("event", "level", "timestamp", "request_id"),
         *("method", "route", "status", "milliseconds"),

@@ -14,7 +14,7 @@ from quotecast.accounts import migrations
 from quotecast.accounts.database import DEADLINE_SECONDS
 from support.account_service import PASSWORD, AccountService, User, account_service
 from support.servers import Postgres
-from support.transactions import PROMISED_SECONDS, is_whole, look, until_idle
+from support.transactions import PROMISED_SECONDS, check_pool, query_server, until_idle
 
 REGISTER = "/api/auth/register"
 LOGIN = "/api/auth/login"
@@ -24,7 +24,7 @@ QUOTES = "/api/market/quotes?symbols=AAPL"
 POOL = 4
 #: How long after PostgreSQL is back accounts may still be away.
 RECOVERY_SECONDS = 3.0
-#: Long enough for writers to be told many times.
+#: Long enough for many failed writes.
 OUTAGE_SECONDS = 3.0
 
 
@@ -55,7 +55,7 @@ def every_route(service: AccountService, user: User) -> list[asyncio.Task[httpx.
 
 
 def is_away(response: httpx.Response) -> bool:
-    """What every account route answers meanwhile."""
+    """Returns whether the answer is that of an outage."""
     assert response.json()["detail"] == "The accounts are not available now"
     assert response.json()["code"] == "database"
     assert response.headers["retry-after"] == "1"
@@ -63,7 +63,7 @@ def is_away(response: httpx.Response) -> bool:
 
 
 async def recovered(user: User) -> float:
-    """Seconds until a write succeeds again."""
+    """Returns the seconds until a write succeeds again."""
     began = time.monotonic()
     async with asyncio.timeout(10):
         while True:
@@ -85,14 +85,14 @@ async def test_accounts_say_in_time_that_postgres_is_frozen(
     assert time.monotonic() - began < PROMISED_SECONDS
     own_postgres.thaw()
     assert await recovered(user) < RECOVERY_SECONDS
-    await is_whole(service.accounts.database, POOL)
+    await check_pool(service.accounts.database, POOL)
     await until_idle(url, at_most=POOL)
 
 
 async def test_accounts_come_back_with_postgres(own_postgres: Postgres, service: AccountService) -> None:
-    """Without a restart of ours; meanwhile they say so at once."""
+    """Accounts recover with PostgreSQL without a restart; until then they answer 503 at once."""
     user = await service.register()
-    await is_whole(service.accounts.database, POOL)
+    await check_pool(service.accounts.database, POOL)
     await asyncio.to_thread(own_postgres.kill)
     began = time.monotonic()
     for _ in range(3):
@@ -101,11 +101,11 @@ async def test_accounts_come_back_with_postgres(own_postgres: Postgres, service:
     assert (await service.client.get(QUOTES)).status_code == 200
     await asyncio.to_thread(own_postgres.start)
     assert await recovered(user) < RECOVERY_SECONDS
-    await is_whole(service.accounts.database, POOL)
+    await check_pool(service.accounts.database, POOL)
 
 
 async def test_an_outage_uses_up_nobodys_attempts(own_postgres: Postgres, service: AccountService) -> None:
-    """Whoever tried again and again meanwhile is let in afterwards."""
+    """An outage uses up no login attempts."""
     user = await service.register()
     await asyncio.to_thread(own_postgres.kill)
     body = {"email": user.email, "password": PASSWORD}
@@ -117,7 +117,7 @@ async def test_an_outage_uses_up_nobodys_attempts(own_postgres: Postgres, servic
 
 
 class Writers:
-    """Users who register and rename themselves without a pause, and what they were told."""
+    """Users who register and rename themselves without a pause, and the answers they got."""
 
     def __init__(self, service: AccountService, outage_over: Callable[[], bool]) -> None:
         self._service = service
@@ -125,7 +125,7 @@ class Writers:
         self.statuses: Counter[int] = Counter()
         #: Emails of which registering was acknowledged.
         self.registered: list[str] = []
-        #: By email, the last number that somebody was told to be called, and the first not yet tried.
+        #: By email: the last acknowledged number, and the first untried one.
         self.renamed: dict[str, int] = {}
 
     async def register(self, name: str) -> None:
@@ -154,7 +154,7 @@ class Writers:
         status = (await request).status_code
         assert time.monotonic() - began < PROMISED_SECONDS
         self.statuses[status] += 1
-        # Who is told to come back later does not ask at once.
+        # A client waits for `Retry-After`.
         await asyncio.sleep(0.02 if status == 503 else 0)
         return status
 
@@ -162,7 +162,7 @@ class Writers:
 async def test_what_was_acknowledged_survives_a_crash(
     own_postgres: Postgres, url: str, service: AccountService
 ) -> None:
-    """PostgreSQL dies under writes: each was kept or answered 503, and the markets are read as ever."""
+    """Every acknowledged write survives a crash of PostgreSQL; market reads go on."""
     over = asyncio.Event()
     writers = Writers(service, over.is_set)
     users = [await service.register(f"{number}@example.com") for number in range(3)]
@@ -179,14 +179,14 @@ async def test_what_was_acknowledged_survives_a_crash(
         assert await recovered(bystander) < RECOVERY_SECONDS
         over.set()
     assert set(writers.statuses) == {200, 201, 503}
-    rows = {row["email"]: row["name"] for row in await look(url, "SELECT email, name FROM users")}
+    rows = {row["email"]: row["name"] for row in await query_server(url, "SELECT email, name FROM users")}
     assert set(writers.registered) <= set(rows)
-    # A later one of which nobody was told may have been kept all the same.
+    # An unacknowledged later write may be stored too.
     assert all(int(rows[email]) >= number for email, number in writers.renamed.items())
 
 
 async def test_clients_that_go_away_cost_no_connection(accounts_url: str) -> None:
-    """Cut off at any moment of any request: the pool is whole, and nobody gets another's answer."""
+    """Clients that disconnect at any moment leave the pool whole."""
     moments = random.Random(21)
     async with account_service(accounts_url, deadline_seconds=DEADLINE_SECONDS) as service:
         users = [await service.register(f"{number}@example.com", str(number)) for number in range(4)]
@@ -199,5 +199,5 @@ async def test_clients_that_go_away_cost_no_connection(accounts_url: str) -> Non
                 await asyncio.gather(*asked, return_exceptions=True)
             answers = await asyncio.gather(*(user.get(PROFILE) for user in users))
             assert [each.json()["id"] for each in answers] == [user.id for user in users]
-        await is_whole(service.accounts.database, POOL)
+        await check_pool(service.accounts.database, POOL)
         await until_idle(accounts_url, at_most=POOL)

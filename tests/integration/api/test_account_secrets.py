@@ -18,9 +18,9 @@ from quotecast.accounts.users import UserRow
 from quotecast.api.routes.auth import Credentials, Profile, Registration, Session
 from quotecast.observe.logs import configure_logs
 from support.account_service import SECRET, AccountService, account_service
-from support.forged_tokens import FORGERIES, taken_apart
+from support.forged_tokens import FORGERIES, split_token
 from support.servers import Postgres
-from support.transactions import look
+from support.transactions import query_server
 
 REGISTER = "/api/auth/register"
 LOGIN = "/api/auth/login"
@@ -32,7 +32,7 @@ SHORT = "canary"
 
 
 class Said:
-    """Everything that came out so far."""
+    """All answers, logs and traces so far."""
 
     def __init__(self, logs: io.StringIO, caplog: pytest.LogCaptureFixture) -> None:
         self._logs = logs
@@ -51,7 +51,7 @@ class Said:
 def said(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> Iterator[Said]:
-    """With logs as in production or as in a terminal, and with everything that libraries say."""
+    """Yields the output with production or terminal logs, including those of libraries."""
     logs = io.StringIO()
     monkeypatch.setattr(sys, "stderr", logs)
     configure_logs(level="debug", as_json=request.param)
@@ -72,7 +72,7 @@ async def ask(service: AccountService, said: Said, method: str, path: str, **mor
 
 
 async def everything(service: AccountService, said: Said, token: str) -> None:
-    """Whatever can be asked with a password, a token or something like them."""
+    """Requests with passwords, tokens and similar secrets."""
     bodies: list[dict[str, Any]] = [
         AYSE,
         {**AYSE, "password": "wrong canary"},
@@ -103,7 +103,7 @@ async def test_no_answer_and_no_log_holds_a_secret(url: str, said: Said, own_pos
     async with account_service(url) as service:
         session = (await service.client.post(REGISTER, json=AYSE)).json()
         token = session["token"]
-        (row,) = await look(url, "SELECT password_hash FROM users")
+        (row,) = await query_server(url, "SELECT password_hash FROM users")
         secrets = (CANARY, SHORT, row["password_hash"], row["password_hash"].rpartition("$")[2], SECRET)
         await everything(service, said, token)
         own_postgres.kill()
@@ -112,14 +112,14 @@ async def test_no_answer_and_no_log_holds_a_secret(url: str, said: Said, own_pos
         logged = said.logged()
     assert "database away" in logged
     assert holds(logged, token, token.rpartition(".")[2], *secrets) == []
-    # Who logs in is given a token, a new one each time; nothing else is given.
+    # A login answers a new token, and no other secret.
     assert holds("\n".join(said.answers), token, *secrets) == []
 
 
 async def test_no_log_of_a_bug_holds_a_secret(
     accounts_url: str, said: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The trace names functions and lines, not what they were called with."""
+    """A trace names functions and lines, without arguments."""
 
     def fail(*_: object, **__: object) -> bool:
         raise RuntimeError("a bug")
@@ -136,7 +136,7 @@ async def test_no_log_of_a_bug_holds_a_secret(
 
 async def test_no_log_of_a_refused_row_holds_it(own_accounts_url: str, said: Said) -> None:
     """PostgreSQL quotes the whole row, hash and all; here the table is stricter than the code."""
-    await look(own_accounts_url, "ALTER TABLE users ADD CONSTRAINT no_ayse CHECK (name <> 'Ayşe')")
+    await query_server(own_accounts_url, "ALTER TABLE users ADD CONSTRAINT no_ayse CHECK (name <> 'Ayşe')")
     async with account_service(own_accounts_url) as service:
         response = await ask(service, said, "POST", REGISTER, json=AYSE)
     assert response.status_code == 500
@@ -147,10 +147,10 @@ async def test_no_log_of_a_refused_row_holds_it(own_accounts_url: str, said: Sai
 
 
 async def test_no_forged_token_is_repeated(accounts_url: str, said: Said) -> None:
-    """Neither in the answer nor in a log: it may be a good one with a character too many."""
+    """A forged token is in no answer and no log: it may be a valid one with a typing error."""
     async with account_service(accounts_url) as service:
         session = (await service.client.post(REGISTER, json=AYSE)).json()
-        good = taken_apart(session["token"], SECRET)
+        good = split_token(session["token"], SECRET)
         for forged in FORGERIES.values():
             token = forged(good)
             raw = token if isinstance(token, bytes) else token.encode()
@@ -160,7 +160,7 @@ async def test_no_forged_token_is_repeated(accounts_url: str, said: Said) -> Non
 
 @pytest.mark.parametrize("shown", [repr, str, "{0!r:>5}".format, lambda value: f"{[value]}"])
 async def test_nothing_that_is_printed_holds_a_secret(accounts_url: str, shown: Any) -> None:
-    """Should somebody print or log what holds one."""
+    """The repr of a struct omits its secret."""
     async with account_service(accounts_url) as service:
         session = (await service.client.post(REGISTER, json=AYSE)).json()
         row = await service.accounts.database.transaction(lambda run: users.find(run, email=AYSE["email"]))
@@ -177,12 +177,12 @@ async def test_nothing_that_is_printed_holds_a_secret(accounts_url: str, shown: 
         ]
         text = "\n".join(shown(thing) for thing in things)
         assert holds(text, CANARY, session["token"], row.password_hash, SECRET, accounts_url) == []
-        # They are told apart all the same.
+        # They are still distinct.
         assert all(name in text for name in ("UserRow", "Registration", "Credentials", "Session", row.id))
 
 
 async def test_no_trace_of_an_error_holds_a_secret(accounts_url: str) -> None:
-    """What a caller prints of an error, with all that led to it."""
+    """A printed error with its causes contains no secret."""
     async with account_service(accounts_url) as service:
         token = service.accounts.tokens.issue("019a9c3f5b2d4f6a8c0e1b2d", 0)
         for bad in (f"{token}x", token[:-4], f"{token}.{token}"):

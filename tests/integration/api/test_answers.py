@@ -1,4 +1,4 @@
-"""Answers that are not sent again, are sent compressed, or without their body."""
+"""Conditional, compressed and shared answers."""
 
 import gzip
 from collections.abc import AsyncIterator
@@ -8,13 +8,14 @@ import pytest
 import pytest_asyncio
 import zstandard
 
-from quotecast.api.answers import Document, best_coding, everything
+from quotecast.api.answers import SharedBody, all_quotes
 from quotecast.api.edge.middleware import Edge
+from quotecast.api.negotiation import best_coding
 from quotecast.bus.base import Batch, Change
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
-from support.factories import EPOCH, client_of, client_to, edge_of, full_mirrors, parts, snapshot_of
-from support.market_made import named, stock
+from support.factories import EPOCH, client_of, client_to, edge_of, full_mirrors, services, snapshot_of
+from support.market_made import stock, wire_epoch
 
 LISTS = ["/api/market/quotes?symbols=all", "/api/crypto/quotes", "/api/doviz/quotes"]
 SINGLES = ["/api/market/quotes/AAPL", "/api/crypto/quotes/BTC-USDT", "/api/doviz/quotes/gram-altin"]
@@ -24,7 +25,7 @@ OTHERS = ["/api/market/status", "/api/health", "/api/ready", "/api/openapi.json"
 
 @pytest.fixture(scope="module")
 def full() -> Edge:
-    return edge_of(parts(full_mirrors()))
+    return edge_of(services(full_mirrors()))
 
 
 @pytest_asyncio.fixture
@@ -40,7 +41,7 @@ async def test_lists_of_quotes_are_tagged_with_the_feeds_epoch_and_seq(
     client: httpx.AsyncClient, path: str, feed: Feed
 ) -> None:
     answer = await client.get(path)
-    assert answer.headers["etag"] == f'W/"{named(feed=feed)}-7"'
+    assert answer.headers["etag"] == f'W/"{wire_epoch(feed=feed)}-7"'
     assert answer.headers["cache-control"] == "public, max-age=1"
 
 
@@ -64,14 +65,14 @@ async def test_what_the_client_has_is_not_sent_again(client: httpx.AsyncClient, 
 
 
 async def test_a_change_is_sent_again() -> None:
-    """The next batch has another tag, though the quote may be the same."""
+    """The next batch changes the tag, even of an equal quote."""
     mirrors = full_mirrors()
-    async with client_of(parts(mirrors)) as client:
+    async with client_of(services(mirrors)) as client:
         before = await client.get(LISTS[0])
         mirrors[Feed.STOCKS].load(snapshot_of(Feed.STOCKS, [stock("AAPL", price=1.5)], seq=8))
         after = await client.get(LISTS[0], headers={"if-none-match": before.headers["etag"]})
     assert after.status_code == 200
-    assert after.headers["etag"] == f'W/"{named()}-8"'
+    assert after.headers["etag"] == f'W/"{wire_epoch()}-8"'
     assert {key: quote["price"] for key, quote in after.json().items()} == {"AAPL": 1.5}
 
 
@@ -84,7 +85,7 @@ async def test_one_quote_is_not_sent_again_until_it_changes() -> None:
     mirrors = full_mirrors()
     stocks = mirrors[Feed.STOCKS]
     path = "/api/market/quotes/AAPL"
-    async with client_of(parts(mirrors)) as client:
+    async with client_of(services(mirrors)) as client:
         tag = (await client.get(path)).headers["etag"]
         assert stocks.apply(move(stock("MSFT", price=2.0), 8))
         unmoved = await client.get(path, headers={"if-none-match": tag})
@@ -93,24 +94,24 @@ async def test_one_quote_is_not_sent_again_until_it_changes() -> None:
         stocks.load(snapshot_of(Feed.STOCKS, [stock("AAPL", price=2.0)], seq=9, epoch="another"))
         restarted = await client.get(path, headers={"if-none-match": moved.headers["etag"]})
     assert (unmoved.status_code, unmoved.headers["etag"]) == (304, tag)
-    assert (moved.status_code, moved.headers["etag"]) == (200, f'W/"{named()}-9"')
-    assert (restarted.status_code, restarted.headers["etag"]) == (200, f'W/"{named("another")}-9"')
+    assert (moved.status_code, moved.headers["etag"]) == (200, f'W/"{wire_epoch()}-9"')
+    assert (restarted.status_code, restarted.headers["etag"]) == (200, f'W/"{wire_epoch("another")}-9"')
 
 
 async def test_a_large_shared_body_is_compressed_once() -> None:
-    """The same compressed bytes go to everybody until the feed changes; others get it as it is."""
+    """A shared body is compressed once for each change of the feed."""
     mirrors = full_mirrors()
     mirrors[Feed.STOCKS].load(snapshot_of(Feed.STOCKS, [stock(f"S{n}") for n in range(50)], seq=8))
-    async with client_of(parts(mirrors)) as client:
+    async with client_of(services(mirrors)) as client:
         packed = await client.get(LISTS[0], headers={"accept-encoding": "br, gzip"})
-        document = everything(mirrors[Feed.STOCKS])
+        document = all_quotes(mirrors[Feed.STOCKS])
         again = await client.get(LISTS[0], headers={"accept-encoding": "gzip"})
         plain = await client.get(LISTS[0], headers={"accept-encoding": "gzip;q=0, *;q=0"})
     assert packed.headers["content-encoding"] == "gzip"
     assert int(packed.headers["content-length"]) == len(document.gzipped) < len(plain.content)
     assert "content-encoding" not in plain.headers
     assert {packed.headers["vary"], plain.headers["vary"]} == {"Accept-Encoding"}
-    assert everything(mirrors[Feed.STOCKS]) is document
+    assert all_quotes(mirrors[Feed.STOCKS]) is document
     assert packed.content == again.content == plain.content == gzip.decompress(document.gzipped)
 
 
@@ -138,13 +139,13 @@ async def test_head_is_get_without_the_body(client: httpx.AsyncClient, path: str
     ],
 )
 def test_the_client_chooses_the_coding(header: bytes, coding: bytes | None) -> None:
-    """By weight, and by size where it does not care."""
-    assert best_coding(header) == coding
+    """The client's weights choose the coding; on a tie the smaller one."""
+    assert best_coding(header, (b"zstd", b"gzip")) == (coding or b"")
 
 
 def test_every_coding_is_the_same_body() -> None:
-    """And made once."""
-    document = Document(b"[" + b"1," * 5000 + b"1]")
+    """Every coding decodes to the same body, and is computed once."""
+    document = SharedBody(b"[" + b"1," * 5000 + b"1]")
     assert gzip.decompress(document.gzipped) == zstandard.decompress(document.zstandard) == document.body
-    assert document.coded(b"zstd") == (b"zstd", document.zstandard)
+    assert document.encoded_for(b"zstd") == (b"zstd", document.zstandard)
     assert document.zstandard is document.zstandard

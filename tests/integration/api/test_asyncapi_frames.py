@@ -1,4 +1,4 @@
-"""What running feeds send is what /api/asyncapi.json says, judged by a validator that knows nothing of us."""
+"""Frames of running feeds match /api/asyncapi.json, by an independent validator."""
 
 import json
 import signal
@@ -18,14 +18,14 @@ SETTINGS = {"QUOTECAST_HEARTBEAT_MS": "500", "QUOTECAST_LOG_LEVEL": "error"}
 
 @pytest.fixture(scope="module")
 def service() -> Iterator[Service]:
-    """Its one worker is told to stop by each test, and another one started."""
+    """Yields a service whose one worker each test stops and starts."""
     with running_valkey() as redis, Service(redis, SETTINGS) as running:
         running.start("ingest")
         yield running
 
 
 def closed(schema: Any) -> Any:
-    """The schema without room for fields that it does not name."""
+    """Returns the schema without additional properties."""
     if isinstance(schema, list):
         return [closed(each) for each in schema]
     if not isinstance(schema, dict):
@@ -35,7 +35,7 @@ def closed(schema: Any) -> Any:
 
 
 def validators(document: dict[str, Any], channel: str) -> dict[str, Any]:
-    """A validator of each message's payload, by the name of the message."""
+    """Returns the validator of each payload by the name of its message."""
     components = closed(document["components"])
     messages = document["channels"][channel]["messages"]
     return {
@@ -45,7 +45,7 @@ def validators(document: dict[str, Any], channel: str) -> dict[str, Any]:
 
 
 def frames_of_every_kind(service: Service, client: FeedClient, channel: str) -> list[dict[str, Any]]:
-    """Does whatever makes a feed answer, and ends with the end of its worker."""
+    """Provokes every kind of frame, the last by the end of the worker."""
     symbol = SYMBOLS[channel]
     commands: list[dict[str, Any]] = [
         {"action": "subscribe", "symbols": [symbol, "NO-SUCH"], "interval": 100, "id": 1},
@@ -66,7 +66,7 @@ def frames_of_every_kind(service: Service, client: FeedClient, channel: str) -> 
 
 @pytest.mark.parametrize("channel", SYMBOLS)
 def test_every_frame_fits_its_schema(service: Service, channel: str) -> None:
-    """Each kind comes at least once, and none has a field that the document does not tell of."""
+    """Every kind of frame occurs, without undocumented fields."""
     service.start("api")
     document = service.get("/api/asyncapi.json").json()
     known = validators(document, channel)

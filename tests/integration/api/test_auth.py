@@ -1,4 +1,4 @@
-"""Register, log in and the profile, over a real PostgreSQL."""
+"""Registration, login and the profile, over a real PostgreSQL."""
 
 import asyncio
 import re
@@ -39,13 +39,13 @@ async def rows(url: str) -> list[Any]:
 
 
 def refusal(response: httpx.Response) -> tuple[int, str, list[str]]:
-    """Status, text and the fields that are named."""
+    """Returns status, detail and the named fields of a problem."""
     body = response.json()
     return response.status_code, body["detail"], [each["field"] for each in body.get("errors", [])]
 
 
 async def test_who_registers_is_logged_in(service: AccountService) -> None:
-    """The answer bears a token that opens the profile."""
+    """The token of a registration gives access to the profile."""
     user = await service.register()
     response = await user.get(PROFILE)
     assert response.status_code == 200
@@ -54,7 +54,7 @@ async def test_who_registers_is_logged_in(service: AccountService) -> None:
 
 
 async def test_registering_answers_a_token_and_the_user(service: AccountService) -> None:
-    """These and nothing else, and no cache may keep them."""
+    """Registering answers a token and the user, and no-store."""
     response = await service.client.post(REGISTER, json=AYSE)
     assert response.status_code == 201
     body = response.json()
@@ -66,7 +66,7 @@ async def test_registering_answers_a_token_and_the_user(service: AccountService)
 
 
 async def test_later_users_have_greater_ids(accounts_url: str) -> None:
-    """A list of users in the order of ids is one in the order of time."""
+    """Ids of users ascend in time."""
     moments = iter(range(1_795_188_600, 1_795_198_600))
     async with account_service(accounts_url, clock=lambda: float(next(moments))) as service:
         ids = [(await service.register(f"{number}@example.com")).id for number in range(5)]
@@ -74,7 +74,7 @@ async def test_later_users_have_greater_ids(accounts_url: str) -> None:
 
 
 async def test_logging_in_answers_the_same_shape(service: AccountService) -> None:
-    """With another token of the same user."""
+    """A login answers the same fields, with a new token."""
     user = await service.register()
     response = await log_in(service, AYSE["email"])
     assert response.status_code == 200
@@ -84,7 +84,7 @@ async def test_logging_in_answers_the_same_shape(service: AccountService) -> Non
 
 
 async def test_letter_case_and_blanks_make_no_other_email(service: AccountService) -> None:
-    """It is kept trimmed and in lower case, and found however it is written."""
+    """An email is stored trimmed and in lower case, and matches in any spelling."""
     response = await service.client.post(REGISTER, json={**AYSE, "email": " \tAYSE@Example.COM\n"})
     assert response.json()["user"]["email"] == "ayse@example.com"
     assert (await log_in(service, "aYsE@EXAMPLE.com ")).status_code == 200
@@ -95,10 +95,10 @@ async def test_letter_case_and_blanks_make_no_other_email(service: AccountServic
 async def test_of_fifty_who_register_one_email_at_once_one_succeeds(
     accounts_url: str, service: AccountService
 ) -> None:
-    """Whatever the letter case; the others are told that it is taken."""
+    """Of concurrent registrations of one email one succeeds; the others get 409."""
 
     def written(number: int) -> str:
-        """Each another of the ways to write it."""
+        """Returns the email in another letter case."""
         letters = enumerate(AYSE["email"])
         return "".join(letter.upper() if number >> place & 1 else letter for place, letter in letters)
 
@@ -109,7 +109,7 @@ async def test_of_fifty_who_register_one_email_at_once_one_succeeds(
 
 
 async def test_nobody_gives_themselves_more_than_a_name(accounts_url: str, service: AccountService) -> None:
-    """Fields of the row that are no fields of the body change nothing."""
+    """Fields of the row that are not in the body are ignored."""
     other = await service.register("other@example.com")
     more = {
         "id": other.id,
@@ -136,7 +136,7 @@ async def test_nobody_gives_themselves_more_than_a_name(accounts_url: str, servi
 
 
 async def test_a_new_name_is_kept_and_shown(service: AccountService) -> None:
-    """Trimmed, on every later answer, and for nobody else."""
+    """A new name is stored trimmed, and only for its user."""
     user, other = await service.register(), await service.register("other@example.com")
     response = await user.ask("PATCH", PROFILE, json={"name": "  Ayşe Demir "})
     expected = {"id": user.id, "name": "Ayşe Demir", "email": user.email}
@@ -147,7 +147,7 @@ async def test_a_new_name_is_kept_and_shown(service: AccountService) -> None:
 
 
 async def test_who_logs_out_ends_every_session(service: AccountService) -> None:
-    """Tokens given before are void at once, those of others are not; logging in gives another."""
+    """A logout revokes the user's tokens at once, and no others; a login gives a new one."""
     user, other = await service.register(), await service.register("other@example.com")
     response = await user.ask("PATCH", PROFILE, json={"end_sessions": True})
     expected = {"id": user.id, "name": "Ayşe", "email": user.email}
@@ -159,7 +159,7 @@ async def test_who_logs_out_ends_every_session(service: AccountService) -> None:
 
 
 async def test_a_change_of_nothing_is_refused(service: AccountService) -> None:
-    """422 names what is missing, and the token stays valid."""
+    """An empty change is 422 that names the missing field, and the token stays valid."""
     user = await service.register()
     for body in ({}, {"end_sessions": False}):
         response = await user.ask("PATCH", PROFILE, json=body)
@@ -167,8 +167,8 @@ async def test_a_change_of_nothing_is_refused(service: AccountService) -> None:
     assert (await user.get(PROFILE)).status_code == 200
 
 
-async def test_who_may_not_come_in_is_not_told_why(service: AccountService) -> None:
-    """Unknown, wrong and disabled are one answer, header by header but for the request's id."""
+async def test_refused_login_gives_no_reason(service: AccountService) -> None:
+    """Unknown email, wrong password and disabled user get equal answers."""
     await service.register()
     disabled = await service.register("disabled@example.com")
     async with asyncio.timeout(5):
@@ -190,7 +190,7 @@ async def test_who_may_not_come_in_is_not_told_why(service: AccountService) -> N
 
 
 class Counting(PasswordHasher):
-    """Counts what takes the time."""
+    """Counts the hashes, which take the time."""
 
     def __init__(self) -> None:
         super().__init__(time_cost=1, memory_cost=8, parallelism=1)
@@ -202,7 +202,7 @@ class Counting(PasswordHasher):
 
 
 async def test_every_login_takes_one_hash(accounts_url: str) -> None:
-    """Right, wrong, unknown and disabled ones cannot be told apart by the time they take."""
+    """Every login takes one hash, so that timing reveals nothing."""
     hasher = Counting()
     async with account_service(accounts_url, hasher=hasher) as service:
         user = await service.register()
@@ -219,13 +219,13 @@ async def test_every_login_takes_one_hash(accounts_url: str) -> None:
 
 @pytest.mark.parametrize("password", ["x", PASSWORD.upper(), f"{PASSWORD} ", PASSWORD[:-1], "🐎" * 128])
 async def test_nothing_but_the_password_lets_in(service: AccountService, password: str) -> None:
-    """Not even what could never have been one."""
+    """Only the exact password logs in."""
     await service.register()
     assert (await log_in(service, AYSE["email"], password)).status_code == 401
 
 
 async def test_an_older_hash_is_replaced_at_the_next_login(accounts_url: str) -> None:
-    """When the costs are raised, users need not do anything; their sessions go on."""
+    """A login replaces a hash with outdated costs; sessions stay valid."""
     older = PasswordHasher(time_cost=2, memory_cost=16, parallelism=1)
     async with account_service(accounts_url, hasher=older) as service:
         user = await service.register()
@@ -238,7 +238,7 @@ async def test_an_older_hash_is_replaced_at_the_next_login(accounts_url: str) ->
 
 
 async def test_guesses_at_a_password_are_bounded(service: AccountService) -> None:
-    """Ten from one address, then even the right one waits; elsewhere it lets in."""
+    """After ten attempts from an address even the right password is 429 there, not elsewhere."""
     user = await service.register()
     for _ in range(10):
         assert (await log_in(service, user.email, "wrong")).status_code == 401
@@ -254,7 +254,7 @@ async def test_guesses_at_a_password_are_bounded(service: AccountService) -> Non
 
 
 async def test_a_success_forgets_the_guesses_before(service: AccountService) -> None:
-    """Who mistypes now and then is never kept waiting."""
+    """A success resets the failed attempts before it."""
     user = await service.register()
     for _ in range(3):
         for _ in range(9):

@@ -1,4 +1,4 @@
-"""What register, log in and the profile take, and what they refuse, over a real PostgreSQL."""
+"""Bounds of the bodies of registration, login and the profile, over a real PostgreSQL."""
 
 import json
 import unicodedata
@@ -22,7 +22,7 @@ NO_EMAILS = ["ayse", "@", "@b", "a@", "a b@c", "a@b c", "a@\u2003b"]
 BAD_PASSWORDS = ["", "x" * 129, "🐎" * 129, "e\u0301" * 129, "x" * 80_000, "\u0301\u0323" * 10_000]
 SHORT_PASSWORDS = ["x" * 7, "🐎" * 7, "e\u0301" * 7]
 
-#: What is within bounds, beside what others give.
+#: Values within bounds.
 GOOD = [
     {"password": "x" * 8},
     {"password": "x" * 128},
@@ -41,7 +41,7 @@ GOOD = [
     {"email": '"@"@example.com'},
 ]
 
-#: Bodies that hold no JSON, or none that can be read.
+#: Bodies of malformed JSON.
 MALFORMED: Final[Mapping[str, bytes]] = {
     "empty": b"",
     "blank": b"  \n",
@@ -61,9 +61,9 @@ MALFORMED: Final[Mapping[str, bytes]] = {
     "brackets that nest deeply": b'{"name":"a","x":' + b"[" * 40_000 + b"]" * 40_000 + b"}",
     "braces that nest deeply": b'{"x":' * 16_000,
 }
-#: What is no text in UTF-8: an invention, a surrogate, Latin-1, a NUL in two bytes.
+#: Invalid UTF-8: an unused byte, a surrogate, Latin-1, an overlong NUL.
 NO_TEXT = [b"\xff\xfe", b"\xed\xa0\x80", b"Ay\xfee", b"\xc0\x80"]
-#: Members of an object that nobody asked for.
+#: Unknown members of an object.
 MORE = [
     '"deep":' + "[" * 100 + "]" * 100,
     '"deep":' + '{"a":' * 100 + "1" + "}" * 100,
@@ -84,7 +84,7 @@ async def user(service: AccountService) -> User:
 
 
 def refusal(response: httpx.Response) -> tuple[int, str, list[str]]:
-    """Status, text and the fields that are named."""
+    """Returns status, detail and the named fields of a problem."""
     body = response.json()
     return response.status_code, body["detail"], [each["field"] for each in body.get("errors", [])]
 
@@ -102,7 +102,7 @@ async def log_in(service: AccountService, **given: Any) -> httpx.Response:
 
 
 async def test_what_is_within_bounds_registers_and_logs_in(service: AccountService) -> None:
-    """And is answered as it was given, trimmed."""
+    """Values within bounds register and log in, and come back trimmed."""
     for number, given in enumerate(GOOD):
         body = {**AYSE, "email": f"{number}@example.com", **given}
         response = await register(service, **body)
@@ -113,7 +113,7 @@ async def test_what_is_within_bounds_registers_and_logs_in(service: AccountServi
 
 
 async def test_what_is_out_of_bounds_is_named(service: AccountService) -> None:
-    """Nobody is registered by it."""
+    """A value out of bounds is 422 that names it, and registers no user."""
     bad = {
         "name": [*BAD_NAMES, *OF_OTHER_TYPES],
         "email": [*BAD_EMAILS, *NO_EMAILS, *OF_OTHER_TYPES],
@@ -127,7 +127,7 @@ async def test_what_is_out_of_bounds_is_named(service: AccountService) -> None:
 
 
 async def test_credentials_out_of_bounds_are_named(service: AccountService) -> None:
-    """Nothing is looked up for what nobody can be registered with."""
+    """Credentials out of bounds are 422, without a look-up."""
     bad = {"email": [*BAD_EMAILS, *OF_OTHER_TYPES], "password": [*BAD_PASSWORDS, *OF_OTHER_TYPES]}
     for field, values in bad.items():
         for value in values:
@@ -135,7 +135,7 @@ async def test_credentials_out_of_bounds_are_named(service: AccountService) -> N
 
 
 async def test_a_bad_name_changes_nothing(user: User) -> None:
-    """The bounds are those of registering."""
+    """A bad name in the profile is 422 and changes nothing."""
     for name in [*BAD_NAMES, *OF_OTHER_TYPES]:
         assert refusal(await user.ask("PATCH", PROFILE, json={"name": name})) == invalid("name"), name
     assert refusal(await user.ask("PATCH", PROFILE, json={})) == invalid("name")
@@ -143,14 +143,14 @@ async def test_a_bad_name_changes_nothing(user: User) -> None:
 
 
 async def test_what_is_missing_is_named(service: AccountService) -> None:
-    """One field at a time."""
+    """A missing field is 422 that names it."""
     for field in AYSE:
         body = {name: value for name, value in AYSE.items() if name != field}
         assert refusal(await service.client.post(REGISTER, json=body)) == invalid(field)
 
 
 async def test_what_is_no_json_is_malformed(service: AccountService, user: User) -> None:
-    """On every route that takes a body, and told as JSON."""
+    """Malformed JSON is 400 on every route with a body."""
     for name, body in MALFORMED.items():
         for response in [
             await service.client.post(REGISTER, content=body),
@@ -162,7 +162,7 @@ async def test_what_is_no_json_is_malformed(service: AccountService, user: User)
 
 
 async def test_bytes_that_are_no_text_are_malformed(service: AccountService) -> None:
-    """JSON is UTF-8, in its shortest form."""
+    """Invalid UTF-8 is malformed JSON."""
     for field in AYSE:
         for raw in NO_TEXT:
             body = json.dumps({**AYSE, field: "?"}).encode().replace(b"?", raw)
@@ -171,7 +171,7 @@ async def test_bytes_that_are_no_text_are_malformed(service: AccountService) -> 
 
 
 async def test_what_is_no_object_is_invalid(service: AccountService, user: User) -> None:
-    """JSON it is, a body it is not."""
+    """JSON that is not an object is 422."""
     for body in (b"[]", b"null", b"1", b'"text"', b"true", b'[{"name":"a"}]'):
         for response in [
             await service.client.post(REGISTER, content=body),
@@ -182,7 +182,7 @@ async def test_what_is_no_object_is_invalid(service: AccountService, user: User)
 
 
 async def test_what_nobody_asked_for_is_passed_over(service: AccountService) -> None:
-    """Nesting within reason, numbers beyond it; of two fields of one name the last counts."""
+    """Unknown members are ignored; of duplicate fields the last counts."""
     for number, more in enumerate(MORE):
         given = f'"name":"Fatma","email":"{number}@example.com","password":"{PASSWORD}","name":"Ayşe"'
         response = await service.client.post(REGISTER, content=f"{{{given},{more}}}".encode())
@@ -191,7 +191,7 @@ async def test_what_nobody_asked_for_is_passed_over(service: AccountService) -> 
 
 
 async def test_a_body_has_a_bound(user: User) -> None:
-    """80 KB are taken, one byte more is not; whether the length is told or not."""
+    """A body has at most 80 KB, with or without Content-Length."""
     fits = b'{"name":"Fatma"}'.ljust(80 * 1024)
 
     async def chunks() -> AsyncIterator[bytes]:
@@ -206,7 +206,7 @@ async def test_a_body_has_a_bound(user: User) -> None:
 
 
 async def test_an_email_is_the_same_from_every_keyboard(service: AccountService) -> None:
-    """Composed or not, in any letter case: it is registered once, and logs in."""
+    """Composed and decomposed spellings of an email are one email."""
     composed, decomposed = (unicodedata.normalize(form, "ŞÜKRÜ@örnek.com.tr") for form in ("NFC", "NFD"))
     registered = await register(service, email=decomposed)
     assert (registered.status_code, registered.json()["user"]["email"]) == (201, composed.lower())
@@ -215,7 +215,7 @@ async def test_an_email_is_the_same_from_every_keyboard(service: AccountService)
 
 
 async def test_a_password_is_the_same_from_every_keyboard(service: AccountService) -> None:
-    """Composed or not, at any length that is allowed."""
+    """Composed and decomposed spellings of a password are one password."""
     for length in (8, 100, 128):
         forms = [unicodedata.normalize(form, "é" * length) for form in ("NFC", "NFD")]
         for number, (one, other) in enumerate([forms, forms[::-1]]):

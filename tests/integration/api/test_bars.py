@@ -1,4 +1,4 @@
-"""Bars over HTTP: what clients may ask for, and what is asked of the history."""
+"""Bars over HTTP: parameters, and the calls to the history."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from quotecast.errors import SymbolNotFound, UpstreamError
-from support.bar_service import APPLE, BITCOIN, FRIDAY, Service, new_service
+from support.bar_service import APPLE, BITCOIN, FRIDAY, BarService, new_service
 
 RANGES = "1D, 5D, 1M, 3M, 6M, YTD, 1Y, 5Y"
 STOCK_INTERVALS = "1m, 5m, 15m, 1h, 4h, D, W, M"
@@ -14,11 +14,11 @@ TIMEFRAMES = "1m, 5m, 15m, 30m, 1h, 4h, D, W, M"
 
 
 @pytest.fixture
-def service() -> Service:
+def service() -> BarService:
     return new_service()
 
 
-async def test_a_bar_has_the_specified_fields(service: Service) -> None:
+async def test_a_bar_has_the_specified_fields(service: BarService) -> None:
     answer = await service.get(APPLE)
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "application/json"
@@ -30,7 +30,7 @@ async def test_a_bar_has_the_specified_fields(service: Service) -> None:
         "close": 100.0,
         "volume": 5000.0,
     }
-    assert [each["time"] for each in answer.json()] == [each.time for each in service.history.told]
+    assert [each["time"] for each in answer.json()] == [each.time for each in service.history.answer]
 
 
 @pytest.mark.parametrize(
@@ -51,12 +51,12 @@ async def test_a_bar_has_the_specified_fields(service: Service) -> None:
     ],
 )
 async def test_a_range_is_asked_of_the_history(
-    service: Service, query: str, interval: str, start: str
+    service: BarService, query: str, interval: str, start: str
 ) -> None:
-    """From the opening of a session to now, at the interval given or the one that fits."""
+    """A range begins with a session's opening and ends now, at the given or the default interval."""
     assert (await service.get(f"/api/market/bars/aapl{query}")).status_code == 200
     begin = datetime.fromisoformat(start).replace(tzinfo=UTC)
-    assert service.history.asked == [("AAPL", interval, begin, FRIDAY + timedelta(milliseconds=1))]
+    assert service.history.calls == [("AAPL", interval, begin, FRIDAY + timedelta(milliseconds=1))]
 
 
 @pytest.mark.parametrize(
@@ -71,19 +71,19 @@ async def test_a_range_is_asked_of_the_history(
     ],
 )
 async def test_the_newest_bars_are_asked_of_the_history(
-    service: Service, query: str, interval: str, length: timedelta, count: int
+    service: BarService, query: str, interval: str, length: timedelta, count: int
 ) -> None:
-    """At least as many as the client wants, rounded so that others can be answered with the same."""
+    """The history is asked for a rounded-up number of bars, so that requests share the cache."""
     assert (await service.get(f"{BITCOIN}{query}")).status_code == 200
-    ((symbol, asked, start, end),) = service.history.asked
+    ((symbol, asked, start, end),) = service.history.calls
     assert (symbol, asked, end) == ("BTC/USDT", interval, FRIDAY + timedelta(milliseconds=1))
     assert start == FRIDAY - (count - 1) * length
 
 
 @pytest.mark.parametrize("spelling", ["BTC%2FUSDT", "btc%2fusdt", "BTC/USDT", "btc-usdt"])
-async def test_a_pair_may_be_spelled_in_many_ways(service: Service, spelling: str) -> None:
+async def test_a_pair_may_be_spelled_in_many_ways(service: BarService, spelling: str) -> None:
     assert (await service.get(f"/api/crypto/bars/{spelling}")).status_code == 200
-    assert service.history.asked[0][0] == "BTC/USDT"
+    assert service.history.calls[0][0] == "BTC/USDT"
 
 
 @pytest.mark.parametrize(
@@ -110,37 +110,37 @@ async def test_a_pair_may_be_spelled_in_many_ways(service: Service, spelling: st
     ],
 )
 async def test_a_bad_value_is_told_what_is_allowed(
-    service: Service, path: str, field: str, message: str
+    service: BarService, path: str, field: str, message: str
 ) -> None:
-    """Before anything is asked of the history."""
+    """A bad value is 422 that lists the allowed ones, without a call to the history."""
     answer = await service.get(path)
     assert answer.status_code == 422
     assert answer.json()["errors"] == [{"field": field, "message": message}]
-    assert service.history.asked == []
+    assert service.history.calls == []
 
 
 @pytest.mark.parametrize(
     "path", ["/api/market/bars/NOPE", "/api/crypto/bars/NO-PE", "/api/crypto/bars/a/b/c"]
 )
-async def test_an_unknown_symbol_reaches_no_upstream(service: Service, path: str) -> None:
+async def test_an_unknown_symbol_reaches_no_upstream(service: BarService, path: str) -> None:
     answer = await service.get(path)
     assert (answer.status_code, answer.json()["detail"]) == (404, "Symbol not found")
-    assert service.history.asked == []
+    assert service.history.calls == []
 
 
-async def test_a_symbol_that_only_the_history_does_not_know_is_not_found(service: Service) -> None:
+async def test_a_symbol_that_only_the_history_does_not_know_is_not_found(service: BarService) -> None:
     service.history.error = SymbolNotFound()
     assert (await service.get(APPLE)).status_code == 404
 
 
 @pytest.mark.parametrize("path", [APPLE, BITCOIN])
-async def test_without_history_quotes_are_there_but_no_bars(service: Service, path: str) -> None:
+async def test_without_history_quotes_are_there_but_no_bars(service: BarService, path: str) -> None:
     service.histories.clear()
     answer = await service.get(path)
     assert (answer.status_code, answer.json()["code"]) == (503, "no_provider")
 
 
-async def test_an_upstream_that_fails_at_first_is_unavailable(service: Service) -> None:
+async def test_an_upstream_that_fails_at_first_is_unavailable(service: BarService) -> None:
     service.history.error = UpstreamError("refused", retry_after=7)
     answer = await service.get(APPLE)
     assert (answer.status_code, answer.json()["detail"]) == (503, "Upstream unavailable")
@@ -161,9 +161,9 @@ async def test_an_upstream_that_fails_at_first_is_unavailable(service: Service) 
     ],
 )
 async def test_what_may_be_asked_for_is_described(
-    service: Service, path: str, name: str, schema: dict[str, Any]
+    service: BarService, path: str, name: str, schema: dict[str, Any]
 ) -> None:
-    """As enumerations and bounds."""
+    """The OpenAPI document lists the values and bounds of the parameters."""
     document = (await service.get("/api/openapi.json")).json()
     parameters = {each["name"]: each for each in document["paths"][path]["get"]["parameters"]}
     assert not parameters[name]["required"]

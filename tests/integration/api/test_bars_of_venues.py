@@ -1,4 +1,4 @@
-"""Bars while two venues stand in for each other: one answer is never of both."""
+"""Bars during a failover between two venues: one answer never mixes them."""
 
 import asyncio
 import time
@@ -20,7 +20,7 @@ from quotecast.providers.binance.client import BinanceProvider
 from quotecast.providers.kraken.client import KrakenProvider
 from quotecast.settings.loading import load
 from quotecast.settings.model import Settings
-from support.bar_service import BITCOIN, Service, new_service
+from support.bar_service import BITCOIN, BarService, new_service
 from support.binance_made import LISTING, STREAM
 
 PATIENCE = 0.5
@@ -45,15 +45,15 @@ async def kraken() -> AsyncIterator[FakeKraken]:
 
 
 class World:
-    """The worker, its histories as settings choose them, and the feed over the same two upstreams."""
+    """A worker, its histories, and a feed over the same two upstreams."""
 
     def __init__(self, binance: FakeBinance, kraken: FakeKraken) -> None:
         self.binance, self.kraken = binance, kraken
-        self.service: Service = new_service()
+        self.service: BarService = new_service()
         self.service.now = time.time()
         self.service.histories.clear()
         self.service.histories.update(
-            sources.histories(self.settings(), lambda *_: unlimited, lambda: EXCHANGE)
+            sources.history_providers(self.settings(), lambda *_: unlimited, lambda: EXCHANGE)
         )
 
     def settings(self) -> Settings:
@@ -66,7 +66,7 @@ class World:
         )
 
     async def follow(self, provider: str) -> None:
-        """Connects to both and hands the worker what the feed begins with once the named one leads."""
+        """Connects both upstreams, and loads the mirror once the named one leads."""
         feed = Failover(
             [
                 BinanceProvider(self.binance.url, self.binance.websocket_url, ["BTC/USDT"]),
@@ -96,7 +96,7 @@ def world(binance: FakeBinance, kraken: FakeKraken) -> World:
 async def test_bars_are_of_the_venue_that_leads(
     world: World, binance: FakeBinance, kraken: FakeKraken
 ) -> None:
-    """The stream of one and the REST of another are up: no candle is of both."""
+    """Bars come from the venue of the price, never from both."""
     binance.answers[STREAM] = HTML_503
     await world.follow("kraken")
     bars = await world.bars()
@@ -106,7 +106,7 @@ async def test_bars_are_of_the_venue_that_leads(
 
 
 async def test_each_venue_has_its_own_cache(world: World, binance: FakeBinance) -> None:
-    """After a failover the bars that were fetched of the other venue are not served."""
+    """The cache has an entry for each venue."""
     await world.follow("binance")
     first = await world.bars()
     binance.answers[STREAM] = HTML_503
@@ -120,7 +120,7 @@ async def test_each_venue_has_its_own_cache(world: World, binance: FakeBinance) 
 async def test_venue_that_leads_and_has_no_bars_is_named(
     world: World, kraken: FakeKraken, binance: FakeBinance
 ) -> None:
-    """Bars of the other venue are no stand-in."""
+    """A leading venue without bars is 503 that names it."""
     binance.answers[STREAM] = HTML_503
     await world.follow("kraken")
     kraken.answers[OHLC] = HTML_503

@@ -8,19 +8,19 @@ from quotecast.bus.base import FeedInfo
 from quotecast.market.feeds import Feed
 from quotecast.providers.simulator.bars import SimulatorHistory
 from quotecast.providers.simulator.client import SimulatorProvider
-from support.bar_service import Service, new_service
+from support.bar_service import BarService, new_service
 from support.factories import NOW
 
 
 @pytest.fixture
-def service() -> Service:
+def service() -> BarService:
     return new_service()
 
 
 async def simulate(
-    service: Service, feed: Feed, now: float, *, always_open: bool, speed: float = 1.0
+    service: BarService, feed: Feed, now: float, *, always_open: bool, speed: float = 1.0
 ) -> None:
-    """Brings all simulated quotes of one moment, and their history; the simulation began an hour before."""
+    """Returns the simulated quotes of one moment and their history; the simulation began an hour before."""
     times = iter([now - 3600.0])
     provider = SimulatorProvider(
         feed, seed=3, rate=200, speed=speed, always_open=always_open, clock=lambda: next(times, now)
@@ -44,7 +44,7 @@ async def simulate(
     ],
 )
 async def test_simulated_bars_end_with_the_simulated_quote(
-    service: Service,
+    service: BarService,
     feed: Feed,
     *,
     always_open: bool,
@@ -53,7 +53,7 @@ async def test_simulated_bars_end_with_the_simulated_quote(
     now: float,
     speed: float,
 ) -> None:
-    """During the session and after hours, however fast simulated time runs."""
+    """The last bar closes with the quote, during and after the session, at any speed."""
     await simulate(service, feed, now, always_open=always_open, speed=speed)
     quote = (await service.get(path.format("quotes"))).json()
     for query in queries:
@@ -64,8 +64,8 @@ async def test_simulated_bars_end_with_the_simulated_quote(
         assert times == sorted(set(times))
 
 
-async def test_the_bars_of_a_session_agree_with_the_quote(service: Service) -> None:
-    """Open, high, low and volume of the day are those of its bars together."""
+async def test_the_bars_of_a_session_agree_with_the_quote(service: BarService) -> None:
+    """The bars of a session add up to the quote's open, high, low and volume."""
     await simulate(service, Feed.STOCKS, NOW, always_open=False)
     quote = (await service.get("/api/market/quotes/MSFT")).json()
     found = (await service.get("/api/market/bars/MSFT?range=1D&interval=1m")).json()

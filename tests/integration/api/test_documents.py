@@ -6,13 +6,15 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from quotecast.api.answers import Document
+from quotecast.api.answers import SharedBody
 from quotecast.api.edge.middleware import Edge
+from quotecast.api.routes import assets as assets_route
+from quotecast.api.routes import news as news_route
 from quotecast.feed.documents import Documents
 from quotecast.market.feeds import Feed
 from quotecast.market.news import NewsImage
 from support.documents_made import article, asset, assets_of, news_of
-from support.factories import client_of, client_to, edge_of, full_mirrors, parts
+from support.factories import client_of, client_to, edge_of, full_mirrors, services
 
 PATHS = ["/api/market/news", "/api/market/assets"]
 
@@ -36,7 +38,7 @@ def full_documents() -> Documents:
 
 @pytest.fixture(scope="module")
 def full() -> Edge:
-    return edge_of(parts(full_mirrors(), documents=full_documents()))
+    return edge_of(services(full_mirrors(), documents=full_documents()))
 
 
 @pytest_asyncio.fixture
@@ -56,13 +58,13 @@ def tickers(answer: httpx.Response) -> list[str]:
 
 
 async def test_an_article_has_the_specified_fields() -> None:
-    """Those of the upstream, in its spelling."""
+    """An article has the specified fields."""
     documents = Documents()
     pictured = article(
         1, url="https://example.com/1", images=[NewsImage("thumb", "https://example.com/1.png")]
     )
     documents.news.take(news_of(pictured))
-    async with client_of(parts(full_mirrors(), documents=documents)) as client:
+    async with client_of(services(full_mirrors(), documents=documents)) as client:
         answer = await client.get("/api/market/news")
     assert answer.json() == [
         {
@@ -81,7 +83,7 @@ async def test_an_article_has_the_specified_fields() -> None:
 
 
 async def test_the_newest_30_articles_are_answered(client: httpx.AsyncClient) -> None:
-    """To be kept for half a minute."""
+    """The default is 30 articles, which caches store for half a minute."""
     answer = await client.get("/api/market/news")
     assert ids(answer) == [*range(60, 30, -1)]
     assert answer.headers["cache-control"] == "public, max-age=30"
@@ -105,7 +107,7 @@ async def test_another_number_of_articles_can_be_asked_for(client: httpx.AsyncCl
 async def test_articles_about_some_symbols(
     client: httpx.AsyncClient, query: str, expected: list[int]
 ) -> None:
-    """Those that touch any of them, the newest of these."""
+    """`symbols` selects the newest articles about any of them."""
     assert ids(await client.get(f"/api/market/news?{query}")) == expected
 
 
@@ -141,7 +143,7 @@ async def test_an_asset_has_the_specified_fields(client: httpx.AsyncClient) -> N
 async def test_assets_are_searched_and_paged(
     client: httpx.AsyncClient, query: str, expected: list[str], total: int
 ) -> None:
-    """The header counts what was found, whatever part of it is answered."""
+    """`X-Total-Count` counts the matches of all pages."""
     answer = await client.get(f"/api/market/assets{query}")
     assert tickers(answer) == expected
     assert answer.headers["x-total-count"] == str(total)
@@ -165,7 +167,7 @@ async def test_assets_are_searched_and_paged(
     ],
 )
 async def test_values_out_of_bounds_are_refused(client: httpx.AsyncClient, query: str, field: str) -> None:
-    """And named."""
+    """A value out of bounds is 422 that names it."""
     answer = await client.get(f"/api/market/{query}")
     assert answer.status_code == 422
     assert [each["field"] for each in answer.json()["errors"]] == [field]
@@ -178,7 +180,7 @@ async def test_an_offset_beyond_all_bounds_finds_nothing(client: httpx.AsyncClie
 
 @pytest.mark.parametrize("path", [*PATHS, "/api/market/news?symbols=AAPL", "/api/market/assets?limit=2"])
 async def test_what_the_client_has_is_not_sent_again(client: httpx.AsyncClient, path: str) -> None:
-    """The tag is made from the content, and a count is told all the same."""
+    """A client with the current tag gets 304, with the count."""
     whole = await client.get(path)
     again = await client.get(path, headers={"if-none-match": whole.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
@@ -188,7 +190,7 @@ async def test_what_the_client_has_is_not_sent_again(client: httpx.AsyncClient, 
 @pytest.mark.parametrize("path", PATHS)
 async def test_a_change_is_sent_again(path: str) -> None:
     documents = full_documents()
-    async with client_of(parts(full_mirrors(), documents=documents)) as client:
+    async with client_of(services(full_mirrors(), documents=documents)) as client:
         before = await client.get(path)
         documents.news.take(news_of(article(99)))
         documents.assets.take(assets_of(asset("NEW")))
@@ -197,18 +199,22 @@ async def test_a_change_is_sent_again(path: str) -> None:
     assert len(after.json()) == 1
 
 
+def _shared_document(path: str, documents: Documents) -> SharedBody:
+    if path.endswith("news"):
+        return documents.news.derive(news_route.newest_articles, 30)
+    return documents.assets.derive(assets_route.all_assets)
+
+
 @pytest.mark.parametrize("path", PATHS)
 async def test_large_lists_are_compressed_once(path: str) -> None:
-    """The same bytes go to everybody until the document changes."""
+    """A large list is compressed once for all clients."""
     documents = Documents()
     documents.news.take(news_of(*ARTICLES))
     documents.assets.take(assets_of(*(asset(f"S{number}") for number in range(50))))
-    async with client_of(parts(full_mirrors(), documents=documents)) as client:
+    async with client_of(services(full_mirrors(), documents=documents)) as client:
         packed = await client.get(path, headers={"accept-encoding": "gzip"})
         plain = await client.get(path)
-    copy = documents.news if path.endswith("news") else documents.assets
-    name = "newest 30" if path.endswith("news") else "all"
-    shared = copy.once(name, lambda: Document(b"made twice"))
+    shared = _shared_document(path, documents)
     assert packed.headers["content-encoding"] == "gzip"
     assert int(packed.headers["content-length"]) == len(shared.gzipped) < len(plain.content)
     assert packed.content == plain.content == shared.body
@@ -216,8 +222,8 @@ async def test_large_lists_are_compressed_once(path: str) -> None:
 
 @pytest.mark.parametrize("path", PATHS)
 async def test_before_the_first_document_there_is_no_data(path: str) -> None:
-    """An empty list would be taken for an empty world."""
-    async with client_of(parts(full_mirrors())) as client:
+    """Before the first document the answer is 503: an empty list would look like no news."""
+    async with client_of(services(full_mirrors())) as client:
         answer = await client.get(path)
     name = path.rpartition("/")[2]
     assert (answer.status_code, answer.json()["code"]) == (503, "no_data")
@@ -226,18 +232,18 @@ async def test_before_the_first_document_there_is_no_data(path: str) -> None:
 
 
 async def test_an_empty_document_is_data() -> None:
-    """The upstream has no news: so it says."""
+    """An empty document is an empty list."""
     documents = Documents()
     documents.news.take(news_of())
-    async with client_of(parts(full_mirrors(), documents=documents)) as client:
+    async with client_of(services(full_mirrors(), documents=documents)) as client:
         answer = await client.get("/api/market/news")
     assert (answer.status_code, answer.json()) == (200, [])
 
 
 @pytest.mark.parametrize("path", PATHS)
 async def test_without_provider_it_is_unavailable(path: str) -> None:
-    """Even where an old document is at hand: news and assets come with the stocks."""
-    given = parts(full_mirrors(), documents=full_documents(), providers=dict.fromkeys(Feed, "none"))
+    """Without a provider of stocks, news and assets are 503, even with an old document."""
+    given = services(full_mirrors(), documents=full_documents(), providers=dict.fromkeys(Feed, "none"))
     async with client_of(given) as client:
         answer = await client.get(path)
     name = path.rpartition("/")[2]

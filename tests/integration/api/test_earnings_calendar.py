@@ -1,4 +1,4 @@
-"""The earnings calendar over HTTP: which days it spans, and which it refuses."""
+"""The earnings calendar over HTTP: spans of days and their bounds."""
 
 from collections.abc import AsyncIterator
 from datetime import date
@@ -6,7 +6,7 @@ from datetime import date
 import httpx
 import pytest
 
-from fakes.financials import CALENDAR, FakeFinancials, served
+from fakes.financials import CALENDAR, FakeFinancials, running_worker
 from support.caching import Clock
 
 
@@ -22,19 +22,19 @@ async def upstream() -> FakeFinancials:
 
 @pytest.fixture
 async def client(redis_url: str, clock: Clock, upstream: FakeFinancials) -> AsyncIterator[httpx.AsyncClient]:
-    async with served(redis_url, clock, upstream) as client:
+    async with running_worker(redis_url, clock, upstream) as client:
         yield client
 
 
 async def test_the_calendar_is_kept_for_an_hour(
     client: httpx.AsyncClient, clock: Clock, upstream: FakeFinancials
 ) -> None:
-    """Each span by itself."""
+    """The cache stores each span for an hour."""
     for later, status in ((0, "MISS"), (3599, "HIT"), (1, "MISS")):
         clock.now += later
         assert (await client.get(CALENDAR)).headers["x-cache"] == status
     assert (await client.get(f"{CALENDAR}?to=2026-11-21")).headers["x-cache"] == "MISS"
-    assert upstream.asked == {"calendar": 3}
+    assert upstream.calls == {"calendar": 3}
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ async def test_the_calendar_is_kept_for_an_hour(
 async def test_a_calendar_spans_what_was_asked_for(
     client: httpx.AsyncClient, upstream: FakeFinancials, query: str, span: tuple[str, str]
 ) -> None:
-    """An end left open is a week from the other; without either, the week begins today."""
+    """An open end is a week from the other; without both, the week begins today."""
     answer = await client.get(CALENDAR + query)
     assert answer.status_code == 200
     assert [tuple(map(str, days)) for days in upstream.spans] == [span]
@@ -62,7 +62,7 @@ async def test_a_calendar_spans_what_was_asked_for(
 
 
 async def test_today_is_new_yorks(client: httpx.AsyncClient, clock: Clock, upstream: FakeFinancials) -> None:
-    """Late in its evening, London and Istanbul have tomorrow."""
+    """Today is the day in New York."""
     clock.now += 13 * 3600
     await client.get(CALENDAR)
     assert upstream.spans == [(date(2026, 11, 20), date(2026, 11, 27))]
@@ -88,9 +88,9 @@ async def test_today_is_new_yorks(client: httpx.AsyncClient, clock: Clock, upstr
 async def test_a_span_that_is_none_is_refused(
     client: httpx.AsyncClient, upstream: FakeFinancials, query: str, field: str
 ) -> None:
-    """Impossible dates, the wrong order, more than 92 days: 422 that names the value."""
+    """Invalid dates, a reversed span and more than 92 days are 422 that names the value."""
     answer = await client.get(CALENDAR + query)
     assert answer.status_code == 422
     assert answer.json()["detail"] == f"Invalid {field}"
     assert [each["field"] for each in answer.json()["errors"]] == [field]
-    assert not upstream.asked
+    assert not upstream.calls

@@ -1,4 +1,4 @@
-"""The outermost layer, by plain ASGI calls."""
+"""The outermost layer, called as plain ASGI."""
 
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
@@ -9,7 +9,8 @@ from litestar import Litestar, Request, get, post
 from litestar.handlers import asgi
 from litestar.types import Receive, Scope, Send
 
-from quotecast.api.edge.middleware import MAX_PATH_LENGTH, REQUEST_ID, App, Edge
+from quotecast.api.edge.middleware import MAX_PATH_LENGTH, REQUEST_ID, Edge
+from quotecast.asgi import App
 
 ORIGIN = "https://example.org"
 ACCOUNT_ORIGIN = "https://app.example.org"
@@ -69,20 +70,20 @@ async def client() -> AsyncIterator[httpx.AsyncClient]:
     "given", ["1", "6f9619ff-8b86-d011-b42d-00c04fc964ff", "a" * 64, "A.b_c-9"], ids=lambda given: given[:8]
 )
 async def test_a_harmless_request_id_is_echoed(client: httpx.AsyncClient, given: str) -> None:
-    """So that a client's logs and ours meet; routes see it too."""
+    """A client's logs and ours share the id; routes see it too."""
     response = await client.get("/api/auth/profile", headers={"x-request-id": given})
     assert response.headers["x-request-id"] == response.json()["id"] == given
 
 
 @pytest.mark.parametrize("given", ["", "a" * 65, "a b", "<script>", "a\tb", "é"], ids=repr)
 async def test_any_other_request_id_is_replaced(client: httpx.AsyncClient, given: str) -> None:
-    """It may be written to logs, so it is short and plain."""
+    """Logs may contain the id, so it is short and plain."""
     response = await client.get("/api/market/quotes", headers={b"x-request-id": given.encode("latin-1")})
     assert response.headers["x-request-id"] == "made"
 
 
 async def test_made_request_ids_differ() -> None:
-    """Without being told how, the edge makes random ones."""
+    """By default the edge makes random ids."""
     app = Edge(Litestar([quotes]), cors_origins=[], account_origins=[], websocket_origins=[])
     async with connect(app) as client:
         ids = {(await client.get("/api/market/quotes")).headers["x-request-id"] for _ in range(20)}
@@ -99,10 +100,10 @@ async def test_made_request_ids_differ() -> None:
         ("POST", "/api/auth/login", 500),
     ],
 )
-async def test_every_answer_bears_id_and_security_headers(
+async def test_every_answer_has_id_and_security_headers(
     client: httpx.AsyncClient, method: str, path: str, status: int
 ) -> None:
-    """Errors of the framework too."""
+    """This includes the framework's own errors."""
     response = await client.request(method, path.replace("\x00", "%00"), headers={"origin": ACCOUNT_ORIGIN})
     assert response.status_code == status
     assert response.headers["x-request-id"] == "made"
@@ -116,13 +117,13 @@ async def test_every_answer_bears_id_and_security_headers(
 
 
 async def test_the_reference_page_may_load_its_own_scripts(client: httpx.AsyncClient) -> None:
-    """It is the one page that a browser renders."""
+    """It is the only page that a browser renders."""
     response = await client.get("/api/docs")
     assert "default-src 'self'" in response.headers["content-security-policy"]
 
 
 async def test_public_answers_are_the_same_for_every_origin(client: httpx.AsyncClient) -> None:
-    """Shared caches may keep one copy; credentials are never allowed."""
+    """Shared caches may store one copy; no answer allows credentials."""
     plain = await client.get("/api/market/quotes")
     asked = await client.get("/api/market/quotes", headers={"origin": ORIGIN, "cookie": "a=b"})
     assert plain.headers == asked.headers
@@ -136,7 +137,7 @@ async def test_public_answers_are_the_same_for_every_origin(client: httpx.AsyncC
 async def test_account_answers_are_for_named_origins_only(
     client: httpx.AsyncClient, origin: str, path: str
 ) -> None:
-    """However the path is spelled; and no cache keeps them."""
+    """Every spelling of the path is private, and no cache stores the answer."""
     refused = await client.get(path, headers={"origin": origin})
     assert "access-control-allow-origin" not in refused.headers
     granted = await client.get(path, headers={"origin": ACCOUNT_ORIGIN})
@@ -147,7 +148,7 @@ async def test_account_answers_are_for_named_origins_only(
 
 
 async def test_public_origins_can_be_named() -> None:
-    """Then the answer depends on who asks, and says so."""
+    """The answer then depends on the origin and has `Vary`."""
     async with connect(edge(cors_origins=[ORIGIN])) as client:
         granted = await client.get("/api/market/quotes", headers={"origin": ORIGIN})
         refused = await client.get("/api/market/quotes", headers={"origin": ACCOUNT_ORIGIN})
@@ -168,7 +169,7 @@ async def test_public_origins_can_be_named() -> None:
 async def test_preflights_are_answered_everywhere(
     client: httpx.AsyncClient, path: str, origin: str, allowed: str | None
 ) -> None:
-    """With 204 and no body; whether the origin may go on stands in the headers."""
+    """204 without a body; the headers say whether the origin may proceed."""
     response = await client.options(path, headers=PREFLIGHT | {"origin": origin})
     assert response.status_code == 204
     assert response.content == b""
@@ -187,7 +188,7 @@ async def test_options_that_is_no_preflight_is_routed(client: httpx.AsyncClient)
 
 
 async def test_head_is_get_without_the_body(client: httpx.AsyncClient) -> None:
-    """Headers are the same, the length too."""
+    """Headers are the same, with the same length."""
     get_response, head = await client.get("/api/market/quotes"), await client.head("/api/market/quotes")
     assert head.headers == get_response.headers
     assert head.content == b""
@@ -195,7 +196,7 @@ async def test_head_is_get_without_the_body(client: httpx.AsyncClient) -> None:
 
 
 async def test_a_prepared_list_of_headers_is_left_alone(client: httpx.AsyncClient) -> None:
-    """A route may send the same list a million times."""
+    """Routes share one list among all requests."""
     first, second = await client.get("/api/prepared"), await client.get("/api/prepared")
     assert first.headers == second.headers
     assert len(PREPARED) == 2
@@ -205,7 +206,7 @@ async def test_a_prepared_list_of_headers_is_left_alone(client: httpx.AsyncClien
     "path", ["/api/%00", "/api/a%0d%0aX-Bad:1", "/api/%E2%80%A8", "/" + "a" * MAX_PATH_LENGTH]
 )
 async def test_a_path_that_no_resource_can_have_is_not_routed(path: str) -> None:
-    """Control characters and endless paths stop here."""
+    """Control characters and overlong paths end here."""
 
     async def unreachable(*connection: object) -> None:
         raise AssertionError(connection)

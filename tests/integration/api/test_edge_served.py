@@ -15,7 +15,8 @@ from granian.server.embed import Server
 from litestar import Litestar, Request, get, post
 from litestar.params import FromPath
 
-from quotecast.api.edge.middleware import App, Edge
+from quotecast.api.edge.middleware import Edge
+from quotecast.asgi import App
 
 ORIGIN = "https://example.org"
 OTHER_ORIGIN = "https://app.example.org"
@@ -40,7 +41,7 @@ HTTP = Litestar([quotes, pair, add], openapi_config=None)
 
 
 async def feed(scope: dict[str, Any], receive: Any, send: Any) -> None:  # noqa: ARG001 - ASGI's signature
-    """Stands for the stream handler, which needs what the server's own send returns."""
+    """A fake stream handler, which needs the result of the server's own send."""
     await receive()
     accepting = send({"type": "websocket.accept"})
     assert hasattr(accepting, "done")
@@ -77,7 +78,7 @@ async def accepts(path: Path) -> bool:
 
 
 async def test_behind_the_server_escapes_and_head_work() -> None:
-    """The pair's slash arrives escaped or not; HEAD leaves the connection usable."""
+    """A pair's slash may be escaped or plain; HEAD leaves the connection usable."""
     async with (
         served(HTTP) as path,
         httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(uds=path), base_url="http://test") as client,
@@ -92,7 +93,7 @@ async def test_behind_the_server_escapes_and_head_work() -> None:
 
 
 async def test_a_body_that_does_not_arrive_is_not_waited_for() -> None:
-    """The client is told so, instead of holding the request open for ever."""
+    """The client gets 408, and the request does not stay open for ever."""
     async with served(HTTP) as path:
         reader, writer = await asyncio.open_unix_connection(path)
         writer.write(b"POST /api/portfolio/holdings HTTP/1.1\r\nHost: test\r\nContent-Length: 9\r\n\r\n{")
@@ -104,7 +105,7 @@ async def test_a_body_that_does_not_arrive_is_not_waited_for() -> None:
 
 @pytest.mark.parametrize("origin", [None, ORIGIN])
 async def test_a_feed_opens_from_an_allowed_origin(origin: Any) -> None:
-    """And from clients that are no browsers; its handler has the server's own channel."""
+    """Also from clients that are no browsers; its handler has the server's own channel."""
     async with (
         served(feed) as path,
         websockets.unix_connect(path, "ws://test/api/ws/market", origin=origin) as socket,
@@ -113,7 +114,7 @@ async def test_a_feed_opens_from_an_allowed_origin(origin: Any) -> None:
 
 
 async def test_a_feed_is_refused_to_any_other_origin() -> None:
-    """Before the handshake is done, with 403."""
+    """With 403, before the handshake completes."""
     async with served(feed) as path:
         connecting = websockets.unix_connect(
             path, "ws://test/api/ws/market", origin=websockets.Origin(OTHER_ORIGIN)

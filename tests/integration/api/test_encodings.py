@@ -1,4 +1,4 @@
-"""One market session, three notations."""
+"""Three subprotocols carry the same market session."""
 
 import threading
 from typing import Any
@@ -14,7 +14,7 @@ FRAMES = 20
 
 
 def followed(url: str, subprotocol: str) -> dict[str, dict[str, Any]]:
-    """What a client of a subprotocol held at each point it was told of."""
+    """Returns the client's merged state at each cursor that it received."""
     client = MergingClient(subprotocol=subprotocol)
     states: dict[str, dict[str, Any]] = {}
     with websockets.sync.client.connect(
@@ -28,7 +28,7 @@ def followed(url: str, subprotocol: str) -> dict[str, dict[str, Any]]:
 
 @pytest.mark.parametrize("path", ["/api/ws/market?symbols=sector:Energy", "/api/ws/market?symbols=all"])
 def test_all_subprotocols_merge_to_the_same_state(own_valkey: Valkey, path: str) -> None:
-    """At every point that two of them were told of, they hold the same."""
+    """At every cursor that two clients share, their states are equal."""
     held: dict[str, dict[str, dict[str, Any]]] = {}
     with Service(own_valkey, {"QUOTECAST_SIMULATOR_RATE": "2000"}) as service:
         service.start("ingest", "api")

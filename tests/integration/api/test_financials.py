@@ -1,4 +1,4 @@
-"""Company data over HTTP: what is asked of whom, what is answered, and for how long."""
+"""Company data over HTTP: calls to the upstream, answers and cache times."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from fakes.financials import CALENDAR, COMPANY, MEMBERS, FakeFinancials, served
+from fakes.financials import CALENDAR, COMPANY, MEMBERS, FakeFinancials, running_worker
 from quotecast.errors import NotOffered, SymbolNotFound, UpstreamError
 from quotecast.feed.documents import Documents
 from quotecast.limits.budget import budget
@@ -14,7 +14,7 @@ from quotecast.market.assets import Asset
 from support.account_service import LocalLimits
 from support.caching import Clock, until
 from support.documents_made import asset, assets_of
-from support.factories import client_of, full_mirrors, parts
+from support.factories import client_of, full_mirrors, services
 
 HOURS = {
     "metrics": 24,
@@ -47,12 +47,12 @@ async def upstream() -> FakeFinancials:
 
 @pytest.fixture
 async def client(redis_url: str, clock: Clock, upstream: FakeFinancials) -> AsyncIterator[httpx.AsyncClient]:
-    async with served(redis_url, clock, upstream) as client:
+    async with running_worker(redis_url, clock, upstream) as client:
         yield client
 
 
 async def test_an_overview_is_its_parts(client: httpx.AsyncClient) -> None:
-    """In the order of the specification, each as its own route answers it, for any spelling of the ticker."""
+    """The overview has every record as its own route answers it, in the specified order."""
     overview = (await client.get(f"{COMPANY}/aapl/overview")).json()
     assert list(overview) == ["symbol", *MEMBERS.values(), "errors"]
     assert (overview["symbol"], overview["errors"]) == ("AAPL", {})
@@ -61,29 +61,29 @@ async def test_an_overview_is_its_parts(client: httpx.AsyncClient) -> None:
 
 
 async def test_records_have_the_upstreams_fields(client: httpx.AsyncClient) -> None:
-    """Finnhub's names, as its clients know them."""
-    told = (await client.get(f"{COMPANY}/AAPL/overview")).json()
-    assert list(told["metrics"]) == [
+    """Records have Finnhub's field names."""
+    overview = (await client.get(f"{COMPANY}/AAPL/overview")).json()
+    assert list(overview["metrics"]) == [
         *("symbol", "metricType", "metric", "series"),
         *("currency", "homeSymbol"),
     ]
-    assert {"52WeekHigh", "peTTM", "marketCapitalization"} <= set(told["metrics"]["metric"])
-    assert list(told["metrics"]["series"]["annual"]["eps"][0]) == ["period", "v"]
-    assert set(told["earnings"][0]) == {
+    assert {"52WeekHigh", "peTTM", "marketCapitalization"} <= set(overview["metrics"]["metric"])
+    assert list(overview["metrics"]["series"]["annual"]["eps"][0]) == ["period", "v"]
+    assert set(overview["earnings"][0]) == {
         *("symbol", "period", "quarter", "year"),
         *("actual", "estimate", "surprise", "surprisePercent"),
         *("currency", "homeSymbol"),
     }
-    assert set(told["recommendations"][0]) == {
+    assert set(overview["recommendations"][0]) == {
         *("symbol", "period", "strongBuy", "buy", "hold", "sell", "strongSell", "homeSymbol")
     }
     for member, name in (("revenueEstimates", "revenue"), ("epsEstimates", "eps")):
-        assert list(told[member]) == ["symbol", "freq", "data", "currency", "homeSymbol"]
-        assert set(told[member]["data"][0]) == {
+        assert list(overview[member]) == ["symbol", "freq", "data", "currency", "homeSymbol"]
+        assert set(overview[member]["data"][0]) == {
             *(f"{name}Avg", f"{name}High", f"{name}Low"),
             *("numberAnalysts", "period", "quarter", "year"),
         }
-    assert set(told["earningsQuality"]["data"][0]) == {
+    assert set(overview["earningsQuality"]["data"][0]) == {
         *("period", "growth", "profitability", "cashGenerationCapitalAllocation", "leverage"),
         *("score", "letterScore"),
     }
@@ -98,7 +98,7 @@ async def test_records_have_the_upstreams_fields(client: httpx.AsyncClient) -> N
 async def test_each_kind_is_kept_for_its_time(
     client: httpx.AsyncClient, clock: Clock, upstream: FakeFinancials, path: str
 ) -> None:
-    """Clients may keep an answer for as long as we do, less its age: how long we have had it."""
+    """Each record has its cache time, as `max-age`."""
     lifetime = HOURS[path] * 3600
     for later, status, age in ((0, "MISS", 0), (lifetime - 1, "HIT", lifetime - 1), (1, "MISS", 0)):
         clock.now += later
@@ -107,21 +107,21 @@ async def test_each_kind_is_kept_for_its_time(
         assert answer.headers["content-type"] == "application/json"
         assert (answer.headers["x-cache"], answer.headers["age"]) == (status, str(age))
         assert answer.headers["cache-control"] == f"public, max-age={lifetime}"
-    assert upstream.asked == {path: 2}
+    assert upstream.calls == {path: 2}
 
 
 async def test_an_overview_is_as_old_as_its_oldest_part(client: httpx.AsyncClient, clock: Clock) -> None:
-    """It is a hit only if every part is, and may be kept until the first part is past its time."""
+    """The overview has the oldest age and the shortest lifetime of its records."""
     await client.get(f"{COMPANY}/AAPL/metrics")
     clock.now += 100
     first = await client.get(f"{COMPANY}/AAPL/overview")
     clock.now += 50
     again = await client.get(f"{COMPANY}/AAPL/overview")
-    kept = [
+    ages = [
         (each.headers["x-cache"], each.headers["age"], each.headers["cache-control"])
         for each in (first, again)
     ]
-    assert kept == [
+    assert ages == [
         ("MISS", "100", "public, max-age=21700"),
         ("HIT", "150", "public, max-age=21700"),
     ]
@@ -130,7 +130,7 @@ async def test_an_overview_is_as_old_as_its_oldest_part(client: httpx.AsyncClien
 
 @pytest.mark.parametrize("path", [f"{COMPANY}/AAPL/overview", f"{COMPANY}/AAPL/earnings", CALENDAR])
 async def test_what_the_client_has_is_not_sent_again(client: httpx.AsyncClient, path: str) -> None:
-    """A weak tag of the content, so it outlasts the time that we keep it."""
+    """A client with the current tag gets 304; the tag depends on the content only."""
     tag = (await client.get(path)).headers["etag"]
     assert tag.startswith('W/"')
     answer = await client.get(path, headers={"if-none-match": tag})
@@ -141,24 +141,27 @@ async def test_what_the_client_has_is_not_sent_again(client: httpx.AsyncClient, 
 async def test_two_workers_ask_for_each_part_once(
     redis_url: str, clock: Clock, upstream: FakeFinancials
 ) -> None:
-    """However many want the same overview at the same time."""
+    """Concurrent requests at two workers call the upstream once for each record."""
     upstream.answering.clear()
-    async with served(redis_url, clock, upstream) as one, served(redis_url, clock, upstream) as other:
+    async with (
+        running_worker(redis_url, clock, upstream) as one,
+        running_worker(redis_url, clock, upstream) as other,
+    ):
         wanted = [
             asyncio.create_task(client.get(f"{COMPANY}/AAPL/overview")) for client in (one, other) * 100
         ]
-        await until(lambda: len(upstream.asked) == len(MEMBERS))
+        await until(lambda: len(upstream.calls) == len(MEMBERS))
         upstream.answering.set()
         bodies = {answer.content for answer in await asyncio.gather(*wanted)}
     assert len(bodies) == 1
-    assert upstream.asked == dict.fromkeys(MEMBERS, 1)
+    assert upstream.calls == dict.fromkeys(MEMBERS, 1)
 
 
 @pytest.mark.parametrize("path", MEMBERS)
 async def test_an_old_answer_is_better_than_none(
     client: httpx.AsyncClient, clock: Clock, upstream: FakeFinancials, path: str
 ) -> None:
-    """For seven days, when the upstream fails; then there is none."""
+    """A failing upstream leaves the stale answer for seven days."""
     fresh = await client.get(f"{COMPANY}/AAPL/{path}")
     upstream.fail(UpstreamError("down"))
     clock.now += 7 * 86_400 - 1
@@ -175,7 +178,7 @@ async def test_an_old_answer_is_better_than_none(
 async def test_a_failing_upstream_is_told_of_without_detail(
     client: httpx.AsyncClient, upstream: FakeFinancials, path: str
 ) -> None:
-    """503, when to try again, and nothing of what the upstream said."""
+    """A failing upstream is 503 with `Retry-After`, without its own text."""
     upstream.fail(UpstreamError("https://upstream.example/secret", retry_after=17.2))
     answer = await client.get(path)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "18")
@@ -192,7 +195,7 @@ async def test_a_failing_upstream_is_told_of_without_detail(
 async def test_a_part_that_fails_leaves_the_others(
     client: httpx.AsyncClient, upstream: FakeFinancials, error: Exception, text: str
 ) -> None:
-    """It is null, and named; what passes soon is not kept by clients."""
+    """A failed record is null and named in `errors`; a temporary failure gets `max-age=0`."""
     upstream.fail(error, "metrics", "eps-estimates")
     answer = await client.get(f"{COMPANY}/AAPL/overview")
     overview = answer.json()
@@ -207,54 +210,54 @@ async def test_a_part_that_fails_leaves_the_others(
 async def test_what_the_upstream_does_not_offer_is_said_so(
     client: httpx.AsyncClient, upstream: FakeFinancials, path: str
 ) -> None:
-    """It is asked once, and no client is told to try again."""
+    """Data outside the upstream's plan is 503 without `Retry-After`, after one call."""
     upstream.fail(NotOffered("Not in the plan"))
     for _ in range(2):
         answer = await client.get(f"{COMPANY}/AAPL/{path}")
         assert answer.status_code == 503
         assert (answer.json()["detail"], answer.json()["code"]) == ("Not in the plan", "not_offered")
         assert "retry-after" not in answer.headers
-    assert set(upstream.asked.values()) == {1}
+    assert set(upstream.calls.values()) == {1}
 
 
 @pytest.mark.parametrize("path", [*MEMBERS, "overview"])
 async def test_a_symbol_that_nobody_knows_is_not_found(
     client: httpx.AsyncClient, upstream: FakeFinancials, path: str
 ) -> None:
-    """The upstream is asked once, whatever the spelling."""
+    """An unknown symbol is 404, after one call for all spellings."""
     for symbol in ("NOPE", "nope"):
         answer = await client.get(f"{COMPANY}/{symbol}/{path}")
         assert answer.status_code == 404
         assert answer.json()["detail"] == "Symbol not found"
         assert answer.json()["code"] == "symbol_not_found"
-    assert set(upstream.asked.values()) == {1}
+    assert set(upstream.calls.values()) == {1}
 
 
 async def test_what_cannot_be_a_symbol_never_reaches_the_upstream(
     client: httpx.AsyncClient, upstream: FakeFinancials
 ) -> None:
-    """Nor the keys of the cache."""
+    """Text that cannot be a symbol reaches neither the upstream nor the cache."""
     for symbol in ("%E2%82%AC", "A%2FB", "%2e%2e", "AAPL%0d%0aX", "AAPL:X", "X" * 50):
         for path in (*MEMBERS, "overview"):
             assert (await client.get(f"{COMPANY}/{symbol}/{path}")).status_code == 404
-    assert not upstream.asked
+    assert not upstream.calls
 
 
 async def test_invented_symbols_have_a_small_budget_of_their_own(
     redis_url: str, clock: Clock, upstream: FakeFinancials
 ) -> None:
-    """They leave the rest of the upstream's plan to companies that are listed, or were answered for."""
+    """Invented symbols use a small budget of their own."""
     documents = Documents()
     documents.assets.take(assets_of(asset("AAPL")))
     unlisted = budget(LocalLimits().check, "upstream unlisted", 3)
-    async with served(redis_url, clock, upstream, documents=documents, unlisted=unlisted) as client:
-        # The upstream knows the first, although nobody lists it.
+    async with running_worker(redis_url, clock, upstream, documents=documents, unlisted=unlisted) as client:
+        # The upstream has the first one, although it is not listed.
         invented = [
             await client.get(f"{COMPANY}/{name}/metrics") for name in ("NVDA", "A1", "A2", "A3", "A4")
         ]
         assert [answer.status_code for answer in invented] == [200, 404, 404, 503, 503]
         assert 0 < int(invented[-1].headers["retry-after"]) <= 60
-        assert upstream.asked["metrics"] == 3
+        assert upstream.calls["metrics"] == 3
         for symbol in ("AAPL", "MSFT", "NVDA"):
             assert (await client.get(f"{COMPANY}/{symbol}/earnings")).status_code == 200
 
@@ -265,18 +268,18 @@ async def test_not_found_is_believed_for_ten_minutes(
     for later in (0, 599, 1):
         clock.now += later
         assert (await client.get(f"{COMPANY}/NOPE/earnings")).status_code == 404
-    assert upstream.asked == {"earnings": 2}
+    assert upstream.calls == {"earnings": 2}
 
 
 @pytest.mark.parametrize("symbol", ["MSFT", "FUND"])
 async def test_a_listed_stock_without_data_has_empty_records(
     redis_url: str, clock: Clock, upstream: FakeFinancials, symbol: str
 ) -> None:
-    """Be it quoted or among the assets: its symbol is known, though the upstream has nothing to tell."""
+    """A listed stock without data has empty records instead of 404."""
     upstream.fail(SymbolNotFound())
-    made = parts(full_mirrors())
+    made = services(full_mirrors())
     made.documents.assets.items = [Asset(ticker="FUND", name="A Fund", exchange="NYSE")]
-    async with served(redis_url, clock, upstream, documents=made.documents) as client:
+    async with running_worker(redis_url, clock, upstream, documents=made.documents) as client:
         overview = (await client.get(f"{COMPANY}/{symbol}/overview")).json()
         for path, empty in EMPTY.items():
             answer = await client.get(f"{COMPANY}/{symbol}/{path}")
@@ -288,7 +291,7 @@ async def test_a_listed_stock_without_data_has_empty_records(
 
 @pytest.mark.parametrize("path", [*(f"{COMPANY}/AAPL/{path}" for path in [*MEMBERS, "overview"]), CALENDAR])
 async def test_without_a_provider_there_is_nothing(path: str) -> None:
-    async with client_of(parts(full_mirrors(), financials=None)) as client:
+    async with client_of(services(full_mirrors(), financials=None)) as client:
         answer = await client.get(path)
     assert answer.status_code == 503
     assert answer.json()["detail"] == "No provider configured for financials"
@@ -298,16 +301,19 @@ async def test_without_a_provider_there_is_nothing(path: str) -> None:
 async def test_answers_of_one_provider_are_not_told_as_anothers(
     redis_url: str, clock: Clock, upstream: FakeFinancials
 ) -> None:
-    """Invented figures never pass for real ones after the operator changed the setting."""
+    """The cache keys name the provider, so that simulated data never appears as real."""
     other = FakeFinancials()
     other.name = "other"
-    async with served(redis_url, clock, upstream) as one, served(redis_url, clock, other) as changed:
+    async with (
+        running_worker(redis_url, clock, upstream) as one,
+        running_worker(redis_url, clock, other) as changed,
+    ):
         await one.get(f"{COMPANY}/AAPL/earnings")
         assert (await changed.get(f"{COMPANY}/AAPL/earnings")).headers["x-cache"] == "MISS"
 
 
 async def test_the_document_shows_these_routes(client: httpx.AsyncClient) -> None:
-    """With the parameters as they are called in the query, and the headers that tell of the cache."""
+    """The OpenAPI document has these routes with their parameters and cache headers."""
     document = (await client.get("/api/openapi.json")).json()
     paths = {path for path in document["paths"] if path.startswith("/api/financials")}
     assert paths == {CALENDAR, *(f"{COMPANY}/{{symbol}}/{path}" for path in [*MEMBERS, "overview"])}

@@ -1,4 +1,4 @@
-"""Who asks: tokens that let in and tokens that do not, and whose window a request is counted in."""
+"""Identity of requests: which tokens are valid, and whose window counts a request."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -9,7 +9,7 @@ import pytest
 from quotecast.accounts import users
 from quotecast.accounts.ids import new_id
 from support.account_service import PASSWORD, SECRET, AccountService, account_service
-from support.forged_tokens import FORGERIES, taken_apart
+from support.forged_tokens import FORGERIES, split_token
 
 LOGIN = "/api/auth/login"
 PROFILE = "/api/auth/profile"
@@ -53,7 +53,7 @@ INVALID = (401, "Invalid or expired token", "Bearer")
 
 
 async def test_without_a_token_nobody_is_known(service: AccountService) -> None:
-    """Neither without the header nor with one that bears none, on every account route."""
+    """Every account route answers 401 without the header, and with a header without a token."""
     assert refusal(await service.client.get(PROFILE)) == NOT_AUTHENTICATED
     assert refusal(await service.client.patch(PROFILE, json={"name": "x"})) == NOT_AUTHENTICATED
     for header in ("", " ", "Bearer", "bearer ", "Bearer   ", "Basic", "Bearer\t", b"\xff"):
@@ -61,14 +61,14 @@ async def test_without_a_token_nobody_is_known(service: AccountService) -> None:
 
 
 async def test_a_forged_token_is_refused(service: AccountService) -> None:
-    """Each of them in the same words, and never with a server error."""
-    good = taken_apart((await service.register()).token, SECRET)
+    """All of them get the same answer, and never a server error."""
+    good = split_token((await service.register()).token, SECRET)
     assert (await get(service, f"Bearer {good.sign()}")).status_code == 200
     for name, forged in FORGERIES.items():
         assert refusal(await get(service, b"Bearer " + _raw(forged(good)))) == INVALID, name
 
 
-async def test_only_the_bearer_scheme_bears_tokens(service: AccountService) -> None:
+async def test_tokens_need_the_bearer_scheme(service: AccountService) -> None:
     """In any letter case, with any blanks; a good token under another scheme opens nothing."""
     token = (await service.register()).token
     for scheme in ("Bearer", "bearer", "BEARER", "bEaReR", "Bearer  "):
@@ -78,7 +78,7 @@ async def test_only_the_bearer_scheme_bears_tokens(service: AccountService) -> N
 
 
 async def test_a_token_is_taken_from_its_header_alone(service: AccountService) -> None:
-    """Neither from the address nor from a cookie, where it would be kept and sent by others."""
+    """Not from the URL nor from a cookie, which others could store and send."""
     token = (await service.register()).token
     response = await service.client.get(
         PROFILE, params={"token": token, "access_token": token}, headers={"cookie": f"token={token}"}
@@ -87,7 +87,7 @@ async def test_a_token_is_taken_from_its_header_alone(service: AccountService) -
 
 
 async def test_a_token_of_nobody_is_refused(service: AccountService) -> None:
-    """Signed by us, of a user who was never there or is no longer."""
+    """Our own signature does not help a user who never existed or was deleted."""
     user = await service.register()
     issue = service.accounts.tokens.issue
     stranger = issue(new_id(lambda: 0.0), 0)
@@ -98,7 +98,7 @@ async def test_a_token_of_nobody_is_refused(service: AccountService) -> None:
 
 
 async def test_revoked_tokens_are_refused_at_once(service: AccountService) -> None:
-    """All that were issued before, for reading and for writing; a new login is good again."""
+    """All earlier tokens are void, for reading and for writing; a new login works."""
     user, other = await service.register(), await service.register("other@example.com")
     future = service.accounts.tokens.issue(user.id, 1)
     assert refusal(await get(service, f"Bearer {future}")) == INVALID
@@ -111,8 +111,8 @@ async def test_revoked_tokens_are_refused_at_once(service: AccountService) -> No
 
 
 @pytest.mark.parametrize("disabled", [True, False])
-async def test_who_was_disabled_has_to_log_in_anew(service: AccountService, *, disabled: bool) -> None:
-    """Also once let in again: the old tokens stay void."""
+async def test_disabled_user_has_to_log_in_again(service: AccountService, *, disabled: bool) -> None:
+    """After the user is enabled again, old tokens stay void."""
     user = await service.register()
     for state in (True, disabled):
         await change(service, lambda run, state=state: users.set_disabled(run, user.email, disabled=state))
@@ -122,7 +122,7 @@ async def test_who_was_disabled_has_to_log_in_anew(service: AccountService, *, d
 
 
 async def test_another_password_ends_all_sessions(service: AccountService) -> None:
-    """And only the new one lets in."""
+    """Only the new password opens a session."""
     user = await service.register()
     newer = await service.accounts.passwords.hash("another password")
     await change(service, lambda run: users.set_password(run, user.email, newer))
@@ -133,7 +133,7 @@ async def test_another_password_ends_all_sessions(service: AccountService) -> No
 
 
 async def test_a_token_ends_after_seven_days(accounts_url: str) -> None:
-    """To the second, although it was read before."""
+    """To the second, although the service read it before."""
     moment = [1_795_188_600.0]
     async with account_service(accounts_url, clock=lambda: moment[0]) as service:
         user = await service.register()
@@ -144,7 +144,7 @@ async def test_a_token_ends_after_seven_days(accounts_url: str) -> None:
 
 
 async def test_users_behind_one_address_have_windows_of_their_own(limited: AccountService) -> None:
-    """And whoever asks there without a token has another."""
+    """A client there without a token has yet another window."""
     one, other = await limited.register(), await limited.register("other@example.com")
     assert [left(await one.get(QUOTES)) for _ in range(3)] == [119, 118, 117]
     assert left(await other.get(QUOTES)) == 119
@@ -153,7 +153,7 @@ async def test_users_behind_one_address_have_windows_of_their_own(limited: Accou
 
 
 async def test_a_user_has_one_window_from_everywhere(limited: AccountService) -> None:
-    """Another address and another token of the same user are no way around it."""
+    """Another address and another token of the same user share the window."""
     user = await limited.register()
     again = await limited.client.post(LOGIN, json={"email": user.email, "password": PASSWORD})
     tokens = [user.token, again.json()["token"]]
@@ -170,7 +170,7 @@ async def test_a_user_has_one_window_from_everywhere(limited: AccountService) ->
 
 
 async def test_a_revoked_token_uses_no_slot_of_its_owner(limited: AccountService) -> None:
-    """A thief who is logged out cannot keep the owner out."""
+    """A logged-out thief cannot use up the owner's window."""
     user = await limited.register()
     await change(limited, lambda run: users.revoke_tokens(run, user.email))
     assert [(await user.get(PROFILE)).status_code for _ in range(11)] == [401] * 10 + [429]
@@ -180,7 +180,7 @@ async def test_a_revoked_token_uses_no_slot_of_its_owner(limited: AccountService
 
 
 async def test_a_window_of_an_account_route_ends_with_a_refusal(limited: AccountService) -> None:
-    """Ten of a path in a minute, then nothing but when to come back; the other user goes on."""
+    """Ten requests for a path in a minute, then Retry-After; another user is not affected."""
     user, other = await limited.register(), await limited.register("other@example.com")
     answers = [await user.get(PROFILE) for _ in range(11)]
     assert [each.status_code for each in answers] == [200] * 10 + [429]
@@ -194,7 +194,7 @@ async def test_a_window_of_an_account_route_ends_with_a_refusal(limited: Account
 
 @pytest.mark.parametrize("path", [LOGIN, "/api/auth/register"])
 async def test_coming_in_is_counted_by_address(limited: AccountService, path: str) -> None:
-    """Tokens, of which one may have many, are no way to more guesses."""
+    """A client with many tokens gets no more guesses."""
     user = await limited.register()
     bodies = ({"email": user.email, "password": "wrong", "name": str(number)} for number in range(99))
 
@@ -208,8 +208,8 @@ async def test_coming_in_is_counted_by_address(limited: AccountService, path: st
 
 
 async def test_a_bad_token_on_a_public_route_is_passed_over(limited: AccountService) -> None:
-    """The client is answered, and counted by address like one without."""
-    good = taken_apart((await limited.register()).token, SECRET)
+    """The request succeeds and counts by address, like one without a token."""
+    good = split_token((await limited.register()).token, SECRET)
     before = left(await limited.client.get(QUOTES))
     for name, forged in FORGERIES.items():
         response = await get(limited, b"Bearer " + _raw(forged(good)), QUOTES)
@@ -218,7 +218,7 @@ async def test_a_bad_token_on_a_public_route_is_passed_over(limited: AccountServ
 
 
 async def test_a_refused_token_is_counted_by_address(limited: AccountService) -> None:
-    """So that guessing at tokens is bounded too."""
+    """So guesses at tokens are bounded too."""
     for number in range(10):
         assert refusal(await get(limited, f"Bearer {number}")) == INVALID
     assert (await get(limited, "Bearer more")).status_code == 429

@@ -1,4 +1,4 @@
-"""Attempts to log in: what an attack leaves to the account's owner, and what a refusal tells."""
+"""Login attempts: the owner's known devices during an attack, and the answer to excess attempts."""
 
 from collections.abc import AsyncIterator
 from http.cookies import SimpleCookie
@@ -24,7 +24,7 @@ async def service(accounts_url: str) -> AsyncIterator[AccountService]:
 async def log_in(
     service: AccountService, user: User, password: str, address: str = HOME, **headers: str
 ) -> httpx.Response:
-    """Without the cookies that the client was given before."""
+    """Logs in without stored cookies."""
     service.client.cookies.clear()
     return await service.client.post(
         LOGIN,
@@ -34,7 +34,7 @@ async def log_in(
 
 
 async def attack(service: AccountService, user: User) -> None:
-    """Guesses from all the world, until none is looked at."""
+    """Guesses from many addresses until the account's limit is exhausted."""
     for number in range(PER_ACCOUNT):
         assert (await log_in(service, user, "wrong", f"203.0.113.{number}")).status_code == 401
 
@@ -51,7 +51,7 @@ def window_of(response: httpx.Response) -> tuple[int, int, int]:
 
 
 async def test_owner_logs_in_from_a_known_device_under_attack(service: AccountService) -> None:
-    """By the cookie or by an earlier token, after a typing error too; a stranger is refused."""
+    """A cookie or an earlier token lets the owner log in during an attack."""
     user = await service.register()
     cookie = device_cookie(await log_in(service, user, PASSWORD))
     await attack(service, user)
@@ -62,7 +62,7 @@ async def test_owner_logs_in_from_a_known_device_under_attack(service: AccountSe
 
 
 async def test_expired_token_still_names_a_device(accounts_url: str) -> None:
-    """Sessions end after a week; a device that has had one is known."""
+    """An expired token still identifies a device."""
     moment = [1_795_188_600.0]
     async with account_service(accounts_url, clock=lambda: moment[0]) as service:
         user = await service.register()
@@ -74,7 +74,7 @@ async def test_expired_token_still_names_a_device(accounts_url: str) -> None:
 
 
 async def test_device_of_another_account_is_a_stranger(accounts_url: str) -> None:
-    """An attacker's own account is no help, and none of its tokens has guesses beyond its address."""
+    """A device of another account gives no attempts."""
     async with account_service(accounts_url) as service:
         user, thief = await service.register(), await service.register("thief@example.com")
         cookie = device_cookie(await log_in(service, thief, PASSWORD))
@@ -86,7 +86,7 @@ async def test_device_of_another_account_is_a_stranger(accounts_url: str) -> Non
 
 
 async def test_forged_devices_are_strangers(service: AccountService) -> None:
-    """Only what we signed names a device, and nothing else is a server error."""
+    """Forged devices give no attempts, and no server error."""
     user = await service.register()
     cookie = device_cookie(await log_in(service, user, PASSWORD))
     await attack(service, user)
@@ -104,7 +104,7 @@ async def test_forged_devices_are_strangers(service: AccountService) -> None:
 
 
 async def test_device_is_known_whatever_other_cookies_hold(service: AccountService) -> None:
-    """Their values are of no form that would be ours to read."""
+    """Other cookies do not hide the device cookie."""
     user = await service.register()
     cookie = device_cookie(await log_in(service, user, PASSWORD))
     await attack(service, user)
@@ -113,7 +113,7 @@ async def test_device_is_known_whatever_other_cookies_hold(service: AccountServi
 
 
 async def test_cookie_opens_nothing(service: AccountService) -> None:
-    """It is no token, neither in its own header nor in another."""
+    """The cookie gives no access."""
     user = await service.register()
     cookie = device_cookie(await log_in(service, user, PASSWORD))
     text = cookie.partition("=")[2]
@@ -125,7 +125,7 @@ async def test_cookie_opens_nothing(service: AccountService) -> None:
 async def test_cookie_stays_with_the_login_and_out_of_scripts(
     service: AccountService, scheme: str, *, secure: bool
 ) -> None:
-    """It is sent to account routes of this site alone, over TLS where TLS is, and holds no email."""
+    """The cookie is limited to `/api/auth`, to this site and to HTTP, and contains no email."""
     user = await service.register()
     response = await log_in(service, user, PASSWORD, **{"x-forwarded-proto": scheme})
     [morsel] = SimpleCookie(response.headers["set-cookie"]).values()
@@ -136,7 +136,7 @@ async def test_cookie_stays_with_the_login_and_out_of_scripts(
 
 
 async def test_refusal_of_guesses_is_one_answer(service: AccountService) -> None:
-    """All headers tell of the bound that refused; the slots of the path stay."""
+    """The headers of a refused attempt describe the limit of attempts; it uses no slot of the path."""
     user, other = await service.register(), await service.register("other@example.com")
     for number in range(PER_ACCOUNT):
         await log_in(service, user, "wrong", f"203.0.113.{number}")
@@ -150,7 +150,7 @@ async def test_refusal_of_guesses_is_one_answer(service: AccountService) -> None
 
 
 async def test_refusal_of_one_address_tells_of_its_own_bound(service: AccountService) -> None:
-    """Ten attempts in 15 minutes, though the path has ten a minute."""
+    """The headers describe the limit of the address: ten attempts in 15 minutes."""
     user, other = await service.register(), await service.register("other@example.com")
     for _ in range(PER_CLIENT):
         await service.accounts.logins.attempt(user.email).count_address(HOME)

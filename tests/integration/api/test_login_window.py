@@ -17,7 +17,7 @@ HOME = "198.51.100.7"
 
 
 async def worker(stack: AsyncExitStack, url: str, budget: float = 10) -> tuple[LoginWindow, Window]:
-    """With more time for Redis than any machine takes, unless a test is about that."""
+    """Returns a worker's window, with a generous deadline for Redis."""
     window = await stack.enter_async_context(
         Window(url, prefix="t:logins", seconds=WINDOW_SECONDS, budget=budget, forgetful=True)
     )
@@ -25,7 +25,7 @@ async def worker(stack: AsyncExitStack, url: str, budget: float = 10) -> tuple[L
 
 
 async def begun(logins: LoginWindow) -> Attempt:
-    """An attempt from home whose password is yet to be looked at."""
+    """Returns an admitted attempt whose password is not checked yet."""
     attempt = logins.attempt(EMAIL)
     await attempt.count_address(HOME)
     return attempt
@@ -40,7 +40,7 @@ async def may(logins: LoginWindow, address: str = HOME) -> bool:
 
 
 async def test_workers_count_the_same_attempts(redis_url: str) -> None:
-    """Which of them is asked makes no difference; elsewhere nobody is kept out."""
+    """Workers share the count of attempts."""
     async with AsyncExitStack() as stack:
         one, other = [(await worker(stack, redis_url))[0] for _ in range(2)]
         attempts = [may(worker) for worker in (one, other) for _ in range(PER_CLIENT)]
@@ -51,7 +51,7 @@ async def test_workers_count_the_same_attempts(redis_url: str) -> None:
 
 
 async def test_attempts_of_all_addresses_are_counted_together(redis_url: str) -> None:
-    """Over both workers; a success is none of them."""
+    """Attempts of all addresses count together over both workers, without successes."""
     async with AsyncExitStack() as stack:
         workers = [(await worker(stack, redis_url))[0] for _ in range(2)]
         for each in workers:
@@ -71,7 +71,7 @@ async def test_no_key_in_redis_holds_an_email(redis_url: str) -> None:
 
 
 async def test_refusal_ends_with_a_success_at_any_worker(redis_url: str) -> None:
-    """The window is empty, and no worker remembers it as full."""
+    """A success resets the window for every worker."""
     async with AsyncExitStack() as stack:
         workers = [(await worker(stack, redis_url))[0] for _ in range(2)]
         for succeeding in workers:
@@ -84,7 +84,7 @@ async def test_refusal_ends_with_a_success_at_any_worker(redis_url: str) -> None
 
 
 async def test_forgetting_is_not_held_up_by_a_frozen_redis(own_valkey: Valkey) -> None:
-    """Whoever has the right password comes in; nothing is raised."""
+    """A frozen Redis does not delay the reset after a success."""
     async with AsyncExitStack() as stack:
         logins, window = await worker(stack, own_valkey.url, budget=0.05)
         attempt = await begun(logins)
@@ -99,7 +99,7 @@ async def test_forgetting_is_not_held_up_by_a_frozen_redis(own_valkey: Valkey) -
 
 
 async def test_no_answer_to_forgetting_is_taken_for_another(own_valkey: Valkey) -> None:
-    """What comes too late is not read as the answer to the next question."""
+    """A late reply is not read as the reply to the next command."""
     async with AsyncExitStack() as stack:
         _, window = await worker(stack, own_valkey.url, budget=0.05)
         assert (await window.check("key", 5)).remaining == 4
@@ -112,7 +112,7 @@ async def test_no_answer_to_forgetting_is_taken_for_another(own_valkey: Valkey) 
 
 
 async def test_without_redis_a_worker_counts_alone_and_forgets_alone(own_valkey: Valkey) -> None:
-    """As many attempts, never more, never a failure."""
+    """Without Redis a worker counts alone, without an error."""
     async with AsyncExitStack() as stack:
         logins, _ = await worker(stack, own_valkey.url)
         own_valkey.kill()
@@ -123,14 +123,14 @@ async def test_without_redis_a_worker_counts_alone_and_forgets_alone(own_valkey:
 
 
 async def test_a_lone_redis_that_comes_back_is_asked_again(own_valkey: Valkey) -> None:
-    """What was counted alone is not what all count; none of it raises."""
+    """A worker uses Redis again once it is back."""
     async with AsyncExitStack() as stack:
         logins, window = await worker(stack, own_valkey.url)
         own_valkey.kill()
         await (await begun(logins)).succeed()
         await asyncio.to_thread(own_valkey.start)
-        while window._recovering:
-            await asyncio.gather(window._recovering)
+        while window._breaker._probing and not window._breaker._probing.done():
+            await asyncio.gather(window._breaker._probing)
         before = window.statistics().fallbacks
         assert await may(logins)
         assert window.statistics().fallbacks == before

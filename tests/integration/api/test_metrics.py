@@ -1,4 +1,4 @@
-"""What running processes tell Prometheus, and whether dashboard and alerts ask for what is told."""
+"""Metrics of running processes, and their use in the dashboard and the alerts."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ from websockets.exceptions import InvalidStatus
 
 from quotecast.accounts import migrations
 from quotecast.api.logins import OUTCOMES, PER_CLIENT
-from support.scraping import Scrape, scrape, scraped_until
+from support.scraping import Scrape, scrape, wait_for_scrape
 from support.servers import running_postgres, running_valkey
 from support.service import Service
 
@@ -29,12 +29,12 @@ SETTINGS = {
     "QUOTECAST_HEARTBEAT_MS": "200",
     "QUOTECAST_WEBSOCKET_ORIGINS": "https://quotes.example",
 }
-#: Told by Prometheus itself of every target.
+#: Metrics that Prometheus itself adds for every target.
 OWN = {"up"}
 
 
 class Measured:
-    """An ingest and a worker, and where each is scraped."""
+    """An ingest and a worker, with the addresses of their metrics."""
 
     def __init__(self, service: Service) -> None:
         self.service = service
@@ -42,9 +42,9 @@ class Measured:
 
     def _started(self, command: str) -> str:
         self.service.launch(command)
-        told = self.service._links[-1].recv(1000).decode()
-        found = re.search(r"; metrics on (http://127\.0\.0\.1:\d+/metrics)\n", told)
-        assert found, told
+        line = self.service._links[-1].recv(1000).decode()
+        found = re.search(r"; metrics on (http://127\.0\.0\.1:\d+/metrics)\n", line)
+        assert found, line
         return found[1]
 
     def counted(self, name: str, **labels: str) -> float:
@@ -53,7 +53,7 @@ class Measured:
 
 @pytest.fixture(scope="module")
 def measured() -> Iterator[Measured]:
-    """Shared by tests that look at what their own requests add."""
+    """Shared by tests that look at differences made by their own requests."""
     with (
         running_valkey() as valkey,
         running_postgres() as postgres,
@@ -64,7 +64,7 @@ def measured() -> Iterator[Measured]:
 
 
 def test_requests_are_counted_over_the_whole_way(measured: Measured) -> None:
-    """As clients see them, on the short way of repeated reads too."""
+    """As clients see them, including repeated reads."""
     labels = {"method": "GET", "route": "/api/market/quotes/{symbol}", "status": "200"}
     name = "quotecast_http_request_duration_seconds_count"
     before = measured.counted(name, **labels)
@@ -75,7 +75,7 @@ def test_requests_are_counted_over_the_whole_way(measured: Measured) -> None:
 
 
 def test_decisions_of_limits_are_counted(measured: Measured) -> None:
-    """A worker that has admitted the limit itself refuses without asking Redis."""
+    """A worker that has used up the limit refuses without calling Redis."""
     for _ in range(6):
         measured.service.get("/api/doviz/symbols")
     decisions = scrape(measured.api)
@@ -88,16 +88,16 @@ def test_decisions_of_limits_are_counted(measured: Measured) -> None:
 
 
 def test_a_feed_is_measured_to_its_sockets(measured: Measured) -> None:
-    """Sockets while they are open, frames and their length, ages on the bus and at the send, the close."""
+    """Open sockets, frames and their length, ages on the bus and at the send, and closes."""
     with measured.service.feed("/api/ws/crypto?symbols=all&interval=100") as client:
         for _ in range(3):
             client.next_of("update")
-        found = scraped_until(measured.api, lambda one: one.value("quotecast_feed_frames_total") > 5)
+        found = wait_for_scrape(measured.api, lambda one: one.value("quotecast_feed_frames_total") > 5)
         assert found.value("quotecast_feed_sockets", feed="crypto") == 1
         for _ in range(11):
             client.send("{")
         assert client.closed() == 4400
-    found = scraped_until(measured.api, lambda one: not one.value("quotecast_feed_sockets"))
+    found = wait_for_scrape(measured.api, lambda one: not one.value("quotecast_feed_sockets"))
     assert found.value("quotecast_feed_closes_total", feed="crypto", code="4400") == 1
     assert found.value("quotecast_feed_bytes_total", feed="crypto") > 10_000
     ages, lags = "quotecast_feed_send_age_seconds", "quotecast_bus_lag_seconds"
@@ -107,7 +107,7 @@ def test_a_feed_is_measured_to_its_sockets(measured: Measured) -> None:
 
 
 def test_refused_handshakes_are_counted_by_reason(measured: Measured) -> None:
-    """What was no handshake, and what the service does not open to this client."""
+    """Malformed handshakes, and feeds that are closed to this client."""
     handshake = {"Connection": "Upgrade", "Upgrade": "websocket"}
     assert measured.service.get("/api/ws/market", headers=handshake).status_code == 400
     with pytest.raises(InvalidStatus), measured.service.feed("/api/ws/nothing"):
@@ -121,7 +121,7 @@ def test_refused_handshakes_are_counted_by_reason(measured: Measured) -> None:
 
 
 def test_clients_that_come_back_are_counted(measured: Measured) -> None:
-    """Whether they resume at their cursor or start over; without one they did not come back."""
+    """Resumed at the cursor or started over; a client without a cursor does not count."""
     path = "/api/ws/doviz?symbols=all"
     before = scrape(measured.api)
     with measured.service.feed(path) as client:
@@ -143,8 +143,8 @@ def test_clients_that_come_back_are_counted(measured: Measured) -> None:
     assert added("quotecast_feed_resumptions_total") == 2
 
 
-def test_the_state_of_feeds_is_told(measured: Measured) -> None:
-    """One state of three, the epoch, how far, how many symbols and how long ago."""
+def test_the_state_of_feeds_is_exported(measured: Measured) -> None:
+    """One state of three, epoch, seq, number of symbols, and seconds since the last update."""
     found = scrape(measured.api)
     for feed in ("stocks", "crypto", "doviz"):
         assert found.value("quotecast_feed_state", feed=feed) == 1
@@ -154,12 +154,12 @@ def test_the_state_of_feeds_is_told(measured: Measured) -> None:
         assert 0 <= found.value("quotecast_feed_silence_seconds", feed=feed) < 20
         assert found.value("quotecast_feed_last_update_timestamp_seconds", feed=feed) > 1_700_000_000
     epochs = {each["feed"]: each["epoch"] for each in found.labels("quotecast_feed_epoch_info")}
-    told = measured.service.get("/api/market/status").json()["feeds"]
-    assert epochs == {feed: state["epoch"] for feed, state in told.items()}
+    states = measured.service.get("/api/market/status").json()["feeds"]
+    assert epochs == {feed: state["epoch"] for feed, state in states.items()}
 
 
 def test_the_ingest_tells_that_it_leads(measured: Measured) -> None:
-    """And what it published."""
+    """It also counts what it published."""
     found = scrape(measured.ingest)
     for feed in ("stocks", "crypto", "doviz"):
         assert found.value("quotecast_ingest_lease_held", feed=feed) == 1
@@ -168,7 +168,7 @@ def test_the_ingest_tells_that_it_leads(measured: Measured) -> None:
 
 
 def test_cache_and_database_are_measured(measured: Measured) -> None:
-    """A first read is a miss, the second a hit; a connection that was used is kept."""
+    """A first read is a miss, the second a hit; a used connection stays open."""
     for _ in range(2):
         measured.service.get("/api/crypto/bars/ETH-USDT?timeframe=1h&limit=3")
     body = {"name": "Ayşe", "email": "ayse@example.com", "password": "long enough a password"}
@@ -182,7 +182,7 @@ def test_cache_and_database_are_measured(measured: Measured) -> None:
 
 
 def test_logins_are_counted_by_outcome(measured: Measured) -> None:
-    """The right password, a wrong one, and one attempt too many, which is not looked at."""
+    """The right password, a wrong one, and an attempt too many, which is not checked."""
     body = {"name": "Ece", "email": "ece@example.com", "password": "long enough a password"}
     assert measured.service.post("/api/auth/register", json=body).status_code == 201
     before = scrape(measured.api)
@@ -203,7 +203,7 @@ def test_logins_are_counted_by_outcome(measured: Measured) -> None:
 
 
 def test_transactions_are_measured(measured: Measured) -> None:
-    """Their time, that of their statements and of their wait, and the connections that were opened."""
+    """Durations of transactions, statements and waits, and opened connections."""
     measured.service.post("/api/auth/login", json={"email": "nobody@example.com", "password": "wrong"})
     found = scrape(measured.api)
     committed = found.value("quotecast_database_transaction_duration_seconds_count", outcome="committed")
@@ -215,7 +215,7 @@ def test_transactions_are_measured(measured: Measured) -> None:
 
 
 def test_an_outage_of_postgres_is_measured() -> None:
-    """Connections that fail, transactions that found it away, and the kind of error."""
+    """Failed connections, transactions during the outage, and the kind of error."""
     with running_valkey() as redis, Service(redis, SETTINGS) as service:
         own = Measured(service)
         service.post("/api/auth/login", json={"email": "nobody@example.com", "password": "wrong"})
@@ -227,22 +227,22 @@ def test_an_outage_of_postgres_is_measured() -> None:
 
 
 def test_the_process_is_measured(measured: Measured) -> None:
-    """CPU and memory under the names that every dashboard knows, and how late the event loop is."""
+    """CPU and memory under their usual names, and the delay of the event loop."""
     for url in (measured.ingest, measured.api):
-        found = scraped_until(url, lambda one: one.value("quotecast_event_loop_lag_seconds_count") > 0)
+        found = wait_for_scrape(url, lambda one: one.value("quotecast_event_loop_lag_seconds_count") > 0)
         assert found.value("process_cpu_seconds_total") > 0
         assert found.value("process_resident_memory_bytes") > 10_000_000
 
 
 def test_metrics_are_not_public(measured: Measured) -> None:
-    """They have a port of their own, on which the API does not answer."""
+    """They have their own port, on which the API does not answer."""
     assert measured.service.get("/metrics").status_code == 404
     assert measured.service.get("/api/metrics").status_code == 404
     assert httpx.get(measured.api.replace("/metrics", "/api/health"), timeout=5).status_code == 404
 
 
 def asked_for() -> set[str]:
-    """Every metric that the dashboard or an alert names."""
+    """Returns every metric that the dashboard or an alert names."""
     dashboard = json.loads((ROOT / "deploy" / "grafana" / "quotecast.json").read_text("utf-8"))
     queries = [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", [])]
     rules: list[dict[str, Any]] = [
@@ -255,16 +255,16 @@ def asked_for() -> set[str]:
     return set(re.findall(r"\b(?:quotecast_\w+|process_\w+|up)\b", " ".join([*queries, *variables])))
 
 
-def test_dashboard_and_alerts_ask_for_what_is_told(measured: Measured) -> None:
-    """No panel stays empty for a name that nobody tells."""
-    told = scrape(measured.api).names() | scrape(measured.ingest).names() | OWN
+def test_dashboard_and_alerts_name_existing_metrics(measured: Measured) -> None:
+    """No panel is empty because its metric does not exist."""
+    exported = scrape(measured.api).names() | scrape(measured.ingest).names() | OWN
     asked = asked_for()
     assert len(asked) > 30
-    assert asked <= told
+    assert asked <= exported
 
 
 def test_alerts_say_what_to_do() -> None:
-    """Each has how long, how bad, and what to look at; labels in their texts are Prometheus's own."""
+    """Each has a duration, a severity and a remedy; labels in their texts are Prometheus's own."""
     [group] = yaml.safe_load((PROMETHEUS / "alerts.yaml").read_text("utf-8"))["groups"]
     for rule in group["rules"]:
         assert rule.keys() == {"alert", "expr", "for", "labels", "annotations"}
@@ -274,7 +274,7 @@ def test_alerts_say_what_to_do() -> None:
 
 
 def test_each_kind_of_process_is_scraped() -> None:
-    """By the names of compose.yaml's services; the alerts lie beside."""
+    """By the names of compose.yaml's services; the alerts are in the same folder."""
     config = yaml.safe_load((PROMETHEUS / "prometheus.yaml").read_text("utf-8"))
     jobs = {each["job_name"]: each["dns_sd_configs"][0]["names"] for each in config["scrape_configs"]}
     assert jobs == {"quotecast-api": ["api"], "quotecast-ingest": ["ingest"]}
@@ -282,7 +282,7 @@ def test_each_kind_of_process_is_scraped() -> None:
 
 
 def test_panels_do_not_overlap() -> None:
-    """Grafana would move them about."""
+    """Grafana would rearrange them."""
     panels = json.loads((ROOT / "deploy" / "grafana" / "quotecast.json").read_text("utf-8"))["panels"]
     places = [
         (place["x"] + dx, place["y"] + dy)
@@ -296,7 +296,7 @@ def test_panels_do_not_overlap() -> None:
 
 
 def test_commands_of_redis_are_measured(measured: Measured) -> None:
-    """By part: how long they take, and how many connections there were for them."""
+    """By component: durations and connections."""
     measured.service.get("/api/market/quotes/AAPL")
     measured.service.get("/api/market/bars/AAPL")
     for url, parts in ((measured.api, ("bus", "cache", "limits")), (measured.ingest, ("bus", "lease"))):
@@ -310,7 +310,7 @@ def test_commands_of_redis_are_measured(measured: Measured) -> None:
 
 
 def test_errors_of_redis_are_counted_by_kind() -> None:
-    """By its error code; the client connects again, in search of the master."""
+    """By error code; the client reconnects to find the master."""
     with (
         running_valkey() as valkey,
         redis.Redis.from_url(valkey.url) as client,
@@ -324,16 +324,16 @@ def test_errors_of_redis_are_counted_by_kind() -> None:
                 service.get("/api/market/quotes/AAPL")
                 return found.value("quotecast_redis_errors_total", part=part, kind="readonly") > 0
 
-            found = scraped_until(url, refused)
+            found = wait_for_scrape(url, refused)
             assert found.value("quotecast_redis_reconnects_total", part=part) > 0
         valkey.kill()
-        scraped_until(
+        wait_for_scrape(
             own.ingest, lambda one: one.value("quotecast_redis_errors_total", kind="connection") > 0
         )
 
 
-def test_limits_kept_alone_are_seen() -> None:
-    """While Redis is away the gauge stands at one."""
+def test_local_limits_are_seen() -> None:
+    """While Redis is away the gauge is 1."""
     with running_valkey() as valkey, Service(valkey, SETTINGS) as service:
         own = Measured(service)
         valkey.kill()
@@ -342,6 +342,6 @@ def test_limits_kept_alone_are_seen() -> None:
             service.get("/api/market/quotes/AAPL")
             return found.value("quotecast_limit_fallback") == 1
 
-        found = scraped_until(own.api, alone)
+        found = wait_for_scrape(own.api, alone)
         assert found.value("quotecast_limit_failures_total") >= 3
         assert found.value("quotecast_limit_fallback_decisions_total") >= 3

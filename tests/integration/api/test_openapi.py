@@ -12,7 +12,7 @@ from litestar.routes import HTTPRoute
 from quotecast.api.app import build_app
 from quotecast.api.edge.middleware import Edge
 from quotecast.market.feeds import Feed
-from support.factories import client_to, edge_of, full_mirrors, parts
+from support.factories import client_to, edge_of, full_mirrors, services
 
 PATHS = {
     "/api/market/quotes": "market",
@@ -70,7 +70,7 @@ HIDDEN = {
 
 @pytest.fixture(scope="module")
 def edge() -> Edge:
-    return edge_of(parts(full_mirrors()))
+    return edge_of(services(full_mirrors()))
 
 
 @pytest_asyncio.fixture
@@ -86,8 +86,8 @@ async def document(client: httpx.AsyncClient) -> dict[str, Any]:
 
 
 def served() -> dict[tuple[str, str], Any]:
-    """Handlers by method and path; OPTIONS is the framework's own."""
-    app = build_app(parts(full_mirrors()))
+    """Returns handlers by method and path, without the framework's OPTIONS."""
+    app = build_app(services(full_mirrors()))
     return {
         (method.lower(), route.path_format): handlers[0]
         for route in app.routes
@@ -106,23 +106,23 @@ def described(document: dict[str, Any]) -> dict[tuple[str, str], Any]:
 
 
 async def test_what_is_served_is_described(document: dict[str, Any]) -> None:
-    """Every route but the page's own files and those that only refuse, and nothing else."""
+    """Every route is in the document, except files of pages and routes that only refuse."""
     assert set(served()) == set(OPERATIONS)
     assert set(described(document)) == set(OPERATIONS)
 
 
 def test_there_are_forty_endpoints() -> None:
-    """With the three feeds; the documents and the page are not counted."""
+    """The API has forty endpoints, with the feeds and without the documents."""
     assert len(OPERATIONS) - len({"/api/openapi.json", "/api/asyncapi.json"}) + len(Feed) == 40
 
 
 def test_every_group_has_its_limit() -> None:
-    """Health, readiness and the documents have none."""
+    """Every group has its rate limit; health, readiness and documents have none."""
     assert {name: handler.opt.get("limit") for name, handler in served().items()} == OPERATIONS
 
 
 async def test_every_operation_is_complete(document: dict[str, Any]) -> None:
-    """A summary, a description, one tag that is explained, and an id of its own."""
+    """Every operation has summary, description, a described tag and a unique id."""
     operations = list(described(document).values())
     tags = {tag["name"] for tag in document["tags"] if tag["description"]}
     assert all(each["summary"] and each["description"] for each in operations)
@@ -131,7 +131,7 @@ async def test_every_operation_is_complete(document: dict[str, Any]) -> None:
 
 
 async def test_every_answer_has_an_example_that_fits(document: dict[str, Any]) -> None:
-    """Errors too; only Not Modified has no body."""
+    """Every response with a body has a valid example."""
     for operation in described(document).values():
         for status, response in operation["responses"].items():
             content = response.get("content")
@@ -144,7 +144,7 @@ async def test_every_answer_has_an_example_that_fits(document: dict[str, Any]) -
 
 
 def assert_fits(value: Any, schema: dict[str, Any], document: dict[str, Any]) -> None:
-    """As far as objects go: required fields are there, unknown ones are not."""
+    """Checks that objects have all required fields and no unknown ones."""
     if "$ref" in schema:
         schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
     if schema.get("type") == "array":
@@ -159,7 +159,7 @@ def assert_fits(value: Any, schema: dict[str, Any], document: dict[str, Any]) ->
 
 @pytest.mark.parametrize("path", PATHS)
 async def test_an_operation_names_its_statuses_and_headers(path: str, document: dict[str, Any]) -> None:
-    """Limits are told of where there are any, retrying where it helps, tags where they are sent."""
+    """Every status of a public operation names its headers."""
     responses = document["paths"][path]["get"]["responses"]
     assert {"200", "304"} <= set(responses)
     assert ("429" in responses) is (PATHS[path] is not None)
@@ -181,7 +181,7 @@ async def test_an_operation_names_its_statuses_and_headers(path: str, document: 
 async def test_an_account_operation_names_its_statuses_and_headers(
     name: tuple[str, str], document: dict[str, Any]
 ) -> None:
-    """Who may ask, what a body has to be, and that nothing is kept."""
+    """Account operations name security, body, statuses and headers."""
     operation = described(document)[name]
     secured = name[1] not in OPEN_TO_ALL
     assert operation.get("security") == ([{"bearer": []}] if secured else None)
@@ -218,7 +218,7 @@ async def test_a_batch_tells_of_missing_symbols(document: dict[str, Any]) -> Non
 async def test_quotes_are_described_with_their_constant_type(
     client: httpx.AsyncClient, document: dict[str, Any], name: str, tag: str, path: str
 ) -> None:
-    """Exactly the fields that are answered, all of them always there."""
+    """Schemas of quotes require every field."""
     schema = document["components"]["schemas"][name]
     assert schema["properties"]["type"] == {"type": "string", "const": tag}
     assert set(schema["required"]) == set(schema["properties"]) == set((await client.get(path)).json())
@@ -238,7 +238,7 @@ async def test_categories_are_an_enumeration(document: dict[str, Any]) -> None:
 
 
 async def test_the_page_works_from_this_server_alone(client: httpx.AsyncClient) -> None:
-    """Everything that it loads is served here, and no script stands in the page itself."""
+    """The page loads only files of this server, and has no inline script."""
     page = await client.get("/api/docs")
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     assert "://" not in page.text

@@ -10,15 +10,23 @@ from msgspec import structs
 from quotecast.api.edge.middleware import Edge
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Floors
-from support.factories import client_of, client_to, edge_of, empty_mirrors, full_mirrors, parts, snapshot_of
-from support.market_made import named, stock
+from support.factories import (
+    client_of,
+    client_to,
+    edge_of,
+    empty_mirrors,
+    full_mirrors,
+    services,
+    snapshot_of,
+)
+from support.market_made import stock, wire_epoch
 
 PATHS = ["/api/market/heatmap", "/api/market/movers"]
 
 
 @pytest.fixture(scope="module")
 def full() -> Edge:
-    return edge_of(parts(full_mirrors(), shares={"AAPL": 200, "MSFT": 100, "BRK.B": 100}))
+    return edge_of(services(full_mirrors(), shares={"AAPL": 200, "MSFT": 100, "BRK.B": 100}))
 
 
 @pytest_asyncio.fixture
@@ -28,7 +36,7 @@ async def client(full: Edge) -> AsyncIterator[httpx.AsyncClient]:
 
 
 async def test_the_heatmap_has_the_specified_fields(client: httpx.AsyncClient) -> None:
-    """Stocks in their sector, with what they weigh."""
+    """The heatmap lists sectors and stocks with their weights."""
     heatmap = (await client.get("/api/market/heatmap")).json()
     (sector,) = heatmap["sectors"]
     assert heatmap["lastUpdate"] == "2026-11-20T15:00:00.000Z"
@@ -54,7 +62,7 @@ async def test_the_heatmap_has_the_specified_fields(client: httpx.AsyncClient) -
 
 
 async def test_movers_have_the_specified_fields(client: httpx.AsyncClient) -> None:
-    """Who rose; nobody fell."""
+    """Movers list the stocks that rose; no stock fell."""
     movers = (await client.get("/api/market/movers")).json()
     assert movers["lastUpdate"] == "2026-11-20T15:00:00.000Z"
     assert movers["losers"] == []
@@ -74,9 +82,9 @@ async def test_movers_have_the_specified_fields(client: httpx.AsyncClient) -> No
 async def test_overviews_are_tagged_with_the_feeds_epoch_and_seq(
     client: httpx.AsyncClient, path: str
 ) -> None:
-    """Who has the present state gets it not again."""
+    """A client with the current tag gets 304."""
     answer = await client.get(path)
-    assert answer.headers["etag"] == f'W/"{named()}-7"'
+    assert answer.headers["etag"] == f'W/"{wire_epoch()}-7"'
     assert answer.headers["cache-control"] == "public, max-age=1"
     again = await client.get(path, headers={"if-none-match": answer.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
@@ -84,22 +92,22 @@ async def test_overviews_are_tagged_with_the_feeds_epoch_and_seq(
 
 @pytest.mark.parametrize("path", PATHS)
 async def test_overviews_follow_the_quotes(path: str) -> None:
-    """They are made anew when the feed changed, for all who ask."""
+    """Overviews are computed once for each change of the feed."""
     mirrors = full_mirrors()
-    async with client_of(parts(mirrors)) as client:
+    async with client_of(services(mirrors)) as client:
         before = await client.get(path)
         fallen = structs.replace(stock("AAPL"), change_percent=-2.0, change=-2.0)
         mirrors[Feed.STOCKS].load(snapshot_of(Feed.STOCKS, [fallen], seq=8))
         after = await client.get(path, headers={"if-none-match": before.headers["etag"]})
     assert after.status_code == 200
-    assert after.headers["etag"] == f'W/"{named()}-8"'
+    assert after.headers["etag"] == f'W/"{wire_epoch()}-8"'
     assert b'"changePercent":-2.0' in after.content
     assert b"MSFT" not in after.content
 
 
 @pytest.mark.parametrize("floors", [Floors(price=100.01), Floors(volume=1001)])
 async def test_the_floors_of_movers_are_configured(floors: Floors) -> None:
-    async with client_of(parts(full_mirrors(), floors=floors)) as client:
+    async with client_of(services(full_mirrors(), floors=floors)) as client:
         assert (await client.get("/api/market/movers")).json()["gainers"] == []
 
 
@@ -107,7 +115,7 @@ async def test_the_floors_of_movers_are_configured(floors: Floors) -> None:
 async def test_large_overviews_are_compressed(path: str) -> None:
     mirrors = full_mirrors()
     mirrors[Feed.STOCKS].load(snapshot_of(Feed.STOCKS, [stock(f"S{n}") for n in range(50)], seq=8))
-    async with client_of(parts(mirrors)) as client:
+    async with client_of(services(mirrors)) as client:
         packed = await client.get(path, headers={"accept-encoding": "gzip"})
         plain = await client.get(path)
     assert packed.headers["content-encoding"] == "gzip"
@@ -116,8 +124,8 @@ async def test_large_overviews_are_compressed(path: str) -> None:
 
 @pytest.mark.parametrize("path", PATHS)
 async def test_without_quotes_there_is_no_overview(path: str) -> None:
-    """An empty heatmap would be taken for an empty market."""
-    async with client_of(parts(empty_mirrors())) as client:
+    """Without data the answer is 503: an empty heatmap would look like an empty market."""
+    async with client_of(services(empty_mirrors())) as client:
         answer = await client.get(path)
     assert (answer.status_code, answer.json()["code"]) == (503, "no_data")
     assert answer.headers["retry-after"] == "1"
@@ -125,7 +133,7 @@ async def test_without_quotes_there_is_no_overview(path: str) -> None:
 
 @pytest.mark.parametrize("path", PATHS)
 async def test_without_provider_there_is_no_overview(path: str) -> None:
-    async with client_of(parts(full_mirrors(), providers=dict.fromkeys(Feed, "none"))) as client:
+    async with client_of(services(full_mirrors(), providers=dict.fromkeys(Feed, "none"))) as client:
         answer = await client.get(path)
     assert (answer.status_code, answer.json()["code"]) == (503, "no_provider")
     assert answer.json()["detail"] == "No provider configured for stocks"

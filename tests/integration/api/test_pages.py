@@ -1,4 +1,4 @@
-"""The terminal's files, as the API worker serves them."""
+"""The terminal's files, as an API worker serves them."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ import zstandard
 
 from quotecast.api.edge.pages import Pages, built_pages
 from quotecast.api.reference.asyncapi import asyncapi_document
-from support.factories import client_to, edge_of, full_mirrors, parts
+from support.factories import client_to, edge_of, full_mirrors, services
 
 NODE = shutil.which("node")
 GENERATOR = Path(__file__).parents[3] / "src/quotecast/web/scripts/generate.js"
@@ -21,7 +21,7 @@ SCRIPT = b"console.log('terminal');" * 100
 
 
 async def api(scope: Any, receive: Any, send: Any) -> None:
-    """Stands for the API: whatever gets there is told apart by its status."""
+    """A fake API; its status marks the requests that reach it."""
     del receive
     assert scope["type"] == "http"
     await send({"type": "http.response.start", "status": 418, "headers": []})
@@ -30,7 +30,7 @@ async def api(scope: Any, receive: Any, send: Any) -> None:
 
 @pytest.fixture
 def dist(tmp_path: Path) -> Path:
-    """What a build leaves, beside a file that is nobody's business."""
+    """The output of a build, beside a private file."""
     (tmp_path / "secret.txt").write_text("secret")
     folder = tmp_path / "dist"
     (folder / "assets").mkdir(parents=True)
@@ -47,7 +47,7 @@ def client(folder: Path) -> httpx.AsyncClient:
 
 
 async def test_the_page_is_asked_for_each_time(dist: Path) -> None:
-    """It names the newest files; if it is still the same, an answer without a body says so."""
+    """The page names the newest files; an unchanged page is a 304 without a body."""
     async with client(dist) as http:
         page = await http.get("/")
         again = await http.get("/", headers={"If-None-Match": page.headers["ETag"]})
@@ -57,8 +57,8 @@ async def test_the_page_is_asked_for_each_time(dist: Path) -> None:
     assert (again.status_code, again.content) == (304, b"")
 
 
-async def test_files_with_a_hash_are_kept_for_ever(dist: Path) -> None:
-    """Another content has another name."""
+async def test_files_with_a_hash_are_cached_for_ever(dist: Path) -> None:
+    """Changed content has another file name."""
     async with client(dist) as http:
         script = await http.get("/assets/terminal-ABC.js", headers={"Accept-Encoding": "identity"})
     assert script.content == SCRIPT
@@ -73,6 +73,8 @@ async def test_files_with_a_hash_are_kept_for_ever(dist: Path) -> None:
         ("zstd", "zstd"),
         ("br;q=0, zstd", "zstd"),
         ("br; q=0.000", None),
+        ("br;q=0.5, zstd", "zstd"),
+        ("*", "br"),
         ("gzip", None),
         ("", None),
     ],
@@ -80,7 +82,7 @@ async def test_files_with_a_hash_are_kept_for_ever(dist: Path) -> None:
 async def test_the_best_coding_that_the_client_takes_is_sent(
     dist: Path, accepted: str, coding: str | None
 ) -> None:
-    """As the build compressed it; a coding that it did not make is not made here."""
+    """The worker sends what the build compressed, and compresses no file itself."""
     request = httpx.Request(
         "GET", "http://terminal/assets/terminal-ABC.js", headers={"Accept-Encoding": accepted}
     )
@@ -118,7 +120,7 @@ async def test_every_other_path_is_the_apis(dist: Path, path: str) -> None:
 
 
 async def test_head_has_no_body_and_other_methods_are_refused(dist: Path) -> None:
-    """A page is read, nothing else."""
+    """Pages can only be read."""
     async with client(dist) as http:
         head = await http.head("/")
         post = await http.post("/", headers={"x-request-id": "mine"})
@@ -132,7 +134,7 @@ async def test_head_has_no_body_and_other_methods_are_refused(dist: Path) -> Non
 
 
 async def test_without_a_build_the_page_says_how_to_build(tmp_path: Path) -> None:
-    """And where the API is, which is complete without it."""
+    """It also links the API, which is complete without it."""
     async with client(tmp_path / "none") as http:
         page = await http.get("/")
     assert page.status_code == 200
@@ -141,7 +143,7 @@ async def test_without_a_build_the_page_says_how_to_build(tmp_path: Path) -> Non
 
 
 async def test_only_this_service_may_be_asked_and_no_code_is_inline(dist: Path) -> None:
-    """What a page could be made to load, run or be framed by."""
+    """The policy covers everything that a page can load, run or be framed by."""
     async with client(dist) as http:
         policy = (await http.get("/")).headers["Content-Security-Policy"]
     allowed = dict(directive.split(" ", 1) for directive in policy.split("; "))
@@ -151,15 +153,15 @@ async def test_only_this_service_may_be_asked_and_no_code_is_inline(dist: Path) 
 
 
 def test_the_page_itself_keeps_to_the_policy() -> None:
-    """No script, style or handler in its markup: the browser would refuse them."""
+    """Its markup has no inline script, style or handler: browsers would refuse them."""
     page = (GENERATOR.parent.parent / "page/index.html").read_text()
     assert not re.search(r"<script(?![^>]* src=)|<style|\son\w+=|\sstyle=", page)
 
 
 @pytest.mark.browser
 async def test_the_clients_types_are_those_of_the_service(tmp_path: Path) -> None:
-    """They are made from the documents that the service answers, and committed."""
-    async with client_to(edge_of(parts(full_mirrors()))) as http:
+    """The committed types equal those generated from the service's documents."""
+    async with client_to(edge_of(services(full_mirrors()))) as http:
         openapi = (await http.get("/api/openapi.json")).content
     (tmp_path / "openapi.json").write_bytes(openapi)
     (tmp_path / "asyncapi.json").write_text(json.dumps(asyncapi_document()))

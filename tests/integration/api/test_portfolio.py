@@ -21,7 +21,7 @@ BOUGHT = {"ticker": "AAPL", "shares": 2, "avg_cost": 90.5, "bought_at": "2026-03
 
 
 class Clock:
-    """Unix time that a test moves."""
+    """Unix time that a test can advance."""
 
     def __init__(self) -> None:
         self.now = NOW
@@ -47,7 +47,7 @@ async def user(service: AccountService) -> User:
 
 
 def exactly(response: httpx.Response) -> Any:
-    """The body with numbers as they are written."""
+    """Returns the body with its numbers as text."""
     return json.loads(response.text, parse_float=Decimal, parse_int=Decimal)
 
 
@@ -56,7 +56,7 @@ async def send(user: User, body: str, **headers: str) -> httpx.Response:
 
 
 async def test_a_holding_is_added_listed_and_removed(user: User) -> None:
-    """201 with what was sent, an id and a time; then it is on the list; 204, and it is not."""
+    """A holding can be added, listed and removed."""
     response = await user.post(HOLDINGS, BOUGHT)
     assert response.status_code == 201
     holding = response.json()
@@ -79,7 +79,7 @@ async def test_the_newest_is_first(user: User, clock: Clock) -> None:
 
 
 async def test_only_three_fields_are_needed(user: User) -> None:
-    """Bought today, in dollars."""
+    """The defaults are today and US dollars."""
     response = await user.post(HOLDINGS, {"ticker": "AAPL", "shares": 1, "avg_cost": 0})
     assert response.status_code == 201
     assert response.json()["bought_at"] == "2026-11-20"
@@ -87,7 +87,7 @@ async def test_only_three_fields_are_needed(user: User) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "spelling"),
     [
         ("aapl", "AAPL"),
         (" brk.b ", "BRK.B"),
@@ -98,9 +98,9 @@ async def test_only_three_fields_are_needed(user: User) -> None:
         ("xxx/yyy", "XXX/YYY"),
     ],
 )
-async def test_a_ticker_is_spelled_as_its_feed_does(user: User, given: str, told: str) -> None:
-    """Any case; in upper case where no feed knows it."""
-    assert (await user.post(HOLDINGS, BOUGHT | {"ticker": given})).json()["ticker"] == told
+async def test_a_ticker_is_spelled_as_its_feed_does(user: User, given: str, spelling: str) -> None:
+    """A ticker has the feed's spelling, or upper case if no feed has it."""
+    assert (await user.post(HOLDINGS, BOUGHT | {"ticker": given})).json()["ticker"] == spelling
 
 
 OUT_OF_BOUNDS: dict[str, list[object]] = {
@@ -116,7 +116,7 @@ OUT_OF_BOUNDS: dict[str, list[object]] = {
     ("field", "value"), [(field, value) for field, values in OUT_OF_BOUNDS.items() for value in values]
 )
 async def test_a_value_out_of_bounds_is_named(user: User, field: str, value: object) -> None:
-    """422 that names the field; nothing is kept."""
+    """A bad value is 422 that names the field; nothing is stored."""
     response = await user.post(HOLDINGS, BOUGHT | {field: value})
     assert response.status_code == 422
     assert [each["field"] for each in response.json()["errors"]] == [field]
@@ -134,13 +134,13 @@ async def test_a_missing_field_is_named(user: User, field: str) -> None:
 
 @pytest.mark.parametrize("text", ["NaN", "Infinity", "-0", "1e999999999", "0x1", "1" * 70_000, "1e-400"])
 async def test_an_odd_number_is_refused(user: User, text: str) -> None:
-    """Soon, whatever it would take to write it out."""
+    """A number with a huge exponent gets a fast 422."""
     response = await send(user, f'{{"ticker":"AAPL","shares":{text},"avg_cost":1}}')
     assert response.status_code in {400, 422}
 
 
 async def test_today_is_today_somewhere(user: User) -> None:
-    """Where the day begins first, it is tomorrow already."""
+    """The latest day is today in UTC+14."""
     tomorrow = (datetime.fromtimestamp(NOW, UTC) + timedelta(days=1)).date().isoformat()
     assert (await user.post(HOLDINGS, BOUGHT | {"bought_at": tomorrow})).status_code == 201
 
@@ -148,15 +148,15 @@ async def test_today_is_today_somewhere(user: User) -> None:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=25)
 @given(amounts=st.lists(st.decimals("1e-8", 999_999_999_999, places=8), min_size=1, max_size=20))
 async def test_amounts_are_kept_exactly(user: User, amounts: list[Decimal]) -> None:
-    """Through the body, the database and back, to the last digit; and no exponent is written."""
+    """Amounts are exact to the last digit in body, database and answer, without an exponent."""
     bodies = [f'{{"ticker":"AAPL","shares":{amount:f},"avg_cost":{amount:f}}}' for amount in amounts]
     answers = [await send(user, body) for body in bodies]
     assert [exactly(answer)["shares"] for answer in answers] == amounts
     listed = await user.get(HOLDINGS)
     assert not {"e-", "E-", "e+", "E+"} & {listed.text[i : i + 2] for i in range(len(listed.text))}
     ids = {answer.json()["id"] for answer in answers}
-    kept = [each for each in exactly(listed) if each["id"] in ids]
-    assert sorted(each["avg_cost"] for each in kept) == sorted(amounts)
+    stored = [each for each in exactly(listed) if each["id"] in ids]
+    assert sorted(each["avg_cost"] for each in stored) == sorted(amounts)
     for each in ids:
         await user.delete(f"{HOLDINGS}/{each}")
 
@@ -169,7 +169,7 @@ async def test_a_tenth_three_times_is_three_tenths(user: User) -> None:
 
 
 async def test_a_holding_is_worth_what_its_quote_says(user: User) -> None:
-    """Stock, pair and metal, each in its own currency; exact to the last digit."""
+    """A stock, a pair and a metal are valued in their own currencies, exact to the last digit."""
     for ticker, currency in (("AAPL", "USD"), ("gram-altin", "TRY")):
         await user.post(HOLDINGS, {"ticker": ticker, "shares": 0.1, "avg_cost": 30.3, "currency": currency})
     listed = {each["ticker"]: each for each in exactly(await user.get(f"{HOLDINGS}?include=quote"))}
@@ -185,7 +185,7 @@ async def test_a_holding_is_worth_what_its_quote_says(user: User) -> None:
 async def test_what_nobody_quotes_in_its_currency_has_no_worth(
     user: User, ticker: str, currency: str
 ) -> None:
-    """Null, not zero."""
+    """Without a quote the value is null, not zero."""
     await user.post(HOLDINGS, BOUGHT | {"ticker": ticker, "currency": currency})
     (holding,) = (await user.get(f"{HOLDINGS}?include=quote")).json()
     worth = {name: holding[name] for name in ("price", "market_value", "gain", "gain_percent", "day_change")}
@@ -193,7 +193,7 @@ async def test_what_nobody_quotes_in_its_currency_has_no_worth(
 
 
 async def test_holdings_are_valued_in_one_currency(user: User) -> None:
-    """Any code of ISO 4217, in any case; null without a way there; anything else names the parameter."""
+    """`currency` takes ISO 4217 codes in any case; without a rate the value is null."""
     await user.post(HOLDINGS, BOUGHT)
     (holding,) = (await user.get(f"{HOLDINGS}?include=quote&currency=usd")).json()
     assert holding["converted"] == {
@@ -209,7 +209,7 @@ async def test_holdings_are_valued_in_one_currency(user: User) -> None:
 
 
 async def test_a_gift_gains_no_percent(user: User) -> None:
-    """There is nothing to compare its worth to."""
+    """A holding that cost nothing has no percentage of gain."""
     await user.post(HOLDINGS, BOUGHT | {"avg_cost": 0})
     (holding,) = (await user.get(f"{HOLDINGS}?include=quote")).json()
     assert holding["gain"] == holding["market_value"] > 0
@@ -217,7 +217,7 @@ async def test_a_gift_gains_no_percent(user: User) -> None:
 
 
 async def test_quotes_are_not_needed(accounts_url: str) -> None:
-    """Without any data the holdings are there, their worth is not."""
+    """Without data the holdings are listed, with null values."""
     async with account_service(accounts_url, mirrors=empty_mirrors()) as service:
         user = await service.register()
         assert (await user.post(HOLDINGS, BOUGHT)).status_code == 201
@@ -226,7 +226,7 @@ async def test_quotes_are_not_needed(accounts_url: str) -> None:
 
 
 async def test_a_repetition_adds_nothing(user: User) -> None:
-    """The same answer, said to be one; spacing and spelling do not make another request."""
+    """A retry with the same key gets the same answer and a header that says so, in any spelling."""
     first = await send(user, json.dumps(BOUGHT), **{"Idempotency-Key": "one"})
     again = await send(
         user,
@@ -248,7 +248,7 @@ async def test_a_key_stands_for_one_request(user: User) -> None:
 
 
 async def test_a_key_is_free_again_after_a_day(user: User, clock: Clock) -> None:
-    """And a request that failed leaves it free."""
+    """A failed request does not use up its key."""
     headers = {"Idempotency-Key": "one"}
     assert (await user.post(HOLDINGS, BOUGHT | {"shares": 0}, headers=headers)).status_code == 422
     first = await user.post(HOLDINGS, BOUGHT, headers=headers)
@@ -261,7 +261,7 @@ async def test_a_key_is_free_again_after_a_day(user: User, clock: Clock) -> None
 
 
 async def test_a_repetition_after_midnight_is_one(user: User, clock: Clock) -> None:
-    """The day that the service filled in is not what the client asked for."""
+    """A retry on the next day is the same request: the default day is not part of it."""
     body, headers = {"ticker": "AAPL", "shares": 1, "avg_cost": 1}, {"Idempotency-Key": "one"}
     first = await user.post(HOLDINGS, body, headers=headers)
     clock.now += 12 * 3600
@@ -284,7 +284,7 @@ async def test_repetitions_at_once_make_one_holding(user: User) -> None:
 
 
 async def test_users_do_not_see_each_other(service: AccountService, user: User) -> None:
-    """Neither holdings nor keys; another's holding is as unknown as none."""
+    """Users share neither holdings nor keys; another user's holding is 404."""
     other = await service.register("other@example.com")
     headers = {"Idempotency-Key": "one"}
     mine = (await user.post(HOLDINGS, BOUGHT, headers=headers)).json()
@@ -298,7 +298,7 @@ async def test_users_do_not_see_each_other(service: AccountService, user: User) 
 
 
 async def test_other_fields_change_nothing(service: AccountService, user: User) -> None:
-    """Whose it is and which it is are not for the client to say."""
+    """A client cannot choose the id or the owner of a holding."""
     other = await service.register("other@example.com")
     extra = {"id": "0" * 24, "user_id": user.id, "created_at": "2020-01-01", "price": 1}
     holding = (await other.post(HOLDINGS, BOUGHT | extra)).json()
@@ -309,7 +309,7 @@ async def test_other_fields_change_nothing(service: AccountService, user: User) 
 async def test_a_thousand_holdings_are_enough(
     service: AccountService, user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """409 for one more, also when several come at once."""
+    """The 1001st holding is 409, also for concurrent requests."""
     monkeypatch.setattr("quotecast.accounts.portfolio.MAX_HOLDINGS", 3)
     answers = await asyncio.gather(*(user.post(HOLDINGS, BOUGHT) for _ in range(6)))
     assert sorted(answer.status_code for answer in answers) == [201, 201, 201, 409, 409, 409]

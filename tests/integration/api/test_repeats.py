@@ -1,4 +1,4 @@
-"""The short way of reads that were asked for before."""
+"""Repeated reads, which skip routing."""
 
 from collections.abc import AsyncIterator
 
@@ -11,7 +11,7 @@ from quotecast.api.app import build_app
 from quotecast.api.edge import repeats
 from quotecast.api.edge.middleware import Edge
 from quotecast.api.edge.repeats import MAX_URLS, Repeats
-from quotecast.api.edge.throttle import throttle
+from quotecast.api.edge.throttle import Throttle
 from quotecast.bus.base import Batch, Change
 from quotecast.errors import UpstreamError
 from quotecast.feed.documents import Documents
@@ -21,12 +21,12 @@ from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
 from support.bar_service import APPLE, BITCOIN, FRIDAY, History, bar
 from support.documents_made import article, asset, assets_of, news_of
-from support.factories import NOW, client_to, full_mirrors, parts
+from support.factories import NOW, client_to, full_mirrors, services
 from support.market_made import stock
 from support.memory_cache import MemoryCache
 
 LIMITS = dict.fromkeys(("market", "crypto", "doviz", "financials", "portfolio", "watchlist", "terminal"), 50)
-#: Not among the assets nor the stocks, though the upstream knows it.
+#: A company that the upstream knows, and neither the assets nor the stocks.
 UNLISTED = f"{COMPANY}/NVDA/metrics"
 READS = [
     "/api/market/quotes?symbols=AAPL,MSFT,NOSUCH",
@@ -47,12 +47,12 @@ READS = [
     APPLE,
     BITCOIN,
 ]
-#: What differs from answer to answer.
+#: Headers that differ from answer to answer.
 PASSING = {"x-request-id", "x-ratelimit-remaining", "x-cache"}
 
 
 class World:
-    """A worker whose routed application counts what it is asked, and whose clock stands until it is moved."""
+    """A worker that counts routed requests, with a clock that only the test moves."""
 
     def __init__(self) -> None:
         self.mirrors = full_mirrors()
@@ -65,7 +65,7 @@ class World:
         documents = Documents()
         documents.news.take(news_of(article(1), article(2), article(3)))
         documents.assets.take(assets_of(asset(), asset("MSFT", "Microsoft Corporation")))
-        made = parts(
+        made = services(
             self.mirrors,
             documents=documents,
             history=histories,
@@ -73,7 +73,7 @@ class World:
             cache=MemoryCache(lambda: NOW),
             monotonic=lambda: self.now,
         )
-        limited = throttle(
+        limited = Throttle(
             self._check,
             self._give_back,
             limits=LIMITS,
@@ -81,14 +81,14 @@ class World:
             identify=_everybody,
             by_address=_everybody,
         )
-        app = build_app(made, middleware=[limited])
+        app = build_app(made, middleware=[limited.middleware])
 
         async def counted(scope: object, receive: object, send: object) -> None:
             self.routed += 1
             await app(scope, receive, send)  # type: ignore[arg-type]  # passed through
 
         parameters = app.state.documents.parameters
-        self.repeats = Repeats(counted, check=self._check, identify=_everybody, parameters=parameters)
+        self.repeats = Repeats(counted, throttle=limited, parameters=parameters)
         self.edge = Edge(self.repeats, cors_origins=["*"], account_origins=[], websocket_origins=["*"])
 
     async def _check(self, key: str, limit: int) -> Decision:
@@ -129,7 +129,7 @@ def lasting(response: httpx.Response) -> tuple[int, bytes, dict[str, str]]:
 
 @pytest.mark.parametrize("path", READS)
 async def test_short_way_comes_to_the_same(world: World, client: httpx.AsyncClient, path: str) -> None:
-    """Status, body and headers; it is counted under the same key, and not routed."""
+    """Status, body and headers are the same; the limiter's key is too, and the request is not routed."""
     first, second = await client.get(path), await client.get(path)
     assert first.status_code == 200
     assert lasting(second) == lasting(first)
@@ -139,10 +139,10 @@ async def test_short_way_comes_to_the_same(world: World, client: httpx.AsyncClie
 
 
 @pytest.mark.parametrize("path", ["/api/market/quotes?symbols=AAPL", APPLE])
-async def test_answer_is_made_anew_when_the_price_moves(
+async def test_answer_changes_when_the_price_moves(
     world: World, client: httpx.AsyncClient, path: str
 ) -> None:
-    """At once: what is remembered is the way, not the price."""
+    """The service remembers the read, not the price."""
     before = [(await client.get(path)).content for _ in range(2)]
     world.move(replace(stock("AAPL", price=123.25), timestamp="2026-11-20T15:31:00Z"))
     after = await client.get(path)
@@ -155,10 +155,10 @@ async def test_answer_is_made_anew_when_the_price_moves(
 async def test_answer_from_the_cache_is_sent_again_for_a_moment(
     world: World, client: httpx.AsyncClient
 ) -> None:
-    """Within half a second the history is not read again; then it is."""
+    """For half a second the service does not read the history again."""
     for _ in range(3):
         await client.get(APPLE)
-    world.history.told = [bar(FRIDAY, close=55.0)]
+    world.history.answer = [bar(FRIDAY, close=55.0)]
     held = (await client.get(APPLE)).content
     world.now += 0.6
     assert (await client.get(APPLE)).content == held
@@ -181,7 +181,7 @@ async def test_condition_and_coding_are_each_requests_own(world: World, client: 
 
 
 async def test_past_the_limit_it_is_429(client: httpx.AsyncClient) -> None:
-    """With the same answer as on the long way."""
+    """The answer is that of a routed request."""
     path = "/api/crypto/quotes"
     statuses = [(await client.get(path)).status_code for _ in range(51)]
     assert statuses == [200] * 50 + [429]
@@ -190,8 +190,8 @@ async def test_past_the_limit_it_is_429(client: httpx.AsyncClient) -> None:
     assert refused.headers["retry-after"] == refused.headers["x-ratelimit-reset"]
 
 
-async def test_failure_is_told_by_the_route_and_counted_once(world: World, client: httpx.AsyncClient) -> None:
-    """A symbol that is gone is 404, and counted with the unknown ones, as it would be on the long way."""
+async def test_route_answers_a_failure_that_counts_once(world: World, client: httpx.AsyncClient) -> None:
+    """A removed symbol is 404 and counts as an unknown name, like on the routed way."""
     path = "/api/market/quotes/AAPL"
     await client.get(path)
     mirror = world.mirrors[Feed.STOCKS]
@@ -210,8 +210,8 @@ async def test_short_way_finds_a_name_that_became_known(world: World, client: ht
     assert spelled == ["?", "NVDA", "NVDA"]
 
 
-async def test_upstream_that_fails_is_told_by_the_route(world: World, client: httpx.AsyncClient) -> None:
-    """503 with how long to wait, and 200 again when it heals."""
+async def test_route_answers_the_failure_of_an_upstream(world: World, client: httpx.AsyncClient) -> None:
+    """503 with Retry-After, and 200 again after the outage."""
     await client.get(APPLE)
     world.history.error = UpstreamError("away", retry_after=7)
     world.now += 10
@@ -224,7 +224,7 @@ async def test_upstream_that_fails_is_told_by_the_route(world: World, client: ht
 
 @pytest.mark.parametrize("path", ["/api/market/quotes?symbols=", "/api/market/quotes/NOSUCH", "/api/nowhere"])
 async def test_what_failed_is_not_remembered(world: World, client: httpx.AsyncClient, path: str) -> None:
-    """It is routed each time."""
+    """Every request for it is routed."""
     statuses = {(await client.get(path)).status_code for _ in range(3)}
     assert len(statuses) == 1
     assert statuses <= {404, 422}
@@ -234,7 +234,7 @@ async def test_what_failed_is_not_remembered(world: World, client: httpx.AsyncCl
 async def test_too_many_urls_forget_the_oldest(
     world: World, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Memory is bounded, and so is the length of what is remembered."""
+    """The number and the length of remembered URLs are bounded."""
     monkeypatch.setattr("quotecast.api.edge.repeats.MAX_URLS", 3)
     for number in range(5):
         await client.get(f"/api/market/assets?limit={number + 1}")
@@ -256,7 +256,7 @@ async def test_too_many_urls_forget_the_oldest(
 async def test_invented_queries_are_not_remembered(
     world: World, client: httpx.AsyncClient, query: str
 ) -> None:
-    """Anybody can make more of them: other routes' parameters, empty ones, other spellings."""
+    """Clients could invent any number: parameters of other routes, empty ones, other spellings."""
     for _ in range(3):
         assert (await client.get(f"/api/market/quotes?{query}")).status_code in {200, 422}
     assert world.routed == 3
@@ -265,7 +265,7 @@ async def test_invented_queries_are_not_remembered(
 async def test_answers_are_bounded_in_number(
     world: World, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A current answer that is asked for once makes room like any other."""
+    """An answer that was used once makes room like any other."""
     monkeypatch.setattr(repeats, "MAX_URLS", 3)
     for month in range(1, 9):
         path = f"{BITCOIN.partition('?')[0]}?timeframe=1h&limit={month}"

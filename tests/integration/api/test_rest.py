@@ -9,7 +9,7 @@ import pytest_asyncio
 
 from quotecast.api.edge.middleware import Edge
 from quotecast.market.feeds import Feed
-from support.factories import client_of, client_to, edge_of, empty_mirrors, full_mirrors, mirror_of, parts
+from support.factories import client_of, client_to, edge_of, empty_mirrors, full_mirrors, mirror_of, services
 from support.market_made import stock
 
 LISTS = ["/api/market/quotes?symbols=all", "/api/crypto/quotes", "/api/doviz/quotes"]
@@ -49,7 +49,7 @@ CRYPTO_FIELDS = {
 
 @pytest.fixture(scope="module")
 def full() -> Edge:
-    return edge_of(parts(full_mirrors()))
+    return edge_of(services(full_mirrors()))
 
 
 @pytest_asyncio.fixture
@@ -63,7 +63,7 @@ def types_of(quote: dict[str, Any], fields: dict[str, type]) -> dict[str, type]:
 
 
 async def test_a_stock_quote_has_the_specified_fields(client: httpx.AsyncClient) -> None:
-    """Those of the specification, with their types, and `type` and `timestamp` besides."""
+    """A stock quote has the specified fields and types."""
     quote = (await client.get("/api/market/quotes?symbols=AAPL")).json()["AAPL"]
     assert types_of(quote, STOCK_FIELDS) == STOCK_FIELDS
     assert set(quote) == {*STOCK_FIELDS, "type", "timestamp"}
@@ -71,7 +71,7 @@ async def test_a_stock_quote_has_the_specified_fields(client: httpx.AsyncClient)
 
 
 async def test_a_crypto_quote_has_the_specified_fields(client: httpx.AsyncClient) -> None:
-    """An unknown number is null, and there all the same."""
+    """A crypto quote has the specified fields; an unknown number is null."""
     quote = (await client.get("/api/crypto/quotes")).json()["BTC/USDT"]
     assert types_of(quote, CRYPTO_FIELDS) == CRYPTO_FIELDS
     assert quote["type"] == "crypto_quote"
@@ -90,7 +90,7 @@ async def test_a_crypto_quote_has_the_specified_fields(client: httpx.AsyncClient
     ],
 )
 async def test_lists_hold_what_was_asked_for(client: httpx.AsyncClient, path: str, keys: list[str]) -> None:
-    """Whole lists are in the order of their keys, chosen ones in the order given, each symbol once."""
+    """Whole lists are sorted by key; selected symbols are in the requested order, each once."""
     answer = await client.get(path)
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "application/json"
@@ -99,7 +99,7 @@ async def test_lists_hold_what_was_asked_for(client: httpx.AsyncClient, path: st
 
 
 async def test_unknown_symbols_of_a_batch_are_left_out_and_named(client: httpx.AsyncClient) -> None:
-    """What is not plain text is named percent-encoded, so that no header can be forged."""
+    """Unknown symbols are omitted, and percent-encoded in a header against header injection."""
     answer = await client.get("/api/market/quotes", params={"symbols": "AAPL,nope,x\r\nset-cookie: a"})
     assert list(answer.json()) == ["AAPL"]
     assert answer.headers["x-missing-symbols"] == "NOPE,X%0D%0ASET-COOKIE%3A%20A"
@@ -109,7 +109,7 @@ async def test_unknown_symbols_of_a_batch_are_left_out_and_named(client: httpx.A
 async def test_the_names_of_unknown_symbols_are_bounded(
     client: httpx.AsyncClient, length: int, named: int
 ) -> None:
-    """A header of many kilobytes would be refused on the way; names that fit are complete."""
+    """The header of unknown symbols is bounded and has only whole names."""
     names = [f"{number:0{length}}" for number in range(500 if length < 100 else 1)]
     answer = await client.get("/api/market/quotes", params={"symbols": ",".join(names)})
     assert answer.json() == {}
@@ -120,7 +120,7 @@ async def test_the_names_of_unknown_symbols_are_bounded(
 
 
 async def test_a_stock_that_is_called_all_is_reachable() -> None:
-    """Alone the word is everything, in any case; elsewhere it is the ticker."""
+    """`all` alone means every stock; in a list it is the ticker ALL."""
     mirrors = full_mirrors()
     mirrors[Feed.STOCKS] = mirror_of(Feed.STOCKS, [stock("AAPL"), stock("ALL")])
     asked = {
@@ -130,7 +130,7 @@ async def test_a_stock_that_is_called_all_is_reachable() -> None:
         "?symbols=all&symbols=aapl": ["ALL", "AAPL"],
         "?symbols=ALL,ALL": ["ALL"],
     }
-    async with client_of(parts(mirrors)) as client:
+    async with client_of(services(mirrors)) as client:
         answers = {query: list((await client.get(f"/api/market/quotes{query}")).json()) for query in asked}
         single = await client.get("/api/market/quotes/ALL")
     assert answers == asked
@@ -141,14 +141,14 @@ async def test_a_stock_that_is_called_all_is_reachable() -> None:
     "query", ["", "?symbols=", "?symbols=,%20,", "?symbols=" + ",".join(f"A{n}" for n in range(501))]
 )
 async def test_a_batch_names_1_to_500_symbols(client: httpx.AsyncClient, query: str) -> None:
-    """More, none, or no list at all is 422 and says which value it is about."""
+    """A batch of none or of more than 500 symbols is 422 that names the value."""
     answer = await client.get(f"/api/market/quotes{query}")
     assert answer.status_code == 422
     assert [each["field"] for each in answer.json()["errors"]] == ["symbols"]
 
 
 async def test_500_symbols_are_not_too_many(client: httpx.AsyncClient) -> None:
-    """Repetitions do not count."""
+    """A batch may have 500 distinct symbols."""
     names = ",".join(f"A{number}" for number in range(500))
     assert (await client.get(f"/api/market/quotes?symbols={names},a0")).status_code == 200
 
@@ -177,7 +177,7 @@ async def test_an_unknown_category_is_refused(client: httpx.AsyncClient, categor
 async def test_one_symbol_may_be_spelled_in_many_ways(
     client: httpx.AsyncClient, path: str, name: str, value: str
 ) -> None:
-    """The answer is the quote as the whole list holds it."""
+    """Every spelling of a symbol gets the same quote."""
     answer = await client.get(path)
     assert answer.status_code == 200
     assert answer.json()[name] == value
@@ -217,7 +217,7 @@ async def test_crypto_symbols_say_what_a_pair_is_made_of(client: httpx.AsyncClie
 
 
 async def test_doviz_symbols_are_grouped_by_all_categories(client: httpx.AsyncClient) -> None:
-    """A category without symbols is there, empty."""
+    """The symbols of doviz have every category, also empty ones."""
     listing = (await client.get("/api/doviz/symbols")).json()
     assert list(listing) == ["gold", "silver", "precious_metals", "currency", "index"]
     assert listing["currency"][1] == {
@@ -231,8 +231,8 @@ async def test_doviz_symbols_are_grouped_by_all_categories(client: httpx.AsyncCl
 
 @pytest.mark.parametrize("path", LISTS + SINGLES + NAMES)
 async def test_without_data_yet_a_feed_says_so(path: str) -> None:
-    """An empty object would be taken for an empty market."""
-    async with client_of(parts(empty_mirrors())) as client:
+    """A feed without data is 503: an empty object would look like an empty market."""
+    async with client_of(services(empty_mirrors())) as client:
         answer = await client.get(path)
     assert answer.status_code == 503
     assert answer.headers["retry-after"] == "1"
@@ -242,8 +242,8 @@ async def test_without_data_yet_a_feed_says_so(path: str) -> None:
 
 @pytest.mark.parametrize("path", LISTS + SINGLES + NAMES)
 async def test_a_feed_without_provider_is_unavailable(path: str) -> None:
-    """It says so even where an old state is at hand."""
-    async with client_of(parts(full_mirrors(), providers=dict.fromkeys(Feed, "none"))) as client:
+    """A feed without a provider is 503, even with an old state."""
+    async with client_of(services(full_mirrors(), providers=dict.fromkeys(Feed, "none"))) as client:
         answer = await client.get(path)
     assert answer.status_code == 503
     assert answer.json()["code"] == "no_provider"

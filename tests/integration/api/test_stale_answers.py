@@ -1,4 +1,4 @@
-"""Answers made from a feed say whether it is live, and are not kept for long while it is stale."""
+"""Answers from a feed name its state; caches store them for one second while it is stale."""
 
 import signal
 import time
@@ -16,12 +16,12 @@ from quotecast.feed.mirror import STALE_AFTER_SECONDS, Mirror
 from quotecast.market.feeds import Feed
 from support.account_service import User, account_service
 from support.bar_service import APPLE, BITCOIN, FRIDAY, History, bar
-from support.factories import MONOTONIC, NOW, client_of, doviz, full_mirrors, mirror_of, parts
+from support.factories import MONOTONIC, NOW, client_of, doviz, full_mirrors, mirror_of, services
 from support.servers import Valkey
 from support.service import Service
 
 HEADER: Final = "x-feed-state"
-#: What is made from a mirror, and the feed that it is a copy of.
+#: Paths of answers from a mirror, and their feeds.
 PATHS: Final = {
     "/api/market/quotes?symbols=all": Feed.STOCKS,
     "/api/market/quotes?symbols=AAPL,XXXX": Feed.STOCKS,
@@ -41,14 +41,14 @@ PATHS: Final = {
 
 
 class Worker:
-    """A worker whose feeds a test makes stale and live again."""
+    """A worker whose feeds a test can make stale and live."""
 
     def __init__(self) -> None:
         self.mirrors = full_mirrors()
         self.now = MONOTONIC
         history = History(bar(FRIDAY - timedelta(hours=1)), bar(FRIDAY))
         self.client = client_of(
-            parts(
+            services(
                 self.mirrors,
                 history={feed: {"test": history} for feed in (Feed.STOCKS, Feed.CRYPTO)},
                 clock=lambda: NOW,
@@ -57,14 +57,14 @@ class Worker:
         )
 
     def rest(self) -> None:
-        """Nothing happens."""
+        """Changes nothing."""
 
     def silence(self) -> None:
-        """The bus says nothing for longer than it may."""
+        """Makes the bus silent for too long."""
         self.now += STALE_AFTER_SECONDS + 1
 
     def beat(self, feed: Feed) -> None:
-        """The bus says that nothing changed."""
+        """Sends a heartbeat without a change."""
         self.mirrors[feed].heard_at = self.now
 
     async def get(self, path: str, tag: str = "") -> httpx.Response:
@@ -73,7 +73,7 @@ class Worker:
 
 @pytest.mark.parametrize("path", PATHS)
 async def test_an_answer_says_whether_its_feed_is_live(path: str) -> None:
-    """Live, stale and live again, in 200 and in 304."""
+    """`X-Feed-State` names the feed's state, in 200 and 304."""
     worker = Worker()
     states = []
     for change in (worker.rest, worker.silence, partial(worker.beat, PATHS[path])):
@@ -88,7 +88,7 @@ async def test_an_answer_says_whether_its_feed_is_live(path: str) -> None:
 
 @pytest.mark.parametrize("path", PATHS)
 async def test_a_tag_does_not_hide_that_the_feed_became_stale_or_live(path: str) -> None:
-    """A cache that takes no headers from a 304 is sent a whole answer, both ways."""
+    """The tag includes the state, for caches that ignore headers of a 304."""
     worker = Worker()
     live = (await worker.get(path)).headers["etag"]
     worker.silence()
@@ -101,25 +101,25 @@ async def test_a_tag_does_not_hide_that_the_feed_became_stale_or_live(path: str)
 
 @pytest.mark.parametrize("path", PATHS)
 async def test_a_stale_answer_is_kept_for_one_second_at_most(path: str) -> None:
-    """Also a list of names and bars of a closed market, which caches may keep for longer otherwise."""
+    """Every stale answer has `max-age=1`."""
     worker = Worker()
     worker.silence()
     assert (await worker.get(path)).headers["cache-control"] == "public, max-age=1"
 
 
 async def test_bars_of_a_closed_market_say_that_their_feed_is_stale() -> None:
-    """A closed market is live; an overdue provider is not."""
+    """Bars of a closed market are live until the provider is overdue."""
     worker = Worker()
-    kept = await worker.get(APPLE)
+    answer = await worker.get(APPLE)
     worker.mirrors[Feed.STOCKS].info = FeedInfo(provider="test", overdue=True)
     overdue = await worker.get(APPLE)
-    assert (kept.headers[HEADER], kept.headers["cache-control"]) == ("live", "public, max-age=5")
+    assert (answer.headers[HEADER], answer.headers["cache-control"]) == ("live", "public, max-age=5")
     assert (overdue.headers[HEADER], overdue.headers["cache-control"]) == ("stale", "public, max-age=1")
 
 
 @pytest.mark.parametrize("stale", Feed)
 async def test_a_stale_feed_marks_only_its_own_answers(stale: Feed) -> None:
-    """The other feeds are live."""
+    """A stale feed does not affect answers of other feeds."""
     worker = Worker()
     worker.silence()
     for feed in Feed:
@@ -214,7 +214,7 @@ async def user(accounts_url: str, mirrors: dict[Feed, Mirror]) -> AsyncIterator[
 
 
 async def quoted(user: User, path: str) -> list[str]:
-    """The state that is said with quotes and without."""
+    """Returns the state with quotes and without."""
     answers = [await user.get(path, params=query) for query in ({"include": "quote"}, {})]
     return [answer.headers.get(HEADER, "") for answer in answers]
 
@@ -222,7 +222,7 @@ async def quoted(user: User, path: str) -> list[str]:
 async def test_a_watchlist_with_quotes_says_whether_their_feeds_are_live(
     user: User, mirrors: dict[Feed, Mirror]
 ) -> None:
-    """Of the feeds that are on the list alone, and of none without quotes."""
+    """A watchlist with quotes names the state of its feeds."""
     await user.post("/api/watchlist", {"ticker": "AAPL"})
     mirrors[Feed.DOVIZ].heard_at = float("-inf")
     assert await quoted(user, "/api/watchlist") == ["live", ""]
@@ -233,7 +233,7 @@ async def test_a_watchlist_with_quotes_says_whether_their_feeds_are_live(
 async def test_a_portfolio_with_quotes_says_whether_their_feeds_are_live(
     user: User, mirrors: dict[Feed, Mirror]
 ) -> None:
-    """The feed of the rates is among them where an amount is converted."""
+    """A portfolio with quotes names the state of its feeds, including those of rates."""
     held = {"ticker": "AAPL", "shares": 1, "avg_cost": 1}
     await user.post("/api/portfolio/holdings", held)
     mirrors[Feed.DOVIZ].heard_at = float("-inf")

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from quotecast.api.parts import Parts
 from quotecast.api.routes import health
+from quotecast.api.services import Services
 from quotecast.bus.base import FeedInfo
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
@@ -19,13 +19,13 @@ from support.factories import (
     empty_mirrors,
     full_mirrors,
     mirror_of,
-    parts,
+    services,
 )
-from support.market_made import named
+from support.market_made import wire_epoch
 
 
-async def answer_of(parts: Parts, path: str = "/api/market/status") -> tuple[int, Any]:
-    async with client_of(parts) as client:
+async def answer_of(services: Services, path: str = "/api/market/status") -> tuple[int, Any]:
+    async with client_of(services) as client:
         answer = await client.get(path)
         return answer.status_code, answer.json()
 
@@ -37,12 +37,12 @@ def one_stale() -> dict[Feed, Mirror]:
 
 
 async def test_status_tells_of_every_feed() -> None:
-    """Where each stands, who feeds it and how late, told by the worker's own copy."""
-    told = FeedInfo(
+    """The status names position, provider and delay of each feed."""
+    info = FeedInfo(
         provider="coinbase", delay_seconds=900.0, simulated=True, last_update="2026-11-20T15:29:59.100Z"
     )
-    mirrors = full_mirrors() | {Feed.CRYPTO: mirror_of(Feed.CRYPTO, PAIRS, info=told)}
-    code, status = await answer_of(parts(mirrors))
+    mirrors = full_mirrors() | {Feed.CRYPTO: mirror_of(Feed.CRYPTO, PAIRS, info=info)}
+    code, status = await answer_of(services(mirrors))
     assert code == 200
     assert status["status"] == "running"
     assert status["lastUpdate"] == "2026-11-20T15:29:59.100Z"
@@ -55,7 +55,7 @@ async def test_status_tells_of_every_feed() -> None:
         "provider": "coinbase",
         "simulated": True,
         "delaySeconds": 900.0,
-        "epoch": named(feed=Feed.CRYPTO),
+        "epoch": wire_epoch(feed=Feed.CRYPTO),
         "seq": 7,
     }
 
@@ -75,14 +75,14 @@ async def test_status_tells_of_every_feed() -> None:
 async def test_status_sums_up_the_configured_feeds(
     mirrors: dict[Feed, Mirror], providers: dict[Feed, str], expected: str
 ) -> None:
-    """Running: all live; down: none has data; else degraded. What is switched off does not count."""
-    _, status = await answer_of(parts(mirrors, providers=dict.fromkeys(Feed, "simulator") | providers))
+    """Running: all live; down: none has data; else degraded. Feeds without a provider do not count."""
+    _, status = await answer_of(services(mirrors, providers=dict.fromkeys(Feed, "simulator") | providers))
     assert status["status"] == expected
 
 
 async def test_a_feed_without_data_is_named_by_its_setting() -> None:
-    """What nobody knows yet is null."""
-    _, status = await answer_of(parts(empty_mirrors()))
+    """A feed without data has its provider from the settings, and null for the rest."""
+    _, status = await answer_of(services(empty_mirrors()))
     assert status["feeds"]["stocks"] == {
         "state": "down",
         "lastUpdate": None,
@@ -114,31 +114,31 @@ MONDAY_CLOSE = "2026-11-23T21:00:00.000Z"
 async def test_status_keeps_the_exchanges_calendar(
     now: float, session: str, following: tuple[str, str]
 ) -> None:
-    _, status = await answer_of(parts(full_mirrors(), clock=lambda: now))
+    _, status = await answer_of(services(full_mirrors(), clock=lambda: now))
     assert status["session"] == session
     assert status["marketOpen"] is (session == "regular")
     assert (status["nextOpen"], status["nextClose"]) == following
 
 
 async def test_a_simulation_around_the_clock_is_always_open() -> None:
-    """Also on a Saturday; then there is no next opening or close."""
+    """A simulation around the clock is open on a Saturday, without a next opening or close."""
     always = FeedInfo(provider="simulator", simulated=True, always_open=True)
     mirrors = full_mirrors() | {Feed.STOCKS: mirror_of(Feed.STOCKS, STOCKS, info=always)}
-    _, status = await answer_of(parts(mirrors, clock=lambda: NOW + 24 * HOUR))
+    _, status = await answer_of(services(mirrors, clock=lambda: NOW + 24 * HOUR))
     assert (status["session"], status["marketOpen"]) == ("regular", True)
     assert (status["nextOpen"], status["nextClose"]) == (None, None)
 
 
 async def test_health_only_says_that_the_process_answers() -> None:
-    """Neither data nor draining matters to it."""
-    assert await answer_of(parts(empty_mirrors(), draining=lambda: True), "/api/health") == (
+    """Health is ok without data and while draining."""
+    assert await answer_of(services(empty_mirrors(), draining=lambda: True), "/api/health") == (
         200,
         {"status": "ok"},
     )
 
 
 async def test_ready_tells_of_outages_without_leaving_traffic(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A check that fails or hangs shows in the body, without its reason; the worker stays in traffic."""
+    """A failed or hanging check is in the body, without its reason, and the worker stays ready."""
     monkeypatch.setattr(health, "CHECK_SECONDS", 0.01)
 
     async def fine() -> str:
@@ -152,7 +152,7 @@ async def test_ready_tells_of_outages_without_leaving_traffic(monkeypatch: pytes
         return "never"
 
     checks = {"redis": broken, "postgres": hanging, "other": fine}
-    code, body = await answer_of(parts(one_stale(), checks=checks), "/api/ready")
+    code, body = await answer_of(services(one_stale(), checks=checks), "/api/ready")
     assert code == 200
     assert body == {
         "status": "ready",
@@ -166,10 +166,10 @@ async def test_ready_tells_of_outages_without_leaving_traffic(monkeypatch: pytes
 
 
 async def test_ready_names_a_feed_that_cannot_be_read() -> None:
-    """It is the worker's matter no less than the ingest's, and the others are fine."""
+    """An unreadable feed is named in the body, and the worker stays ready."""
     mirrors = full_mirrors()
     mirrors[Feed.CRYPTO].readable = False
-    code, body = await answer_of(parts(mirrors), "/api/ready")
+    code, body = await answer_of(services(mirrors), "/api/ready")
     assert code == 200
     assert body["feeds"]["crypto"] == {"state": "stale", "ageSeconds": 0.0, "problem": "unreadable"}
     assert "problem" not in body["feeds"]["stocks"]
@@ -196,6 +196,6 @@ async def test_only_draining_and_loading_leave_traffic(
     providers: str,
     expected: tuple[int, str, str | None],
 ) -> None:
-    given = parts(mirrors, draining=lambda: draining, providers=dict.fromkeys(Feed, providers))
+    given = services(mirrors, draining=lambda: draining, providers=dict.fromkeys(Feed, providers))
     code, body = await answer_of(given, "/api/ready")
     assert (code, body["status"], body.get("detail")) == expected

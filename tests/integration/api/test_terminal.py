@@ -38,12 +38,12 @@ async def put(user: User, body: str | bytes) -> Any:
 
 
 async def test_a_new_user_has_an_empty_layout(user: User) -> None:
-    """Never 404."""
+    """A new user has an empty layout, never 404."""
     assert (await user.get(LAYOUT)).json() == {"layout": {}, "version": 0, "updated_at": None}
 
 
 async def test_a_layout_is_saved_and_given_back(user: User) -> None:
-    """Each time with the next version, whether or not one is told."""
+    """Each save increments the version, with or without `version` in the request."""
     first = await user.ask("PUT", LAYOUT, json={"layout": {"a": 1}, "version": 0})
     assert first.json() == {"layout": {"a": 1}, "version": 1, "updated_at": SAVED}
     second = await user.ask("PUT", LAYOUT, json={"layout": {"b": 2}})
@@ -53,7 +53,7 @@ async def test_a_layout_is_saved_and_given_back(user: User) -> None:
 
 @pytest.mark.parametrize("version", [0, 2, 2**31 - 1])
 async def test_another_version_is_stale(user: User, version: int) -> None:
-    """409 that tells the present one; what is there stays."""
+    """A wrong version is 409 that names the current one, and changes nothing."""
     await user.ask("PUT", LAYOUT, json={"layout": {"a": 1}})
     stale = await user.ask("PUT", LAYOUT, json={"layout": {}, "version": version})
     assert (stale.status_code, stale.json()["code"]) == (409, "stale_version")
@@ -62,7 +62,7 @@ async def test_another_version_is_stale(user: User, version: int) -> None:
 
 
 async def test_of_many_savers_at_once_one_wins(user: User) -> None:
-    """The first version as well as later ones."""
+    """Of concurrent saves with one version exactly one succeeds."""
     for version in (0, 1):
         bodies = [{"layout": {"saver": saver}, "version": version} for saver in range(10)]
         answers = await asyncio.gather(*(user.ask("PUT", LAYOUT, json=body) for body in bodies))
@@ -78,7 +78,7 @@ async def test_any_object_survives_letter_by_letter(
     layout: dict[str, Any],
     ascii_only: bool,  # noqa: FBT001 - drawn
 ) -> None:
-    """Whatever is valid JSON, as it was written."""
+    """A layout keeps its text letter by letter."""
     text = json.dumps(layout, ensure_ascii=ascii_only)
     saved = await put(user, f'{{"layout": {text} }}')
     assert saved.status_code == 200, saved.text
@@ -124,7 +124,7 @@ async def test_only_objects_are_layouts(user: User, text: str) -> None:
     ],
 )
 async def test_what_is_no_json_is_refused(user: User, body: bytes) -> None:
-    """Before anything is kept."""
+    """Malformed JSON is 400, and nothing is stored."""
     response = await put(user, body)
     assert (response.status_code, response.json()["detail"]) == (400, "Malformed JSON")
     assert (await user.get(LAYOUT)).json()["version"] == 0
@@ -132,7 +132,7 @@ async def test_what_is_no_json_is_refused(user: User, body: bytes) -> None:
 
 @pytest.mark.parametrize(("depth", "status"), [(32, 200), (33, 422)])
 async def test_a_layout_has_at_most_32_levels(user: User, depth: int, status: int) -> None:
-    """Objects and arrays alike; the whole is the first."""
+    """A layout has at most 32 levels of objects and arrays, itself included."""
     for opening, closing in (('{"a":', "}"), ("[", "]")):
         inner = opening * (depth - 1) + "1" + closing * (depth - 1)
         assert (await put(user, f'{{"layout":{{"a":{inner}}}}}')).status_code == status
@@ -140,7 +140,7 @@ async def test_a_layout_has_at_most_32_levels(user: User, depth: int, status: in
 
 @pytest.mark.parametrize(("size", "status"), [(65_536, 200), (65_537, 413), (81_921, 413)])
 async def test_a_layout_has_at_most_64_kilobytes(user: User, size: int, status: int) -> None:
-    """As it is sent, in UTF-8."""
+    """A layout has at most 64 KB of UTF-8."""
     layout = '{"a":"' + "ş" * ((size - 8) // 2) + "x" * (size % 2) + '"}'
     assert len(layout.encode()) == size
     response = await put(user, f'{{"layout":{layout}}}')

@@ -10,7 +10,7 @@ from litestar.params import FromPath, JSONBody
 
 from quotecast.api.edge.addresses import identify_by_address
 from quotecast.api.edge.middleware import Edge
-from quotecast.api.edge.throttle import throttle
+from quotecast.api.edge.throttle import Throttle
 from quotecast.api.names import Names
 from quotecast.feed.documents import Documents
 from quotecast.limits.decision import Decision
@@ -58,7 +58,7 @@ async def holdings() -> str:
 
 
 class Limiter:
-    """Counts in memory and keeps the keys it was asked about."""
+    """Counts in memory and records the keys."""
 
     def __init__(self) -> None:
         self.keys: list[str] = []
@@ -81,12 +81,12 @@ def limiter() -> Limiter:
 async def client(limiter: Limiter) -> AsyncIterator[httpx.AsyncClient]:
     address_of = identify_by_address(["192.0.2.0/24"])
     find = Names(full_mirrors(), Documents()).find
-    limits = throttle(
+    limits = Throttle(
         limiter.check, limiter.give_back, limits=LIMITS, find=find, identify=address_of, by_address=address_of
     )
     routed = Litestar(
         [quotes, bars, pair, login, unwatch, health, holdings],
-        middleware=[limits],
+        middleware=[limits.middleware],
         openapi_config=None,
         request_max_body_size=80 * 1024,
     )
@@ -101,7 +101,7 @@ def rate(response: httpx.Response) -> tuple[str | None, ...]:
 
 
 async def test_every_limited_answer_tells_how_its_window_stands(client: httpx.AsyncClient) -> None:
-    """200 and 304 alike."""
+    """200 and 304 have the same headers."""
     assert rate(await client.get("/api/market/quotes")) == ("3", "2", "60")
     unchanged = await client.get("/api/market/quotes", headers={"if-none-match": "*"})
     assert unchanged.status_code == 304
@@ -127,7 +127,7 @@ async def test_past_the_limit_the_answer_is_429_with_exactly_this_body(client: h
     ids=["json", "type", "size"],
 )
 async def test_bad_requests_count_and_tell_so(client: httpx.AsyncClient, content: bytes, status: int) -> None:
-    """Guessing passwords with broken bodies is no way around the limit."""
+    """Broken bodies do not evade the limit on guesses at passwords."""
     for remaining in ("1", "0"):
         response = await client.post(
             "/api/auth/login", content=content, headers={"content-type": "application/json"}
@@ -138,7 +138,7 @@ async def test_bad_requests_count_and_tell_so(client: httpx.AsyncClient, content
 
 
 async def test_a_body_sent_in_chunks_has_the_same_bound(client: httpx.AsyncClient) -> None:
-    """Without a declared length it is cut off when it has grown too large."""
+    """Without a declared length the service stops reading at the bound."""
 
     async def chunks() -> AsyncIterator[bytes]:
         for _ in range(81):
@@ -170,7 +170,7 @@ async def test_all_spellings_of_a_path_are_one_key(
 
 
 async def test_methods_share_a_key_and_head_counts(client: httpx.AsyncClient) -> None:
-    """A path has one window, whatever is done with it."""
+    """A path has one window for all methods."""
     path = "/api/portfolio/holdings"
     responses = [await client.get(path), await client.head(path), await client.post(path)]
     assert [rate(response)[1] for response in responses] == ["2", "1", "0"]
@@ -192,7 +192,7 @@ async def test_methods_share_a_key_and_head_counts(client: httpx.AsyncClient) ->
 async def test_what_matches_no_limited_route_makes_no_key(
     client: httpx.AsyncClient, limiter: Limiter, method: str, path: str, status: int
 ) -> None:
-    """Nor does it bear the headers."""
+    """Its answer has no rate-limit headers."""
     response = await client.request(method, path)
     assert response.status_code == status
     assert rate(response) == (None, None, None)
@@ -200,14 +200,14 @@ async def test_what_matches_no_limited_route_makes_no_key(
 
 
 async def test_a_preflight_is_not_counted(client: httpx.AsyncClient, limiter: Limiter) -> None:
-    """It never reaches the routes."""
+    """Preflights do not reach the routes."""
     headers = {"origin": "https://example.org", "access-control-request-method": "GET"}
     assert (await client.options("/api/market/quotes", headers=headers)).status_code == 204
     assert limiter.keys == []
 
 
 async def test_each_client_has_its_own_window(client: httpx.AsyncClient, limiter: Limiter) -> None:
-    """Told apart by the address that the trusted proxy forwards."""
+    """Clients differ by the address that the trusted proxy forwards."""
     for address in ("198.51.100.1", "198.51.100.2", "2001:db8::1", "2001:db8::2"):
         await client.get("/api/market/quotes", headers={"x-forwarded-for": address})
     assert limiter.keys == [
@@ -236,7 +236,7 @@ async def test_a_path_below_a_limited_one_has_a_window_of_its_own(client: httpx.
 async def test_unknown_names_and_ids_of_account_items_share_a_window(
     client: httpx.AsyncClient, limiter: Limiter, paths: list[str]
 ) -> None:
-    """An invented name gets no window of its own, nor a key."""
+    """An invented name gets neither a window nor a key of its own."""
     method = "DELETE" if "watchlist" in paths[0] else "GET"
     responses = [await client.request(method, path) for path in [*paths, paths[0]]]
     assert [rate(response)[1] for response in responses] == ["2", "1", "0", "0"]

@@ -1,4 +1,4 @@
-"""Traces: off they cost nothing, on they follow a request to what it asks for, and never a tick."""
+"""Traces: they cost nothing when off, and follow requests to Redis and upstreams when on."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 
 from fakes.http import FakeHttp
 from fakes.otlp import OtlpReceiver, Span
-from quotecast.api.edge.requests import described
+from quotecast.api.edge.requests import span_attributes
 from quotecast.observe import tracing
 from quotecast.providers.transport.fetch import get_bytes, open_client
 from support.servers import running_valkey
@@ -32,7 +32,7 @@ def receiver() -> Iterator[OtlpReceiver]:
 
 
 def asking(receiver: OtlpReceiver) -> dict[str, str]:
-    """The variables that send traces there, soon."""
+    """Returns the variables that send traces to this address, without a long delay."""
     return {"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.url, "OTEL_BSP_SCHEDULE_DELAY": "100"}
 
 
@@ -44,7 +44,7 @@ def traced(receiver: OtlpReceiver) -> Iterator[Service]:
 
 
 def test_a_request_is_followed_to_redis(traced: Service, receiver: OtlpReceiver) -> None:
-    """One trace from the route to the limiter's script, part of the caller's if it has one."""
+    """One trace covers the route and the limiter's script, and continues the caller's trace."""
     caller = {"traceparent": f"00-{TRACE}-b7ad6b7169203331-01", "x-request-id": "my-id"}
     traced.get(f"/api/market/quotes/AAPL?token={CANARY}", headers={**caller, "cookie": CANARY})
     spans = receiver.until(lambda all_: {"", "redis"} <= {span.system for span in all_})
@@ -62,7 +62,7 @@ def test_a_request_is_followed_to_redis(traced: Service, receiver: OtlpReceiver)
 
 
 def test_ticks_and_batches_make_no_spans(traced: Service, receiver: OtlpReceiver) -> None:
-    """Hundreds of them pass meanwhile; every span belongs to the one request."""
+    """While hundreds of them pass, every span belongs to the one request."""
     with traced.feed("/api/ws/crypto?symbols=all&interval=100") as client:
         for _ in range(10):
             client.next_of("update")
@@ -86,11 +86,13 @@ async def fails() -> None:
 
 @pytest.fixture
 async def client(receiver: OtlpReceiver, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[httpx.AsyncClient]:
-    """Of an application that is traced in this process."""
+    """A client of an application that is traced in this process."""
     for name, value in asking(receiver).items():
         monkeypatch.setenv(name, value)
-    with tracing.exporting("tests") as wrap:
-        app = wrap(Litestar([asks_upstream, fails], openapi_config=None, logging_config=None), described)
+    with tracing.export_traces("tests") as wrap:
+        app = wrap(
+            Litestar([asks_upstream, fails], openapi_config=None, logging_config=None), span_attributes
+        )
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
             yield client
@@ -103,7 +105,7 @@ def named(spans: list[Span], name: str) -> list[Span]:
 async def test_an_upstream_call_is_traced_without_its_query(
     client: httpx.AsyncClient, receiver: OtlpReceiver
 ) -> None:
-    """Some upstreams want their key there."""
+    """Some upstreams expect their key in the query."""
     async with FakeHttp() as upstream:
         await client.get("/bars", params={"where": upstream.url})
     spans = receiver.until(lambda all_: bool(named(all_, "GET /bars")))
@@ -115,7 +117,7 @@ async def test_an_upstream_call_is_traced_without_its_query(
 
 
 async def test_a_failed_request_is_marked(client: httpx.AsyncClient, receiver: OtlpReceiver) -> None:
-    """So that a sampler can keep those."""
+    """Samplers can then select failed requests."""
     assert (await client.get("/broken")).status_code == 500
     assert (await client.get("/nowhere")).status_code == 404
     spans = receiver.until(lambda all_: len(all_) == 2)
@@ -134,24 +136,24 @@ async def test_a_failed_request_is_marked(client: httpx.AsyncClient, receiver: O
 )
 def test_the_standard_variables_switch_it(environment: dict[str, str], *, wanted: bool) -> None:
     """Without an endpoint there are no traces."""
-    assert tracing.wanted(environment) is wanted
+    assert tracing.is_requested(environment) is wanted
 
 
 def test_a_missing_extra_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It says what to install; the application is served untraced."""
+    """The warning names the package to install; the application runs untraced."""
     monkeypatch.setitem(sys.modules, "quotecast.observe.spans", None)
     asked = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"}
     app = Litestar([fails], openapi_config=None, logging_config=None)
-    with capture_logs() as logs, tracing.exporting("tests", asked) as wrap:
-        assert wrap(app, described) is app
-    assert not tracing.possible(asked)
+    with capture_logs() as logs, tracing.export_traces("tests", asked) as wrap:
+        assert wrap(app, span_attributes) is app
+    assert not tracing.is_possible(asked)
     [warning] = logs
     assert (warning["log_level"], warning["asked_by"]) == ("warning", "OTEL_EXPORTER_OTLP_ENDPOINT")
     assert "pip install 'quotecast[otel]'" in warning["event"]
 
 
 def test_a_service_without_the_extra_serves(receiver: OtlpReceiver, tmp_path: Path) -> None:
-    """Ingest and workers start, answer and limit together; nothing is sent."""
+    """Ingest and workers start, answer and limit; they send no traces."""
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['quotecast.observe.spans'] = None\n")
     environment = {**asking(receiver), "PYTHONPATH": str(tmp_path)}
     with running_valkey() as redis, Service(redis, environment) as service:
@@ -161,7 +163,7 @@ def test_a_service_without_the_extra_serves(receiver: OtlpReceiver, tmp_path: Pa
 
 
 def test_probes_are_not_traced(traced: Service, receiver: OtlpReceiver) -> None:
-    """Nor is what they ask of Redis."""
+    """Neither are the probes' calls of Redis."""
     for path in ("/api/health", "/api/ready", "/api/health/", "/api/market/status"):
         traced.get(path)
     spans = receiver.until(lambda all_: any(span.name == "GET /api/market/status" for span in all_))
@@ -170,11 +172,11 @@ def test_probes_are_not_traced(traced: Service, receiver: OtlpReceiver) -> None:
 
 
 def test_off_it_is_not_even_loaded() -> None:
-    """And the application is served as it is; redis-py alone loads OpenTelemetry's metrics by itself."""
+    """The application is not wrapped; only redis-py loads OpenTelemetry's metrics by itself."""
     code = (
         "import sys; from quotecast.api import main; from quotecast.observe import tracing\n"
         "app = object()\n"
-        "with tracing.exporting('tests', {}) as wrap: assert wrap(app, dict) is app\n"
+        "with tracing.export_traces('tests', {}) as wrap: assert wrap(app, dict) is app\n"
         "ours = {'quotecast.observe.spans', 'opentelemetry.exporter', 'opentelemetry.instrumentation'}\n"
         "assert not ours & {*sys.modules}"
     )
@@ -182,7 +184,7 @@ def test_off_it_is_not_even_loaded() -> None:
 
 
 def test_only_requests_begin_traces() -> None:
-    """Whatever the environment's sampler would say of the rest."""
+    """The sampler of the environment does not decide about anything else."""
     spans = pytest.importorskip("quotecast.observe.spans")
     sampling = pytest.importorskip("opentelemetry.sdk.trace.sampling")
     sampler = spans.OnlyRequests(sampling.ALWAYS_ON)
@@ -190,6 +192,6 @@ def test_only_requests_begin_traces() -> None:
         kind: sampler.should_sample(None, 1, "name", kind).decision
         for kind in (SpanKind.SERVER, SpanKind.CLIENT, SpanKind.INTERNAL)
     }
-    dropped, kept = sampling.Decision.DROP, sampling.Decision.RECORD_AND_SAMPLE
-    assert decisions == {SpanKind.SERVER: kept, SpanKind.CLIENT: dropped, SpanKind.INTERNAL: dropped}
+    dropped, sampled = sampling.Decision.DROP, sampling.Decision.RECORD_AND_SAMPLE
+    assert decisions == {SpanKind.SERVER: sampled, SpanKind.CLIENT: dropped, SpanKind.INTERNAL: dropped}
     assert sampler.get_description() == "OnlyRequests(AlwaysOnSampler)"

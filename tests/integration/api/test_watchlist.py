@@ -32,7 +32,7 @@ async def listed(user: User) -> list[tuple[str, str, int]]:
 
 
 async def test_a_stock_a_pair_and_a_metal_are_watched(user: User) -> None:
-    """In the order in which they were added."""
+    """Entries are in the order of addition."""
     for ticker in ("aapl", "btc-usdt", "GRAM-altin", "akbank-usd"):
         response = await user.post(WATCHLIST, {"ticker": ticker})
         assert response.status_code == 201
@@ -51,7 +51,7 @@ async def test_a_stock_a_pair_and_a_metal_are_watched(user: User) -> None:
 
 
 async def test_adding_again_changes_nothing(user: User) -> None:
-    """200 with the entry as it is, in whatever spelling."""
+    """Adding an entry again answers 200 with the old one, in any spelling."""
     first = await user.post(WATCHLIST, {"ticker": "AAPL"})
     await user.post(WATCHLIST, {"ticker": "MSFT"})
     again = await user.post(WATCHLIST, {"ticker": " aapl ", "type": "stock"})
@@ -78,7 +78,7 @@ async def test_a_bad_body_is_refused(user: User, body: object, field: str) -> No
 
 
 async def test_quotes_are_joined_whole(user: User) -> None:
-    """As the public routes answer them; null once nobody knows the symbol."""
+    """Joined quotes equal those of the public routes; null without a quote."""
     for ticker in ("AAPL", "BTC/USDT", "gram-altin"):
         await user.post(WATCHLIST, {"ticker": ticker})
     entries = (await user.get(f"{WATCHLIST}?include=quote")).json()
@@ -88,7 +88,7 @@ async def test_quotes_are_joined_whole(user: User) -> None:
 
 
 async def test_what_a_feed_forgot_stays_on_the_list(accounts_url: str) -> None:
-    """Without a quote; it can still be taken off."""
+    """An entry without a feed's symbol stays on the list and can be removed."""
     mirrors = full_mirrors()
     async with account_service(accounts_url, mirrors=mirrors) as service:
         user = await service.register()
@@ -102,7 +102,7 @@ async def test_what_a_feed_forgot_stays_on_the_list(accounts_url: str) -> None:
 
 @pytest.mark.parametrize("spelling", ["BTC%2FUSDT", "btc%2fusdt", "BTC/USDT", "btc-usdt"])
 async def test_a_pair_is_taken_off_in_any_spelling(user: User, spelling: str) -> None:
-    """Once; the second time it is not there. Positions close up."""
+    """A pair is removed in any spelling; the second time is 404, and positions have no gaps."""
     for ticker in ("ETH/USDT", "BTC/USDT", "AAPL"):
         await user.post(WATCHLIST, {"ticker": ticker})
     assert (await user.delete(f"{WATCHLIST}/{spelling}")).status_code == 204
@@ -112,7 +112,7 @@ async def test_a_pair_is_taken_off_in_any_spelling(user: User, spelling: str) ->
 
 
 async def test_a_ticker_of_two_kinds_is_taken_off_by_type(accounts_url: str) -> None:
-    """USD is a stock and a currency here: which is meant has to be said."""
+    """A ticker of two kinds needs `type`: USD is a stock and a currency here."""
     mirrors = full_mirrors() | {Feed.STOCKS: mirror_of(Feed.STOCKS, [*STOCKS, stock("USD")])}
     async with account_service(accounts_url, mirrors=mirrors) as service:
         user = await service.register()
@@ -127,7 +127,7 @@ async def test_a_ticker_of_two_kinds_is_taken_off_by_type(accounts_url: str) -> 
 
 
 async def test_a_feed_without_data_may_still_come_to_know_it(accounts_url: str) -> None:
-    """503 then, not 404; unless another feed knows the ticker, or the symbol can be none of that feed."""
+    """A feed without data that may have the ticker is 503, not 404."""
     mirrors = full_mirrors() | {Feed.CRYPTO: Mirror(Feed.CRYPTO)}
     async with account_service(accounts_url, mirrors=mirrors) as service:
         user = await service.register()
@@ -138,7 +138,7 @@ async def test_a_feed_without_data_may_still_come_to_know_it(accounts_url: str) 
 
 
 async def test_a_feed_that_is_switched_off_knows_nothing(accounts_url: str) -> None:
-    """Asked for by name, it says so."""
+    """A feed without a provider is 503 if the request names its type."""
     mirrors = full_mirrors() | {Feed.CRYPTO: Mirror(Feed.CRYPTO)}
     providers = dict.fromkeys(Feed, "simulator") | {Feed.CRYPTO: "none"}
     async with account_service(accounts_url, mirrors=mirrors, providers=providers) as service:
@@ -155,7 +155,7 @@ async def test_fifty_at_once_add_one(user: User) -> None:
 
 
 async def test_five_hundred_are_enough(accounts_url: str) -> None:
-    """409 for one more; what is there already is still 200."""
+    """The 501st entry is 409; an old one is still 200."""
     pairs = [pair(f"C{number}/USDT") for number in range(501)]
     mirrors = full_mirrors() | {Feed.CRYPTO: mirror_of(Feed.CRYPTO, pairs)}
     async with account_service(accounts_url, mirrors=mirrors) as service:

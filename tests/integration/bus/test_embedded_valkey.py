@@ -1,4 +1,4 @@
-"""The Valkey that `up` starts: its memory is bounded, its disk is not used, and feeds come first."""
+"""The embedded Valkey: bounded memory, no disk, and precedence for feeds."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import redis
 
-from quotecast.bus.base import Batch, Beat, Change, Document, Stored
+from quotecast.bus.base import Batch, Beat, Change, Document, StoredQuote
 from quotecast.bus.redis import RedisBus
 from quotecast.local import servers
 from quotecast.market.feeds import Feed
@@ -20,7 +20,7 @@ MEBIBYTE = 1024 * 1024
 
 @pytest.fixture
 async def bus(own_valkey: Valkey) -> AsyncIterator[RedisBus]:
-    """Of an ingest that leads the stocks."""
+    """Returns a bus whose ingest leads the stocks."""
     redis_bus = RedisBus(own_valkey.url, "test")
     assert await redis_bus.hold(Feed.STOCKS, "me", 60_000)
     assert await redis_bus.begin("me", STATE)
@@ -29,14 +29,14 @@ async def bus(own_valkey: Valkey) -> AsyncIterator[RedisBus]:
 
 
 def test_its_memory_is_bounded_and_nothing_is_saved(own_valkey: Valkey) -> None:
-    """512 MB; beyond it, what has an end of its own goes."""
+    """The limit is 512 MB; beyond it Valkey evicts keys with an expiry."""
     with redis.Redis.from_url(own_valkey.url) as client:
         settings: Any = client.config_get("maxmemory", "maxmemory-policy", "save")
     assert settings == {"maxmemory": str(512 * MEBIBYTE), "maxmemory-policy": "volatile-lru", "save": ""}
 
 
 async def test_answers_past_the_bound_push_each_other_out(own_valkey: Valkey, bus: RedisBus) -> None:
-    """Series of bars are kept while there is room; the feed's state stays, whatever comes."""
+    """Cached bars stay while there is room; the feed's state always stays."""
     bound = 16 * MEBIBYTE
     with redis.Redis.from_url(own_valkey.url) as client:
         client.config_set("maxmemory", bound)
@@ -49,7 +49,7 @@ async def test_answers_past_the_bound_push_each_other_out(own_valkey: Valkey, bu
 
 
 async def test_a_full_server_takes_what_a_feed_writes(own_valkey: Valkey, bus: RedisBus) -> None:
-    """Where nothing may be pushed out, others' writes are refused; those of feeds are small, and pass."""
+    """Without an evictable key, Valkey refuses writes except those of feeds, which are small."""
     with redis.Redis.from_url(own_valkey.url) as client:
         client.config_set("maxmemory-policy", "noeviction")
         client.config_set("maxmemory", MEBIBYTE)
@@ -57,7 +57,7 @@ async def test_a_full_server_takes_what_a_feed_writes(own_valkey: Valkey, bus: R
             client.set("series", "...")
     quote = stock("AAPL", 101.0)
     batch = Batch(feed=Feed.STOCKS, epoch=STATE.epoch, seq=2, changes=[Change(quote)])
-    assert await bus.publish(batch, {"AAPL": Stored(2, 1, quote)})
+    assert await bus.publish(batch, {"AAPL": StoredQuote(2, 1, quote)})
     assert await bus.beat(Beat(feed=Feed.STOCKS, epoch=STATE.epoch, seq=2, info=INFO))
     assert await bus.store("me", Document(Feed.STOCKS, "news", "digest", b"content"))
     assert await bus.hold(Feed.STOCKS, "me", 60_000)
@@ -66,7 +66,7 @@ async def test_a_full_server_takes_what_a_feed_writes(own_valkey: Valkey, bus: R
 
 
 async def test_a_damaged_dump_of_an_earlier_version_is_no_obstacle(tmp_path: Path) -> None:
-    """All that is there is put there again within seconds; a dump only has what is outdated."""
+    """Ingest writes its data again within seconds; a dump would hold only outdated data."""
     home = tmp_path / "valkey"
     home.mkdir()
     (home / "dump.rdb").write_bytes(b"REDIS0011" + bytes(64))

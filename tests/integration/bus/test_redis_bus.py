@@ -1,4 +1,4 @@
-"""The Redis bus when Redis misbehaves."""
+"""The Redis bus during failures of Redis."""
 
 import asyncio
 import socket
@@ -15,7 +15,7 @@ from support.servers import Valkey
 
 
 async def test_a_dead_redis_is_a_bus_error(own_valkey: Valkey) -> None:
-    """Every call says so, in its own time."""
+    """Every call raises BusError within its deadline."""
     bus = RedisBus(own_valkey.url, "test")
     own_valkey.kill()
     with pytest.raises(BusError):
@@ -27,7 +27,7 @@ async def test_a_dead_redis_is_a_bus_error(own_valkey: Valkey) -> None:
 
 
 async def test_a_listener_learns_that_redis_died(own_valkey: Valkey) -> None:
-    """The subscription ends with an error instead of silence for ever."""
+    """The subscription raises instead of staying silent for ever."""
     bus = RedisBus(own_valkey.url, "test")
     async with bus.listen([Feed.STOCKS]) as messages:
         own_valkey.kill()
@@ -37,7 +37,7 @@ async def test_a_listener_learns_that_redis_died(own_valkey: Valkey) -> None:
 
 
 async def test_a_redis_that_takes_the_reconnection_and_says_nothing_is_given_up(own_valkey: Valkey) -> None:
-    """The client reconnects by itself; that must not wait for ever either."""
+    """The reconnection has a deadline too."""
     bus = RedisBus(own_valkey.url, "test")
     async with bus.listen([Feed.STOCKS]) as messages:
         own_valkey.kill()
@@ -52,7 +52,7 @@ async def test_a_redis_that_takes_the_reconnection_and_says_nothing_is_given_up(
 
 
 async def test_a_frozen_redis_keeps_nobody_waiting(own_valkey: Valkey) -> None:
-    """A call that gets no answer ends at the deadline."""
+    """A call without an answer ends at the deadline."""
     bus = RedisBus(own_valkey.url, "test")
     assert await bus.load(Feed.STOCKS) is None
     own_valkey.freeze()
@@ -64,7 +64,7 @@ async def test_a_frozen_redis_keeps_nobody_waiting(own_valkey: Valkey) -> None:
 
 
 async def test_flushed_scripts_are_loaded_again(redis_url: str) -> None:
-    """A restart of Redis forgets scripts; nobody notices."""
+    """A restart of Redis loses scripts; the client loads them again."""
     bus = RedisBus(redis_url, "test")
     assert await bus.hold(Feed.STOCKS, "me", 1000)
     with redis.Redis.from_url(redis_url) as client:
@@ -74,7 +74,7 @@ async def test_flushed_scripts_are_loaded_again(redis_url: str) -> None:
 
 
 async def test_a_state_of_thousands_of_symbols_is_taken_whole(redis_url: str) -> None:
-    """Scripts must not unpack more values than Lua's stack takes."""
+    """Lua's stack limits the number of unpacked values."""
     bus = RedisBus(redis_url, "test")
     state = state_of(stock(f"T{number}") for number in range(10_000))
     assert await bus.hold(Feed.STOCKS, "me", 10_000)
@@ -84,13 +84,13 @@ async def test_a_state_of_thousands_of_symbols_is_taken_whole(redis_url: str) ->
 
 
 def test_bytes_that_are_no_message_are_a_bus_error() -> None:
-    """Foreign writers on the channel do not crash a worker with something unforeseen."""
+    """Foreign messages on the channel raise no unexpected error in a worker."""
     with pytest.raises(BusError):
-        wire.message(b"\xc1 not msgpack")
+        wire.decode_message(b"\xc1 not msgpack")
 
 
 async def test_a_cancelled_call_stays_cancelled(redis_url: str) -> None:
-    """A task that is told to end while Redis answers must not go on; it would hang the process's end."""
+    """A cancellation that meets an answer must still end the task, or the process could not stop."""
     bus = RedisBus(redis_url, "test")
 
     async def work() -> None:

@@ -1,4 +1,4 @@
-"""The cache that workers share, on a real server; each RedisCache here stands for a worker."""
+"""The cache that workers share, on a real server; each RedisCache is one worker."""
 
 import asyncio
 from collections import Counter
@@ -9,7 +9,7 @@ import redis
 from quotecast.cache.base import Cached
 from quotecast.cache.redis import FAILURE_SECONDS, MAX_FAILURE_SECONDS
 from quotecast.errors import NotOffered, SymbolNotFound, UpstreamError
-from support.caching import KEY, POLICY, Clock, Upstream, until, workers
+from support.caching import KEY, POLICY, Clock, CountingUpstream, until, workers
 
 
 @pytest.fixture
@@ -18,12 +18,12 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-async def upstream() -> Upstream:
-    return Upstream()
+async def upstream() -> CountingUpstream:
+    return CountingUpstream()
 
 
-async def test_one_worker_fetches_for_all(redis_url: str, clock: Clock, upstream: Upstream) -> None:
-    """200 readers of a cold key in two workers make one call, and all get its answer."""
+async def test_one_worker_fetches_for_all(redis_url: str, clock: Clock, upstream: CountingUpstream) -> None:
+    """200 readers of a cold key in two workers cause one call, and all get its answer."""
     upstream.answering.clear()
     async with workers(redis_url, clock) as (one, other):
         reads = [
@@ -39,7 +39,7 @@ async def test_one_worker_fetches_for_all(redis_url: str, clock: Clock, upstream
 
 
 async def test_an_answer_is_fresh_for_its_time_in_every_worker(
-    redis_url: str, clock: Clock, upstream: Upstream
+    redis_url: str, clock: Clock, upstream: CountingUpstream
 ) -> None:
     async with workers(redis_url, clock) as (one, other):
         assert await one.read(KEY, POLICY, upstream) == Cached(b"1", "MISS", 0, 100)
@@ -52,7 +52,7 @@ async def test_an_answer_is_fresh_for_its_time_in_every_worker(
 
 
 async def test_a_fresh_answer_of_the_workers_own_costs_redis_nothing(
-    redis_url: str, clock: Clock, upstream: Upstream
+    redis_url: str, clock: Clock, upstream: CountingUpstream
 ) -> None:
     async with workers(redis_url, clock, 1) as (cache,):
         await cache.read(KEY, POLICY, upstream)
@@ -63,9 +63,9 @@ async def test_a_fresh_answer_of_the_workers_own_costs_redis_nothing(
 
 
 async def test_when_the_upstream_fails_an_old_answer_is_served(
-    redis_url: str, clock: Clock, upstream: Upstream
+    redis_url: str, clock: Clock, upstream: CountingUpstream
 ) -> None:
-    """Up to its age, which the answer tells; then the failure is."""
+    """Readers get it with its age up to `stale_seconds`, then the failure."""
     async with workers(redis_url, clock) as (one, other):
         await one.read(KEY, POLICY, upstream)
         upstream.error = UpstreamError("down")
@@ -82,9 +82,9 @@ async def test_when_the_upstream_fails_an_old_answer_is_served(
     ("asked", "seconds"), [(None, FAILURE_SECONDS), (42.0, 42.0), (10.0**9, MAX_FAILURE_SECONDS)]
 )
 async def test_a_failed_upstream_is_left_alone_by_all_workers(
-    redis_url: str, clock: Clock, upstream: Upstream, asked: float | None, seconds: float
+    redis_url: str, clock: Clock, upstream: CountingUpstream, asked: float | None, seconds: float
 ) -> None:
-    """For as long as it asked to be, within reason; then it is asked again."""
+    """The cache waits as long as the upstream asks, up to a bound, then calls again."""
     upstream.error = UpstreamError("down", retry_after=asked)
     async with workers(redis_url, clock) as (one, other):
         for cache in (one, other, one, other):
@@ -99,9 +99,9 @@ async def test_a_failed_upstream_is_left_alone_by_all_workers(
 
 
 async def test_who_waited_for_a_call_that_fails_does_not_call_again(
-    redis_url: str, clock: Clock, upstream: Upstream
+    redis_url: str, clock: Clock, upstream: CountingUpstream
 ) -> None:
-    """A failing upstream is not asked once per waiting worker."""
+    """Waiting workers share one call to a failing upstream."""
     upstream.error = UpstreamError("down")
     upstream.answering.clear()
     async with workers(redis_url, clock) as caches:
@@ -115,9 +115,9 @@ async def test_who_waited_for_a_call_that_fails_does_not_call_again(
 
 @pytest.mark.parametrize("error", [SymbolNotFound(), NotOffered("not in this plan")])
 async def test_what_there_is_not_is_remembered_for_a_while(
-    redis_url: str, clock: Clock, upstream: Upstream, error: Exception
+    redis_url: str, clock: Clock, upstream: CountingUpstream, error: Exception
 ) -> None:
-    """Every worker raises it, with its text, without asking."""
+    """Every worker raises it with its text, without a call."""
     upstream.error = error
     async with workers(redis_url, clock) as (one, other):
         for cache in (one, other, one):
@@ -129,10 +129,10 @@ async def test_what_there_is_not_is_remembered_for_a_while(
         assert (await one.read(KEY, POLICY, upstream)).body == b"2"
 
 
-async def test_what_there_is_not_any_more_is_not_served_from_before(
-    redis_url: str, clock: Clock, upstream: Upstream
+async def test_a_removed_symbol_is_not_served_stale(
+    redis_url: str, clock: Clock, upstream: CountingUpstream
 ) -> None:
-    """That a symbol is gone is an answer, not a failure."""
+    """A missing symbol is an answer, not a failure."""
     async with workers(redis_url, clock, 1) as (cache,):
         await cache.read(KEY, POLICY, upstream)
         upstream.error = SymbolNotFound()
@@ -142,8 +142,8 @@ async def test_what_there_is_not_any_more_is_not_served_from_before(
 
 
 @pytest.mark.parametrize("key", ["x" * 5000, "gümüş", "\ud800", "a}b{c", "a b\r\nc", ""])
-async def test_any_text_is_a_key(redis_url: str, clock: Clock, upstream: Upstream, key: str) -> None:
-    """In Redis it is short, its parts share a hash tag, and none of them stays for ever."""
+async def test_any_text_is_a_key(redis_url: str, clock: Clock, upstream: CountingUpstream, key: str) -> None:
+    """Names in Redis are short, share a hash tag, and expire."""
     async with workers(redis_url, clock) as (one, other):
         await one.read(key, POLICY, upstream)
         assert (await other.read(key, POLICY, upstream)).body == b"1"

@@ -1,4 +1,4 @@
-"""What the shared cache survives: dead holders, slow upstreams, readers that leave, a Redis that is away."""
+"""The cache during faults: dead lock holders, slow upstreams, cancelled readers, a Redis that is down."""
 
 import asyncio
 
@@ -7,7 +7,7 @@ import redis
 
 from quotecast.cache.base import Cached
 from quotecast.errors import UpstreamError
-from support.caching import ENTRY, KEY, LOCK, POLICY, Clock, Upstream, until, workers
+from support.caching import ENTRY, KEY, LOCK, POLICY, Clock, CountingUpstream, until, workers
 from support.servers import Valkey
 
 
@@ -17,12 +17,12 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-async def upstream() -> Upstream:
-    return Upstream()
+async def upstream() -> CountingUpstream:
+    return CountingUpstream()
 
 
-async def test_a_dead_holder_is_succeeded(redis_url: str, clock: Clock, upstream: Upstream) -> None:
-    """Nobody calls while it may still be fetching; when its lock ends, one worker does."""
+async def test_a_dead_holder_is_succeeded(redis_url: str, clock: Clock, upstream: CountingUpstream) -> None:
+    """No worker calls until the dead holder's lock expires; then one worker does."""
     async with workers(redis_url, clock) as (one, other):
         with redis.Redis.from_url(redis_url) as client:
             client.set(LOCK, "dead")
@@ -36,9 +36,9 @@ async def test_a_dead_holder_is_succeeded(redis_url: str, clock: Clock, upstream
 
 
 async def test_who_lost_the_lock_does_not_overwrite_the_next_ones_answer(
-    redis_url: str, clock: Clock, upstream: Upstream
+    redis_url: str, clock: Clock, upstream: CountingUpstream
 ) -> None:
-    """A worker that was frozen while it fetched knows less than the one that took over."""
+    """A worker that was frozen during its fetch has older data than its successor."""
     upstream.answering.clear()
     async with workers(redis_url, clock, 1) as (cache,):
         read = asyncio.create_task(cache.read(KEY, POLICY, upstream))
@@ -52,9 +52,9 @@ async def test_who_lost_the_lock_does_not_overwrite_the_next_ones_answer(
 
 
 async def test_a_reader_that_goes_away_ends_nobody_elses_call(
-    redis_url: str, clock: Clock, upstream: Upstream
+    redis_url: str, clock: Clock, upstream: CountingUpstream
 ) -> None:
-    """Be it the one for whom the call was made."""
+    """This holds even for the reader that started the call."""
     upstream.answering.clear()
     async with workers(redis_url, clock, 1) as (cache,):
         first = asyncio.create_task(cache.read(KEY, POLICY, upstream))
@@ -69,9 +69,9 @@ async def test_a_reader_that_goes_away_ends_nobody_elses_call(
 
 
 async def test_a_worker_that_stops_gives_its_lock_up(
-    redis_url: str, clock: Clock, upstream: Upstream
+    redis_url: str, clock: Clock, upstream: CountingUpstream
 ) -> None:
-    """The next one need not wait until it ends by itself."""
+    """The next worker need not wait for the lock's expiry."""
     upstream.answering.clear()
     async with workers(redis_url, clock, 1) as (cache,):
         read = asyncio.create_task(cache.read(KEY, POLICY, upstream))
@@ -81,8 +81,8 @@ async def test_a_worker_that_stops_gives_its_lock_up(
         assert client.keys() == []
 
 
-async def test_a_fetch_has_a_deadline(redis_url: str, clock: Clock, upstream: Upstream) -> None:
-    """What takes longer has failed."""
+async def test_a_fetch_has_a_deadline(redis_url: str, clock: Clock, upstream: CountingUpstream) -> None:
+    """A slower fetch counts as failed."""
     upstream.answering.clear()
     async with workers(redis_url, clock, 1, fetch_seconds=0.05) as (cache,):
         with pytest.raises(UpstreamError, match="no answer in"):
@@ -91,9 +91,9 @@ async def test_a_fetch_has_a_deadline(redis_url: str, clock: Clock, upstream: Up
 
 
 async def test_who_can_have_an_old_answer_does_not_wait_long_for_a_new_one(
-    redis_url: str, clock: Clock, upstream: Upstream
+    redis_url: str, clock: Clock, upstream: CountingUpstream
 ) -> None:
-    """The call goes on, and its answer is there for the next reader."""
+    """The call goes on, and the next reader gets its answer."""
     async with workers(redis_url, clock, 1, stale_patience=0.05) as (cache,):
         await cache.read(KEY, POLICY, upstream)
         clock.now += 100
@@ -106,8 +106,8 @@ async def test_who_can_have_an_old_answer_does_not_wait_long_for_a_new_one(
     assert upstream.calls == 2
 
 
-async def test_nobody_waits_for_ever(redis_url: str, clock: Clock, upstream: Upstream) -> None:
-    """Not even behind holders that die one after the other."""
+async def test_nobody_waits_for_ever(redis_url: str, clock: Clock, upstream: CountingUpstream) -> None:
+    """This holds even if several lock holders die one after the other."""
     async with workers(redis_url, clock, 1, patience=0.1, stale_patience=0.05) as (cache,):
         with redis.Redis.from_url(redis_url) as client:
             client.set(LOCK, "dead")
@@ -117,11 +117,11 @@ async def test_nobody_waits_for_ever(redis_url: str, clock: Clock, upstream: Ups
 
 
 async def test_calls_at_once_are_bounded_for_each_upstream(
-    redis_url: str, clock: Clock, upstream: Upstream
+    redis_url: str, clock: Clock, upstream: CountingUpstream
 ) -> None:
-    """A slow upstream fills its own slots, not another's."""
+    """A slow upstream uses up its own slots only."""
     upstream.answering.clear()
-    other = Upstream()
+    other = CountingUpstream()
     async with workers(redis_url, clock, 1, at_once=3) as (cache,):
         reads = [asyncio.create_task(cache.read(f"slow:{n}", POLICY, upstream)) for n in range(10)]
         await until(lambda: upstream.running == 3)
@@ -132,9 +132,9 @@ async def test_calls_at_once_are_bounded_for_each_upstream(
 
 
 async def test_an_adapter_that_trips_is_an_upstream_that_failed(
-    redis_url: str, clock: Clock, upstream: Upstream
+    redis_url: str, clock: Clock, upstream: CountingUpstream
 ) -> None:
-    """The reader is told so, and not of the slip."""
+    """The reader gets UpstreamError instead of the adapter's exception."""
     upstream.error = KeyError("metric")
     async with workers(redis_url, clock, 1) as (cache,):
         with pytest.raises(UpstreamError, match="upstream: KeyError"):
@@ -142,10 +142,10 @@ async def test_an_adapter_that_trips_is_an_upstream_that_failed(
 
 
 @pytest.mark.parametrize("stored", [b"", b"junk", b"\x80", b"\x82\xa9stored_at\x01\xa7version\x63"])
-async def test_what_cannot_be_read_is_fetched_anew(
-    redis_url: str, clock: Clock, upstream: Upstream, stored: bytes
+async def test_an_unreadable_entry_is_fetched_again(
+    redis_url: str, clock: Clock, upstream: CountingUpstream, stored: bytes
 ) -> None:
-    """Also what a much later version wrote."""
+    """An entry of a much later version counts as unreadable too."""
     with redis.Redis.from_url(redis_url) as client:
         client.set(ENTRY, stored)
     async with workers(redis_url, clock) as (one, other):
@@ -154,9 +154,9 @@ async def test_what_cannot_be_read_is_fetched_anew(
 
 
 async def test_lost_scripts_and_lost_data_are_made_good(
-    redis_url: str, clock: Clock, upstream: Upstream
+    redis_url: str, clock: Clock, upstream: CountingUpstream
 ) -> None:
-    """An old answer that Redis lost is still served by the worker that read it."""
+    """The worker that read an answer still serves it stale after Redis lost it."""
     async with workers(redis_url, clock) as (one, other):
         await one.read(KEY, POLICY, upstream)
         with redis.Redis.from_url(redis_url) as client:
@@ -172,9 +172,9 @@ async def test_lost_scripts_and_lost_data_are_made_good(
 
 
 async def test_a_redis_that_is_full_is_a_redis_that_is_away(
-    own_valkey: Valkey, clock: Clock, upstream: Upstream
+    own_valkey: Valkey, clock: Clock, upstream: CountingUpstream
 ) -> None:
-    """The worker answers and remembers by itself."""
+    """The worker fetches and caches by itself."""
     with redis.Redis.from_url(own_valkey.url) as client:
         client.config_set("maxmemory", 1)
     async with workers(own_valkey.url, clock, 1) as (cache,):
@@ -185,9 +185,9 @@ async def test_a_redis_that_is_full_is_a_redis_that_is_away(
 
 @pytest.mark.parametrize("fault", ["kill", "freeze"])
 async def test_without_redis_readers_are_answered_all_the_same(
-    own_valkey: Valkey, clock: Clock, upstream: Upstream, fault: str
+    own_valkey: Valkey, clock: Clock, upstream: CountingUpstream, fault: str
 ) -> None:
-    """What the worker has read survives, the rest is fetched once per worker; soon nobody waits for Redis."""
+    """The worker's own memory still serves; it fetches other keys once, and soon stops waiting for Redis."""
     async with workers(own_valkey.url, clock, 1, budget=0.5) as (cache,):
         await cache.read(KEY, POLICY, upstream)
         getattr(own_valkey, fault)()
@@ -204,9 +204,9 @@ async def test_without_redis_readers_are_answered_all_the_same(
 
 
 async def test_a_redis_that_comes_back_is_shared_again(
-    own_valkey: Valkey, clock: Clock, upstream: Upstream
+    own_valkey: Valkey, clock: Clock, upstream: CountingUpstream
 ) -> None:
-    """A worker may even start without it."""
+    """A worker can start without Redis."""
     own_valkey.kill()
     async with workers(own_valkey.url, clock, pause=0.02) as (one, other):
         for number in range(3):

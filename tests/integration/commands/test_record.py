@@ -1,4 +1,4 @@
-"""`quotecast record` against a local Coinbase, and its recordings played again."""
+"""`quotecast record` against a local Coinbase, and the replay of its recordings."""
 
 import asyncio
 import os
@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from fakes.binance import FakeBinance
-from fakes.binance_rows import listed, statistics
-from fakes.coinbase import FakeCoinbase, Said, recorded
+from fakes.binance_rows import listing_row, statistics
+from fakes.coinbase import FakeCoinbase, ScriptMessage, read_recording
 from fakes.kraken import FakeKraken, ticker
-from quotecast.commands.record import Writer, record
+from quotecast.commands.record import RecordingWriter, record
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.base import QuoteProvider
 from quotecast.providers.coinbase.client import CoinbaseProvider
@@ -23,7 +23,7 @@ PRODUCTS = [{"id": product} for product in ("BTC-USD", "ETH-EUR", "NEW-GBP")]
 
 
 async def last_quotes(provider: QuoteProvider) -> dict[str, tuple[float, float | None, float | None]]:
-    """Everything up to the first empty update after all pairs are known."""
+    """Returns the last quotes at the first empty update after all pairs are known."""
     known: dict[str, tuple[float, float | None, float | None]] = {}
     async with aclosing(provider.updates()) as updates:
         async for update in updates:
@@ -35,10 +35,10 @@ async def last_quotes(provider: QuoteProvider) -> dict[str, tuple[float, float |
 
 
 async def test_a_recording_plays_what_was_live(tmp_path: Path) -> None:
-    """The same last quotes; each line bears the time at which it came."""
+    """The replay ends with the same quotes; each line has the time of its message."""
     path = tmp_path / "recording.ndjson"
     async with FakeCoinbase(PRODUCTS) as fake:
-        fake.script = [Said(said.text) for said in recorded(RECORDING)]
+        fake.script = [ScriptMessage(said.text) for said in read_recording(RECORDING)]
         fake.heartbeat_seconds = 0.02
         live = await last_quotes(CoinbaseProvider(fake.url, fake.websocket_url))
         fake.played.clear()
@@ -47,7 +47,7 @@ async def test_a_recording_plays_what_was_live(tmp_path: Path) -> None:
             file.write(b"# coinbase\n")
             adapter = CoinbaseProvider(fake.url, fake.websocket_url)
             recording = asyncio.create_task(
-                record(adapter, Writer(file, lambda: 1795118400.5), 60, say=said.append)
+                record(adapter, RecordingWriter(file, lambda: 1795118400.5), 60, say=said.append)
             )
             await asyncio.wait_for(fake.played.wait(), 20)
             # Whatever was sent before the first heartbeats has been written by then.
@@ -74,32 +74,32 @@ async def command(*arguments: str, **environment: str) -> tuple[int | None, str]
 
 
 async def test_the_command_records_and_tells_how_much(tmp_path: Path) -> None:
-    """For as long as it was told to; the file says whose messages it holds."""
+    """The recording lasts the given seconds; the file names its provider."""
     path = tmp_path / "recording.ndjson"
     async with FakeCoinbase(PRODUCTS) as fake:
-        fake.script = [Said(said.text) for said in recorded(RECORDING)]
+        fake.script = [ScriptMessage(said.text) for said in read_recording(RECORDING)]
         urls = {"QUOTECAST_COINBASE_URL": fake.url, "QUOTECAST_COINBASE_WEBSOCKET_URL": fake.websocket_url}
         code, said = await command("coinbase", str(path), "--seconds", "2", **urls)
         assert (code, "quotes in all" in said) == (0, True)
         assert path.read_bytes().startswith(b"# coinbase\n")
         assert len(path.read_bytes().splitlines()) > 5
         code, said = await command("coinbase", str(path), "--seconds", "2", **urls)
-        assert (code, "not overwritten" in said) == (2, True)
+        assert (code, "exists already" in said) == (2, True)
 
 
 #: Symbols that no rule divides right: `BATUSD` ends with `TUSD`, and few know of rupiahs and zlotys.
 BINANCE_LISTING = [
-    listed("BAT", "USD"),
-    listed("BTC", "IDRT"),
-    listed("ETH", "PLN"),
-    listed("USDT", "TRY"),
-    listed("NEWCOIN", "FDUSD"),
+    listing_row("BAT", "USD"),
+    listing_row("BTC", "IDRT"),
+    listing_row("ETH", "PLN"),
+    listing_row("USDT", "TRY"),
+    listing_row("NEWCOIN", "FDUSD"),
 ]
 PAIRS = ["BAT/USD", "BTC/IDRT", "ETH/PLN", "NEWCOIN/FDUSD", "USDT/TRY"]
 
 
 async def played(path: Path, count: int) -> dict[str, CryptoQuote]:
-    """The first quotes of so many pairs."""
+    """Returns the first quotes of `count` pairs."""
     known: dict[str, CryptoQuote] = {}
     async with asyncio.timeout(20), aclosing(ReplayProvider(path, speed=1000).updates()) as updates:
         while len(known) < count:
@@ -109,7 +109,7 @@ async def played(path: Path, count: int) -> dict[str, CryptoQuote]:
 
 
 async def test_a_recording_names_pairs_as_its_upstream_lists_them(tmp_path: Path) -> None:
-    """The symbols of Binance alone do not say where the base ends."""
+    """Binance's symbols alone do not show where the base asset ends."""
     path = tmp_path / "recording.ndjson"
     async with FakeBinance(BINANCE_LISTING) as fake:
         fake.statistics = {row["symbol"]: statistics(row["symbol"]) for row in BINANCE_LISTING}
@@ -147,26 +147,26 @@ async def test_a_recording_of_kraken_holds_its_listing(tmp_path: Path) -> None:
 
 
 async def test_a_recording_of_nothing_is_a_failure_and_leaves_no_file(tmp_path: Path) -> None:
-    """The upstream refuses connections here; the next try may use the same name."""
+    """The upstream refuses connections here; the next run may use the same file name."""
     path = tmp_path / "recording.ndjson"
     async with FakeCoinbase(PRODUCTS) as fake:
         urls = {"QUOTECAST_COINBASE_URL": fake.url, "QUOTECAST_COINBASE_WEBSOCKET_URL": "ws://127.0.0.1:1"}
         code, said = await command("coinbase", str(path), "--seconds", "0.5", **urls)
     assert code == 1
-    assert said.endswith(f"quotecast: coinbase sent no message; {path} was not kept\n")
+    assert said.endswith(f"quotecast: coinbase sent no message; removed {path}\n")
     assert not path.exists()
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["acme", "new.ndjson"], "nothing to record of 'acme'"),
+        (["acme", "new.ndjson"], "Cannot record 'acme'"),
         (["coinbase", "new.ndjson", "--seconds", "nan"], "--seconds: above 0"),
         (["coinbase", "new.ndjson", "--seconds", "-1"], "--seconds: above 0"),
-        (["coinbase", "missing/new.ndjson"], "cannot be written"),
+        (["coinbase", "missing/new.ndjson"], "Cannot write"),
     ],
 )
 async def test_what_cannot_be_recorded_is_said(tmp_path: Path, arguments: list[str], said: str) -> None:
     provider, name, *options = arguments
-    code, told = await command(provider, str(tmp_path / name), *options)
-    assert (code, said in told) == (2, True)
+    code, output = await command(provider, str(tmp_path / name), *options)
+    assert (code, said in output) == (2, True)

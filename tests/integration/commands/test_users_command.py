@@ -30,22 +30,24 @@ async def start(*arguments: str | bytes, settings: dict[str, str], **more: Any) 
     )
 
 
-async def command(*arguments: str | bytes, told: bytes = b"", **settings: str) -> tuple[int | None, str, str]:
-    """Exit code, what it printed, and what it said."""
+async def command(
+    *arguments: str | bytes, typed: bytes = b"", **settings: str
+) -> tuple[int | None, str, str]:
+    """Runs the command; returns its exit code, its output and its error output."""
     process = await start(*arguments, settings=settings)
-    printed, said = await process.communicate(told)
+    printed, said = await process.communicate(typed)
     return process.returncode, printed.decode(), said.decode()
 
 
 class Dialogue:
-    """The command and a person at a terminal."""
+    """The command on a pseudo-terminal, with a person's input."""
 
     def __init__(self, process: Process, keyboard: int) -> None:
         self.process = process
         self._keyboard = keyboard
 
     async def answer(self, question: str, text: str) -> None:
-        """Types a line, once it was asked for."""
+        """Types a line after the prompt."""
         await self.asked(question)
         os.write(self._keyboard, f"{text}\n".encode())
 
@@ -54,7 +56,7 @@ class Dialogue:
         await self.process.stdout.readuntil(question.encode())
 
     async def end(self) -> tuple[int | None, str]:
-        """Exit code, and what it said since the last question."""
+        """Waits for the end; returns the exit code and the output since the last prompt."""
         said, _ = await self.process.communicate()
         return self.process.returncode, said.decode()
 
@@ -94,7 +96,7 @@ async def run_sql(database_url: str, statement: str) -> None:
 
 
 async def test_everybody_is_listed(accounts_url: str) -> None:
-    """A line each, in columns, in the order in which they registered, with the time in UTC."""
+    """The list has a line per user in columns, in order of registration, with times in UTC."""
     moments = itertools.count(1_795_188_600)
     async with account_service(accounts_url, clock=lambda: float(next(moments))) as service:
         ayse = await service.register("ayse@example.com", "Ayşe Demir")
@@ -111,7 +113,7 @@ async def test_everybody_is_listed(accounts_url: str) -> None:
 
 
 async def test_everybody_is_listed_for_machines(accounts_url: str) -> None:
-    """A JSON object per line, which holds no hash."""
+    """The list has a JSON object per line, without the hash."""
     async with account_service(accounts_url) as service:
         user = await service.register()
     await run_sql(accounts_url, "UPDATE users SET created_at = '2026-03-02 01:04:05+03'")
@@ -123,7 +125,7 @@ async def test_everybody_is_listed_for_machines(accounts_url: str) -> None:
 
 @pytest.mark.parametrize("options", [[], ["--json"]])
 async def test_a_name_gives_the_terminal_no_commands(accounts_url: str, options: list[str]) -> None:
-    """Whatever stands in the database: escape sequences of 7 and of 8 bits, and reversed writing."""
+    """This holds for escape sequences of 7 and 8 bits, and for reversed writing."""
     async with account_service(accounts_url) as service:
         await service.register()
     dangerous = "\x1b[2m \x9b2m \x7f \u202e"
@@ -135,7 +137,7 @@ async def test_a_name_gives_the_terminal_no_commands(accounts_url: str, options:
 
 
 async def test_more_users_than_a_page_holds_are_listed_once_each(accounts_url: str) -> None:
-    """Also when the last page is a short one."""
+    """A short last page ends the list too."""
     await run_sql(
         accounts_url,
         "INSERT INTO users (id, name, email, password_hash, token_version, disabled, created_at)"
@@ -147,7 +149,7 @@ async def test_more_users_than_a_page_holds_are_listed_once_each(accounts_url: s
 
 
 async def test_who_reads_the_list_may_stop_early(accounts_url: str) -> None:
-    """As `head` does: that is no failure, and not a word is said."""
+    """`head` closes the pipe so: the command ends without an error or a message."""
     async with account_service(accounts_url) as service:
         await service.register()
     reading, writing = os.pipe()
@@ -160,7 +162,7 @@ async def test_who_reads_the_list_may_stop_early(accounts_url: str) -> None:
 
 @pytest.mark.parametrize("action", ["disable", "revoke"])
 async def test_sessions_end_at_once(accounts_url: str, action: str) -> None:
-    """The next request with the old token is refused; who is disabled cannot log in, until enabled."""
+    """The next request with the old token fails; a disabled user cannot log in until enabled."""
     async with account_service(accounts_url) as service:
         user = await service.register()
         code, printed, _ = await command(action, "AYSE@example.com ", database_url=accounts_url)
@@ -172,14 +174,16 @@ async def test_sessions_end_at_once(accounts_url: str, action: str) -> None:
 
 
 async def test_a_password_is_replaced(accounts_url: str) -> None:
-    """Read from the input, held to the rules; the old one and old tokens are void."""
+    """The password comes from the input and obeys the rules; the old one and old tokens are invalid."""
     async with account_service(accounts_url) as service:
         user = await service.register()
-        code, _, said = await command("password", user.email, told=b"short\n", database_url=accounts_url)
+        code, _, said = await command("password", user.email, typed=b"short\n", database_url=accounts_url)
         assert (code, "At least 8 characters" in said) == (1, True)
         assert (await user.get("/api/auth/profile")).status_code == 200
         given = "another password"
-        answer = await command("password", user.email, told=given.encode() + b"\n", database_url=accounts_url)
+        answer = await command(
+            "password", user.email, typed=given.encode() + b"\n", database_url=accounts_url
+        )
         assert answer == (0, f"{user.email} has a new password, and is logged out everywhere\n", "")
         assert (await user.get("/api/auth/profile")).status_code == 401
         assert await login(service, user.email, PASSWORD) == 401
@@ -187,7 +191,7 @@ async def test_a_password_is_replaced(accounts_url: str) -> None:
 
 
 async def test_a_password_is_asked_for_twice_at_a_terminal(accounts_url: str) -> None:
-    """Two that differ change nothing."""
+    """Two different entries change nothing."""
     async with account_service(accounts_url) as service:
         user = await service.register()
         async with at_a_terminal("password", user.email, database_url=accounts_url) as dialogue:
@@ -205,7 +209,7 @@ async def test_a_password_is_asked_for_twice_at_a_terminal(accounts_url: str) ->
 
 
 async def test_a_question_can_be_left(accounts_url: str) -> None:
-    """By Ctrl-C, at once; nothing is changed."""
+    """Ctrl-C ends the prompt at once; nothing changes."""
     async with account_service(accounts_url) as service:
         user = await service.register()
         async with at_a_terminal("password", user.email, database_url=accounts_url) as dialogue:
@@ -216,17 +220,17 @@ async def test_a_question_can_be_left(accounts_url: str) -> None:
 
 
 async def test_bytes_that_are_no_text_are_refused(accounts_url: str) -> None:
-    """In an email and in a password, in one line."""
+    """Invalid UTF-8 in an email or a password gives a one-line error."""
     async with account_service(accounts_url) as service:
         user = await service.register()
     answer = await command("disable", b"ay\xffse@example.com", database_url=accounts_url)
     assert answer == (1, "", "quotecast: email: Not UTF-8\n")
-    answer = await command("password", user.email, told=b"another\xffpassword\n", database_url=accounts_url)
+    answer = await command("password", user.email, typed=b"another\xffpassword\n", database_url=accounts_url)
     assert answer == (1, "", "quotecast: password: Not UTF-8\n")
 
 
 async def test_who_is_deleted_leaves_nothing(accounts_url: str) -> None:
-    """No row in any table, and the email is free again."""
+    """No row stays in any table, and the email is free again."""
     async with account_service(accounts_url) as service:
         user = await service.register()
         bought = {"ticker": "AAPL", "shares": 1, "avg_cost": 1}
@@ -243,7 +247,7 @@ async def test_who_is_deleted_leaves_nothing(accounts_url: str) -> None:
 
 
 async def test_at_a_terminal_the_email_confirms_a_deletion(accounts_url: str) -> None:
-    """Typed in any letter case; anything else deletes nothing."""
+    """Case does not matter; any other text deletes nothing."""
     async with account_service(accounts_url) as service:
         user = await service.register()
     for typed, outcome in (("yes", (1, 1)), (user.email.upper(), (0, 0))):
@@ -255,20 +259,20 @@ async def test_at_a_terminal_the_email_confirms_a_deletion(accounts_url: str) ->
 
 @pytest.mark.parametrize("action", [["disable"], ["enable"], ["password"], ["revoke"], ["delete", "--yes"]])
 async def test_an_unknown_email_is_said_to_be_one(accounts_url: str, action: list[str]) -> None:
-    """In one line, and before a password is asked for."""
+    """The error is one line, before the prompt for a password."""
     name, *options = action
     code, _, said = await command(name, "nobody@example.com", *options, database_url=accounts_url)
     assert (code, said) == (1, "quotecast: Nobody is registered with nobody@example.com\n")
 
 
 async def test_a_database_without_tables_is_said_to_be_one(database_url: str) -> None:
-    """With what to do about it, in one line."""
+    """The one-line error names the command that helps."""
     answer = await command("list", database_url=database_url)
     assert answer == (1, "", "quotecast: The database has no tables yet: run `quotecast migrate`\n")
 
 
 async def test_a_database_that_does_not_answer_is_said_to_be_one(tmp_path: Path) -> None:
-    """In one line that says where it was sought, and not with which password."""
+    """The one-line error names the address, but not the password."""
     url = f"postgresql://somebody:canary@/x?host={tmp_path}"
     code, printed, said = await command("list", database_url=url)
     assert (code, printed, said.count("\n")) == (1, "", 1)
@@ -279,7 +283,7 @@ async def test_a_database_that_does_not_answer_is_said_to_be_one(tmp_path: Path)
 async def test_the_database_of_a_running_up_is_used(
     tmp_path: Path, own_postgres: Postgres, accounts_url: str
 ) -> None:
-    """If no other is named; once it has ended, also by a crash that left its file, a line says what to do."""
+    """The command finds the running `up`; after its end, even by a crash, an error says how to go on."""
     await migrations.apply(own_postgres.url)
     async with account_service(own_postgres.url) as service:
         user = await service.register()
@@ -289,10 +293,10 @@ async def test_the_database_of_a_running_up_is_used(
     code, printed, _ = await command("list", **here)
     assert (code, user.email in printed) == (0, True)
     assert await command("list", **{**here, "database_url": accounts_url}) == (0, "", "")
-    told = (cluster / "postmaster.pid").read_text()
+    content = (cluster / "postmaster.pid").read_text()
     own_postgres.kill()
     without_file = await command("list", **here)
-    (cluster / "postmaster.pid").write_text(told)
+    (cluster / "postmaster.pid").write_text(content)
     assert await command("list", **here) == without_file
     code, printed, said = without_file
     assert (code, printed, said.count("\n")) == (2, "", 1)

@@ -1,4 +1,4 @@
-"""News and assets from their upstream over the bus to a worker's copies."""
+"""News and assets on their way from the upstream over the bus to a worker's copies."""
 
 import asyncio
 import contextlib
@@ -12,12 +12,13 @@ from msgspec import structs
 from quotecast.bus.base import NEWS, Document
 from quotecast.bus.memory import MemoryBus
 from quotecast.bus.redis import RedisBus
+from quotecast.bus.wire import digest_of
 from quotecast.errors import BusError, UpstreamError
 from quotecast.feed.documents import Documents
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
 from quotecast.ingest import documents as publication
-from quotecast.ingest.documents import Publisher, publishing
+from quotecast.ingest.documents import DocumentPublisher, publish_documents
 from quotecast.market.feeds import Feed
 from quotecast.market.news import Article
 from quotecast.providers.simulator.assets import SimulatorAssets
@@ -31,7 +32,7 @@ ME = "me"
 
 
 class Newsroom:
-    """An upstream of news that answers what it is told to, and time that passes only while it is slept."""
+    """A scripted upstream of news, with a clock that advances only in sleeps."""
 
     name = "test"
     every_seconds = 60.0
@@ -49,7 +50,7 @@ class Newsroom:
         return answer
 
     async def run(self, bus: Bus, seconds: float) -> list[Document | None]:
-        """What the bus holds second by second while the newsroom is published."""
+        """Returns the bus's document at each second while the newsroom is published."""
         held: list[Document | None] = []
 
         async def sleep(pause: float) -> None:
@@ -58,26 +59,28 @@ class Newsroom:
             if self.now >= 1000 + seconds:
                 raise EndOfTimeError
 
-        source = publication.news_of(self, Feed.STOCKS)
-        publisher = Publisher(source, bus, ME, clock=lambda: self.now, sleep=sleep, chance=lambda: 1.0)
+        source = publication.news_source(self, Feed.STOCKS)
+        publisher = DocumentPublisher(
+            source, bus, ME, clock=lambda: self.now, sleep=sleep, chance=lambda: 1.0
+        )
         with pytest.raises(EndOfTimeError):
             await publisher.run()
         return held
 
 
 class EndOfTimeError(Exception):
-    """The test has seen enough."""
+    """Ends the test's clock."""
 
 
 class Forgetful(MemoryBus):
-    """A bus that loses a document whenever somebody has read it."""
+    """A bus that loses a document after each read."""
 
     async def document(self, feed: Feed, name: str) -> Document | None:
         return self._documents.pop((feed, name), None)
 
 
 class Away(MemoryBus):
-    """A bus that cannot be reached at first."""
+    """A bus that is unreachable at first."""
 
     failures = 3
 
@@ -95,14 +98,14 @@ async def led(bus: Bus) -> Bus:
 
 async def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
     async with asyncio.timeout(seconds):
-        # What is waited for happens in other tasks that do not tell.
+        # The awaited change happens in other tasks, without an event.
         while not condition():  # noqa: ASYNC110 - see above
             await asyncio.sleep(0.005)
 
 
 @contextlib.asynccontextmanager
 async def following(bus: Bus) -> AsyncIterator[Documents]:
-    """A worker's documents while it follows the bus."""
+    """Yields a worker's documents while its relay follows the bus."""
     documents = Documents()
     relay = asyncio.create_task(Relay(bus, {Feed.STOCKS: Mirror(Feed.STOCKS)}, documents).run())
     try:
@@ -123,7 +126,7 @@ async def bus(request: pytest.FixtureRequest) -> AsyncIterator[Bus]:
 
 
 async def test_an_upstream_is_asked_at_its_own_pace(bus: Bus) -> None:
-    """What it tells is cleaned and stored."""
+    """Ingest polls an upstream at its own interval, and stores cleaned articles."""
     newsroom = Newsroom([article(1, headline="<b>One</b>")], [article(2)])
     held = await newsroom.run(bus, 130)
     assert newsroom.asked_at == [1000, 1060, 1120]
@@ -132,7 +135,7 @@ async def test_an_upstream_is_asked_at_its_own_pace(bus: Bus) -> None:
 
 @pytest.mark.parametrize("failure", [UpstreamError("away"), ValueError("a bug")])
 async def test_while_an_upstream_fails_the_last_good_document_stays(bus: Bus, failure: Exception) -> None:
-    """It is asked again with growing pauses."""
+    """While the upstream fails, the last good document stays, and retries back off."""
     newsroom = Newsroom([article(1)], failure)
     held = await newsroom.run(bus, 130)
     assert held == [news_of(article(1))] * 130
@@ -141,21 +144,21 @@ async def test_while_an_upstream_fails_the_last_good_document_stays(bus: Bus, fa
 
 
 async def test_an_upstream_is_left_alone_for_as_long_as_it_asks(bus: Bus) -> None:
-    """Then it is asked at its own pace again."""
+    """Ingest waits for the upstream's `retry_after`, and then polls at its interval again."""
     newsroom = Newsroom(UpstreamError("too many", retry_after=40), [article(1)])
     await newsroom.run(bus, 130)
     assert newsroom.asked_at == [1000, 1040, 1100]
 
 
 async def test_a_bus_that_lost_its_data_is_filled_again() -> None:
-    """Within a second, without asking the upstream once more."""
+    """Ingest refills a bus that lost its data within a second, without a call to the upstream."""
     newsroom = Newsroom([article(1)])
     assert await newsroom.run(await led(Forgetful(time.monotonic)), 5) == [news_of(article(1))] * 5
     assert newsroom.asked_at == [1000]
 
 
 async def test_a_bus_that_cannot_be_reached_is_tried_again() -> None:
-    """The upstream need not repeat itself."""
+    """Ingest retries an unreachable bus with the same document."""
     newsroom = Newsroom([article(1)])
     held = await newsroom.run(await led(Away(time.monotonic)), 5)
     assert held == [None] * 3 + [news_of(article(1))] * 2
@@ -163,23 +166,23 @@ async def test_a_bus_that_cannot_be_reached_is_tried_again() -> None:
 
 
 async def test_an_ingest_that_does_not_lead_stores_nothing() -> None:
-    """Though it asks its upstream, as one that was frozen may."""
+    """An ingest without the lease stores nothing."""
     bus = MemoryBus(time.monotonic)
     assert await bus.hold(Feed.STOCKS, "other", 100_000)
     assert await Newsroom([article(1)]).run(bus, 3) == [None] * 3
 
 
 async def test_the_simulators_documents_reach_a_worker(bus: Bus) -> None:
-    """For as long as the ingest leads, and from the first moment on."""
+    """The simulator's news and assets reach a worker."""
     news, assets = SimulatorNews(1, time.time), SimulatorAssets()
-    sources = [publication.news_of(news, Feed.STOCKS), publication.assets_of(assets, Feed.STOCKS)]
-    async with following(bus) as documents, publishing(sources, bus, ME):
+    sources = [publication.news_source(news, Feed.STOCKS), publication.assets_source(assets, Feed.STOCKS)]
+    async with following(bus) as documents, publish_documents(sources, bus, ME):
         await until(lambda: documents.news.items and documents.assets.items)
     assert documents.assets.items == await assets.assets()
 
 
 async def test_a_worker_that_starts_late_knows_the_documents(bus: Bus) -> None:
-    """It need not wait for the next change."""
+    """A worker that starts late loads the documents from the bus."""
     await bus.store(ME, assets_of(asset()))
     async with following(bus) as documents:
         await until(lambda: documents.assets.items == [asset()])
@@ -187,32 +190,31 @@ async def test_a_worker_that_starts_late_knows_the_documents(bus: Bus) -> None:
 
 
 async def test_a_worker_hears_of_changes(bus: Bus) -> None:
-    """What it made of the old version is made anew."""
+    """Its views of the old version are computed again."""
     await bus.store(ME, news_of(article(1)))
     async with following(bus) as documents:
         await until(lambda: documents.news.items == [article(1)])
-        assert documents.news.once("count", lambda: "one") == "one"
-        assert documents.news.once("count", lambda: "another") == "one"
+        assert documents.news.derive(len) == 1
         await bus.store(ME, news_of(article(2), article(1)))
         await until(lambda: documents.news.items == [article(2), article(1)])
-        assert documents.news.once("count", lambda: "another") == "another"
+        assert documents.news.derive(len) == 2
 
 
 async def test_a_document_that_cannot_be_read_changes_nothing(bus: Bus) -> None:
-    """The last good one is kept, and the next one taken."""
-    unreadable = structs.replace(news_of(article(2)), digest="new", content=b"\xc1")
+    """An unreadable document changes nothing; the next readable one replaces the old one."""
+    unreadable = structs.replace(news_of(article(2)), digest=digest_of(b"\xc1"), content=b"\xc1")
     await bus.store(ME, news_of(article(1)))
     async with following(bus) as documents:
         await until(lambda: documents.news.items)
         await bus.store(ME, unreadable)
-        await until(lambda: documents.news.digest == "new")
+        await until(lambda: documents.news.digest == unreadable.digest)
         assert documents.news.items == [article(1)]
         await bus.store(ME, news_of(article(3)))
         await until(lambda: documents.news.items == [article(3)])
 
 
 async def test_a_change_that_was_not_heard_of_is_noticed_with_the_feeds_next_reload() -> None:
-    """Such as that of a new epoch."""
+    """The next reload of the feed finds a change whose message was lost."""
     bus = MemoryBus(time.monotonic)
     await led(bus)
     await bus.store(ME, news_of(article(1)))
@@ -224,7 +226,7 @@ async def test_a_change_that_was_not_heard_of_is_noticed_with_the_feeds_next_rel
 
 
 async def test_a_document_that_is_gone_from_the_bus_is_kept() -> None:
-    """A bus that came back empty will have it again; until then the old one is better than none."""
+    """A worker keeps its copy of a document that the bus has lost."""
     bus = MemoryBus(time.monotonic)
     await led(bus)
     await bus.store(ME, news_of(article(1)))

@@ -1,4 +1,4 @@
-"""The feed protocol over real sockets and a real Redis: a client ends with what an ingest last said."""
+"""The feed protocol over real sockets and a real Redis: a client ends with the ingest's last state."""
 
 import asyncio
 import json
@@ -22,11 +22,11 @@ from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import StockQuote
 from quotecast.providers.base import Update
-from support.feed_parties import INTERVAL, PATIENCE_SECONDS, Client, Worker
+from support.feed_parties import INTERVAL, PATIENCE_SECONDS, FeedParty, Worker
 from support.market_made import INFO, stock
 from support.merging_client import READERS
 
-#: Frames of it fill the buffers of a client that does not read.
+#: Large enough to fill the buffers of a client that does not read.
 LONG: Final = "n" * 100_000
 symbols = st.sampled_from("ABCDE")
 sectors = st.sampled_from(["Energy", "Materials"])
@@ -40,7 +40,7 @@ class Move(NamedTuple):
 
 
 class Describe(NamedTuple):
-    """A symbol comes, or changes what does not move."""
+    """Adds a symbol, or changes a field that is not a moving one."""
 
     symbol: str
     long: bool
@@ -58,7 +58,7 @@ changes = st.lists(
     | st.builds(Remove, symbols),
     max_size=3,
 )
-#: A failure is told as it was found: to shorten it would take minutes.
+#: No shrinking: it would take minutes.
 BOUNDED = settings(
     max_examples=150,
     stateful_step_count=20,
@@ -69,7 +69,7 @@ BOUNDED = settings(
 
 
 class Feeds(RuleBasedStateMachine):
-    """One ingest after the other, two workers, and a client that goes between them."""
+    """Ingests one after the other, two workers, and a client that changes workers."""
 
     url: ClassVar[str]
 
@@ -78,7 +78,7 @@ class Feeds(RuleBasedStateMachine):
         self.runner = asyncio.Runner()
         self.ledger = Ledger(Feed.STOCKS)
         self.said: dict[str, StockQuote] = {}
-        #: What the ingest has said and published.
+        #: The ingest's state, as published.
         self.published: dict[str, StockQuote] = {}
         self.epochs = 0
 
@@ -97,21 +97,21 @@ class Feeds(RuleBasedStateMachine):
 
     @rule(changes=changes)
     def take_over(self, changes: list[Change]) -> None:
-        """Another ingest leads: a new epoch, with all there is."""
+        """Makes another ingest the leader: a new epoch with the whole state."""
         self.run(self._lead(changes))
 
     @rule(changes=changes)
     def cut_the_bus(self, changes: list[Change]) -> None:
-        """Workers lose their subscriptions, and what is published before they are back."""
+        """Cuts the workers' subscriptions; they miss the batches until they are back."""
         self.admin.client_kill_filter(_type="pubsub")
         self.run(self._publish(changes))
 
     @rule(worker=st.integers(0, 1), changes=changes, abruptly=st.booleans(), led=st.booleans())
     def reconnect(self, worker: int, changes: list[Change], *, abruptly: bool, led: bool) -> None:
-        """The client comes back, to the same worker or the other, and something happened meanwhile."""
+        """Reconnects the client, to either worker, after a change."""
         self.run(self.client.leave(abruptly=abruptly))
         self.run(self._lead(changes) if led else self._publish(changes))
-        self.run(self.client.come_back(self.workers[worker].port))
+        self.run(self.client.reconnect(self.workers[worker].port))
 
     @precondition(lambda self: self.client.reads.is_set())
     @rule(
@@ -120,15 +120,15 @@ class Feeds(RuleBasedStateMachine):
         changes=changes,
     )
     def command(self, action: str, given: list[str] | str, changes: list[Change]) -> None:
-        """Before the client is told of what changed."""
+        """Sends a command before the client has received the changes."""
         self.run(self._publish(changes))
-        # Names cannot be taken from all: an error, of which a client has only ten.
+        # Unsubscribing names from all is an error, and a client has only ten.
         if not (action == "unsubscribe" and self.client.state.wanted == "all" and given != "all"):
-            self.run(self.client.tell(action, given))
+            self.run(self.client.send_command(action, given))
 
     @rule()
     def stall(self) -> None:
-        """The client reads no more, until it comes back or all has to settle."""
+        """Stops the client's reading until it reconnects or settles."""
         self.client.reads.clear()
 
     @rule()
@@ -138,7 +138,7 @@ class Feeds(RuleBasedStateMachine):
 
     @rule()
     def settle(self) -> None:
-        """Once the client reads, it comes to hold what was published, and nothing else."""
+        """A reading client ends with exactly the published state."""
         self.client.reads.set()
         self.run(self._settle())
 
@@ -185,12 +185,12 @@ class Feeds(RuleBasedStateMachine):
         self.workers = [Worker(self.url), Worker(self.url)]
         for worker in self.workers:
             await worker.start()
-        self.client = Client(subprotocol)
+        self.client = FeedParty(subprotocol)
         await self.client.open(self.workers[0].port, f"&symbols={wanted}")
         await self.client.until_acknowledged()
 
     async def _lead(self, changes: list[Change]) -> None:
-        """In place of whoever led before."""
+        """Makes this ingest the leader."""
         self.say(changes)
         await self.bus.release(Feed.STOCKS, f"ingest {self.epochs}")
         self.epochs += 1
@@ -209,7 +209,7 @@ class Feeds(RuleBasedStateMachine):
         async with asyncio.timeout(PATIENCE_SECONDS):
             while not self._is_told():
                 self.tick()
-                await self.client.moment()
+                await self.client.wait_for_frame()
 
     async def _stop(self) -> None:
         await self.client.leave(abruptly=True)
@@ -219,7 +219,7 @@ class Feeds(RuleBasedStateMachine):
 
 
 def test_a_client_ends_with_what_was_said(redis_url: str) -> None:
-    """However it comes, goes, commands and stalls, and whoever leads meanwhile."""
+    """After any sequence of events, the client has the published state."""
 
     class Here(Feeds):
         url = redis_url

@@ -1,4 +1,4 @@
-"""Ingest to mirror over a bus that loses things: the worker always heals."""
+"""From ingest to mirror over a lossy bus: the worker always recovers."""
 
 import asyncio
 import contextlib
@@ -12,13 +12,13 @@ from quotecast.feed.relay import Relay
 from quotecast.ingest.main import _lead
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import Update
-from support.following import Upstream, lead, price, running, until
+from support.following import ScriptedProvider, lead, price, running, until
 from support.market_made import stock
 from support.servers import Valkey
 
 
-class SlowToClose(Upstream):
-    """One whose connection takes its time to end."""
+class SlowToClose(ScriptedProvider):
+    """A provider whose connection closes slowly."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,28 +51,28 @@ def relay(bus: RedisBus, mirror: Mirror) -> Relay:
 
 
 async def test_what_an_upstream_tells_reaches_the_mirror(bus: RedisBus, relay: Relay, mirror: Mirror) -> None:
-    """From the first quote on, over a broken upstream too."""
-    upstream = Upstream()
+    """Quotes reach the mirror, also after the upstream broke."""
+    upstream = ScriptedProvider()
     async with running(lead(bus, upstream, "a"), relay.run()):
-        upstream.tell(stock("AAPL", 1.0), stock("MSFT", 1.0))
+        upstream.send(stock("AAPL", 1.0), stock("MSFT", 1.0))
         await until(lambda: price(mirror, "AAPL") == 1.0)
         upstream.fail()
-        upstream.tell(stock("AAPL", 2.0))
+        upstream.send(stock("AAPL", 2.0))
         await until(lambda: price(mirror, "AAPL") == 2.0)
         assert price(mirror, "MSFT") == 1.0
         assert upstream.connections == 2
 
 
 async def test_a_second_ingest_stands_by_and_takes_over(bus: RedisBus, relay: Relay, mirror: Mirror) -> None:
-    """Within five seconds, with a new epoch, and without losing what only the first one knew."""
-    first, second = Upstream(), Upstream()
+    """A second ingest takes over within five seconds, with a new epoch and the first one's symbols."""
+    first, second = ScriptedProvider(), ScriptedProvider()
     async with running(relay.run()):
         async with running(lead(bus, first, "a")):
-            first.tell(stock("AAPL", 1.0), stock("MSFT", 1.0))
+            first.send(stock("AAPL", 1.0), stock("MSFT", 1.0))
             await until(lambda: price(mirror, "AAPL") == 1.0)
             epoch = mirror.mark.epoch
             standby = asyncio.create_task(lead(bus, second, "b"))
-            second.tell(stock("AAPL", 5.0))
+            second.send(stock("AAPL", 5.0))
         try:
             await until(lambda: price(mirror, "AAPL") == 5.0, seconds=5.0)
         finally:
@@ -84,13 +84,13 @@ async def test_a_second_ingest_stands_by_and_takes_over(bus: RedisBus, relay: Re
 async def test_redis_that_comes_back_empty_is_filled_again(
     own_valkey: Valkey, bus: RedisBus, relay: Relay, mirror: Mirror
 ) -> None:
-    """Within two seconds of its answering; the mirror serves its last state meanwhile."""
-    upstream = Upstream()
+    """Ingest refills an empty Redis within two seconds; the mirror serves its last state until then."""
+    upstream = ScriptedProvider()
     async with running(lead(bus, upstream, "a"), relay.run()):
-        upstream.tell(stock("AAPL", 1.0), stock("MSFT", 1.0))
+        upstream.send(stock("AAPL", 1.0), stock("MSFT", 1.0))
         await until(lambda: price(mirror, "AAPL") == 1.0)
         own_valkey.kill()
-        upstream.tell(stock("AAPL", 2.0))
+        upstream.send(stock("AAPL", 2.0))
         assert price(mirror, "MSFT") == 1.0
         own_valkey.start()
         await until(lambda: price(mirror, "AAPL") == 2.0, seconds=2.0)
@@ -116,29 +116,29 @@ class Deaf:
 
 
 async def test_messages_lost_on_a_healthy_connection_are_noticed(bus: RedisBus, mirror: Mirror) -> None:
-    """Silence for three seconds means loading anew, though nothing failed."""
+    """A worker reloads after three seconds of silence, although its connection looks healthy."""
     deaf = Deaf(bus)
     relay = Relay(deaf, {Feed.STOCKS: mirror})  # type: ignore[arg-type]  # a reader that lies
-    upstream = Upstream()
+    upstream = ScriptedProvider()
     async with running(lead(bus, upstream, "a"), relay.run()):
-        upstream.tell(stock("AAPL", 1.0))
+        upstream.send(stock("AAPL", 1.0))
         await until(lambda: price(mirror, "AAPL") == 1.0)
         deaf.deaf = True
-        upstream.tell(stock("AAPL", 2.0))
+        upstream.send(stock("AAPL", 2.0))
         await until(lambda: price(mirror, "AAPL") == 2.0, seconds=6.0)
 
 
 async def test_a_lost_last_batch_is_noticed_by_the_next_beat(bus: RedisBus, mirror: Mirror) -> None:
-    """The bus says each second where the feed stands."""
+    """A heartbeat carries epoch and seq, so that the worker finds a lost last batch."""
     deaf = Deaf(bus)
     relay = Relay(deaf, {Feed.STOCKS: mirror})  # type: ignore[arg-type]  # a reader that lies
-    upstream = Upstream()
+    upstream = ScriptedProvider()
     async with running(lead(bus, upstream, "a"), relay.run()):
-        upstream.tell(stock("AAPL", 1.0))
+        upstream.send(stock("AAPL", 1.0))
         await until(lambda: price(mirror, "AAPL") == 1.0)
         deaf.deaf = True
         seq = mirror.mark.seq
-        upstream.tell(stock("AAPL", 2.0))
+        upstream.send(stock("AAPL", 2.0))
         stored = await bus.load(Feed.STOCKS)
         while stored is not None and stored.seq == seq:
             stored = await bus.load(Feed.STOCKS)
@@ -147,36 +147,36 @@ async def test_a_lost_last_batch_is_noticed_by_the_next_beat(bus: RedisBus, mirr
 
 
 async def test_a_silent_upstream_makes_the_feed_overdue(bus: RedisBus, relay: Relay, mirror: Mirror) -> None:
-    """Beats go on, and say that the provider is late by its own cadence."""
-    upstream = Upstream()
+    """Heartbeats mark the feed as overdue when the provider is silent for too long."""
+    upstream = ScriptedProvider()
     async with running(lead(bus, upstream, "a"), relay.run()):
-        upstream.tell(stock("AAPL", 1.0))
+        upstream.send(stock("AAPL", 1.0))
         await until(lambda: mirror.loaded)
         await until(lambda: mirror.info and mirror.info.overdue)
         assert mirror.state(mirror.heard_at) == "stale"
-        upstream.tell(stock("AAPL", 2.0))
+        upstream.send(stock("AAPL", 2.0))
         await until(lambda: mirror.info and not mirror.info.overdue)
 
 
 async def test_another_provider_does_not_inherit(bus: RedisBus, relay: Relay, mirror: Mirror) -> None:
-    """Simulated and real quotes are never mixed in one feed."""
-    first, second = Upstream(), Upstream()
+    """A new provider starts with an empty feed: simulated and real quotes never mix."""
+    first, second = ScriptedProvider(), ScriptedProvider()
     second.name = "other"
     async with running(relay.run()):
         async with running(lead(bus, first, "a")):
-            first.tell(stock("AAPL", 1.0), stock("MSFT", 1.0))
+            first.send(stock("AAPL", 1.0), stock("MSFT", 1.0))
             await until(lambda: price(mirror, "AAPL") == 1.0)
         async with running(lead(bus, second, "b")):
-            second.tell(stock("AAPL", 5.0))
+            second.send(stock("AAPL", 5.0))
             await until(lambda: price(mirror, "AAPL") == 5.0)
             assert price(mirror, "MSFT") is None
 
 
 async def test_an_ingest_that_loses_the_lease_while_it_stops_still_stops(bus: RedisBus) -> None:
-    """A TaskGroup that is failing must not swallow the word to stop."""
+    """A cancellation during the loss of the lease still ends the ingest."""
     upstream = SlowToClose()
     leading = asyncio.create_task(_lead(upstream, [], bus, "a"))
-    upstream.tell(stock("AAPL", 1.0))
+    upstream.send(stock("AAPL", 1.0))
     await until(lambda: upstream.connections)
     await bus.release(Feed.STOCKS, "a")
     assert await bus.hold(Feed.STOCKS, "b", 60_000)

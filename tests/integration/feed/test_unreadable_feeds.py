@@ -1,4 +1,4 @@
-"""A value on the bus that no version wrote: other feeds go on, and its own gets a new epoch."""
+"""An unreadable value on the bus: other feeds go on, and its own feed gets a new epoch."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,11 +7,15 @@ import pytest
 import redis.asyncio
 from msgspec import structs
 
+from quotecast.bus.base import NEWS, Document
 from quotecast.bus.redis import RedisBus
+from quotecast.feed.documents import Documents
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
+from quotecast.ingest.documents import DocumentPublisher, DocumentSource
 from quotecast.market.feeds import Feed
-from support.following import Upstream, lead, price, running, until
+from support.documents_made import article, news_of
+from support.following import ScriptedProvider, lead, price, running, until
 from support.market_made import state_of, stock
 from support.servers import Valkey
 
@@ -46,7 +50,7 @@ def two_mirrors() -> dict[Feed, Mirror]:
 
 @pytest.mark.parametrize("name", POISONS)
 async def test_an_unreadable_value_stops_no_other_feed(own_valkey: Valkey, bus: RedisBus, name: str) -> None:
-    """Without an ingest that could mend it, the others are loaded."""
+    """A worker loads the other feeds, even without an ingest that could repair the value."""
     for feed in (Feed.STOCKS, Feed.CRYPTO):
         await bus.hold(feed, "me", 60_000)
         await bus.begin("me", structs.replace(state_of([stock("AAPL", 1.0)]), feed=feed))
@@ -65,9 +69,9 @@ async def test_an_unreadable_value_stops_no_other_feed(own_valkey: Valkey, bus: 
 async def test_a_feed_that_a_worker_cannot_read_starts_a_new_epoch(
     own_valkey: Valkey, bus: RedisBus, name: str
 ) -> None:
-    """Its leader writes the whole state again, without a word from the upstream."""
-    upstream, before = Upstream(), Mirror(Feed.STOCKS)
-    upstream.tell(stock("AAPL", 1.0))
+    """The leader of an unreadable feed publishes its whole state in a new epoch."""
+    upstream, before = ScriptedProvider(), Mirror(Feed.STOCKS)
+    upstream.send(stock("AAPL", 1.0))
     async with running(lead(bus, upstream, "a")):
         async with running(Relay(bus, {Feed.STOCKS: before}).run()):
             await until(lambda: price(before, "AAPL") == 1.0)
@@ -75,7 +79,7 @@ async def test_a_feed_that_a_worker_cannot_read_starts_a_new_epoch(
         mirrors = two_mirrors()
         async with running(Relay(bus, mirrors).run()):
             await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 1.0)
-            upstream.tell(stock("AAPL", 2.0))
+            upstream.send(stock("AAPL", 2.0))
             await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 2.0)
         assert mirrors[Feed.STOCKS].readable
         assert upstream.connections == 1
@@ -85,33 +89,110 @@ async def test_a_feed_that_a_worker_cannot_read_starts_a_new_epoch(
 async def test_a_successor_does_not_inherit_what_it_cannot_read(
     own_valkey: Valkey, bus: RedisBus, name: str
 ) -> None:
-    """It leads from what its own upstream tells."""
+    """A new leader ignores an unreadable state and starts from its own upstream."""
     assert await bus.hold(Feed.STOCKS, "old", 60_000)
     await bus.begin("old", state_of([stock("AAPL", 1.0)]))
     await bus.release(Feed.STOCKS, "old")
     await poison(own_valkey, name)
-    upstream, mirror = Upstream(), Mirror(Feed.STOCKS)
-    upstream.tell(stock("MSFT", 2.0))
+    upstream, mirror = ScriptedProvider(), Mirror(Feed.STOCKS)
+    upstream.send(stock("MSFT", 2.0))
     async with running(lead(bus, upstream, "new"), Relay(bus, {Feed.STOCKS: mirror}).run()):
         await until(lambda: price(mirror, "MSFT") == 2.0)
 
 
+REFUSALS: dict[str, list[str | bytes]] = {
+    "out of memory": ["CONFIG", "SET", "maxmemory", "1"],
+    "a key that is not its own": [
+        *("ACL", "SETUSER", "default", "resetkeys", "~test:{crypto}:*"),
+        *(f"~test:{{stocks}}:{name}" for name in ("state", "quotes", "document:*")),
+    ],
+}
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+async def test_a_worker_that_may_not_report_loads_the_other_feeds(
+    own_valkey: Valkey, bus: RedisBus, refusal: str
+) -> None:
+    """Its subscription goes on."""
+    for feed in (Feed.STOCKS, Feed.CRYPTO):
+        await bus.hold(feed, "me", 60_000)
+        await bus.begin("me", structs.replace(state_of([stock("AAPL", 1.0)]), feed=feed))
+    await poison(own_valkey, "a quote")
+    async with redis.asyncio.Redis.from_url(own_valkey.url) as client:
+        await client.execute_command(*REFUSALS[refusal])  # type: ignore[no-untyped-call]
+    mirrors = two_mirrors()
+    relay = Relay(bus, mirrors)
+    async with running(relay.run()):
+        await until(lambda: relay.has_asked)
+    assert (mirrors[Feed.STOCKS].readable, mirrors[Feed.CRYPTO].loaded) == (False, True)
+    assert relay.statistics()["reconnects"] == 0
+
+
+async def test_a_feed_heals_while_redis_has_no_memory_left(own_valkey: Valkey, bus: RedisBus) -> None:
+    """The worker asks for a new epoch, and its leader writes it."""
+    upstream, mirrors = ScriptedProvider(), two_mirrors()
+    upstream.send(stock("AAPL", 1.0))
+    async with running(lead(bus, upstream, "a")):
+        async with running(Relay(bus, mirrors).run()):
+            await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 1.0)
+        async with redis.asyncio.Redis.from_url(own_valkey.url) as client:
+            await client.execute_command(*POISONS["a quote"])  # type: ignore[no-untyped-call]
+            # Else a server without memory evicts what expires: the request, and the lease.
+            await client.config_set("maxmemory-policy", "noeviction")
+            await client.config_set("maxmemory", 1)
+        mirrors = two_mirrors()
+        async with running(Relay(bus, mirrors).run()):
+            await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 1.0)
+
+
+DAMAGES: dict[str, list[bytes | str]] = {
+    "its kind": ["SET", "test:{stocks}:document:news", "text"],
+    "its content": ["HSET", "test:{stocks}:document:news", "content", BAD],
+    "no content": ["HDEL", "test:{stocks}:document:news", "content"],
+    "other content": ["HSET", "test:{stocks}:document:news", "content", b"\x90"],
+    "its digest": ["HSET", "test:{stocks}:document:news", "digest", b"\xff"],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+async def test_a_damaged_document_heals(own_valkey: Valkey, bus: RedisBus, damage: str) -> None:
+    """A worker that starts later has it, from a publisher whose upstream says nothing new."""
+    document = news_of(article(1))
+
+    async def fetch() -> Document:
+        return document
+
+    await bus.hold(Feed.STOCKS, "me", 60_000)
+    await bus.begin("me", state_of([stock("AAPL", 1.0)]))
+    await bus.store("me", document)
+    async with redis.asyncio.Redis.from_url(own_valkey.url) as client:
+        await client.execute_command(*DAMAGES[damage])  # type: ignore[no-untyped-call]
+    copies = Documents()
+    publisher = DocumentPublisher(DocumentSource(Feed.STOCKS, NEWS, 3600.0, fetch), bus, "me")
+    relay = Relay(bus, {Feed.STOCKS: Mirror(Feed.STOCKS)}, copies)
+    async with running(relay.run()):
+        await until(lambda: relay.has_asked)
+        async with running(publisher.run()):
+            await until(lambda: copies.news.items == [article(1)])
+    assert await bus.document(Feed.STOCKS, NEWS) == document
+
+
 async def test_an_unreadable_message_ends_no_subscription(own_valkey: Valkey, bus: RedisBus) -> None:
-    """It is passed over; a batch that it stood for is missed by its number."""
-    upstream, mirrors = Upstream(), two_mirrors()
+    """The worker skips an unreadable message, and finds the gap by the next seq."""
+    upstream, mirrors = ScriptedProvider(), two_mirrors()
     relay = Relay(bus, mirrors)
     async with running(lead(bus, upstream, "a"), relay.run()):
-        upstream.tell(stock("AAPL", 1.0))
+        upstream.send(stock("AAPL", 1.0))
         await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 1.0)
         async with redis.asyncio.Redis.from_url(own_valkey.url) as client:
             assert await client.publish("test:{crypto}:batches", BAD) == 1
-        upstream.tell(stock("AAPL", 2.0))
+        upstream.send(stock("AAPL", 2.0))
         await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 2.0)
         assert relay.statistics()["reconnects"] == 0
 
 
 async def test_an_unreadable_feed_is_stale_until_it_is_read(own_valkey: Valkey, bus: RedisBus) -> None:
-    """Old values are served meanwhile, and not called live."""
+    """The worker serves the old values of an unreadable feed as stale."""
     mirrors = two_mirrors()
     relay = Relay(bus, mirrors)
     await bus.hold(Feed.STOCKS, "me", 60_000)

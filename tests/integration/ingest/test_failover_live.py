@@ -18,7 +18,7 @@ PATIENCE = 0.5
 
 
 async def next_whole(updates: AsyncGenerator[Update, None]) -> dict[str, CryptoQuote]:
-    """The quotes by pair, once all there is has been told."""
+    """Returns the quotes by pair of the next complete update."""
     async for update in updates:
         if update.complete and update.quotes:
             return {quote.key: quote for quote in update.quotes if isinstance(quote, CryptoQuote)}

@@ -1,4 +1,4 @@
-"""What an upstream's plan allows, counted in a real Valkey."""
+"""Call quotas of upstreams, on a real Valkey."""
 
 import pytest
 
@@ -7,8 +7,8 @@ from quotecast.limits.budget import budget
 from quotecast.limits.window import Window
 
 
-async def test_a_plan_is_kept_by_all_workers_together(redis_url: str) -> None:
-    """A call too many is an upstream that failed, and says when the next is allowed."""
+async def test_all_workers_share_one_quota(redis_url: str) -> None:
+    """One call too many raises UpstreamError with the seconds until the next."""
     async with Window(redis_url, prefix="t") as one, Window(redis_url, prefix="t") as other:
         for window in (one, other, one):
             await budget(window.check, "acme", 3)()

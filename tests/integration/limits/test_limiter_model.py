@@ -1,4 +1,4 @@
-"""Two workers' windows against the plainest one: every decision, with an outage of Redis inside."""
+"""Two workers' windows against a minimal model: every decision, through an outage of Redis."""
 
 import asyncio
 from collections import defaultdict
@@ -30,7 +30,7 @@ WORKERS = (0, 1)
 keys = st.sampled_from("ab")
 workers = st.sampled_from(WORKERS)
 times = st.integers(1, 2 * LIMIT)
-#: A failure is told as it was found: to shorten it, the server would go down a thousand times.
+#: No shrinking of failing examples: each attempt would stop the server, a thousand times.
 BOUNDED = settings(
     max_examples=60,
     stateful_step_count=25,
@@ -42,7 +42,7 @@ steps = st.sampled_from([0, SECOND // 1000, SECOND, 20 * SECOND, WINDOW - SECOND
 
 
 class Admitted(NamedTuple):
-    """A request that was let in, and by whom: Redis between two losses of its data, or a worker alone."""
+    """An admitted request's origin: Redis between two losses of its data, or one worker alone."""
 
     key: str
     at: int
@@ -51,7 +51,7 @@ class Admitted(NamedTuple):
 
 
 class Log:
-    """The reference: the times of all requests that were admitted, never cleaned up."""
+    """The model: the times of all admitted requests, never cleaned up."""
 
     def __init__(self) -> None:
         self._times: dict[str, list[int]] = defaultdict(list)
@@ -64,11 +64,11 @@ class Log:
         return Decision(admitted, LIMIT, LIMIT - len(counted), -(-(counted[0] + WINDOW - now) // SECOND))
 
     def left(self, key: str, now: int) -> int:
-        """How many more would be admitted."""
+        """Returns the number of free slots."""
         return LIMIT - len(self._within(key, now))
 
     def end(self, key: str, now: int) -> int:
-        """When the oldest request that counts leaves; of a key without requests, one that came now."""
+        """Returns the time at which the oldest request leaves; without requests, a window from now."""
         return next(iter(self._within(key, now)), now) + WINDOW
 
     def _within(self, key: str, now: int) -> list[int]:
@@ -76,7 +76,7 @@ class Log:
 
 
 class Clocked:
-    """The script as it ships, but for its clock, which the test sets."""
+    """The shipped script, with a clock that the test sets."""
 
     def __init__(self, window: Window, machine: "Limiter") -> None:
         assert window._source.count("redis.call('TIME')") == 1
@@ -89,7 +89,7 @@ class Clocked:
 
 
 class Limiter(RuleBasedStateMachine):
-    """Requests at two workers, time that passes, and Redis that goes away and comes back empty."""
+    """Requests at two workers, passing time, and a Redis that disappears and returns empty."""
 
     server: ClassVar[Valkey]
 
@@ -126,7 +126,7 @@ class Limiter(RuleBasedStateMachine):
 
     @rule(worker=workers, key=keys, count=times)
     def ask(self, worker: int, key: str, count: int) -> None:
-        """Requests that come together, in their order, each decided as the reference decides."""
+        """Concurrent requests are decided in order, each as the model decides."""
         before = self.windows[worker].statistics().fallbacks
         decisions = self.runner.run(self._checks(worker, key, count))
         alone = self.windows[worker].statistics().fallbacks - before
@@ -139,7 +139,7 @@ class Limiter(RuleBasedStateMachine):
 
     @rule(key=keys, counts=st.tuples(times, times))
     def ask_both(self, key: str, counts: tuple[int, int]) -> None:
-        """Whoever is first: together they get what is left, each no more than it has left itself."""
+        """Both workers together get the free slots, and each no more than it has itself."""
         free = [self.known[worker].get(key, 0) <= self.now for worker in WORKERS]
         wanted = [
             min(counts[worker], self.own[worker].left(key, self.now)) if free[worker] else 0
@@ -166,7 +166,7 @@ class Limiter(RuleBasedStateMachine):
     @precondition(lambda self: self.away)
     @rule()
     def come_back(self) -> None:
-        """Empty, and found by both."""
+        """Redis returns empty, and both workers reconnect."""
         self.server.start()
         self.away = False
         self.shared = Log()
@@ -174,7 +174,7 @@ class Limiter(RuleBasedStateMachine):
 
     @invariant()
     def no_window_holds_more_than_the_limit(self) -> None:
-        """Of what Redis admitted to both together, and of all that each worker admitted."""
+        """The limit holds for requests that Redis admitted, and for those that each worker admitted."""
         for key in "ab":
             admitted = [each for each in self.admitted if each.key == key]
             for by in {each.by for each in admitted}:
@@ -184,7 +184,7 @@ class Limiter(RuleBasedStateMachine):
 
     @invariant()
     def outages_add_nothing_at_their_edges(self) -> None:
-        """Two workers let twice the limit through at most, whatever Redis does."""
+        """Two workers admit at most twice the limit, whatever Redis does."""
         for key in "ab":
             self._check_spread([each.at for each in self.admitted if each.key == key], 2 * LIMIT)
 
@@ -199,7 +199,7 @@ class Limiter(RuleBasedStateMachine):
         self.runner.close()
 
     def _expected(self, worker: int, key: str, count: int) -> list[Decision]:
-        """What the plainest windows say: the worker's own, and while Redis is there that of both."""
+        """Returns the model's decisions: the worker's own window, and with Redis the shared one."""
         own, expected = self.own[worker], list[Decision]()
         # Requests that wait for Redis have slots of the worker's own, which those get back that it refuses.
         left = own.left(key, self.now)
@@ -214,7 +214,7 @@ class Limiter(RuleBasedStateMachine):
         return expected
 
     def _admit(self, worker: int, key: str) -> Decision:
-        """The decision on a request that Redis has room for, or does not hear of."""
+        """Returns the model's decision on a request whose worker remembers no refusal, and counts it."""
         own = self.own[worker].check(key, self.now)
         shared = own if self.away else self.shared.check(key, self.now)
         if own.admitted:
@@ -226,7 +226,7 @@ class Limiter(RuleBasedStateMachine):
         return Decision(False, LIMIT, 0, -(-(end - self.now) // SECOND), remembered=True)
 
     def _know_refusals(self, key: str, decisions: Sequence[Sequence[Decision]]) -> None:
-        """A worker knows which of its requests Redis refused."""
+        """Notes the refusals by Redis, which the workers now remember."""
         for worker in WORKERS:
             if any(not each.admitted and not each.remembered for each in decisions[worker]):
                 self.known[worker][key] = self.shared.end(key, self.now)
@@ -238,7 +238,7 @@ class Limiter(RuleBasedStateMachine):
         return await asyncio.gather(*(self._checks(worker, key, counts[worker]) for worker in WORKERS))
 
     async def _found(self) -> None:
-        """Each worker's connection is a new one, and Redis has answered on it."""
+        """Waits until each worker has a new connection with an answer of Redis."""
         for window in self.windows:
             await until_shared(window)
 
@@ -248,9 +248,9 @@ class Limiter(RuleBasedStateMachine):
 
 
 def test_no_decision_differs_from_the_plainest_window(own_valkey: Valkey) -> None:
-    """Never more than the limit while Redis answers, a limit of each worker's own while it does not.
+    """Workers together admit at most the limit with Redis, and each at most the limit without.
 
-    Nobody is refused for Redis being away: a worker refuses alone only what it has admitted the limit of.
+    Without Redis a worker refuses a request only after admitting the limit of its key by itself.
     """
 
     class Here(Limiter):

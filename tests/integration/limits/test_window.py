@@ -1,4 +1,4 @@
-"""The window that workers share, on a real server."""
+"""The shared window, on a real server."""
 
 import asyncio
 import time
@@ -21,14 +21,14 @@ async def admitted(window: Window, key: str, limit: int, times: int) -> int:
 
 
 def as_user(server: Valkey, prefix: str) -> str:
-    """The URL for a user that reaches only what begins with the prefix."""
+    """Returns the URL of a Redis user with access to one prefix only."""
     with redis.Redis.from_url(server.url) as client:
         client.acl_setuser("app", enabled=True, passwords=["+pass"], keys=[f"{prefix}:*"], commands=["+@all"])
     return f"unix://app@{server.socket}?password=pass"
 
 
 async def test_two_workers_together_admit_exactly_the_limit(redis_url: str) -> None:
-    """Whoever asks first: the count is one."""
+    """The order of the workers does not matter: they share one count."""
     async with Window(redis_url, prefix="t") as one, Window(redis_url, prefix="t") as other:
         rounds = [admitted(worker, "key", 120, 30) for worker in (one, other) for _ in range(5)]
         assert sum(await asyncio.gather(*rounds)) == 120
@@ -36,7 +36,7 @@ async def test_two_workers_together_admit_exactly_the_limit(redis_url: str) -> N
 
 
 async def test_checks_of_one_turn_go_in_one_call_and_keep_their_order(redis_url: str) -> None:
-    """The same key twice is two requests, counted in the order they were made."""
+    """One key twice means two requests, in the order of their checks."""
     async with Window(redis_url, prefix="t") as window:
         decisions = await asyncio.gather(
             *(window.check("key", 3) for _ in range(5)), window.check("other", 9)
@@ -48,7 +48,7 @@ async def test_checks_of_one_turn_go_in_one_call_and_keep_their_order(redis_url:
 
 
 async def test_an_answer_that_came_while_the_loop_was_held_up_counts(redis_url: str) -> None:
-    """The loop meets its deadlines before what arrived meanwhile; a late loop is not a late Redis."""
+    """A blocked loop runs its timers before it reads answers; it must not blame Redis."""
     async with Window(redis_url, prefix="t", budget=0.05) as window:
         asked = asyncio.create_task(window.check("key", 3))
         # Enough turns for the command to be on its way, far too few for the budget to be spent.
@@ -60,14 +60,14 @@ async def test_an_answer_that_came_while_the_loop_was_held_up_counts(redis_url: 
 
 
 async def test_a_call_has_a_bound(redis_url: str) -> None:
-    """Redis is not blocked for long by one worker's burst."""
+    """One worker's burst does not block Redis for long."""
     async with Window(redis_url, prefix="t") as window:
         assert await admitted(window, "key", 1000, MAX_BATCH + 1) == MAX_BATCH + 1
         assert window.statistics().calls == 2
 
 
 async def test_a_remembered_refusal_costs_no_call(redis_url: str) -> None:
-    """A client far over its limit is answered by the worker alone, truly."""
+    """The worker answers a client far over its limit by itself, with the right numbers."""
     async with Window(redis_url, prefix="t") as window:
         await admitted(window, "key", 2, 3)
         calls = window.statistics().calls
@@ -78,7 +78,7 @@ async def test_a_remembered_refusal_costs_no_call(redis_url: str) -> None:
 
 
 async def test_slots_free_one_by_one_as_requests_leave_the_window(redis_url: str) -> None:
-    """In real time: never more than the limit in a second, and no refusal after a slot is free."""
+    """In real time: never more than the limit in a second, and no refusal while a slot is free."""
     spans: list[tuple[float, float]] = []
     async with Window(redis_url, prefix="t", seconds=1) as window:
         began = time.monotonic()
@@ -92,7 +92,7 @@ async def test_slots_free_one_by_one_as_requests_leave_the_window(redis_url: str
 
 
 async def test_keys_are_short_tagged_and_expire(redis_url: str) -> None:
-    """A long key is hashed, the tag names one of a fixed number of shards, nothing stays for ever."""
+    """A long key is hashed, the tag names one of 16 shards, and every key expires."""
     async with Window(redis_url, prefix="t") as window:
         await asyncio.gather(window.check("x" * 5000, 9), window.check("x" * 5001, 9), window.check("y", 9))
     with redis.Redis.from_url(redis_url, decode_responses=True) as client:
@@ -104,7 +104,7 @@ async def test_keys_are_short_tagged_and_expire(redis_url: str) -> None:
 
 
 async def test_access_by_prefix_is_enough_for_a_shared_limit(own_valkey: Valkey) -> None:
-    """A Redis user of one installation reaches the keys of its prefix only."""
+    """A Redis user of one installation has access to keys of its prefix only."""
     async with AsyncExitStack() as stack:
         url = as_user(own_valkey, "t")
         one, other = [
@@ -117,7 +117,7 @@ async def test_access_by_prefix_is_enough_for_a_shared_limit(own_valkey: Valkey)
 
 
 async def test_a_lasting_failure_is_logged_once_a_minute_with_its_cause(own_valkey: Valkey) -> None:
-    """Redis answers every probe here and refuses every call."""
+    """Here Redis answers every probe and refuses every call."""
     now = 0
     url = as_user(own_valkey, "else")
     with capture_logs() as logs:
@@ -137,14 +137,14 @@ async def test_a_lasting_failure_is_logged_once_a_minute_with_its_cause(own_valk
 
 @pytest.mark.parametrize("key", ["gümüş", "\ud800", "", "a b\r\n{c}"])
 async def test_any_text_is_a_key(redis_url: str, key: str) -> None:
-    """A strange one fails neither its own request nor those in the same call."""
+    """Such a key fails neither its own request nor others in the same call."""
     async with Window(redis_url, prefix="t") as window:
         assert [await admitted(window, text, 2, 3) for text in (key, "plain")] == [2, 2]
         assert window.statistics().fallbacks == 0
 
 
 async def test_a_lost_script_costs_no_decision(redis_url: str) -> None:
-    """SCRIPT FLUSH is noticed, the script sent again, each check counted once."""
+    """The worker loads the script again after SCRIPT FLUSH, and counts each check once."""
     async with Window(redis_url, prefix="t") as window:
         with redis.Redis.from_url(redis_url) as client:
             assert await admitted(window, "key", 5, 3) == 3
@@ -154,7 +154,7 @@ async def test_a_lost_script_costs_no_decision(redis_url: str) -> None:
 
 
 async def test_lost_data_lets_no_worker_exceed_the_limit(redis_url: str) -> None:
-    """After FLUSHALL each worker still counts what it admitted itself, and says so."""
+    """After FLUSHALL each worker still counts the requests that it admitted itself."""
     async with AsyncExitStack() as stack:
         one, other = [
             await stack.enter_async_context(Window(redis_url, prefix="t", budget=10)) for _ in range(2)
@@ -168,9 +168,9 @@ async def test_lost_data_lets_no_worker_exceed_the_limit(redis_url: str) -> None
         assert one.statistics().fallbacks == other.statistics().fallbacks == 0
 
 
-@pytest.mark.parametrize("lost", [True, False], ids=["data lost", "data kept"])
+@pytest.mark.parametrize("lost", [True, False], ids=["data lost", "no data lost"])
 async def test_outage_adds_nothing_at_its_edges(own_valkey: Valkey, *, lost: bool) -> None:
-    """Two workers let twice the limit through at most: before, during and after together."""
+    """Two workers admit at most twice the limit: before, during and after the outage together."""
     async with AsyncExitStack() as stack:
         workers = [
             await stack.enter_async_context(Window(own_valkey.url, prefix="t", pause=0.01)) for _ in range(2)
@@ -192,7 +192,7 @@ async def test_outage_adds_nothing_at_its_edges(own_valkey: Valkey, *, lost: boo
 
 
 async def test_slot_that_is_given_back_is_free_at_all_workers(redis_url: str) -> None:
-    """Once, and for a worker that was full of its own requests too."""
+    """The slot is free once, even at a worker that was full of its own requests."""
     async with AsyncExitStack() as stack:
         one, other = [
             await stack.enter_async_context(Window(redis_url, prefix="t", budget=10)) for _ in range(2)
@@ -204,7 +204,7 @@ async def test_slot_that_is_given_back_is_free_at_all_workers(redis_url: str) ->
 
 
 async def test_refusal_is_not_remembered_where_others_forget_keys(redis_url: str) -> None:
-    """Another worker's forgetting is heard at once, also by a worker that was full of its own requests."""
+    """The other worker's `forget` takes effect at once, even at a worker that was full."""
     async with AsyncExitStack() as stack:
         one, other = [
             await stack.enter_async_context(Window(redis_url, prefix="t", budget=10, forgetful=True))
@@ -217,7 +217,7 @@ async def test_refusal_is_not_remembered_where_others_forget_keys(redis_url: str
 
 
 async def test_a_script_that_fails_is_no_failure_of_the_request(redis_url: str) -> None:
-    """When a key holds something else than a log, the worker decides alone."""
+    """The worker decides alone when a key is not a list."""
     async with Window(redis_url, prefix="t") as window:
         await window.check("key", 2)
         with redis.Redis.from_url(redis_url) as client:
@@ -227,7 +227,7 @@ async def test_a_script_that_fails_is_no_failure_of_the_request(redis_url: str) 
 
 
 async def test_a_request_that_was_given_up_does_not_disturb_the_others(redis_url: str) -> None:
-    """Its client went away while the call was under way."""
+    """The client disconnected during the call."""
     async with Window(redis_url, prefix="t") as window:
         gone = asyncio.create_task(window.check("key", 5))
         stays = asyncio.create_task(window.check("key", 5))
@@ -239,7 +239,7 @@ async def test_a_request_that_was_given_up_does_not_disturb_the_others(redis_url
 
 
 async def test_killed_redis_is_replaced_within_the_call(own_valkey: Valkey) -> None:
-    """Nobody is refused for it, nobody is let in without a limit, nothing is raised."""
+    """Requests are neither refused for the outage nor admitted beyond the limit, and none raises."""
     async with Window(own_valkey.url, prefix="t") as window:
         assert (await window.check("key", 5)).remaining == 4
         own_valkey.kill()
@@ -249,7 +249,7 @@ async def test_killed_redis_is_replaced_within_the_call(own_valkey: Valkey) -> N
 
 
 async def test_a_worker_starts_without_redis_and_finds_it_later(own_valkey: Valkey) -> None:
-    """It limits alone until a probe is answered, then together with the others again."""
+    """It limits alone until a probe succeeds, then together with the others."""
     own_valkey.kill()
     async with Window(own_valkey.url, prefix="t", pause=0.02) as window:
         assert await admitted(window, "key", 3, 5) == 3
@@ -262,7 +262,7 @@ async def test_a_worker_starts_without_redis_and_finds_it_later(own_valkey: Valk
 
 
 async def test_frozen_redis_holds_nobody_up_once_it_was_given_up(own_valkey: Valkey) -> None:
-    """Three calls run into their budget; from then on decisions take no time, probes included."""
+    """Three calls use up their budget; after that decisions take no time, not even during probes."""
     async with Window(own_valkey.url, prefix="t", budget=0.05, pause=0.01) as window:
         await window.check("key", 10**6)
         own_valkey.freeze()
@@ -303,7 +303,7 @@ async def test_who_waited_behind_a_failing_call_is_decided_with_it(own_valkey: V
 
 
 async def test_a_restarted_redis_is_used_again_at_once(own_valkey: Valkey) -> None:
-    """A dead connection costs one call at most."""
+    """A dead connection costs at most one call."""
     async with Window(own_valkey.url, prefix="t") as window:
         await window.check("key", 9)
         own_valkey.kill()
@@ -316,7 +316,7 @@ async def test_a_restarted_redis_is_used_again_at_once(own_valkey: Valkey) -> No
 
 @pytest.mark.parametrize("url", ["redis://127.0.0.1:1/0", "unix:///nowhere/at/all.sock"])
 async def test_an_address_where_nobody_answers_is_a_redis_that_is_away(url: str) -> None:
-    """The worker starts and limits alone."""
+    """The worker starts, and limits alone."""
     async with Window(url, prefix="t") as window:
         assert await admitted(window, "key", 2, 3) == 2
         assert window.statistics().openings == 1

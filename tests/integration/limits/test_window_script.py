@@ -17,7 +17,7 @@ STEPS = st.sampled_from([0, MICROSECOND, SECOND, 20 * SECOND, 60 * SECOND - MICR
 
 
 class Script:
-    """The script as it ships, but for its clock, which the test sets."""
+    """The shipped script, with a clock that the test sets."""
 
     def __init__(self, url: str) -> None:
         source = resources.files("quotecast.limits").joinpath("window.lua").read_text()
@@ -51,7 +51,7 @@ class Script:
 def test_the_script_decides_as_the_window_in_memory_does(
     redis_url: str, limit: int, calls: list[tuple[int, list[str]]]
 ) -> None:
-    """Check by check, in batches with repeated keys, however the clock advances."""
+    """Each check agrees, in batches with repeated keys, for any advance of the clock."""
     script = Script(redis_url)
     window = LocalWindow(60, clock=lambda: script.now)
     for step, keys in calls:
@@ -67,7 +67,7 @@ def test_the_script_decides_as_the_window_in_memory_does(
 @settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.integers(0, 70), STEPS_BACK), min_size=1, max_size=40))
 def test_a_clock_that_steps_back_never_lets_more_in(redis_url: str, steps: list[tuple[int, int]]) -> None:
-    """No 60 s that really pass hold more than the limit, and nobody has to wait for more than a window."""
+    """No real 60 s hold more than the limit, and no client waits for more than a window."""
     script = Script(redis_url)
     passed, admitted = 0, []
     for seconds, back in steps:
@@ -84,7 +84,7 @@ def test_a_clock_that_steps_back_never_lets_more_in(redis_url: str, steps: list[
 
 @pytest.mark.parametrize("back", [1, 59, 61, 3600])
 def test_a_clock_that_stepped_back_shuts_a_key_out_for_one_window(redis_url: str, back: int) -> None:
-    """However far it stepped: the log moves back with the clock, and keeps its intervals."""
+    """The log moves back with the clock by any step, and keeps its intervals."""
     script = Script(redis_url)
     script.check(["a"], 2)
     script.now += 20 * SECOND
@@ -97,7 +97,7 @@ def test_a_clock_that_stepped_back_shuts_a_key_out_for_one_window(redis_url: str
 
 
 def test_a_log_that_moved_back_expires(redis_url: str) -> None:
-    """After a window without requests."""
+    """A window without requests removes it."""
     script = Script(redis_url)
     script.check(["a"], 1)
     script.now -= 30 * SECOND

@@ -28,7 +28,7 @@ def service(valkey: Valkey) -> Iterator[Service]:
 
 
 def started(service: Service, command: str, **settings: str) -> str:
-    """Starts a process; the address of its private port."""
+    """Starts a process, and gives the address of its private port."""
     service.launch(command, {f"QUOTECAST_{name.upper()}": value for name, value in settings.items()})
     said = service._links[-1].recv(1000).decode()
     found = re.search(r"; metrics on (http://127\.0\.0\.1:\d+)/metrics\n", said)
@@ -43,7 +43,7 @@ def asked(url: str) -> tuple[int, Any]:
 
 
 def until(url: str, reached: Callable[[int, Any], bool]) -> Any:
-    """Asks until the answer is as expected."""
+    """Polls until the answer is as expected."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         status, said = asked(url)
@@ -54,7 +54,7 @@ def until(url: str, reached: Callable[[int, Any], bool]) -> Any:
 
 
 def test_a_second_ingest_stands_by_and_takes_over(service: Service) -> None:
-    """The first leads every free feed; both are ready, for both may lead."""
+    """The first one leads every free feed; both are ready, because either may lead."""
     first = started(service, "ingest")
     until(f"{first}/ready", lambda status, said: status == 200 and set(said["feeds"].values()) == {"leading"})
     second = started(service, "ingest")
@@ -66,7 +66,7 @@ def test_a_second_ingest_stands_by_and_takes_over(service: Service) -> None:
 
 
 def test_each_feed_may_have_an_ingest_of_its_own(service: Service) -> None:
-    """One that has the other feeds switched off leaves them to others."""
+    """A process with other feeds switched off does not lead those."""
     stocks = started(service, "ingest", crypto="none", doviz="none")
     rest = started(service, "ingest", stocks="none")
     led = {
@@ -80,7 +80,7 @@ def test_each_feed_may_have_an_ingest_of_its_own(service: Service) -> None:
 
 
 def test_an_ingest_without_redis_lives_but_is_not_ready(service: Service, valkey: Valkey) -> None:
-    """A restart would not help it, so only readiness says so; it is ready again with Redis."""
+    """A restart would not help, so only readiness changes; with Redis it is ready again."""
     url = started(service, "ingest")
     until(f"{url}/ready", lambda status, _: status == 200)
     valkey.kill()
@@ -93,7 +93,7 @@ def test_an_ingest_without_redis_lives_but_is_not_ready(service: Service, valkey
 
 
 def test_a_worker_says_the_same_on_both_ports(service: Service) -> None:
-    """Health and readiness; the private port knows no other page of the API."""
+    """The private port serves health and readiness, and no other page of the API."""
     service.start("ingest")
     url = started(service, "api")
     assert asked(f"{url}/health") == (200, service.get("/api/health").json())
@@ -105,7 +105,7 @@ def test_a_worker_says_the_same_on_both_ports(service: Service) -> None:
 
 
 def test_a_worker_without_data_lives_but_is_not_ready(service: Service) -> None:
-    """Before the first feed was loaded."""
+    """The first feed is not loaded yet."""
     url = started(service, "api")
     assert asked(f"{url}/health") == (200, {"status": "ok"})
     status, said = asked(f"{url}/ready")

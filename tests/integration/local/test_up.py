@@ -1,4 +1,4 @@
-"""`quotecast up`, as a process with all it starts."""
+"""`quotecast up`, as a real process with its children."""
 
 import contextlib
 import os
@@ -22,7 +22,7 @@ PARTS = ["postgres", "valkey", "ingest", "api 1", "api 2"]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[..., Up]]:
-    """Starts `up` on one data folder; whatever is left at the end is killed."""
+    """Starts `up` on one data folder; kills all leftovers at the end."""
     started: list[Up] = []
 
     def new(*starter: str, **settings: str) -> Up:
@@ -35,7 +35,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Up]]:
 
 
 def wait_until_ended(pid: int, seconds: float = 10.0) -> None:
-    """Of a process that is not this one's child; a pid that is gone has ended."""
+    """Waits for the end of a process that is not our child."""
     with contextlib.suppress(ProcessLookupError):
         handle = os.pidfd_open(pid)
         with os.fdopen(handle) as file, contextlib.closing(_selector(file.fileno())) as selector:
@@ -49,12 +49,12 @@ def _selector(descriptor: int) -> Any:
 
 
 def test_everything_starts_serves_and_stops(start: Callable[..., Up], tmp_path: Path) -> None:
-    """One line per part as it becomes ready, then the addresses; SIGTERM ends all within ten seconds."""
+    """Each process prints a line when ready, then `up` prints URLs; SIGTERM ends all within ten seconds."""
     up = start()
     up.wait_until_it_serves()
     assert sorted(up.pids) == sorted(PARTS)
-    assert f"http://127.0.0.1:{up.port}/api/docs" in "".join(up.said)
-    assert "simulat" in "".join(up.said)
+    assert f"http://127.0.0.1:{up.port}/api/docs" in "".join(up.output)
+    assert "simulat" in "".join(up.output)
     assert up.get("/api/health") == {"status": "ok"}
     assert set(up.get("/api/market/quotes?symbols=AAPL,MSFT")) == {"AAPL", "MSFT"}
 
@@ -70,7 +70,7 @@ def test_everything_starts_serves_and_stops(start: Callable[..., Up], tmp_path: 
 
 
 def test_a_hangup_does_not_end_what_nohup_started(start: Callable[..., Up]) -> None:
-    """The closing of a terminal neither ends `up` nor its parts; SIGTERM still does."""
+    """Closing the terminal ends neither `up` nor its children; SIGTERM still does."""
     up = start("nohup")
     up.wait_until_it_serves()
     up.process.send_signal(signal.SIGHUP)
@@ -83,13 +83,13 @@ def test_a_hangup_does_not_end_what_nohup_started(start: Callable[..., Up]) -> N
 
 
 def ignores(pid: int, number: signal.Signals) -> bool:
-    """Whether a process ignores a signal, as the kernel says (Linux's proc(5))."""
+    """Returns whether a process ignores a signal, from /proc (Linux's proc(5))."""
     status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     return bool(int(status["SigIgn"], 16) >> (number - 1) & 1)
 
 
 def test_a_worker_that_dies_is_replaced(start: Callable[..., Up]) -> None:
-    """The others serve on meanwhile."""
+    """The other processes go on serving."""
     up = start()
     up.wait_until_it_serves()
     os.kill(up.pids["api 1"], signal.SIGKILL)
@@ -101,7 +101,7 @@ def test_a_worker_that_dies_is_replaced(start: Callable[..., Up]) -> None:
 def test_the_market_goes_on_while_a_server_cannot_start(
     start: Callable[..., Up], tmp_path: Path, part: str
 ) -> None:
-    """However often it fails; once the reason is gone it serves again, and `up` never ended."""
+    """It restarts for any number of failures; `up` keeps running, and it serves once the cause is gone."""
     up = start()
     up.wait_until_it_serves()
     folder, aside = tmp_path / "data" / part, tmp_path / "aside"
@@ -116,7 +116,7 @@ def test_the_market_goes_on_while_a_server_cannot_start(
 
 
 def test_after_a_kill_the_next_start_finds_the_field_clear(start: Callable[..., Up]) -> None:
-    """Workers end with their parent; the databases, which cannot know, are ended by the next `up`."""
+    """Workers end with their parent; the next `up` ends the databases, which do not notice."""
     first = start()
     first.wait_until_it_serves()
     first.process.kill()
@@ -130,7 +130,7 @@ def test_after_a_kill_the_next_start_finds_the_field_clear(start: Callable[..., 
 
 
 def test_a_stranger_with_a_stale_number_is_left_alone(start: Callable[..., Up], tmp_path: Path) -> None:
-    """After a crash a number in a pid file may be another process's by now."""
+    """After a crash the process id in a pid file may belong to another process."""
     first = start()
     first.wait_until_it_serves()
     first.process.kill()
@@ -149,22 +149,22 @@ def test_a_stranger_with_a_stale_number_is_left_alone(start: Callable[..., Up], 
 
 
 def refusal(up: Up) -> str:
-    """What it says on standard error as it refuses to start."""
+    """Waits for a start that fails with exit code 2, and returns its error output."""
     _, err = up.process.communicate(timeout=30)
     assert up.process.returncode == 2, err
     return err
 
 
 def test_a_second_one_on_the_same_data_is_refused(start: Callable[..., Up], tmp_path: Path) -> None:
-    """In one line, before anything is started."""
-    with folder.held(tmp_path / "data"):
+    """The error is one line, before anything starts."""
+    with folder.hold_folder(tmp_path / "data"):
         assert refusal(start()) == (
             f"Another `quotecast up` uses {tmp_path / 'data'}; set QUOTECAST_DATA_DIR to another folder\n"
         )
 
 
 def test_a_taken_port_is_refused(start: Callable[..., Up]) -> None:
-    """Before anything is started, also if the one who has it would share it."""
+    """The check precedes every start, and fails even if the port's owner would share it."""
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         listener.bind(("127.0.0.1", 0))
@@ -185,7 +185,7 @@ def test_a_taken_port_is_refused(start: Callable[..., Up]) -> None:
 def test_a_given_server_that_does_not_answer_is_refused(
     start: Callable[..., Up], setting: str, url: str, problem: str
 ) -> None:
-    """Nothing is embedded in its stead; the line names the place, not the password."""
+    """No embedded server replaces it; the error names the address, not the password."""
     error = refusal(start(**{setting: url}))
     assert f"QUOTECAST_{setting.upper()}: {problem} does not answer" in error
     assert "hidden" not in error
@@ -194,7 +194,7 @@ def test_a_given_server_that_does_not_answer_is_refused(
 def test_servers_that_settings_name_are_used(
     start: Callable[..., Up], redis_url: str, database_url: str
 ) -> None:
-    """Nothing is embedded then."""
+    """No embedded server starts."""
     up = start(redis_url=redis_url, database_url=database_url)
     up.wait_until_it_serves()
     assert sorted(up.pids) == ["api 1", "api 2", "ingest"]
@@ -204,7 +204,7 @@ def test_servers_that_settings_name_are_used(
 def test_servers_that_files_name_are_used(
     start: Callable[..., Up], tmp_path: Path, redis_url: str, database_url: str
 ) -> None:
-    """Its parts get the secrets themselves, so that both ways never meet."""
+    """Child processes get the values, so that value and file never conflict."""
     secrets = {"redis_url": redis_url, "database_url": database_url, "jwt_secret": "s" * 32}
     for name, value in secrets.items():
         (tmp_path / name).write_text(f"{value}\n", "utf-8")

@@ -8,7 +8,7 @@ import pytest
 from fakes.alpaca_stream import trade
 from fakes.binance import FakeBinance
 from fakes.binance_rows import statistics
-from fakes.coinbase import FakeCoinbase, Said
+from fakes.coinbase import FakeCoinbase, ScriptMessage
 from fakes.kraken import FakeKraken, ticker
 from quotecast.ingest.supervise import pump
 from quotecast.providers.base import QuoteProvider, Update
@@ -33,7 +33,7 @@ async def binance() -> AsyncIterator[QuoteProvider]:
 @asynccontextmanager
 async def coinbase() -> AsyncIterator[QuoteProvider]:
     async with FakeCoinbase([{"id": "BTC-USD", "status": "online", "trading_disabled": False}]) as fake:
-        fake.script = [Said('{"type":"ticker","product_id":"BTC-USD","price":"92000.00"}')]
+        fake.script = [ScriptMessage('{"type":"ticker","product_id":"BTC-USD","price":"92000.00"}')]
         fake.ending = "abort"
         yield CoinbaseProvider(fake.url, fake.websocket_url)
 

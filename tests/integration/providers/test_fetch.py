@@ -18,8 +18,8 @@ from fakes.http import (
     TOO_MANY,
     TRUNCATED,
     Answer,
-    Asked,
     FakeHttp,
+    HttpRequest,
     huge,
 )
 from quotecast.errors import UpstreamError, UpstreamRefused
@@ -40,7 +40,7 @@ UNRESERVED = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~
 class Upstream(FakeHttp):
     """Lists one row, wherever it is asked."""
 
-    def respond(self, asked: Asked) -> Answer:
+    def respond(self, asked: HttpRequest) -> Answer:
         return Answer.of([{"id": asked.path}])
 
 

@@ -1,4 +1,4 @@
-"""Keys of upstreams, planted into the whole service: they are used, and told to nobody."""
+"""Keys of upstreams in the whole service: it uses them, and no log nor answer has them."""
 
 import contextlib
 import os
@@ -86,4 +86,4 @@ def test_keys_appear_in_no_log_and_no_answer(own_valkey: Valkey, tmp_path: Path,
 def _wait(holds: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 30
     while not holds():
-        assert time.monotonic() < deadline, "never came to that"
+        assert time.monotonic() < deadline, "the condition never held"

@@ -1,4 +1,4 @@
-"""The Turkish market's adapter against local sources: what it tells, and what it bears."""
+"""The Turkish market's adapter against local sources: its quotes, and the failures that it survives."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,7 +8,7 @@ from datetime import date, timedelta
 import pytest
 
 from fakes.http import ENDLESS, HTML_503, REDIRECT, SERVER_ERROR, TOO_MANY, TRUNCATED, Answer, huge
-from fakes.turkey import FAILED, Dealt, FakeTurkey, currency
+from fakes.turkey import FAILED, FakeTurkey, MarketPrice, currency
 from quotecast.errors import UpstreamError
 from quotecast.market.quotes import DovizQuote
 from quotecast.providers.base import Update
@@ -45,11 +45,11 @@ class Time:
 @pytest.fixture
 async def fake() -> AsyncIterator[FakeTurkey]:
     async with FakeTurkey() as fake:
-        fake.dealt = {
-            "USD": Dealt(44.10, 44.18, 0.12),
-            "gram-altin": Dealt(6640.10, 6641.00, 0.4),
-            "ons": Dealt(4000.10, 4000.76, -0.1),
-            "XU100": Dealt(14215.3, 14215.3, 1.0),
+        fake.prices = {
+            "USD": MarketPrice(44.10, 44.18, 0.12),
+            "gram-altin": MarketPrice(6640.10, 6641.00, 0.4),
+            "ons": MarketPrice(4000.10, 4000.76, -0.1),
+            "XU100": MarketPrice(14215.3, 14215.3, 1.0),
         }
         fake.bulletins = {
             FRIDAY: [currency("USD", "44.1800", "44.1000"), currency("JPY", "28.4853", "28.29", unit=100)],
@@ -134,7 +134,7 @@ async def test_unchanged_prices_are_not_told_again(fake: FakeTurkey, time: Time)
         await anext(updates)
         fake.update_date = "2026-11-20 14:06:01"
         assert (await anext(updates)).quotes == []
-        fake.dealt["USD"] = Dealt(44.11, 44.19, 0.14)
+        fake.prices["USD"] = MarketPrice(44.11, 44.19, 0.14)
         [moved] = (await anext(updates)).quotes
     assert (moved.key, moved.price, moved.timestamp) == ("USD", 44.19, "2026-11-19T20:02:00Z")
 
@@ -153,7 +153,7 @@ async def test_versions_tell_the_same(
         rate.symbol: (float(rate.buying or 0), float(rate.selling))
         for rate in (await Truncgil(fake.url, fake.url).read()).rates
     }
-    assert found == {symbol: (each.buying, each.selling) for symbol, each in fake.dealt.items()}
+    assert found == {symbol: (each.buying, each.selling) for symbol, each in fake.prices.items()}
     assert paths(fake) == [*broken, version]
 
 
@@ -176,7 +176,7 @@ async def test_spare_stands_in_when_every_version_fails(fake: FakeTurkey, time: 
     adapter = provider(fake, time)
     await polled(adapter)
     fake.answers = dict.fromkeys([V4, V5, V3], answer)
-    fake.dealt["USD"] = Dealt(44.11, 44.19, 0.14)
+    fake.prices["USD"] = MarketPrice(44.11, 44.19, 0.14)
     time.now += 60
     quotes: dict[str, DovizQuote] = {}
     async with asyncio.timeout(20), aclosing(adapter.updates()) as updates:
@@ -260,7 +260,7 @@ async def test_nothing_that_answers_is_an_error_at_once(fake: FakeTurkey, time: 
 
 
 async def test_everything_that_falls_silent_is_an_error(fake: FakeTurkey, time: Time) -> None:
-    """After a while: quotes stand meanwhile, and are told again when anything answers."""
+    """The adapter raises after a while; its quotes stay, and it sends them again once a source answers."""
     adapter = provider(fake, time)
     await polled(adapter)
     fake.everywhere = HTML_503
@@ -284,8 +284,8 @@ async def test_absurd_price_never_gets_out(fake: FakeTurkey, time: Time) -> None
     adapter = provider(fake, time)
     async with asyncio.timeout(20), aclosing(adapter.updates()) as updates:
         await anext(updates)
-        fake.dealt["ons"] = Dealt(400010.0, 400076.0, 0.12)
-        fake.dealt["gram-altin"] = Dealt(6650.0, 6651.0, 0.5)
+        fake.prices["ons"] = MarketPrice(400010.0, 400076.0, 0.12)
+        fake.prices["gram-altin"] = MarketPrice(6650.0, 6651.0, 0.5)
         assert by_symbol(await anext(updates)).keys() == {"gram-altin"}
     assert adapter.statistics() == {"absurd": 1}
 

@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from fakes.http import HTML_503
-from fakes.turkey import Dealt, FakeTurkey, currency
+from fakes.turkey import FakeTurkey, MarketPrice, currency
 from quotecast.providers.tcmb.client import Tcmb
 from quotecast.providers.truncgil.client import Truncgil
 from quotecast.providers.turkey.client import TurkeyProvider
@@ -18,7 +18,7 @@ FRIDAY = date(2026, 11, 20)
 TODAY = "/kurlar/today.xml"
 
 #: Lira for one yen, and for a hundredth of one, as Truncgil writes it at times.
-YEN, SLIPPED = Dealt(0.2772, 0.2803), Dealt(0.002772, 0.002803)
+YEN, SLIPPED = MarketPrice(0.2772, 0.2803), MarketPrice(0.002772, 0.002803)
 
 
 class Passing:
@@ -38,7 +38,7 @@ class Passing:
 async def fake() -> AsyncIterator[FakeTurkey]:
     async with FakeTurkey() as fake:
         fake.bulletins = {FRIDAY: [currency("USD", "44.18"), currency("JPY", "28.4853", unit=100)]}
-        fake.dealt = {"USD": Dealt(44.10, 44.18), "JPY": SLIPPED, "ISK": Dealt(0.0034, 0.0035)}
+        fake.prices = {"USD": MarketPrice(44.10, 44.18), "JPY": SLIPPED, "ISK": MarketPrice(0.0034, 0.0035)}
         yield fake
 
 
@@ -55,9 +55,9 @@ async def test_first_rate_far_from_the_banks_is_refused(fake: FakeTurkey) -> Non
         first = await anext(updates)
         assert {quote.key for quote in first.quotes} == {"USD", "ISK", "tcmb-USD", "tcmb-JPY"}
         assert adapter.statistics() == {"far_off": 1}
-        fake.dealt["JPY"] = YEN
+        fake.prices["JPY"] = YEN
         assert [(quote.key, quote.price) for quote in (await anext(updates)).quotes] == [("JPY", 0.2803)]
-        fake.dealt["JPY"] = SLIPPED
+        fake.prices["JPY"] = SLIPPED
         assert (await anext(updates)).quotes == []
     assert adapter.statistics() == {"far_off": 2}
 
@@ -74,11 +74,11 @@ async def test_late_bulletin_removes_what_is_far_off(fake: FakeTurkey) -> None:
                 break
         assert update.removed == ["JPY"]
         assert {quote.key for quote in update.quotes} == {"tcmb-USD", "tcmb-JPY"}
-        fake.dealt["JPY"] = YEN
+        fake.prices["JPY"] = YEN
         assert [quote.price for quote in (await anext(updates)).quotes] == [0.2803]
 
 
 async def test_old_bulletin_judges_nothing(fake: FakeTurkey) -> None:
-    """The bank's site stands still for six weeks while the lira moves."""
+    """The bank publishes nothing for six weeks while the lira moves."""
     async with aclosing(provider(fake, NOW + 42 * DAY).updates()) as updates:
         assert "JPY" in {quote.key for quote in (await anext(updates)).quotes}

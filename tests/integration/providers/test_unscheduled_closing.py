@@ -1,4 +1,4 @@
-"""A closing that no calendar foresees, from Alpaca's clock to a worker's answers."""
+"""An unscheduled closure, from Alpaca's clock to a worker's responses."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -15,15 +15,17 @@ from quotecast.api.routes.bars import exchange_of
 from quotecast.bus.memory import MemoryBus
 from quotecast.feed.relay import Relay
 from quotecast.ingest import lease
-from quotecast.ingest.publish import Leader
+from quotecast.ingest.failover import Failover
+from quotecast.ingest.publish import FeedPublisher, IngestStatistics
 from quotecast.market.feeds import Feed
 from quotecast.market.sessions import NEW_YORK, TradingDay
 from quotecast.providers.alpaca.client import AlpacaProvider
 from quotecast.providers.alpaca.history import AlpacaHistory
 from quotecast.providers.alpaca.hours import AlpacaClock
+from quotecast.providers.base import Admission, QuoteProvider, unlimited
 from quotecast.stream.hubs import market_of
 from support.alpaca_rest_made import APPLE, NOW
-from support.factories import client_of, empty_mirrors, parts
+from support.factories import client_of, empty_mirrors, services
 from support.following import running, until
 
 STATUS = "/api/market/status"
@@ -31,19 +33,19 @@ BARS = "/api/market/bars/AAPL?range=1D&interval=1h"
 
 
 def new_york(text: str) -> datetime:
-    """A moment of November 2026."""
+    """Returns a New York time of November 2026 in UTC."""
     return datetime.fromisoformat(f"2026-11-{text}").replace(tzinfo=NEW_YORK).astimezone(UTC)
 
 
-def hourly(day: int, last: datetime) -> list[Trade]:
-    """Trades at every half past, from the opening to the last."""
+def hourly_trades(day: int, last: datetime) -> list[Trade]:
+    """Returns hourly trades at half past, from the opening to `last`."""
     opening = new_york(f"{day} 09:30")
     moments = [opening + timedelta(hours=number) for number in range(7)]
     return [Trade(moment, 270.0 + day) for moment in moments if moment <= last]
 
 
 class World:
-    """A local Alpaca, an ingest and a worker of one stock, at one moment."""
+    """A local Alpaca, an ingest and a worker with one stock, at one moment."""
 
     def __init__(self, rest: FakeAlpaca, stream: FakeAlpacaStream, moment: str) -> None:
         rest.clock = new_york(moment).timestamp
@@ -51,16 +53,10 @@ class World:
         stream.feeds.add("sip")
         self.mirrors = empty_mirrors()
         self.clock = rest.clock
-        self.provider = AlpacaProvider(
-            rest.url,
-            stream.websocket_url,
-            *rest.keys,
-            stocks=[APPLE],
-            plan_feed="sip",
-            exchange_clock=AlpacaClock(rest.url, *rest.keys, clock=rest.clock).answer,
-            clock=rest.clock,
-        )
-        self.parts = parts(
+        self.rest = rest
+        self.stream = stream
+        self.provider = self.new_provider()
+        self.services = services(
             self.mirrors,
             clock=rest.clock,
             history={
@@ -76,34 +72,47 @@ class World:
             },
         )
 
+    def new_provider(self, admitted: Admission = unlimited) -> AlpacaProvider:
+        """Returns the provider of a new process, with the fake's clock."""
+        return AlpacaProvider(
+            self.rest.url,
+            self.stream.websocket_url,
+            *self.rest.keys,
+            stocks=[APPLE],
+            plan_feed="sip",
+            admitted=admitted,
+            exchange_clock=AlpacaClock(self.rest.url, *self.rest.keys, clock=self.rest.clock).market_clock,
+            clock=self.rest.clock,
+        )
+
     async def get(self, path: str) -> Any:
-        async with client_of(self.parts) as client:
+        async with client_of(self.services) as client:
             return (await client.get(path)).json()
 
 
 @asynccontextmanager
 async def world(moment: str, **changes: Any) -> AsyncIterator[World]:
-    """Serving once the worker knows what the ingest does."""
+    """Yields a world whose worker has received the ingest's state."""
     bus = MemoryBus(asyncio.get_running_loop().time)
     async with FakeAlpaca() as rest, FakeAlpacaStream() as stream:
-        made = World(rest, stream, moment)
+        running_world = World(rest, stream, moment)
         for name, value in changes.items():
             setattr(rest, name, value)
         await lease.acquire(bus, Feed.STOCKS, "ingest")
-        leading = Leader(made.provider, bus, "ingest", clock=made.clock).run()
-        mirror = made.mirrors[Feed.STOCKS]
+        leading = FeedPublisher(running_world.provider, bus, "ingest", clock=running_world.clock).run()
+        mirror = running_world.mirrors[Feed.STOCKS]
         async with running(leading, Relay(bus, {Feed.STOCKS: mirror}).run()):
             await until(lambda: mirror.loaded and mirror.info)
-            yield made
+            yield running_world
 
 
 async def test_day_without_a_session_reaches_every_answer() -> None:
-    """Status, heartbeats, bars of the day: the session before is the latest, and the next is tomorrow."""
-    trades = {"AAPL": [*hourly(17, NOW), *hourly(18, NOW)]}
-    async with world("19 12:00", trades=trades, closed_days={new_york("19 12:00").date()}) as made:
-        status = await made.get(STATUS)
-        bars = await made.get(BARS)
-        heartbeat = market_of(made.mirrors[Feed.STOCKS], made.clock)()
+    """On a day without a session, status, heartbeat and bars show the preceding one."""
+    trades = {"AAPL": [*hourly_trades(17, NOW), *hourly_trades(18, NOW)]}
+    async with world("19 12:00", trades=trades, closed_days={new_york("19 12:00").date()}) as running_world:
+        status = await running_world.get(STATUS)
+        bars = await running_world.get(BARS)
+        heartbeat = market_of(running_world.mirrors[Feed.STOCKS], running_world.clock)()
     assert (status["marketOpen"], status["session"], heartbeat) == (False, "closed", "closed")
     assert status["nextOpen"] == "2026-11-20T14:30:00.000Z"
     assert status["nextClose"] == "2026-11-20T21:00:00.000Z"
@@ -112,29 +121,29 @@ async def test_day_without_a_session_reaches_every_answer() -> None:
 
 
 async def test_halt_of_the_whole_market_reaches_every_answer() -> None:
-    """The day's bars end with it."""
+    """A market-wide halt closes the market and ends the day's bars."""
     halt = new_york("19 13:00")
-    trades = {"AAPL": [*hourly(18, NOW), *hourly(19, halt)]}
-    async with world("19 13:00", trades=trades, halted=True) as made:
-        status = await made.get(STATUS)
-        bars = await made.get(BARS)
-        heartbeat = market_of(made.mirrors[Feed.STOCKS], made.clock)()
+    trades = {"AAPL": [*hourly_trades(18, NOW), *hourly_trades(19, halt)]}
+    async with world("19 13:00", trades=trades, halted=True) as running_world:
+        status = await running_world.get(STATUS)
+        bars = await running_world.get(BARS)
+        heartbeat = market_of(running_world.mirrors[Feed.STOCKS], running_world.clock)()
     assert (status["marketOpen"], status["session"], heartbeat) == (False, "closed", "closed")
     assert (bars[0]["time"], bars[-1]["time"]) == ("2026-11-19T14:30:00Z", "2026-11-19T17:00:00Z")
 
 
 async def test_session_that_no_calendar_has_reaches_every_answer() -> None:
-    """On a Saturday, with its bars."""
+    """An unscheduled session on a Saturday appears in status, heartbeat, bars and quotes."""
     day = TradingDay(
         new_york("21 12:00").date(),
         *(new_york(f"21 {hour}") for hour in ("04:00", "09:30", "16:00", "20:00")),
     )
-    trades = {"AAPL": [*hourly(20, new_york("20 16:00")), *hourly(21, new_york("21 12:00"))]}
-    async with world("21 12:00", trades=trades, special_days=[day]) as made:
-        status = await made.get(STATUS)
-        bars = await made.get(BARS)
-        heartbeat = market_of(made.mirrors[Feed.STOCKS], made.clock)()
-        quote = await made.get("/api/market/quotes/AAPL")
+    trades = {"AAPL": [*hourly_trades(20, new_york("20 16:00")), *hourly_trades(21, new_york("21 12:00"))]}
+    async with world("21 12:00", trades=trades, special_days=[day]) as running_world:
+        status = await running_world.get(STATUS)
+        bars = await running_world.get(BARS)
+        heartbeat = market_of(running_world.mirrors[Feed.STOCKS], running_world.clock)()
+        quote = await running_world.get("/api/market/quotes/AAPL")
     assert (status["marketOpen"], status["session"], heartbeat) == (True, "regular", "open")
     assert status["nextClose"] == "2026-11-21T21:00:00.000Z"
     assert (bars[0]["time"], bars[-1]["time"]) == ("2026-11-21T14:30:00Z", "2026-11-21T16:00:00Z")
@@ -143,10 +152,58 @@ async def test_session_that_no_calendar_has_reaches_every_answer() -> None:
 
 @pytest.mark.parametrize("moment", ["19 12:00", "20 19:00"])
 async def test_exchange_that_keeps_its_calendar_is_open_by_it(moment: str) -> None:
-    trades = [*hourly(18, new_york("18 16:00")), *hourly(int(moment[:2]), new_york(moment))]
-    async with world(moment, trades={"AAPL": trades}) as made:
-        status = await made.get(STATUS)
-        info = made.mirrors[Feed.STOCKS].info
+    trades = [*hourly_trades(18, new_york("18 16:00")), *hourly_trades(int(moment[:2]), new_york(moment))]
+    async with world(moment, trades={"AAPL": trades}) as running_world:
+        status = await running_world.get(STATUS)
+        info = running_world.mirrors[Feed.STOCKS].info
     assert info
     assert info.unscheduled is None
     assert status["marketOpen"] is (moment == "19 12:00")
+
+
+@pytest.mark.parametrize(
+    ("takeover_at", "has_failover"), [("19 15:00", False), ("19 15:58", True), ("19 17:00", False)]
+)
+async def test_new_leader_has_the_halt_before_and_after_its_first_poll(
+    takeover_at: str, *, has_failover: bool
+) -> None:
+    """The session's close is the time of the halt, not the start of the new leader."""
+    bus = MemoryBus(asyncio.get_running_loop().time)
+    may_poll, statistics = asyncio.Event(), IngestStatistics()
+
+    async def admitted() -> None:
+        await may_poll.wait()
+
+    async with FakeAlpaca() as rest, FakeAlpacaStream() as stream:
+        running_world = World(rest, stream, "19 13:01")
+        halt = new_york("19 13:00")
+        rest.trades = {"AAPL": [*hourly_trades(18, NOW), *hourly_trades(19, halt)]}
+        rest.halted = True
+        mirror = running_world.mirrors[Feed.STOCKS]
+        async with running(Relay(bus, {Feed.STOCKS: mirror}).run()):
+            await lease.acquire(bus, Feed.STOCKS, "first")
+            async with running(FeedPublisher(running_world.provider, bus, "first", clock=rest.clock).run()):
+                await until(lambda: mirror.info and mirror.info.unscheduled)
+            first, epoch = mirror.info, mirror.epoch
+            await bus.release(Feed.STOCKS, "first")
+
+            rest.clock = new_york(takeover_at).timestamp
+            provider: QuoteProvider = running_world.new_provider(admitted)
+            if has_failover:
+                provider = Failover([provider, running_world.new_provider(admitted)])
+            await lease.acquire(bus, Feed.STOCKS, "second")
+            leader = FeedPublisher(provider, bus, "second", clock=rest.clock, statistics=statistics)
+            async with running(leader.run()):
+                await until(lambda: mirror.epoch != epoch)
+                before_poll = mirror.info
+                may_poll.set()
+                await until(lambda: statistics.heard_at)
+                heartbeat = mirror.info
+                await until(lambda: mirror.info is not heartbeat)
+                after_poll = mirror.info
+    assert first
+    assert before_poll
+    assert after_poll
+    assert first.unscheduled
+    assert first.unscheduled.close == new_york("19 13:01")
+    assert (before_poll.unscheduled, after_poll.unscheduled) == (first.unscheduled, first.unscheduled)

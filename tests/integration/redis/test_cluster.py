@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import redis
 
-from quotecast.bus.base import Batch, Beat, Change, Stored
+from quotecast.bus.base import Batch, Beat, Change, StoredQuote
 from quotecast.bus.redis import RedisBus
 from quotecast.cache.base import Policy
 from quotecast.cache.redis import RedisCache
@@ -24,7 +24,7 @@ from quotecast.limits.window import Window
 from quotecast.local import probes, valkey
 from quotecast.market.feeds import Feed
 from support.market_made import INFO, state_of, stock
-from support.reserved import port_number, reserved
+from support.reserved import port_number, reserve_port
 from support.service import Service
 
 NODES = 3
@@ -35,7 +35,7 @@ Nodes = dict[int, "subprocess.Popen[bytes]"]
 
 
 def command(folder: Path, port: int, bus_port: int) -> list[str]:
-    """Of a node: like any of our servers, but on ports, without which there is no cluster."""
+    """Returns a node's command line: on ports, because a cluster needs them."""
     return [
         *valkey.command(folder, folder / "valkey.sock"),
         *("--bind", "127.0.0.1", "--port", str(port)),
@@ -54,7 +54,7 @@ def until(condition: Callable[[], bool], trouble: str) -> None:
 
 
 def join(ports: list[int], bus_ports: list[int]) -> None:
-    """Each node takes its share of the slots and meets the first."""
+    """Gives each node its share of the slots and joins it to the first."""
     # Its commands have no types.
     clients: list[Any] = [redis.Redis(port=port) for port in ports]
     for client in clients:
@@ -76,11 +76,11 @@ def is_whole(client: Any) -> bool:
 
 @contextlib.contextmanager
 def running_cluster(spare: int = 0) -> Iterator[Nodes]:
-    """The nodes' processes, by port; the spare ones last, which hold nothing yet."""
+    """Gives the nodes' processes by port; the spare ones, which hold no slots yet, come last."""
     count = NODES + spare
     started = {}
     with contextlib.ExitStack() as stack:
-        ports = [port_number(stack.enter_context(reserved())) for _ in range(2 * count)]
+        ports = [port_number(stack.enter_context(reserve_port())) for _ in range(2 * count)]
         own, bus = ports[:count], ports[count:]
         for port, bus_port in zip(own, bus, strict=True):
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="qc")))
@@ -104,7 +104,7 @@ def cluster_url(nodes: Nodes) -> str:
 
 
 def port_of(url: str, feed: Feed) -> int:
-    """Of the node that a feed's keys and channel lie on."""
+    """Returns the port of the node that holds a feed's keys and channel."""
     with redis.RedisCluster.from_url(url.replace("+cluster", "")) as client:
         node = client.get_node_from_key(f"{{{feed}}}")
     assert node is not None
@@ -125,7 +125,7 @@ async def bus(cluster_url: str) -> AsyncIterator[RedisBus]:
 
 
 async def test_two_workers_together_admit_exactly_the_limit(cluster_url: str) -> None:
-    """Of each of many keys, which lie on all nodes."""
+    """The count is exact for many keys, which lie on all nodes."""
     keys = [f"address:/api/{number}" for number in range(40)]
     async with (
         Window(cluster_url, prefix="test", budget=5) as first,
@@ -141,7 +141,7 @@ async def test_two_workers_together_admit_exactly_the_limit(cluster_url: str) ->
 
 @pytest.mark.parametrize("feed", Feed)
 async def test_the_bus_carries_every_feed(bus: RedisBus, feed: Feed) -> None:
-    """Whichever node its keys lie on: a state, a batch and a beat arrive."""
+    """State, batches and beats arrive for keys on any node."""
     state = state_of([stock("AAPL")], feed=feed)
     quote = stock("AAPL", 101.0)
     batch = Batch(feed=feed, epoch=state.epoch, seq=2, changes=[Change(quote)])
@@ -150,13 +150,13 @@ async def test_the_bus_carries_every_feed(bus: RedisBus, feed: Feed) -> None:
     assert await bus.begin("me", state)
     assert await bus.load(feed) == state
     async with bus.listen([*Feed]) as messages:
-        assert await bus.publish(batch, {"AAPL": Stored(2, 1, quote)})
+        assert await bus.publish(batch, {"AAPL": StoredQuote(2, 1, quote)})
         assert await bus.beat(beat)
         assert [await anext(messages) for _ in range(2)] == [batch, beat]
 
 
 async def test_a_node_passes_on_what_lies_on_it_alone(cluster_url: str, nodes: Nodes, bus: RedisBus) -> None:
-    """Channels are sharded: each has its subscriber on its own node, and none once nobody listens."""
+    """Channels are sharded: each has its subscriber on its own node, which ends with the listener."""
     homes = {
         port: {f"test:{{{feed}}}:batches" for feed in Feed if port_of(cluster_url, feed) == port}
         for port in nodes
@@ -170,7 +170,7 @@ async def test_a_node_passes_on_what_lies_on_it_alone(cluster_url: str, nodes: N
 
 
 async def test_a_node_that_hangs_holds_up_no_other(cluster_url: str, nodes: Nodes, bus: RedisBus) -> None:
-    """What lies elsewhere arrives as before."""
+    """Messages of channels on other nodes still arrive."""
     hanging = port_of(cluster_url, Feed.STOCKS)
     other = next(feed for feed in Feed if port_of(cluster_url, feed) != hanging)
     state = state_of([stock("AAPL")], feed=other)
@@ -187,7 +187,7 @@ async def test_a_node_that_hangs_holds_up_no_other(cluster_url: str, nodes: Node
 
 
 async def test_a_node_that_hangs_is_given_up_for_its_replica() -> None:
-    """A client whose calls ended by deadlines asks anew who holds what."""
+    """After calls that ended by deadlines, the client loads the slot table again."""
     with running_cluster(spare=1) as nodes:
         url = f"redis+cluster://127.0.0.1:{next(iter(nodes))}"
         hanging, replica = port_of(url, Feed.STOCKS), list(nodes)[-1]
@@ -210,14 +210,14 @@ async def test_a_node_that_hangs_is_given_up_for_its_replica() -> None:
 
 
 def follows(replica: Any, primary: bytes) -> bool:
-    """Whether it has all that the primary has; asks it to."""
+    """Makes a node the primary's replica, and returns whether it is synchronised."""
     replica.execute_command("CLUSTER", "REPLICATE", primary)
     return bool(replica.info("replication")["master_link_status"] == "up")
 
 
 async def test_a_cluster_that_nobody_can_reach_is_a_bus_that_is_away() -> None:
-    """Whatever the client raises then: a worker lives on."""
-    with reserved() as held:
+    """A worker survives every exception of the client."""
+    with reserve_port() as held:
         bus = RedisBus(f"redis+cluster://127.0.0.1:{port_number(held)}", "test")
         with pytest.raises(BusError):
             await bus.load(Feed.STOCKS)
@@ -228,7 +228,7 @@ async def test_a_cluster_that_nobody_can_reach_is_a_bus_that_is_away() -> None:
 
 
 async def test_the_cache_keeps_answers_on_every_node(cluster_url: str) -> None:
-    """What one worker fetched, another one reads, whichever node the key lies on."""
+    """Workers share answers on any node."""
     policy = Policy(fresh_seconds=60)
 
     async def fetch() -> bytes:
@@ -241,7 +241,7 @@ async def test_the_cache_keeps_answers_on_every_node(cluster_url: str) -> None:
 
 
 def test_a_whole_service_runs_on_a_cluster(cluster_url: str) -> None:
-    """Two workers, each fed by all nodes, count requests together."""
+    """Two workers that use all nodes count requests together."""
     with Service(SimpleNamespace(url=cluster_url)) as service:
         service.start("ingest", "api", "api")
         answers = [service.get("/api/market/quotes?symbols=AAPL") for _ in range(6)]
@@ -253,8 +253,8 @@ def test_a_whole_service_runs_on_a_cluster(cluster_url: str) -> None:
 
 
 async def test_any_node_that_is_named_leads_to_the_cluster(cluster_url: str) -> None:
-    """Those that are away are passed over."""
-    with reserved() as held:
+    """The client skips nodes that are down."""
+    with reserve_port() as held:
         seeds = cluster_url.replace("//", f"//127.0.0.1:{port_number(held)},")
         bus = RedisBus(seeds, "test")
         assert await bus.check() == "ok"
@@ -263,5 +263,5 @@ async def test_any_node_that_is_named_leads_to_the_cluster(cluster_url: str) -> 
 
 
 async def test_a_cluster_is_found_before_anything_is_started(cluster_url: str) -> None:
-    """`up` and `doctor` ask a node of it."""
+    """`up` and `doctor` probe one node."""
     assert (await probes.cache(cluster_url)).startswith("Valkey ")

@@ -1,4 +1,4 @@
-"""A script's own connection to Redis: calls follow each other, and none takes another's answer."""
+"""ScriptConnection: calls run one after the other, and none gets another's answer."""
 
 import asyncio
 import socket
@@ -8,7 +8,7 @@ import pytest
 import redis.asyncio
 
 from quotecast.limits.window import Window
-from quotecast.redis.client import Line, connect
+from quotecast.redis.client import ScriptConnection, connect
 from support.fault_proxy import FaultProxy
 from support.servers import Valkey
 
@@ -24,19 +24,21 @@ async def client(own_valkey: Valkey) -> AsyncIterator[redis.asyncio.Redis]:
 
 
 @pytest.fixture
-def line(client: redis.asyncio.Redis) -> Line:
-    return Line(client, ECHO)
+def line(client: redis.asyncio.Redis) -> ScriptConnection:
+    return ScriptConnection(client, ECHO)
 
 
-async def test_calls_at_once_are_each_given_their_own_answer(line: Line) -> None:
-    """One waits for the other, on the one connection."""
+async def test_calls_at_once_are_each_given_their_own_answer(line: ScriptConnection) -> None:
+    """The second call waits for the first, on the one connection."""
     assert await asyncio.gather(*(line([], [number]) for number in range(20))) == [
         str(number).encode() for number in range(20)
     ]
 
 
-async def test_a_call_given_up_leaves_no_answer_to_the_next(line: Line, own_valkey: Valkey) -> None:
-    """Its connection ends with it."""
+async def test_a_call_given_up_leaves_no_answer_to_the_next(
+    line: ScriptConnection, own_valkey: Valkey
+) -> None:
+    """A cancelled call closes its connection."""
     await line([], ["before"])
     own_valkey.freeze()
     given_up = asyncio.create_task(line([], ["given up"]))
@@ -51,9 +53,9 @@ async def test_a_call_given_up_leaves_no_answer_to_the_next(line: Line, own_valk
 
 
 async def test_a_connection_that_the_server_closed_costs_no_call(
-    line: Line, client: redis.asyncio.Redis
+    line: ScriptConnection, client: redis.asyncio.Redis
 ) -> None:
-    """As long as the farewell has arrived, the call goes out on a new one."""
+    """If the end of the connection has arrived, the next call opens a new one."""
     await line([], ["before"])
     for known in await client.client_list():
         if known["cmd"] == "evalsha" or known["cmd"] == "eval":
@@ -63,23 +65,25 @@ async def test_a_connection_that_the_server_closed_costs_no_call(
     assert await line([], ["after"]) == b"after"
 
 
-async def test_a_script_that_the_server_lost_is_sent_again(line: Line, client: redis.asyncio.Redis) -> None:
-    """It had not run."""
+async def test_a_script_that_the_server_lost_is_sent_again(
+    line: ScriptConnection, client: redis.asyncio.Redis
+) -> None:
+    """The script did not run before it was loaded."""
     await line([], ["before"])
     await client.script_flush()
     assert await line([], ["after"]) == b"after"
 
 
-async def test_a_refused_call_is_told_and_the_next_one_answered(client: redis.asyncio.Redis) -> None:
-    """An error of the script is no error of the connection."""
-    line = Line(client, "return redis.call(ARGV[1])")
+async def test_a_refused_call_raises_and_the_next_one_succeeds(client: redis.asyncio.Redis) -> None:
+    """An error of the script leaves the connection open."""
+    line = ScriptConnection(client, "return redis.call(ARGV[1])")
     with pytest.raises(redis.exceptions.ResponseError):
         await line([], ["nonsense"])
     assert await line([], ["PING"]) == b"PONG"
 
 
-async def test_a_server_that_comes_back_is_found_again(line: Line, own_valkey: Valkey) -> None:
-    """Calls made meanwhile fail, and do not wait."""
+async def test_a_server_that_comes_back_is_found_again(line: ScriptConnection, own_valkey: Valkey) -> None:
+    """Calls during the outage fail without waiting."""
     await line([], ["before"])
     own_valkey.kill()
     with pytest.raises((redis.exceptions.ConnectionError, OSError, RuntimeError)):
@@ -89,7 +93,7 @@ async def test_a_server_that_comes_back_is_found_again(line: Line, own_valkey: V
 
 
 async def test_limits_are_shared_again_though_no_check_has_the_time_to_connect(own_valkey: Valkey) -> None:
-    """The connection that the probe opened, beside the requests, is the one that the next check takes."""
+    """The next check uses the connection that the probe opened beside the requests."""
 
     def server() -> socket.socket:
         opened = socket.socket(socket.AF_UNIX)

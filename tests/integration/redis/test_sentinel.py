@@ -1,4 +1,4 @@
-"""Clients of the master that Sentinels name, and of a cluster by several of its nodes."""
+"""Clients of a master behind Sentinels, and of a cluster by several of its nodes."""
 
 import asyncio
 import contextlib
@@ -17,10 +17,12 @@ from quotecast.market.feeds import Feed
 from quotecast.redis import counts
 from quotecast.redis.sentinel import ANSWER_SECONDS
 from support.market_made import state_of, stock
-from support.reserved import port_number, reserved
+from support.reserved import port_number, reserve_port
 from support.sentinel_set import SERVICE, SentinelSet, own_servers, running_sentinels
 
 PATIENCE_SECONDS = 30.0
+KEYS = 36
+KEYS_AT_ONCE = 4
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +33,7 @@ def _sentinels() -> Iterator[SentinelSet]:
 
 @pytest.fixture
 def sentinels(_sentinels: SentinelSet) -> SentinelSet:
-    """A set that is whole."""
+    """Gives a complete set: master, replica and Sentinels."""
     _sentinels.until_whole()
     return _sentinels
 
@@ -52,7 +54,7 @@ async def until_held(bus: RedisBus) -> None:
 
 
 async def test_a_bus_follows_a_demotion(sentinels: SentinelSet, bus: RedisBus) -> None:
-    """What was written stays, what is written goes to the new master, and is heard by new listeners."""
+    """Data survives, writes go to the new master, and new listeners receive them."""
     state = state_of([stock("AAPL")])
     await until_held(bus)
     assert await bus.begin("me", state)
@@ -65,8 +67,8 @@ async def test_a_bus_follows_a_demotion(sentinels: SentinelSet, bus: RedisBus) -
     assert counts.reconnects["bus",] + counts.reconnects["lease",] > before
 
 
-async def test_a_listener_of_a_demoted_master_is_told(sentinels: SentinelSet, bus: RedisBus) -> None:
-    """Its subscription ends, however healthy its connection: the next one is at the new master."""
+async def test_a_demoted_masters_listener_gets_an_error(sentinels: SentinelSet, bus: RedisBus) -> None:
+    """A demoted master's subscription ends despite a healthy connection; the next is at the new master."""
     async with bus.listen([Feed.STOCKS]) as messages:
         await asyncio.to_thread(sentinels.failover)
         with pytest.raises(BusError):
@@ -80,10 +82,10 @@ async def read_on(messages: AsyncIterator[object]) -> None:
 
 
 async def test_limits_and_cache_follow_a_demotion(sentinels: SentinelSet) -> None:
-    """Each is shared by all workers again."""
+    """Workers share each of them again."""
     async with (
-        Window(sentinels.url, prefix="test", budget=5, pause=0.1) as window,
-        RedisCache(sentinels.url, "test", budget=5, pause=0.1) as cache,
+        Window(sentinels.url, prefix="test", pause=0.1) as window,
+        RedisCache(sentinels.url, "test", pause=0.1) as cache,
     ):
 
         async def fetch() -> bytes:
@@ -104,9 +106,9 @@ async def test_limits_and_cache_follow_a_demotion(sentinels: SentinelSet) -> Non
 
 
 async def test_sentinels_that_hang_or_died_are_done_without(sentinels: SentinelSet) -> None:
-    """One answer is enough, and none is waited for long."""
+    """One answer is enough, and the client waits for none long."""
     hanging, *_ = sentinels.sentinels
-    with reserved() as held:
+    with reserve_port() as held:
         nobody = f"127.0.0.1:{port_number(held)}"
         bus = RedisBus(sentinels.url.replace("//", f"//{nobody},"), "test")
         hanging.freeze()
@@ -118,8 +120,49 @@ async def test_sentinels_that_hang_or_died_are_done_without(sentinels: SentinelS
     assert ANSWER_SECONDS < 1.0, "a probe of the limiter has a second"
 
 
+async def test_a_hung_sentinel_delays_no_connection(
+    sentinels: SentinelSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A majority of Sentinels is enough, and so is the only one that lives."""
+    monkeypatch.setattr("quotecast.redis.sentinel.ANSWER_SECONDS", 10 * PATIENCE_SECONDS)
+    one, other, _ = sentinels.sentinels
+    with contextlib.ExitStack() as thawed:
+        for hanging in (one, other):
+            thawed.callback(hanging.thaw)
+            hanging.freeze()
+            bus = RedisBus(sentinels.url, "test")
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                assert await bus.check() == "ok"
+            await bus.close()
+
+
+async def test_a_hung_sentinel_leaves_the_cache_shared(sentinels: SentinelSet) -> None:
+    """Two workers at default settings make one upstream call for each key."""
+    fetched = []
+
+    async def fetch() -> bytes:
+        fetched.append(1)
+        return b"answer"
+
+    hanging, *_ = sentinels.sentinels
+    hanging.freeze()
+    try:
+        async with RedisCache(sentinels.url, "hung") as one, RedisCache(sentinels.url, "hung") as other:
+            for some in range(0, KEYS, KEYS_AT_ONCE):
+                keys = [f"upstream:{number}" for number in range(some, some + KEYS_AT_ONCE)]
+                policy = Policy(fresh_seconds=600)
+                await asyncio.gather(
+                    *(each.read(key, policy, fetch) for key in keys for each in (one, other))
+                )
+            assert [one.statistics().openings, other.statistics().openings] == [0, 0]
+    finally:
+        hanging.thaw()
+    # A machine that stutters may make a few calls twice.
+    assert len(fetched) < KEYS * 1.2
+
+
 async def test_the_newest_view_counts(sentinels: SentinelSet) -> None:
-    """A Sentinel that missed a failover names the old master; the others are believed."""
+    """The majority's newer view wins over a Sentinel that missed the failover."""
     missing, *_ = sentinels.sentinels
     missing.freeze()
     try:
@@ -133,7 +176,7 @@ async def test_the_newest_view_counts(sentinels: SentinelSet) -> None:
 
 
 async def test_sentinels_and_their_master_have_passwords_of_their_own() -> None:
-    """The master's user may touch the installation's keys alone."""
+    """The master's user has access to the installation's keys only."""
     with own_servers(2) as (master, sentinel):
         master.start()
         master.ask("ACL", "SETUSER", "me", "on", ">p@ss", "~test:*", "&test:*", "+@all")
@@ -151,7 +194,7 @@ async def test_sentinels_and_their_master_have_passwords_of_their_own() -> None:
 
 
 async def test_doctor_names_the_reason(sentinels: SentinelSet) -> None:
-    """Of Sentinels that know no such service, and of a server that takes no writes."""
+    """Sentinels without the service, and a server that refuses writes, give clear errors."""
     assert (await probes.cache(sentinels.url)).startswith("Valkey ")
     with pytest.raises(probes.NoAnswer, match=r"no Sentinel names the master of other: .*No such master"):
         await probes.cache(sentinels.url.replace("/quotes", "/other"))

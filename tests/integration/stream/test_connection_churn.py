@@ -1,4 +1,4 @@
-"""A worker after a thousand connections that came and went as they liked."""
+"""A worker after a thousand connections that ended in every way."""
 
 import random
 import re
@@ -14,13 +14,13 @@ from typing import Final, NamedTuple
 import pytest
 import redis
 
-from support.scraping import scrape, scraped_until
+from support.scraping import scrape, wait_for_scrape
 from support.servers import Valkey, running_valkey
 from support.service import Service
 
 CONNECTIONS: Final = 1000
 AT_ONCE: Final = 20
-#: What an allocator may keep; 16 KB left by each connection are found.
+#: Bytes that an allocator may hold; a leak of 16 KB per connection exceeds them.
 KEPT_BYTES: Final = 16_000_000
 PATIENCE_SECONDS: Final = 30.0
 
@@ -39,7 +39,7 @@ def read_some(client: socket.socket) -> None:
 
 
 def reset(client: socket.socket) -> None:
-    """The next close is an RST, which loses what is under way."""
+    """Makes the next close an RST, which drops bytes in flight."""
     client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
@@ -51,7 +51,7 @@ def says(*parts: bytes) -> Callable[[socket.socket], None]:
     return talk
 
 
-#: What a connection does before it ends.
+#: The ways in which a connection ends.
 LIVES: Final[Mapping[str, tuple[Callable[[socket.socket], None], ...]]] = {
     "nothing": (),
     "nothing, reset": (reset,),
@@ -69,8 +69,8 @@ LIVES: Final[Mapping[str, tuple[Callable[[socket.socket], None], ...]]] = {
 }
 
 
-class Kept(NamedTuple):
-    """What a worker holds when nobody is there."""
+class Resources(NamedTuple):
+    """The resources of a worker without clients."""
 
     sockets: int
     clients_of_redis: int
@@ -78,7 +78,7 @@ class Kept(NamedTuple):
 
 
 class Worker:
-    """One API worker, scraped where it said."""
+    """One API worker, and the address of its metrics."""
 
     def __init__(self, service: Service, valkey: Valkey, errors: Path) -> None:
         self.errors = errors
@@ -86,34 +86,34 @@ class Worker:
         service.start("ingest")
         with errors.open("wb") as file:
             self._process = service.launch("api", stderr=file)
-        told = service._links[-1].recv(1000).decode()
-        found = re.search(r"; metrics on (\S+)\n", told)
-        assert found, told
+        line = service._links[-1].recv(1000).decode()
+        found = re.search(r"; metrics on (\S+)\n", line)
+        assert found, line
         self._metrics = found[1]
         self._valkey = valkey
 
     def churn(self, connections: int, seed: int) -> None:
-        """Each lives one of the lives, with others beside it."""
+        """Opens the connections, several at a time, and ends each in one of the ways."""
         draw = random.Random(seed)
         lives = draw.choices(list(LIVES.values()), k=connections)
         with ThreadPoolExecutor(AT_ONCE) as pool:
             list(pool.map(partial(live, self._port), lives))
 
-    def kept(self) -> Kept:
-        """Once it has noticed that everybody left."""
-        scraped_until(self._metrics, lambda one: one.value("quotecast_feed_sockets") == 0)
+    def resources(self) -> Resources:
+        """Returns the worker's resources once it has noticed that all clients have left."""
+        wait_for_scrape(self._metrics, lambda one: one.value("quotecast_feed_sockets") == 0)
         with redis.Redis.from_url(self._valkey.url) as client:
             clients = len(client.client_list())
         found = scrape(self._metrics)
         memory = int(found.value("process_resident_memory_bytes"))
-        return Kept(self._sockets(), clients, memory)
+        return Resources(self._sockets(), clients, memory)
 
     def _sockets(self) -> int:
         links = Path(f"/proc/{self._process.pid}/fd").iterdir()
         return sum(is_socket(link) for link in links)
 
-    def served(self) -> float:
-        """Frames sent so far."""
+    def frames_sent(self) -> float:
+        """Returns the number of frames sent."""
         return scrape(self._metrics).value("quotecast_feed_frames_total")
 
 
@@ -139,13 +139,13 @@ def worker(tmp_path: Path) -> Iterator[Worker]:
 
 
 def test_nothing_stays_of_those_who_left(worker: Worker) -> None:
-    """Sockets, places in the hub, connections to Redis and memory are as they were; nobody made a fault."""
-    worker.churn(CONNECTIONS // 2, seed=1)  # what is made once, is made
-    before, frames = worker.kept(), worker.served()
+    """Sockets, hub places, connections to Redis and memory return to their start; no error is logged."""
+    worker.churn(CONNECTIONS // 2, seed=1)  # allocates what is allocated once
+    before, frames = worker.resources(), worker.frames_sent()
     worker.churn(CONNECTIONS, seed=2)
-    assert worker.served() > frames + CONNECTIONS
+    assert worker.frames_sent() > frames + CONNECTIONS
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while (after := worker.kept()).sockets > before.sockets:
+    while (after := worker.resources()).sockets > before.sockets:
         assert time.monotonic() < deadline, "sockets stay open"
     assert after.clients_of_redis <= before.clients_of_redis
     assert after.memory - before.memory < KEPT_BYTES

@@ -14,7 +14,7 @@ from websockets.extensions.permessage_deflate import ClientPerMessageDeflateFact
 
 from quotecast.stream import deflate, framing
 from quotecast.stream.framing import LEAST_DEFLATED_ALONE_BYTES, LEAST_DEFLATED_BYTES
-from quotecast.stream.listeners import serving_feeds
+from quotecast.stream.listeners import serve_feeds
 
 BROWSER = "permessage-deflate; client_max_window_bits"
 AGREED = "permessage-deflate; server_no_context_takeover; client_no_context_takeover"
@@ -45,7 +45,7 @@ class Broadcast:
 async def clients_of(*compressions: str | None) -> AsyncIterator[tuple[Broadcast, list[ClientConnection]]]:
     """A feed server with a client for each compression that `websockets` knows."""
     app = Broadcast()
-    async with serving_feeds(app, "127.0.0.1", 0) as port, contextlib.AsyncExitStack() as stack:
+    async with serve_feeds(app, "127.0.0.1", 0) as port, contextlib.AsyncExitStack() as stack:
         url = f"ws://127.0.0.1:{port}/feed"
         clients = [
             await stack.enter_async_context(connect(url, compression=each, max_size=None))
@@ -92,7 +92,7 @@ def compressions(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 )
 async def test_offer_is_answered_without_context_takeover(offer: str, answer: str) -> None:
     """The server declines a smaller window of its own, since all clients share one compressed frame."""
-    async with serving_feeds(Broadcast(), "127.0.0.1", 0) as port:
+    async with serve_feeds(Broadcast(), "127.0.0.1", 0) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(handshake(offer))
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
@@ -177,7 +177,7 @@ async def test_bomb_is_refused_with_1009() -> None:
 )
 async def test_bad_compression_is_refused_with_1002(offer: str, payload: bytes) -> None:
     """It costs the client its connection."""
-    async with serving_feeds(Broadcast(), "127.0.0.1", 0) as port:
+    async with serve_feeds(Broadcast(), "127.0.0.1", 0) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(handshake(offer))
         await reader.readuntil(b"\r\n\r\n")
@@ -202,7 +202,7 @@ async def test_subprotocol_that_deflates_is_not_compressed_again(compressions: l
     app = Broadcast()
     name: Any = "quotecast.v1.json.deflate"
     async with (
-        serving_feeds(app, "127.0.0.1", 0) as port,
+        serve_feeds(app, "127.0.0.1", 0) as port,
         connect(
             f"ws://127.0.0.1:{port}/feed",
             subprotocols=[name],

@@ -1,4 +1,4 @@
-"""One port for feeds and HTTP: who gets a connection, and that passing bytes on loses and hoards none."""
+"""One port for feeds and HTTP: the front's dispatch, and forwarding without loss or unbounded buffers."""
 
 import asyncio
 import contextlib
@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from websockets.asyncio.client import connect
 
+from quotecast.asgi import App
 from quotecast.stream import front, listeners
 from quotecast.stream.front import Front
 from quotecast.stream.listeners import (
     UNREAD_SECONDS,
-    bound_what_waits,
-    connections_to,
+    connection_factory,
+    limit_unread_bytes,
     listeners_of,
     listening_socket,
 )
-from quotecast.stream.server import App
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 REQUEST = b"GET /api/health HTTP/1.1\r\nHost: test\r\n\r\n"
@@ -30,7 +30,7 @@ PATIENCE_SECONDS = 60
 
 
 class Opened:
-    """A front, and the ports of it and of the server behind it."""
+    """A front, with its port and the port of the server behind it."""
 
     def __init__(self, door: Front, port: int, behind: int) -> None:
         self.front = door
@@ -56,9 +56,9 @@ async def opened(handler: Handler) -> AsyncIterator[Opened]:
     async with asyncio.timeout(PATIENCE_SECONDS):
         server = await asyncio.start_server(handle, "127.0.0.1", 0)
         behind = server.sockets[0].getsockname()[1]
-        door = Front(connections_to(greet), behind)
+        door = Front(connection_factory(greet), behind)
         with reserved() as port:
-            async with door.listening("127.0.0.1", port):
+            async with door.listen("127.0.0.1", port):
                 yield Opened(door, port, behind)
         server.close()
         await asyncio.gather(*handling)
@@ -73,7 +73,7 @@ def reserved() -> Any:
 
 
 async def greet(_scope: Any, receive: Any, send: Any) -> None:
-    """A feed that says one thing."""
+    """A feed that sends one message."""
     await receive()
     await send({"type": "websocket.accept", "subprotocol": None})
     await send({"type": "websocket.send", "text": "a feed"})
@@ -93,7 +93,7 @@ async def nobody(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 
 
 async def test_a_handshake_becomes_a_feed() -> None:
-    """Also when its bytes come one by one."""
+    """Also when its bytes arrive one by one."""
     async with opened(nobody) as door:
         async with connect(f"ws://127.0.0.1:{door.port}/api/ws/market") as client:
             assert await client.recv() == "a feed"
@@ -117,7 +117,7 @@ async def test_a_handshake_becomes_a_feed() -> None:
     ids=["a request", "a letter and more", "no HTTP", "no upgrade", "another path"],
 )
 async def test_all_else_is_passed_on(head: bytes) -> None:
-    """Byte for byte, in both directions."""
+    """The front forwards every byte in both directions."""
     async with opened(echo) as door:
         reader, writer = await door.connect()
         rest = b"x" * 3_000_000
@@ -129,7 +129,7 @@ async def test_all_else_is_passed_on(head: bytes) -> None:
 
 
 async def test_the_application_sees_the_client() -> None:
-    """And not the worker itself; whoever comes to the port behind without it is 403."""
+    """It does not see the worker's own address; a request that bypasses the front is 403."""
     seen: list[Any] = []
 
     async def app(scope: Any, _receive: Any, _send: Any) -> None:
@@ -147,7 +147,7 @@ async def test_the_application_sees_the_client() -> None:
         writer.close()
 
     async with opened(note) as door:
-        named: App = door.front.naming_clients(app)
+        named: App = door.front.with_client_addresses(app)
         _, writer = await door.connect()
         writer.write(REQUEST)
         # Granian writes ports as text.
@@ -160,7 +160,7 @@ async def test_the_application_sees_the_client() -> None:
 
 
 async def test_an_end_closes_with_the_other() -> None:
-    """Nothing stays of either, whoever leaves first."""
+    """The front holds nothing of either end, whichever closes first."""
     ended = asyncio.Event()
 
     async def until_left(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -188,7 +188,7 @@ async def test_an_end_closes_with_the_other() -> None:
 
 
 async def test_a_client_that_does_not_read_stops_the_server() -> None:
-    """What waits in between is bounded."""
+    """Buffers between the two are bounded."""
     stuck = asyncio.Event()
     sent = 0
 
@@ -218,7 +218,7 @@ async def test_a_client_that_does_not_read_stops_the_server() -> None:
 
 
 async def test_silence_and_an_absent_server_end_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever says nothing is cut off; a request that nobody can take is answered 503."""
+    """The front closes a silent connection, and answers 503 when the server is absent."""
     monkeypatch.setattr(front, "FIRST_BYTES_SECONDS", 0.05)
     async with opened(nobody) as door:
         reader, writer = await door.connect()
@@ -226,8 +226,8 @@ async def test_silence_and_an_absent_server_end_a_connection(monkeypatch: pytest
             assert await reader.read() == b""
         writer.close()
     with reserved() as absent, reserved() as port:
-        door_to_nowhere = Front(connections_to(greet), absent)
-        async with door_to_nowhere.listening("127.0.0.1", port), asyncio.timeout(PATIENCE_SECONDS):
+        door_to_nowhere = Front(connection_factory(greet), absent)
+        async with door_to_nowhere.listen("127.0.0.1", port), asyncio.timeout(PATIENCE_SECONDS):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(REQUEST)
             assert (await reader.readline()).startswith(b"HTTP/1.1 503 ")
@@ -235,7 +235,7 @@ async def test_silence_and_an_absent_server_end_a_connection(monkeypatch: pytest
 
 
 async def test_the_kernel_gives_up_a_client_that_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However long it stays connected: unread bytes have a deadline."""
+    """Unread bytes have a deadline, even while the client stays connected."""
     monkeypatch.setattr(listeners, "UNREAD_SECONDS", 0.5)
     lost = asyncio.get_running_loop().create_future()
 
@@ -255,17 +255,17 @@ async def test_the_kernel_gives_up_a_client_that_reads_nothing(monkeypatch: pyte
 
 
 def test_a_listener_of_a_library_is_found_and_bounded() -> None:
-    """And no other socket of the process."""
+    """Other sockets of the process keep their options."""
     with socket.create_server(("127.0.0.1", 0)) as library, socket.create_server(("127.0.0.1", 0)) as other:
         (found,) = map(socket.socket.dup, listeners_of(library.getsockname()[1]))
         with found:
-            bound_what_waits(found)
+            limit_unread_bytes(found)
         name = socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT
         assert (library.getsockopt(*name), other.getsockopt(*name)) == (UNREAD_SECONDS * 1000, 0)
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
 def test_all_addresses_are_those_of_both_families(address: str) -> None:
-    """As `::` means elsewhere in this service."""
+    """`::` listens on IPv4 and IPv6, as elsewhere in this service."""
     with listening_socket("::", 0) as listening:
         socket.create_connection((address, listening.getsockname()[1])).close()

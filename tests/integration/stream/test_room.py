@@ -1,4 +1,4 @@
-"""A worker whose clients take all the room it has, as a process with few open files."""
+"""A worker at its capacity, as a process with few open files."""
 
 import contextlib
 import json
@@ -13,7 +13,8 @@ import httpx
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from support.scraping import Scrape, scrape, scraped_until
+from quotecast.stream.capacity import SPARE_CONNECTIONS
+from support.scraping import Scrape, scrape, wait_for_scrape
 from support.servers import running_valkey
 from support.service import FeedClient, Service
 
@@ -21,8 +22,10 @@ OPEN_FILES: Final = 256
 FEED: Final = "/api/ws/market?symbols=AAPL"
 REQUEST: Final = b"GET /api/crypto/quotes HTTP/1.1\r\nHost: quotecast\r\n\r\n"
 PATIENCE_SECONDS: Final = 60.0
-#: More than there are files.
+#: More connections than open files.
 MANY: Final = 300
+#: Less than granian lets a connection idle.
+CLOSED_SECONDS: Final = 20.0
 
 
 def few_files() -> None:
@@ -30,7 +33,7 @@ def few_files() -> None:
 
 
 class Small:
-    """A worker with few open files; `most` is how many feeds it says that it takes."""
+    """A worker with few open files; `most` is the number of feeds in its start line."""
 
     def __init__(self, service: Service, **settings: str) -> None:
         self.service = service
@@ -45,8 +48,8 @@ class Small:
     def scraped(self) -> Scrape:
         return scrape(f"{self.private}/metrics")
 
-    def scraped_until(self, reached: Callable[[Scrape], bool]) -> Scrape:
-        return scraped_until(f"{self.private}/metrics", reached)
+    def wait_for_scrape(self, reached: Callable[[Scrape], bool]) -> Scrape:
+        return wait_for_scrape(f"{self.private}/metrics", reached)
 
     def files(self) -> int:
         return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
@@ -86,12 +89,12 @@ def service(request: pytest.FixtureRequest) -> Service:
 
 
 def silent(stack: contextlib.ExitStack, port: int, count: int) -> list[socket.socket]:
-    """Connections that say nothing."""
+    """Opens connections that send nothing."""
     return [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(count)]
 
 
 def test_a_full_worker_refuses_clearly_and_is_healthy(service: Service) -> None:
-    """Feeds beyond the cap are answered 503, health 200, and those that are open go on."""
+    """It answers 503 to further feeds and 200 to health checks, and open feeds go on."""
     worker = Small(service)
     assert (worker.most, worker.reason) == (96, "256 open files")
     with contextlib.ExitStack() as stack:
@@ -110,18 +113,20 @@ def test_a_full_worker_refuses_clearly_and_is_healthy(service: Service) -> None:
         assert found.value("quotecast_connections_limit", kind="feed") == worker.most
         clients[0].next_of("update")
         clients[0].connection.close()
-        worker.scraped_until(lambda one: one.value("quotecast_connections", kind="feed") < worker.most)
+        worker.wait_for_scrape(lambda one: one.value("quotecast_connections", kind="feed") < worker.most)
         with service.feed(FEED) as next_one:
             next_one.next_of("snapshot")
         clients[-1].next_of("update")
 
 
 def test_silent_connections_take_no_files_that_others_need(service: Service) -> None:
-    """However many there are: the oldest are closed, and who says something is served."""
+    """The worker closes the oldest of them, and serves clients that send a request."""
     worker = Small(service)
     with contextlib.ExitStack() as stack:
         silent(stack, service.feed_port, MANY)
-        worker.scraped_until(lambda one: one.value("quotecast_connections_refused_total", kind="silent") > 0)
+        worker.wait_for_scrape(
+            lambda one: one.value("quotecast_connections_refused_total", kind="silent") > 0
+        )
         worker.assert_healthy()
         with service.feed(FEED) as client:
             client.next_of("snapshot")
@@ -129,7 +134,7 @@ def test_silent_connections_take_no_files_that_others_need(service: Service) -> 
 
 
 def test_idle_http_connections_leave_room_for_health_and_feeds(one_port: Service) -> None:
-    """Requests beyond the room are answered 503, health 200."""
+    """The worker answers 503 to requests beyond its capacity, and 200 to health checks."""
     worker = Small(one_port)
     with contextlib.ExitStack() as stack:
         limit = int(worker.scraped().value("quotecast_connections_limit", kind="http"))
@@ -147,8 +152,23 @@ def test_idle_http_connections_leave_room_for_health_and_feeds(one_port: Service
         assert worker.files() < OPEN_FILES - 16
 
 
+def test_health_checks_do_not_hold_the_reserve(one_port: Service) -> None:
+    """Each connection is closed after its first answer, whatever the client asked for."""
+    worker = Small(one_port)
+    with contextlib.ExitStack() as stack:
+        limit = int(worker.scraped().value("quotecast_connections_limit", kind="http"))
+        assert [asked(stack, one_port.port) for _ in range(limit)] == [200] * limit
+        for path in ("health", "ready") * SPARE_CONNECTIONS:
+            [client] = silent(stack, one_port.port, 1)
+            client.settimeout(CLOSED_SECONDS)
+            client.sendall(f"GET /api/{path} HTTP/1.1\r\nHost: a\r\nConnection: keep-alive\r\n\r\n".encode())
+            with client.makefile("rb") as answer:
+                assert answer.read().startswith(b"HTTP/1.1 200")
+        worker.assert_healthy()
+
+
 def asked(stack: contextlib.ExitStack, port: int) -> int:
-    """The status of a request on a connection that stays open."""
+    """Returns the status of a request on a connection that stays open."""
     [client] = silent(stack, port, 1)
     client.sendall(REQUEST)
     return status_of(client)
@@ -160,7 +180,7 @@ def status_of(client: socket.socket) -> int:
 
 
 def test_http_on_a_port_of_its_own_takes_no_more_files_than_its_share(two_ports: Service) -> None:
-    """Connections beyond it wait until others leave; feeds and the private port have theirs meanwhile."""
+    """Further connections wait until others close; feeds and the private port have their own share."""
     worker = Small(two_ports)
     share = int(worker.scraped().value("quotecast_connections_limit", kind="http"))
     with contextlib.ExitStack() as stack:
@@ -178,7 +198,7 @@ def test_http_on_a_port_of_its_own_takes_no_more_files_than_its_share(two_ports:
 
 
 def test_a_setting_lowers_the_cap(one_port: Service) -> None:
-    """The line at the start names it."""
+    """The start line names the setting as the reason."""
     worker = Small(one_port, sockets_per_worker="2")
     assert (worker.most, worker.reason) == (2, "as set")
     with one_port.feed(FEED), one_port.feed(FEED), pytest.raises(InvalidStatus), one_port.feed(FEED):

@@ -1,4 +1,4 @@
-"""The whole way of a quote, over real processes and real sockets."""
+"""A quote's whole path, over real processes and real sockets."""
 
 import json
 import signal
@@ -48,7 +48,7 @@ SHARED = {
 
 @pytest.fixture(scope="module")
 def service() -> Iterator[Service]:
-    """Two workers, shared by tests that do not disturb it; limits are off but where they are tested."""
+    """Two workers, shared by tests that do not disturb them; only tests of limits switch limits on."""
     with (
         running_valkey() as redis,
         Service(redis, SHARED) as running,
@@ -59,7 +59,7 @@ def service() -> Iterator[Service]:
 
 @pytest.fixture(scope="module")
 def split_service(service: Service) -> Iterator[Service]:
-    """A worker more, of the same feeds, with a port for HTTP and one for feeds."""
+    """One more worker of the same feeds, with a port for HTTP and one for feeds."""
     with Service(service.redis, SHARED, split=True) as running:
         running.start("api")
         yield running
@@ -67,20 +67,20 @@ def split_service(service: Service) -> Iterator[Service]:
 
 @pytest.fixture(params=["one port", "two ports"])
 def either_service(request: pytest.FixtureRequest) -> Service:
-    """Feeds beside HTTP, and feeds on their own port."""
+    """A service with feeds beside HTTP, and one with feeds on their own port."""
     running: Service = request.getfixturevalue("service" if request.param == "one port" else "split_service")
     return running
 
 
 @pytest.fixture
 def own_service(own_valkey: Valkey) -> Iterator[Service]:
-    """Nothing started yet, to be disturbed."""
+    """A service for one test, not started yet."""
     with Service(own_valkey, {"QUOTECAST_SIMULATOR_RATE": "8"}) as running:
         yield running
 
 
 def test_quotes_have_all_fields(service: Service) -> None:
-    """As a frontend expects them."""
+    """Frontends rely on every field."""
     answer = service.get("/api/market/quotes?symbols=AAPL,MSFT")
     quotes = answer.json()
     assert set(quotes) == {"AAPL", "MSFT"}
@@ -88,7 +88,7 @@ def test_quotes_have_all_fields(service: Service) -> None:
 
 
 def same_seq(service: Service, client: FeedClient, path: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What REST and the feed say at one point of the epoch."""
+    """Returns the state from REST and from the feed at one seq of the epoch."""
     deadline = time.monotonic() + 10
     with httpx.Client(base_url=service.url) as http:
         while time.monotonic() < deadline:
@@ -112,7 +112,7 @@ def same_seq(service: Service, client: FeedClient, path: str) -> tuple[dict[str,
     ],
 )
 def test_merged_updates_equal_rest_at_the_same_seq(either_service: Service, feed: str, path: str) -> None:
-    """The two ways to read are one state; the entity tag names the point."""
+    """Both ways to read return one state; the entity tag names its seq."""
     with either_service.feed(f"/api/ws/{feed}?symbols=all&interval=100") as client:
         assert [client.next()["type"] for _ in range(3)] == ["welcome", "subscribed", "snapshot"]
         rest, merged = same_seq(either_service, client, path)
@@ -120,7 +120,7 @@ def test_merged_updates_equal_rest_at_the_same_seq(either_service: Service, feed
 
 
 def test_a_feed_without_a_provider_is_closed(service: Service) -> None:
-    """Though the bus holds what an earlier provider said: closed, 503, and absent from the status."""
+    """Also while the bus holds an earlier provider's data: close, 503, and no entry in the status."""
     with Service(service.redis, SHARED | {"QUOTECAST_DOVIZ": "none"}) as other:
         other.start("api")
         with other.feed("/api/ws/doviz?symbols=all") as client:
@@ -131,7 +131,7 @@ def test_a_feed_without_a_provider_is_closed(service: Service) -> None:
 
 
 def test_updates_flow(service: Service) -> None:
-    """While prices move, one follows the other, each a step further."""
+    """While prices move, each update is one seq after the last."""
     with service.feed("/api/ws/crypto?symbols=all") as client:
         client.next_of("snapshot")
         seqs = [client.next_of("update")["seq"] for _ in range(8)]
@@ -139,7 +139,7 @@ def test_updates_flow(service: Service) -> None:
 
 
 def test_a_client_resumes_on_any_worker(service: Service, split_service: Service) -> None:
-    """Wherever it lands, and on whichever port, it continues from its cursor."""
+    """It continues from its cursor on any worker and on either port."""
     with service.feed("/api/ws/crypto?symbols=all") as client:
         client.next_of("update")
         state = client.state
@@ -152,7 +152,7 @@ def test_a_client_resumes_on_any_worker(service: Service, split_service: Service
 
 
 def test_a_feed_is_talked_to(service: Service) -> None:
-    """Subscribe, list, ping and a bad command on one socket."""
+    """One socket carries subscribe, list, ping and a bad command."""
     with service.feed("/api/ws/doviz") as client:
         client.next_of("welcome")
         client.send('{"action":"subscribe","symbols":["usd","Gram-Altin","nope"],"id":1}')
@@ -170,7 +170,7 @@ def test_a_feed_is_talked_to(service: Service) -> None:
 
 
 def test_a_client_that_only_sends_nonsense_is_closed(service: Service) -> None:
-    """With a code that says that coming back will not help."""
+    """The close code says that reconnecting will not help."""
     with service.feed("/api/ws/market") as client:
         for _ in range(11):
             client.send("{")
@@ -178,19 +178,19 @@ def test_a_client_that_only_sends_nonsense_is_closed(service: Service) -> None:
 
 
 def test_the_subprotocol_is_agreed_on(service: Service) -> None:
-    """A browser that asks for one needs to be told."""
+    """A browser that offers subprotocols requires one in the response."""
     with service.feed("/api/ws/market", subprotocols=["quotecast.v1.json"]) as client:
         assert client.connection.subprotocol == "quotecast.v1.json"
 
 
 def test_an_unknown_feed_is_refused(service: Service) -> None:
-    """At the handshake."""
+    """The worker refuses the handshake."""
     with pytest.raises(InvalidStatus, match="403"), service.feed("/api/ws/bonds"):
         pass
 
 
 def test_the_limit_holds_over_all_workers(own_service: Service) -> None:
-    """120 of 130 pass, the rest is told when to come back; another path is free."""
+    """120 of 130 requests pass, and the others get Retry-After; another path has its own window."""
     own_service.start("ingest", "api", "api")
     path = "/api/market/quotes?symbols=AAPL"
     with ThreadPoolExecutor(8) as pool:
@@ -204,13 +204,13 @@ def test_the_limit_holds_over_all_workers(own_service: Service) -> None:
 
 
 def test_without_redis_the_mirror_still_answers_and_limits(own_valkey: Valkey, own_service: Service) -> None:
-    """A worker serves the last state, says that it is stale, and counts alone."""
+    """A worker serves the last state, marks it as stale, and limits by itself."""
     own_service.start("ingest", "api")
     with own_service.feed("/api/ws/crypto?symbols=all") as client:
         client.next_of("update")
         own_valkey.kill()
         deadline = time.monotonic() + 8
-        # One may have been on its way.
+        # One update may have been in flight.
         while client.next_of("heartbeat", seconds=deadline - time.monotonic())["feed"] != "stale":
             pass
         with httpx.Client(base_url=own_service.url) as http:
@@ -221,7 +221,7 @@ def test_without_redis_the_mirror_still_answers_and_limits(own_valkey: Valkey, o
 
 
 def test_a_killed_ingest_is_succeeded(own_service: Service) -> None:
-    """An open client notices nothing but a new epoch, and is right within five seconds."""
+    """An open client sees a new epoch, and has the right state within five seconds."""
     leader = own_service.start("ingest")
     own_service.start("api")
     with own_service.feed("/api/ws/crypto?symbols=all") as client:
@@ -236,7 +236,7 @@ def test_a_killed_ingest_is_succeeded(own_service: Service) -> None:
 
 
 def test_clients_that_never_read_cost_no_sockets(own_valkey: Valkey) -> None:
-    """Once expelled they are let go of, though their last send never ends; a neighbour is served on."""
+    """The worker frees a slow consumer although its last send never ends; a neighbour gets its updates."""
     with Service(own_valkey, {"QUOTECAST_SIMULATOR_RATE": "20000"}) as service, ExitStack() as stack:
         worker = service.start("ingest", "api")
         path = "/api/ws/market?symbols=all&interval=100"
@@ -265,7 +265,7 @@ def is_socket(link: Path) -> bool:
 
 
 def upgraded(port: int, path: str) -> socket.socket:
-    """A client that asks for a feed, sees that it is granted, and never reads again."""
+    """Returns a client that completed its handshake and never reads again."""
     client = socket.create_connection(("127.0.0.1", port))
     client.sendall(
         f"GET {path} HTTP/1.1\r\nHost: quotecast\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
@@ -281,7 +281,7 @@ def upgraded(port: int, path: str) -> socket.socket:
     ids=["one port", "two ports", "hangup"],
 )
 def test_a_stopping_worker_says_goodbye(own_valkey: Valkey, number: signal.Signals, *, split: bool) -> None:
-    """Every client is told when to come back and closed with 1012; the process ends with 0."""
+    """Every client gets a reconnection delay and a close with 1012; the process exits with 0."""
     with Service(own_valkey, {"QUOTECAST_SIMULATOR_RATE": "8"}, split=split) as service:
         worker = service.start("ingest", "api")
         with service.feed("/api/ws/market?symbols=AAPL") as client:
@@ -293,8 +293,8 @@ def test_a_stopping_worker_says_goodbye(own_valkey: Valkey, number: signal.Signa
         assert worker.wait(10) == 0
 
 
-def test_a_worker_is_told_to_stop_before_it_is_ready(own_service: Service) -> None:
-    """After a moment it serves without any data, and says goodbye all the same."""
+def test_a_worker_stops_cleanly_before_it_is_ready(own_service: Service) -> None:
+    """After a moment it serves without data, and still sends the farewell."""
     worker = own_service.launch("api")
     own_service.answers("/api/health")
     with own_service.feed("/api/ws/market?symbols=all") as client:
@@ -306,7 +306,7 @@ def test_a_worker_is_told_to_stop_before_it_is_ready(own_service: Service) -> No
 
 
 def test_a_worker_that_cannot_listen_says_so(own_service: Service) -> None:
-    """In one line, and without calling itself ready."""
+    """It prints one line and never calls itself ready."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         worker = own_service.launch("api", {"QUOTECAST_PORT": str(port)}, stderr=subprocess.PIPE)
@@ -317,7 +317,7 @@ def test_a_worker_that_cannot_listen_says_so(own_service: Service) -> None:
 
 
 def test_status_tells_how_the_feeds_are(service: Service) -> None:
-    """Live, simulated, and at which point of which epoch."""
+    """The status names live and simulated feeds, with epoch and seq."""
     status = service.get("/api/market/status").json()
     assert status["status"] == "running"
     assert json.dumps(status["feeds"]).count('"live"') == 3

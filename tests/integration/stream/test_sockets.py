@@ -1,4 +1,4 @@
-"""The feeds' own WebSocket server, spoken to byte by byte, with an application of the test's."""
+"""The feeds' own WebSocket server, tested byte by byte with applications of the test."""
 
 import asyncio
 import contextlib
@@ -13,7 +13,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from quotecast.errors import ServerFailedError
 from quotecast.stream import server
-from quotecast.stream.listeners import serving_feeds
+from quotecast.stream.listeners import serve_feeds
 from quotecast.stream.messages import MAX_FRAGMENTS
 
 HANDSHAKE = (
@@ -25,7 +25,7 @@ App = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 async def echo(scope: Any, receive: Any, send: Any) -> None:
-    """Accepts everybody and says back what it hears."""
+    """Accepts every client and echoes its messages."""
     await receive()
     await send({"type": "websocket.accept", "subprotocol": next(iter(scope["subprotocols"]), None)})
     while (event := await receive())["type"] == "websocket.receive":
@@ -42,7 +42,7 @@ async def raw(port: int) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.St
 
 
 def masked(opcode: int, payload: bytes, *, final: bool = True) -> bytes:
-    """A client's frame, with a mask that leaves the payload readable."""
+    """Returns a client's frame, with a mask that leaves the payload readable."""
     head = bytes([(0x80 if final else 0) | opcode])
     size = len(payload)
     length = struct.pack("!B", 0x80 | size) if size < 126 else struct.pack("!BH", 0x80 | 126, size)
@@ -50,7 +50,7 @@ def masked(opcode: int, payload: bytes, *, final: bool = True) -> bytes:
 
 
 async def closed_with(reader: asyncio.StreamReader) -> int:
-    """The code of the close frame that comes next."""
+    """Returns the code of the next close frame."""
     head = await reader.readexactly(2)
     assert head[0] == 0x88
     code: int = struct.unpack("!H", (await reader.readexactly(head[1]))[:2])[0]
@@ -58,9 +58,9 @@ async def closed_with(reader: asyncio.StreamReader) -> int:
 
 
 async def test_messages_of_either_kind_and_any_length_come_through() -> None:
-    """Lengths on both sides of each step of the frame's header."""
+    """Lengths lie on both sides of each step of the frame's header."""
     async with (
-        serving_feeds(echo, "127.0.0.1", 0) as port,
+        serve_feeds(echo, "127.0.0.1", 0) as port,
         connect(f"ws://127.0.0.1:{port}/feed", max_size=None) as client,
     ):
         messages: list[str | bytes] = [
@@ -74,14 +74,14 @@ async def test_messages_of_either_kind_and_any_length_come_through() -> None:
 
 
 async def test_the_application_sees_what_was_asked_for() -> None:
-    """Path, query, headers and subprotocols, as any ASGI server gives them."""
+    """The scope has path, query, headers and subprotocols, as in any ASGI server."""
     seen: list[dict[str, Any]] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         seen.append(scope)
         await echo(scope, receive, send)
 
-    async with serving_feeds(app, "127.0.0.1", 0) as port:
+    async with serve_feeds(app, "127.0.0.1", 0) as port:
         url = f"ws://127.0.0.1:{port}/api/%C3%A9?symbols=BTC%2FUSDT"
         async with connect(url, subprotocols=["one", "two"], origin="https://shop.example") as client:  # type: ignore[list-item, arg-type]  # plain text
             assert client.subprotocol == "one"
@@ -96,14 +96,14 @@ async def test_the_application_sees_what_was_asked_for() -> None:
     assert scope["client"][0] == "127.0.0.1"
 
 
-async def test_whoever_is_refused_is_told_403() -> None:
-    """Closing before accepting is how an ASGI application refuses."""
+async def test_refused_handshake_is_403() -> None:
+    """An ASGI application refuses by a close before the accept."""
 
     async def refuse(_scope: Any, receive: Any, send: Any) -> None:
         assert (await receive())["type"] == "websocket.connect"
         await send({"type": "websocket.close", "code": 1008})
 
-    async with serving_feeds(refuse, "127.0.0.1", 0) as port:
+    async with serve_feeds(refuse, "127.0.0.1", 0) as port:
         with pytest.raises(InvalidStatus) as refusal:
             await connect(f"ws://127.0.0.1:{port}/")
     assert refusal.value.response.status_code == 403
@@ -121,8 +121,8 @@ async def test_whoever_is_refused_is_told_403() -> None:
     ],
 )
 async def test_what_is_no_handshake_is_answered_and_closed(request_bytes: bytes, status: bytes) -> None:
-    """The application never hears of it."""
-    async with serving_feeds(_unheard, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
+    """The application never sees the request."""
+    async with serve_feeds(_unheard, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
         writer.write(request_bytes)
         answer = await asyncio.wait_for(reader.read(), 10)
     assert answer.startswith(b"HTTP/1.1 " + status)
@@ -133,16 +133,16 @@ async def _unheard(_scope: Any, _receive: Any, _send: Any) -> None:
 
 
 async def test_noise_is_cut_off() -> None:
-    """Bytes that are not even HTTP."""
-    async with serving_feeds(_unheard, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
+    """The server closes a connection whose bytes are no HTTP."""
+    async with serve_feeds(_unheard, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
         writer.write(b"\x16\x03\x01\x00\xff" * 100 + b"\r\n\r\n")
         assert await asyncio.wait_for(reader.read(), 10) == b""
 
 
-async def test_whoever_asks_for_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_silent_client_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """An open connection without a handshake costs a socket."""
     monkeypatch.setattr(server, "HANDSHAKE_SECONDS", 0.05)
-    async with serving_feeds(_unheard, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
+    async with serve_feeds(_unheard, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
         writer.write(HANDSHAKE[:40])
         with contextlib.suppress(ConnectionResetError):
             assert await asyncio.wait_for(reader.read(), 10) == b""
@@ -161,9 +161,9 @@ async def test_whoever_asks_for_nothing_is_cut_off(monkeypatch: pytest.MonkeyPat
     ],
     ids=["not UTF-8", "no mask", "stray end", "opcode", "interleaved", "too long", "farewell"],
 )
-async def test_the_end_bears_its_reason(frames: bytes, code: int) -> None:
+async def test_close_frame_has_code_and_reason(frames: bytes, code: int) -> None:
     """Close codes of RFC 6455, section 7.4.1."""
-    async with serving_feeds(echo, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
+    async with serve_feeds(echo, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
         writer.write(HANDSHAKE)
         await reader.readuntil(b"\r\n\r\n")
         writer.write(frames)
@@ -172,8 +172,8 @@ async def test_the_end_bears_its_reason(frames: bytes, code: int) -> None:
 
 
 async def test_fragments_are_joined_and_pings_answered_between_them() -> None:
-    """A message may come in parts, with control frames among them."""
-    async with serving_feeds(echo, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
+    """Control frames may come between the fragments of a message."""
+    async with serve_feeds(echo, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
         writer.write(HANDSHAKE)
         await reader.readuntil(b"\r\n\r\n")
         for part in (masked(1, b"Gram Alt\xc4", final=False), masked(9, b"?"), masked(0, b"\xb1n")):
@@ -185,7 +185,7 @@ async def test_fragments_are_joined_and_pings_answered_between_them() -> None:
 async def test_a_client_that_goes_on_sending_after_the_farewell_is_cut_off(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The deadline of a farewell does not move: here a client sends far oftener than it lasts."""
+    """The deadline of the close does not move, although the client sends far more often than it lasts."""
     monkeypatch.setattr(server, "CLOSE_SECONDS", 0.5)
 
     async def close(_scope: Any, receive: Any, send: Any) -> None:
@@ -193,7 +193,7 @@ async def test_a_client_that_goes_on_sending_after_the_farewell_is_cut_off(
         await send({"type": "websocket.accept", "subprotocol": None})
         await send({"type": "websocket.close", "code": 4400})
 
-    async with serving_feeds(close, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
+    async with serve_feeds(close, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
         writer.write(HANDSHAKE)
         await reader.readuntil(b"\r\n\r\n")
         assert await closed_with(reader) == 4400
@@ -208,8 +208,8 @@ async def test_a_client_that_goes_on_sending_after_the_farewell_is_cut_off(
 
 @pytest.mark.parametrize("kind", ["pings", "fragments"])
 async def test_what_floods_is_read_at_its_own_pace(kind: str) -> None:
-    """Past a hundred a second reading pauses; nothing is lost, and what comes after is read too."""
-    async with serving_feeds(echo, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
+    """Beyond a hundred frames a second reading pauses; the server loses none, and reads what follows."""
+    async with serve_feeds(echo, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
         writer.write(HANDSHAKE)
         await reader.readuntil(b"\r\n\r\n")
         count = 3 * server.EXTRA_FRAMES_PER_SECOND
@@ -229,8 +229,8 @@ async def test_what_floods_is_read_at_its_own_pace(kind: str) -> None:
 
 
 async def test_a_message_of_too_many_fragments_is_refused() -> None:
-    """However small they are."""
-    async with serving_feeds(echo, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
+    """The size of the fragments makes no difference."""
+    async with serve_feeds(echo, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
         writer.write(HANDSHAKE)
         await reader.readuntil(b"\r\n\r\n")
         writer.write(masked(1, b"", final=False) + masked(0, b"", final=False) * MAX_FRAGMENTS)
@@ -239,7 +239,7 @@ async def test_a_message_of_too_many_fragments_is_refused() -> None:
 
 
 async def test_an_application_that_fails_ends_its_connection_alone() -> None:
-    """With 1011, and the next client is served."""
+    """The client gets 1011, and the server accepts the next one."""
 
     async def fail(scope: Any, receive: Any, send: Any) -> None:
         await receive()
@@ -248,7 +248,7 @@ async def test_an_application_that_fails_ends_its_connection_alone() -> None:
             raise RuntimeError("on purpose")
         await send({"type": "websocket.send", "text": "well"})
 
-    async with serving_feeds(fail, "127.0.0.1", 0) as port:
+    async with serve_feeds(fail, "127.0.0.1", 0) as port:
         async with connect(f"ws://127.0.0.1:{port}/fails") as client:
             with pytest.raises(ConnectionClosed):
                 await client.recv()
@@ -258,7 +258,7 @@ async def test_an_application_that_fails_ends_its_connection_alone() -> None:
 
 
 async def test_messages_that_nobody_takes_stay_in_the_clients_hands() -> None:
-    """Reading pauses, so that what waits here is bounded; nothing is lost."""
+    """Back-pressure bounds the waiting messages and loses none."""
     go = asyncio.Event()
 
     async def slow(_scope: Any, receive: Any, send: Any) -> None:
@@ -272,7 +272,7 @@ async def test_messages_that_nobody_takes_stay_in_the_clients_hands() -> None:
             await send({"type": "websocket.send", "text": str(len(event["text"]))})
 
     count, size = 4000, 10_000
-    async with serving_feeds(slow, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
+    async with serve_feeds(slow, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65_536)
         writer.write(HANDSHAKE)
         await reader.readuntil(b"\r\n\r\n")
@@ -284,9 +284,9 @@ async def test_messages_that_nobody_takes_stay_in_the_clients_hands() -> None:
             assert await asyncio.wait_for(reader.readexactly(7), 10) == b"\x81\x0510000"
 
 
-async def test_a_client_that_vanishes_is_told_to_the_application() -> None:
+async def test_application_learns_of_a_reset_connection() -> None:
     """A reset connection is a disconnect with 1006, and sending to it raises."""
-    told: asyncio.Future[tuple[int, bool]] = asyncio.get_running_loop().create_future()
+    disconnected: asyncio.Future[tuple[int, bool]] = asyncio.get_running_loop().create_future()
 
     async def app(_scope: Any, receive: Any, send: Any) -> None:
         await receive()
@@ -295,22 +295,22 @@ async def test_a_client_that_vanishes_is_told_to_the_application() -> None:
         try:
             await send({"type": "websocket.send", "text": "anybody?"})
         except OSError:
-            told.set_result((event["code"], True))
+            disconnected.set_result((event["code"], True))
 
-    async with serving_feeds(app, "127.0.0.1", 0) as port:
+    async with serve_feeds(app, "127.0.0.1", 0) as port:
         client = socket.create_connection(("127.0.0.1", port))
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         client.sendall(HANDSHAKE)
         client.close()
-        assert await asyncio.wait_for(told, 10) == (1006, True)
+        assert await asyncio.wait_for(disconnected, 10) == (1006, True)
 
 
-async def test_a_port_that_is_taken_is_told_in_one_line() -> None:
-    """A worker that cannot listen must not live on without its feeds."""
+async def test_occupied_port_is_an_error_of_one_line() -> None:
+    """A worker that cannot listen must not run on without its feeds."""
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
         with pytest.raises(ServerFailedError, match=f"cannot listen on port {port}"):
-            async with serving_feeds(echo, "127.0.0.1", port):
+            async with serve_feeds(echo, "127.0.0.1", port):
                 pass

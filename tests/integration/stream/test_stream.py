@@ -1,4 +1,4 @@
-"""Feeds over real sockets, with the hub's clockwork in the test's hands."""
+"""Feeds over real sockets; the test itself ticks the hub."""
 
 import asyncio
 import contextlib
@@ -16,7 +16,7 @@ from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from quotecast.stream.endpoint import Streams
-from quotecast.stream.listeners import serving_feeds
+from quotecast.stream.listeners import serve_feeds
 from quotecast.stream.restarts import retry_ms
 from support.market_made import EPOCH, state_of, stock
 
@@ -33,7 +33,7 @@ class Running:
         return connect(f"ws://127.0.0.1:{self._port}/api/ws/market?{query}", max_size=None, **more)
 
     def move(self, price: float) -> None:
-        """Everything moves and everyone is told."""
+        """Moves every price and ticks every client."""
         changes = [Change(stock(ticker, price)) for ticker in TICKERS]
         seq = self.hub.mirror.mark.seq + 1
         assert self.hub.mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=seq, changes=changes))
@@ -62,12 +62,12 @@ async def running(*, sockets_per_address: int = 0) -> AsyncIterator[Running]:
         sockets_per_address=sockets_per_address,
         address_of=lambda scope: scope["client"][0],
     )
-    async with serving_feeds(streams, "127.0.0.1", 0) as port:
+    async with serve_feeds(streams, "127.0.0.1", 0) as port:
         yield Running(hub, streams, port)
 
 
 async def _nothing(_scope: Any, _receive: Any, _send: Any) -> None:
-    """There is no HTTP here."""
+    """Fails: these tests send no HTTP."""
 
 
 async def snapshot(client: ClientConnection) -> dict[str, Any]:
@@ -77,8 +77,8 @@ async def snapshot(client: ClientConnection) -> dict[str, Any]:
             return frame
 
 
-async def told(service: Running, client: ClientConnection, price: float) -> None:
-    """Ticks on until a client has heard of a price: at a tick its last send may not have ended."""
+async def wait_for_price(service: Running, client: ClientConnection, price: float) -> None:
+    """Ticks until a client has received a price: a tick skips it while its last send is pending."""
     while True:
         service.hub.tick(100)
         with contextlib.suppress(TimeoutError):
@@ -89,7 +89,7 @@ async def told(service: Running, client: ClientConnection, price: float) -> None
 
 
 async def close_code(client: ClientConnection) -> int | None:
-    """Reads on to the end."""
+    """Reads until the close and returns its code."""
     with contextlib.suppress(ConnectionClosed):
         async with asyncio.timeout(10):
             while True:
@@ -99,13 +99,13 @@ async def close_code(client: ClientConnection) -> int | None:
 
 async def until_served(service: Running, clients: int) -> None:
     async with asyncio.timeout(10):
-        # The server takes clients in, and notices that they left, in its own time.
+        # The server accepts clients, and notices their end, in its own time.
         while len(service.hub) != clients:  # noqa: ASYNC110 - see above
             await asyncio.sleep(0.005)
 
 
 async def test_a_client_that_stops_reading_is_closed_and_harms_nobody() -> None:
-    """It is passed over, then closed with 4458; its neighbour is told of every move."""
+    """The hub skips the slow consumer, then closes it with 4458; its neighbour gets every move."""
     async with (
         running() as service,
         service.connect(max_queue=1) as stuck,
@@ -118,14 +118,14 @@ async def test_a_client_that_stops_reading_is_closed_and_harms_nobody() -> None:
             while not service.hub.statistics()["expelled"]:
                 price += 1.0
                 service.move(price)
-                await told(service, fine, price)
+                await wait_for_price(service, fine, price)
         assert service.hub.statistics()["passed_over"] > 0
         assert len(service.hub) == 1
         assert await close_code(stuck) == 4458
 
 
-async def test_whoever_leaves_is_forgotten() -> None:
-    """By a close frame or by a cut; nothing of them stays."""
+async def test_hub_frees_a_client_that_leaves() -> None:
+    """The hub frees a client after a close frame and after a reset."""
     async with running() as service:
         tasks = len(asyncio.all_tasks())
         for leave in ("close", "cut"):
@@ -141,7 +141,7 @@ async def test_whoever_leaves_is_forgotten() -> None:
 
 
 async def test_a_drain_says_goodbye_to_everyone() -> None:
-    """Also to clients that never speak and never read; later ones are told when to come back too."""
+    """Also to clients that never send and never read; later clients get a reconnection delay too."""
     async with running() as service, contextlib.AsyncExitStack() as stack:
         clients = [await stack.enter_async_context(service.connect()) for _ in range(20)]
         await asyncio.gather(*map(snapshot, clients))
@@ -158,8 +158,30 @@ async def test_a_drain_says_goodbye_to_everyone() -> None:
             assert await close_code(late) == 1012
 
 
+async def test_a_drain_closes_each_client_that_took_its_farewell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It waits for a client that does not read alone."""
+    monkeypatch.setattr("quotecast.stream.endpoint.FAREWELL_SECONDS", 60.0)
+    async with (
+        running() as service,
+        service.connect(max_queue=1) as stuck,
+        service.connect(max_queue=None) as fine,
+    ):
+        await snapshot(stuck)
+        await snapshot(fine)
+        price = 0.0
+        async with asyncio.timeout(60):
+            while not service.hub.statistics()["passed_over"]:
+                price += 1.0
+                service.move(price)
+                await wait_for_price(service, fine, price)
+        draining = asyncio.create_task(service.streams.drain())
+        assert await close_code(fine) == 1012
+        assert not draining.done()
+        draining.cancel()
+
+
 async def test_feeds_of_one_address_beyond_its_cap_are_refused() -> None:
-    """With 503 and a time to come back; a place that is given up is free again."""
+    """The 503 has a Retry-After; a closed feed frees its place."""
     async with running(sockets_per_address=1) as service:
         async with service.connect() as first:
             with pytest.raises(InvalidStatus) as refused:

@@ -1,4 +1,4 @@
-"""Password hashes, and how many are made at once."""
+"""Password hashes, and the bound on concurrent ones."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ PASSWORD = "correct horse battery"
 
 
 class Held(PasswordHasher):
-    """Takes as long as a test wants."""
+    """A hasher that waits until the test releases it."""
 
     def __init__(self) -> None:
         super().__init__(time_cost=1, memory_cost=8, parallelism=1)
@@ -46,7 +46,7 @@ def held() -> Iterator[Held]:
 
 
 class Watched(PasswordHasher):
-    """Notes what it is asked."""
+    """A hasher that records its calls."""
 
     def __init__(self) -> None:
         super().__init__(time_cost=1, memory_cost=8, parallelism=1)
@@ -58,7 +58,7 @@ class Watched(PasswordHasher):
 
 
 def test_a_hash_is_argon2id_at_the_recommended_costs() -> None:
-    """OWASP: 19 MiB, two passes, one thread."""
+    """OWASP recommends 19 MiB, two passes, one thread."""
     costs = extract_parameters(HASHER.hash(PASSWORD))
     assert (costs.type, costs.memory_cost, costs.time_cost, costs.parallelism) == (Type.ID, 19_456, 2, 1)
     assert (costs.salt_len, costs.hash_len) == (16, 32)
@@ -68,24 +68,24 @@ def test_a_hash_is_argon2id_at_the_recommended_costs() -> None:
     "password", [PASSWORD, "\0" * 8, "şifre ğüıö", "🐎🔋📎🐎🔋📎🐎🔋", "x" * 128, " " * 8]
 )
 async def test_any_text_is_a_password(password: str) -> None:
-    """The right one is right, and no other."""
+    """The right password matches, and no other does."""
     async with Passwords(FAST) as passwords:
-        kept = await passwords.hash(password)
-        assert password not in kept
-        assert await passwords.verify(kept, password)
-        assert not await passwords.verify(kept, password[:-1])
-        assert not await passwords.verify(kept, f"{password} ")
+        stored = await passwords.hash(password)
+        assert password not in stored
+        assert await passwords.verify(stored, password)
+        assert not await passwords.verify(stored, password[:-1])
+        assert not await passwords.verify(stored, f"{password} ")
 
 
 async def test_equal_passwords_have_different_hashes() -> None:
-    """Each has a salt of its own."""
+    """Each hash has its own salt."""
     async with Passwords(FAST) as passwords:
         assert await passwords.hash(PASSWORD) != await passwords.hash(PASSWORD)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=20))
 def test_forms_of_one_text_are_one_password(text: str) -> None:
-    """Composed or decomposed, as keyboards differ."""
+    """Keyboards differ: one types composed characters, another decomposed ones."""
 
     async def equal(one: str, other: str) -> bool:
         async with Passwords(FAST) as passwords:
@@ -96,30 +96,30 @@ def test_forms_of_one_text_are_one_password(text: str) -> None:
     assert asyncio.run(equal(decomposed, text))
 
 
-@pytest.mark.parametrize("kept", ["", "plain", "$argon2id$", "$2b$12$abcdefghijklmnopqrstuv", "\0"])
-async def test_what_is_no_hash_is_nobodys_password(kept: str) -> None:
-    """A damaged row lets nobody in, not even with the password of nobody."""
+@pytest.mark.parametrize("stored", ["", "plain", "$argon2id$", "$2b$12$abcdefghijklmnopqrstuv", "\0"])
+async def test_a_damaged_hash_matches_no_password(stored: str) -> None:
+    """A damaged row admits no password, not even the placeholder's."""
     async with Passwords(FAST) as passwords:
-        assert not await passwords.verify(kept, PASSWORD)
-        assert not await passwords.verify(kept, "nobody's password")
-        assert not await passwords.verify(kept, kept)
+        assert not await passwords.verify(stored, PASSWORD)
+        assert not await passwords.verify(stored, "nobody's password")
+        assert not await passwords.verify(stored, stored)
 
 
-async def test_nobodys_password_is_computed_and_never_right() -> None:
-    """An unknown email costs as much as a known one."""
+async def test_an_unknown_users_password_is_hashed_and_never_matches() -> None:
+    """An unknown email takes as long as a known one."""
     hasher = Watched()
     async with Passwords(hasher) as passwords:
-        kept = await passwords.hash(PASSWORD)
+        stored = await passwords.hash(PASSWORD)
         for password in (PASSWORD, "nobody's password"):
             assert not await passwords.verify(None, password)
-        assert not await passwords.verify(kept, "wrong")
+        assert not await passwords.verify(stored, "wrong")
     nobodys, again, known = hasher.verified
-    assert nobodys == again != known == kept
-    assert extract_parameters(str(nobodys)) == extract_parameters(kept)
+    assert nobodys == again != known == stored
+    assert extract_parameters(str(nobodys)) == extract_parameters(stored)
 
 
 async def test_a_hash_of_other_costs_is_outdated() -> None:
-    """And still the right one."""
+    """Such a hash still matches its password."""
     older = PasswordHasher(time_cost=2, memory_cost=16, parallelism=1).hash(PASSWORD)
     async with Passwords(FAST) as passwords:
         assert passwords.is_outdated(older)
@@ -128,7 +128,7 @@ async def test_a_hash_of_other_costs_is_outdated() -> None:
 
 
 async def test_the_loop_goes_on_while_a_password_is_hashed() -> None:
-    """It is the loop that lets this hasher end."""
+    """The event loop releases this hasher, so it must run meanwhile."""
     with held() as hasher:
         async with Passwords(hasher) as passwords:
             hasher.go_on.clear()
@@ -140,8 +140,8 @@ async def test_the_loop_goes_on_while_a_password_is_hashed() -> None:
             assert await passwords.verify(await hashing, PASSWORD)
 
 
-async def test_one_too_many_is_told_to_come_back() -> None:
-    """Those before are served; there is room again once they are."""
+async def test_one_too_many_raises_busy() -> None:
+    """Waiting passwords are still computed; afterwards there is room again."""
     with held() as hasher:
         async with Passwords(hasher, max_waiting=3) as passwords:
             hasher.go_on.clear()
@@ -155,8 +155,8 @@ async def test_one_too_many_is_told_to_come_back() -> None:
             assert await passwords.hash(PASSWORD)
 
 
-async def test_nobody_waits_longer_than_is_said() -> None:
-    """Who gets no turn in time is told to come back; the turn of those before goes on."""
+async def test_a_wait_beyond_the_patience_raises_busy() -> None:
+    """A password without a turn in time raises Busy; the one before it is still computed."""
     with held() as hasher:
         async with Passwords(hasher, patience_seconds=0.01) as passwords:
             hasher.go_on.clear()
@@ -170,8 +170,8 @@ async def test_nobody_waits_longer_than_is_said() -> None:
             assert await passwords.verify(await first, PASSWORD)
 
 
-async def test_who_goes_away_makes_room_and_costs_nothing() -> None:
-    """What nobody waits for any more is not computed."""
+async def test_a_cancelled_caller_makes_room_and_costs_nothing() -> None:
+    """The worker does not compute a cancelled caller's password."""
     with held() as hasher:
         async with Passwords(hasher, max_waiting=2) as passwords:
             hasher.go_on.clear()
@@ -188,7 +188,7 @@ async def test_who_goes_away_makes_room_and_costs_nothing() -> None:
 
 
 async def test_a_failed_computation_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fault is the fault of one."""
+    """An error concerns only its own caller."""
     hasher = Watched()
     monkeypatch.setattr(hasher, "verify", Mock(side_effect=MemoryError))
     async with Passwords(hasher, max_waiting=1) as passwords:

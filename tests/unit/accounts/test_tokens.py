@@ -1,4 +1,4 @@
-"""Tokens: who is let in by them, and who is not."""
+"""Tokens: valid ones, forged ones and expired ones."""
 
 import sys
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from quotecast.accounts import tokens as module
 from quotecast.accounts.ids import new_id
 from quotecast.accounts.tokens import MAX_TOKEN_LENGTH, Tokens
 from quotecast.errors import InvalidToken
-from support.forged_tokens import FORGERIES, Good, taken_apart
+from support.forged_tokens import FORGERIES, ValidToken, split_token
 
 SECRET = "one secret, long enough for a signature"
 NEWER = "another secret, long enough for a signature"
@@ -26,50 +26,50 @@ def tokens_of(*keys: str, clock: Callable[[], float] = lambda: NOW) -> Tokens:
     return Tokens(keys or [SECRET], lifetime_seconds=WEEK, clock=clock)
 
 
-def text_of(forgery: Callable[[Good], str | bytes]) -> str:
-    """A forgery as it comes out of a header."""
-    forged = forgery(taken_apart(tokens_of().issue(USER, 0), SECRET))
+def text_of(forgery: Callable[[ValidToken], str | bytes]) -> str:
+    """Returns a forged token as a client would send it."""
+    forged = forgery(split_token(tokens_of().issue(USER, 0), SECRET))
     return forged if isinstance(forged, str) else forged.decode("latin-1")
 
 
 @given(st.integers(0, 2**47).map(lambda moment: new_id(lambda: moment / 1000)), st.integers(0, 2**31))
 def test_a_token_says_whose_it_is_and_until_when(user_id: str, version: int) -> None:
-    """What was issued is read again."""
+    """`read` returns the claims that `issue` wrote."""
     tokens = tokens_of()
     claims = tokens.read(tokens.issue(user_id, version))
     assert (claims.sub, claims.ver, claims.iat, claims.exp) == (user_id, version, NOW, NOW + WEEK)
 
 
 def test_tokens_of_one_moment_differ() -> None:
-    """Each has an id of its own."""
+    """Each token has its own id."""
     tokens = tokens_of()
     assert tokens.issue(USER, 0) != tokens.issue(USER, 0)
 
 
 def test_a_token_has_the_claims_of_the_standard_and_names_its_key() -> None:
-    """`sub`, `iat`, `exp`, `jti` and the version, HS256, and a key id that is not the key."""
-    header, claims, _ = taken_apart(tokens_of().issue(USER, 3), SECRET)
+    """Claims are `sub`, `iat`, `exp`, `jti` and `ver`; the header has HS256 and an id of the key."""
+    header, claims, _ = split_token(tokens_of().issue(USER, 3), SECRET)
     assert sorted(claims) == ["exp", "iat", "jti", "sub", "ver"]
     assert header["alg"] == "HS256"
     assert header["kid"]
     assert header["kid"] not in SECRET
 
 
-def test_a_token_that_is_taken_apart_and_signed_anew_is_accepted() -> None:
-    """So that the forgeries are refused for what is wrong with them, and for nothing else."""
-    good = taken_apart(tokens_of().issue(USER, 0), SECRET)
-    assert {tokens_of().read(token).sub for token in (good.sign(), good.headed())} == {USER}
+def test_a_token_decoded_and_signed_again_is_valid() -> None:
+    """This proves that each forgery below fails for its own defect."""
+    good = split_token(tokens_of().issue(USER, 0), SECRET)
+    assert {tokens_of().read(token).sub for token in (good.sign(), good.with_header())} == {USER}
 
 
 @pytest.mark.parametrize("name", FORGERIES)
 def test_a_forged_token_is_invalid(name: str) -> None:
-    """Whatever it is, one error says so."""
+    """Every forgery raises the same error."""
     with pytest.raises(InvalidToken):
         tokens_of().read(text_of(FORGERIES[name]))
 
 
 def test_a_header_that_nests_deeply_is_invalid_deep_in_a_call() -> None:
-    """Where the stack is half used up, the parser meets its end."""
+    """The JSON parser meets its recursion limit when the stack is already half full."""
 
     def deeper(left: int) -> None:
         if left:
@@ -83,7 +83,7 @@ def test_a_header_that_nests_deeply_is_invalid_deep_in_a_call() -> None:
 
 @given(st.data())
 def test_a_token_with_another_character_is_invalid(data: st.DataObject) -> None:
-    """But for the last one, of which some bits mean nothing."""
+    """The last character is an exception: some of its bits carry no data."""
     token = tokens_of().issue(USER, 0)
     position = data.draw(st.integers(0, len(token) - 2))
     letters = st.sampled_from("ABCXYZabcxyz0189").filter(lambda letter: letter != token[position])
@@ -92,7 +92,7 @@ def test_a_token_with_another_character_is_invalid(data: st.DataObject) -> None:
 
 
 def test_a_token_that_is_cut_anywhere_is_invalid() -> None:
-    """Every beginning of it, and every end."""
+    """Every prefix and every suffix is invalid."""
     token = tokens_of().issue(USER, 0)
     tokens = tokens_of()
     for position in range(1, len(token)):
@@ -103,18 +103,18 @@ def test_a_token_that_is_cut_anywhere_is_invalid() -> None:
 
 @given(st.text())
 def test_any_text_is_invalid(text: str) -> None:
-    """Nothing else is raised."""
+    """No other exception escapes."""
     with pytest.raises(InvalidToken):
         tokens_of().read(text)
 
 
 def test_a_token_of_ours_is_far_from_too_long() -> None:
-    """The bound is for others'."""
+    """The length limit only affects foreign tokens."""
     assert len(tokens_of().issue("f" * 24, 2**31)) < MAX_TOKEN_LENGTH // 2
 
 
 def test_a_replaced_secret_lets_in_until_it_is_dropped() -> None:
-    """The first secret signs, the others are accepted, one that is gone is not."""
+    """The first secret signs, all secrets verify, a removed one does not."""
     older, both, newer = tokens_of(SECRET), tokens_of(NEWER, SECRET), tokens_of(NEWER)
     old, new = older.issue(USER, 0), both.issue(USER, 0)
     assert both.read(old).sub == both.read(new).sub == newer.read(new).sub == USER
@@ -125,7 +125,7 @@ def test_a_replaced_secret_lets_in_until_it_is_dropped() -> None:
 
 
 def test_a_token_ends_on_time_also_when_it_is_remembered() -> None:
-    """Good until the second before, bad from that second on."""
+    """A token is valid up to the second before its expiry, cached or not."""
     moments = [NOW]
     tokens = tokens_of(clock=lambda: moments[-1])
     token = tokens.issue(USER, 0)
@@ -139,13 +139,13 @@ def test_a_token_ends_on_time_also_when_it_is_remembered() -> None:
 
 
 def test_another_workers_clock_may_be_a_minute_ahead() -> None:
-    """Who has just logged in there is known here."""
+    """A login at another worker is valid here at once."""
     ahead, behind = tokens_of(clock=lambda: NOW + 60), tokens_of()
     assert behind.read(ahead.issue(USER, 0)).sub == USER
 
 
 def test_a_signature_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A token that was read before costs a look into a table."""
+    """A second read costs only a dictionary look-up."""
     decode = Mock(wraps=jwt.api_jws.decode)
     monkeypatch.setattr(jwt.api_jws, "decode", decode)
     tokens = tokens_of()
@@ -155,20 +155,20 @@ def test_a_signature_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever logs in without end does not fill the memory; bad tokens take none."""
+    """Many logins do not fill the memory; invalid tokens take no memory."""
     monkeypatch.setattr(module, "MAX_REMEMBERED", 3)
     tokens = tokens_of()
     for _ in range(10):
         tokens.read(tokens.issue(USER, 0))
-    assert len(tokens._read) == 3
+    assert len(tokens._claims) == 3
     for forgery in FORGERIES.values():
         with pytest.raises(InvalidToken):
             tokens.read(text_of(forgery))
-    assert len(tokens._read) <= 3
+    assert len(tokens._claims) <= 3
 
 
 def test_nothing_that_is_shown_holds_the_secret() -> None:
-    """Neither the object in a log nor the name of the key."""
+    """Neither a token object in a log nor the key's id contains the secret."""
     tokens = tokens_of()
-    shown = f"{tokens!r} {taken_apart(tokens.issue(USER, 0), SECRET).header}"
+    shown = f"{tokens!r} {split_token(tokens.issue(USER, 0), SECRET).header}"
     assert not any(piece in shown for piece in (SECRET, SECRET[:12], SECRET[-12:]))

@@ -1,4 +1,4 @@
-"""Whose request it is."""
+"""Client addresses behind proxies."""
 
 import ipaddress
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ def scope(peer: str | None, *forwarded: str) -> dict[str, Any]:
     ],
 )
 def test_an_address_is_read_in_every_form_that_proxies_write(text: str, address: str) -> None:
-    """Ports, brackets and zones do not matter, and IPv4 inside IPv6 is IPv4."""
+    """Ports, brackets and zones make no difference, and IPv4 inside IPv6 is IPv4."""
     assert str(parse(text)) == address
 
 
@@ -48,7 +48,7 @@ def test_an_address_is_read_in_every_form_that_proxies_write(text: str, address:
     "text", ["", "unknown", "_hidden", "1.2.3", "1.2.3.4.5", "::1::", "[", "a:b", "1.2.3.4/8"]
 )
 def test_text_that_is_no_address_is_none(text: str) -> None:
-    """It raises nothing either: anybody may send it."""
+    """It raises nothing: any client may send it."""
     assert parse(text) is None
 
 
@@ -75,31 +75,31 @@ def test_text_that_is_no_address_is_none(text: str) -> None:
 def test_only_hops_that_a_trusted_proxy_wrote_are_believed(
     peer: str, forwarded: Sequence[str], client: str
 ) -> None:
-    """The right-most untrusted hop counts; an unreadable one makes it the peer again."""
+    """The right-most untrusted hop counts; behind an unreadable hop the peer counts."""
     assert str(client_address(scope(peer, *forwarded), TRUSTED)) == client
 
 
 @given(st.lists(st.ip_addresses() | st.text(max_size=20), max_size=5))
 def test_a_client_cannot_choose_what_the_nearest_proxy_wrote(invented: list[object]) -> None:
-    """Whatever stands to the left of the proxy's own entry changes nothing."""
+    """Text to the left of the proxy's own entry changes nothing."""
     line = ", ".join([*(str(hop).encode("ascii", "replace").decode() for hop in invented), "198.51.100.7"])
     assert str(client_address(scope("10.0.0.1", line), TRUSTED)) == "198.51.100.7"
 
 
 @given(st.ip_addresses(v=6, network="2001:db8:1:2::/64"))
 def test_all_of_a_64_is_one_client(address: ipaddress.IPv6Address) -> None:
-    """A host may pick any address of its /64, so it gets no new window by picking another."""
+    """A host may use any address of its /64, so another address there is no new window."""
     assert identity(parse(str(address))) == "2001:db8:1:2::/64"
 
 
 @pytest.mark.parametrize("client", [None, "", "testclient"])
 def test_a_client_without_an_address_has_a_fixed_identity(client: str | None) -> None:
-    """Unix sockets have no peer address; all of them are one client."""
+    """Clients of a Unix socket have no peer address and share one identity."""
     assert identify_by_address(())(scope(client)) == NOWHERE
 
 
 def test_a_proxy_is_seen_through_only_if_it_is_trusted() -> None:
-    """By default nobody is."""
+    """By default no proxy is trusted."""
     request = scope("10.0.0.1", "2001:db8::1")
     assert identify_by_address(())(request) == "10.0.0.1"
     assert identify_by_address(["10.0.0.1"])(request) == "2001:db8::/64"

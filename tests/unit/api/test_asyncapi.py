@@ -1,4 +1,4 @@
-"""The description of the feeds agrees with what the feeds send and understand."""
+"""The AsyncAPI document agrees with the frames and commands of the feeds."""
 
 import inspect
 import json
@@ -16,7 +16,7 @@ from quotecast.market.feeds import Feed
 DOCUMENT = asyncapi_document()
 CHANNELS = [feed.spec.name for feed in Feed]
 
-#: What makes frames: the public functions of the module that return a frame.
+#: The public functions of the module that return a frame.
 MAKERS = sorted(
     name
     for name, value in vars(frames).items()
@@ -42,7 +42,7 @@ def references(value: Any) -> list[str]:
 
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_every_frame_is_described(channel: str) -> None:
-    """A frame that the module learns to make must be told of in the document."""
+    """The document describes every frame that the module can build."""
     assert {"welcome", "snapshot", "update", "heartbeat"} < set(MAKERS)
     assert set(DOCUMENT["channels"][channel]["messages"]) == {*MAKERS, "command"}
 
@@ -50,7 +50,7 @@ def test_every_frame_is_described(channel: str) -> None:
 @pytest.mark.parametrize("channel", CHANNELS)
 @pytest.mark.parametrize("name", [*MAKERS, "command"])
 def test_examples_have_the_fields_of_their_schema(channel: str, name: str) -> None:
-    """All that are required, none that is unknown, and the constant type."""
+    """Examples have all required fields, no unknown one, and the constant type."""
     message = DOCUMENT["channels"][channel]["messages"][name]
     schema = resolve(message["payload"]["$ref"])
     for payload in [example["payload"] for example in message["examples"]]:
@@ -63,7 +63,7 @@ def test_examples_have_the_fields_of_their_schema(channel: str, name: str) -> No
 
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_examples_of_commands_are_understood(channel: str) -> None:
-    """Every action there is, as the session reads it."""
+    """The session decodes the examples of all actions."""
     examples = DOCUMENT["channels"][channel]["messages"]["command"]["examples"]
     commands = [msgspec.convert(example["payload"], Command) for example in examples]
     assert {command.action for command in commands} == {"subscribe", "unsubscribe", "list", "ping"}
@@ -77,7 +77,7 @@ def test_the_address_takes_what_the_session_reads(channel: str) -> None:
 
 
 def test_every_reference_leads_somewhere() -> None:
-    """And no schema is there that nothing refers to."""
+    """Every reference has a target, and every schema a reference."""
     named = references(DOCUMENT)
     assert all(resolve(reference) for reference in named)
     prefix = "#/components/schemas/"
@@ -86,15 +86,15 @@ def test_every_reference_leads_somewhere() -> None:
 
 
 def test_nothing_internal_is_named() -> None:
-    """Titles and names are the wire's, not the module's private ones."""
+    """Titles and names are public ones, without a leading underscore."""
     text = json.dumps(DOCUMENT)
     assert '"_' not in text
     assert DOCUMENT["asyncapi"] == "3.0.0"
 
 
 def test_a_cursor_is_not_the_point_of_the_welcome() -> None:
-    """A client that came back with it would miss what it never got."""
+    """The document warns that the welcome's mark is not a cursor."""
     for channel in asyncapi_document()["channels"].values():
         since = channel["bindings"]["ws"]["query"]["properties"]["since"]["description"]
         assert "the last snapshot, update or heartbeat" in since
-        assert "never the welcome's" in since
+        assert "never of the welcome" in since

@@ -1,4 +1,4 @@
-"""Holdings as they are answered."""
+"""Holdings in answers, and their valuation."""
 
 import json
 from datetime import UTC, date, datetime
@@ -10,7 +10,7 @@ import pytest
 
 from quotecast.accounts.portfolio import Holding
 from quotecast.api.reference.examples import plain
-from quotecast.api.routes.holdings_shown import SHOWN, VALUED, exchange, shown, valued
+from quotecast.api.routes.holdings_shown import SHOWN, VALUED, encode_holding, exchange_of, value_holding
 from quotecast.api.routes.lookup import Mirrors
 from quotecast.market import codec
 from quotecast.market.feeds import Feed
@@ -40,18 +40,18 @@ def mirrors() -> Mirrors:
 
 
 def worth_in(there: Mirrors, of: Holding, currency: str | None = None) -> dict[str, Any]:
-    """What is answered of a holding with such quotes."""
-    body = codec.encode_json(valued(of, there, exchange(there), currency))
+    """Returns the answer for a holding with these quotes."""
+    body = codec.encode_json(value_holding(of, there, exchange_of(there), currency))
     parsed: dict[str, Any] = json.loads(body, parse_float=Decimal)
     return parsed
 
 
-def told(of: Holding, currency: str | None = None) -> dict[str, Any]:
+def answer_of(of: Holding, currency: str | None = None) -> dict[str, Any]:
     return worth_in(mirrors(), of, currency)
 
 
 def rated() -> Mirrors:
-    """Quotes of which some are rates between currencies."""
+    """Returns mirrors with quotes that are rates between currencies."""
     dollar = msgspec.structs.replace(doviz("USD", "currency"), unit="1 USD", price=40.0)
     pairs = [pair("BTC/USDT", price=90_000.0), pair("USDT/TRY", price=44.0)]
     return full_mirrors() | {
@@ -61,9 +61,9 @@ def rated() -> Mirrors:
 
 
 def test_a_holding_by_itself_has_no_worth() -> None:
-    """Its amounts are numbers without needless zeros; the fields of its worth are not there."""
+    """Without a valuation, amounts have no trailing zeros and the fields of value are absent."""
     many = holding(shares=Decimal("1E+3"), avg_cost=Decimal("2.50"))
-    text = codec.encode_json(shown(many, mirrors())).decode()
+    text = codec.encode_json(encode_holding(many, mirrors())).decode()
     assert '"shares":1000,"avg_cost":2.5,' in text
     assert not set(WORTH) & set(json.loads(text))
 
@@ -73,8 +73,8 @@ def test_a_holding_by_itself_has_no_worth() -> None:
     [("AAPL", "USD", "100.1"), ("BTC/EUR", "EUR", "90000.0"), ("gram-altin", "TRY", "42.0")],
 )
 def test_a_quote_in_its_currency_is_its_worth(ticker: str, currency: str, price: str) -> None:
-    """Dollars for stocks, the second part of a pair, the currency that a metal is quoted in."""
-    answer = told(holding(ticker, currency))
+    """A quote is in dollars for stocks, in the quote asset for pairs, in its own currency for metals."""
+    answer = answer_of(holding(ticker, currency))
     assert answer["price"] == Decimal(price)
     assert answer["market_value"] == Decimal(price) * Decimal("0.1")
     assert answer["gain"] == answer["market_value"] - Decimal("3.03")
@@ -85,18 +85,18 @@ def test_a_quote_in_its_currency_is_its_worth(ticker: str, currency: str, price:
     [("AAPL", "TRY"), ("BTC/EUR", "USD"), ("gram-altin", "USD"), ("NOPE", "USD")],
 )
 def test_any_other_quote_is_none(ticker: str, currency: str) -> None:
-    """Every field is there, and null: also of a later feed that quotes in the holding's currency."""
-    assert {name: told(holding(ticker, currency))[name] for name in WORTH} == dict.fromkeys(WORTH)
+    """Without a matching quote every field of value is null."""
+    assert {name: answer_of(holding(ticker, currency))[name] for name in WORTH} == dict.fromkeys(WORTH)
 
 
 def test_without_data_nothing_is_known() -> None:
-    """Null, not zero."""
+    """Without data the values are null, not zero."""
     answer = worth_in(empty_mirrors(), holding())
     assert {name: answer[name] for name in WORTH} == dict.fromkeys(WORTH)
 
 
 def test_an_unknown_change_is_null() -> None:
-    """The rest is known all the same."""
+    """An unknown change is null; the other values are there."""
     unchanged = msgspec.structs.replace(stock("AAPL"), change=None)
     there = full_mirrors() | {Feed.STOCKS: mirror_of(Feed.STOCKS, [unchanged])}
     answer = worth_in(there, holding())
@@ -104,21 +104,21 @@ def test_an_unknown_change_is_null() -> None:
 
 
 def test_a_ticker_kept_without_data_is_found_later() -> None:
-    """It was kept in upper case, before any feed told how it is spelled."""
-    assert told(holding("GRAM-ALTIN", "TRY"))["price"] == 42
+    """A ticker stored in upper case matches a feed's own spelling later."""
+    assert answer_of(holding("GRAM-ALTIN", "TRY"))["price"] == 42
 
 
 @pytest.mark.parametrize(
     ("ticker", "kind"), [("AAPL", "stock"), ("BTC/EUR", "crypto"), ("gram-altin", "doviz"), ("NOPE", None)]
 )
 def test_a_holding_says_what_it_is(ticker: str, kind: str | None) -> None:
-    """So that no client has to guess; null marks what no feed knows."""
-    assert told(holding(ticker))["type"] == kind
-    assert json.loads(codec.encode_json(shown(holding(ticker), mirrors())))["type"] == kind
+    """The type of a holding is that of its feed; null if no feed has the ticker."""
+    assert answer_of(holding(ticker))["type"] == kind
+    assert json.loads(codec.encode_json(encode_holding(holding(ticker), mirrors())))["type"] == kind
 
 
 def test_a_quote_in_another_currency_is_converted() -> None:
-    """Tethers by way of lira into dollars, by quotes that are named and dated."""
+    """A chain of rates converts USDT through TRY into USD, and names its quotes."""
     answer = worth_in(rated(), holding("BTC/USDT", "USD"))
     assert (answer["price"], answer["market_value"]) == (Decimal("99000.0"), Decimal("9900.0"))
     assert answer["gain"] == Decimal(9900) - Decimal("3.03")
@@ -130,13 +130,13 @@ def test_a_quote_in_another_currency_is_converted() -> None:
 
 
 def test_what_moved_today_is_converted_too() -> None:
-    """By the rate of now."""
+    """The current rate converts the change of the day."""
     answer = worth_in(rated(), holding("AAPL", "TRY"))
     assert (answer["price"], answer["day_change"]) == (4000, 4)
 
 
 def test_a_holding_is_valued_in_the_currency_asked_for() -> None:
-    """Beside its own; without a way there it is null, and its own worth stays."""
+    """The value in the requested currency is null without a rate; that in its own currency stays."""
     answer = worth_in(rated(), holding("AAPL", "USD"), "TRY")
     assert answer["rates"] == []
     converted = answer["converted"]
@@ -151,8 +151,8 @@ def test_a_holding_is_valued_in_the_currency_asked_for() -> None:
 
 
 def test_the_examples_are_what_is_answered() -> None:
-    """The same fields in the same order, and amounts that are numbers."""
-    alone = json.loads(codec.encode_json(shown(holding(), mirrors())))
+    """The examples have the fields of the answers in the same order, with numbers as amounts."""
+    alone = json.loads(codec.encode_json(encode_holding(holding(), mirrors())))
     worth = worth_in(rated(), holding(), "TRY")
     assert list(plain(SHOWN)) == list(alone)
     assert list(plain(VALUED)) == list(worth)

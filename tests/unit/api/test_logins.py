@@ -1,4 +1,4 @@
-"""The window of login attempts."""
+"""Limits of login attempts."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def window() -> LoginWindow:
 
 
 async def guess(logins: LoginWindow, address: str = HOME, email: str = EMAIL) -> bool:
-    """A wrong password from an address; whether it was looked at."""
+    """Tries a wrong password from an address; returns whether the attempt was admitted."""
     try:
         await logins.attempt(email).count_address(address)
     except TooManyRequests:
@@ -26,7 +26,7 @@ async def guess(logins: LoginWindow, address: str = HOME, email: str = EMAIL) ->
 
 
 async def guess_from(logins: LoginWindow, device: str) -> bool:
-    """A wrong password from a device that has logged in before."""
+    """Tries a wrong password from a known device; returns whether the attempt was admitted."""
     try:
         await logins.attempt(EMAIL).count_device(device)
     except TooManyRequests:
@@ -35,14 +35,14 @@ async def guess_from(logins: LoginWindow, device: str) -> bool:
 
 
 async def log_in(logins: LoginWindow, address: str = HOME) -> None:
-    """The right password from an address."""
+    """Logs in from an address."""
     attempt = logins.attempt(EMAIL)
     await attempt.count_address(address)
     await attempt.succeed()
 
 
 async def attacked() -> LoginWindow:
-    """An account at which all the world has guessed, each from another address."""
+    """Returns an account under attack from many addresses."""
     logins = window()
     for number in range(PER_ACCOUNT):
         assert await guess(logins, f"203.0.113.{number}")
@@ -50,7 +50,7 @@ async def attacked() -> LoginWindow:
 
 
 async def test_an_address_has_its_attempts_and_no_more() -> None:
-    """It is told how many, and when to come back: once the oldest of them has left the window."""
+    """An address has a fixed number of attempts; the error has the limit and the time until the next."""
     logins = window()
     assert [await guess(logins) for _ in range(PER_CLIENT)] == [True] * PER_CLIENT
     with pytest.raises(TooManyRequests) as refused:
@@ -60,7 +60,7 @@ async def test_an_address_has_its_attempts_and_no_more() -> None:
 
 
 async def test_guesses_elsewhere_and_at_others_are_not_ones_own() -> None:
-    """The owner logs in from home while a stranger has used up what is his."""
+    """Attempts from one address do not count for another."""
     logins = window()
     while await guess(logins, "203.0.113.1"):
         pass
@@ -69,7 +69,7 @@ async def test_guesses_elsewhere_and_at_others_are_not_ones_own() -> None:
 
 
 async def test_guesses_at_an_account_are_bounded_in_all() -> None:
-    """An attack from three hundred addresses has a hundred guesses, and then none from anywhere."""
+    """All addresses together have a hundred attempts on an account."""
     logins = window()
     guesses = [await guess(logins, f"203.0.113.{number}") for number in range(3 * PER_ACCOUNT)]
     assert sum(guesses) == PER_ACCOUNT
@@ -79,7 +79,7 @@ async def test_guesses_at_an_account_are_bounded_in_all() -> None:
 
 
 async def test_device_of_the_owner_has_attempts_of_its_own_under_attack() -> None:
-    """It may mistype; a second device has its own attempts too, and neither adds to the attack."""
+    """Each known device has its own attempts, which do not count for the account."""
     logins = await attacked()
     for device in (DEVICE, DEVICE[::-1]):
         assert [await guess_from(logins, device) for _ in range(PER_CLIENT)] == [True] * PER_CLIENT
@@ -87,7 +87,7 @@ async def test_device_of_the_owner_has_attempts_of_its_own_under_attack() -> Non
 
 
 async def test_refusal_of_all_addresses_uses_no_attempt_of_one() -> None:
-    """An address that is refused for the attack has all its attempts when the attack is over."""
+    """An attempt that the account's limit rejects does not count for its address."""
     logins = window()
     pending = []
     for number in range(PER_ACCOUNT):
@@ -95,12 +95,12 @@ async def test_refusal_of_all_addresses_uses_no_attempt_of_one() -> None:
         await pending[-1].count_address(f"203.0.113.{number}")
     assert not any([await guess(logins) for _ in range(PER_CLIENT)])
     for attempt in pending:
-        await attempt.void()
+        await attempt.cancel()
     assert [await guess(logins) for _ in range(PER_CLIENT)] == [True] * PER_CLIENT
 
 
 async def test_success_forgets_what_led_there_and_no_ones_guesses() -> None:
-    """Its own attempts; an attack stays as bounded as it was."""
+    """A success resets the attempts of its address, and not those of an attack."""
     logins = window()
     for number in range(PER_ACCOUNT - PER_CLIENT):
         assert await guess(logins, f"203.0.113.{number}")
@@ -112,7 +112,7 @@ async def test_success_forgets_what_led_there_and_no_ones_guesses() -> None:
 
 
 async def test_success_uses_no_attempt_of_the_account() -> None:
-    """A client that logs in again and again from anywhere is never refused."""
+    """A successful attempt does not count for the account."""
     logins = window()
     for number in range(2 * PER_ACCOUNT):
         await log_in(logins, f"203.0.113.{number}")
@@ -120,17 +120,17 @@ async def test_success_uses_no_attempt_of_the_account() -> None:
 
 
 async def test_attempt_that_the_service_could_not_judge_is_not_counted() -> None:
-    """An outage uses up nobody's attempts, wherever they come from."""
+    """A voided attempt does not count: an outage uses up no attempts."""
     logins = window()
     for _ in range(2 * PER_ACCOUNT):
         attempt = logins.attempt(EMAIL)
         await attempt.count_device(DEVICE)
         await attempt.count_address(HOME)
-        await attempt.void()
+        await attempt.cancel()
 
 
 async def test_no_key_holds_an_email() -> None:
-    """Whoever reads Redis learns no addresses, nor can look one up without the secret."""
+    """Keys contain keyed hashes, from which a reader of Redis learns no email."""
     names: list[str] = []
 
     class Listening(LocalLimits):
@@ -146,7 +146,7 @@ async def test_no_key_holds_an_email() -> None:
 
 @pytest.mark.parametrize("email", [f"{HOME} {EMAIL}", f"* {EMAIL}", f"{EMAIL} everybody"])
 async def test_no_email_stands_for_another_and_an_address(email: str) -> None:
-    """Nobody is kept out by attempts on an account that is called like theirs."""
+    """Keys of accounts and of addresses never collide."""
     logins = window()
     for number in range(PER_ACCOUNT):
         await guess(logins, f"203.0.113.{number}", email)
@@ -154,6 +154,6 @@ async def test_no_email_stands_for_another_and_an_address(email: str) -> None:
 
 
 async def test_without_limits_nobody_is_refused() -> None:
-    """As a load test wants it."""
+    """Without limits every attempt is admitted."""
     logins = LoginWindow(Unlimited(), SECRET)
     assert all([await guess(logins) for _ in range(PER_ACCOUNT * 2)])

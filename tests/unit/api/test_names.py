@@ -1,4 +1,4 @@
-"""Names of instruments and companies, real and invented."""
+"""Names of instruments and companies, known and invented."""
 
 import pytest
 
@@ -35,31 +35,31 @@ def of_documents(*tickers: str) -> Names:
     ],
 )
 def test_known_name_has_one_spelling_and_others_none(group: str, text: str, spelled: str | None) -> None:
-    """Feeds know what has a quote, companies are also known by the assets, accounts have no names."""
+    """A symbol needs a quote, a company may also be an asset, and account routes have no names."""
     assert of_documents("NVDA").find(group, text) == spelled
 
 
 def test_company_that_the_upstream_answered_for_is_known() -> None:
-    """Although it is on no list."""
+    """A company is known once the upstream has answered for it."""
     known = of_documents("NVDA")
     assert known.is_invented("ROGUE")
-    known.answered("ROGUE")
+    known.remember_company("ROGUE")
     assert known.find("financials", "rogue") == "ROGUE"
     assert not known.is_invented("ROGUE")
     assert not known.is_listed("ROGUE")
 
 
 def test_answered_companies_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one answered longest ago makes room."""
-    monkeypatch.setattr(names, "MAX_ANSWERED", 2)
+    """The oldest of too many answered companies is forgotten."""
+    monkeypatch.setattr(names, "MAX_COMPANIES", 2)
     known = of_documents("NVDA")
     for symbol in ("A", "B", "A", "C"):
-        known.answered(symbol)
+        known.remember_company(symbol)
     assert [known.find("financials", symbol) for symbol in "ABC"] == ["A", None, "C"]
 
 
 def test_symbol_that_is_gone_is_unknown() -> None:
-    """A name is looked up for each request."""
+    """A symbol without a quote is unknown again."""
     mirrors = full_mirrors()
     known = Names(mirrors, Documents())
     mirror = mirrors[Feed.STOCKS]
@@ -69,5 +69,5 @@ def test_symbol_that_is_gone_is_unknown() -> None:
 
 
 def test_nothing_is_invented_without_a_list_to_look_it_up_in() -> None:
-    """An installation without assets asks its upstream about any company."""
+    """Without a list of assets no company counts as invented."""
     assert not Names(full_mirrors(), Documents()).is_invented("NOSUCH")

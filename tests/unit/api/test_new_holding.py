@@ -1,4 +1,4 @@
-"""What tells a request for a holding from its repetition."""
+"""Fingerprints of new holdings: equal for a request and its retries."""
 
 from datetime import UTC, datetime
 
@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from quotecast.api.routes.lookup import Mirrors
-from quotecast.api.routes.new_holding import NewHolding, checked, fingerprint
+from quotecast.api.routes.new_holding import NewHolding, fingerprint, holding_from
 from support.factories import NOW, empty_mirrors, full_mirrors
 
 TODAY = datetime.fromtimestamp(NOW, UTC)
@@ -14,19 +14,19 @@ TODAY = datetime.fromtimestamp(NOW, UTC)
 
 def asked(body: str, mirrors: Mirrors, now: datetime = TODAY) -> bytes:
     given = msgspec.json.decode(body, type=NewHolding)
-    return fingerprint(given, checked(given, mirrors, "0" * 24, now))
+    return fingerprint(given, holding_from(given, mirrors, "0" * 24, now))
 
 
 GIVEN = '{"ticker":"gram-altin","shares":1,"avg_cost":0,"currency":"TRY"}'
 
 
 def test_a_request_is_the_same_when_a_feed_comes_back() -> None:
-    """Only then it is known how the feed spells the ticker."""
+    """The fingerprint does not depend on the feed's spelling of the ticker."""
     assert asked(GIVEN, empty_mirrors()) == asked(GIVEN, full_mirrors())
 
 
 def test_a_request_is_the_same_on_the_day_after() -> None:
-    """Though what is bought today is not bought tomorrow."""
+    """The fingerprint does not include the default day."""
     assert asked(GIVEN, full_mirrors()) == asked(GIVEN, full_mirrors(), TODAY.replace(day=21))
 
 
@@ -38,7 +38,7 @@ def test_a_request_is_the_same_on_the_day_after() -> None:
     ],
 )
 def test_spelling_makes_no_other_request(other: str) -> None:
-    """Nor do fields that mean nothing here."""
+    """Spelling and unknown fields do not change the fingerprint."""
     assert asked(GIVEN, full_mirrors()) == asked(other, full_mirrors())
 
 
@@ -53,5 +53,5 @@ def test_spelling_makes_no_other_request(other: str) -> None:
     ],
 )
 def test_every_field_makes_another_request(other: str) -> None:
-    """By the last digit of it."""
+    """Every field changes the fingerprint, down to the last digit."""
     assert asked(GIVEN, full_mirrors()) != asked(other, full_mirrors())

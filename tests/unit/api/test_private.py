@@ -1,38 +1,92 @@
-"""Account routes are found by what they declare, wherever they are."""
+"""Account routes are recognised by what they declare, wherever they are."""
 
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import pytest
 from litestar import get
+from litestar.exceptions import ImproperlyConfiguredException
 from litestar.params import FromPath
 
+from quotecast.accounts.tokens import Tokens
 from quotecast.api.app import build_app
+from quotecast.api.edge.identity import require_token
 from quotecast.api.private import private_prefixes
 from quotecast.api.reference.account_operations import SECURED
-from support.factories import client_of, empty_mirrors, parts
+from support.factories import NOW, client_of, empty_mirrors, services
+
+#: They ask for no token, and answer with one.
+ENTRANCES = {"/api/auth/login", "/api/auth/register"}
+USER = "0" * 24
+OTHER = {"origin": "https://other.test"}
 
 
-@get("/api/market/alerts/{number:int}", security=SECURED)
+@get("/api/market/alerts/{number:int}", security=SECURED, guards=[require_token])
 async def alerts(number: FromPath[int]) -> str:
     """A secured route outside the folders of account routes."""
     return f"alert {number}"
 
 
-def test_private_paths_are_those_of_account_routes() -> None:
-    """Login and register ask for no token, but what they answer is one user's."""
-    assert private_prefixes(build_app(parts(empty_mirrors()))) == (
-        "/api/auth/login",
-        "/api/auth/profile",
-        "/api/auth/register",
-        "/api/portfolio/holdings",
-        "/api/terminal/layout",
-        "/api/watchlist",
-    )
+@get("/api/market/alerts", security=SECURED)
+async def unguarded() -> str:
+    """A secured route that asks for no token."""
+    return "everybody's alerts"
+
+
+def tokens() -> Tokens:
+    return Tokens(["a secret of at least thirty-two bytes"], lifetime_seconds=60, clock=lambda: NOW)
+
+
+def document(*handlers: Any) -> dict[str, Any]:
+    app = build_app(services(empty_mirrors()), extra_handlers=handlers)
+    parsed: dict[str, Any] = msgspec.json.decode(app.state.documents.openapi.body)
+    return parsed
+
+
+def secured_paths(*handlers: Any) -> set[str]:
+    """Returns the paths of the operations that the OpenAPI document calls secured."""
+    paths = document(*handlers)["paths"].items()
+    return {path for path, item in paths if any(operation.get("security") for operation in item.values())}
+
+
+def test_private_paths_are_those_that_the_openapi_document_secures() -> None:
+    """And the entrances: what login and register answer belongs to one user."""
+    private = private_prefixes(build_app(services(empty_mirrors()), extra_handlers=[alerts]))
+    secured = {path.partition("/{")[0] for path in secured_paths(alerts)}
+    assert "/api/market/alerts" in secured
+    assert set(private) == secured | ENTRANCES
 
 
 async def test_a_new_secured_route_is_private_by_its_own_declaration() -> None:
-    """No cache stores its answers, and pages of other origins cannot read them."""
-    async with client_of(parts(empty_mirrors()), extra_handlers=[alerts]) as client:
-        private = await client.get("/api/market/alerts/1", headers={"origin": "https://other.test"})
-        public = await client.get("/api/health", headers={"origin": "https://other.test"})
-    assert private.text == "alert 1"
-    assert private.headers["cache-control"] == "no-store"
-    assert "access-control-allow-origin" not in private.headers
+    """Behind the edge it asks for a token; no cache stores its answers, and no other origin reads them."""
+    issued = tokens()
+    made = services(empty_mirrors(), accounts=SimpleNamespace(tokens=issued))
+    async with client_of(made, extra_handlers=[alerts]) as client:
+        stranger = await client.get("/api/market/alerts/1", headers=OTHER)
+        bearer = {"authorization": f"Bearer {issued.issue(USER, 0)}"}
+        private = await client.get("/api/market/alerts/1", headers=OTHER | bearer)
+        public = await client.get("/api/health", headers=OTHER)
+    assert (stranger.status_code, stranger.json()["code"]) == (401, "not_authenticated")
+    assert (private.status_code, private.text) == (200, "alert 1")
+    for answer in (stranger, private):
+        assert answer.headers["cache-control"] == "no-store"
+        assert "access-control-allow-origin" not in answer.headers
     assert public.headers["access-control-allow-origin"] == "*"
+
+
+def test_a_secured_route_without_the_guard_is_not_served() -> None:
+    """The OpenAPI document would promise a token that the route never asks for."""
+    with pytest.raises(ImproperlyConfiguredException, match=r"/api/market/alerts declares security"):
+        build_app(services(empty_mirrors()), extra_handlers=[unguarded])
+
+
+@pytest.mark.parametrize("path", sorted(secured_paths()))
+async def test_every_secured_path_asks_for_a_token(path: str) -> None:
+    """With any of its methods, and the refusal is not stored either."""
+    made = services(empty_mirrors(), accounts=SimpleNamespace(tokens=tokens()))
+    methods = document()["paths"][path]
+    async with client_of(made) as client:
+        answers = [await client.request(method, path) for method in methods]
+    assert [answer.status_code for answer in answers] == [401] * len(methods)
+    assert {answer.headers["cache-control"] for answer in answers} == {"no-store"}

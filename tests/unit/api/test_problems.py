@@ -1,4 +1,4 @@
-"""Errors: one shape, the right status, nothing internal."""
+"""Errors have one shape, the right status and no internal data."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from litestar.params import FromPath, FromQuery, JSONBody
 from msgspec import Struct
 
 from quotecast.errors import BusError, InvalidValue, ProviderMissing, SymbolNotFound, UpstreamError
-from support.factories import client_of, full_mirrors, parts
+from support.factories import client_of, full_mirrors, services
 
 SECRET = "postgres://user:secret@host/table"  # the kind of text that must not be answered
 
@@ -48,7 +48,7 @@ def add(data: JSONBody[Holding]) -> Holding:
 
 
 async def answer_to(method: str, path: str, **request: Any) -> httpx.Response:
-    async with client_of(parts(full_mirrors()), extra_handlers=[failing, typed, add]) as client:
+    async with client_of(services(full_mirrors()), extra_handlers=[failing, typed, add]) as client:
         answer = await client.request(method, path, **request)
     assert answer.headers["content-type"] == "application/json"
     assert isinstance(answer.json()["detail"], str)
@@ -74,7 +74,7 @@ async def answer_to(method: str, path: str, **request: Any) -> httpx.Response:
 async def test_every_exception_has_its_answer(
     name: str, status: int, detail: str, code: str, retry_after: str | None
 ) -> None:
-    """What an exception says is told only where it was written for clients."""
+    """The answer repeats an exception's text only where it is written for clients."""
     answer = await answer_to("GET", f"/api/raise/{name}")
     assert answer.status_code == status
     assert answer.json()["detail"] == detail
@@ -88,7 +88,7 @@ async def test_every_exception_has_its_answer(
     ids=["cut off", "NaN", "no UTF-8", "deep"],
 )
 async def test_a_body_that_is_no_json_is_400(content: bytes) -> None:
-    """However it fails to be JSON."""
+    """Every kind of broken JSON gets the same answer."""
     answer = await answer_to("POST", "/api/holdings", content=content)
     assert answer.status_code == 400
     assert answer.json()["detail"] == "Malformed JSON"
@@ -104,7 +104,7 @@ async def test_a_body_that_is_no_json_is_400(content: bytes) -> None:
     ids=["body", "query", "missing"],
 )
 async def test_an_invalid_value_is_422_and_named(request_: tuple[str, str, Any], field: str) -> None:
-    """Each field that is wrong, with what is wrong about it."""
+    """The answer names each wrong field and its problem."""
     method, path, body = request_
     answer = await answer_to(method, path, json=body)
     assert answer.status_code == 422
@@ -120,6 +120,6 @@ async def test_a_body_over_80_kilobytes_is_refused() -> None:
 
 
 async def test_the_body_names_only_what_there_is_to_say() -> None:
-    """No field list without fields."""
+    """An error without fields has no list of fields."""
     answer = await answer_to("GET", "/api/raise/symbol")
     assert set(answer.json()) == {"detail", "code", "request_id"}

@@ -1,4 +1,4 @@
-"""What is told of HTTP requests: counts, a share of the log, and a name for traces."""
+"""Counts of HTTP requests, the access log, and names of trace spans."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from quotecast.api.app import build_app
 from quotecast.api.edge.access_log import access_log
 from quotecast.api.edge.middleware import Edge
 from quotecast.api.edge.repeats import Repeats
-from quotecast.api.edge.requests import Requests, described
-from quotecast.api.edge.throttle import throttle
+from quotecast.api.edge.requests import Requests, span_attributes
+from quotecast.api.edge.throttle import Throttle
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow
-from support.factories import edge_of, full_mirrors, parts
+from support.factories import edge_of, full_mirrors, services
 
 LIMITS = dict.fromkeys(("auth", "market", "crypto", "doviz", "financials", "portfolio", "watchlist"), 2)
 SECRET = "planted-canary"
@@ -24,10 +24,10 @@ def client_of(app: Any) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://quotecast")
 
 
-async def told(*paths: str, **headers: str) -> Requests:
-    """What was counted of a GET of each path."""
+async def counts_after(*paths: str, **headers: str) -> Requests:
+    """Returns the counts after a GET of each path."""
     requests = Requests()
-    app = edge_of(parts(full_mirrors()), observers=[requests.observe])
+    app = edge_of(services(full_mirrors()), observers=[requests.observe])
     async with client_of(app) as client:
         for path in paths:
             await client.get(path, headers=headers)
@@ -35,8 +35,10 @@ async def told(*paths: str, **headers: str) -> Requests:
 
 
 async def test_requests_are_counted_by_route_and_status() -> None:
-    """By the route's template: a symbol is no label."""
-    requests = await told("/api/market/quotes/AAPL", "/api/market/quotes/MSFT", "/api/market/quotes/NOSUCH")
+    """The label is the route's template, not the symbol."""
+    requests = await counts_after(
+        "/api/market/quotes/AAPL", "/api/market/quotes/MSFT", "/api/market/quotes/NOSUCH"
+    )
     latencies = requests.latencies()
     ok, missing = (latencies["GET", "/api/market/quotes/{symbol}", status] for status in ("200", "404"))
     assert len(latencies) == 2
@@ -46,9 +48,9 @@ async def test_requests_are_counted_by_route_and_status() -> None:
 
 @pytest.mark.parametrize("method", ["GET", "BREW", "OPTIONS"])
 async def test_no_words_of_a_client_become_labels(method: str) -> None:
-    """Whoever asks for nonsense must not fill the memory of whoever counts."""
+    """Requests for unknown paths must not fill the memory of Prometheus."""
     requests = Requests()
-    app = edge_of(parts(full_mirrors()), observers=[requests.observe])
+    app = edge_of(services(full_mirrors()), observers=[requests.observe])
     async with client_of(app) as client:
         for number in range(20):
             await client.request(method, f"/nothing/{number}")
@@ -56,15 +58,15 @@ async def test_no_words_of_a_client_become_labels(method: str) -> None:
 
 
 async def test_head_counts_as_what_it_is_routed_as() -> None:
-    """It costs the same."""
+    """HEAD costs as much as GET."""
     requests = Requests()
-    async with client_of(edge_of(parts(full_mirrors()), observers=[requests.observe])) as client:
+    async with client_of(edge_of(services(full_mirrors()), observers=[requests.observe])) as client:
         await client.head("/api/market/quotes/AAPL")
     assert [*requests.latencies()] == [("GET", "/api/market/quotes/{symbol}", "200")]
 
 
 class Limiter:
-    """Two of a kind pass; what is remembered says so, as from a worker that knows."""
+    """Admits two requests per key, and remembers refusals like a worker's own memory."""
 
     def __init__(self) -> None:
         self._window = LocalWindow(60)
@@ -84,8 +86,8 @@ class Limiter:
 
 def limited(requests: Requests) -> Edge:
     limiter = Limiter()
-    made = parts(full_mirrors())
-    limits = throttle(
+    made = services(full_mirrors())
+    limits = Throttle(
         limiter.check,
         limiter.give_back,
         limits=LIMITS,
@@ -93,8 +95,8 @@ def limited(requests: Requests) -> Edge:
         identify=everybody,
         by_address=everybody,
     )
-    routed = build_app(made, middleware=[limits])
-    repeats = Repeats(routed, check=limiter.check, identify=everybody, parameters={})
+    routed = build_app(made, middleware=[limits.middleware])
+    repeats = Repeats(routed, throttle=limits, parameters={})
     return Edge(
         repeats,
         cors_origins=["*"],
@@ -109,7 +111,7 @@ def everybody(_: object) -> str:
 
 
 async def test_decisions_of_limits_are_counted() -> None:
-    """By group, on the short way as on the long one; a refusal that was remembered is one apart."""
+    """By group, for routed and for repeated reads; remembered refusals count separately."""
     requests = Requests()
     async with client_of(limited(requests)) as client:
         for _ in range(5):
@@ -128,8 +130,8 @@ async def test_decisions_of_limits_are_counted() -> None:
 
 @pytest.mark.parametrize(("chance", "events"), [(0.0, 3), (0.24, 3), (0.25, 0), (0.99, 0)])
 async def test_a_share_of_the_requests_is_logged(chance: float, events: int) -> None:
-    """As many as chance says."""
-    app = edge_of(parts(full_mirrors()), observers=[access_log(0.25, chance=lambda: chance)])
+    """The fraction is a probability per request."""
+    app = edge_of(services(full_mirrors()), observers=[access_log(0.25, chance=lambda: chance)])
     with capture_logs() as logged:
         async with client_of(app) as client:
             for _ in range(3):
@@ -138,8 +140,8 @@ async def test_a_share_of_the_requests_is_logged(chance: float, events: int) -> 
 
 
 async def test_a_logged_request_tells_no_secret() -> None:
-    """Its method, route, status and time, and nothing that a client could have put a secret in."""
-    app = edge_of(parts(full_mirrors()), observers=[access_log(1.0)])
+    """The event has method, route, status and time, and no text of the client."""
+    app = edge_of(services(full_mirrors()), observers=[access_log(1.0)])
     with capture_logs() as logged:
         async with client_of(app) as client:
             headers = {"authorization": f"Bearer {SECRET}", "cookie": SECRET}
@@ -155,7 +157,9 @@ async def test_a_logged_request_tells_no_secret() -> None:
 
 
 def test_a_trace_names_the_route() -> None:
-    """And the request's id, by which its events are found in the log."""
+    """The span also has the request's id, which finds its events in the log."""
     scope = {"quotecast.request_id": "abc", "method": "GET", "path_template": "/api/market/news"}
-    assert described(scope) == {"quotecast.request_id": "abc", "http.route": "/api/market/news"}
-    assert described({"quotecast.request_id": "abc", "method": "GET"}) == {"quotecast.request_id": "abc"}
+    assert span_attributes(scope) == {"quotecast.request_id": "abc", "http.route": "/api/market/news"}
+    assert span_attributes({"quotecast.request_id": "abc", "method": "GET"}) == {
+        "quotecast.request_id": "abc"
+    }

@@ -1,4 +1,4 @@
-"""Bars that are written and compressed once for many answers."""
+"""Series of bars: encoded and compressed once for many answers."""
 
 import gzip
 import zlib
@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quotecast.api.routes.series import decode, document, encode, series_of
-from quotecast.market.bars import Bar, stamp
+from quotecast.market.bars import Bar, bar_time
 
 
 def bars(count: int, first: int = 0) -> list[Bar]:
     start = datetime(2026, 11, 20, 14, 30, tzinfo=UTC) + timedelta(minutes=first)
     return [
-        Bar(stamp(start + timedelta(minutes=n)), 10.0 + n, 11.0 + n, 9.0, 10.5, 1000.25) for n in range(count)
+        Bar(bar_time(start + timedelta(minutes=n)), 10.0 + n, 11.0 + n, 9.0, 10.5, 1000.25)
+        for n in range(count)
     ]
 
 
@@ -26,7 +27,7 @@ def answered(body: bytes) -> list[Bar]:
 
 @given(st.integers(0, 40), st.integers(0, 2))
 def test_an_answer_is_the_closed_bars_and_the_tail(count: int, more: int) -> None:
-    """Whatever takes the place of the last bar, or follows it, and compressed or not."""
+    """An answer is the closed bars and the tail, plain or compressed."""
     history, tail = bars(count), bars(more, first=count)
     tail = history[-1:] + tail
     made = document(decode(encode(series_of(history))), tail)
@@ -35,7 +36,7 @@ def test_an_answer_is_the_closed_bars_and_the_tail(count: int, more: int) -> Non
 
 
 @given(st.integers(1, 40), st.integers(0, 2), st.integers(1, 45))
-def test_only_the_newest_bars_are_told(count: int, more: int, limit: int) -> None:
+def test_answer_has_only_the_newest_bars(count: int, more: int, limit: int) -> None:
     history = bars(count)
     tail = history[-1:] + bars(more, first=count)
     made = document(series_of(history), tail, limit)
@@ -44,7 +45,7 @@ def test_only_the_newest_bars_are_told(count: int, more: int, limit: int) -> Non
 
 
 def test_compressed_bars_are_one_plain_member() -> None:
-    """What reads one gzip member only, as browsers do, gets everything."""
+    """A compressed answer is one gzip member, because browsers read only the first."""
     made = document(series_of(bars(200)), bars(1, first=199))
     reader = zlib.decompressobj(zlib.MAX_WBITS | 16)
     assert reader.decompress(made.gzipped) == made.body
@@ -53,8 +54,8 @@ def test_compressed_bars_are_one_plain_member() -> None:
 
 
 def test_closed_bars_are_not_compressed_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once they are kept, an answer compresses its tail alone."""
-    kept = decode(encode(series_of(bars(2000))))
+    """An answer compresses its tail only."""
+    stored = decode(encode(series_of(bars(2000))))
     lengths: list[int] = []
     real = zlib.compressobj
 
@@ -70,13 +71,13 @@ def test_closed_bars_are_not_compressed_again(monkeypatch: pytest.MonkeyPatch) -
             return self._real.flush()
 
     monkeypatch.setattr(zlib, "compressobj", Counting)
-    made = document(kept, bars(1, first=1999))
+    made = document(stored, bars(1, first=1999))
     assert gzip.decompress(made.gzipped) == made.body
-    assert lengths == [len(made.body) - len(kept.head)]
+    assert lengths == [len(made.body) - len(stored.head)]
 
 
 def test_the_tag_tells_contents_apart() -> None:
-    """It differs with the tail and with the closed bars, and is the same for the same."""
+    """The tag depends on the tail and on the closed bars."""
     one, other = series_of(bars(20)), series_of(bars(21)[1:])
     tail = bars(1, first=30)
     tags = {
@@ -90,5 +91,5 @@ def test_the_tag_tells_contents_apart() -> None:
 
 
 def test_the_kept_form_survives_the_cache() -> None:
-    kept = series_of(bars(3))
-    assert decode(encode(kept)) == kept
+    stored = series_of(bars(3))
+    assert decode(encode(stored)) == stored

@@ -1,4 +1,4 @@
-"""What `quotecast doctor` finds."""
+"""The checks of `quotecast doctor`."""
 
 import socket
 from collections.abc import Iterator
@@ -9,13 +9,13 @@ import structlog
 
 from quotecast.commands import doctor
 from quotecast.local import folder
-from quotecast.settings.model import Settings, names
-from support.reserved import port_number, reserved
+from quotecast.settings.model import Settings, variable_names
+from support.reserved import port_number, reserve_port
 
 
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for name in names():
+    for name in variable_names():
         monkeypatch.delenv(name, raising=False)
     yield
     structlog.reset_defaults()
@@ -23,14 +23,14 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def free_port() -> Iterator[int]:
-    with reserved() as held:
+    with reserve_port() as held:
         yield port_number(held)
 
 
 def test_a_sound_installation_passes(
     tmp_path: Path, free_port: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It says what would start, and which data would be invented."""
+    """The output names the embedded servers and the simulated groups."""
     assert doctor.run(Settings(data_dir=tmp_path, port=free_port, crypto=("coinbase",), doviz="none")) == 0
     said = capsys.readouterr().out
     assert "        stocks     simulated\n" in said
@@ -44,7 +44,7 @@ def test_a_sound_installation_passes(
 
 
 def test_a_taken_port_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Also if its owner would share it."""
+    """The port is taken even if its owner would share it."""
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         listener.bind(("127.0.0.1", 0))
@@ -58,8 +58,8 @@ def test_a_taken_port_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 def test_a_data_folder_in_use_fails(
     tmp_path: Path, free_port: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Two `up` on one folder would share its databases' files."""
-    with folder.held(tmp_path):
+    """Two `up` on one folder would share the files of its databases."""
+    with folder.hold_folder(tmp_path):
         assert doctor.run(Settings(data_dir=tmp_path, port=free_port)) == 1
     assert f"FAILS   data folder: Another `quotecast up` uses {tmp_path}" in capsys.readouterr().out
 
@@ -67,7 +67,7 @@ def test_a_data_folder_in_use_fails(
 def test_a_data_folder_that_cannot_be_written_fails(
     tmp_path: Path, free_port: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Such as one below a file."""
+    """A path below a file is an example."""
     (tmp_path / "file").touch()
     assert doctor.run(Settings(data_dir=tmp_path / "file" / "data", port=free_port)) == 1
     assert "FAILS   data folder: QUOTECAST_DATA_DIR: cannot write in" in capsys.readouterr().out
@@ -76,7 +76,7 @@ def test_a_data_folder_that_cannot_be_written_fails(
 def test_given_servers_are_asked(
     tmp_path: Path, free_port: int, redis_url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One that answers tells its version; one that does not fails the check, its password unsaid."""
+    """A reachable server shows its version; an unreachable one fails the check without its password."""
     settings = Settings(
         data_dir=tmp_path,
         port=free_port,
@@ -93,7 +93,7 @@ def test_given_servers_are_asked(
 def test_settings_are_shown_without_their_secrets(
     tmp_path: Path, free_port: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What is set is shown as it is set, passwords apart."""
+    """The output repeats settings literally, except for passwords."""
     monkeypatch.setenv("QUOTECAST_WORKERS", "3")
     monkeypatch.setenv("QUOTECAST_REDIS_URL", "redis://user:hidden@cache:6379/0")
     doctor.run(Settings(data_dir=tmp_path, port=free_port))
@@ -116,5 +116,5 @@ def test_settings_are_shown_without_their_secrets(
     ],
 )
 def test_secrets_are_masked(name: str, value: str, shown: str) -> None:
-    """Passwords within URLs, and whole values of settings whose name says so."""
-    assert doctor.masked(name, value) == shown
+    """It masks passwords within URLs, and whole values of settings with a secret's name."""
+    assert doctor.mask_secrets(name, value) == shown

@@ -1,4 +1,4 @@
-"""The one rule of the feeds: whatever happens in between, a client ends with the mirror's state."""
+"""The main rule of the feeds: after any sequence of events, a client has the mirror's state."""
 
 import json
 
@@ -11,8 +11,8 @@ from quotecast.feed.commands import Query
 from quotecast.feed.encoding import ENCODINGS, JSON, Encoding, Frame
 from quotecast.feed.frames import Limits
 from quotecast.feed.hub import Connection, Hub
-from quotecast.feed.mirror import Entry, Mirror
-from quotecast.feed.session import Session, is_ahead
+from quotecast.feed.mirror import Mirror, QuoteEntry
+from quotecast.feed.session import FeedSession, is_ahead
 from quotecast.ingest.ledger import Ledger
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import StockQuote
@@ -28,7 +28,7 @@ name_lists = st.lists(names, min_size=1, max_size=3, unique=True)
 
 
 class Socket:
-    """Takes a frame at a time; while stuck, a send stays under way."""
+    """A socket that accepts one frame at a time; while stuck, its send stays pending."""
 
     def __init__(self, encoding: Encoding) -> None:
         self.encoding = encoding
@@ -53,7 +53,7 @@ class Worker:
 
 
 class Feeds(RuleBasedStateMachine):
-    """One ingest, two workers, one client that comes, goes, stalls and moves between the workers."""
+    """One ingest, two workers, and a client that connects, disconnects, stalls and changes workers."""
 
     @initialize()
     def start(self) -> None:
@@ -81,7 +81,7 @@ class Feeds(RuleBasedStateMachine):
 
     @rule(heard=st.lists(st.booleans(), min_size=2, max_size=2))
     def publish(self, heard: list[bool]) -> None:
-        """A batch goes out; a worker that does not hear it will notice a hole."""
+        """Publishes a batch; a worker that misses it finds a gap later."""
         if self.ledger.waiting:
             batch, entries = self.ledger.next_batch(0.0)
             assert self.stored is not None
@@ -115,7 +115,7 @@ class Feeds(RuleBasedStateMachine):
 
     @rule(worker=st.integers(0, 1))
     def resume_elsewhere(self, worker: int) -> None:
-        """The client comes back, perhaps to another worker, with the names that its cursor covers."""
+        """Reconnects the client, perhaps to another worker, with the names that its cursor covers."""
         client = self.socket.client
         wanted = client.wanted
         self.at.hub.leave(self.connection)
@@ -123,14 +123,14 @@ class Feeds(RuleBasedStateMachine):
         self.socket.stuck = False
         if is_ahead(self.at.mirror, client.since):
             self.heal()  # the stream waits for this before it answers
-        self.open(Query(symbols=client.listed, since=client.since))
+        self.open(Query(symbols=client.names_to_resume, since=client.since))
         client.drop_unwanted()
-        if missing := client.missing_from(wanted):
+        if missing := client.names_to_subscribe(wanted):
             for frame in self.session.receive(json.dumps({"action": "subscribe", "symbols": missing}), 0.0):
                 self.socket.send(frame)
 
     def open(self, query: Query) -> None:
-        self.session = Session(self.at.mirror, Limits(), self.socket.encoding)
+        self.session = FeedSession(self.at.mirror, Limits(), self.socket.encoding)
         self.connection = Connection(self.session, self.socket.send, lambda _: None)
         for frame in self.session.open(query, 15_000):
             self.socket.send(frame)
@@ -150,7 +150,7 @@ class Feeds(RuleBasedStateMachine):
         worker=st.integers(0, 1),
     )
     def break_off(self, action: str, names: list[str] | str, received: int, worker: int) -> None:
-        """The connection ends while a command is answered; the client comes back."""
+        """Disconnects during the answer to a command, and reconnects."""
         if not self.socket.stuck:
             frames = self.session.receive(json.dumps({"action": action, "symbols": names}), 0.0)
             for frame in frames[:received]:
@@ -168,7 +168,7 @@ class Feeds(RuleBasedStateMachine):
 
     @invariant()
     def told_is_true(self) -> None:
-        """After a tick with the socket free, the client holds exactly what it wants of the mirror."""
+        """After a tick with a free socket, the client has exactly its part of the mirror."""
         if not hasattr(self, "socket") or self.socket.stuck:
             return
         self.at.hub.tick(self.session.interval)
@@ -183,7 +183,7 @@ class Feeds(RuleBasedStateMachine):
         return entry is not None and f"sector:{quote_of(entry).sector}" in self.session.wanted
 
 
-def quote_of(entry: Entry) -> StockQuote:
+def quote_of(entry: QuoteEntry) -> StockQuote:
     assert isinstance(entry.quote, StockQuote)
     return entry.quote
 

@@ -1,4 +1,4 @@
-"""What the fan-out and the bus's reader count."""
+"""Statistics of the hub and of the relay."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from quotecast.feed.frames import Limits
 from quotecast.feed.hub import Connection, Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
-from quotecast.feed.session import Session
+from quotecast.feed.session import FeedSession
 from quotecast.market.feeds import Feed
 from support.market_made import EPOCH, INFO, state_of, stock
 
@@ -17,7 +17,7 @@ PUBLISHED = 1000.0
 
 
 class Socket:
-    """Takes every frame while it is free."""
+    """A socket that accepts every frame while it is free."""
 
     def __init__(self) -> None:
         self.length = 0
@@ -42,7 +42,7 @@ def mirror() -> Mirror:
 
 
 def hub_at(mirror: Mirror, now: float) -> Hub:
-    """Its wall clock stands."""
+    """Returns a hub with a fixed wall clock."""
     return Hub(
         mirror, heartbeat_seconds=15, clock=lambda: 100.0, wall_clock=lambda: now, market=lambda: "open"
     )
@@ -50,7 +50,7 @@ def hub_at(mirror: Mirror, now: float) -> Hub:
 
 def joined(hub: Hub) -> Socket:
     socket = Socket()
-    connection = Connection(Session(hub.mirror, Limits()), socket.send, lambda _: None)
+    connection = Connection(FeedSession(hub.mirror, Limits()), socket.send, lambda _: None)
     connection.session.open(Query("all"), 15_000)
     hub.join(connection)
     return socket
@@ -63,7 +63,7 @@ def batch(mirror: Mirror, seq: int | None = None) -> Batch:
 
 
 def test_frames_and_their_length_are_counted(mirror: Mirror) -> None:
-    """Updates and heartbeats, and what was sent beside the hub; who is passed over got nothing."""
+    """The hub counts updates, heartbeats and frames sent outside it; a skipped connection adds none."""
     hub = hub_at(mirror, PUBLISHED)
     sockets = [joined(hub) for _ in range(3)]
     assert mirror.apply(batch(mirror))
@@ -81,7 +81,7 @@ def test_frames_and_their_length_are_counted(mirror: Mirror) -> None:
 
 @pytest.mark.parametrize(("now", "age"), [(PUBLISHED + 0.25, 0.25), (PUBLISHED - 5, 0.0)])
 def test_a_tick_tells_how_old_the_newest_batch_was(mirror: Mirror, now: float, age: float) -> None:
-    """Once for all it sends; a clock that is behind the ingest's tells nothing below zero."""
+    """The hub observes one age for each tick; a clock behind the ingest's gives zero."""
     hub = hub_at(mirror, now)
     for _ in range(3):
         joined(hub)
@@ -95,7 +95,7 @@ def test_a_tick_tells_how_old_the_newest_batch_was(mirror: Mirror, now: float, a
 
 
 def test_a_load_is_of_no_age(mirror: Mirror) -> None:
-    """It says what is, not when that was published."""
+    """A loaded state has no publication time, so the hub observes no age."""
     hub = hub_at(mirror, PUBLISHED)
     joined(hub)
     mirror.load(state_of([stock("AAPL", 5.0)], epoch="another"))
@@ -105,7 +105,7 @@ def test_a_load_is_of_no_age(mirror: Mirror) -> None:
 
 
 class NoReader:
-    """A bus whose state is that of the mirror."""
+    """A bus whose state equals the mirror."""
 
     async def load(self, feed: Feed) -> Snapshot:
         return Snapshot(feed, EPOCH, 0, INFO, {})
@@ -113,7 +113,7 @@ class NoReader:
 
 @pytest.mark.parametrize(("now", "lag"), [(PUBLISHED + 0.5, 0.5), (PUBLISHED - 5, 0.0)])
 async def test_the_bus_lag_is_from_publication_to_arrival(mirror: Mirror, now: float, lag: float) -> None:
-    """By feed."""
+    """The relay observes the lag of each batch, by feed."""
     reader: object = NoReader()
     relay = Relay(reader, {Feed.STOCKS: mirror}, wall_clock=lambda: now)  # type: ignore[arg-type]  # all it asks
     message: Message = batch(mirror)

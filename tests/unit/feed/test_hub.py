@@ -1,4 +1,4 @@
-"""The fan-out."""
+"""The hub: fan-out of one feed."""
 
 import json
 from typing import Any
@@ -12,9 +12,9 @@ from quotecast.feed.encoding import Frame
 from quotecast.feed.frames import Limits
 from quotecast.feed.hub import Connection, Hub
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.session import Session
+from quotecast.feed.session import FeedSession
 from quotecast.market.feeds import Feed
-from support.market_made import EPOCH, named, state_of, stock
+from support.market_made import EPOCH, state_of, stock, wire_epoch
 
 
 class Socket:
@@ -57,7 +57,7 @@ def hub(clock: Clock) -> Hub:
 
 def joined(hub: Hub, query: Query) -> tuple[Connection, Socket]:
     socket = Socket()
-    connection = Connection(Session(hub.mirror, Limits()), socket.send, socket.expelled.append)
+    connection = Connection(FeedSession(hub.mirror, Limits()), socket.send, socket.expelled.append)
     connection.session.open(query, 15_000)
     hub.join(connection)
     return connection, socket
@@ -71,7 +71,7 @@ def move(hub: Hub, ticker: str, price: float) -> None:
 
 
 def test_equal_subscriptions_share_one_frame(hub: Hub) -> None:
-    """The very same object goes to all who are owed the same."""
+    """Connections with equal subscriptions and cursors get the same frame object."""
     sockets = [joined(hub, Query("MSFT,AAPL"))[1], joined(hub, Query("aapl,MSFT"))[1]]
     everyone = [joined(hub, Query("all"))[1] for _ in range(2)]
     move(hub, "AAPL", 5.0)
@@ -80,8 +80,8 @@ def test_equal_subscriptions_share_one_frame(hub: Hub) -> None:
     assert everyone[0].frames[-1] is everyone[1].frames[-1]
 
 
-def test_nothing_is_sent_to_whom_nothing_is_owed(hub: Hub) -> None:
-    """A change elsewhere and a tick without changes stay silent."""
+def test_unchanged_symbols_send_nothing(hub: Hub) -> None:
+    """A tick without a change of its symbols sends a connection nothing."""
     _, socket = joined(hub, Query("MSFT"))
     hub.tick(250)
     move(hub, "AAPL", 5.0)
@@ -90,7 +90,7 @@ def test_nothing_is_sent_to_whom_nothing_is_owed(hub: Hub) -> None:
 
 
 def test_a_tick_serves_its_own_interval(hub: Hub) -> None:
-    """Clients choose how often they want to be told."""
+    """A tick sends updates only to connections of its interval."""
     _, fast = joined(hub, Query("all", interval="100"))
     _, slow = joined(hub, Query("all", interval="1000"))
     move(hub, "AAPL", 5.0)
@@ -101,7 +101,7 @@ def test_a_tick_serves_its_own_interval(hub: Hub) -> None:
 
 
 def test_a_busy_socket_gets_the_merged_newest_state_later(hub: Hub) -> None:
-    """Three moves while it could take nothing become one item."""
+    """Three moves during a pending send become one item of the next update."""
     _, socket = joined(hub, Query("all"))
     move(hub, "AAPL", 1.0)
     hub.tick(250)
@@ -116,8 +116,8 @@ def test_a_busy_socket_gets_the_merged_newest_state_later(hub: Hub) -> None:
     assert hub.statistics()["passed_over"] == 3
 
 
-def test_who_accepts_nothing_for_ten_seconds_is_expelled(hub: Hub, clock: Clock) -> None:
-    """The slow client is closed with 4458; the others are not touched."""
+def test_hub_disconnects_a_slow_consumer_after_ten_seconds(hub: Hub, clock: Clock) -> None:
+    """The hub closes a slow consumer with 4458 and leaves the others alone."""
     _, stuck = joined(hub, Query("all"))
     _, fine = joined(hub, Query("all"))
     move(hub, "AAPL", 1.0)
@@ -134,7 +134,7 @@ def test_who_accepts_nothing_for_ten_seconds_is_expelled(hub: Hub, clock: Clock)
 
 
 def test_heartbeats_come_when_due_and_at_once_when_the_feed_changes(hub: Hub, clock: Clock) -> None:
-    """Each names the cursor's place, not the mirror's."""
+    """A heartbeat carries the connection's cursor, not the mirror's mark."""
     connection, socket = joined(hub, Query("all"))
     hub.sweep()
     assert socket.frames == []
@@ -142,7 +142,7 @@ def test_heartbeats_come_when_due_and_at_once_when_the_feed_changes(hub: Hub, cl
     hub.sweep()
     assert socket.last() == {
         "type": "heartbeat",
-        "epoch": named(),
+        "epoch": wire_epoch(),
         "seq": 1,
         "timestamp": "1970-01-01T00:00:00.000Z",
         "feed": "stale",
@@ -159,8 +159,8 @@ def test_heartbeats_come_when_due_and_at_once_when_the_feed_changes(hub: Hub, cl
     assert connection.session.mark.seq == 2
 
 
-def test_one_that_joins_a_stale_feed_is_told(hub: Hub, clock: Clock) -> None:
-    """A client believes a feed to be live until it hears otherwise."""
+def test_client_that_joins_a_stale_feed_gets_a_heartbeat(hub: Hub, clock: Clock) -> None:
+    """A client assumes a live feed, so the hub tells it about a stale one at once."""
     clock.now += 60
     _, socket = joined(hub, Query("all"))
     hub.sweep()
@@ -168,7 +168,7 @@ def test_one_that_joins_a_stale_feed_is_told(hub: Hub, clock: Clock) -> None:
 
 
 def test_the_hub_keeps_out_while_a_command_is_answered(hub: Hub) -> None:
-    """Frames of one answer stay in order."""
+    """The hub sends nothing to a busy connection, so that the frames of an answer stay in order."""
     connection, socket = joined(hub, Query("all"))
     connection.busy = True
     move(hub, "AAPL", 2.0)
@@ -178,7 +178,7 @@ def test_the_hub_keeps_out_while_a_command_is_answered(hub: Hub) -> None:
 
 
 def test_a_changed_interval_moves_the_connection(hub: Hub) -> None:
-    """From the next tick on it is served at the new one only."""
+    """After a change of the interval, only ticks of the new interval serve the connection."""
     connection, socket = joined(hub, Query("all"))
     connection.session.receive('{"action":"subscribe","interval":1000}', 0.0)
     hub.move(connection)
@@ -196,7 +196,7 @@ def heartbeats(socket: Socket) -> list[dict[str, Any]]:
 
 
 def test_a_due_heartbeat_goes_with_the_tick(hub: Hub, clock: Clock) -> None:
-    """A socket that is busy whenever the sweep comes by still gets its heartbeats."""
+    """A socket that is busy at every sweep gets its heartbeats with the ticks."""
     _, socket = joined(hub, Query("AAPL"))
     for step in range(40):
         clock.now += 0.5
@@ -204,14 +204,14 @@ def test_a_due_heartbeat_goes_with_the_tick(hub: Hub, clock: Clock) -> None:
         move(hub, "AAPL", 5.0 + step)
         socket.free = True
         hub.tick(250)
-        # The tick's frame is still on its way when the sweep of the same moment looks.
+        # The tick's frame is still pending at the sweep of the same moment.
         socket.free = False
         hub.sweep()
     assert len(heartbeats(socket)) == 1
 
 
 def test_a_feed_that_is_live_again_says_so_at_the_next_tick(hub: Hub, clock: Clock) -> None:
-    """Without a change of a price, and without waiting for the sweep."""
+    """A tick announces a feed that is live again, even without a change of a price."""
     _, socket = joined(hub, Query("AAPL"))
     clock.now += 10
     hub.sweep()

@@ -1,4 +1,4 @@
-"""A connection breaks while a subscribe is answered: coming back as `docs/feeds.md` says leaves no gap."""
+"""A connection breaks during the answer to a subscribe; a reconnect as in `docs/feeds.md` leaves no gap."""
 
 import json
 from typing import Literal
@@ -10,7 +10,7 @@ from quotecast.feed.commands import Query
 from quotecast.feed.encoding import Frame
 from quotecast.feed.frames import Limits
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.session import Session
+from quotecast.feed.session import FeedSession
 from quotecast.market.feeds import Feed
 from support.market_made import EPOCH, state_of, stock
 from support.merging_client import MergingClient
@@ -39,7 +39,7 @@ def test_the_connection_breaks_within_the_answer(
     wanted = client.wanted
 
     session = opened(mirror, client)
-    if missing := client.missing_from(wanted):
+    if missing := client.names_to_subscribe(wanted):
         merge(client, subscribed(session, missing))
 
     acknowledged = {"AAPL", "MSFT", "TSLA"} if received >= 2 else {"AAPL"}
@@ -48,15 +48,15 @@ def test_the_connection_breaks_within_the_answer(
     }
 
 
-def opened(mirror: Mirror, client: MergingClient) -> Session:
-    """Returns the session of a client that lists what its cursor covers, at first AAPL."""
-    session = Session(mirror, Limits())
-    query = Query(symbols=client.listed or "AAPL", since=client.since)
+def opened(mirror: Mirror, client: MergingClient) -> FeedSession:
+    """Returns the session of a client that subscribes to AAPL first."""
+    session = FeedSession(mirror, Limits())
+    query = Query(symbols=client.names_to_resume or "AAPL", since=client.since)
     merge(client, session.open(query, 15_000))
     return session
 
 
-def subscribed(session: Session, names: list[str] | Literal["all"]) -> list[Frame]:
+def subscribed(session: FeedSession, names: list[str] | Literal["all"]) -> list[Frame]:
     return session.receive(json.dumps({"action": "subscribe", "symbols": names}), 0.0)
 
 

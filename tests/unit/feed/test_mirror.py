@@ -1,6 +1,8 @@
-"""The worker's copy of a feed."""
+"""The mirror: a worker's copy of a feed."""
 
-from quotecast.bus.base import Batch, Change, Stored
+from collections.abc import Callable
+
+from quotecast.bus.base import Batch, Change, StoredQuote
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from support.market_made import EPOCH, state_of, stock
@@ -17,7 +19,7 @@ def batch(seq: int, *changes: Change, removed: tuple[str, ...] = (), epoch: str 
 
 
 def test_only_the_next_batch_is_taken() -> None:
-    """A hole is refused and changes nothing; a batch seen before counts as taken."""
+    """The mirror rejects a batch after a gap, and accepts one that it has applied before."""
     mirror = loaded("AAPL")
     assert not mirror.apply(batch(3, Change(stock("AAPL", 1.0))))
     assert mirror.apply(batch(1, Change(stock("AAPL", 2.0))))
@@ -28,11 +30,11 @@ def test_only_the_next_batch_is_taken() -> None:
 
 
 def test_a_takeover_counts_as_changes_only_what_differs() -> None:
-    """A new epoch with the same values leaves the revision where it was."""
+    """A new epoch with equal values does not change the revision."""
     mirror = loaded("AAPL", "MSFT", "OLD")
     before = mirror.mark.revision
     mirror.load(state_of([stock("AAPL"), stock("MSFT", 5.0)], epoch="0000000000bb00000001"))
-    assert {entry.key for entry in mirror.changed_since(before)} == {"MSFT", "OLD"}
+    assert {entry.key for entry in mirror.changes_since(before)} == {"MSFT", "OLD"}
     assert mirror.epoch == "0000000000bb00000001"
     assert len(mirror) == 2
 
@@ -46,37 +48,37 @@ def test_an_older_state_of_the_same_epoch_is_ignored() -> None:
 
 
 def test_a_client_told_before_a_full_change_gets_the_full_quote() -> None:
-    """Moving fields suffice only if nothing else changed past the cursor."""
+    """Moving fields suffice only if no other field changed after the cursor."""
     mirror = loaded("AAPL")
-    told = mirror.mark.revision
+    before = mirror.mark.revision
     mirror.apply(batch(2, Change(stock("AAPL", 2.0, name="Apple"), full=True)))
     mirror.apply(batch(3, Change(stock("AAPL", 3.0, name="Apple"))))
-    (entry,) = mirror.changed_since(told)
-    assert b'"name":"Apple"' in bytes(entry.since(told, "json"))
+    (entry,) = mirror.changes_since(before)
+    assert b'"name":"Apple"' in bytes(entry.since(before, "json"))
     assert b"name" not in bytes(entry.since(mirror.mark.revision - 1, "json"))
 
 
 def test_walks_by_key_and_by_change_agree() -> None:
-    """Whichever is shorter, the result is the same."""
+    """Both walks return the same entries."""
     mirror = loaded(*(f"T{number}" for number in range(50)))
-    told = mirror.mark.revision
+    before = mirror.mark.revision
     for seq in range(2, 12):
         mirror.apply(batch(seq, Change(stock(f"T{seq}", float(seq)))))
     few, many = frozenset({"T3"}), frozenset(f"T{number}" for number in range(40))
-    assert [entry.key for entry in mirror.changed_among(few, mirror.of_keys(few), told)] == ["T3"]
-    assert {entry.key for entry in mirror.changed_among(many, mirror.of_keys(many), told)} == {
+    assert [entry.key for entry in mirror.changes_among(few, mirror.entries_of(few), before)] == ["T3"]
+    assert {entry.key for entry in mirror.changes_among(many, mirror.entries_of(many), before)} == {
         f"T{n}" for n in range(2, 12)
     }
 
 
 def test_removed_symbols_are_remembered_and_may_come_back() -> None:
-    """A tombstone tells clients; the symbol is found again once it is quoted again."""
+    """A removed symbol leaves a tombstone, and the next quote restores it."""
     mirror = loaded("AAPL", "OLD")
-    told = mirror.mark.revision
+    before = mirror.mark.revision
     mirror.apply(batch(2, removed=("OLD",)))
     assert mirror.find("OLD") is None
     assert len(mirror) == 1
-    assert [(entry.key, entry.quote) for entry in mirror.changed_since(told)] == [("OLD", None)]
+    assert [(entry.key, entry.quote) for entry in mirror.changes_since(before)] == [("OLD", None)]
     mirror.apply(batch(3, Change(stock("OLD"))))
     assert mirror.find("old") is not None
     assert len(mirror) == 2
@@ -86,13 +88,15 @@ def test_a_loaded_tombstone_of_an_unknown_symbol_is_no_quote() -> None:
     """A worker that starts after a removal does not serve the removed symbol."""
     mirror = Mirror(Feed.STOCKS)
     state = state_of([stock("AAPL")])
-    mirror.load(type(state)(state.feed, state.epoch, 2, state.info, {**state.entries, "X": Stored(2, 2)}))
+    mirror.load(
+        type(state)(state.feed, state.epoch, 2, state.info, {**state.entries, "X": StoredQuote(2, 2)})
+    )
     assert mirror.find("X") is None
     assert len(mirror) == 1
 
 
 def test_the_feed_is_down_before_data_and_stale_in_silence() -> None:
-    """Live needs data, a bus heard within three seconds, and an upstream in time."""
+    """A live feed has data, and a message of the bus within three seconds."""
     mirror = Mirror(Feed.STOCKS)
     assert mirror.state(0.0) == "down"
     mirror.load(state_of([stock()]))
@@ -101,12 +105,43 @@ def test_the_feed_is_down_before_data_and_stale_in_silence() -> None:
     assert mirror.state(13.1) == "stale"
 
 
-def test_what_is_made_of_a_state_is_made_once() -> None:
-    """Shared answers are built at the first request after a change, not at each."""
+def test_a_view_is_computed_once_per_state() -> None:
+    """The mirror computes a view at the first call after a change, not at each call."""
     mirror = loaded("AAPL")
-    made: list[int] = []
-    for _ in range(3):
-        mirror.once("all", lambda: made.append(1))
+    computed: list[int] = []
+
+    def revision(mirror: Mirror) -> int:
+        computed.append(mirror.mark.revision)
+        return computed[-1]
+
+    assert [mirror.derive(revision) for _ in range(3)] == [1, 1, 1]
     mirror.apply(batch(2, Change(stock("AAPL", 2.0))))
-    mirror.once("all", lambda: made.append(2))
-    assert made == [1, 2]
+    assert mirror.derive(revision) == 2
+    assert computed == [1, 2]
+
+
+def test_views_are_keyed_by_function_and_arguments() -> None:
+    """Two views of one name, in two modules, do not share a value; nor does one view for two arguments."""
+    mirror = loaded("AAPL")
+
+    def made_in(module: str) -> Callable[[Mirror, str], str]:
+        def symbols(mirror: Mirror, category: str) -> str:
+            return f"{module} {category} {len(mirror)}"
+
+        return symbols
+
+    crypto, doviz = made_in("crypto"), made_in("doviz")
+    assert mirror.derive(crypto, "all") == "crypto all 1"
+    assert mirror.derive(doviz, "all") == "doviz all 1"
+    assert mirror.derive(doviz, "gold") == "doviz gold 1"
+
+
+def test_constants_are_passed_to_a_view_and_are_not_its_key() -> None:
+    """A table that never changes need not be hashable."""
+    mirror = loaded("AAPL")
+
+    def weights(mirror: Mirror, *, shares: dict[str, int]) -> int:
+        return len(mirror) * shares["AAPL"]
+
+    assert mirror.derive(weights, shares={"AAPL": 7}) == 7
+    assert mirror.derive(weights, shares={}) == 7

@@ -12,9 +12,9 @@ from quotecast.errors import CloseCode
 from quotecast.feed.commands import Query
 from quotecast.feed.frames import Limits
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.session import Session, is_ahead
+from quotecast.feed.session import FeedSession, is_ahead
 from quotecast.market.feeds import Feed
-from support.market_made import EPOCH, named, state_of, stock
+from support.market_made import EPOCH, state_of, stock, wire_epoch
 
 
 @pytest.fixture
@@ -28,12 +28,12 @@ def made_mirror() -> Mirror:
     return mirror
 
 
-def opened(mirror: Mirror, **query: str) -> tuple[Session, list[dict[str, Any]]]:
-    session = Session(mirror, Limits(symbols=2))
+def opened(mirror: Mirror, **query: str) -> tuple[FeedSession, list[dict[str, Any]]]:
+    session = FeedSession(mirror, Limits(symbols=2))
     return session, [json.loads(frame) for frame in session.open(Query(**query), 15_000)]
 
 
-def told(session: Session, **command: Any) -> list[dict[str, Any]]:
+def answers_to(session: FeedSession, **command: Any) -> list[dict[str, Any]]:
     return [json.loads(frame) for frame in session.receive(json.dumps(command), 0.0)]
 
 
@@ -47,14 +47,14 @@ def kinds(frames: list[dict[str, Any]]) -> list[str]:
     return [frame["type"] for frame in frames]
 
 
-def test_a_client_is_welcomed_and_told_its_bounds(mirror: Mirror) -> None:
-    """Without a subscription in the address there is only the welcome."""
+def test_welcome_names_the_bounds_of_the_connection(mirror: Mirror) -> None:
+    """An address without a query gets the welcome alone, with the bounds of a connection."""
     _, frames = opened(mirror)
     assert frames == [
         {
             "type": "welcome",
             "feed": "market",
-            "epoch": named(),
+            "epoch": wire_epoch(),
             "seq": 1,
             "heartbeatMs": 15_000,
             "limits": {"symbols": 2},
@@ -63,7 +63,7 @@ def test_a_client_is_welcomed_and_told_its_bounds(mirror: Mirror) -> None:
 
 
 def test_the_address_may_subscribe(mirror: Mirror) -> None:
-    """Any case, blanks and repetitions; what is not known is named."""
+    """The address takes symbols in any case, with blanks and repetitions; the answer names unknown ones."""
     session, frames = opened(mirror, symbols="msft, AAPL,,XXXX,aapl", interval="1000")
     assert kinds(frames) == ["welcome", "subscribed", "snapshot"]
     assert frames[1] == {
@@ -79,45 +79,45 @@ def test_the_address_may_subscribe(mirror: Mirror) -> None:
 
 
 def test_all_is_all_of_them(mirror: Mirror) -> None:
-    """The snapshot has every symbol and the acknowledgement says all."""
+    """A subscription to all gets every symbol, and `all` in the acknowledgement."""
     _, frames = opened(mirror, symbols="ALL")
     assert frames[1]["symbols"] == "all"
     assert {quote["ticker"] for quote in frames[2]["data"]} == {"AAPL", "MSFT", "TSLA"}
 
 
 def test_a_later_subscribe_first_brings_the_old_set_to_the_present(mirror: Mirror) -> None:
-    """So that one cursor serves both sets."""
+    """A later subscribe sends the update of the old set first, so that one cursor serves both sets."""
     session, _ = opened(mirror, symbols="AAPL")
     move(mirror, "AAPL", 7.0)
-    frames = told(session, action="subscribe", symbols=["MSFT"], id=1)
+    frames = answers_to(session, action="subscribe", symbols=["MSFT"], id=1)
     assert kinds(frames) == ["update", "subscribed", "snapshot"]
     assert [item["ticker"] for item in frames[0]["data"]] == ["AAPL"]
     assert frames[1]["symbols"] == ["AAPL", "MSFT"]
     assert frames[1]["id"] == 1
     assert [item["ticker"] for item in frames[2]["data"]] == ["MSFT"]
     assert frames[0]["seq"] == frames[2]["seq"] == 2
-    assert session.owed() is None
+    assert session.advance() is None
 
 
 def test_a_repeated_subscribe_is_only_acknowledged(mirror: Mirror) -> None:
-    """Nothing is added, so nothing is sent."""
+    """A repeated subscribe adds nothing and gets no snapshot."""
     session, _ = opened(mirror, symbols="AAPL")
-    assert kinds(told(session, action="subscribe", symbols=["aapl"])) == ["subscribed"]
+    assert kinds(answers_to(session, action="subscribe", symbols=["aapl"])) == ["subscribed"]
 
 
 def test_a_subscribe_to_unknown_names_leaves_the_set(mirror: Mirror) -> None:
-    """The acknowledgement bears the old set and what was rejected."""
+    """The acknowledgement lists the old set and the rejected names."""
     session, _ = opened(mirror, symbols="AAPL")
-    (frame,) = told(session, action="subscribe", symbols=["NOPE", "../x"])
+    (frame,) = answers_to(session, action="subscribe", symbols=["NOPE", "../x"])
     assert frame["symbols"] == ["AAPL"]
     assert [each["symbol"] for each in frame["rejected"]] == ["NOPE", "../x"]
 
 
-def test_an_update_bears_all_moving_fields_and_only_them(mirror: Mirror) -> None:
-    """Absolute values, so that any number of updates merge into one."""
+def test_an_update_has_exactly_the_moving_fields(mirror: Mirror) -> None:
+    """Moving fields are absolute values, so that updates merge."""
     session, _ = opened(mirror, symbols="AAPL")
     move(mirror, "AAPL", 7.0)
-    frame = json.loads(session.owed() or "")
+    frame = json.loads(session.advance() or "")
     assert frame.keys() == {"type", "epoch", "seq", "data"}
     assert frame["data"][0].keys() == {
         "ticker",
@@ -133,89 +133,89 @@ def test_an_update_bears_all_moving_fields_and_only_them(mirror: Mirror) -> None
 
 
 def test_removed_symbols_are_named(mirror: Mirror) -> None:
-    """Only when there are any."""
+    """An update names removed symbols, and omits the field without any."""
     session, _ = opened(mirror, symbols="all")
     move(mirror, "", 0.0, removed=("TSLA",))
-    frame = json.loads(session.owed() or "")
+    frame = json.loads(session.advance() or "")
     assert (frame["data"], frame["removed"]) == ([], ["TSLA"])
 
 
 def test_resume_brings_what_changed_since_in_full(mirror: Mirror) -> None:
-    """A client that was away continues where it stopped."""
+    """A reconnect with a known cursor gets the changes since then, as full quotes."""
     move(mirror, "AAPL", 2.0)
     move(mirror, "MSFT", 3.0)
-    _, frames = opened(mirror, symbols="all", since=f"{named()}-2")
+    _, frames = opened(mirror, symbols="all", since=f"{wire_epoch()}-2")
     assert frames[2]["reason"] == "resume"
     assert [quote["ticker"] for quote in frames[2]["data"]] == ["MSFT"]
     assert "name" in frames[2]["data"][0]
 
 
 @pytest.mark.parametrize(
-    "since", ["other-1", "", "x", f"{named()}-", f"{named()}--1", f"{named()}-9", "1-²", "-1"]
+    "since", ["other-1", "", "x", f"{wire_epoch()}-", f"{wire_epoch()}--1", f"{wire_epoch()}-9", "1-²", "-1"]
 )
 def test_a_point_not_known_here_starts_over(mirror: Mirror, since: str) -> None:
-    """A foreign epoch, nonsense, or a seq that never was."""
+    """A foreign epoch, a malformed cursor or a future seq causes a resync."""
     _, frames = opened(mirror, symbols="AAPL", since=since)
     assert frames[2]["reason"] == "resync"
     assert [quote["ticker"] for quote in frames[2]["data"]] == ["AAPL"]
 
 
 def test_resume_past_a_removal_starts_over(mirror: Mirror) -> None:
-    """A snapshot that merges could not say that a symbol is gone."""
+    """A removal after the cursor causes a resync: a merged snapshot cannot say that a symbol is gone."""
     move(mirror, "", 0.0, removed=("TSLA",))
-    _, frames = opened(mirror, symbols="all", since=f"{named()}-1")
+    _, frames = opened(mirror, symbols="all", since=f"{wire_epoch()}-1")
     assert frames[2]["reason"] == "resync"
     assert {quote["ticker"] for quote in frames[2]["data"]} == {"AAPL", "MSFT"}
 
 
 def test_a_client_may_come_from_a_faster_worker(mirror: Mirror) -> None:
-    """The stream waits a moment for such a point instead of going back in time."""
-    assert is_ahead(mirror, f"{named()}-2")
-    assert not is_ahead(mirror, f"{named()}-1")
+    """A cursor from a faster worker is ahead of the mirror, not unknown."""
+    assert is_ahead(mirror, f"{wire_epoch()}-2")
+    assert not is_ahead(mirror, f"{wire_epoch()}-1")
     assert not is_ahead(mirror, "other-2")
     assert not is_ahead(mirror, None)
 
 
 @pytest.mark.parametrize("epoch", [EPOCH, f"{EPOCH}.0000"], ids=["no shape", "another shape"])
 def test_a_point_that_a_worker_of_another_version_named_starts_over(mirror: Mirror, epoch: str) -> None:
-    """That version may not know a field that this one sends; a client ahead of this worker is waited for."""
+    """A cursor from another version causes a resync: that version may lack a field of this one."""
     _, frames = opened(mirror, symbols="AAPL", since=f"{epoch}-1")
     assert frames[2]["reason"] == "resync"
-    assert frames[2]["epoch"] == named()
+    assert frames[2]["epoch"] == wire_epoch()
     assert is_ahead(mirror, f"{epoch}-2")
 
 
 def test_unsubscribe_takes_names_away(mirror: Mirror) -> None:
-    """Names that were not subscribed do not matter."""
+    """Unsubscribe ignores names without a subscription."""
     session, _ = opened(mirror, symbols="AAPL,MSFT")
-    (frame,) = told(session, action="unsubscribe", symbols=["aapl", "NOPE"])
+    (frame,) = answers_to(session, action="unsubscribe", symbols=["aapl", "NOPE"])
     assert frame["symbols"] == ["MSFT"]
-    (frame,) = told(session, action="unsubscribe", symbols="all")
+    (frame,) = answers_to(session, action="unsubscribe", symbols="all")
     assert frame["symbols"] == []
 
 
 def test_names_cannot_be_taken_from_all(mirror: Mirror) -> None:
-    """On all, only all can be unsubscribed."""
+    """A subscription to all ends only with unsubscribe all."""
     session, _ = opened(mirror, symbols="all")
-    assert kinds(told(session, action="unsubscribe", symbols=["AAPL"])) == ["error"]
-    assert told(session, action="list")[0]["symbols"] == "all"
-    assert told(session, action="unsubscribe", symbols="all")[0]["symbols"] == []
+    assert kinds(answers_to(session, action="unsubscribe", symbols=["AAPL"])) == ["error"]
+    assert answers_to(session, action="list")[0]["symbols"] == "all"
+    assert answers_to(session, action="unsubscribe", symbols="all")[0]["symbols"] == []
 
 
 def test_ping_is_answered_with_the_time(mirror: Mirror) -> None:
-    """And with the id it came with."""
+    """A pong carries the time and the id of the ping."""
     session, _ = opened(mirror)
-    assert told(session, action="ping", id="a") == [
+    assert answers_to(session, action="ping", id="a") == [
         {"type": "pong", "timestamp": "1970-01-01T00:00:00.000Z", "id": "a"}
     ]
 
 
 def test_too_many_symbols_change_nothing(mirror: Mirror) -> None:
-    """Neither at once nor one after the other."""
+    """A subscribe above the limit of symbols changes nothing, in one command or in several."""
     session, _ = opened(mirror, symbols="AAPL")
-    (frame,) = told(session, action="subscribe", symbols=["MSFT", "TSLA"], id=7)
+    (frame,) = answers_to(session, action="subscribe", symbols=["MSFT", "TSLA"], id=7)
     assert (frame["type"], frame["code"], frame["id"]) == ("error", 400, 7)
-    assert told(session, action="list")[0]["symbols"] == ["AAPL"]
+    assert answers_to(session, action="list")[0]["symbols"] == ["AAPL"]
 
 
 @pytest.mark.parametrize(
@@ -237,31 +237,31 @@ def test_too_many_symbols_change_nothing(mirror: Mirror) -> None:
     ],
 )
 def test_a_bad_command_is_answered_and_changes_nothing(mirror: Mirror, message: str | bytes) -> None:
-    """With an error that says what is wrong."""
+    """The error of a bad command says what is wrong, and nothing changes."""
     session, _ = opened(mirror, symbols="AAPL")
     (text,) = session.receive(message, 0.0)
     frame = json.loads(text)
     assert (frame["type"], frame["code"]) == ("error", 400)
     assert frame["detail"]
-    assert told(session, action="list")[0]["symbols"] == ["AAPL"]
+    assert answers_to(session, action="list")[0]["symbols"] == ["AAPL"]
     assert session.interval == 250
 
 
 def test_a_bad_command_is_answered_with_its_id(mirror: Mirror) -> None:
-    """So that a client knows which one it was."""
+    """The error of a bad command carries its id."""
     session, _ = opened(mirror)
-    assert told(session, action="jump", id=5)[0]["id"] == 5
+    assert answers_to(session, action="jump", id=5)[0]["id"] == 5
 
 
 @pytest.mark.parametrize("query", [{"interval": "333"}, {"interval": "x"}, {"symbols": "AAPL,MSFT,TSLA"}])
 def test_a_bad_address_is_answered_after_the_welcome(mirror: Mirror, query: dict[str, str]) -> None:
-    """The connection stays open for a better command."""
+    """The error of a bad address follows the welcome, and the connection stays open."""
     _, frames = opened(mirror, **query)
     assert kinds(frames) == ["welcome", "error"]
 
 
-def test_ten_bad_commands_are_borne_the_next_is_the_last(mirror: Mirror) -> None:
-    """Then the client is closed with a code that says reconnecting will not help."""
+def test_eleventh_bad_command_closes_the_connection(mirror: Mirror) -> None:
+    """The eleventh bad command closes the connection, with a code that says reconnecting will not help."""
     session, _ = opened(mirror)
     for _ in range(10):
         session.receive("{", 0.0)
@@ -271,7 +271,7 @@ def test_ten_bad_commands_are_borne_the_next_is_the_last(mirror: Mirror) -> None
 
 
 def test_commands_beyond_twenty_a_second_wait(mirror: Mirror) -> None:
-    """A burst of twenty is free; after it one passes each twentieth of a second."""
+    """Twenty commands pass at once, and then one each twentieth of a second."""
     session, _ = opened(mirror)
     assert [session.pause(100.0) for _ in range(20)] == [0.0] * 20
     assert session.pause(100.0) == pytest.approx(0.05)
@@ -280,42 +280,42 @@ def test_commands_beyond_twenty_a_second_wait(mirror: Mirror) -> None:
 
 @given(st.text() | st.binary())
 def test_no_message_breaks_a_session(message: str | bytes) -> None:
-    """Whatever comes in, frames go out."""
+    """Any message gets frames in answer, and no exception."""
     session, _ = opened(made_mirror())
     for frame in session.receive(message, 0.0):
         assert json.loads(frame)["type"] in {"error", "pong", "subscribed", "snapshot", "update"}
 
 
 def test_resume_that_names_what_is_gone_starts_over(mirror: Mirror) -> None:
-    """A client that still holds it learns so that it is gone."""
+    """A resume with a name that is gone causes a resync, so that the client drops it."""
     move(mirror, "", 0.0, removed=("TSLA",))
-    _, frames = opened(mirror, symbols="AAPL,TSLA", since=f"{named()}-1")
+    _, frames = opened(mirror, symbols="AAPL,TSLA", since=f"{wire_epoch()}-1")
     assert frames[1]["rejected"] == [{"symbol": "TSLA", "code": 404}]
     assert frames[2]["reason"] == "resync"
     assert [quote["ticker"] for quote in frames[2]["data"]] == ["AAPL"]
 
 
 def test_no_symbol_is_refused_before_there_is_data() -> None:
-    """A refusal would be for good; an error may be tried again."""
-    session = Session(Mirror(Feed.STOCKS), Limits())
-    assert kinds(told(session, action="subscribe", symbols=["AAPL"])) == ["error"]
-    assert kinds(told(session, action="subscribe", symbols="all")) == ["subscribed", "snapshot"]
+    """Before the first data, a subscribe gets an error: a rejection would be final."""
+    session = FeedSession(Mirror(Feed.STOCKS), Limits())
+    assert kinds(answers_to(session, action="subscribe", symbols=["AAPL"])) == ["error"]
+    assert kinds(answers_to(session, action="subscribe", symbols="all")) == ["subscribed", "snapshot"]
 
 
 def test_numbers_that_no_notation_can_write_are_refused(mirror: Mirror) -> None:
-    """The answer has to repeat the id."""
+    """An id must fit MessagePack and JSON, because the answer repeats it."""
     session, _ = opened(mirror)
-    (frame,) = told(session, action="ping", id=2**64)
+    (frame,) = answers_to(session, action="ping", id=2**64)
     assert frame["type"] == "error"
     assert "id" not in frame
 
 
 def test_a_list_that_is_too_long_costs_no_look_up(mirror: Mirror, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is refused by its length, be its names known or not."""
+    """A list above the limit gets an error before any look-up."""
     session, _ = opened(mirror)
     looked_up: list[str] = []
     monkeypatch.setattr(mirror, "find", looked_up.append)
     for action in ("subscribe", "unsubscribe"):
-        (frame,) = told(session, action=action, symbols=["A", "B", "C", "D", "E"])
+        (frame,) = answers_to(session, action=action, symbols=["A", "B", "C", "D", "E"])
         assert (frame["type"], frame["detail"]) == ("error", "at most 4 names per command")
     assert looked_up == []

@@ -1,4 +1,4 @@
-"""`all` is everything, and the ticker of Allstate."""
+"""`all` means every symbol; ALL is also the ticker of Allstate."""
 
 import json
 from typing import Any
@@ -8,15 +8,15 @@ import pytest
 from quotecast.feed.commands import Query
 from quotecast.feed.frames import Limits
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.session import Session
+from quotecast.feed.session import FeedSession
 from quotecast.market.feeds import Feed
 from support.market_made import state_of, stock
 
 
-def opened(symbols: str | None = None) -> tuple[Session, list[dict[str, Any]]]:
+def opened(symbols: str | None = None) -> tuple[FeedSession, list[dict[str, Any]]]:
     mirror = Mirror(Feed.STOCKS)
     mirror.load(state_of([stock("AAPL"), stock("ALL")]))
-    session = Session(mirror, Limits())
+    session = FeedSession(mirror, Limits())
     return session, [json.loads(frame) for frame in session.open(Query(symbols=symbols), 15_000)]
 
 
@@ -25,7 +25,7 @@ def opened(symbols: str | None = None) -> tuple[Session, list[dict[str, Any]]]:
     [("ALL", "all"), (" all ,", "all"), ("ALL,ALL", ["ALL"]), ("all,aapl", ["AAPL", "ALL"])],
 )
 def test_in_an_address_all_alone_is_everything(asked: str, subscribed: Any) -> None:
-    """As it is over REST."""
+    """In an address `all` alone means every symbol, as over REST."""
     assert opened(asked)[1][1]["symbols"] == subscribed
 
 
@@ -33,7 +33,7 @@ def test_in_an_address_all_alone_is_everything(asked: str, subscribed: Any) -> N
     ("symbols", "subscribed"), [("all", "all"), ("ALL", "all"), (["ALL"], ["ALL"]), (["all"], ["ALL"])]
 )
 def test_in_a_command_a_list_names_symbols(symbols: Any, subscribed: Any) -> None:
-    """Text is everything, in any case."""
+    """In a command the text `all` means every symbol; a list names symbols."""
     session, _ = opened()
     frames = session.receive(json.dumps({"action": "subscribe", "symbols": symbols}), 0.0)
     assert json.loads(frames[0])["symbols"] == subscribed

@@ -1,4 +1,4 @@
-"""Groups in subscriptions, and the notations frames are written in."""
+"""Groups in subscriptions, and the encodings of frames."""
 
 import json
 from typing import Any
@@ -11,9 +11,9 @@ from quotecast.feed.commands import Query
 from quotecast.feed.encoding import ENCODINGS, MSGPACK
 from quotecast.feed.frames import Limits
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.session import Session
+from quotecast.feed.session import FeedSession
 from quotecast.market.feeds import Feed
-from support.market_made import EPOCH, named, state_of, stock
+from support.market_made import EPOCH, state_of, stock, wire_epoch
 from support.merging_client import READERS
 
 
@@ -24,13 +24,13 @@ def mirror() -> Mirror:
     return mirror
 
 
-def opened(mirror: Mirror, **query: str) -> tuple[Session, list[dict[str, Any]]]:
-    session = Session(mirror, Limits())
+def opened(mirror: Mirror, **query: str) -> tuple[FeedSession, list[dict[str, Any]]]:
+    session = FeedSession(mirror, Limits())
     return session, [json.loads(frame) for frame in session.open(Query(**query), 15_000)]
 
 
 def test_groups_follow_their_members(mirror: Mirror) -> None:
-    """A new member comes in full; one that leaves is named as removed; the group stays as asked."""
+    """A new member arrives as a full quote; a former member is in `removed`."""
     session, frames = opened(mirror, symbols="sector:energy")
     assert frames[1]["symbols"] == ["sector:Energy"]
     assert {quote["ticker"] for quote in frames[2]["data"]} == {"AAPL", "MSFT", "TSLA"}
@@ -39,30 +39,30 @@ def test_groups_follow_their_members(mirror: Mirror) -> None:
         Change(stock("NEW"), full=True),
     ]
     assert mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=changes))
-    frame = json.loads(session.owed() or "")
+    frame = json.loads(session.advance() or "")
     assert [item["ticker"] for item in frame["data"]] == ["NEW"]
     assert frame["removed"] == ["AAPL"]
     assert json.loads(session.receive('{"action":"list"}', 0.0)[0])["symbols"] == ["sector:Energy"]
 
 
 def test_a_group_nobody_belongs_to_is_rejected(mirror: Mirror) -> None:
-    """As an unknown symbol is."""
+    """A group without members is rejected like an unknown symbol."""
     _, frames = opened(mirror, symbols="sector:Tulips")
     assert frames[1]["rejected"] == [{"symbol": "sector:Tulips", "code": 404}]
 
 
 def test_resume_starts_over_when_a_member_may_have_left(mirror: Mirror) -> None:
-    """A client that was away would keep it for ever."""
+    """A resume causes a resync if a member may have left: the client would keep it for ever."""
     changes = [Change(stock("AAPL", sector="Materials"), full=True)]
     assert mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=changes))
-    _, frames = opened(mirror, symbols="sector:Energy", since=f"{named()}-1")
+    _, frames = opened(mirror, symbols="sector:Energy", since=f"{wire_epoch()}-1")
     assert frames[2]["reason"] == "resync"
     assert {quote["ticker"] for quote in frames[2]["data"]} == {"MSFT", "TSLA"}
 
 
 def test_a_msgpack_client_is_understood_in_its_own_notation(mirror: Mirror) -> None:
-    """Commands in MessagePack or in JSON, answers in MessagePack."""
-    session = Session(mirror, Limits(), MSGPACK)
+    """A MessagePack client sends commands in MessagePack or JSON, and gets MessagePack."""
+    session = FeedSession(mirror, Limits(), MSGPACK)
     packed = msgspec.msgpack.encode({"action": "ping", "id": 1})
     for message in (packed, '{"action":"ping","id":1}'):
         (frame,) = session.receive(message, 0.0)
@@ -74,16 +74,16 @@ def test_a_msgpack_client_is_understood_in_its_own_notation(mirror: Mirror) -> N
 
 
 def test_every_encoding_says_the_same(mirror: Mirror) -> None:
-    """The structures are equal, whatever the bytes."""
+    """All encodings of a frame decode to the same structure."""
     said = []
     for encoding in ENCODINGS:
-        session = Session(mirror, Limits(), encoding)
+        session = FeedSession(mirror, Limits(), encoding)
         said.append([READERS[encoding.subprotocol](each) for each in session.open(Query("all"), 15_000)])
     assert said[0] == said[1] == said[2]
 
 
 def test_unsubscribing_tells_first_what_left_a_group(mirror: Mirror) -> None:
-    """Else the client would keep it for ever."""
+    """Unsubscribe sends the removals of a group first: the client would keep those symbols for ever."""
     session, _ = opened(mirror, symbols="sector:Energy,NEW")
     changes = [Change(stock("AAPL", sector="Materials"), full=True)]
     assert mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=changes))

@@ -9,11 +9,12 @@ import pytest
 from quotecast.errors import UpstreamError
 from quotecast.ingest.failover import Failover
 from quotecast.market.feeds import Feed
+from quotecast.market.sessions import Unscheduled
 from quotecast.providers.base import QuoteProvider, Update
+from support.alpaca_made import closed_day
 from support.market_made import pair
 
 PATIENCE = 0.2
-LIFE = Update()
 
 
 class Upstream:
@@ -29,6 +30,7 @@ class Upstream:
         self.silence_seconds = float(len(name))
         self.pairs = pairs
         self.price = 1.0
+        self.unscheduled: Unscheduled | None = None
         self.works = True
         self.is_mute = False
         self.hangs_up = False
@@ -40,14 +42,15 @@ class Upstream:
             raise UpstreamError(f"{self.name} is away")
         self.open += 1
         try:
-            yield Update([pair(ticker, self.price) for ticker in self.pairs], complete=True)
+            quotes = [pair(ticker, self.price) for ticker in self.pairs]
+            yield Update(quotes, complete=True, unscheduled=self.unscheduled)
             if self.hangs_up:
                 self.hang_ups += 1
                 raise UpstreamError(f"{self.name} hung up")
             while self.works:
                 await asyncio.sleep(PATIENCE / 50)
                 if not self.is_mute:
-                    yield LIFE
+                    yield Update(unscheduled=self.unscheduled)
                     continue
                 while self.is_mute:  # noqa: ASYNC110 - a plain attribute that tests set
                     await asyncio.sleep(PATIENCE / 50)
@@ -65,19 +68,21 @@ async def followed(*upstreams: QuoteProvider, gathering: float = PATIENCE / 10) 
 
 
 class Follower:
-    """Keeps what the ledger would, and who told it."""
+    """Holds the quotes as the ledger would, and the names of their providers."""
 
     def __init__(self, failover: Failover, updates: AsyncGenerator[Update, None]) -> None:
         self.failover = failover
         self.state: dict[str, float] = {}
+        self.unscheduled: Unscheduled | None = None
         self._updates = updates
 
     async def until(self, name: str) -> None:
-        """Follows until that upstream feeds, and has told its quotes."""
+        """Follows until that upstream is active and has sent its quotes."""
         async for update in self._updates:
             if update.complete:
                 self.state.clear()
             self.state.update((quote.key, quote.price) for quote in update.quotes)
+            self.unscheduled = update.unscheduled
             if self.failover.name == name and update.quotes:
                 return
 
@@ -119,6 +124,20 @@ async def test_the_next_takes_over_and_gives_it_back(how: str) -> None:
     assert (first.open, second.open) == (0, 0)
 
 
+async def test_closing_that_the_first_knows_of_is_back_with_it() -> None:
+    """Its quotes alone would say that the exchange keeps its calendar."""
+    first, second = Upstream("first", "BTC/USDT"), Upstream("second", "BTC/USD")
+    first.unscheduled = closed_day()
+    async with followed(first, second) as follower:
+        await follower.until("first")
+        first.works = False
+        await follower.until("second")
+        assert follower.unscheduled is None
+        first.works = True
+        await follower.until("first")
+        assert follower.unscheduled == closed_day()
+
+
 async def test_one_that_answers_and_hangs_up_does_not_take_over() -> None:
     """Its quotes would be of the moment at which it hung up, until it answers again."""
     first, second = Upstream("first", "BTC/USDT"), Upstream("second", "BTC/USD")
@@ -142,7 +161,7 @@ async def test_the_third_takes_over_when_two_are_away() -> None:
 
 
 async def test_without_any_it_goes_on_trying() -> None:
-    """Nothing is told, nothing is raised; the first that comes back feeds."""
+    """The failover yields nothing and raises nothing; the first upstream that returns becomes active."""
     first, second = Upstream("first", "BTC/USDT"), Upstream("second", "BTC/USD")
     first.works = second.works = False
     async with followed(first, second) as follower:
@@ -167,5 +186,5 @@ async def test_closing_leaves_nothing_behind() -> None:
 
 def test_invented_quotes_never_stand_in_for_real_ones() -> None:
     """Nor one feed's for another's."""
-    with pytest.raises(ValueError, match="all real or none"):
+    with pytest.raises(ValueError, match="all real or all simulated"):
         Failover([Upstream("real"), Upstream("invented", simulated=True)])

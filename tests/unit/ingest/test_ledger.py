@@ -1,6 +1,6 @@
 """What the leader of a feed knows and has yet to tell."""
 
-from quotecast.bus.base import Stored
+from quotecast.bus.base import StoredQuote
 from quotecast.ingest.ledger import Ledger, new_epoch
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import Update
@@ -15,7 +15,7 @@ def begun(*tickers: str) -> Ledger:
 
 
 def test_changes_of_a_symbol_merge_until_a_batch_takes_them() -> None:
-    """The newest quote is told, in full if any of the changes was."""
+    """A batch has the newest quote, in full if any of the merged changes was in full."""
     ledger = begun("AAPL", "MSFT")
     ledger.take(Update([stock("AAPL", 2.0, name="Apple")]))
     ledger.take(Update([stock("AAPL", 3.0, name="Apple")]))
@@ -23,7 +23,7 @@ def test_changes_of_a_symbol_merge_until_a_batch_takes_them() -> None:
     assert [(change.quote, change.full) for change in batch.changes] == [
         (stock("AAPL", 3.0, name="Apple"), True)
     ]
-    assert entries == {"AAPL": Stored(2, 2, stock("AAPL", 3.0, name="Apple"))}
+    assert entries == {"AAPL": StoredQuote(2, 2, stock("AAPL", 3.0, name="Apple"))}
     assert (batch.seq, batch.epoch, batch.sent_at) == (2, "e1", 5.0)
     assert not ledger.waiting
 
@@ -51,7 +51,7 @@ def test_a_removed_symbol_is_told_once_and_stays_as_a_tombstone() -> None:
     ledger.take(Update(removed=["OLD", "NEVER"]))
     ledger.take(Update(removed=["OLD"]))
     batch, entries = ledger.next_batch(0.0)
-    assert (list(batch.removed), entries) == (["OLD"], {"OLD": Stored(2, 2, None)})
+    assert (list(batch.removed), entries) == (["OLD"], {"OLD": StoredQuote(2, 2, None)})
     assert set(ledger.begin("e2", INFO).entries) == {"AAPL"}
 
 
@@ -72,10 +72,10 @@ def test_an_epoch_begins_with_everything_and_nothing_waits() -> None:
 
 
 def test_a_successor_starts_from_the_old_state() -> None:
-    """Symbols its upstream has not yet told of are kept."""
+    """Symbols without a message of the new connection stay."""
     ledger = Ledger(Feed.STOCKS)
     assert not ledger
-    ledger.inherit({"AAPL": Stored(7, 3, stock("AAPL")), "OLD": Stored(8, 8, None)})
+    ledger.inherit({"AAPL": StoredQuote(7, 3, stock("AAPL")), "OLD": StoredQuote(8, 8, None)})
     ledger.take(Update([stock("MSFT")]))
     assert set(ledger.begin("e2", INFO).entries) == {"AAPL", "MSFT"}
 

@@ -1,4 +1,4 @@
-"""The window in one process's memory, against the definition of a sliding window."""
+"""The sliding window in one process's memory, against the definition of a sliding window."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +22,7 @@ class Clock:
 def test_a_request_is_admitted_exactly_when_fewer_than_the_limit_were_in_the_window(
     limit: int, requests: list[tuple[int, str]]
 ) -> None:
-    """Refused requests do not count; remaining and reset follow from the counted ones."""
+    """Refused requests do not count; remaining and reset follow from the admitted ones."""
     clock = Clock()
     window = LocalWindow(60, clock=clock)
     admitted: dict[str, list[int]] = {"a": [], "b": []}
@@ -39,12 +39,12 @@ def test_a_request_is_admitted_exactly_when_fewer_than_the_limit_were_in_the_win
 
 
 def test_the_first_request_of_a_window_resets_after_the_whole_window() -> None:
-    """Not a second later for having been rounded."""
+    """The reset is exactly the window, without a second from rounding."""
     assert LocalWindow(60, clock=Clock()).check("a", 10).reset == 60
 
 
 def test_slot_that_is_given_back_is_free_again() -> None:
-    """The requests before count as long as ever; a key without requests is forgotten."""
+    """Earlier requests still count; the window drops a key without requests."""
     clock = Clock()
     window = LocalWindow(60, clock=clock)
     window.check("a", 2)
@@ -58,7 +58,7 @@ def test_slot_that_is_given_back_is_free_again() -> None:
 
 
 def test_keys_whose_requests_left_the_window_are_forgotten() -> None:
-    """A new key sweeps out all that have been idle for a window."""
+    """A new key evicts all keys without a request in the window."""
     clock = Clock()
     window = LocalWindow(60, clock=clock)
     for number in range(100):
@@ -69,7 +69,7 @@ def test_keys_whose_requests_left_the_window_are_forgotten() -> None:
 
 
 def test_a_full_window_drops_the_key_checked_longest_ago() -> None:
-    """Memory is bounded whatever clients do; who keeps asking stays counted."""
+    """Memory is bounded for any traffic; a key with frequent checks stays counted."""
     window = LocalWindow(60, max_keys=3, clock=Clock())
     for key in ("first", "second", "third", "first", "fourth"):
         window.check(key, 1)

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from quotecast.local.child import Child, Part
-from quotecast.local.children import Deaths, PartFailed, complete, running
+from quotecast.local.child import Child, ProcessSpec
+from quotecast.local.children import Deaths, ProcessFailed, keep_running, run_to_end
 
 ANNOUNCE = "import os, signal; os.write(int(os.environ['_QUOTECAST_PARENT']), b'serves\\n')"
 
 
-def part(program: str, name: str = "ingest", **options: Any) -> Part:
+def part(program: str, name: str = "ingest", **options: Any) -> ProcessSpec:
     # Isolated and without site-packages: it starts in a few milliseconds.
-    return Part(name=name, command=[sys.executable, "-I", "-S", "-c", program], **options)
+    return ProcessSpec(name=name, command=[sys.executable, "-I", "-S", "-c", program], **options)
 
 
 async def no_sleep(_seconds: float) -> None:
@@ -42,7 +42,7 @@ def said_pids(text: str) -> list[int]:
 @given(st.lists(st.tuples(st.booleans(), st.floats(0, 100)), max_size=30), st.integers())
 @example([(True, 1.0), *[(False, 1.0)] * 20], 1)
 def test_only_a_part_that_never_served_is_given_up(lives: list[tuple[bool, float]], seed: int) -> None:
-    """After five deaths; one that served once is started for ever, after at most five seconds each time."""
+    """Without ever serving it fails after five deaths; else it restarts for ever, at most 5 s apart."""
     deaths = Deaths(Random(seed))
     ever_served = False
     for count, (served, seconds) in enumerate(lives, start=1):
@@ -53,7 +53,7 @@ def test_only_a_part_that_never_served_is_given_up(lives: list[tuple[bool, float
 
 
 def test_delays_double_up_to_a_cap_and_a_healthy_life_resets_them() -> None:
-    """A part that dies right after it began to serve is not started in a tight loop."""
+    """A process that dies right after its start waits before the next one."""
     deaths = Deaths(Random(1))
     delays = [deaths.add(served=True, seconds=0.0) for _ in range(10)]
     assert all(0.5 * longest <= delay <= longest for delay, longest in _with_longest(delays))
@@ -69,8 +69,8 @@ def _with_longest(delays: list[float | None]) -> list[tuple[float, float]]:
 async def test_a_part_that_announces_itself_is_ready_and_ends_with_the_group(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The group is entered when the part serves and left when it has ended."""
-    async with running(part(f"{ANNOUNCE}; signal.pause()")):
+    """The body runs from readiness to the end of the process."""
+    async with keep_running(part(f"{ANNOUNCE}; signal.pause()")):
         said = capsys.readouterr().out
         [pid] = said_pids(said)
         assert said == f"ingest    pid {pid:<7} serves\n"
@@ -79,20 +79,20 @@ async def test_a_part_that_announces_itself_is_ready_and_ends_with_the_group(
 
 
 async def test_children_are_out_of_reach_of_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    """Ctrl-C signals the terminal's foreground group; a child is in a session of its own."""
-    async with running(part(f"{ANNOUNCE}; signal.pause()")):
+    """Ctrl-C signals the foreground group; a child runs in its own session."""
+    async with keep_running(part(f"{ANNOUNCE}; signal.pause()")):
         [pid] = said_pids(capsys.readouterr().out)
         assert os.getsid(pid) == pid
 
 
 async def test_a_part_that_dies_is_started_again(capsys: pytest.CaptureFixture[str]) -> None:
-    """The name of the signal and the delay are told."""
+    """The output names the signal and the delay."""
     slept = asyncio.Event()
 
     async def sleep(_seconds: float) -> None:
         slept.set()
 
-    async with running(part(f"{ANNOUNCE}; signal.pause()"), sleep=sleep):
+    async with keep_running(part(f"{ANNOUNCE}; signal.pause()"), sleep=sleep):
         [first] = said_pids(capsys.readouterr().out)
         os.kill(first, signal.SIGKILL)
         await slept.wait()
@@ -106,17 +106,17 @@ async def test_a_part_that_dies_is_started_again(capsys: pytest.CaptureFixture[s
 
 
 async def test_a_part_that_cannot_live_ends_everything_and_says_why() -> None:
-    """After five starts; the error names the part and ends with the last lines it wrote."""
+    """The error names the process and ends with its last lines, after five starts."""
     program = "import sys; sys.stderr.write('one\\n'); sys.exit('no such table')"
-    with pytest.raises(PartFailed, match=r"^ingest cannot run: exit code 1\n  one\n  no such table$"):
-        async with running(part(program), sleep=no_sleep):
+    with pytest.raises(ProcessFailed, match=r"^ingest cannot run: exit code 1\n  one\n  no such table$"):
+        async with keep_running(part(program), sleep=no_sleep):
             pytest.fail("it never served")
 
 
 async def test_a_part_that_served_once_is_started_until_it_serves_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """PostgreSQL may fail for as long as its disk is full: what does not need it goes on."""
+    """PostgreSQL may fail while its disk is full; other processes go on."""
     broken, starts = tmp_path / "broken", []
     program = f"import os, sys; os.path.exists({str(broken)!r}) and sys.exit('disk full'); {ANNOUNCE}"
 
@@ -127,7 +127,7 @@ async def test_a_part_that_served_once_is_started_until_it_serves_again(
             mended.set()
 
     mended = asyncio.Event()
-    async with running(part(f"{program}; signal.pause()"), sleep=sleep):
+    async with keep_running(part(f"{program}; signal.pause()"), sleep=sleep):
         [pid] = said_pids(capsys.readouterr().out)
         broken.touch()
         os.kill(pid, signal.SIGKILL)
@@ -143,10 +143,12 @@ async def test_a_part_that_served_once_is_started_until_it_serves_again(
 async def test_a_part_that_served_once_survives_a_start_that_the_system_refuses(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Out of processes or memory, or its program replaced just then: it is tried again."""
+    """The system may lack memory, or the program may be under replacement: `up` tries again."""
     program = tmp_path / "program"
     program.symlink_to(sys.executable)
-    kept = Part(name="valkey", command=[str(program), "-I", "-S", "-c", f"{ANNOUNCE}; signal.pause()"])
+    process = ProcessSpec(
+        name="valkey", command=[str(program), "-I", "-S", "-c", f"{ANNOUNCE}; signal.pause()"]
+    )
     slept: list[float] = []
 
     async def sleep(seconds: float) -> None:
@@ -156,7 +158,7 @@ async def test_a_part_that_served_once_survives_a_start_that_the_system_refuses(
         if len(slept) == 7:
             program.symlink_to(sys.executable)
 
-    async with running(kept, sleep=sleep):
+    async with keep_running(process, sleep=sleep):
         [pid] = said_pids(capsys.readouterr().out)
         os.kill(pid, signal.SIGKILL)
         said = ""
@@ -167,49 +169,49 @@ async def test_a_part_that_served_once_survives_a_start_that_the_system_refuses(
 
 
 async def test_a_part_that_never_serves_is_stopped() -> None:
-    """Not to end is not to live: silence past its time counts as a death."""
-    with pytest.raises(PartFailed, match="SIGTERM"):
-        async with running(part("import signal; signal.pause()", ready_seconds=0.05), sleep=no_sleep):
+    """A process that is not ready in time counts as dead."""
+    with pytest.raises(ProcessFailed, match="SIGTERM"):
+        async with keep_running(part("import signal; signal.pause()", ready_seconds=0.05), sleep=no_sleep):
             pytest.fail("it never served")
 
 
 async def test_a_failing_part_ends_what_runs_inside_first(capsys: pytest.CaptureFixture[str]) -> None:
-    """Databases end after what uses them, also when it is a database that fails."""
+    """A database ends after its users, even when the database itself fails."""
     database = part(f"{ANNOUNCE}; signal.pause()", name="valkey")
     program = f"import sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit('api ends'))\n{ANNOUNCE}"
     api = part(f"import signal; {program}\nsignal.pause()", name="api 1")
 
     async def lost(_seconds: float) -> None:
-        raise PartFailed("valkey is lost")
+        raise ProcessFailed("valkey is lost")
 
     async def both() -> None:
-        async with running(database, sleep=lost), running(api):
+        async with keep_running(database, sleep=lost), keep_running(api):
             pids.extend(said_pids(capsys.readouterr().out))
             os.kill(pids[0], signal.SIGKILL)
             await asyncio.Event().wait()
 
     pids: list[int] = []
-    with pytest.raises(PartFailed, match="valkey is lost"):
+    with pytest.raises(ProcessFailed, match="valkey is lost"):
         await both()
     assert "api 1     | api ends\n" in capsys.readouterr().err
     assert not any(map(alive, pids))
 
 
 async def test_a_part_that_ignores_the_signal_is_killed(capsys: pytest.CaptureFixture[str]) -> None:
-    """The deadline holds, whatever the child does."""
+    """The deadline holds for any child."""
     deaf = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
     stubborn = f"{deaf}; {ANNOUNCE}\nwhile True: signal.pause()"
-    async with running(part(stubborn, stop_seconds=0.05)):
+    async with keep_running(part(stubborn, stop_seconds=0.05)):
         [pid] = said_pids(capsys.readouterr().out)
     assert not alive(pid)
 
 
 async def test_what_a_part_started_ends_with_it(tmp_path: Path) -> None:
-    """Grandchildren that outlive a child would hold its port or its files."""
+    """Grandchildren would hold the child's port or files."""
     file = tmp_path / "pid"
     sleeper = [sys.executable, "-I", "-S", "-c", "import signal; signal.pause()"]
     program = f"import subprocess; open({str(file)!r}, 'w').write(str(subprocess.Popen({sleeper}).pid))"
-    async with running(part(f"{program}; {ANNOUNCE}; signal.pause()")):
+    async with keep_running(part(f"{program}; {ANNOUNCE}; signal.pause()")):
         handle = os.pidfd_open(int(file.read_text()))
     ended = asyncio.Event()
     asyncio.get_running_loop().add_reader(handle, ended.set)
@@ -219,29 +221,29 @@ async def test_what_a_part_started_ends_with_it(tmp_path: Path) -> None:
 
 
 async def test_output_is_passed_on_under_the_parts_name(capsys: pytest.CaptureFixture[str]) -> None:
-    """Line by line, of any length, the last one too if nothing ends it."""
-    await complete(
+    """Lines pass in order, at any length, the last one even without a line break."""
+    await run_to_end(
         part("import sys; print('a' * 200_000); sys.stdout.flush(); sys.stderr.write('last')", name="migrate")
     )
     assert capsys.readouterr().err == f"migrate   | {'a' * 200_000}\nmigrate   | last\n"
 
 
 async def test_a_command_that_fails_is_an_error() -> None:
-    """With what it last said."""
-    with pytest.raises(PartFailed, match=r"^migrate cannot run: exit code 3\n  no$"):
-        await complete(part("import sys; print('no'); sys.exit(3)", name="migrate"))
+    """The error has the process's last lines."""
+    with pytest.raises(ProcessFailed, match=r"^migrate cannot run: exit code 3\n  no$"):
+        await run_to_end(part("import sys; print('no'); sys.exit(3)", name="migrate"))
 
 
 async def test_a_program_that_is_missing_is_an_error() -> None:
-    """In one line, without a stack trace."""
+    """The error is one line, without a stack trace."""
     with pytest.raises(Exception, match=r"^valkey cannot be started: .*No such file"):
-        await complete(Part(name="valkey", command=["/nonexistent/valkey-server"]))
+        await run_to_end(ProcessSpec(name="valkey", command=["/nonexistent/valkey-server"]))
 
 
 async def test_a_child_reads_nothing_from_the_terminal() -> None:
-    """Standard input is empty, so that no child can take what the person types."""
+    """Standard input is empty, so that no child reads the user's keys."""
     child = await Child.start(part("import sys; sys.exit(len(sys.stdin.read()))"))
     try:
-        assert await child.ended() == "exit code 0"
+        assert await child.wait_end() == "exit code 0"
     finally:
         await child.stop()

@@ -1,4 +1,4 @@
-"""A part that hangs: its beats stay away, and it is replaced."""
+"""Hung processes: they send no heartbeats, and `up` replaces them."""
 
 import asyncio
 import contextlib
@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from quotecast import parent
-from quotecast.local.child import Child, Part
+from quotecast.local.child import Child, ProcessSpec
 
 SILENCE_SECONDS = 0.2
 ANNOUNCE = (
@@ -24,43 +24,43 @@ BEATING = f"{ANNOUNCE}\nwhile True: os.write(link, b'\\n'); time.sleep(0.02)"
 @contextlib.asynccontextmanager
 async def serving(program: str) -> AsyncIterator[Child]:
     command = [sys.executable, "-I", "-S", "-c", program]
-    child = await Child.start(Part(name="api 1", command=command, silence_seconds=SILENCE_SECONDS))
+    child = await Child.start(ProcessSpec(name="api 1", command=command, silence_seconds=SILENCE_SECONDS))
     try:
-        assert await child.ready() == "serves"
+        assert await child.wait_ready() == "serves"
         yield child
     finally:
         await child.stop()
 
 
 async def test_a_silent_part_hangs(capsys: pytest.CaptureFixture[str]) -> None:
-    """It is said to, and killed: it would not hear a softer word."""
+    """SIGKILL ends it: a hung process does not handle SIGTERM."""
     async with serving(SILENT) as child:
-        await asyncio.wait_for(child.ended_or_killed(), 10)
-        assert await child.ended() == "SIGKILL"
+        await asyncio.wait_for(child.wait_or_kill(), 10)
+        assert await child.wait_end() == "SIGKILL"
     assert "hangs" in capsys.readouterr().err
 
 
 async def test_a_part_that_beats_does_not_hang(capsys: pytest.CaptureFixture[str]) -> None:
-    """However long it lives; when it stops to, it does."""
+    """A process with heartbeats runs for any time; without them it is killed."""
     async with serving(BEATING) as child:
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(child.ended_or_killed(), 5 * SILENCE_SECONDS)
+            await asyncio.wait_for(child.wait_or_kill(), 5 * SILENCE_SECONDS)
         assert "hangs" not in capsys.readouterr().err
         os.kill(child.pid, signal.SIGSTOP)
-        await asyncio.wait_for(child.ended_or_killed(), 10)
+        await asyncio.wait_for(child.wait_or_kill(), 10)
 
 
 async def test_a_part_that_ends_does_not_hang(capsys: pytest.CaptureFixture[str]) -> None:
-    """Its end is told by whoever asks how it ended."""
+    """`wait_end` returns how it ended."""
     async with serving(f"{ANNOUNCE}; signal.pause()") as child:
         os.kill(child.pid, signal.SIGKILL)
-        await asyncio.wait_for(child.ended_or_killed(), 10)
-        assert await child.ended() == "SIGKILL"
+        await asyncio.wait_for(child.wait_or_kill(), 10)
+        assert await child.wait_end() == "SIGKILL"
     assert "hangs" not in capsys.readouterr().err
 
 
 async def test_beats_reach_the_parent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Again and again, until the parent is gone."""
+    """Heartbeats go on until the parent ends."""
     monkeypatch.setattr(parent, "BEAT_SECONDS", 0.01)
     ours, theirs = socket.socketpair()
     with theirs:

@@ -1,4 +1,4 @@
-"""Which providers `up --live` chooses, and what is said of them."""
+"""The providers that `up --live` chooses, and their description."""
 
 import pytest
 
@@ -10,12 +10,12 @@ from quotecast.settings.model import Settings
 
 def chosen(**environment: str) -> Settings:
     given = {f"QUOTECAST_{name}": value for name, value in environment.items()}
-    return live.chosen(load(given), given)
+    return live.choose_providers(load(given), given)
 
 
 def test_what_needs_no_key_is_live() -> None:
-    """The rest is off, not invented: real and simulated groups are not mixed unasked."""
-    assert live.introduction(chosen()) == [
+    """Other groups are off: real and simulated groups mix only by the operator's settings."""
+    assert live.describe_groups(chosen()) == [
         "stocks     off; alpaca needs QUOTECAST_ALPACA_KEY and QUOTECAST_ALPACA_SECRET",
         "crypto     live from binance, then coinbase, then kraken",
         "doviz      live from truncgil",
@@ -24,16 +24,16 @@ def test_what_needs_no_key_is_live() -> None:
 
 
 def test_a_key_brings_its_group() -> None:
-    """Both halves of it, where it has two."""
+    """Some providers need two keys."""
     keyed = chosen(ALPACA_KEY="id", ALPACA_SECRET="secret", FINNHUB_KEY="key")
     assert (keyed.stocks, keyed.financials) == ("alpaca", "finnhub")
     assert chosen(ALPACA_KEY="id").stocks == "none"
 
 
 def test_what_was_chosen_by_hand_stays() -> None:
-    """Also where that is simulated."""
+    """An explicit simulator stays."""
     mixed = chosen(STOCKS="simulator", CRYPTO="kraken", DOVIZ="none")
-    assert live.introduction(mixed)[:3] == [
+    assert live.describe_groups(mixed)[:3] == [
         "stocks     simulated",
         "crypto     live from kraken",
         "doviz      off",
@@ -47,7 +47,7 @@ def test_what_was_chosen_by_hand_stays() -> None:
 
 
 def test_the_choice_reaches_other_processes() -> None:
-    """What is told to them is read as what was chosen."""
+    """Child processes read the same providers from their environment."""
     first = chosen()
     again = load(live.environment_of(first))
     assert [getattr(again, group) for group in ("stocks", "crypto", "doviz", "financials")] == [

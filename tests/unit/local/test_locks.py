@@ -1,4 +1,4 @@
-"""Locks, leftovers and the data folder."""
+"""Locks, leftover servers and the data folder."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ while True:
 
 
 def leftover(lock: int, program: str = PAUSE) -> subprocess.Popen[bytes]:
-    """A process that inherited the lock and outlives who took it."""
+    """Starts a process that inherits the lock and outlives its parent."""
     process = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", program], pass_fds=[lock], stdout=subprocess.PIPE
     )
@@ -38,7 +38,7 @@ def lock(tmp_path: Path) -> int:
 
 
 def test_a_lock_is_held_once(tmp_path: Path, lock: int) -> None:
-    """Until it is closed."""
+    """Closing the descriptor frees the lock."""
     assert locks.take(tmp_path / "lock") is None
     os.close(lock)
     assert locks.take(tmp_path / "lock") is not None
@@ -46,7 +46,7 @@ def test_a_lock_is_held_once(tmp_path: Path, lock: int) -> None:
 
 @pytest.mark.parametrize(("program", "number"), [(PAUSE, signal.SIGINT), (DEAF, signal.SIGKILL)])
 async def test_a_leftover_is_ended(tmp_path: Path, lock: int, program: str, number: int) -> None:
-    """It is asked first and killed if it does not listen; then its pid file is gone."""
+    """It gets SIGINT, then SIGKILL; its pid file disappears."""
     with leftover(lock, program) as process:
         assert process.stdout
         if program == DEAF:
@@ -59,7 +59,7 @@ async def test_a_leftover_is_ended(tmp_path: Path, lock: int, program: str, numb
 
 
 async def test_a_stranger_is_not_taken_for_a_leftover(tmp_path: Path, lock: int) -> None:
-    """If the lock is free, the number in the pid file is nobody's that we started."""
+    """With a free lock the process id in the file belongs to an unrelated process."""
     os.close(lock)
     pid_file = tmp_path / "pid"
     with leftover(os.open(tmp_path / "other", os.O_CREAT)) as stranger:
@@ -71,7 +71,7 @@ async def test_a_stranger_is_not_taken_for_a_leftover(tmp_path: Path, lock: int)
 
 
 async def test_a_leftover_that_lives_on_is_an_error(tmp_path: Path, lock: int) -> None:
-    """Without a pid file there is nobody to signal: it is waited for, then named."""
+    """Without a pid file `up` cannot signal it: it waits, then fails with the lock's name."""
     with leftover(lock) as process:
         with pytest.raises(SettingsError, match="does not end"):
             await locks.claim(tmp_path / "lock", seconds=0.1)
@@ -79,30 +79,30 @@ async def test_a_leftover_that_lives_on_is_an_error(tmp_path: Path, lock: int) -
 
 
 def test_the_data_folder_is_made_private_and_held_once(tmp_path: Path) -> None:
-    """What it holds is for its owner's eyes; it is free again at the end."""
-    with folder.held(tmp_path / "a" / "data") as data:
+    """Only its owner can read the folder; the lock is free at the end."""
+    with folder.hold_folder(tmp_path / "a" / "data") as data:
         assert data.stat().st_mode & 0o777 == 0o700
-        with pytest.raises(SettingsError, match="Another"), folder.held(data):
+        with pytest.raises(SettingsError, match="Another"), folder.hold_folder(data):
             pytest.fail("it was held")
-    with folder.held(tmp_path / "a" / "data"):
+    with folder.hold_folder(tmp_path / "a" / "data"):
         pass
 
 
 def test_sockets_lie_in_the_data_folder(tmp_path: Path) -> None:
-    """What a killed run left there is cleared; at the end nothing remains."""
+    """A killed run's sockets disappear at the start, all sockets at the end."""
     (tmp_path / "sockets").mkdir()
     (tmp_path / "sockets" / "old").touch()
-    with folder.sockets(tmp_path) as place:
+    with folder.socket_folder(tmp_path) as place:
         assert place == tmp_path / "sockets"
         assert list(place.iterdir()) == []
     assert not place.exists()
 
 
 def test_where_a_path_is_too_long_for_sockets_they_lie_elsewhere(tmp_path: Path) -> None:
-    """In a temporary folder that only the owner may enter, removed at the end."""
+    """The temporary folder is the owner's alone, and disappears at the end."""
     deep = tmp_path / ("x" * 120)
     deep.mkdir()
-    with folder.sockets(deep) as place:
+    with folder.socket_folder(deep) as place:
         assert not place.is_relative_to(deep)
         assert len(str(place)) < 80
         assert place.stat().st_mode & 0o777 == 0o700

@@ -1,4 +1,4 @@
-"""Ports of tests: chosen once, and nobody else's until the test ends."""
+"""Reserved ports of tests: no other test gets them."""
 
 import errno
 import socket
@@ -9,20 +9,20 @@ import pytest
 import redis
 
 from quotecast.local import valkey
-from support.reserved import port_number, reserved
+from support.reserved import port_number, reserve_port
 
 
 def test_a_reserved_port_is_given_to_nobody_else() -> None:
-    """Neither to who asks for it, nor, among all ports that the system has left, to who asks for any."""
-    with reserved() as held, socket.socket() as other:
+    """Neither a bind to that port nor a bind to any free port gets it."""
+    with reserve_port() as held, socket.socket() as other:
         with pytest.raises(OSError, match="in use") as refused:
             other.bind(("127.0.0.1", port_number(held)))
         assert refused.value.errno == errno.EADDRINUSE
 
 
 def test_a_server_listens_on_a_reserved_port(tmp_path: Path) -> None:
-    """While it is held."""
-    with reserved() as held:
+    """The reservation ends with its context."""
+    with reserve_port() as held:
         port = port_number(held)
         command = [*valkey.command(tmp_path, tmp_path / "valkey.sock"), "--port", str(port)]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:

@@ -1,10 +1,10 @@
-"""Finding stocks by ticker and name."""
+"""The search for stocks by ticker and name."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quotecast.market.assets import Asset, indexed, matching
+from quotecast.market.assets import Asset, index_assets, search_assets
 from support.documents_made import asset
 
 ASSETS = [
@@ -21,7 +21,7 @@ texts = st.text(max_size=6) | st.sampled_from(["a", "inc", "İ", "ß", "\u0301",
 
 
 def found(text: str) -> list[str]:
-    return [each.ticker for each in matching(indexed(ASSETS), text)]
+    return [each.ticker for each in search_assets(index_assets(ASSETS), text)]
 
 
 @pytest.mark.parametrize(
@@ -41,13 +41,13 @@ def found(text: str) -> list[str]:
     ],
 )
 def test_tickers_are_found_before_names(text: str, tickers: list[str]) -> None:
-    """By how a ticker begins, then by any part of a name; neither case nor accents matter."""
+    """Tickers match by prefix, then names by any part; case and accents do not matter."""
     assert found(text) == tickers
 
 
 @given(texts)
 def test_nobody_is_found_twice(text: str) -> None:
-    """Whatever the text; those found by ticker and those found by name keep their order."""
+    """No stock appears twice; matches by ticker and matches by name each stay in index order."""
     tickers = found(text)
     assert len(set(tickers)) == len(tickers)
 
@@ -59,7 +59,7 @@ def test_every_beginning_of_a_ticker_finds_it(wanted: Asset, length: int) -> Non
 
 @given(st.sampled_from(ASSETS), st.integers(0, 20), st.integers(1, 20))
 def test_every_part_of_a_name_finds_it(wanted: Asset, start: int, length: int) -> None:
-    """In either case."""
+    """Letter case does not matter."""
     part = wanted.name[start : start + length]
     assert wanted.ticker in found(part.upper())
     assert wanted.ticker in found(part.casefold())

@@ -1,4 +1,4 @@
-"""Amounts in one currency as amounts in another."""
+"""Currency conversion by the rates of quotes."""
 
 from decimal import Decimal
 
@@ -14,7 +14,7 @@ WHEN = "2026-11-20T15:00:00.000Z"
 
 
 def lira(code: str, price: float, symbol: str = "") -> DovizQuote:
-    """What a unit of a foreign currency costs, at the free market or at a bank."""
+    """Returns a quote of a foreign currency in lira, of the free market or of a bank."""
     quote = doviz(symbol or code, "currency")
     return msgspec.structs.replace(quote, unit=f"1 {code}", price=price)
 
@@ -25,7 +25,7 @@ TETHER = pair("USDT/TRY", 44.0)
 
 
 def test_a_rate_of_a_quote_is_named_and_dated() -> None:
-    """A unit of the first currency costs so much of the second."""
+    """A rate carries the quote's symbol and timestamp."""
     assert rate_of(DOLLAR) == Rate("USD", "TRY", Decimal("40.0"), "USD", WHEN)
     assert rate_of(TETHER) == Rate("USDT", "TRY", Decimal("44.0"), "USDT/TRY", WHEN)
 
@@ -41,13 +41,13 @@ def test_a_currency_in_itself_needs_no_rate() -> None:
 
 
 def test_a_rate_is_turned_round_when_it_is_needed_the_other_way() -> None:
-    """What a lira costs in dollars is said of the quote of the dollar."""
+    """An inverse rate carries the symbol of the quote that it inverts."""
     (rate,) = rates_between(rates_of([DOLLAR]), "TRY", "USD") or ()
     assert rate == Rate("TRY", "USD", Decimal("0.025"), "USD", WHEN)
 
 
 def test_two_currencies_meet_in_a_third() -> None:
-    """Tether in dollars by way of lira, euros in dollars likewise."""
+    """Tether converts to dollars by way of lira, and so do euros."""
     tether = rates_between(rates_of([DOLLAR, EURO, TETHER]), "USDT", "USD")
     assert tether is not None
     assert [rate.symbol for rate in tether] == ["USDT/TRY", "USD"]
@@ -58,7 +58,7 @@ def test_two_currencies_meet_in_a_third() -> None:
 
 
 def test_the_free_market_is_preferred_to_a_bank() -> None:
-    """Whichever is listed first."""
+    """The order of the quotes does not matter."""
     bank = lira("USD", 41.0, "akbank-USD")
     for quotes in ([bank, DOLLAR], [DOLLAR, bank]):
         assert [rate.symbol for rate in rates_between(rates_of(quotes), "USD", "TRY") or ()] == ["USD"]
@@ -66,7 +66,7 @@ def test_the_free_market_is_preferred_to_a_bank() -> None:
 
 
 def test_money_is_preferred_to_coins_on_the_way() -> None:
-    """Of two ways as short, the one over a currency of a state."""
+    """Of two chains of one length, the one over an ISO currency wins."""
     quotes: list[Quote] = [
         pair("BTC/USDT", 90_000.0),
         pair("BTC/EUR", 80_000.0),
@@ -81,6 +81,6 @@ def test_money_is_preferred_to_coins_on_the_way() -> None:
 
 
 def test_without_a_way_nothing_is_invented() -> None:
-    """A tether is no dollar; nor is a coin money in which nothing is priced."""
+    """Tether is not the dollar, and a coin in which nothing is priced is not a currency."""
     assert rates_between(rates_of([DOLLAR]), "USDT", "USD") is None
     assert rates_between(rates_of([pair("SOL/USDT", 100.0), pair("SOL/EUR", 90.0)]), "USDT", "EUR") is None

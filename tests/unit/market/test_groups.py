@@ -1,4 +1,4 @@
-"""Names that stand for many symbols."""
+"""Groups of symbols."""
 
 from quotecast.market.groups import groups, groups_of_currency, groups_of_stock
 from support.factories import doviz
@@ -6,13 +6,13 @@ from support.market_made import stock
 
 
 def test_stocks_belong_to_their_sector() -> None:
-    """And crypto pairs to nothing."""
+    """Crypto pairs belong to no group."""
     quotes = {each.key: each for each in (stock("A"), stock("B"), stock("C", sector="Materials"))}
     assert groups(quotes, groups_of_stock) == {"sector:Energy": {"A", "B"}, "sector:Materials": {"C"}}
 
 
 def test_doviz_belongs_to_its_category_and_its_bank() -> None:
-    """A bank's ticker is one whose rest is quoted by itself; a slug with a dash is none."""
+    """A symbol with a dash is a bank's only if its second part is an instrument by itself."""
     symbols = {"USD": "currency", "akbank-USD": "currency", "gram-altin": "gold", "ziraat-gram-altin": "gold"}
     symbols |= {"gumus": "silver", "ons": "gold", "ons-gumus": "silver"}
     quotes = {symbol: doviz(symbol, category) for symbol, category in symbols.items()}

@@ -1,4 +1,4 @@
-"""The market by sector: what its numbers promise."""
+"""The heatmap: stocks by sector."""
 
 from math import fsum
 
@@ -39,7 +39,7 @@ def tiles_of(sectors: list[HeatmapSector]) -> list[HeatmapStock]:
 
 @given(markets(), shares)
 def test_weights_are_shares_of_one(quotes: list[StockQuote], known: dict[str, int]) -> None:
-    """Those of all stocks sum up to 1, those of a sector's to the sector's; none is negative."""
+    """The weights of all stocks add up to 1, those of a sector to the sector's; none is negative."""
     sectors = [*heatmap_of(quotes, known).sectors]
     weights = [tile.weight for tile in tiles_of(sectors)]
     assert fsum(weights) == pytest.approx(1 if quotes else 0, abs=1e-9)
@@ -52,7 +52,7 @@ def test_weights_are_shares_of_one(quotes: list[StockQuote], known: dict[str, in
 def test_numbers_have_the_decimals_that_are_documented(
     quotes: list[StockQuote], known: dict[str, int]
 ) -> None:
-    """Six for weights, four for percentages."""
+    """Weights have six decimals, percentages four."""
     sectors = [*heatmap_of(quotes, known).sectors]
     weights = [sector.weight for sector in sectors] + [tile.weight for tile in tiles_of(sectors)]
     assert weights == [round(weight, 6) for weight in weights]
@@ -62,7 +62,7 @@ def test_numbers_have_the_decimals_that_are_documented(
 
 @given(markets(), shares)
 def test_every_stock_is_in_its_sector_once(quotes: list[StockQuote], known: dict[str, int]) -> None:
-    """One without a sector is in `Other`; no sector is empty."""
+    """A stock without a sector is in `Other`; no sector is empty."""
     sectors = heatmap_of(quotes, known).sectors
     found = {(sector.sector, tile.ticker) for sector in sectors for tile in sector.stocks}
     assert found == {(quote.sector or "Other", quote.ticker) for quote in quotes}
@@ -72,7 +72,7 @@ def test_every_stock_is_in_its_sector_once(quotes: list[StockQuote], known: dict
 
 @given(markets(), shares)
 def test_the_heaviest_comes_first(quotes: list[StockQuote], known: dict[str, int]) -> None:
-    """Among sectors, and among the stocks of each; names settle ties."""
+    """Sectors, and the stocks within each, descend by weight; names settle ties."""
     sectors = heatmap_of(quotes, known).sectors
     order = [(-sector.weight, sector.sector) for sector in sectors]
     assert order == sorted(order)
@@ -83,7 +83,7 @@ def test_the_heaviest_comes_first(quotes: list[StockQuote], known: dict[str, int
 
 @given(markets(), shares)
 def test_every_stock_rises_falls_or_stays(quotes: list[StockQuote], known: dict[str, int]) -> None:
-    """By the sign of its change; an unknown one counts as unchanged."""
+    """Each stock counts by the sign of its change; an unknown change counts as unchanged."""
     for sector in heatmap_of(quotes, known).sectors:
         given_changes = [tile.change for tile in sector.stocks]
         assert sector.advancers == sum(change is not None and change > 0 for change in given_changes)
@@ -95,7 +95,7 @@ def test_every_stock_rises_falls_or_stays(quotes: list[StockQuote], known: dict[
 def test_a_sector_moves_within_the_bounds_of_its_stocks(
     quotes: list[StockQuote], known: dict[str, int]
 ) -> None:
-    """Its change is a mean; it is unknown only if all of theirs are."""
+    """A sector's change is a mean of its stocks' changes, unknown only if all of those are."""
     for sector in heatmap_of(quotes, known).sectors:
         moves = [tile.change_percent for tile in sector.stocks if tile.change_percent is not None]
         if sector.change_percent is None:
@@ -105,7 +105,7 @@ def test_a_sector_moves_within_the_bounds_of_its_stocks(
 
 
 def test_a_stock_weighs_what_its_company_is_worth() -> None:
-    """Shares times price, as a part of the sum."""
+    """A weight is shares times price, divided by the sum."""
     quotes = [stock("AAPL", 2.0, sector="Tech"), stock("MSFT", 4.0, sector="Tech"), stock("XOM", 1.0)]
     heatmap = heatmap_of(quotes, SHARES)
     assert [(sector.sector, sector.weight) for sector in heatmap.sectors] == [
@@ -120,7 +120,7 @@ def test_a_stock_weighs_what_its_company_is_worth() -> None:
 
 
 def test_a_sectors_change_is_weighted() -> None:
-    """A stock three times as heavy counts three times; one whose change is not known does not count."""
+    """A stock of triple weight counts three times; a stock with an unknown change does not count."""
     quotes = [
         structs.replace(stock("AAPL", 1.0), change_percent=1.0),
         structs.replace(stock("MSFT", 1.0), change_percent=-3.0),
@@ -133,7 +133,7 @@ def test_a_sectors_change_is_weighted() -> None:
 
 
 def test_a_stock_whose_shares_nobody_knows_weighs_as_the_lightest() -> None:
-    """Whatever its price."""
+    """Its price does not matter."""
     quotes = [stock("AAPL", 1.0), stock("MSFT", 1.0), stock("NEW", 5000.0)]
     weights = {tile.ticker: tile.weight for tile in tiles_of([*heatmap_of(quotes, SHARES).sectors])}
     assert weights == {"AAPL": 0.6, "MSFT": 0.2, "NEW": 0.2}
@@ -145,7 +145,7 @@ def test_without_any_shares_all_stocks_weigh_the_same() -> None:
 
 
 def test_the_last_update_is_that_of_the_newest_quote() -> None:
-    """None while no quote tells its time."""
+    """None if no quote has a timestamp."""
     early, late = "2026-11-20T15:00:00.000Z", "2026-11-20T15:00:01.000Z"
     quotes = [
         structs.replace(stock(name), timestamp=at) for name, at in (("A", late), ("B", early), ("C", None))

@@ -1,9 +1,9 @@
-"""Spellings of symbols."""
+"""Canonical spellings of symbols."""
 
 import pytest
 
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 
 
 @pytest.mark.parametrize(
@@ -19,11 +19,11 @@ from quotecast.market.instruments import canonical
 )
 def test_every_way_to_write_a_symbol_has_one_spelling(feed: Feed, text: str, spelled: str) -> None:
     """Case, blanks and the separator of pairs do not matter."""
-    assert canonical(feed, text) == spelled
+    assert canonical_symbol(feed, text) == spelled
 
 
 @pytest.mark.parametrize("text", ["", " ", "A" * 41, "../x", "A\r\nB", "A%2fB", "ŞIŞE", "A B", "A\0"])
 @pytest.mark.parametrize("feed", Feed)
 def test_text_that_cannot_be_a_symbol_is_refused(feed: Feed, text: str) -> None:
-    """Nothing but letters, digits, dot, dash and one slash gets through."""
-    assert canonical(feed, text) is None
+    """A symbol has only letters, digits, dot, dash and one slash."""
+    assert canonical_symbol(feed, text) is None

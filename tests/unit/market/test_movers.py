@@ -1,4 +1,4 @@
-"""Who rose and fell the most: what the ranking promises."""
+"""The ranking of gainers and losers."""
 
 import pytest
 from hypothesis import given
@@ -29,7 +29,7 @@ floors = st.builds(Floors, st.sampled_from([0.0, 1.0, 5.0]), st.sampled_from([0,
 
 @given(markets(), floors)
 def test_gainers_rose_and_losers_fell(quotes: list[StockQuote], floors: Floors) -> None:
-    """The greatest move is first, ties go by ticker, nobody is listed twice."""
+    """The greatest move comes first, ties go by ticker, and no stock appears twice."""
     movers = movers_of(quotes, floors)
     gains = [(-each.change_percent, each.ticker) for each in movers.gainers]
     losses = [(each.change_percent, each.ticker) for each in movers.losers]
@@ -41,7 +41,7 @@ def test_gainers_rose_and_losers_fell(quotes: list[StockQuote], floors: Floors) 
 
 @given(markets(), floors)
 def test_nobody_left_out_moved_further(quotes: list[StockQuote], floors: Floors) -> None:
-    """The lists are full if enough stocks qualify, else everybody who does is in them."""
+    """A list is full if enough stocks qualify, else it holds all that do."""
     movers = movers_of(quotes, floors)
     qualified = {
         quote.ticker: quote.change_percent
@@ -59,7 +59,7 @@ def test_nobody_left_out_moved_further(quotes: list[StockQuote], floors: Floors)
 
 
 def test_the_20_furthest_are_listed() -> None:
-    """Of each kind."""
+    """Gainers and losers have 20 places each."""
     quotes = [moved(f"U{n:02}", 1.0 + n) for n in range(30)] + [
         moved(f"D{n:02}", -1.0 - n) for n in range(30)
     ]
@@ -77,13 +77,13 @@ def test_cheap_and_hardly_traded_stocks_are_left_out(
     volume: str | None,
     listed: bool,  # noqa: FBT001 - a case
 ) -> None:
-    """Reaching a floor is enough; a volume that nobody knows, as on Alpaca's free plan, fails none."""
+    """A stock at the floor qualifies; so does one with an unknown volume, as on Alpaca's free plan."""
     movers = movers_of([moved("AAPL", 2.0, price, volume)], Floors(price=5.0, volume=100))
     assert bool(movers.gainers) is listed
 
 
 def test_the_last_update_is_that_of_the_newest_quote() -> None:
-    """Also if that stock is no mover."""
+    """The newest quote counts even if its stock is not a mover."""
     early, late = "2026-11-20T15:00:00.000Z", "2026-11-20T15:00:01.000Z"
     quotes = [
         structs.replace(moved("A", 1.0), timestamp=early),

@@ -1,4 +1,4 @@
-"""Articles are cleaned: text is text, and links lead to the web."""
+"""Cleaning of articles: plain text, and links to the web only."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quotecast.market.news import MAX_LENGTH, NewsImage, cleaned, plain_text, web_url
+from quotecast.market.news import MAX_LENGTH, NewsImage, clean_article, plain_text, web_url
 from support.documents_made import article
 
 #: Pieces that markup is made of, in any order.
@@ -37,19 +37,19 @@ markup = st.lists(
     ],
 )
 def test_html_becomes_text(html: str, text: str) -> None:
-    """Tags go, entities are read, blanks become one; what only looks like a tag stays."""
+    """Tags disappear, entities become characters, blanks collapse; text that resembles a tag stays."""
     assert plain_text(html) == text
 
 
 @given(markup)
 def test_no_tag_is_left_however_it_was_written(html: str) -> None:
-    """Escaped, nested or cut off: nothing that a browser would take for markup."""
+    """No markup survives escaping, nesting or truncation."""
     assert not re.search(r"<[a-zA-Z/!?]", plain_text(html))
 
 
 @given(markup)
 def test_text_stays_as_it_is(html: str) -> None:
-    """Cleaning twice is cleaning once, so that equal news have equal digests."""
+    """Cleaning is idempotent, so that equal news have equal digests."""
     text = plain_text(html)
     assert plain_text(text) == text
 
@@ -61,7 +61,7 @@ def test_endless_text_is_cut() -> None:
 @pytest.mark.parametrize(
     "url", ["https://example.com/a?b=c#d", "http://example.com", "HTTPS://EXAMPLE.COM/ü"]
 )
-def test_web_addresses_are_kept(url: str) -> None:
+def test_web_addresses_stay(url: str) -> None:
     assert web_url(url) == url
 
 
@@ -84,12 +84,12 @@ def test_web_addresses_are_kept(url: str) -> None:
     ],
 )
 def test_other_addresses_are_not(url: str | None) -> None:
-    """Whatever is not clearly an address of the web."""
+    """Only clear addresses of the web pass."""
     assert web_url(url) is None
 
 
 def test_an_article_is_cleaned_as_a_whole() -> None:
-    """All its texts, its link and its pictures; the rest stays."""
+    """Cleaning covers all texts, the link and the pictures; other fields stay."""
     picture = NewsImage("thumb", "https://example.com/1.png")
     dirty = article(
         headline="<b>A</b>",
@@ -99,6 +99,6 @@ def test_an_article_is_cleaned_as_a_whole() -> None:
         url="javascript:alert(1)",
         images=[picture, NewsImage("large", "data:image/png;base64,x")],
     )
-    assert cleaned(dirty) == article(
+    assert clean_article(dirty) == article(
         headline="A", summary="B&C", author="D", source="E F", url=None, images=[picture]
     )

@@ -1,4 +1,4 @@
-"""Which bars a request for a range, or for the newest ones, is about."""
+"""Bars of a range, and the newest bars."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quotecast.market.bars import INTERVALS, LENGTHS, Bar, Interval, continued, opening
+from quotecast.market.bars import INTERVALS, LENGTHS, Bar, Interval, bars_with_price, opening_of_bar
 from quotecast.market.calendars import EXCHANGE, NEW_YORK_DAYS, UTC_DAYS, Calendar, is_open
 from quotecast.market.ranges import (
     RANGES,
     Range,
     default_interval,
-    interval_named,
     intervals_of,
-    range_named,
+    parse_interval,
+    parse_range,
     start_of,
     start_of_newest,
 )
@@ -61,7 +61,7 @@ def utc(text: str) -> datetime:
     ],
 )
 def test_a_range_begins_with_a_session(span: Range, moment: str, start: str) -> None:
-    """With the latest that has opened, or as many sessions or months before it."""
+    """A range starts at the latest session that has opened, or so many sessions or months before."""
     assert start_of(span, EXCHANGE, new_york(moment)) == new_york(start)
 
 
@@ -78,13 +78,13 @@ def test_a_range_begins_with_a_session(span: Range, moment: str, start: str) -> 
     ],
 )
 def test_around_the_clock_every_day_is_a_session(span: Range, moment: str, start: str) -> None:
-    """From midnight to midnight in New York."""
+    """Days last from midnight to midnight in New York."""
     assert start_of(span, NEW_YORK_DAYS, new_york(moment)) == new_york(start)
 
 
 @given(st.sampled_from(RANGES), calendars, moments)
 def test_a_range_holds_its_latest_session(span: Range, calendar: Calendar, moment: datetime) -> None:
-    """So none is empty, and the longer one of two begins no later."""
+    """No range is empty, and the longer of two ranges starts no later."""
     latest = next(calendar.until(moment)).open
     assert start_of(span, calendar, moment) <= latest <= moment
     assert start_of("5Y", calendar, moment) <= start_of("1Y", calendar, moment)
@@ -114,7 +114,7 @@ def test_each_range_has_a_default_and_a_finest_interval(span: Range, default: st
     [("1d", "1D"), ("ytd", "YTD"), (" 5Y ", "5Y"), ("1m", "1M"), ("2D", None), ("", None), ("1", None)],
 )
 def test_ranges_are_known_in_any_case(text: str, meant: str | None) -> None:
-    assert range_named(text) == meant
+    assert parse_range(text) == meant
 
 
 @pytest.mark.parametrize(
@@ -133,9 +133,9 @@ def test_ranges_are_known_in_any_case(text: str, meant: str | None) -> None:
     ],
 )
 def test_intervals_may_be_written_in_many_ways(meant: str | None, texts: str) -> None:
-    """In any case where that cannot be mistaken: `1m` is a minute, `1M` a month, and `5M` nothing."""
-    assert {interval_named(text) for text in texts.split()} == {meant}
-    assert interval_named("") is None
+    """Case does not matter except between `1m`, a minute, and `1M`, a month; `5M` is nothing."""
+    assert {parse_interval(text) for text in texts.split()} == {meant}
+    assert parse_interval("") is None
 
 
 @pytest.mark.parametrize(
@@ -161,27 +161,27 @@ def test_intervals_may_be_written_in_many_ways(meant: str | None, texts: str) ->
 def test_a_bar_of_a_stock_opened_with_its_part_of_the_session(
     interval: Interval, moment: str, opened: str | None
 ) -> None:
-    """Parts of a day are counted from midnight; outside the session there is no bar."""
+    """Intraday bars count from midnight; outside the session there is no bar."""
     expected = new_york(opened) if opened else None
-    assert opening(EXCHANGE, interval, new_york(moment)) == expected
+    assert opening_of_bar(EXCHANGE, interval, new_york(moment)) == expected
 
 
 @given(st.sampled_from(ALL_DAY), intervals, moments)
 def test_around_the_clock_every_moment_is_in_one_bar(
     calendar: Calendar, interval: Interval, moment: datetime
 ) -> None:
-    """The bar opened at or before it, no longer ago than it lasts, and all its moments say so."""
-    opened = opening(calendar, interval, moment)
+    """The bar opens at or before the moment, within one interval, for all moments of the bar."""
+    opened = opening_of_bar(calendar, interval, moment)
     assert opened is not None
     longest = LENGTHS.get(interval, timedelta(days=31, hours=1))
     assert timedelta() <= moment - opened < longest
-    assert opening(calendar, interval, opened) == opened
+    assert opening_of_bar(calendar, interval, opened) == opened
 
 
 @given(intervals, moments)
 def test_stocks_have_no_bars_outside_the_session(interval: Interval, moment: datetime) -> None:
     is_regular = session_at(moment) == "regular"
-    assert (opening(EXCHANGE, interval, moment) is not None) is is_regular
+    assert (opening_of_bar(EXCHANGE, interval, moment) is not None) is is_regular
     assert is_open(EXCHANGE, moment) is is_regular
 
 
@@ -189,19 +189,19 @@ def test_stocks_have_no_bars_outside_the_session(interval: Interval, moment: dat
     ("day", "count"), [("2026-03-08", 23), ("2026-11-01", 25), ("2028-02-29", 24), ("2026-12-31", 24)]
 )
 def test_hours_of_a_day_are_as_many_as_the_clock_shows(day: str, count: int) -> None:
-    """Also on the Sundays when it is changed."""
+    """On the Sundays of clock changes too."""
     start = new_york(day).astimezone(UTC)
     quarters = [start + timedelta(minutes=15 * number) for number in range(26 * 4)]
     today = [each for each in quarters if each.astimezone(NEW_YORK).date().isoformat() == day]
-    assert len({opening(NEW_YORK_DAYS, "1h", each) for each in today}) == count
-    assert {opening(NEW_YORK_DAYS, "D", each) for each in today} == {start}
+    assert len({opening_of_bar(NEW_YORK_DAYS, "1h", each) for each in today}) == count
+    assert {opening_of_bar(NEW_YORK_DAYS, "D", each) for each in today} == {start}
 
 
 @given(st.integers(1, 1000), intervals, moments)
 def test_the_newest_bars_are_as_many_as_asked_for(count: int, interval: Interval, moment: datetime) -> None:
-    """Counted from the bar that holds the first moment to the one in progress, around the clock."""
-    first = opening(UTC_DAYS, interval, start_of_newest(count, interval, moment))
-    last = opening(UTC_DAYS, interval, moment)
+    """The count runs from the bar with the first moment to the bar in progress."""
+    first = opening_of_bar(UTC_DAYS, interval, start_of_newest(count, interval, moment))
+    last = opening_of_bar(UTC_DAYS, interval, moment)
     assert first is not None
     assert last is not None
     if interval == "M":
@@ -216,17 +216,17 @@ LAST = Bar("2026-11-20T15:30:00Z", 10.0, 12.0, 9.0, 11.0, 500.0)
 
 @pytest.mark.parametrize(("price", "high", "low"), [(11.5, 12.0, 9.0), (13.0, 13.0, 9.0), (8.0, 12.0, 8.0)])
 def test_the_bar_in_progress_closes_with_the_price(price: float, high: float, low: float) -> None:
-    """High and low reach at least that far; the volume is what the history says."""
-    (bar,) = continued(LAST, utc("2026-11-20T15:30"), price)
+    """High and low include the price; the volume stays that of the history."""
+    (bar,) = bars_with_price(LAST, utc("2026-11-20T15:30"), price)
     assert bar == Bar(LAST.time, 10.0, high, low, price, 500.0)
 
 
 def test_the_first_price_of_an_interval_begins_a_bar() -> None:
     begun = Bar("2026-11-20T15:35:00Z", 11.5, 11.5, 11.5, 11.5, 0.0)
-    assert continued(LAST, utc("2026-11-20T15:35"), 11.5) == [LAST, begun]
-    assert continued(None, utc("2026-11-20T15:35"), 11.5) == [begun]
+    assert bars_with_price(LAST, utc("2026-11-20T15:35"), 11.5) == [LAST, begun]
+    assert bars_with_price(None, utc("2026-11-20T15:35"), 11.5) == [begun]
 
 
 def test_a_price_that_is_older_than_the_last_bar_changes_nothing() -> None:
-    """A delayed quote may be."""
-    assert continued(LAST, utc("2026-11-20T15:25"), 99.0) == [LAST]
+    """A delayed quote may have such a price."""
+    assert bars_with_price(LAST, utc("2026-11-20T15:25"), 99.0) == [LAST]

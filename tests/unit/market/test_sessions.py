@@ -33,12 +33,12 @@ def utc(text: str) -> datetime:
         "2024-03-29",  # Good Friday
         "2026-04-03",  # Good Friday
         "2025-05-26",  # Memorial Day
-        "2022-06-20",  # Juneteenth, a Sunday, kept on Monday
-        "2021-07-05",  # Independence Day, a Sunday, kept on Monday
-        "2026-07-03",  # Independence Day, a Saturday, kept on Friday
-        "2021-12-24",  # Christmas, a Saturday, kept on Friday
+        "2022-06-20",  # Juneteenth, a Sunday, observed on Monday
+        "2021-07-05",  # Independence Day, a Sunday, observed on Monday
+        "2026-07-03",  # Independence Day, a Saturday, observed on Friday
+        "2021-12-24",  # Christmas, a Saturday, observed on Friday
         "2025-11-27",  # Thanksgiving
-        "2023-01-02",  # New Year's Day, a Sunday, kept on Monday
+        "2023-01-02",  # New Year's Day, a Sunday, observed on Monday
         "2012-10-29",  # Hurricane Sandy
         "2018-12-05",  # mourning for George H. W. Bush
         "2025-01-09",  # mourning for Jimmy Carter
@@ -53,8 +53,8 @@ def test_no_trading_on_weekends_holidays_and_special_closures(day: str) -> None:
 @pytest.mark.parametrize(
     "day",
     [
-        "2021-06-18",  # Juneteenth was first kept in 2022
-        "2021-12-31",  # a New Year's Day on Saturday is not kept on Friday
+        "2021-06-18",  # Juneteenth was first observed in 2022
+        "2021-12-31",  # a New Year's Day on Saturday is not observed on Friday
         "2025-10-13",  # Columbus Day
         "2025-11-11",  # Veterans Day
     ],
@@ -69,7 +69,7 @@ def test_trading_on_days_that_only_look_like_holidays(day: str) -> None:
     "day", ["2024-07-03", "2025-07-03", "2025-11-28", "2024-11-29", "2024-12-24", "2025-12-24", "2019-07-03"]
 )
 def test_half_days_close_at_one(day: str) -> None:
-    """Before Independence Day, after Thanksgiving and on Christmas Eve; after hours end at five."""
+    """Days before Independence Day and after Thanksgiving, and Christmas Eve; after-hours end at five."""
     found = trading_day(date.fromisoformat(day))
     assert found is not None
     assert found.close.astimezone(NEW_YORK).hour == 13
@@ -108,7 +108,7 @@ def test_a_year_has_as_many_trading_days_as_the_exchange_published(year: int, co
     ],
 )
 def test_a_moment_falls_into_one_session(moment: str, session: str) -> None:
-    """A session holds its first instant and not its last, in summer, in winter and on half days."""
+    """A session includes its first instant, not its last, in summer, in winter and on half days."""
     assert session_at(utc(moment)) == session
 
 
@@ -126,7 +126,7 @@ def test_a_moment_falls_into_one_session(moment: str, session: str) -> None:
     ],
 )
 def test_the_next_open_and_close_lie_after_the_moment(moment: str, opens: str, closes: str) -> None:
-    """Over weekends, holidays, the turn of the year and both changes of the clock."""
+    """This holds over weekends, holidays, the turn of the year and both clock changes."""
     assert next_open(utc(moment)) == utc(opens)
     assert next_close(utc(moment)) == utc(closes)
 

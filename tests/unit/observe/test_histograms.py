@@ -10,7 +10,7 @@ sizes = st.floats(min_value=0, max_value=100) | st.sampled_from(SECONDS)
 
 @given(st.lists(sizes))
 def test_each_bucket_holds_what_is_no_greater_than_its_bound(observed: Sequence[float]) -> None:
-    """As Prometheus defines `le`: a value on the bound belongs to it."""
+    """Prometheus's `le` is inclusive: a value on the bound belongs to the bucket."""
     histogram = Histogram()
     for value in observed:
         histogram.observe(value)
@@ -20,7 +20,7 @@ def test_each_bucket_holds_what_is_no_greater_than_its_bound(observed: Sequence[
 
 @given(st.lists(sizes))
 def test_the_total_is_the_sum(observed: Sequence[float]) -> None:
-    """From it and the count follows the average."""
+    """Sum and count give the average."""
     histogram = Histogram()
     for value in observed:
         histogram.observe(value)

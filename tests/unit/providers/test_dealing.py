@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quotecast.market.quotes import DovizQuote
-from quotecast.providers.turkey.dealing import Dealing, Rate
+from quotecast.providers.turkey.dealing import DealerRate, Dealing
 
 NOW = 1_795_118_400.0
 
 
-def rate(selling: str, **other: Any) -> Rate:
-    return Rate("gram-altin", Decimal(selling), **other)
+def rate(selling: str, **other: Any) -> DealerRate:
+    return DealerRate("gram-altin", Decimal(selling), **other)
 
 
 def test_rate_becomes_a_whole_quote() -> None:
@@ -75,7 +75,9 @@ def test_first_quote_is_of_the_time_that_the_source_names() -> None:
 def test_ounce_is_priced_in_dollars_and_an_unknown_currency_in_lira() -> None:
     """As the table says, and as the market does."""
     ounce, kroner = Dealing().take(
-        [Rate("ons", Decimal(4000)), Rate("ISK", Decimal("0.35"), name="İzlanda Kronu")], "truncgil", NOW
+        [DealerRate("ons", Decimal(4000)), DealerRate("ISK", Decimal("0.35"), name="İzlanda Kronu")],
+        "truncgil",
+        NOW,
     )
     assert (ounce.currency, ounce.unit) == ("USD", "ons")
     assert (kroner.name, kroner.unit, kroner.currency) == ("İzlanda Kronu", "1 ISK", "TRY")
@@ -94,7 +96,7 @@ def test_unchanged_rate_is_not_told_again() -> None:
 
 
 def test_absurd_rate_is_refused_and_a_missing_side_keeps_its_last_value() -> None:
-    """The last good one stands, and it is counted."""
+    """The last good rate stays, and the absurd one counts as refused."""
     dealing = Dealing()
     dealing.take([rate("6641.00", buying=Decimal(6640))], "truncgil", NOW)
     assert dealing.take([rate("66410.01")], "truncgil", NOW) == []
@@ -110,7 +112,7 @@ def test_rate_is_believed_within_twice_its_reference(selling: str, *, believed: 
     """And half of it."""
     dealing = Dealing()
     assert dealing.judge_by({"USD": 44.18}) == []
-    assert bool(dealing.take([Rate("USD", Decimal(selling))], "truncgil", NOW)) is believed
+    assert bool(dealing.take([DealerRate("USD", Decimal(selling))], "truncgil", NOW)) is believed
     assert dealing.statistics() == ({} if believed else {"far_off": 1})
 
 
@@ -120,6 +122,6 @@ def test_rate_is_believed_within_twice_its_reference(selling: str, *, believed: 
 )
 def test_whatever_is_told_quotes_are_sound(selling: Decimal, percent: Decimal | None) -> None:
     """Nothing raises, and prices are above zero."""
-    for quote in Dealing().take([Rate("USD", selling, change_percent=percent)], "truncgil", NOW):
+    for quote in Dealing().take([DealerRate("USD", selling, change_percent=percent)], "truncgil", NOW):
         assert quote.price > 0
         assert quote.change == quote.change

@@ -54,7 +54,7 @@ def _this() -> Any:
 
 
 def test_installed_providers_are_named_without_loading_them() -> None:
-    """Also those that cannot be loaded: whoever chooses one is told then."""
+    """The list has broken packages too: choosing one raises the error."""
     assert plugins.names() == ["acme", "gone", "odd"]
 
 

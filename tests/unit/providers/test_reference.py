@@ -8,7 +8,7 @@ from importlib import resources
 import pytest
 
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import CATEGORIES, canonical
+from quotecast.market.instruments import CATEGORIES, canonical_symbol
 from quotecast.providers.reference import (
     DovizInstrument,
     Pair,
@@ -62,7 +62,7 @@ def market() -> list[DovizInstrument]:
 @pytest.mark.parametrize("feed", Feed)
 def test_symbols_are_told_apart_by_their_canonical_form(feed: Feed) -> None:
     """No two instruments of a feed share a spelling, whatever the case."""
-    spellings = [canonical(feed, symbol) for symbol in symbols_of(feed)]
+    spellings = [canonical_symbol(feed, symbol) for symbol in symbols_of(feed)]
     assert len(set(spellings)) == len(spellings)
 
 
@@ -70,7 +70,7 @@ def test_symbols_are_told_apart_by_their_canonical_form(feed: Feed) -> None:
 def test_symbols_are_canonical_up_to_case(feed: Feed) -> None:
     """Every symbol is one that a client can ask for."""
     for symbol in symbols_of(feed):
-        spelled = canonical(feed, symbol)
+        spelled = canonical_symbol(feed, symbol)
         assert spelled is not None, symbol
         assert spelled.casefold() == symbol.casefold()
 
@@ -195,7 +195,7 @@ def test_markets_cover_the_five_categories() -> None:
     ],
 )
 def test_turkish_names_are_spelled_properly(symbol: str, name: str, category: str, currency: str) -> None:
-    """Dotted and dotless i, cedillas and umlauts are kept."""
+    """The table has dotted and dotless i, cedillas and umlauts."""
     instrument = doviz(symbol)
     assert (instrument.name, instrument.category, instrument.currency) == (name, category, currency)
 
@@ -228,7 +228,7 @@ def test_at_least_six_banks_deal_in_at_least_three_instruments() -> None:
 
 
 def test_a_bank_deals_in_what_the_market_does_at_wider_spreads() -> None:
-    """A bank's instrument is the market's, told apart by symbol, source and spread."""
+    """A bank's instrument differs from the market's in symbol, source and spread only."""
     of_market = {instrument.symbol: instrument for instrument in market()}
     for offer in doviz_instruments():
         if offer.bank is None:

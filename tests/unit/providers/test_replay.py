@@ -88,7 +88,7 @@ async def test_end_is_no_error(tmp_path: Path) -> None:
 
 
 async def test_loop_starts_over(tmp_path: Path) -> None:
-    """Sequences that begin anew are no old news then."""
+    """A new round accepts sequences that start over."""
     path = recording(tmp_path, line(0, "100", sequence=1), line(0.5, "101", sequence=2))
     assert prices(await play(path, 4, loop=True)) == [(0, [100]), (0.5, [101]), (1.5, [100]), (2, [101])]
 

@@ -1,6 +1,5 @@
 """What the sources of the Turkish market write, and what is read of it."""
 
-from collections import Counter
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -11,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakes.turkey import bulletin as made
-from fakes.turkey import currency, turkish
+from fakes.turkey import currency, turkish_number
 from quotecast.market.quotes import DovizQuote
 from quotecast.providers.genelpara import wire as genelpara
+from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.tcmb.wire import Bulletin, bulletin
 from quotecast.providers.truncgil.wire import amount, read_answer
-from quotecast.providers.turkey.dealing import Rate
+from quotecast.providers.turkey.dealing import DealerRate
 
 NOW = 1_795_118_400.0
 DAY = date(2026, 11, 20)
@@ -29,7 +29,7 @@ def read(*rows: str, encoding: str = "UTF-8") -> Bulletin:
 
 
 def test_bulletin_is_divided_by_its_units() -> None:
-    """Exactly: a hundred yen cost what is told."""
+    """A rate for a hundred yen becomes the exact rate of one."""
     found = read(currency("USD", "44.1800", "44.1000"), currency("JPY", "28.4853", "28.2979", unit=100))
     assert found.date == DAY
     assert (found.rows["USD"].buying, found.rows["USD"].selling) == (Decimal("44.1"), Decimal("44.18"))
@@ -137,16 +137,16 @@ def test_amounts_are_read_in_both_styles(told: Any, version: int, value: str) ->
     assert amount(told, turkish=version == 3) == Decimal(value)
 
 
-@pytest.mark.parametrize("told", [None, "", "-", "1,2,3", "1.23,4", "12.34.56", "NaN", "1e5", True, "٣,٤"])
-def test_what_is_no_amount_is_none(told: Any) -> None:
-    """Whatever stands there."""
-    assert amount(told, turkish=True) is None
+@pytest.mark.parametrize("text", [None, "", "-", "1,2,3", "1.23,4", "12.34.56", "NaN", "1e5", True, "٣,٤"])
+def test_what_is_no_amount_is_none(text: Any) -> None:
+    """Any other text has no amount."""
+    assert amount(text, turkish=True) is None
 
 
 @given(st.floats(min_value=0.0001, max_value=1e9), st.sampled_from(["", "$", "%"]))
 def test_what_is_written_in_turkish_is_read_back(value: float, sign: str) -> None:
     """To its last digit."""
-    text = turkish(value, sign)
+    text = turkish_number(value, sign)
     digits = 4 if value < 100 else 2
     assert amount(text, turkish=True) == Decimal(f"{value:.{digits}f}")
 
@@ -160,26 +160,30 @@ ROW = {"Type": "Gold", "Name": "Gram Altın", "Buying": 6640.1, "Selling": 6641.
 
 def test_codes_become_our_symbols() -> None:
     """Those of every version; what nobody here follows is passed over."""
-    refused: Counter[str] = Counter()
+    refused = RefusalCounter("test")
     told = {"Update_Date": "2026-11-20 14:05:01", "GRA": ROW, "gumus": ROW, "USD": ROW, "BRENT": ROW}
     found = read_answer(encoded(told), refused).rates
     assert [rate.symbol for rate in found] == ["gram-altin", "gumus", "USD"]
-    assert found[0] == Rate("gram-altin", Decimal("6641.0"), Decimal("6640.1"), Decimal("0.4"), "Gram Altın")
-    assert +refused == {}
+    assert found[0] == DealerRate(
+        "gram-altin", Decimal("6641.0"), Decimal("6640.1"), Decimal("0.4"), "Gram Altın"
+    )
+    assert refused.by_reason() == {}
 
 
 def test_fifth_version_is_read_without_its_crypto_currencies() -> None:
     """They are of another feed."""
     told = {"Meta_Data": {}, "Rates": {"GRA": ROW, "BTC": {"Type": "CryptoCurrency", "Selling": 4e6}}}
-    assert [rate.symbol for rate in read_answer(encoded(told), Counter()).rates] == ["gram-altin"]
+    assert [rate.symbol for rate in read_answer(encoded(told), RefusalCounter("test")).rates] == [
+        "gram-altin"
+    ]
 
 
 def test_bad_row_never_spoils_the_others() -> None:
     """It is counted."""
-    refused: Counter[str] = Counter()
+    refused = RefusalCounter("test")
     told = {"GRA": ROW, "HAS": 7, "USD": ROW | {"Selling": "0"}, "EUR": ROW | {"Selling": None}}
     assert [rate.symbol for rate in read_answer(encoded(told), refused).rates] == ["gram-altin"]
-    assert refused == {"malformed": 1, "unreadable": 2}
+    assert refused.by_reason() == {"malformed": 1, "unreadable": 2}
 
 
 @pytest.mark.parametrize(
@@ -188,22 +192,22 @@ def test_bad_row_never_spoils_the_others() -> None:
 def test_answer_without_a_rate_is_refused(body: bytes) -> None:
     """It must not look like a market without prices."""
     with pytest.raises(ValueError, match=r"."):
-        read_answer(body, Counter())
+        read_answer(body, RefusalCounter("test"))
 
 
 @pytest.mark.parametrize("cut", [b'"USD"', b'"Buying":44.1', b'"Selling":44.18'])
 @pytest.mark.parametrize("nested", [False, True])
 def test_answer_that_is_cut_short_keeps_its_whole_rows(cut: bytes, *, nested: bool) -> None:
     """Wherever it ends; it says that it is not whole, and it is counted."""
-    refused: Counter[str] = Counter()
+    refused = RefusalCounter("test")
     rows = {"GRA": ROW, "USD": {"Type": "Currency", "Buying": 44.1, "Selling": 44.18}}
     meta = {"Update_Date": "2026-11-20 14:05:01"}
     told = encoded({"Meta_Data": meta, "Rates": rows} if nested else meta | rows)
-    whole = read_answer(told, Counter())
+    whole = read_answer(told, RefusalCounter("test"))
     assert (whole.whole, len(whole.rates)) == (True, 2)
     part = read_answer(told.partition(cut)[0], refused)
     assert (part.whole, part.rates, part.made) == (False, whole.rates[:1], whole.made)
-    assert refused == {"cut_short": 1}
+    assert refused.by_reason() == {"cut_short": 1}
 
 
 def test_answer_was_made_at_its_own_time_in_istanbul() -> None:
@@ -213,17 +217,17 @@ def test_answer_was_made_at_its_own_time_in_istanbul() -> None:
         "2026-13-40 14:05:01": None,
         "yesterday": None,
     }.items():
-        assert read_answer(encoded({"Update_Date": told, "GRA": ROW}), Counter()).made == moment
+        assert read_answer(encoded({"Update_Date": told, "GRA": ROW}), RefusalCounter("test")).made == moment
 
 
 def test_genelpara_tells_by_list() -> None:
     """Its own codes of gold; a failure is one whatever its status."""
     row = {"alis": "44.10", "satis": "44.18", "oran": "0.12"}
     body = encoded({"success": True, "data": {"USD": row, "GA": row, "XX": row, "EUR": {"satis": "-1"}}})
-    refused: Counter[str] = Counter()
+    refused = RefusalCounter("test")
     assert [rate.symbol for rate in genelpara.rates(body, "doviz", refused)] == ["USD"]
     assert [rate.symbol for rate in genelpara.rates(body, "altin", refused)] == ["gram-altin"]
-    assert refused == {"unreadable": 1}
+    assert refused.by_reason() == {"unreadable": 1}
     for bad in (b'{"success":false,"message":"no"}', b"[]", b"x"):
         with pytest.raises(ValueError, match=r"."):
             genelpara.rates(bad, "doviz", refused)

@@ -17,8 +17,8 @@ from quotecast.providers.validation.values import (
     number,
     percent_change,
     positive,
-    signed,
-    stamped,
+    signed_decimal,
+    timestamp_of,
     to_float,
 )
 
@@ -50,7 +50,7 @@ decimals = st.decimals(min_value=-(10**18), max_value=10**18, places=9)
 )
 def test_number_is_read_exactly_as_written(value: Number, read: str) -> None:
     """A JSON number is as good as a numeric string, and a float is its shortest text."""
-    assert number(value) == positive(value) == signed(value) == Decimal(read)
+    assert number(value) == positive(value) == signed_decimal(value) == Decimal(read)
 
 
 @pytest.mark.parametrize(
@@ -86,13 +86,13 @@ def test_number_is_read_exactly_as_written(value: Number, read: str) -> None:
 )
 def test_what_is_no_number_is_none(value: Number) -> None:
     """Nor is what no market trades at."""
-    assert number(value) is positive(value) is signed(value) is None
+    assert number(value) is positive(value) is signed_decimal(value) is None
 
 
 @pytest.mark.parametrize("value", ["-1", -1, -0.5, "-1e-9", "-1e18"])
 def test_below_zero_only_a_signed_number_goes(value: Number) -> None:
     """Changes fall, prices and volumes do not."""
-    assert signed(value) == Decimal(str(value))
+    assert signed_decimal(value) == Decimal(str(value))
     assert number(value) is positive(value) is None
 
 
@@ -106,13 +106,13 @@ def test_zero_is_a_number_but_not_positive(value: Number) -> None:
 @given(decimals)
 def test_every_decimal_in_bounds_is_read_back(decimal: Decimal) -> None:
     """Reading loses nothing that is written plainly."""
-    assert signed(f"{decimal:f}") == decimal
+    assert signed_decimal(f"{decimal:f}") == decimal
 
 
 @given(numbers)
 def test_whatever_is_written_a_number_is_finite_and_in_bounds(value: Number) -> None:
     """No float that comes of it is anything but an ordinary number, nor is any quotient."""
-    read = signed(value)
+    read = signed_decimal(value)
     assert read is None or abs(read) <= 10**18
     assert number(value) in {None, read}
     assert positive(value) in {None, read}
@@ -208,4 +208,4 @@ def test_milliseconds_are_a_moment(value: float | None, told: datetime | None) -
 )
 def test_stamp_is_not_ahead_by_more_than_clocks_differ(told: datetime | None, written: str) -> None:
     """A time over a minute ahead of ours, or missing, gives way to the time of receipt."""
-    assert stamped(told, NOON.timestamp()) == written
+    assert timestamp_of(told, NOON.timestamp()) == written

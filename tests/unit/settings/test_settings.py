@@ -1,4 +1,4 @@
-"""Settings from the environment and from files of secrets, and what is said of those that cannot work."""
+"""Settings from the environment and from files of secrets, and their errors."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from quotecast.errors import SettingsError
 from quotecast.settings.loading import load
-from quotecast.settings.model import SECRETS, Settings, names
+from quotecast.settings.model import SECRETS, Settings, variable_names
 
 SECRET = "0123456789abcdef" * 4
 MEANT = {"database_url": "postgresql://db.example/quotes", "redis_url": "rediss://redis.example:6379/0"}
@@ -48,19 +48,19 @@ def problems(environment: dict[str, str]) -> list[str]:
     ],
 )
 def test_a_bad_value_is_answered_with_what_may_stand_there(name: str, value: str, said: str) -> None:
-    """In words, never as a regular expression; and without the value, which may hold a password."""
+    """The error has words, not the regular expression, and leaves out the value, a possible password."""
     assert problems({f"QUOTECAST_{name}": value}) == [f"QUOTECAST_{name}: {said}"]
 
 
 def test_no_setting_is_explained_by_a_pattern() -> None:
-    """Of any setting."""
-    environment = {name: " \x00 " for name in names() if not name.endswith("_FILE")}
+    """This holds for every setting."""
+    environment = {name: " \x00 " for name in variable_names() if not name.endswith("_FILE")}
     assert not [line for line in problems(environment) if re.search(r"regex|\\s|\^|`str`|enum", line)]
 
 
 @pytest.mark.parametrize("field", SECRETS)
 def test_a_secret_may_stand_in_a_file(field: str, tmp_path: Path) -> None:
-    """Its last line break is not part of it."""
+    """The file's last line break is not part of the secret."""
     value = MEANT.get(field, SECRET)
     file = tmp_path / "secret"
     file.write_text(f"{value}\n", "utf-8")
@@ -68,19 +68,19 @@ def test_a_secret_may_stand_in_a_file(field: str, tmp_path: Path) -> None:
 
 
 def test_the_secrets_are_all_that_an_operator_keeps_to_himself() -> None:
-    """Databases' addresses hold passwords."""
+    """URLs of databases hold passwords."""
     named = [name for name in Settings.__struct_fields__ if re.search(r"secret|key|password|token$", name)]
     assert sorted(SECRETS) == sorted([*named, "database_url", "redis_url"])
 
 
 def test_a_secret_from_two_places_is_refused(tmp_path: Path) -> None:
-    """Whichever was meant, the other one is a mistake."""
+    """One of the two must be a mistake."""
     given = {"QUOTECAST_JWT_SECRET": SECRET, "QUOTECAST_JWT_SECRET_FILE": str(tmp_path / "secret")}
     assert problems(given) == ["QUOTECAST_JWT_SECRET_FILE: QUOTECAST_JWT_SECRET is set too; set one of them"]
 
 
 def test_an_empty_name_of_a_file_is_none() -> None:
-    """`up` hands secrets on as values, whatever it had them from."""
+    """`up` passes secrets as values, whatever their source."""
     given = {"QUOTECAST_JWT_SECRET": SECRET, "QUOTECAST_JWT_SECRET_FILE": ""}
     assert load(given).jwt_secret == SECRET
 
@@ -89,7 +89,7 @@ def test_an_empty_name_of_a_file_is_none() -> None:
     ("content", "said"), [(None, "cannot be read: No such file or directory"), (b"\xff\xfe", "is not text")]
 )
 def test_a_file_that_holds_no_secret_is_said(content: bytes | None, said: str, tmp_path: Path) -> None:
-    """In a sentence that names the file."""
+    """The error names the file."""
     file = tmp_path / "secret"
     if content is not None:
         file.write_bytes(content)
@@ -98,7 +98,7 @@ def test_a_file_that_holds_no_secret_is_said(content: bytes | None, said: str, t
 
 
 def test_what_is_no_secret_has_no_file() -> None:
-    """A misspelled name is answered with the nearest one."""
+    """The error suggests the nearest name."""
     assert problems({"QUOTECAST_PORT_FILE": "/run/port"}) == [
         "QUOTECAST_PORT_FILE: there is no such setting; did you mean QUOTECAST_PORT?"
     ]

@@ -1,4 +1,4 @@
-"""How a worker divides open files and memory among its connections, and where it reads them."""
+"""Capacity of a worker: how it divides open files and memory among its connections."""
 
 import asyncio
 import resource
@@ -8,20 +8,20 @@ from unittest.mock import Mock
 import pytest
 
 from quotecast.errors import ServerFailedError
-from quotecast.stream.capacity import FILES_PASSED_ON, OWN_FILES, capacity, memory, open_files
+from quotecast.stream.capacity import FILES_FORWARDED, OWN_FILES, capacity, memory, open_files
 from quotecast.stream.room import Room
 
 GIGABYTE = 1 << 30
 
 
 def test_open_files_bound_feeds_where_memory_is_plenty() -> None:
-    """The line at the start says which of the two it is."""
+    """The reason in the start line names open files."""
     found = capacity(files=65_536, memory=64 * GIGABYTE, split=False)
     assert (found.feeds, found.reason) == (49_062, "65,536 open files")
 
 
 def test_memory_bounds_feeds_where_open_files_are_plenty() -> None:
-    """Half of it, at 32 KB for each."""
+    """Feeds get half of the memory, at 32 KB each."""
     found = capacity(files=1_048_576, memory=GIGABYTE, split=False)
     assert (found.feeds, found.reason) == (16_384, "1,024 MB of memory")
 
@@ -30,9 +30,9 @@ def test_memory_bounds_feeds_where_open_files_are_plenty() -> None:
     ("asked", "feeds", "reason"), [(50_000, 50_000, "as set"), (200, 102, "256 open files")]
 )
 def test_a_setting_overrides_memory_but_not_open_files(asked: int, feeds: int, reason: str) -> None:
-    """Files that the process may not open would be missing at the next request."""
+    """A worker must not accept more connections than it may open files."""
     files = 1_048_576 if asked > 1000 else 256
-    found = capacity(files=files, memory=GIGABYTE, asked=asked, split=False)
+    found = capacity(files=files, memory=GIGABYTE, requested=asked, split=False)
     assert (found.feeds, found.reason) == (feeds, reason)
 
 
@@ -40,16 +40,16 @@ def test_a_setting_overrides_memory_but_not_open_files(asked: int, feeds: int, r
 @pytest.mark.parametrize("files", [OWN_FILES + 64, 256, 1024, 65_536, 1 << 20])
 @pytest.mark.parametrize("asked", [0, 1, 100_000])
 def test_connections_never_need_more_files_than_there_are(files: int, asked: int, *, split: bool) -> None:
-    """With all feeds and all of HTTP there is still a place for connections that are new."""
-    found = capacity(files=files, memory=GIGABYTE, asked=asked, split=split)
-    needed = found.feeds + (0 if split else found.http * FILES_PASSED_ON)
+    """With all feeds and all HTTP connections open, files remain for new connections."""
+    found = capacity(files=files, memory=GIGABYTE, requested=asked, split=split)
+    needed = found.feeds + (0 if split else found.http * FILES_FORWARDED)
     assert min(found.feeds, found.http) >= 1
     assert needed < found.files
     assert found.files + (found.http if split else 0) <= files - OWN_FILES
 
 
 def test_too_few_open_files_are_an_error_at_the_start() -> None:
-    """It names both numbers."""
+    """The error names the actual and the required number."""
     with pytest.raises(ServerFailedError, match="may open 100 files; a worker needs 184"):
         capacity(files=100, memory=GIGABYTE, split=False)
 
@@ -85,7 +85,7 @@ def test_without_a_limit_the_machines_memory_counts(text: str | None, tmp_path: 
 
 
 def test_the_soft_limit_of_open_files_is_raised() -> None:
-    """As far as the hard one allows."""
+    """The worker raises it to the hard limit."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (before[1] - 1, before[1]))
@@ -100,7 +100,7 @@ def room(files: int = 256) -> Room:
 
 
 def test_the_oldest_silent_connection_leaves_when_files_run_short() -> None:
-    """And only then; one that has said what it is stays."""
+    """The room closes no connection before that, and none that has sent its first bytes."""
     full = room()
     transports = [Mock(spec=asyncio.Transport) for _ in range(full.capacity.files + 2)]
     for each in transports[:-2]:
@@ -114,7 +114,7 @@ def test_the_oldest_silent_connection_leaves_when_files_run_short() -> None:
 
 
 def test_health_checks_find_room_where_others_do_not() -> None:
-    """Some, not any number: what pretends to be one fills the rest."""
+    """Their reserve is bounded, so that false health checks cannot exhaust the worker."""
     full = room()
     while full.take_http(health=False):
         pass
@@ -122,4 +122,4 @@ def test_health_checks_find_room_where_others_do_not() -> None:
     assert full.take_http(health=True)
     while full.take_http(health=True):
         pass
-    assert full.http * FILES_PASSED_ON < full.capacity.files
+    assert full.http * FILES_FORWARDED < full.capacity.files

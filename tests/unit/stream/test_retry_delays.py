@@ -1,4 +1,4 @@
-"""How long clients of a worker that stops are told to wait: only as long as the others need to take them."""
+"""Reconnection delays of the clients of a stopping worker."""
 
 import pytest
 
@@ -6,31 +6,31 @@ from quotecast.stream.restarts import HANDSHAKES_PER_SECOND, RETRY_CEILING_MS, R
 
 
 def test_few_clients_come_back_at_once() -> None:
-    """18 clients waited up to 4.6 s before."""
+    """18 clients waited up to 4.6 s with an earlier formula."""
     assert retry_ms(18) == (RETRY_FLOOR_MS, RETRY_FLOOR_MS + 18)
     assert retry_ms(18)[1] < 500
 
 
 @pytest.mark.parametrize("clients", [1, 18, 500, 3_000])
 def test_clients_come_back_no_faster_than_a_worker_takes_them(clients: int) -> None:
-    """Spread evenly over the time that one worker needs for all their handshakes."""
+    """Delays spread over the time that one worker needs for all the handshakes."""
     least, most = retry_ms(clients)
     assert clients / HANDSHAKES_PER_SECOND == pytest.approx((most - least) / 1000)
 
 
 @pytest.mark.parametrize("clients", [5_000, 20_000, 1_000_000])
 def test_nobody_waits_for_more_than_the_ceiling(clients: int) -> None:
-    """A worker with so many clients is not alone."""
+    """Several workers share so many clients."""
     assert retry_ms(clients) == (RETRY_FLOOR_MS, RETRY_CEILING_MS)
     assert RETRY_CEILING_MS == 5000
 
 
 def test_a_client_more_never_shortens_the_delays() -> None:
-    """They grow with the number of clients."""
+    """Delays grow with the number of clients."""
     most = [retry_ms(clients)[1] for clients in range(0, 10_000, 100)]
     assert most == sorted(most)
 
 
 def test_without_clients_there_is_a_range_all_the_same() -> None:
-    """A client may come between the count and the farewell."""
+    """A client may connect between the count and the farewell."""
     assert retry_ms(0) == (RETRY_FLOOR_MS, RETRY_FLOOR_MS)

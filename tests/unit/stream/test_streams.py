@@ -1,4 +1,4 @@
-"""The WebSocket endpoint against a server that the test plays itself."""
+"""The WebSocket endpoint, with a fake server."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ from support.market_made import state_of, stock
 
 
 class Server:
-    """Takes what the application sends, as long as the client reads."""
+    """A fake server that accepts what the application sends, as long as its client reads."""
 
     def __init__(self) -> None:
         self.sent: list[dict[str, Any]] = []
@@ -74,7 +74,7 @@ def served(*quotes: StockQuote) -> tuple[Streams, Hub]:
 
 
 async def nothing(_scope: Any, _receive: Any, _send: Any) -> None:
-    """There is no HTTP here."""
+    """Fails: these tests send no HTTP."""
 
 
 async def turns(count: int = 20) -> None:
@@ -83,7 +83,7 @@ async def turns(count: int = 20) -> None:
 
 
 async def test_the_farewell_waits_for_an_answer_under_way() -> None:
-    """A client that is still taking its greeting is told of the restart too, after it."""
+    """A client that is still reading its greeting gets the farewell after it."""
     (streams, _), server = served(stock()), Server()
     connection = asyncio.create_task(streams(server.scope(b"symbols=all"), server.receive, server.send))
     server.reads.clear()
@@ -100,7 +100,7 @@ async def test_the_farewell_waits_for_an_answer_under_way() -> None:
 
 @pytest.mark.parametrize("query", [b"symbols=AAPL", b"symbols=all&since=01a1fddc65cbebed4de9-7"])
 async def test_a_client_that_names_what_is_not_known_yet_is_sent_away_for_a_while(query: bytes) -> None:
-    """With a code that says to come back; refusing its symbols, or emptying its list, would be for good."""
+    """The close code asks it to reconnect: a refusal of its symbols would be final."""
     (streams, _), server = served(), Server()
     await streams(server.scope(query), server.receive, server.send)
     assert server.sent[-1]["code"] == 4451

@@ -1,4 +1,4 @@
-"""When ticks happen, by a clock that moves only as the test says."""
+"""Times of ticks, by a clock that only the test moves."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ UNIT = 1 / 128
 
 
 class Clock:
-    """Stands for a loop's clock and for sleeping: nothing takes time but what says so."""
+    """A fake of the loop's clock and of sleeping; only steps that say so take time."""
 
     def __init__(self) -> None:
         self.now = 1024.0
@@ -54,19 +54,19 @@ def ticks(took: list[int], monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_ticks_keep_to_the_grid(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However long each takes, short of its interval."""
+    """Ticks start at multiples of the interval, if each is shorter than that."""
     assert ticks([1, 15, 0, 8], monkeypatch) == [0, 16, 32, 48, 64, 80]
 
 
 def test_a_tick_longer_than_its_interval_is_followed_soon_but_not_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """And once they are short again they are back on the grid."""
+    """Once ticks are short again, they return to the grid."""
     assert ticks([17, 22, 3], monkeypatch) == [0, 20, 44, 48, 64]
 
 
 class Counted:
-    """A hub, as the ticker sees it."""
+    """A fake hub that counts its ticks."""
 
     def __init__(self) -> None:
         self.connections = self.ticks = 0
@@ -83,7 +83,7 @@ class Counted:
 
 
 async def test_it_rests_while_nobody_is_connected(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first connection that joins starts the ticks; when the last one has left, they end."""
+    """The first connection starts the ticks, and the end of the last one stops them."""
     turn = asyncio.sleep
     monkeypatch.setattr(asyncio, "sleep", lambda _seconds: turn(0))
     hub = Counted()
@@ -105,5 +105,5 @@ async def test_it_rests_while_nobody_is_connected(monkeypatch: pytest.MonkeyPatc
 
 
 def test_every_interval_is_a_multiple_of_a_quarter_of_a_tenth() -> None:
-    """So that grids meet."""
+    """So the grids of all intervals coincide."""
     assert all(interval % 25 == 0 for interval in INTERVALS)

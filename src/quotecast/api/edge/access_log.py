@@ -1,23 +1,25 @@
-"""An event for a share of the requests, which says nothing that could be a secret."""
+"""The access log: one event for a share of the requests, without anything secret."""
 
 import random
 from collections.abc import Callable
 
 import structlog
 
-from quotecast.api.edge.middleware import REQUEST_ID, Observer, Scope
+from quotecast.api.edge.middleware import REQUEST_ID, Observer
 from quotecast.api.edge.requests import route_of
+from quotecast.asgi import Scope
 
 log = structlog.get_logger()
 
 
 def access_log(fraction: float, chance: Callable[[], float] = random.random) -> Observer:
-    """Logs each request with the probability `fraction`; `chance` draws from 0 to just below 1.
+    """Returns an observer that logs each request with the probability `fraction`.
 
-    The route is told in place of the path, and no query: either may hold what is nobody's business.
+    `chance` draws a number from 0 to just below 1. The event has the route in place of the path, and no
+    query: either may hold private data.
     """
 
-    def tell(scope: Scope, status: int, seconds: float) -> None:
+    def observe(scope: Scope, status: int, seconds: float) -> None:
         if chance() < fraction:
             method, route = route_of(scope)
             log.info(
@@ -29,4 +31,4 @@ def access_log(fraction: float, chance: Callable[[], float] = random.random) -> 
                 request_id=scope[REQUEST_ID],
             )
 
-    return tell
+    return observe

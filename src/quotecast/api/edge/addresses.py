@@ -1,4 +1,4 @@
-"""Whose request it is, by network address."""
+"""Client addresses: the peer, or the hop that trusted proxies forward."""
 
 import ipaddress
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,23 +9,23 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Scope = Mapping[str, Any]
 
-#: The identity of every client without an address: Unix sockets and servers that do not tell.
+#: The identity of every client without an address, such as one behind a Unix socket.
 NOWHERE: Final = "local"
 
-#: Hops of X-Forwarded-For that are looked at, from the right.
+#: Hops of X-Forwarded-For to read, from the right.
 _MAX_HOPS: Final = 32
 
 
 def networks(texts: Iterable[str]) -> tuple[Network, ...]:
-    """Addresses and networks as written in settings. Raises ValueError for anything else."""
+    """Returns the addresses and networks of a setting. Raises ValueError for any other text."""
     return tuple(ipaddress.ip_network(text, strict=False) for text in texts)
 
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Address | None:
-    """An address as servers and proxies write it: with or without brackets, port or zone.
+    """Returns an address as servers and proxies write it: with or without brackets, port or zone.
 
-    An IPv4 address inside an IPv6 one is that IPv4 address. Returns None for anything else.
+    Returns the IPv4 address inside an IPv6 one as IPv4, and None for any other text.
     """
     text = text.strip()
     if text.startswith("["):
@@ -40,14 +40,14 @@ def parse(text: str) -> Address | None:
 
 
 def client_address(scope: Scope, trusted: Sequence[Network]) -> Address | None:
-    """The peer, or behind a trusted proxy the right-most hop of X-Forwarded-For that is not trusted.
+    """Returns the peer, or behind a trusted proxy the right-most hop of X-Forwarded-For that is not trusted.
 
-    When a trusted proxy forwards no address, or one that cannot be read, it is the peer after all:
-    what stands left of an unreadable hop may be the client's invention. When all hops are trusted it is
-    the first. None when the server does not know the peer's address.
+    Returns the peer when a trusted proxy forwards no address or an unreadable one: a client may have invented
+    what precedes an unreadable hop. Returns the first hop when all are trusted, and None when the server does
+    not know the peer.
     """
     peer = _peer(scope)
-    if peer is None or not _within(peer, trusted):
+    if peer is None or not _is_in(peer, trusted):
         return peer
     address = peer
     for hop in _hops(scope):
@@ -55,13 +55,13 @@ def client_address(scope: Scope, trusted: Sequence[Network]) -> Address | None:
         if forwarded is None:
             return peer
         address = forwarded
-        if not _within(address, trusted):
+        if not _is_in(address, trusted):
             break
     return address
 
 
 def identity(address: Address | None) -> str:
-    """What a client is counted under: its IPv4 address, or the /64 in which it may choose its IPv6 one."""
+    """Returns the limiter's name for a client: an IPv4 address, or the /64 network of an IPv6 address."""
     if address is None:
         return NOWHERE
     if address.version == 4:
@@ -70,17 +70,17 @@ def identity(address: Address | None) -> str:
 
 
 def identify_by_address(trusted_proxies: Iterable[str]) -> Callable[[Scope], str]:
-    """A function from a request's scope to the identity that the limiter counts it under."""
+    """Returns a function from a request's scope to the identity for the rate limiter."""
     trusted = networks(trusted_proxies)
 
     @lru_cache(maxsize=4096)
-    def known(peer: str) -> tuple[str, bool]:
+    def describe(peer: str) -> tuple[str, bool]:
         address = parse(peer)
-        return identity(address), address is not None and _within(address, trusted)
+        return identity(address), address is not None and _is_in(address, trusted)
 
     def identify(scope: Scope) -> str:
         client = scope.get("client")
-        name, is_proxy = known(client[0] if client else "")
+        name, is_proxy = describe(client[0] if client else "")
         return identity(client_address(scope, trusted)) if is_proxy else name
 
     return identify
@@ -91,12 +91,12 @@ def _peer(scope: Scope) -> Address | None:
     return parse(client[0]) if client else None
 
 
-def _within(address: Address, trusted: Sequence[Network]) -> bool:
+def _is_in(address: Address, trusted: Sequence[Network]) -> bool:
     return any(address in network for network in trusted)
 
 
 def _hops(scope: Scope) -> list[str]:
-    """The nearest first; what lies further off than anybody's chain of proxies stays one unreadable hop."""
+    """Returns the forwarded hops, the nearest first; hops beyond _MAX_HOPS stay one unreadable text."""
     lines = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
     chain = b",".join(lines).decode("latin-1")
     return chain.rsplit(",", _MAX_HOPS)[::-1] if chain.strip() else []

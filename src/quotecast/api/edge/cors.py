@@ -1,14 +1,14 @@
-"""Which origins a browser may read an answer from, as header lists made once."""
+"""CORS: the origins that may read an answer in a browser, as prepared lists of headers."""
 
 import re
 from collections.abc import Iterable
 from typing import Final
 
-Headers = list[tuple[bytes, bytes]]
+from quotecast.asgi import Headers
 
 ANY: Final = "*"
 
-#: Pages that are served on the browser's own machine, on any port.
+#: Origins on the browser's own machine, on any port.
 _LOCAL: Final = re.compile(rb"https?://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?")
 
 _EXPOSED: Final = (
@@ -22,17 +22,17 @@ _VARY: Final = (b"vary", b"Origin")
 class CorsPolicy:
     """The CORS headers of one class of routes.
 
-    Nothing here allows credentials: a browser sends a token because a script sets the header, never by
-    itself. Where any origin may read, the headers do not depend on the request, so shared caches may
-    keep one copy; otherwise the answer says that it varies.
+    No route allows credentials: a script sets the token's header, a browser never adds it by itself. Where
+    any origin may read, the headers do not depend on the request, so shared caches may store one copy;
+    otherwise the answer has `Vary: Origin`.
     """
 
     def __init__(
         self, origins: Iterable[str], *, methods: str, always: Headers, with_local: bool = False
     ) -> None:
-        """`methods` are those a preflight allows; `always` are headers that every answer has besides.
+        """`methods` are allowed in a preflight; `always` are headers of every answer.
 
-        `with_local` admits the pages of the browser's own machine too.
+        `with_local` also admits pages of the browser's own machine.
         """
         allowed = list(origins)
         preflight = [
@@ -41,36 +41,38 @@ class CorsPolicy:
             (b"access-control-max-age", b"7200"),
         ]
         exposed = [(b"access-control-expose-headers", _EXPOSED.encode())]
-        self._answer = _Granted(allowed, exposed, always, with_local=with_local)
-        self._preflight = _Granted(allowed, preflight, always, with_local=with_local)
+        self._answer = _CorsHeaders(allowed, exposed, always, with_local=with_local)
+        self._preflight = _CorsHeaders(allowed, preflight, always, with_local=with_local)
 
     def answer(self, origin: bytes | None) -> Headers:
-        """The headers of an answer to this origin; not to be changed."""
+        """Returns the headers of an answer to this origin; callers must not change the list."""
         return self._answer.headers(origin)
 
     def preflight(self, origin: bytes) -> Headers:
-        """The headers of an answer to this origin's preflight; not to be changed."""
+        """Returns the headers of a preflight's answer to this origin; callers must not change the list."""
         return self._preflight.headers(origin)
 
 
-class _Granted:
+class _CorsHeaders:
     """The headers of one kind of answer, by origin."""
 
-    def __init__(self, origins: list[str], granted: Headers, always: Headers, *, with_local: bool) -> None:
+    def __init__(
+        self, origins: list[str], permissions: Headers, always: Headers, *, with_local: bool
+    ) -> None:
         named = [] if ANY in origins else origins
-        self._granted = granted
+        self._permissions = permissions
         self._always = always
         self._with_local = with_local and ANY not in origins
         self._by_origin = {origin.encode(): self._to(origin.encode()) for origin in named}
         if ANY in origins:
-            self._otherwise = [*always, (b"access-control-allow-origin", b"*"), *granted]
+            self._default = [*always, (b"access-control-allow-origin", b"*"), *permissions]
         else:
-            self._otherwise = [*always, _VARY] if origins or with_local else always
+            self._default = [*always, _VARY] if origins or with_local else always
 
     def headers(self, origin: bytes | None) -> Headers:
         if self._with_local and origin is not None and _LOCAL.fullmatch(origin):
             return self._to(origin)
-        return self._by_origin.get(origin or b"", self._otherwise)
+        return self._by_origin.get(origin or b"", self._default)
 
     def _to(self, origin: bytes) -> Headers:
-        return [*self._always, (b"access-control-allow-origin", origin), *self._granted, _VARY]
+        return [*self._always, (b"access-control-allow-origin", origin), *self._permissions, _VARY]

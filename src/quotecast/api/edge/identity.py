@@ -1,4 +1,4 @@
-"""Who asks: the user that a token names, else a network address."""
+"""Identity of a request: the user of its token, else a network address."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar
@@ -6,11 +6,11 @@ from typing import Any, Final, TypeVar
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
 
-from quotecast.accounts.account import Account, enter
+from quotecast.accounts.account import Account, open_account
 from quotecast.accounts.database import Run
 from quotecast.accounts.tokens import Claims, Tokens
-from quotecast.api.edge.middleware import Scope
-from quotecast.api.parts import HttpRequest, parts_of
+from quotecast.api.services import HttpRequest, services_of
+from quotecast.asgi import Scope
 from quotecast.errors import InvalidToken, NotAuthenticated
 
 _CLAIMS: Final = "quotecast.claims"
@@ -20,10 +20,10 @@ T = TypeVar("T")
 
 
 def identify_by_user(tokens: Tokens, by_address: Callable[[Scope], str]) -> Callable[[Scope], str]:
-    """A function from a request's scope to the identity that the limiter counts it under.
+    """Returns a function from a request's scope to the identity for the rate limiter.
 
-    A token counts for its user and token version, so that revoked tokens use no slot of their owner. A
-    request without a valid token is counted by its address.
+    The identity is the user and the token version, so that revoked tokens use no slot of their owner. Without
+    a valid token it is the address.
     """
 
     def identify(scope: Scope) -> str:
@@ -34,31 +34,31 @@ def identify_by_user(tokens: Tokens, by_address: Callable[[Scope], str]) -> Call
 
 
 def require_token(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
-    """Checks the token of a request before its query and body are read; guards account routes.
+    """Checks the token before the query and the body are read; guards account routes.
 
     Raises NotAuthenticated or InvalidToken.
     """
-    _good_claims(connection.scope, connection.app.state.parts.accounts.tokens)
+    _require_claims(connection.scope, connection.app.state.services.accounts.tokens)
 
 
 async def with_account(
     request: HttpRequest, work: Callable[[Account], Awaitable[T]], *, writing: bool = False
 ) -> T:
-    """What `work` gives in a transaction on the account of whoever asks.
+    """Runs `work` in a transaction on the account of the request's user and returns its result.
 
-    With `writing` no one else writes to the account meanwhile. Raises NotAuthenticated, InvalidToken,
-    DatabaseAway, or what `work` raises.
+    With `writing` it locks the account against other writers. Raises NotAuthenticated, InvalidToken,
+    DatabaseAway, or an exception of `work`.
     """
-    claims = _good_claims(request.scope, parts_of(request).accounts.tokens)
+    claims = _require_claims(request.scope, services_of(request).accounts.tokens)
 
-    async def entered(run: Run) -> T:
-        return await work(await enter(run, claims, writing=writing))
+    async def run_work(run: Run) -> T:
+        return await work(await open_account(run, claims, writing=writing))
 
-    return await parts_of(request).accounts.database.transaction(entered)
+    return await services_of(request).accounts.database.transaction(run_work)
 
 
-def _good_claims(scope: Any, tokens: Tokens) -> Claims:
-    """What the request's token says. Raises NotAuthenticated or InvalidToken."""
+def _require_claims(scope: Any, tokens: Tokens) -> Claims:
+    """Returns the claims of the request's token. Raises NotAuthenticated or InvalidToken."""
     claims = _claims(scope, tokens)
     if claims is _NO_TOKEN:
         raise NotAuthenticated
@@ -68,13 +68,13 @@ def _good_claims(scope: Any, tokens: Tokens) -> Claims:
 
 
 def _claims(scope: Any, tokens: Tokens) -> object:
-    """The token's claims; None for a bad token. Read once per request."""
+    """Returns the token's claims, None for a bad token; reads the token once per request."""
     if _CLAIMS not in scope:
-        scope[_CLAIMS] = _read(scope, tokens)
+        scope[_CLAIMS] = _read_token(scope, tokens)
     return scope[_CLAIMS]
 
 
-def _read(scope: Any, tokens: Tokens) -> object:
+def _read_token(scope: Any, tokens: Tokens) -> object:
     token = bearer(scope)
     if token is None:
         return _NO_TOKEN
@@ -85,7 +85,7 @@ def _read(scope: Any, tokens: Tokens) -> object:
 
 
 def bearer(scope: Any) -> str | None:
-    """The token of the `Authorization` header; empty under another scheme, None where there is none."""
+    """Returns the token of the `Authorization` header: empty under another scheme, None without one."""
     given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
     scheme, _, token = given.partition(b" ")
     if not token.strip():

@@ -1,27 +1,22 @@
-"""The outermost layer of the API: request ids, CORS, security headers, HEAD, and who may open a feed."""
+"""The outermost layer of the API: request ids, CORS, security headers, HEAD, WebSocket origins."""
 
 import asyncio
 import os
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Final
 
 from litestar.exceptions import HTTPException
 
 from quotecast.api.edge.ambiguity import is_ambiguous
-from quotecast.api.edge.cors import ANY, CorsPolicy, Headers
+from quotecast.api.edge.cors import ANY, CorsPolicy
+from quotecast.asgi import App, Headers, Message, Receive, Scope, Send, content_length, respond
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-#: Any, because frameworks type their events more narrowly than ASGI does.
-App = Callable[[Any, Any, Any], Awaitable[None]]
-#: Told of a request when its answer begins: its scope, the status, and how many seconds that took.
+#: Called with a request's scope, its status, and the seconds until its answer began.
 Observer = Callable[[Scope, int, float], None]
 
-#: Where routes find the request's id.
+#: The entry of a request's scope that holds its id.
 REQUEST_ID: Final = "quotecast.request_id"
 
 DOCS_PATH: Final = "/api/docs"
@@ -39,9 +34,9 @@ _DOCS_POLICY: Final = (
 )
 _METHODS_WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _JSON: Final = [(b"content-type", b"application/json")]
-#: What follows an ambiguous request on its connection may be a part of it.
+#: The bytes that follow an ambiguous request on its connection may be a part of it.
 _LAST_JSON: Final = [*_JSON, (b"connection", b"close")]
-#: As `problems` says it; the id is harmless, so it needs no escapes.
+#: In the format of `problems`; the id is harmless, so it needs no escapes.
 _NOT_FOUND: Final = b'{"detail":"Not Found","code":"not_found","request_id":"%b"}'
 _BAD_REQUEST: Final = b'{"detail":"Bad Request","code":"bad_request","request_id":"%b"}'
 _NO_STORE: Final = (b"cache-control", b"no-store")
@@ -50,20 +45,19 @@ _NO_STORE: Final = (b"cache-control", b"no-store")
 class Edge:
     """ASGI application around the routed one; every HTTP answer leaves through it.
 
-    - `X-Request-ID` is echoed if it is short and harmless, else made; routes find it in the scope.
-    - Public answers may be read from `cors_origins`. Those of paths that begin with one of `private` may be
-      read from `account_origins`, with `local_accounts` from pages of the browser's own machine too, and no
+    - The edge echoes an `X-Request-ID` that is short and harmless, or makes one; routes find it in the scope.
+    - Browsers may read public answers from `cors_origins`. Answers of paths that begin with one of `private`
+      are for `account_origins`, with `local_accounts` also for pages of the browser's own machine, and no
       cache stores them.
-    - `observers` are told of every request; `clock` counts seconds from anywhere.
-    - A preflight is answered here, on every path, and reaches neither routes nor limits.
-    - HEAD is routed as GET and answered without the body; `Allow` names HEAD wherever it names GET.
-    - A body has to arrive within `body_seconds`; past that, who reads it is told 408, and 400 when it ends
-      too soon.
-    - A request that a proxy may understand differently is 400, and the last of its connection.
-    - A path that no resource can have is 404 before routing; repeated slashes count as one.
-    - A WebSocket from an origin that is not among `websocket_origins` is refused with 403; a client that
-      is no browser sends none, and is let in. The server's own send goes through as it is: the stream
-      handler needs what it returns.
+    - The edge calls `observers` for every request; `clock` counts seconds from any origin.
+    - It answers preflights on every path itself; they reach neither routes nor limits.
+    - It routes HEAD as GET and answers without the body; `Allow` names HEAD wherever it names GET.
+    - A body has `body_seconds` to arrive. After that the request is answered 408; a truncated body is 400.
+    - The edge answers 400 to a request that a proxy may understand differently, and closes its
+      connection.
+    - It answers 404 to a path that no resource can have, before routing; repeated slashes count as one.
+    - It refuses a WebSocket from an origin outside `websocket_origins` with 403. Clients that are no browsers
+      send no origin and pass. The server's own `send` passes unchanged: the stream handler needs its result.
     """
 
     def __init__(
@@ -111,7 +105,7 @@ class Edge:
         path, method = scope["path"], scope["method"]
         if "//" in path:
             path = scope["path"] = _SLASHES.sub("/", path)
-        origin, given_id, preflight = _look_through(scope["headers"])
+        origin, given_id, preflight = _cors_fields(scope["headers"])
         request_id = given_id if given_id and is_harmless(given_id) else self._make_id()
         scope[REQUEST_ID] = request_id.decode()
         identified = (b"x-request-id", request_id)
@@ -119,29 +113,36 @@ class Edge:
 
         if preflight and origin and method == "OPTIONS":
             preflights = [*policy.preflight(origin), identified]
-            await _respond(self._finished(scope, send, preflights), 204, [])
+            await respond(self._with_edge_headers(scope, send, preflights), 204, [])
             return
-        answer = self._finished(scope, send, [*policy.answer(origin), identified], bodiless=method == "HEAD")
+        answer = self._with_edge_headers(
+            scope, send, [*policy.answer(origin), identified], bodiless=method == "HEAD"
+        )
         if is_ambiguous(scope):
-            await _respond(answer, 400, _LAST_JSON, _BAD_REQUEST % request_id)
+            body = _BAD_REQUEST % request_id
+            await respond(answer, 400, [*_LAST_JSON, content_length(body)], body)
             return
         if len(path) > MAX_PATH_LENGTH or not path.isprintable():
-            await _respond(answer, 404, _JSON, _NOT_FOUND % request_id)
+            body = _NOT_FOUND % request_id
+            await respond(answer, 404, [*_JSON, content_length(body)], body)
             return
         if method == "HEAD":
             scope["method"] = "GET"
         elif method == "OPTIONS":
-            # The framework's own answer names the methods of one handler of the path; its 405 names all.
+            # The framework's answer to OPTIONS names the methods of one handler; its 405 names those of all.
             scope["method"] = "TRACE"
-            answer = _listing(answer)
+            answer = _list_methods(answer)
         elif method in _METHODS_WITH_BODY:
-            receive = _in_time(receive, self._body_seconds)
+            receive = _with_deadline(receive, self._body_seconds)
         await self._app(scope, receive, answer)
 
-    def _finished(self, scope: Scope, send: Send, headers: Headers, *, bodiless: bool = False) -> Send:
-        """A plain function, so that what the server returns reaches the caller without a coroutine around it.
+    def _with_edge_headers(
+        self, scope: Scope, send: Send, headers: Headers, *, bodiless: bool = False
+    ) -> Send:
+        """Returns a `send` that adds headers to the answer and calls the observers.
 
-        It tells the observers too: a layer of its own for that would cost a tenth of a small answer.
+        It is a plain function, so that the server's result reaches the caller without a coroutine around it.
+        A layer of its own for the observers would cost a tenth of a small answer.
         """
         began = self._clock()
         asks_for_methods = scope["method"] == "OPTIONS"
@@ -151,7 +152,7 @@ class Edge:
                 seconds = self._clock() - began
                 for observe in self._observers:
                     observe(scope, message["status"], seconds)
-                # A copy: a route may send one prepared list again and again.
+                # A copy: routes share prepared lists of headers.
                 message["headers"] = [*message["headers"], *headers]
                 if asks_for_methods or message["status"] == 405:
                     message["headers"] = [_with_head(name, value) for name, value in message["headers"]]
@@ -172,12 +173,12 @@ class Edge:
             await self._app(scope, receive, send)
             return
         await receive()
-        # Closing what was never accepted is how ASGI refuses a handshake: the server answers 403.
+        # In ASGI a close before the accept refuses the handshake: the server answers 403.
         await send({"type": "websocket.close", "code": 1008, "reason": "origin"})
 
 
-def _look_through(headers: Iterable[tuple[bytes, bytes]]) -> tuple[bytes | None, bytes | None, bool]:
-    """The origin, the client's request id, and whether a browser asks for permission first."""
+def _cors_fields(headers: Iterable[tuple[bytes, bytes]]) -> tuple[bytes | None, bytes | None, bool]:
+    """Returns the origin, the client's request id, and whether the request is a preflight."""
     origin = request_id = None
     preflight = False
     for name, value in headers:
@@ -190,8 +191,8 @@ def _look_through(headers: Iterable[tuple[bytes, bytes]]) -> tuple[bytes | None,
     return origin, request_id, preflight
 
 
-def _listing(send: Send) -> Send:
-    """Turns the 405 of a method that no route has into a 204 that lists the methods it has."""
+def _list_methods(send: Send) -> Send:
+    """Turns the 405 of a method that no route has into a 204 that lists the methods of the path."""
     listed = False
 
     def answer(message: Message) -> Awaitable[None]:
@@ -208,7 +209,7 @@ def _listing(send: Send) -> Send:
 
 
 def _with_head(name: bytes, value: bytes) -> tuple[bytes, bytes]:
-    """A header; one that names the methods of a route gets HEAD beside GET."""
+    """Returns the header; adds HEAD to an `Allow` that has GET."""
     if name != b"allow":
         return name, value
     methods = {method.strip() for method in value.split(b",")}
@@ -216,29 +217,22 @@ def _with_head(name: bytes, value: bytes) -> tuple[bytes, bytes]:
 
 
 def is_harmless(request_id: bytes) -> bool:
-    """Whether a client's request id may be repeated in headers and logs."""
+    """Whether a client's request id is safe to repeat in headers and logs."""
     return len(request_id) <= _MAX_ID_LENGTH and not request_id.translate(None, _ID_CHARACTERS)
 
 
-def _in_time(receive: Receive, seconds: float) -> Receive:
+def _with_deadline(receive: Receive, seconds: float) -> Receive:
     deadline = asyncio.get_running_loop().time() + seconds
 
-    async def receive_in_time() -> Message:
+    async def receive_before_deadline() -> Message:
         try:
             async with asyncio.timeout_at(deadline):
                 message = await receive()
         except TimeoutError:
             raise HTTPException(status_code=408, detail="Request Timeout") from None
         if message["type"] == "http.disconnect":
-            # To who reads a body it would be a failure of ours; it is half a body, or one that is no HTTP.
+            # A disconnect here means a truncated body: answer 400, not 500.
             raise HTTPException(status_code=400, detail="Bad Request")
         return message
 
-    return receive_in_time
-
-
-async def _respond(send: Send, status: int, headers: Headers, body: bytes = b"") -> None:
-    if body:
-        headers = [*headers, (b"content-length", b"%d" % len(body))]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    return receive_before_deadline

@@ -1,11 +1,11 @@
-"""The terminal: the built page and its files, in front of the API that it is made of.
+"""The terminal's page and its files, served in front of the API.
 
-What is served is what the build left in `web/dist`, read once: a path is looked up among those files and
-never becomes a path on the disk. Every other path is the API's.
+The files are those that the build wrote to `web/dist`, read once at the start. A path is looked up among them
+and never becomes a path on the disk. Every other path goes to the API.
 """
 
 import os
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import PurePosixPath
@@ -13,16 +13,15 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from quotecast.api.answers import JSON, content_tag
+from quotecast.api.answers import JSON
 from quotecast.api.edge.ambiguity import is_ambiguous
 from quotecast.api.edge.middleware import is_harmless
+from quotecast.api.negotiation import VARY, best_coding, content_tag, matches, negotiation_headers
+from quotecast.asgi import App, Header, content_length, respond
 from quotecast.errors import Problem
 from quotecast.market.codec import encode_json
 
-App = Callable[[Any, Any, Any], Awaitable[None]]
-Header = tuple[bytes, bytes]
-
-#: Codings by the suffix of their files, the best first.
+#: Content codings by the suffix of their files, the smallest first.
 _CODINGS: Final = {".br": b"br", ".zst": b"zstd", ".gz": b"gzip"}
 _MEDIA_TYPES: Final = {
     ".html": b"text/html; charset=utf-8",
@@ -31,12 +30,12 @@ _MEDIA_TYPES: Final = {
     ".svg": b"image/svg+xml",
 }
 _INDEX: Final = "/index.html"
-#: Names there hold a hash of the content.
+#: File names in this folder hold a hash of the content.
 _HASHED: Final = "/assets/"
 _FOREVER: Final = b"public, max-age=31536000, immutable"
 _ALWAYS_ASK: Final = b"no-cache"
 
-#: Nothing but this service: no inline code, no other origin, no frame around the page.
+#: Only this service: no inline code, no other origin, no frame around the page.
 _POLICY: Final = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -62,40 +61,45 @@ _UNBUILT: Final = b"""<!doctype html>
 
 
 class Page(Struct, frozen=True):
-    """A file as it is sent: its bytes by coding (b"" for none), and its headers."""
+    """One file: its bytes by content coding (b"" for none), its headers and its entity tag."""
 
     bodies: dict[bytes, bytes]
     headers: tuple[Header, ...]
     tag: bytes
 
+    @property
+    def codings(self) -> tuple[bytes, ...]:
+        """The content codings that the build made, the smallest body first."""
+        return tuple(filter(None, self.bodies))
+
 
 class Pages:
-    """ASGI application that answers the terminal's own paths and leaves the others to `app`."""
+    """ASGI application that answers the terminal's own paths and passes the others on to `app`."""
 
     def __init__(self, app: App, pages: Mapping[str, Page]) -> None:
         self._app = app
         self._pages = pages
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serves one connection of any ASGI type."""
+        """Serves one connection."""
         page = self._pages.get(scope["path"]) if scope["type"] == "http" else None
         if page is None or is_ambiguous(scope):
             await self._app(scope, receive, send)
         elif scope["method"] in {"GET", "HEAD"}:
             await _answer(page, scope, send)
         elif scope["method"] == "OPTIONS":
-            await _send(send, 204, [*_SECURITY, _ALLOW], b"")
+            await respond(send, 204, [*_SECURITY, _ALLOW])
         else:
             await _refuse(scope, send)
 
 
 def built_pages(folder: Traversable | None = None) -> dict[str, Page]:
-    """What the build left, by path; without a build a page that says how to build."""
+    """Returns the built files by path; without a build, a page that says how to build."""
     folder = folder or files("quotecast").joinpath("web", "dist")
     found = dict(_files(folder, "/")) if folder.is_dir() else {}
     pages = {path: _page(path, found) for path in found if not path.endswith(tuple(_CODINGS))}
     index = pages.pop(_INDEX, None)
-    return pages | {"/": index or _made({b"": _UNBUILT}, _MEDIA_TYPES[".html"], _ALWAYS_ASK)}
+    return pages | {"/": index or _page_of({b"": _UNBUILT}, _MEDIA_TYPES[".html"], _ALWAYS_ASK)}
 
 
 def _files(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:
@@ -109,48 +113,34 @@ def _files(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:
 def _page(path: str, found: Mapping[str, bytes]) -> Page:
     coded = {coding: found[path + suffix] for suffix, coding in _CODINGS.items() if path + suffix in found}
     media_type = _MEDIA_TYPES.get(PurePosixPath(path).suffix, b"application/octet-stream")
-    return _made(
+    return _page_of(
         {**coded, b"": found[path]}, media_type, _FOREVER if path.startswith(_HASHED) else _ALWAYS_ASK
     )
 
 
-def _made(bodies: dict[bytes, bytes], media_type: bytes, cache: bytes) -> Page:
+def _page_of(bodies: dict[bytes, bytes], media_type: bytes, cache: bytes) -> Page:
     tag = content_tag(bodies[b""])
     more = ((b"content-type", media_type), (b"cache-control", cache), (b"etag", tag))
-    return Page(bodies, (*_SECURITY, *more, (b"vary", b"Accept-Encoding")), tag)
+    return Page(bodies, (*_SECURITY, *more, VARY), tag)
 
 
 async def _answer(page: Page, scope: Any, send: Any) -> None:
-    given = {
-        name: value for name, value in scope["headers"] if name in {b"accept-encoding", b"if-none-match"}
-    }
-    if page.tag in given.get(b"if-none-match", b""):
-        await _send(send, 304, [*page.headers], b"")
+    condition, encodings = negotiation_headers(scope["headers"])
+    if matches(condition, page.tag):
+        await respond(send, 304, [*page.headers])
         return
-    coding = _coding(given.get(b"accept-encoding", b""), page.bodies)
+    coding = best_coding(encodings, page.codings)
     body = page.bodies[coding]
-    headers = [*page.headers, (b"content-length", b"%d" % len(body))]
+    headers = [*page.headers, content_length(body)]
     if coding:
         headers.append((b"content-encoding", coding))
-    await _send(send, 200, headers, b"" if scope["method"] == "HEAD" else body)
+    await respond(send, 200, headers, b"" if scope["method"] == "HEAD" else body)
 
 
 async def _refuse(scope: Any, send: Any) -> None:
-    """Answers 405 as the API writes errors."""
+    """Answers 405 in the format of the API's errors."""
     given = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
     request_id = given if given and is_harmless(given) else os.urandom(8).hex().encode()
     body = encode_json(Problem("Method Not Allowed", "method_not_allowed", request_id.decode()))
-    described = ((b"content-type", JSON), (b"content-length", b"%d" % len(body)))
-    await _send(send, 405, [*_SECURITY, _ALLOW, (b"x-request-id", request_id), *described], body)
-
-
-def _coding(accepted: bytes, bodies: Mapping[bytes, bytes]) -> bytes:
-    """The best coding that there is and that the client takes; b"" for none."""
-    parts = [part.replace(b" ", b"").partition(b";") for part in accepted.lower().split(b",")]
-    taken = {name for name, _, weight in parts if weight not in {b"q=0", b"q=0.0", b"q=0.00", b"q=0.000"}}
-    return next((coding for coding in bodies if coding in taken), b"")
-
-
-async def _send(send: Any, status: int, headers: list[Header], body: bytes) -> None:
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    content = ((b"content-type", JSON), content_length(body))
+    await respond(send, 405, [*_SECURITY, _ALLOW, (b"x-request-id", request_id), *content], body)

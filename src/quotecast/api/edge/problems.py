@@ -1,4 +1,4 @@
-"""Errors as the API answers them: always JSON, always with `detail`, never with anything internal."""
+"""Errors in the API's format: always JSON, always with `detail`, never with internal data."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from litestar.types import ExceptionHandlersMap
 from msgspec import UNSET, UnsetType
 
 from quotecast.api.edge.middleware import REQUEST_ID
-from quotecast.api.parts import HttpRequest
+from quotecast.api.services import HttpRequest
 from quotecast.complaints import choices_of, complaint
 from quotecast.errors import (
     FieldProblem,
@@ -31,16 +31,16 @@ from quotecast.errors import (
 )
 from quotecast.market.codec import encode_json
 
-#: Seconds after which to try again when an upstream did not say.
+#: Seconds of `Retry-After` when an upstream names none.
 _UPSTREAM_RETRY: Final = 5.0
 
-#: Texts that differ from the interpreter's, which change between versions.
+#: Texts of our own where the interpreter's change between versions.
 _TEXTS: Final = {413: "Payload Too Large", 422: "Invalid value", 500: "Internal Server Error"}
 
-#: Headers that say what to send instead (RFC 9110, 11.6.1 and 15.5.22).
+#: Headers that name the remedy (RFC 9110, 11.6.1 and 15.5.22).
 _REMEDIES: Final = {
     401: {"www-authenticate": "Bearer"},
-    # A proxy that keeps connections for reuse opens another one for the next handshake.
+    # After the close a proxy that reuses connections opens a new one for the next handshake.
     426: {"upgrade": "websocket", "connection": "upgrade, close"},
 }
 
@@ -56,7 +56,7 @@ def problem(
     errors: Sequence[FieldProblem] = (),
     headers: Mapping[str, str] | None = None,
 ) -> Response[bytes]:
-    """The answer to a request that failed; text and code default to those of the status."""
+    """Returns the answer to a failed request; text and code default to those of the status."""
     text = detail or _text(status)
     request_id: str | UnsetType = request.scope.get(REQUEST_ID, UNSET)  # type: ignore[assignment]  # ours
     body = Problem(
@@ -96,7 +96,7 @@ def _on_refusal(request: HttpRequest, error: QuotecastError) -> Response[bytes]:
 
 
 def _too_many(error: TooManyRequests) -> Response[bytes]:
-    """As from the limiter: the body says no more."""
+    """Answers as the rate limiter does, with `detail` as the only field."""
     headers = _retry_after(error.retry_after)
     body = encode_json(Problem(str(error)))
     return Response(body, status_code=error.status, media_type="application/json", headers=headers)
@@ -107,7 +107,7 @@ def _retry_after(seconds: float | None) -> dict[str, str]:
 
 
 def _on_http_error(request: HttpRequest, error: HTTPException) -> Response[bytes]:
-    """The framework's own errors; its texts name paths and types, so they are not repeated."""
+    """Answers the framework's own errors without their texts, which name paths and types."""
     match error:
         case ValidationException():
             return problem(request, 422, code=InvalidValue.code, errors=_field_problems(request, error))
@@ -129,7 +129,7 @@ def _field_problems(request: HttpRequest, error: ValidationException) -> list[Fi
 
 
 def _field_problem(request: HttpRequest, given: Mapping[str, str]) -> FieldProblem:
-    """Names the parameter as the client sent it: the route's function may call it otherwise."""
+    """Names the parameter as the client sent it: the route's function may use another name."""
     name, message = given.get("key", ""), given.get("message", "")
     parameter = request.route_handler.parsed_fn_signature.parameters.get(name)
     if parameter is None:
@@ -139,7 +139,7 @@ def _field_problem(request: HttpRequest, given: Mapping[str, str]) -> FieldProbl
 
 
 def _on_unreadable_json(request: HttpRequest, _: Exception) -> Response[bytes]:
-    """Also for JSON that nests deeper than the interpreter's stack."""
+    """Answers 400, also to JSON that nests deeper than the interpreter's stack."""
     return problem(request, 400, "Malformed JSON", code="malformed_json")
 
 
@@ -149,7 +149,7 @@ def _on_failure(request: HttpRequest, error: Exception) -> Response[bytes]:
 
 
 def exception_handlers() -> ExceptionHandlersMap:
-    """What the application answers to each kind of exception."""
+    """Returns the application's handler for each kind of exception."""
     return {
         QuotecastError: _on_refusal,
         HTTPException: _on_http_error,

@@ -1,91 +1,115 @@
-"""The short way of a read that was asked for before: what routing and parsing found is remembered.
+"""The short way of repeated reads: it skips routing and parsing for URLs that were read before.
 
-Frontends ask for the same few URLs again and again. Routing and parsing one takes the framework longer than
-limiting and answering it takes us, and comes to the same result each time. So a route may say how its answer
-is made again; the next request for that path and query is counted by the limiter and answered straight away.
-Whatever goes wrong on the short way is left to the route, which knows how to say so.
+Frontends request the same few URLs again and again. The framework takes longer to route and parse a request
+than the service takes to limit and answer it, and comes to the same result each time. So a route may mark its
+read as `repeatable`; the next request for that path and query is admitted and answered directly. If the read
+fails, the request goes to the route, which answers the error. ADR 9 has the measured gain.
 """
 
+import inspect
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from functools import partial
-from typing import Any, Concatenate, Final, NamedTuple, ParamSpec
+from functools import partial, update_wrapper
+from inspect import iscoroutinefunction
+from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
-from quotecast.api.answers import Answer, Header
-from quotecast.api.edge.middleware import REQUEST_ID, App, Scope
-from quotecast.api.edge.throttle import DECISION, LIMITED, Check, Limited, headers_of, refuse
-from quotecast.api.parts import HttpRequest, Parts, parts_of
+from quotecast.api.answers import Answer
+from quotecast.api.edge.middleware import REQUEST_ID
+from quotecast.api.edge.throttle import DECISION, LIMITED, LimitedPath, Throttle, limit_headers
+from quotecast.api.services import HttpRequest, Services, services_of
+from quotecast.asgi import App
 from quotecast.observe import logs
 
-#: How many URLs are remembered, and how long one may be.
+#: The number of remembered URLs, and the characters of one.
 MAX_URLS: Final = 4096
 MAX_LENGTH: Final = 512
-#: Bytes of a body that is kept, and of all that is kept.
+#: Bytes of one stored body, and of all stored answers.
 MAX_ANSWER_BYTES: Final = 512 * 1024
 MAX_ANSWERS_BYTES: Final = 64 * 1024 * 1024
 
 #: The type of a path's parameter, as in `{symbol:str}`.
 _TYPE: Final = re.compile(r":\w+(?=})")
-#: Where a route leaves how its answer is made again.
+#: The entry of a request's scope where a route leaves its read.
 _AGAIN: Final = "quotecast.again"
 
 P = ParamSpec("P")
-#: A path and its query, as they were sent.
+Made = TypeVar("Made", bound=Answer | Awaitable[Answer])
+#: A path and its query, as the client sent them.
 Url = tuple[str, bytes]
 Again = Callable[[], Answer | Awaitable[Answer]]
 
 
-def repeatable(
-    request: HttpRequest, make: Callable[Concatenate[Parts, P], Answer], *args: P.args, **kwargs: P.kwargs
-) -> Answer:
-    """The answer that `make` makes of the parts; later requests for the same URL go straight to it."""
-    again = partial(make, parts_of(request), *args, **kwargs)
-    answer = again()
-    request.scope[_AGAIN] = again  # type: ignore[typeddict-unknown-key]  # ours
+def repeatable(read: Callable[Concatenate[Services, P], Made]) -> Callable[Concatenate[HttpRequest, P], Made]:
+    """Makes a route's handler of a read: a function of the services and of the route's own parameters.
+
+    After its first success `Repeats` calls the read without routing and parsing. Put it below `@get`.
+    """
+    return _handler(_remembering_async(read) if iscoroutinefunction(read) else _remembering(read), read)
+
+
+def _remembering(read: Callable[..., Any]) -> Callable[..., Any]:
+    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        again = partial(read, services_of(request), *args, **kwargs)
+        made = again()
+        request.scope[_AGAIN] = again  # type: ignore[typeddict-unknown-key]  # our own key
+        return made
+
     return answer
 
 
-async def repeatable_read(
-    request: HttpRequest,
-    make: Callable[Concatenate[Parts, P], Awaitable[Answer]],
-    *args: P.args,
-    **kwargs: P.kwargs,
-) -> Answer:
-    """Likewise, where making it takes a look into the cache."""
-    again = partial(make, parts_of(request), *args, **kwargs)
-    answer = await again()
-    request.scope[_AGAIN] = again  # type: ignore[typeddict-unknown-key]  # ours
+def _remembering_async(read: Callable[..., Any]) -> Callable[..., Any]:
+    async def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        again = partial(read, services_of(request), *args, **kwargs)
+        made = await again()
+        request.scope[_AGAIN] = again  # type: ignore[typeddict-unknown-key]  # our own key
+        return made
+
     return answer
 
 
-class _Known(NamedTuple):
+def _handler(answer: Callable[..., Any], read: Callable[..., Any]) -> Callable[..., Any]:
+    """Gives the handler the read's name, docstring and parameters, with the request in place of the services.
+
+    Litestar reads both the signature and the annotations.
+    """
+    signature = inspect.signature(read)
+    services, *parameters = signature.parameters.values()
+    request = services.replace(name="request", annotation=HttpRequest)
+    handler: Any = update_wrapper(answer, read)
+    handler.__signature__ = signature.replace(parameters=[request, *parameters])
+    annotations = {name: hint for name, hint in read.__annotations__.items() if name != services.name}
+    handler.__annotations__ = {"request": HttpRequest, **annotations}
+    return handler  # type: ignore[no-any-return]  # wide on purpose: the caller knows
+
+
+class _Read(NamedTuple):
+    """A read that succeeded before; `path` is None where its route has no limit."""
+
     again: Again
-    limited: Limited | None
+    path: LimitedPath | None
     template: str
 
 
 class _Answers:
-    """Answers that may be sent again, by URL; the oldest of too many bytes is forgotten."""
+    """Answers that may be sent again, by URL. Drops the oldest ones beyond a number and a size in bytes."""
 
     def __init__(self) -> None:
         self._answers: dict[Url, Answer] = {}
         self._bytes = 0
 
-    async def answer(self, url: Url, again: Again) -> Answer:
-        """The last one while it is current, else a new one."""
+    def current(self, url: Url) -> Answer | None:
+        """Returns the last answer for the URL while it is current, else None."""
         last = self._answers.get(url)
-        if last is not None:
-            if last.is_current():
-                return last
-            self._forget(url)
-        made = again()
-        answer = made if isinstance(made, Answer) else await made
-        if len(answer.body) <= MAX_ANSWER_BYTES and answer.is_current():
-            self._keep(url, answer)
-        return answer
+        if last is None or last.is_current():
+            return last
+        self._forget(url)
+        return None
 
-    def _keep(self, url: Url, answer: Answer) -> None:
-        if url in self._answers:  # another request for it was faster
+    def add(self, url: Url, answer: Answer) -> None:
+        """Stores an answer that is current and not too large."""
+        if len(answer.body) > MAX_ANSWER_BYTES or not answer.is_current():
+            return
+        if url in self._answers:  # a concurrent request was faster
             return
         self._answers[url] = answer
         self._bytes += _size(answer)
@@ -97,78 +121,79 @@ class _Answers:
 
 
 def _size(answer: Answer) -> int:
-    """Bytes of memory: the compressed forms that may stand beside a body, and the objects around it."""
+    """Returns an answer's bytes of memory: the body, its compressed forms and the objects around them."""
     return 1024 + 3 * len(answer.body)
 
 
 class Repeats:
-    """ASGI application around the routed one; see above. The oldest of too many URLs is forgotten.
+    """ASGI application around the routed one; it answers repeated reads itself.
 
-    A URL with a parameter that its route does not have is not remembered: anybody can invent more.
-    `parameters` names those of each path.
+    It remembers the MAX_URLS newest URLs. It does not remember a URL with a parameter that its route does not
+    have, because anybody can invent more of them. `parameters` are the names of each path's query parameters.
     """
 
     def __init__(
         self,
         app: App,
         *,
-        check: Check,
-        identify: Callable[[Scope], str],
+        throttle: Throttle,
         parameters: Mapping[str, Collection[str]],
     ) -> None:
         self._app = app
-        self._check = check
-        self._identify = identify
+        self._throttle = throttle
         self._parameters = parameters
-        self._known: dict[Url, _Known] = {}
+        self._reads: dict[Url, _Read] = {}
         self._answers = _Answers()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serves one connection."""
         if scope["type"] != "http" or scope["method"] != "GET":
-            await self._routed(scope, receive, send)
+            await self._route(scope, receive, send)
             return
         url = scope["path"], scope["query_string"]
-        known = self._known.get(url)
-        if known is None:
-            await self._routed(scope, receive, send)
-            self._learn(url, scope)
-        elif not await self._repeated(url, known, scope, send):
-            await self._routed(scope, receive, send)
+        read = self._reads.get(url)
+        if read is None:
+            await self._route(scope, receive, send)
+            self._remember(url, scope)
+        elif not await self._repeat(url, read, scope, send):
+            await self._route(scope, receive, send)
 
-    def _routed(self, scope: Any, receive: Any, send: Any) -> Awaitable[None]:
-        # Only routes have something to log.
+    def _route(self, scope: Any, receive: Any, send: Any) -> Awaitable[None]:
+        # Only routes write logs.
         logs.request_id.set(scope.get(REQUEST_ID, ""))
         return self._app(scope, receive, send)
 
-    async def _repeated(self, url: Url, known: _Known, scope: Any, send: Any) -> bool:
-        """Whether the request was answered; if not, it was counted at least."""
-        headers: list[Header] = []
-        # As routing would say.
-        scope["path_template"] = known.template
-        if known.limited is not None:
-            decision = await self._check(known.limited.key(self._identify(scope)), known.limited.limit)
-            scope[LIMITED], scope[DECISION] = known.limited, decision
-            if not decision.admitted:
-                await refuse(send, decision)
-                return True
-            headers = headers_of(decision)
+    async def _repeat(self, url: Url, read: _Read, scope: Any, send: Any) -> bool:
+        """Answers and returns True. Returns False if the read fails; the request is counted then."""
+        # As the router does, for metrics and logs.
+        scope["path_template"] = read.template
+        if read.path is not None and not await self._throttle.admit(scope, send, read.path):
+            return True
+        headers = limit_headers(scope[DECISION]) if read.path is not None else []
         try:
-            answer = await self._answers.answer(url, known.again)
-        except Exception:  # noqa: BLE001 - the route meets it again, and says what it is
+            answer = self._answers.current(url)
+            if answer is None:
+                made = read.again()
+                answer = made if isinstance(made, Answer) else await made
+                self._answers.add(url, answer)
+        except Exception:  # noqa: BLE001 - the route meets the failure again and answers it
             return False
         await answer.send(scope, send, *headers)
         return True
 
-    def _learn(self, url: Url, scope: Any) -> None:
+    def _remember(self, url: Url, scope: Any) -> None:
         again = scope.get(_AGAIN)
-        if again is None or len(url[0]) + len(url[1]) > MAX_LENGTH or not self._asks_for_known(scope, url[1]):
+        if (
+            again is None
+            or len(url[0]) + len(url[1]) > MAX_LENGTH
+            or not self._has_known_parameters(scope, url[1])
+        ):
             return
-        if len(self._known) >= MAX_URLS:
-            del self._known[next(iter(self._known))]
-        self._known[url] = _Known(again, scope.get(LIMITED), scope["path_template"])
+        if len(self._reads) >= MAX_URLS:
+            del self._reads[next(iter(self._reads))]
+        self._reads[url] = _Read(again, scope.get(LIMITED), scope["path_template"])
 
-    def _asks_for_known(self, scope: Any, query: bytes) -> bool:
+    def _has_known_parameters(self, scope: Any, query: bytes) -> bool:
         path = _TYPE.sub("", scope["path_template"])
         names = {part.partition("=")[0] for part in query.decode("latin-1").split("&")} if query else set()
         return names <= {*self._parameters.get(path, ())}

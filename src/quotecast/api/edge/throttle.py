@@ -1,101 +1,128 @@
-"""Rate limits of routes, as a Litestar middleware.
+"""Rate limits of routes: one admission for the routes' middleware and for repeated reads.
 
 Litestar answers unmatched paths and wrong methods before any middleware, so those make no key.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
 from typing import Any, Final
 
 from msgspec import Struct
 
-from quotecast.api.edge.middleware import App, Message, Receive, Scope, Send
+from quotecast.asgi import App, Header, Headers, Message, Receive, Scope, Send, content_length, respond
 from quotecast.limits.decision import Decision
 
 #: The entry of a route's `opt` that names its group; a route without one has no limit.
 GROUP: Final = "limit"
-#: The entry of a route's `opt` that has it counted by address, whoever asks.
+#: The entry of a route's `opt` that counts its requests by address, also those with a token.
 BY_ADDRESS: Final = "by_address"
-#: Where a request's scope tells what it was counted as, and what was decided.
+#: The entries of a request's scope for the path that it counts for, and for the decision.
 LIMITED: Final = "quotecast.limited"
 DECISION: Final = "quotecast.decision"
-_GIVE_BACK: Final = "quotecast.give_back"
+_SLOT: Final = "quotecast.slot"
 
+_JSON: Final[Header] = (b"content-type", b"application/json")
 _BODY: Final = b'{"detail":"Too Many Requests"}'
 
 Check = Callable[[str, int], Awaitable[Decision]]
 #: Frees a slot of a key.
 GiveBack = Callable[[str], Awaitable[None]]
-#: The one spelling of a name in a path of a group; None for a name that the group does not know.
+#: Returns the one spelling of a name in a path of a group; None for a name that the group does not know.
 Find = Callable[[str, str], str | None]
 
 
-class Limited(Struct, frozen=True):
-    """What a request is counted as: its canonical path, under the identity of the client.
+class LimitedPath(Struct, frozen=True):
+    """A path with a limit: the template of its route, and the text of each parameter as the client wrote it.
 
-    The path is one text for all the ways to write it: the route's template and, if it has parameters, the
-    spelling of each. Names that nobody knows and ids of account items are all spelled `?`, so that they
-    share one window. Names are looked up for each request: one may become known, another unknown.
+    `limit` is in requests per window. With `by_address` a token does not change who is counted.
     """
 
     group: str
     limit: int
     template: str
     parameters: tuple[str, ...]
-    find: Find
-
-    def key(self, identity: str) -> str:
-        """The key of its window."""
-        # A parameter that may hold slashes comes with one in front.
-        spelled = (self.find(self.group, text.removeprefix("/")) or "?" for text in self.parameters)
-        return " ".join((identity, self.template, *spelled))
+    by_address: bool = False
 
 
-def throttle(
-    check: Check,
-    give_back: GiveBack,
-    *,
-    limits: Mapping[str, int],
-    find: Find,
-    identify: Callable[[Scope], str],
-    by_address: Callable[[Scope], str],
-) -> Callable[[App], App]:
-    """Limits each route whose `opt` names a group of `limits`, per identity and canonical path.
+class Throttle:
+    """Counts requests per identity and canonical path, and answers 429 past the limit of the route's group.
 
-    Every limited answer bears `X-RateLimit-*`; a refused request is answered 429 and goes no further. One
-    that was decided on before it came here is not counted again.
+    The canonical path is one text for all the ways to write a path: the route's template and, if it has
+    parameters, the spelling of each that `find` returns. All names that `find` does not know and all ids of
+    account items are spelled `?`, so that they share one window. `admit` looks names up for each request: a
+    name may become known or unknown. `limits` are in requests per window, by group.
     """
 
-    def middleware(app: App) -> App:
+    def __init__(
+        self,
+        check: Check,
+        give_back: GiveBack,
+        *,
+        limits: Mapping[str, int],
+        find: Find,
+        identify: Callable[[Scope], str],
+        by_address: Callable[[Scope], str],
+    ) -> None:
+        self._check = check
+        self._give_back = give_back
+        self._limits = limits
+        self._find = find
+        self._identify = identify
+        self._by_address = by_address
+
+    async def admit(self, scope: Scope, send: Send, path: LimitedPath) -> bool:
+        """Returns whether the request may go on; answers 429 otherwise. Counts each request once.
+
+        Leaves the path and the decision in the scope, for the answer's headers and for metrics.
+        """
+        if DECISION not in scope:
+            key = self._key(scope, path)
+            scope[LIMITED], scope[_SLOT] = path, (self._give_back, key)
+            scope[DECISION] = await self._check(key, path.limit)
+        decision: Decision = scope[DECISION]
+        if not decision.admitted:
+            await _refuse(send, decision)
+        return decision.admitted
+
+    def middleware(self, app: App) -> App:
+        """Wraps a route of Litestar: limits it if its `opt` names a group."""
+
         async def limited(scope: Scope, receive: Receive, send: Send) -> None:
-            options = scope["route_handler"].opt
-            group = options.get(GROUP)
-            if group is None or scope["type"] != "http":
+            path = self._path(scope)
+            if path is None:
                 await app(scope, receive, send)
-                return
-            decision = scope.get(DECISION)
-            if decision is None:
-                limited = scope[LIMITED] = _limited(group, limits[group], scope, find)
-                key = limited.key(by_address(scope) if options.get(BY_ADDRESS) else identify(scope))
-                decision = scope[DECISION] = await check(key, limited.limit)
-                scope[_GIVE_BACK] = partial(give_back, key)
-            if decision.admitted:
+            elif await self.admit(scope, send, path):
                 await app(scope, receive, _with_headers(send, scope))
-            else:
-                await refuse(send, decision)
 
         return limited
 
-    return middleware
+    def _path(self, scope: Scope) -> LimitedPath | None:
+        options = scope["route_handler"].opt
+        group = options.get(GROUP)
+        if group is None or scope["type"] != "http":
+            return None
+        parameters = tuple(map(str, scope["path_params"].values()))
+        by_address = bool(options.get(BY_ADDRESS))
+        return LimitedPath(group, self._limits[group], scope["path_template"], parameters, by_address)
+
+    def _key(self, scope: Scope, path: LimitedPath) -> str:
+        identity = self._by_address(scope) if path.by_address else self._identify(scope)
+        key = f"{identity} {path.template}"
+        for text in path.parameters:
+            # A parameter that may hold slashes comes with one in front.
+            key = f"{key} {self._find(path.group, text.removeprefix('/')) or '?'}"
+        return key
 
 
-def _limited(group: str, limit: int, scope: Scope, find: Find) -> Limited:
-    parameters = tuple(map(str, scope["path_params"].values()))
-    return Limited(group, limit, scope["path_template"], parameters, find)
+async def overrule(scope: Any, decision: Decision) -> None:
+    """Replaces the decision by the refusal of a narrower window, and frees the slot of the path."""
+    if DECISION in scope:
+        scope[DECISION] = decision
+        give_back, key = scope[_SLOT]
+        await give_back(key)
 
 
-def headers_of(decision: Decision) -> list[tuple[bytes, bytes]]:
-    """How the window stands."""
+def limit_headers(decision: Decision) -> Headers:
+    """Returns `X-RateLimit-*`: requests per window, what is left of them, seconds until one more."""
     return [
         (b"x-ratelimit-limit", b"%d" % decision.limit),
         (b"x-ratelimit-remaining", b"%d" % decision.remaining),
@@ -103,29 +130,16 @@ def headers_of(decision: Decision) -> list[tuple[bytes, bytes]]:
     ]
 
 
-async def overrule(scope: Any, decision: Decision) -> None:
-    """Has the answer tell of a narrower window that refused the request; it uses no slot of its path then."""
-    if DECISION in scope:
-        scope[DECISION] = decision
-        await scope[_GIVE_BACK]()
-
-
 def _with_headers(send: Send, scope: Scope) -> Send:
     def answer(message: Message) -> Awaitable[None]:
         if message["type"] == "http.response.start":
-            message["headers"] = [*message["headers"], *headers_of(scope[DECISION])]
+            # Now, not before: the route may overrule the decision.
+            message["headers"] = [*message["headers"], *limit_headers(scope[DECISION])]
         return send(message)
 
     return answer
 
 
-async def refuse(send: Send, decision: Decision) -> None:
-    """Answers 429."""
-    headers = [
-        *headers_of(decision),
-        (b"retry-after", b"%d" % decision.reset),
-        (b"content-type", b"application/json"),
-        (b"content-length", b"%d" % len(_BODY)),
-    ]
-    await send({"type": "http.response.start", "status": 429, "headers": headers})
-    await send({"type": "http.response.body", "body": _BODY, "more_body": False})
+async def _refuse(send: Send, decision: Decision) -> None:
+    retry = (b"retry-after", b"%d" % decision.reset)
+    await respond(send, 429, [*limit_headers(decision), retry, _JSON, content_length(_BODY)], _BODY)

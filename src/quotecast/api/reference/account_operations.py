@@ -1,4 +1,4 @@
-"""How the OpenAPI document describes account routes: token, body, statuses and headers."""
+"""OpenAPI descriptions of account routes: token, body, statuses and headers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,18 +18,19 @@ from litestar.openapi.spec import (
 )
 from msgspec import Struct
 
-from quotecast.api.answers import JSON, Answer, Document, Header
+from quotecast.api.answers import JSON, Answer, SharedBody
 from quotecast.api.reference.openapi import ID, LIMITED, described, refused
+from quotecast.asgi import Header
 from quotecast.errors import FieldProblem, Problem
 from quotecast.market import codec
 
-#: What an operation requires that is for users only.
+#: The security requirement of operations for users.
 SECURED: Final = [{"bearer": list[str]()}]
 
 _ERRORS: Final = {
-    400: refused("The body is no JSON", Problem("Malformed JSON", "malformed_json", ID)),
+    400: refused("The body is not JSON", Problem("Malformed JSON", "malformed_json", ID)),
     401: refused(
-        "No token, or one that is expired, revoked or foreign",
+        "The token is missing, expired, revoked or foreign",
         Problem("Not authenticated", "not_authenticated", ID),
         Problem("Invalid or expired token", "invalid_token", ID),
     ),
@@ -39,9 +40,9 @@ _ERRORS: Final = {
         "A value is out of bounds",
         Problem("Invalid name", "invalid", ID, [FieldProblem("name", "At most 100 characters")]),
     ),
-    429: refused("The limit of this client and path is used up", Problem("Too Many Requests")),
+    429: refused("The rate limit of this client and path is exhausted", Problem("Too Many Requests")),
     503: refused(
-        "The accounts are not available; whether a write took effect is not known",
+        "Accounts are unavailable; a write may or may not have taken effect",
         Problem("The accounts are not available now", "database", ID),
     ),
 }
@@ -50,13 +51,13 @@ _OF_BODIES: Final = (400, 408, 413, 422)
 
 @dataclass
 class AccountOperation(Operation):
-    """An operation on a user's own things; its answers are never kept."""
+    """An operation on a user's own data; no cache stores its answers."""
 
     def __post_init__(self) -> None:
-        """Completes what the framework made of the route."""
+        """Adds headers to the framework's responses."""
         responses = cast("dict[str, OpenAPIResponse]", self.responses or {})
         if self.request_body is None:
-            # The framework announces its own for bad parameters; here they are 422.
+            # The framework documents a 400 for bad parameters; this API answers 422.
             responses.pop("400", None)
         for status, response in responses.items():
             names = ["X-Request-ID", "Cache-Control", *LIMITED, *self._headers_of(status)]
@@ -68,7 +69,7 @@ class AccountOperation(Operation):
 
 @dataclass
 class QuotedOperation(AccountOperation):
-    """An operation whose answer may join quotes, and then says whether their feeds are live."""
+    """An operation whose answer may include quotes, and then names the state of their feeds."""
 
     def _headers_of(self, status: str) -> Sequence[str]:
         return ["X-Feed-State"] if status == "200" else super()._headers_of(status)
@@ -84,7 +85,7 @@ _HEADERS: Final = {
 def taking(
     body: type[Struct], example: Mapping[str, Any], *, headers: Sequence[Parameter] = ()
 ) -> type[AccountOperation]:
-    """An operation whose request bears such a body, and may bear such headers."""
+    """Returns the operation class of requests with a body of this type, and perhaps with headers."""
     media = OpenAPIMediaType(
         schema=Reference(f"#/components/schemas/{body.__name__}"),
         examples={"example": Example(value=dict(example))},
@@ -109,45 +110,45 @@ def outcomes(
     body: bool = False,
     others: Mapping[int, ResponseSpec] | None = None,
 ) -> dict[int, ResponseSpec]:
-    """The answers of an account route: the good one, what all can fail with, and these besides."""
+    """Returns the responses of an account route: success, the errors of every account route, and `others`."""
     expected = sorted({401, 429, 503, *errors, *(_OF_BODIES if body else ())})
     good = described(kind, example, description)
     return {status: good, **{each: _ERRORS[each] for each in expected}, **(others or {})}
 
 
 def none_left(description: str, *errors: int, others: Mapping[int, ResponseSpec]) -> dict[int, ResponseSpec]:
-    """The answers of a route that removes something."""
+    """Returns the responses of a route that removes something."""
     gone = ResponseSpec(data_container=None, description=description)
     return {204: gone, **{each: _ERRORS[each] for each in sorted({401, 429, 503, *errors})}, **others}
 
 
 def not_found(what: str) -> ResponseSpec:
-    """There is no such thing, or it is not this user's."""
-    return refused("There is none, or it is not yours", Problem(f"{what} not found", "not_found", ID))
+    """Returns the 404 of a missing thing, or of another user's."""
+    return refused("It does not exist, or is not yours", Problem(f"{what} not found", "not_found", ID))
 
 
 def replayable() -> list[Parameter]:
-    """The header that makes a repetition of a request safe."""
+    """Returns the header that makes a retry safe."""
     return [
         Parameter(
             name="Idempotency-Key",
             param_in="header",
             required=False,
-            description="1 to 255 visible ASCII characters that stand for this request for 24 hours",
+            description="1 to 255 visible ASCII characters that identify this request for 24 hours",
             schema=Schema(type=OpenAPIType.STRING, min_length=1, max_length=255),
         )
     ]
 
 
 def answer(value: Any, status: int = 200, *more: Header) -> Answer:
-    """An answer for one client only, perhaps with more headers; the edge forbids to keep it.
+    """Returns a JSON answer for one client, perhaps with more headers; the edge adds `no-store`.
 
-    It may be compressed: it holds no secret whose length an attacker could try out (BREACH).
+    Compression is safe: the answer contains no secret that an attacker could guess by length (BREACH).
     """
     headers = [(b"content-type", JSON), *more]
-    return Answer(Document(codec.encode_json(value)), headers, tag=None, status=status)
+    return Answer(SharedBody(codec.encode_json(value)), headers, tag=None, status=status)
 
 
 def secret_answer(value: Any, status: int = 200, *more: Header) -> Answer:
-    """An answer with a token beside what the client sent, perhaps with more headers: never compressed."""
+    """Returns a JSON answer that has a token beside the client's own text: never compressed (BREACH)."""
     return Answer(codec.encode_json(value), [(b"content-type", JSON), *more], tag=None, status=status)

@@ -1,4 +1,4 @@
-"""The AsyncAPI document of the feeds, made of the structs and functions that make the frames."""
+"""The AsyncAPI document of the feeds, generated from the structs and functions of the frames."""
 
 from importlib.metadata import version
 from typing import Any, Final
@@ -12,41 +12,41 @@ from quotecast.errors import CloseCode
 from quotecast.feed import frames
 from quotecast.feed.commands import DEFAULT_INTERVAL, INTERVALS, Command
 from quotecast.feed.frames import Limits, Rejected
-from quotecast.feed.mirror import Entry, Mark
+from quotecast.feed.mirror import Mark, QuoteEntry
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
 
 _EPOCH: Final = "06a1f3c2b7"
 _TIME: Final = "2026-11-20T15:30:00.000Z"
 
-#: Frames whose items are quotes of the feed.
+#: Tags of frames that carry quotes.
 _CARRYING: Final = ("snapshot", "update")
 
 _WHAT: Final = {
     "welcome": "The first frame of every connection.",
-    "subscribed": "The answer to subscribe, unsubscribe and list: the full set.",
+    "subscribed": "The answer to subscribe, unsubscribe and list: all subscribed symbols.",
     "snapshot": (
-        "Full quotes. `subscribe`: those that were added, to merge; `resume`: what changed past `since`, "
-        "to merge; `resync`: replaces all that the client holds."
+        "Full quotes. `subscribe`: the added symbols, to merge; `resume`: the changes since `since`, to "
+        "merge; `resync`: replaces the whole state of the client."
     ),
     "update": (
-        "What changed, merged by key: the moving fields as absolute values, or the full quote if any other "
-        "field changed. `removed`, left out when empty, names symbols that are gone."
+        "Changes, to merge by key: the moving fields as absolute values, or the full quote if any other "
+        "field changed. `removed`, absent when empty, names symbols that are gone."
     ),
-    "heartbeat": "A sign of life, and at once when `feed` changes.",
+    "heartbeat": "Sent at intervals, and at once when `feed` changes; carries the cursor.",
     "pong": "The answer to ping.",
     "error": "A command was malformed or out of bounds, and changed nothing.",
-    "shutdown": "The server restarts: come back after the given time.",
+    "shutdown": "The server restarts: reconnect after the given time.",
 }
 
 _DESCRIPTION: Final = f"""\
-A connection's whole state is its subscription and a cursor, the point up to which it has been told: \
-`epoch` and `seq` of the last snapshot, update or heartbeat, not of the welcome. Given back as `since`, \
-after any disconnection and to any worker, they bring what changed meanwhile. A slow client is sent the \
-newest state at its own pace; nothing is queued. `sector:Energy`, `category:gold`, `bank:akbank` stand for \
-groups and follow their members. Types and fields that a client does not know are to be ignored. \
+The state of a connection is its subscription and a cursor: `epoch` and `seq` of the last snapshot, update \
+or heartbeat, not of the welcome. After a disconnection a client sends the cursor as `since`, to any worker, \
+and receives the changes since then. A slow consumer receives the newest state at its own pace; there is no \
+queue. `sector:Energy`, `category:gold` and `bank:akbank` are groups and follow their members. Clients must \
+ignore unknown types and fields. \
 Subprotocol: none, or `quotecast.v1.json` (text), `quotecast.v1.msgpack` (binary MessagePack, same \
-structures) or `quotecast.v1.json.deflate` (deprecated: binary, raw deflate of the JSON text, each frame by itself). \
+structures) or `quotecast.v1.json.deflate` (deprecated: raw deflate of the JSON). \
 The server accepts permessage-deflate (RFC 7692) without context takeover and compresses shared frames.
 
 Close codes: {", ".join(f"{code.value} {code.name.lower().replace('_', ' ')}" for code in CloseCode)}. \
@@ -54,7 +54,7 @@ Below 4450 reconnecting will not help; from 4450, and after 1012, reconnect with
 
 
 def asyncapi_document() -> dict[str, Any]:
-    """The AsyncAPI 3.0 document of the three feeds."""
+    """Returns the AsyncAPI 3.0 document of all feeds."""
     return {
         "asyncapi": "3.0.0",
         "info": {"title": "quotecast feeds", "version": version("quotecast"), "description": _DESCRIPTION},
@@ -68,7 +68,7 @@ def asyncapi_document() -> dict[str, Any]:
 def _channel(feed: Feed) -> dict[str, Any]:
     sent = _examples(feed)
     messages = {tag: _message(tag, what, _schema_name(tag, feed), [sent[tag]]) for tag, what in _WHAT.items()}
-    commands = _message("command", "What a client sends.", "Command", _commands(QUOTES[feed].key))
+    commands = _message("command", "A command of a client.", "Command", _commands(QUOTES[feed].key))
     return {
         "address": f"/api/ws/{feed.spec.name}",
         "title": f"The {feed.spec.name} feed",
@@ -78,7 +78,7 @@ def _channel(feed: Feed) -> dict[str, Any]:
 
 
 def _operations(feed: Feed) -> dict[str, Any]:
-    """Seen from the service, as AsyncAPI wants it: it sends frames and receives commands."""
+    """Returns the operations from the service's side: it sends frames and receives commands."""
     name = feed.spec.name
     channel = f"#/channels/{name}"
     sent = [{"$ref": f"{channel}/messages/{tag}"} for tag in _WHAT]
@@ -99,20 +99,20 @@ def _query() -> dict[str, Any]:
         "type": "integer",
         "enum": list(INTERVALS),
         "default": DEFAULT_INTERVAL,
-        "description": "Least milliseconds between two updates.",
+        "description": "Minimum milliseconds between two updates.",
     }
     symbols = {
         "type": "string",
         "description": (
-            "Comma-separated symbols; may be repeated. `all` alone, in any case, is everything; in a longer "
-            "list it is a symbol."
+            "Comma-separated symbols; may be repeated. `all` alone, in any case, means every symbol; in a "
+            "longer list it is a symbol."
         ),
     }
     since = {
         "type": "string",
         "description": (
-            "`<epoch>-<seq>` of the last snapshot, update or heartbeat that was received, never the "
-            "welcome's: that is ahead of what the client has. Another value, such as `none`, brings a resync."
+            "`<epoch>-<seq>` of the last snapshot, update or heartbeat, never of the welcome, which is ahead "
+            "of the client's state. Any other value, such as `none`, causes a resync."
         ),
     }
     return {"type": "object", "properties": {"symbols": symbols, "interval": interval, "since": since}}
@@ -130,14 +130,14 @@ def _schemas() -> dict[str, Any]:
 
 
 def frame_structs() -> dict[str, type[Struct]]:
-    """The structs of frames by their tag, but for those that carry quotes: they differ by feed."""
+    """Returns the structs of frames by tag, without those that carry quotes, which differ by feed."""
     kinds = [kind for kind in vars(frames).values() if isinstance(kind, type) and issubclass(kind, Struct)]
     tagged = {str(kind.__struct_config__.tag): kind for kind in kinds if kind.__struct_config__.tag}
     return {tag: kind for tag, kind in tagged.items() if tag not in _CARRYING}
 
 
 def _carrying(tag: str, feed: Feed) -> dict[str, Any]:
-    """The schema of a frame that carries quotes."""
+    """Returns the schema of a frame that carries quotes."""
     full = _reference(feed.spec.quote.__name__)
     move = _reference(feed.spec.move.__name__)
     properties: dict[str, Any] = {
@@ -171,7 +171,7 @@ def _reference(name: str) -> dict[str, str]:
 
 
 def _examples(feed: Feed) -> dict[str, dict[str, Any]]:
-    """One frame of each type, as the feed itself makes it."""
+    """Returns one frame of each type by tag, from the functions that the feed uses."""
     mark, later = Mark(1, _EPOCH, 11), Mark(2, _EPOCH, 12)
     entry = _entry(QUOTES[feed])
     sent = [
@@ -192,13 +192,13 @@ def _parsed(frame: Struct) -> dict[str, Any]:
     return parsed
 
 
-def _entry(quote: Quote) -> Entry:
-    entry = Entry(quote.key)
+def _entry(quote: Quote) -> QuoteEntry:
+    entry = QuoteEntry(quote.key)
     entry.change(quote, 1, 11, full=True)
     return entry
 
 
-def _moved(quote: Quote) -> Entry:
+def _moved(quote: Quote) -> QuoteEntry:
     entry = _entry(quote)
     entry.change(replace(quote, price=round(quote.price * 1.001, 2)), 2, 12, full=False)
     return entry

@@ -1,4 +1,4 @@
-"""The descriptions of the API and of its feeds, each with a page to read it."""
+"""Routes of the OpenAPI and AsyncAPI documents, and of their HTML pages."""
 
 from functools import cache
 from importlib.resources import files
@@ -10,12 +10,12 @@ from litestar.params import FromPath
 from msgspec import Struct
 from swagger_ui_bundle import swagger_ui_path
 
-from quotecast.api.answers import CACHE_LISTS, Answer, Document, of_document
-from quotecast.api.parts import HttpRequest
-from quotecast.api.reference.openapi import Reading, answered
+from quotecast.api.answers import CACHE_LISTS, Answer, SharedBody, document_answer
+from quotecast.api.reference.openapi import TAG, Reading, answered
+from quotecast.api.services import HttpRequest
 from quotecast.market.codec import encode_json
 
-#: The files behind the pages; nothing else of the bundle is served.
+#: The files of the pages; no other file of the bundle is public.
 _HTML, _SCRIPT, _STYLE = (
     b"text/html; charset=utf-8",
     b"text/javascript; charset=utf-8",
@@ -35,20 +35,20 @@ _BUNDLED: Final = {
 }
 
 
-class Documents(Struct, frozen=True):
-    """The machine-readable descriptions, encoded."""
+class ReferencePages(Struct, frozen=True):
+    """The OpenAPI and AsyncAPI documents, encoded."""
 
-    openapi: Document
-    asyncapi: Document
-    #: The names of the query parameters that a GET of each path has.
+    openapi: SharedBody
+    asyncapi: SharedBody
+    #: Names of the query parameters of GET, by path.
     parameters: dict[str, frozenset[str]]
 
     @classmethod
-    def of(cls, openapi: dict[str, Any], asyncapi: dict[str, Any]) -> "Documents":
-        """Encodes both."""
+    def of(cls, openapi: dict[str, Any], asyncapi: dict[str, Any]) -> "ReferencePages":
+        """Returns both documents encoded."""
         return cls(
-            Document(encode_json(openapi)),
-            Document(encode_json(asyncapi)),
+            SharedBody(encode_json(openapi)),
+            SharedBody(encode_json(asyncapi)),
             {path: _parameters(operations.get("get", {})) for path, operations in openapi["paths"].items()},
         )
 
@@ -57,8 +57,8 @@ def _parameters(operation: dict[str, Any]) -> frozenset[str]:
     return frozenset(each["name"] for each in operation.get("parameters", ()) if each["in"] == "query")
 
 
-def _documents(request: HttpRequest) -> Documents:
-    documents: Documents = request.app.state.documents
+def _documents(request: HttpRequest) -> ReferencePages:
+    documents: ReferencePages = request.app.state.documents
     return documents
 
 
@@ -70,8 +70,8 @@ def _documents(request: HttpRequest) -> Documents:
     responses=answered(dict[str, Any], {"openapi": "3.1.0"}, "The document"),
 )
 def openapi(request: HttpRequest) -> Answer:
-    """What this page is made of."""
-    return of_document(_documents(request).openapi, CACHE_LISTS)
+    """Returns the OpenAPI document."""
+    return document_answer(_documents(request).openapi, CACHE_LISTS)
 
 
 @get(
@@ -82,28 +82,33 @@ def openapi(request: HttpRequest) -> Answer:
     responses=answered(dict[str, Any], {"asyncapi": "3.0.0"}, "The document"),
 )
 def asyncapi(request: HttpRequest) -> Answer:
-    """Channels, commands and frames of the three feeds."""
-    return of_document(_documents(request).asyncapi, CACHE_LISTS)
+    """Describes channels, commands and frames of the feeds."""
+    return document_answer(_documents(request).asyncapi, CACHE_LISTS)
 
 
 @get("/docs", sync_to_thread=True, include_in_schema=False)
 def page() -> Answer:
-    """The interactive reference."""
-    return of_document(_file("docs.html"), CACHE_LISTS)
+    """Returns the page of the interactive reference."""
+    return document_answer(_file("docs.html"), CACHE_LISTS)
 
 
 @get("/docs/{name:str}", sync_to_thread=True, include_in_schema=False)
 def page_file(name: FromPath[str]) -> Answer:
-    """A file that a page loads, and the page of the feeds."""
+    """Returns a file of a page, or the page of the feeds."""
     if name not in _OWN | _BUNDLED:
         raise NotFoundException
-    return of_document(_file(name), CACHE_LISTS)
+    return document_answer(_file(name), CACHE_LISTS)
 
 
 @cache
-def _file(name: str) -> Document:
+def _file(name: str) -> SharedBody:
     folder = files("quotecast.api.reference") if name in _OWN else swagger_ui_path
-    return Document((folder / name).read_bytes(), (_OWN | _BUNDLED)[name])
+    return SharedBody((folder / name).read_bytes(), (_OWN | _BUNDLED)[name])
 
 
-ROUTER: Final = Router("/api", route_handlers=[openapi, asyncapi, page, page_file], tags=["Reference"])
+ROUTER: Final = Router(
+    "/api",
+    route_handlers=[openapi, asyncapi, page, page_file],
+    tags=["Reference"],
+    opt={TAG: "The OpenAPI and AsyncAPI documents."},
+)

@@ -1,4 +1,4 @@
-"""What the documents show: quotes and other answers."""
+"""Examples in the documents: quotes and other answers."""
 
 from typing import Any, Final
 
@@ -92,10 +92,10 @@ ASSET: Final = Asset(
 
 
 def plain(value: Any) -> Any:
-    """The value as a client would parse it from JSON."""
+    """Returns the value as a client would parse it from JSON."""
     return msgspec.to_builtins(value)
 
 
 def by_key(quote: Quote) -> dict[str, Any]:
-    """The object that a route of quotes answers, of one quote."""
+    """Returns the answer of a route of quotes that has one quote."""
     return {quote.key: plain(quote)}

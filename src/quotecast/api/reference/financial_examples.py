@@ -1,4 +1,4 @@
-"""Company data that the documents show."""
+"""Examples of company data in the documents."""
 
 from typing import Final
 

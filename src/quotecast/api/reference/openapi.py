@@ -1,4 +1,4 @@
-"""What the OpenAPI document says beyond the routes' own signatures: every status, header and example."""
+"""The parts of the OpenAPI document beyond the routes' signatures: statuses, headers and examples."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from importlib.metadata import version
 from typing import Any, Final, cast
 
 import msgspec
-from litestar import Litestar
+from litestar import Litestar, Router
 from litestar.openapi import OpenAPIConfig, ResponseSpec
 from litestar.openapi.spec import (
     Components,
@@ -30,18 +30,8 @@ from quotecast.api.selection import MAX_HEADER_BYTES
 from quotecast.errors import FieldProblem, Problem
 from quotecast.market.feeds import Feed
 
-_TAGS: Final = [
-    Tag("Market", "US stocks: quotes, bars, overviews, news, and the state of the feeds."),
-    Tag("Crypto", "Pairs of crypto assets: quotes and bars; changes are over the last 24 hours."),
-    Tag("Doviz", "Turkish currency, gold and precious-metal quotes, those of single banks among them."),
-    Tag("Financials", "Company data and the earnings calendar, kept from one hour to a day."),
-    Tag("Accounts", "Register, log in, and the profile."),
-    Tag("Portfolio", "What you hold; amounts are exact decimals."),
-    Tag("Watchlist", "What you keep an eye on: stocks, pairs, currencies and metals."),
-    Tag("Terminal", "How you arranged your terminal."),
-    Tag("Operations", "For load balancers and operators."),
-    Tag("Reference", "This description, and that of the WebSocket feeds."),
-]
+#: The entry of a router's `opt` that describes the tag of its operations.
+TAG: Final = "tag"
 
 
 def _header(description: str, kind: OpenAPIType = OpenAPIType.STRING) -> OpenAPIHeader:
@@ -49,9 +39,11 @@ def _header(description: str, kind: OpenAPIType = OpenAPIType.STRING) -> OpenAPI
 
 
 _HEADERS: Final[dict[str, OpenAPIHeader | Reference]] = {
-    "X-Request-ID": _header("The request's own id if it sent one, else a new one; name it in reports."),
+    "X-Request-ID": _header(
+        "Id of the request: its own if it sent one, else a new one. Quote it in reports."
+    ),
     "X-RateLimit-Limit": _header("Requests per minute, client and path.", OpenAPIType.INTEGER),
-    "X-RateLimit-Remaining": _header("How many more would be admitted now.", OpenAPIType.INTEGER),
+    "X-RateLimit-Remaining": _header("Requests left in the window.", OpenAPIType.INTEGER),
     "X-RateLimit-Reset": _header("Seconds until the next slot is free.", OpenAPIType.INTEGER),
     "Retry-After": _header("Seconds to wait before trying again.", OpenAPIType.INTEGER),
     "ETag": _header(
@@ -59,27 +51,29 @@ _HEADERS: Final[dict[str, OpenAPIHeader | Reference]] = {
         "quote the epoch and the seq of its last change. While the feed is stale it ends in `-stale`."
     ),
     "Cache-Control": _header(
-        "How long the answer may be kept, less its `Age`; one second while its feed is stale."
+        "Lifetime of the answer in caches, minus its `Age`; one second while its feed is stale."
     ),
     "X-Feed-State": OpenAPIHeader(
         schema=Schema(type=OpenAPIType.STRING, enum=["live", "stale"]),
         description=(
-            "Of the feed that the answer is made from: `stale` prices are the last that are known. With "
-            "`include=quote`, whether all the feeds are live that gave a quote or a rate."
+            "State of the answer's feed: `stale` prices are the last known ones. With `include=quote`, "
+            "`live` if every feed of a quote or rate is live."
         ),
     ),
     "WWW-Authenticate": _header("How to authenticate: `Bearer`."),
-    "X-Missing-Count": _header("How many of the symbols asked for no feed knows.", OpenAPIType.INTEGER),
+    "X-Missing-Count": _header("Number of unknown symbols in the request.", OpenAPIType.INTEGER),
     "X-Missing-Symbols": _header(
-        "Comma-separated and percent-encoded: the symbols asked for that no feed knows, as many as fit into "
-        f"{MAX_HEADER_BYTES} bytes; `X-Missing-Count` counts all of them. Left out when none is named."
+        "Unknown symbols, comma-separated and percent-encoded, as many as fit into "
+        f"{MAX_HEADER_BYTES} bytes; `X-Missing-Count` counts all of them. Absent without unknown symbols."
     ),
-    "X-Cache": _header("`HIT` was kept, `MISS` was fetched just now, `STALE` is past its time."),
+    "X-Cache": _header(
+        "`HIT`: from the cache; `MISS`: fetched for this request; `STALE`: cached and past its lifetime."
+    ),
     "Age": _header(
-        "Seconds since the upstream answered; 0 for bars, which end with the price of now.",
+        "Seconds since the upstream answered; 0 for bars, whose last close is the current price.",
         OpenAPIType.INTEGER,
     ),
-    "X-Total-Count": _header("How many were found, on all pages together.", OpenAPIType.INTEGER),
+    "X-Total-Count": _header("Number of matches on all pages.", OpenAPIType.INTEGER),
 }
 LIMITED: Final = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 _CACHED: Final = ("ETag", "Cache-Control")
@@ -87,12 +81,12 @@ _CACHED: Final = ("ETag", "Cache-Control")
 
 @dataclass
 class Reading(Operation):
-    """An operation that only reads; its answers bear the headers that their statuses call for."""
+    """An operation that only reads; adds to each response the headers of its status."""
 
     def __post_init__(self) -> None:
-        """Completes what the framework made of the route."""
+        """Adds headers to the framework's responses."""
         responses = cast("dict[str, OpenAPIResponse]", self.responses or {})
-        # The framework announces its own 400 for bad parameters; here they are 422.
+        # The framework documents a 400 for bad parameters; this API answers 422.
         responses.pop("400", None)
         for status, response in responses.items():
             names = [*self._headers_of(status), *(LIMITED if "429" in responses else ())]
@@ -110,7 +104,7 @@ class Reading(Operation):
 
 @dataclass
 class FeedReading(Reading):
-    """A reading of what is made from a feed, which says whether that is live."""
+    """A reading of a feed; the answer names the feed's state."""
 
     def _headers_of(self, status: str) -> list[str]:
         names = super()._headers_of(status)
@@ -119,7 +113,7 @@ class FeedReading(Reading):
 
 @dataclass
 class BatchReading(FeedReading):
-    """A reading that names the symbols which no feed knows."""
+    """A reading of several symbols; the answer names the unknown ones."""
 
     def _headers_of(self, status: str) -> list[str]:
         names = super()._headers_of(status)
@@ -128,7 +122,7 @@ class BatchReading(FeedReading):
 
 @dataclass
 class CachedReading(Reading):
-    """A reading that says whether its answer was kept, and how old it is."""
+    """A reading through the cache; the answer names its cache status and age."""
 
     def _headers_of(self, status: str) -> list[str]:
         names = super()._headers_of(status)
@@ -137,12 +131,12 @@ class CachedReading(Reading):
 
 @dataclass
 class BarsReading(FeedReading, CachedReading):
-    """A reading of bars: a kept history, and the price of a feed."""
+    """A reading of bars: a cached history, closed with a feed's price."""
 
 
 @dataclass
 class PageReading(Reading):
-    """A reading of a part of a list, which tells how long the whole is."""
+    """A reading of one page of a list; the answer has the length of the whole list."""
 
     def _headers_of(self, status: str) -> list[str]:
         names = super()._headers_of(status)
@@ -150,13 +144,13 @@ class PageReading(Reading):
 
 
 def answered(kind: Any, example: Any, description: str, *errors: int) -> dict[int, ResponseSpec]:
-    """The answers of a public route: the good one, not modified, and these errors."""
+    """Returns the responses of a public route: 200, 304 and the given errors."""
     good = described(kind, example, description)
     return {200: good, 304: _NOT_MODIFIED, **{status: _ERRORS[status] for status in errors}}
 
 
 def described(kind: Any, example: Any, description: str) -> ResponseSpec:
-    """An answer of one kind, with an example."""
+    """Returns a response of one type, with an example."""
     return ResponseSpec(
         data_container=kind,
         generate_examples=False,
@@ -166,7 +160,7 @@ def described(kind: Any, example: Any, description: str) -> ResponseSpec:
 
 
 def refused(description: str, *problems: Problem) -> ResponseSpec:
-    """An error answer with an example for each problem."""
+    """Returns an error response with an example for each problem."""
     return ResponseSpec(
         data_container=Problem,
         generate_examples=False,
@@ -182,13 +176,13 @@ _SCHEMES: Final[dict[str, SecurityScheme | Reference]] = {
 }
 _QUOTE_SCHEMAS: Final = [feed.spec.quote.__name__ for feed in Feed]
 
-_NOT_MODIFIED: Final = ResponseSpec(data_container=None, description="Nothing changed since the tag given")
+_NOT_MODIFIED: Final = ResponseSpec(data_container=None, description="The client's copy is current")
 ID: Final = "1f0c9b3aa2d84e57"
 _INVALID: Final = [FieldProblem("symbols", "Name at least one symbol, or all")]
 _ERRORS: Final = {
-    404: refused("Nobody knows the symbol", Problem("Symbol not found", "symbol_not_found", ID)),
+    404: refused("No feed has the symbol", Problem("Symbol not found", "symbol_not_found", ID)),
     422: refused("A value is out of bounds", Problem("Invalid symbols", "invalid", ID, _INVALID)),
-    429: refused("The limit of this client and path is used up", Problem("Too Many Requests")),
+    429: refused("The rate limit of this client and path is exhausted", Problem("Too Many Requests")),
     503: refused(
         "The feed has no data yet, or no provider",
         Problem("No data yet for stocks", "no_data", ID),
@@ -200,33 +194,39 @@ _ERRORS: Final = {
 def openapi_document(
     handlers: list[ControllerRouterHandler], bodies: Iterable[type[Struct]] = ()
 ) -> dict[str, Any]:
-    """The OpenAPI document of the routes; `bodies` are the kinds of requests' bodies.
+    """Returns the OpenAPI document of the routes; `bodies` are the structs of request bodies.
 
-    It is written by an application of its own: one that serves has pages of the framework's beside it.
+    A separate application generates it: enabling OpenAPI in the serving one would add the framework's pages.
     """
-    app = Litestar(handlers, openapi_config=_config(), logging_config=None)
+    app = Litestar(handlers, openapi_config=_config(_tags(handlers)), logging_config=None)
     document = app.openapi_schema.to_schema()
     _, schemas = msgspec.json.schema_components(bodies, ref_template="#/components/schemas/{name}")
     document["components"]["schemas"] |= schemas
     for name in _QUOTE_SCHEMAS:
-        # Defaults are for who makes a quote: an answer holds every field.
+        # Defaults are for code that builds quotes: an answer has every field.
         schema = document["components"]["schemas"][name]
         schema["required"] = list(schema["properties"])
     return document
 
 
-def _config() -> OpenAPIConfig:
+def _tags(handlers: list[ControllerRouterHandler]) -> list[Tag]:
+    """Returns the tags of the routers that describe theirs, in the order of the routers."""
+    routers = [each for each in handlers if isinstance(each, Router) and TAG in each.opt]
+    return [Tag(router.tags[0], router.opt[TAG]) for router in routers]
+
+
+def _config(tags: list[Tag]) -> OpenAPIConfig:
     return OpenAPIConfig(
         title="quotecast",
         version=version("quotecast"),
         summary="Self-hosted market data",
         description=(
             "Live quotes of US stocks, crypto pairs, and Turkish currency and metals. The WebSocket feeds "
-            "are described at `/api/asyncapi.json`. HEAD is answered wherever GET is."
+            "are described at `/api/asyncapi.json`. HEAD works wherever GET does."
         ),
         license=License(name="MIT", identifier="MIT"),
         servers=[Server(url="/")],
-        tags=_TAGS,
+        tags=tags,
         components=Components(headers=_HEADERS, security_schemes=_SCHEMES),
         use_handler_docstrings=True,
     )

@@ -1,4 +1,4 @@
-"""Register, log in, and the profile."""
+"""Registration, login and the profile."""
 
 from typing import Annotated, Final
 
@@ -13,7 +13,6 @@ from quotecast.api.answers import Answer
 from quotecast.api.edge.identity import require_token, with_account
 from quotecast.api.edge.throttle import BY_ADDRESS, overrule
 from quotecast.api.logins import Attempt
-from quotecast.api.parts import Accounts, HttpRequest, parts_of
 from quotecast.api.reference.account_operations import (
     SECURED,
     AccountOperation,
@@ -22,9 +21,10 @@ from quotecast.api.reference.account_operations import (
     secret_answer,
     taking,
 )
-from quotecast.api.reference.openapi import ID, refused
+from quotecast.api.reference.openapi import ID, TAG, refused
 from quotecast.api.routes.bodies import body_of
 from quotecast.api.routes.devices import cookie_for, device_of
+from quotecast.api.services import Accounts, HttpRequest, services_of
 from quotecast.errors import Busy, DatabaseAway, InvalidValue, Problem, TooManyRequests, WrongCredentials
 from quotecast.limits.decision import Decision
 
@@ -45,7 +45,7 @@ Email = Annotated[
 
 
 class Registration(Struct, frozen=True):
-    """Who wants to register."""
+    """The body of a registration."""
 
     name: Name
     email: Email
@@ -58,12 +58,12 @@ class Registration(Struct, frozen=True):
     ]
 
     def __repr__(self) -> str:
-        """Without the password, which no log may hold."""
+        """Omits the password, so that no log contains it."""
         return f"Registration(email={self.email!r})"
 
 
 class Credentials(Struct, frozen=True):
-    """Who wants to log in."""
+    """The body of a login."""
 
     email: Email
     password: Annotated[
@@ -75,21 +75,21 @@ class Credentials(Struct, frozen=True):
     ]
 
     def __repr__(self) -> str:
-        """Without the password, which no log may hold."""
+        """Omits the password, so that no log contains it."""
         return f"Credentials(email={self.email!r})"
 
 
 class ProfileChange(Struct, frozen=True):
-    """Another name, the end of all sessions, or both."""
+    """A change of the profile: a new name, the end of all sessions, or both."""
 
     name: Name | UnsetType = UNSET
     end_sessions: Annotated[
-        bool, Meta(description="Makes every token of yours void, the one that you send included")
+        bool, Meta(description="Revokes all your tokens, including the one of this request")
     ] = False
 
 
 class Profile(Struct, frozen=True):
-    """A user as others of our routes name them."""
+    """A user: id, name and email."""
 
     id: str
     name: str
@@ -97,31 +97,31 @@ class Profile(Struct, frozen=True):
 
     @classmethod
     def of(cls, user: UserRow) -> "Profile":
-        """What of a row is shown."""
+        """Returns the public fields of a row."""
         return cls(user.id, user.name, user.email)
 
 
 class Session(Struct, frozen=True):
-    """A token to send as `Authorization: Bearer <token>`, and whose it is."""
+    """A token to send as `Authorization: Bearer <token>`, and its user."""
 
     token: str
     user: Profile
 
     def __repr__(self) -> str:
-        """Without the token, which no log may hold."""
+        """Omits the token, so that no log contains it."""
         return f"Session(user={self.user!r})"
 
 
 _PROFILE: Final = Profile("019a9c3f5b2d4f6a8c0e1b2d", "Ayşe Yılmaz", "ayse@example.com")
 _SESSION: Final = Session("eyJhbGciOiJIUzI1NiIsImtpZCI6IjVkN...", _PROFILE)
 _GIVEN: Final = {"email": "ayse@example.com", "password": "correct horse battery"}
-_TAKEN: Final = refused("Somebody has this email", Problem("Email already registered", "email_taken", ID))
+_TAKEN: Final = refused("Another user has this email", Problem("Email already registered", "email_taken", ID))
 _GUESSED: Final = refused(
-    "The limit of this address and path is used up, or a bound on attempts; the headers tell of that one",
+    "The rate limit of this address and path, or the limit of attempts, is exhausted: see the headers",
     Problem("Too Many Requests"),
 )
 _WRONG: Final = refused(
-    "Email and password do not belong together",
+    "Unknown email or wrong password",
     Problem("Invalid email or password", "wrong_credentials", ID),
 )
 
@@ -140,14 +140,14 @@ _WRONG: Final = refused(
     opt={BY_ADDRESS: True},
 )
 async def register(request: HttpRequest) -> Answer:
-    """Makes a user and logs them in. Counted by address."""
+    """Creates a user and logs them in. The rate limit counts by address."""
     given = await body_of(request, Registration)
     name, email = rules.name(given.name), rules.email(given.email)
     password = rules.password(given.password, rules.MIN_PASSWORD)
-    parts = parts_of(request)
-    password_hash = await parts.accounts.passwords.hash(password)
-    user_id = new_id(parts.clock)
-    user = await parts.accounts.database.transaction(
+    services = services_of(request)
+    password_hash = await services.accounts.passwords.hash(password)
+    user_id = new_id(services.clock)
+    user = await services.accounts.database.transaction(
         lambda run: users.create(run, user_id=user_id, name=name, email=email, password_hash=password_hash)
     )
     return _session(request, user, 201)
@@ -162,19 +162,20 @@ async def register(request: HttpRequest) -> Answer:
     opt={BY_ADDRESS: True},
 )
 async def login(request: HttpRequest) -> Answer:
-    """Gives a token. Counted by address.
+    """Returns a token. The rate limit counts by address.
 
-    Attempts on an account are counted too, until one succeeds: within 15 minutes an address has 10, and all
-    addresses together have 100. A device that has logged in to the account before has 10 of its own. It is
-    known by an earlier token in `Authorization`, expired or not, or by a cookie that browsers keep. Past
-    these bounds the answer is 429 and uses no slot of the path; its headers tell of the bound that refused.
+    Failed attempts on an account are limited too: within 15 minutes an address has 10, and all addresses
+    together have 100. A device that has logged in to the account before has 10 of its own; it identifies
+    itself by an earlier token in `Authorization`, expired or not, or by a cookie. A successful login resets
+    the count. Above these limits the answer is 429; it uses no slot of the path, and its headers describe
+    the exhausted limit.
     """
     given = await body_of(request, Credentials)
-    email, password = rules.lowered(given.email), rules.password(given.password, 1)
-    logins = parts_of(request).accounts.logins
+    email, password = rules.lower_email(given.email), rules.password(given.password, 1)
+    logins = services_of(request).accounts.logins
     attempt = logins.attempt(email)
     try:
-        user = await _entered(request, attempt, email, password)
+        user = await _authenticate(request, attempt, email, password)
     except WrongCredentials:
         logins.outcomes["refused"] += 1
         raise
@@ -184,7 +185,7 @@ async def login(request: HttpRequest) -> Answer:
         raise
     except (Busy, DatabaseAway):
         logins.outcomes["unavailable"] += 1
-        await attempt.void()
+        await attempt.cancel()
         raise
     logins.outcomes["ok"] += 1
     await attempt.succeed()
@@ -200,7 +201,7 @@ async def login(request: HttpRequest) -> Answer:
     responses=outcomes(200, Profile, _PROFILE, "Your name and email"),
 )
 async def profile(request: HttpRequest) -> Answer:
-    """Who the token belongs to."""
+    """Returns the user of the token."""
 
     async def read(account: Account) -> UserRow:
         return account.user
@@ -214,10 +215,10 @@ async def profile(request: HttpRequest) -> Answer:
     guards=[require_token],
     operation_class=taking(ProfileChange, {"name": "Ayşe Demir"}),
     security=SECURED,
-    responses=outcomes(200, Profile, _PROFILE, "The profile as it is now", body=True),
+    responses=outcomes(200, Profile, _PROFILE, "The profile after the change", body=True),
 )
 async def change(request: HttpRequest) -> Answer:
-    """The email stays as it is. Log out with `{"end_sessions": true}`: then no token of yours is valid."""
+    """Changes the name. `{"end_sessions": true}` logs out: it revokes all your tokens."""
     given = await body_of(request, ProfileChange)
     if given.name is UNSET and not given.end_sessions:
         raise InvalidValue("name", "Missing")
@@ -230,21 +231,24 @@ async def change(request: HttpRequest) -> Answer:
     return answer(Profile.of(await with_account(request, write, writing=True)))
 
 
-async def _entered(request: HttpRequest, attempt: Attempt, email: str, password: str) -> UserRow:
-    """The user who logs in. Raises TooManyRequests or WrongCredentials, alike for an unknown email."""
-    accounts = parts_of(request).accounts
+async def _authenticate(request: HttpRequest, attempt: Attempt, email: str, password: str) -> UserRow:
+    """Returns the user who logs in. Raises TooManyRequests or WrongCredentials, also for an unknown email."""
+    accounts = services_of(request).accounts
     address = accounts.address_of(request.scope)
     device = device_of(request.scope, accounts.tokens)
-    # Counted before anything costs more than counting.
+    # Count first: it is cheaper than the look-up and the hash.
     await (attempt.count_device(device.jti) if device else attempt.count_address(address))
     user = await accounts.database.transaction(lambda run: users.find(run, email=email))
     if device and not (user and user.id == device.sub):
         await attempt.count_address(address)
-    return await _verified(accounts, user, password)
+    return await _verify(accounts, user, password)
 
 
-async def _verified(accounts: Accounts, user: UserRow | None, password: str) -> UserRow:
-    """The user who logs in. Raises WrongCredentials, as late for an unknown email as for a wrong password."""
+async def _verify(accounts: Accounts, user: UserRow | None, password: str) -> UserRow:
+    """Returns the user who logs in. Raises WrongCredentials.
+
+    An unknown email takes as long as a wrong password, so that timing reveals nothing.
+    """
     right = await accounts.passwords.verify(user.password_hash if user else None, password)
     if user is None or not right or user.disabled:
         raise WrongCredentials
@@ -255,7 +259,7 @@ async def _verified(accounts: Accounts, user: UserRow | None, password: str) -> 
 
 
 def _session(request: HttpRequest, user: UserRow, status: int = 200) -> Answer:
-    tokens = parts_of(request).accounts.tokens
+    tokens = services_of(request).accounts.tokens
     session = Session(tokens.issue(user.id, user.token_version), Profile.of(user))
     return secret_answer(session, status, cookie_for(request.scope, tokens, user.id))
 
@@ -263,5 +267,8 @@ def _session(request: HttpRequest, user: UserRow, status: int = 200) -> Answer:
 BODIES: Final[tuple[type[Struct], ...]] = (Registration, Credentials, ProfileChange)
 
 ROUTER: Final = Router(
-    "/api/auth", route_handlers=[register, login, profile, change], tags=["Accounts"], opt={"limit": "auth"}
+    "/api/auth",
+    route_handlers=[register, login, profile, change],
+    tags=["Accounts"],
+    opt={TAG: "Register, log in, and the profile.", "limit": "auth"},
 )

@@ -1,4 +1,4 @@
-"""Which bars a client asks for: the parameters of both routes, and what their values mean."""
+"""Query parameters of the two routes of bars, and their validation."""
 
 import re
 from typing import Annotated, Final
@@ -11,9 +11,9 @@ from quotecast.market.ranges import (
     RANGES,
     Range,
     default_interval,
-    interval_named,
     intervals_of,
-    range_named,
+    parse_interval,
+    parse_range,
 )
 
 STOCK_INTERVALS: Final[tuple[Interval, ...]] = ("1m", "5m", "15m", "1h", "4h", "D", "W", "M")
@@ -30,7 +30,11 @@ def _choice(name: str, description: str, values: tuple[str, ...]) -> QueryParame
 Span = Annotated[str, _choice("range", "How far back, in any letter case", RANGES)]
 StockInterval = Annotated[
     str | None,
-    _choice("interval", "Length of a bar, `1m` a minute, `M` a month; by default as fits", STOCK_INTERVALS),
+    _choice(
+        "interval",
+        "Length of a bar, `1m` a minute, `M` a month; the default depends on the range",
+        STOCK_INTERVALS,
+    ),
 ]
 Timeframe = Annotated[
     str,
@@ -45,20 +49,20 @@ Count = Annotated[
     QueryParameter(
         name="limit",
         description="How many bars at most, the newest",
-        # Text to the framework, which would take 1e2 for a number.
+        # A string to the framework, which would accept 1e2 as an integer.
         schema_extra={"type": "integer", "minimum": 1, "maximum": MAX_BARS, "default": int(DEFAULT_BARS)},
     ),
 ]
 
 
 def range_and_interval(span: str, interval: str | None) -> tuple[Range, Interval]:
-    """What a request for stocks asks for. Raises InvalidValue, also when the interval is too fine."""
-    wanted = range_named(span)
+    """Returns range and interval of a request for stocks. Raises InvalidValue, also if they do not fit."""
+    wanted = parse_range(span)
     if wanted is None:
         raise InvalidValue("range", f"One of {', '.join(RANGES)}")
     if interval is None:
         return wanted, default_interval(wanted)
-    length = _chosen("interval", interval, STOCK_INTERVALS)
+    length = _require_interval("interval", interval, STOCK_INTERVALS)
     allowed = intervals_of(wanted, STOCK_INTERVALS)
     if length not in allowed:
         raise InvalidValue("interval", f"Too fine for {wanted}; one of {', '.join(allowed)}")
@@ -66,19 +70,19 @@ def range_and_interval(span: str, interval: str | None) -> tuple[Range, Interval
 
 
 def timeframe_of(text: str) -> Interval:
-    """The interval that a timeframe means. Raises InvalidValue."""
-    return _chosen("timeframe", text, INTERVALS)
+    """Returns the interval of a timeframe. Raises InvalidValue."""
+    return _require_interval("timeframe", text, INTERVALS)
 
 
 def count_of(text: str) -> int:
-    """How many bars a request asks for. Raises InvalidValue."""
+    """Returns the number of bars that a request asks for. Raises InvalidValue."""
     if not _COUNT.fullmatch(text) or int(text) > MAX_BARS:
         raise InvalidValue("limit", f"A whole number from 1 to {MAX_BARS}")
     return int(text)
 
 
-def _chosen(field: str, text: str, offered: tuple[Interval, ...]) -> Interval:
-    interval = interval_named(text)
+def _require_interval(field: str, text: str, offered: tuple[Interval, ...]) -> Interval:
+    interval = parse_interval(text)
     if interval is None or interval not in offered:
         raise InvalidValue(field, f"One of {', '.join(offered)}")
     return interval

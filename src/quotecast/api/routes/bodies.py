@@ -4,18 +4,18 @@ from typing import Final, TypeVar, get_type_hints
 
 import msgspec
 
-from quotecast.api.parts import HttpRequest
+from quotecast.api.services import HttpRequest
 from quotecast.complaints import choices_of, complaint
 from quotecast.errors import InvalidValue, MalformedJson
 
-#: Checks the syntax and reads no values: a number may be larger than any float.
+#: Checks the syntax without reading values: a number may exceed any float.
 _SYNTAX: Final = msgspec.json.Decoder(msgspec.Raw)
 
 T = TypeVar("T")
 
 
 async def body_of(request: HttpRequest, kind: type[T]) -> T:
-    """The request's body. Raises MalformedJson, or InvalidValue that names the field."""
+    """Returns the request's body as a struct. Raises MalformedJson, or InvalidValue that names the field."""
     body = await request.body()
     _check_json(body)
     try:
@@ -25,7 +25,7 @@ async def body_of(request: HttpRequest, kind: type[T]) -> T:
 
 
 def _check_json(body: bytes) -> None:
-    """Raises MalformedJson. A typed decoder stops at the first value of a wrong type; this one does not."""
+    """Raises MalformedJson for bad syntax anywhere; a typed decoder would stop at the first wrong type."""
     try:
         body.decode()
         _SYNTAX.decode(body)

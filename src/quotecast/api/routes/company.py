@@ -1,77 +1,86 @@
-"""Company data as it is read through the cache: one kind, or all of them together."""
+"""Company data through the cache: one record, or the overview of all records."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from quotecast.api.parts import Parts
-from quotecast.api.routes.company_parts import PARTS, Part
-from quotecast.cache.base import Cached
+from quotecast.api.routes.company_parts import RECORDS, CompanyRecord
+from quotecast.api.services import Services
+from quotecast.cache.base import Cached, Provisional
 from quotecast.errors import NotOffered, QuotecastError, SymbolNotFound, UpstreamError
 from quotecast.market.codec import encode_json, object_json
 from quotecast.providers.base import FinancialsProvider
 
+#: How long an answer is fresh that lacks its currency because the upstream failed.
+PROVISIONAL_SECONDS: Final = 600
 UNAVAILABLE: Final = "Upstream unavailable"
 
-#: What to say when nothing could be had: that it is worth trying again, if it is.
-_GRAVITY: Final = (UpstreamError, SymbolNotFound, NotOffered)
+#: Which error an overview without any record raises: the first kind that occurred.
+_SEVERITY: Final = (UpstreamError, SymbolNotFound, NotOffered)
 
 Outcome = Cached | QuotecastError
 
 
-def key_of(provider: FinancialsProvider, *names: object) -> str:
-    """What is kept of one provider is never told for another's."""
+def cache_key(provider: FinancialsProvider, *names: object) -> str:
+    """Returns a cache key that names the provider, so that providers never share an entry."""
     return ":".join((provider.name, "financials", *map(str, names)))
 
 
-async def read_part(parts: Parts, provider: FinancialsProvider, part: Part, symbol: str) -> Cached:
-    """One kind of data about a company. Raises SymbolNotFound, NotOffered or UpstreamError.
+async def read_record(
+    services: Services, provider: FinancialsProvider, record: CompanyRecord, symbol: str
+) -> Cached:
+    """Returns one record of a company. Raises SymbolNotFound, NotOffered or UpstreamError.
 
-    A stock that we know ourselves is not unknown because the upstream has no data of it.
+    A listed stock without data at the upstream has an empty record.
     """
 
-    async def fetch() -> bytes:
-        if parts.names.is_invented(symbol):
-            await parts.unlisted()
-        return encode_json(await part.ask(provider, symbol))
+    async def fetch() -> bytes | Provisional:
+        if services.names.is_invented(symbol):
+            await services.unlisted()
+        body = encode_json(await record.ask(provider, symbol))
+        return Provisional(body, PROVISIONAL_SECONDS) if provider.is_provisional(symbol) else body
 
     try:
-        cached = await parts.cache.read(key_of(provider, part.path, symbol), part.policy, fetch)
+        cached = await services.cache.read(cache_key(provider, record.path, symbol), record.policy, fetch)
     except SymbolNotFound:
-        if not parts.names.is_listed(symbol):
+        if not services.names.is_listed(symbol):
             raise
-        return Cached(encode_json(part.nothing(symbol)), "MISS", 0, 0)
-    parts.names.answered(symbol)
+        return Cached(encode_json(record.nothing(symbol)), "MISS", 0, 0)
+    services.names.remember_company(symbol)
     return cached
 
 
-async def read_all(parts: Parts, provider: FinancialsProvider, symbol: str) -> Cached:
+async def read_overview(services: Services, provider: FinancialsProvider, symbol: str) -> Cached:
     """All kinds of data about a company, read at the same time.
 
     One that could not be had is null. Raises SymbolNotFound, NotOffered or UpstreamError when none could.
     """
-    outcomes = await asyncio.gather(*(_attempt(parts, provider, part, symbol) for part in PARTS))
-    return _joined(symbol, {part.member: each for part, each in zip(PARTS, outcomes, strict=True)})
+    outcomes = await asyncio.gather(
+        *(_read_outcome(services, provider, record, symbol) for record in RECORDS)
+    )
+    return _join(symbol, {record.member: each for record, each in zip(RECORDS, outcomes, strict=True)})
 
 
-async def _attempt(parts: Parts, provider: FinancialsProvider, part: Part, symbol: str) -> Outcome:
+async def _read_outcome(
+    services: Services, provider: FinancialsProvider, record: CompanyRecord, symbol: str
+) -> Outcome:
     try:
-        return await read_part(parts, provider, part, symbol)
+        return await read_record(services, provider, record, symbol)
     except (SymbolNotFound, NotOffered, UpstreamError) as error:
         return error
 
 
-def _joined(symbol: str, outcomes: Mapping[str, Outcome]) -> Cached:
+def _join(symbol: str, outcomes: Mapping[str, Outcome]) -> Cached:
     """The overview made of what could be had. Raises when that is nothing.
 
-    It is as old as its oldest part, and to be asked for again as soon as any part is.
+    It is as old as its oldest record, and to be asked for again as soon as any record is.
     """
     had = [each for each in outcomes.values() if isinstance(each, Cached)]
     failed = {member: each for member, each in outcomes.items() if isinstance(each, QuotecastError)}
     if not had:
-        raise _gravest(failed.values())
+        raise _most_severe(failed.values())
     bodies = {member: each.body if isinstance(each, Cached) else b"null" for member, each in outcomes.items()}
-    errors = {member: _told(error) for member, error in failed.items()}
+    errors = {member: _error_text(error) for member, error in failed.items()}
     body = {"symbol": encode_json(symbol), **bodies, "errors": encode_json(errors)}
     passing = any(isinstance(error, UpstreamError) for error in failed.values())
     return Cached(
@@ -82,14 +91,14 @@ def _joined(symbol: str, outcomes: Mapping[str, Outcome]) -> Cached:
     )
 
 
-def _gravest(errors: Iterable[QuotecastError]) -> QuotecastError:
-    def gravity(error: QuotecastError) -> tuple[int, float]:
-        order = next(order for order, kind in enumerate(_GRAVITY) if isinstance(error, kind))
+def _most_severe(errors: Iterable[QuotecastError]) -> QuotecastError:
+    def severity(error: QuotecastError) -> tuple[int, float]:
+        order = next(order for order, kind in enumerate(_SEVERITY) if isinstance(error, kind))
         return order, getattr(error, "retry_after", None) or 0.0
 
-    return min(errors, key=gravity)
+    return min(errors, key=severity)
 
 
-def _told(error: QuotecastError) -> str:
+def _error_text(error: QuotecastError) -> str:
     # What exactly failed at the upstream is for the log.
     return UNAVAILABLE if isinstance(error, UpstreamError) else str(error)

@@ -1,4 +1,4 @@
-"""The kinds of company data: what each is called, how it is asked for, and how long it stays true."""
+"""The records of company data: names, the provider's call, and cache times."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
@@ -22,8 +22,8 @@ from quotecast.providers.base import FinancialsProvider
 HOUR_SECONDS: Final = 3600
 
 
-class Part(Struct, frozen=True, kw_only=True):
-    """One kind of data about a company."""
+class CompanyRecord(Struct, frozen=True, kw_only=True):
+    """One kind of company data, as a route of its own and as a member of the overview."""
 
     #: Last segment of its route's path.
     path: str
@@ -35,17 +35,17 @@ class Part(Struct, frozen=True, kw_only=True):
     example: Any
     hours: int
     ask: Callable[[FinancialsProvider, str], Awaitable[Any]]
-    #: What is told of a stock that the upstream has no such data of.
+    #: Makes the empty record of a stock without data at the upstream.
     nothing: Callable[[str], Any]
 
     @property
     def policy(self) -> Policy:
-        """How long it is kept."""
+        """The cache policy of the record."""
         return Policy(fresh_seconds=self.hours * HOUR_SECONDS)
 
 
 class Overview(Struct, frozen=True, rename="camel"):
-    """All kinds together; one that could not be had is null, and `errors` says why by its name."""
+    """All records; one that is not available is null, and `errors` has the reason by its name."""
 
     symbol: str
     metrics: Metrics | None
@@ -69,8 +69,8 @@ EXAMPLE: Final = Overview(
 )
 
 #: In the order of the overview's members.
-PARTS: Final = (
-    Part(
+RECORDS: Final = (
+    CompanyRecord(
         path="metrics",
         member="metrics",
         summary="Metrics of a company",
@@ -81,51 +81,51 @@ PARTS: Final = (
         ask=lambda provider, symbol: provider.metrics(symbol),
         nothing=lambda symbol: Metrics(symbol, "all", {}, Series({}, {})),
     ),
-    Part(
+    CompanyRecord(
         path="earnings",
         member="earnings",
         summary="Reported earnings of a company",
-        description="Earnings per share in `currency`, and what had been expected, the newest quarter first.",
+        description="Earnings per share in `currency`, reported and estimated, the newest quarter first.",
         kind=list[Earnings],
         example=examples.EARNINGS,
         hours=6,
         ask=lambda provider, symbol: provider.earnings(symbol),
         nothing=lambda _: [],
     ),
-    Part(
+    CompanyRecord(
         path="recommendations",
         member="recommendations",
         summary="Analysts' recommendations for a stock",
-        description="How many analysts said what, by month, the newest first.",
+        description="Numbers of analysts by recommendation and month, the newest first.",
         kind=list[Recommendation],
         example=examples.RECOMMENDATIONS,
         hours=6,
         ask=lambda provider, symbol: provider.recommendations(symbol),
         nothing=lambda _: [],
     ),
-    Part(
+    CompanyRecord(
         path="revenue-estimates",
         member="revenueEstimates",
         summary="Expected revenue of a company",
-        description="By quarter, the nearest last, in `currency`; null where that is not known.",
+        description="By quarter, the nearest last, in `currency`; null where the currency is unknown.",
         kind=Estimates[RevenueEstimate],
         example=examples.REVENUE_ESTIMATES,
         hours=12,
         ask=lambda provider, symbol: provider.revenue_estimates(symbol),
         nothing=lambda symbol: Estimates(symbol, "quarterly", []),
     ),
-    Part(
+    CompanyRecord(
         path="eps-estimates",
         member="epsEstimates",
         summary="Expected earnings per share of a company",
-        description="By quarter, the nearest last, in `currency`; null where that is not known.",
+        description="By quarter, the nearest last, in `currency`; null where the currency is unknown.",
         kind=Estimates[EpsEstimate],
         example=examples.EPS_ESTIMATES,
         hours=12,
         ask=lambda provider, symbol: provider.eps_estimates(symbol),
         nothing=lambda symbol: Estimates(symbol, "quarterly", []),
     ),
-    Part(
+    CompanyRecord(
         path="earnings-quality",
         member="earningsQuality",
         summary="Quality of a company's earnings",

@@ -6,15 +6,15 @@ from litestar import Router, get
 from litestar.params import PathParameter
 from msgspec import Struct
 
-from quotecast.api.answers import Answer, everything, of_names, of_quotes, shared
-from quotecast.api.edge.repeats import repeatable, repeatable_read
-from quotecast.api.parts import HttpRequest, Parts, loaded
+from quotecast.api.answers import Answer, all_quotes, names_answer, quotes_answer, shared_body
+from quotecast.api.edge.repeats import repeatable
 from quotecast.api.reference import examples
-from quotecast.api.reference.openapi import BarsReading, FeedReading, answered
+from quotecast.api.reference.openapi import TAG, BarsReading, FeedReading, answered
 from quotecast.api.routes.bar_parameters import DEFAULT_BARS, Count, Timeframe
 from quotecast.api.routes.bars import crypto_bars
 from quotecast.api.routes.quotes import one_quote
 from quotecast.api.selection import symbol_of_path
+from quotecast.api.services import Services, require_mirror
 from quotecast.feed.mirror import Mirror
 from quotecast.market import codec
 from quotecast.market.bars import Bar
@@ -27,7 +27,7 @@ Pair = Annotated[
 
 
 class CryptoSymbol(Struct, frozen=True):
-    """A pair: `symbol` is its base asset, `quote` what that is priced in."""
+    """A pair: `symbol` is its base asset, `quote` its quote asset."""
 
     ticker: str
     symbol: str
@@ -38,7 +38,7 @@ class CryptoSymbol(Struct, frozen=True):
 
     @classmethod
     def of(cls, quote: CryptoQuote) -> "CryptoSymbol":
-        """What the quote is a quote of."""
+        """Returns the pair of a quote."""
         priced_in = quote.ticker.partition("/")[2]
         return cls(quote.ticker, quote.symbol, quote.name, priced_in, quote.exchange, quote.provider)
 
@@ -50,14 +50,11 @@ class CryptoSymbol(Struct, frozen=True):
     operation_class=FeedReading,
     responses=answered(dict[str, CryptoQuote], examples.by_key(examples.CRYPTO), "Quotes by pair", 429, 503),
 )
-def quotes(request: HttpRequest) -> Answer:
+@repeatable
+def quotes(services: Services) -> Answer:
     """Changes are over the last 24 hours."""
-    return repeatable(request, _quotes)
-
-
-def _quotes(parts: Parts) -> Answer:
-    mirror = loaded(parts, Feed.CRYPTO)
-    return of_quotes(mirror, parts.monotonic(), everything(mirror))
+    mirror = require_mirror(services, Feed.CRYPTO)
+    return quotes_answer(mirror, services.monotonic(), all_quotes(mirror))
 
 
 @get(
@@ -67,9 +64,10 @@ def _quotes(parts: Parts) -> Answer:
     operation_class=FeedReading,
     responses=answered(CryptoQuote, examples.CRYPTO, "The quote", 404, 429, 503),
 )
-def quote(request: HttpRequest, symbol: Pair) -> Answer:
+@repeatable
+def quote(services: Services, symbol: Pair) -> Answer:
     """The slash of the pair may be encoded, plain, or a dash."""
-    return repeatable(request, one_quote, Feed.CRYPTO, symbol_of_path(symbol))
+    return one_quote(services, Feed.CRYPTO, symbol_of_path(symbol))
 
 
 @get(
@@ -85,14 +83,11 @@ def quote(request: HttpRequest, symbol: Pair) -> Answer:
         503,
     ),
 )
-def symbols(request: HttpRequest) -> Answer:
-    """What may be asked for, in alphabetical order."""
-    return repeatable(request, _listing)
-
-
-def _listing(parts: Parts) -> Answer:
-    mirror = loaded(parts, Feed.CRYPTO)
-    return of_names(mirror, parts.monotonic(), shared(mirror, "symbols", lambda: _symbols(mirror)))
+@repeatable
+def symbols(services: Services) -> Answer:
+    """Lists the pairs in alphabetical order."""
+    mirror = require_mirror(services, Feed.CRYPTO)
+    return names_answer(mirror, services.monotonic(), shared_body(mirror, _symbols))
 
 
 @get(
@@ -101,15 +96,16 @@ def _listing(parts: Parts) -> Answer:
     operation_class=BarsReading,
     responses=answered(list[Bar], examples.BARS, "Bars in ascending order", 404, 422, 429, 503),
 )
+@repeatable
 async def bars(
-    request: HttpRequest, symbol: Pair, timeframe: Timeframe = "1h", limit: Count = DEFAULT_BARS
+    services: Services, symbol: Pair, timeframe: Timeframe = "1h", limit: Count = DEFAULT_BARS
 ) -> Answer:
-    """The newest `limit` bars; fewer if there are not so many. Days, weeks and months are those of UTC.
+    """Returns the newest `limit` bars, or all if there are fewer. Days, weeks and months are in UTC.
 
-    There is no bar where nothing traded. All bars are of the exchange that the pair's quote names; the last
-    one closes with its price of now.
+    Periods without trades have no bar. All bars come from the exchange of the pair's quote. The last bar's
+    close is the current price.
     """
-    return await repeatable_read(request, crypto_bars, symbol_of_path(symbol), timeframe, limit)
+    return await crypto_bars(services, symbol_of_path(symbol), timeframe, limit)
 
 
 def _symbols(mirror: Mirror) -> bytes:
@@ -118,5 +114,11 @@ def _symbols(mirror: Mirror) -> bytes:
 
 
 ROUTER: Final = Router(
-    "/api/crypto", route_handlers=[quotes, quote, bars, symbols], tags=["Crypto"], opt={"limit": "crypto"}
+    "/api/crypto",
+    route_handlers=[quotes, quote, bars, symbols],
+    tags=["Crypto"],
+    opt={
+        TAG: "Pairs of crypto assets: quotes and bars; changes are over the last 24 hours.",
+        "limit": "crypto",
+    },
 )

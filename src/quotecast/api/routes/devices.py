@@ -1,22 +1,22 @@
-"""Devices from which users have logged in before: a cookie for browsers, an earlier token for others."""
+"""Known devices, from which users have logged in before: by a cookie, or by an earlier token."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
 from quotecast.accounts.tokens import Device, Tokens
-from quotecast.api.answers import Header
 from quotecast.api.edge.identity import bearer
+from quotecast.asgi import Header
 from quotecast.errors import InvalidToken
 
 COOKIE: Final = "quotecast_device"
-#: As long as browsers keep any cookie.
+#: The maximum that browsers accept.
 COOKIE_SECONDS: Final = 400 * 86_400
 
 
 def device_of(scope: Mapping[str, Any], tokens: Tokens) -> Device | None:
-    """The device that an earlier token in `Authorization` names, expired or not, else the cookie's.
+    """Returns the device of an earlier token in `Authorization`, expired or not, else of the cookie.
 
-    It gives a device attempts of its own to log in, and opens nothing.
+    A device has login attempts of its own; it gives no access.
     """
     for text in (bearer(scope) or "", _cookie(scope)):
         try:
@@ -27,7 +27,7 @@ def device_of(scope: Mapping[str, Any], tokens: Tokens) -> Device | None:
 
 
 def cookie_for(scope: Mapping[str, Any], tokens: Tokens, user_id: str) -> Header:
-    """The header that has a browser remember that this user has logged in there."""
+    """Returns the header that sets the device cookie after a login."""
     attributes = f"Path=/api/auth; Max-Age={COOKIE_SECONDS}; HttpOnly; SameSite=Strict"
     secure = "; Secure" if _is_https(scope) else ""
     return b"set-cookie", f"{COOKIE}={tokens.issue_device(user_id)}; {attributes}{secure}".encode()
@@ -41,6 +41,6 @@ def _cookie(scope: Mapping[str, Any]) -> str:
 
 
 def _is_https(scope: Mapping[str, Any]) -> bool:
-    # Believed from anybody: a client that invents it loses its own cookie, no other's.
+    # Trusted from any client: a false value only affects the client's own cookie.
     forwarded = (value for name, value in scope["headers"] if name == b"x-forwarded-proto")
     return scope["scheme"] == "https" or next(forwarded, b"").strip().lower() == b"https"

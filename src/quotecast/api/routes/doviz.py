@@ -6,13 +6,13 @@ from litestar import Router, get
 from litestar.params import PathParameter, QueryParameter
 from msgspec import Struct
 
-from quotecast.api.answers import Answer, everything, of_names, of_quotes, quotes_json, shared
+from quotecast.api.answers import Answer, all_quotes, names_answer, quotes_answer, quotes_json, shared_body
 from quotecast.api.edge.repeats import repeatable
-from quotecast.api.parts import HttpRequest, Parts, loaded
 from quotecast.api.reference import examples
-from quotecast.api.reference.openapi import FeedReading, answered
+from quotecast.api.reference.openapi import TAG, FeedReading, answered
 from quotecast.api.routes.quotes import one_quote
 from quotecast.api.selection import symbol_of_path
+from quotecast.api.services import Services, require_mirror
 from quotecast.errors import InvalidValue
 from quotecast.feed.mirror import Mirror
 from quotecast.market import codec
@@ -28,7 +28,7 @@ Symbol = Annotated[str, PathParameter(description="The symbol, in any case")]
 
 
 class DovizSymbol(Struct, frozen=True):
-    """What may be asked for; `source` names the bank, or the market, whose price it is."""
+    """An instrument; `source` is the bank or market of its price."""
 
     symbol: str
     name: str
@@ -37,7 +37,7 @@ class DovizSymbol(Struct, frozen=True):
 
     @classmethod
     def of(cls, quote: DovizQuote) -> "DovizSymbol":
-        """What the quote is a quote of."""
+        """Returns the instrument of a quote."""
         return cls(quote.symbol, quote.name, quote.unit, quote.source)
 
 
@@ -50,18 +50,16 @@ class DovizSymbol(Struct, frozen=True):
         dict[str, DovizQuote], examples.by_key(examples.DOVIZ), "Quotes by symbol", 422, 429, 503
     ),
 )
-def quotes(request: HttpRequest, category: Category = None) -> Answer:
+@repeatable
+def quotes(services: Services, category: Category = None) -> Answer:
     """Currencies, gold, silver, precious metals and the index."""
-    return repeatable(request, _quotes, None if category is None else category.strip().lower())
-
-
-def _quotes(parts: Parts, wanted: str | None) -> Answer:
-    mirror, now = loaded(parts, Feed.DOVIZ), parts.monotonic()
+    wanted = None if category is None else category.strip().lower()
+    mirror, now = require_mirror(services, Feed.DOVIZ), services.monotonic()
     if wanted is None:
-        return of_quotes(mirror, now, everything(mirror))
+        return quotes_answer(mirror, now, all_quotes(mirror))
     if wanted not in CATEGORIES:
         raise InvalidValue("category", f"One of {', '.join(CATEGORIES)}")
-    return of_quotes(mirror, now, shared(mirror, wanted, lambda: _quotes_of(mirror, wanted)))
+    return quotes_answer(mirror, now, shared_body(mirror, _quotes_of, wanted))
 
 
 @get(
@@ -71,9 +69,10 @@ def _quotes(parts: Parts, wanted: str | None) -> Answer:
     operation_class=FeedReading,
     responses=answered(DovizQuote, examples.DOVIZ, "The quote", 404, 429, 503),
 )
-def quote(request: HttpRequest, symbol: Symbol) -> Answer:
+@repeatable
+def quote(services: Services, symbol: Symbol) -> Answer:
     """An ISO code (`USD`), a slug (`gram-altin`) or a bank's ticker (`akbank-USD`), in any case."""
-    return repeatable(request, one_quote, Feed.DOVIZ, symbol_of_path(symbol))
+    return one_quote(services, Feed.DOVIZ, symbol_of_path(symbol))
 
 
 @get(
@@ -84,19 +83,16 @@ def quote(request: HttpRequest, symbol: Symbol) -> Answer:
     responses=answered(
         dict[str, list[DovizSymbol]],
         {category: [] for category in CATEGORIES} | {"gold": [DovizSymbol.of(examples.DOVIZ)]},
-        "Every category, also those without symbols",
+        "Every category, including empty ones",
         429,
         503,
     ),
 )
-def symbols(request: HttpRequest) -> Answer:
-    """What may be asked for, the tickers of single banks among it."""
-    return repeatable(request, _listing)
-
-
-def _listing(parts: Parts) -> Answer:
-    mirror = loaded(parts, Feed.DOVIZ)
-    return of_names(mirror, parts.monotonic(), shared(mirror, "symbols", lambda: _symbols(mirror)))
+@repeatable
+def symbols(services: Services) -> Answer:
+    """Lists all symbols, including those of single banks."""
+    mirror = require_mirror(services, Feed.DOVIZ)
+    return names_answer(mirror, services.monotonic(), shared_body(mirror, _symbols))
 
 
 def _quotes_of(mirror: Mirror, category: str) -> bytes:
@@ -117,5 +113,11 @@ def _symbols(mirror: Mirror) -> bytes:
 
 
 ROUTER: Final = Router(
-    "/api/doviz", route_handlers=[quotes, quote, symbols], tags=["Doviz"], opt={"limit": "doviz"}
+    "/api/doviz",
+    route_handlers=[quotes, quote, symbols],
+    tags=["Doviz"],
+    opt={
+        TAG: "Turkish currency, gold and precious-metal quotes, those of single banks among them.",
+        "limit": "doviz",
+    },
 )

@@ -1,4 +1,4 @@
-"""Company data and the earnings calendar, kept between the upstream and the clients."""
+"""Company data and the earnings calendar, read through the cache."""
 
 import re
 from datetime import date, datetime
@@ -11,25 +11,25 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.openapi import ResponseSpec
 from litestar.params import FromPath, QueryParameter
 
-from quotecast.api.answers import JSON, Answer, Document
-from quotecast.api.edge.repeats import repeatable_read
-from quotecast.api.parts import HttpRequest, Parts
+from quotecast.api.answers import JSON, Answer, SharedBody
+from quotecast.api.edge.repeats import repeatable
 from quotecast.api.reference import financial_examples as examples
-from quotecast.api.reference.openapi import CachedReading, answered, refused
-from quotecast.api.routes.company import UNAVAILABLE, key_of, read_all, read_part
-from quotecast.api.routes.company_parts import EXAMPLE, HOUR_SECONDS, PARTS, Overview, Part
+from quotecast.api.reference.openapi import TAG, CachedReading, answered, refused
+from quotecast.api.routes.company import UNAVAILABLE, cache_key, read_overview, read_record
+from quotecast.api.routes.company_parts import EXAMPLE, HOUR_SECONDS, RECORDS, CompanyRecord, Overview
+from quotecast.api.services import Services
 from quotecast.cache.base import Cached, Policy
 from quotecast.errors import FieldProblem, InvalidValue, Problem, ProviderMissing, SymbolNotFound
 from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed
 from quotecast.market.financials import EarningsCalendar
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 from quotecast.market.sessions import NEW_YORK
 from quotecast.providers.base import FinancialsProvider
 
 GROUP: Final = "financials"
 MAX_DAYS: Final = 92
-#: For how long the same answer is sent again: `Age` counts whole seconds.
+#: Seconds for which an answer is sent again; `Age` counts whole seconds.
 HELD_SECONDS: Final = 0.5
 DEFAULT_DAYS: Final = 7
 
@@ -43,11 +43,11 @@ def _errors(*statuses: int) -> dict[int, ResponseSpec]:
 
 _ERRORS: Final = {
     422: refused(
-        "A date is not one, or out of bounds",
+        "A date is invalid or out of bounds",
         Problem("Invalid from", "invalid", errors=[FieldProblem("from", "Not after to")]),
     ),
     503: refused(
-        "The upstream failed and nothing is kept, does not offer this, or there is none",
+        "The upstream failed with an empty cache, does not offer this, or no provider is configured",
         Problem(UNAVAILABLE, "upstream"),
         Problem("Not in the upstream's plan", "not_offered"),
         Problem("No provider configured for financials", "no_provider"),
@@ -70,23 +70,23 @@ To = Annotated[str | None, _day_parameter("to", f"Last day; {DEFAULT_DAYS} days 
     responses=answered(EarningsCalendar, examples.EARNINGS_CALENDAR, "Reports by date", 429)
     | _errors(422, 503),
 )
-async def earnings_calendar(request: HttpRequest, first: From = None, last: To = None) -> Answer:
-    """Reports that are due or done, from one day to another, at most 92 days later; both are included.
+@repeatable
+async def earnings_calendar(services: Services, first: From = None, last: To = None) -> Answer:
+    """Lists past and expected reports from one day to another, both included, at most 92 days apart.
 
-    `coveredFrom` and `coveredTo` are the days that the upstream has: fewer where its plan or its limit ends.
+    `coveredFrom` and `coveredTo` are the days that the upstream covers, which its plan may limit.
     """
-    return await repeatable_read(request, _calendar, _day("from", first), _day("to", last))
-
-
-async def _calendar(parts: Parts, first: date | None, last: date | None) -> Answer:
-    provider = _provider(parts)
-    today = datetime.fromtimestamp(parts.clock(), NEW_YORK).date()
-    begin, end = _span(first, last, today)
+    days = _day("from", first), _day("to", last)
+    provider = _provider(services)
+    today = datetime.fromtimestamp(services.clock(), NEW_YORK).date()
+    begin, end = _span(*days, today)
 
     async def fetch() -> bytes:
         return encode_json(await provider.earnings_calendar(begin, end))
 
-    return _answer(parts, await parts.cache.read(key_of(provider, "calendar", begin, end), _CALENDAR, fetch))
+    return _answer(
+        services, await services.cache.read(cache_key(provider, "calendar", begin, end), _CALENDAR, fetch)
+    )
 
 
 @get(
@@ -95,49 +95,45 @@ async def _calendar(parts: Parts, first: date | None, last: date | None) -> Answ
     operation_class=CachedReading,
     responses=answered(Overview, EXAMPLE, "All kinds of company data", 404, 429) | _errors(503),
 )
-async def overview(request: HttpRequest, symbol: FromPath[str]) -> Answer:
-    """What could not be had is null and named in `errors`; `Age` is that of the oldest part."""
-    return await repeatable_read(request, _overview, _ticker(symbol))
+@repeatable
+async def overview(services: Services, symbol: FromPath[str]) -> Answer:
+    """A record that is not available is null and named in `errors`; `Age` is that of the oldest record."""
+    ticker = _ticker(symbol)
+    return _answer(services, await read_overview(services, _provider(services), ticker))
 
 
-async def _overview(parts: Parts, symbol: str) -> Answer:
-    return _answer(parts, await read_all(parts, _provider(parts), symbol))
-
-
-def _route(part: Part) -> HTTPRouteHandler:
+def _route(record: CompanyRecord) -> HTTPRouteHandler:
     @get(
-        f"/company/{{symbol:str}}/{part.path}",
-        summary=part.summary,
-        description=part.description,
+        f"/company/{{symbol:str}}/{record.path}",
+        summary=record.summary,
+        description=record.description,
         operation_class=CachedReading,
-        responses=answered(part.kind, part.example, part.description, 404, 429) | _errors(503),
+        responses=answered(record.kind, record.example, record.description, 404, 429) | _errors(503),
     )
-    async def route(request: HttpRequest, symbol: FromPath[str]) -> Answer:
-        return await repeatable_read(request, _part, part, _ticker(symbol))
+    @repeatable
+    async def route(services: Services, symbol: FromPath[str]) -> Answer:
+        ticker = _ticker(symbol)
+        return _answer(services, await read_record(services, _provider(services), record, ticker))
 
     return route
 
 
 @get("/company/{symbol:str}/{rest:str}/{part:str}", sync_to_thread=False, include_in_schema=False)
 def refuse_slash(part: FromPath[str]) -> None:
-    """No company's symbol holds a slash: `BRK/B` is unknown. Raises SymbolNotFound or NotFoundException."""
-    if part in {"overview", *(each.path for each in PARTS)}:
+    """Raises SymbolNotFound for a symbol with a slash such as `BRK/B`, else NotFoundException."""
+    if part in {"overview", *(each.path for each in RECORDS)}:
         raise SymbolNotFound
     raise NotFoundException
 
 
-async def _part(parts: Parts, part: Part, symbol: str) -> Answer:
-    return _answer(parts, await read_part(parts, _provider(parts), part, symbol))
-
-
-def _provider(parts: Parts) -> FinancialsProvider:
-    if parts.financials is None:
+def _provider(services: Services) -> FinancialsProvider:
+    if services.financials is None:
         raise ProviderMissing(GROUP)
-    return parts.financials
+    return services.financials
 
 
 def _ticker(text: str) -> str:
-    symbol = canonical(Feed.STOCKS, text)
+    symbol = canonical_symbol(Feed.STOCKS, text)
     if symbol is None:
         raise SymbolNotFound
     return symbol
@@ -153,11 +149,11 @@ def _day(field: str, text: str | None) -> date | None:
 
 
 def _span(first: date | None, last: date | None, today: date) -> tuple[date, date]:
-    """The days asked for; a week's, where one end is left open. Raises InvalidValue."""
+    """Returns the first and last day; an open end is a week from the other. Raises InvalidValue."""
     if first is None:
-        first = today if last is None or last >= today else _moved(last, -DEFAULT_DAYS)
+        first = today if last is None or last >= today else _shift(last, -DEFAULT_DAYS)
     if last is None:
-        last = _moved(first, DEFAULT_DAYS)
+        last = _shift(first, DEFAULT_DAYS)
     if first > last:
         raise InvalidValue("from", "Not after to")
     if (last - first).days > MAX_DAYS:
@@ -165,14 +161,14 @@ def _span(first: date | None, last: date | None, today: date) -> tuple[date, dat
     return first, last
 
 
-def _moved(day: date, days: int) -> date:
-    """As far as dates go."""
+def _shift(day: date, days: int) -> date:
+    """Returns the day moved by `days`, within the range of dates."""
     return date.fromordinal(max(1, min(day.toordinal() + days, date.max.toordinal())))
 
 
-def _answer(parts: Parts, cached: Cached) -> Answer:
+def _answer(services: Services, cached: Cached) -> Answer:
     document = _document(cached.body)
-    # The whole time to live, of which caches subtract the age; what is past its time is asked for again.
+    # The whole time to live: caches subtract `Age`. A stale answer has none.
     max_age = cached.age_seconds + cached.fresh_seconds if cached.fresh_seconds else 0
     headers = [
         (b"content-type", JSON),
@@ -181,19 +177,19 @@ def _answer(parts: Parts, cached: Cached) -> Answer:
         (b"x-cache", cached.status.encode()),
         (b"age", b"%d" % cached.age_seconds),
     ]
-    until = parts.monotonic() + HELD_SECONDS
-    return Answer(document, headers, tag=document.tag, is_current=lambda: parts.monotonic() < until)
+    until = services.monotonic() + HELD_SECONDS
+    return Answer(document, headers, tag=document.tag, is_current=lambda: services.monotonic() < until)
 
 
 @lru_cache(maxsize=256)
-def _document(body: bytes) -> Document:
-    """The same for all who are sent the same body, so that it is compressed once."""
-    return Document(body)
+def _document(body: bytes) -> SharedBody:
+    """Returns one shared document for equal bodies, so that each is compressed once."""
+    return SharedBody(body)
 
 
 ROUTER: Final = Router(
     "/api/financials",
-    route_handlers=[earnings_calendar, overview, *map(_route, PARTS), refuse_slash],
+    route_handlers=[earnings_calendar, overview, *map(_route, RECORDS), refuse_slash],
     tags=["Financials"],
-    opt={"limit": GROUP},
+    opt={TAG: "Company data and the earnings calendar, cached from one hour to a day.", "limit": GROUP},
 )

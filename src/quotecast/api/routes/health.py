@@ -1,4 +1,4 @@
-"""Whether the process lives, and whether it should get traffic."""
+"""Liveness and readiness of a worker."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -9,9 +9,10 @@ from litestar import Router, get
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from quotecast.api.answers import CACHE_NOTHING, JSON, Answer, content_tag
-from quotecast.api.parts import HttpRequest, Parts, parts_of
-from quotecast.api.reference.openapi import Reading, answered, described
+from quotecast.api.answers import CACHE_NOTHING, JSON, Answer
+from quotecast.api.negotiation import content_tag
+from quotecast.api.reference.openapi import TAG, Reading, answered, described
+from quotecast.api.services import HttpRequest, Services, services_of
 from quotecast.feed.mirror import FeedState, Mirror
 from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed
@@ -20,22 +21,22 @@ CHECK_SECONDS: Final = 1.0
 
 
 class Health(Struct, frozen=True):
-    """A sign of life."""
+    """The answer of a living process."""
 
     status: Literal["ok"] = "ok"
 
 
 class FeedAge(Struct, frozen=True, rename="camel"):
-    """How fresh a feed is; seconds since the bus last spoke of it, null if it never did."""
+    """The freshness of a feed: seconds since its last message on the bus, null before the first."""
 
     state: FeedState
     age_seconds: float | None
-    #: `unreadable` while the state on the bus cannot be read.
+    #: `unreadable` while the worker cannot read the state on the bus.
     problem: Literal["unreadable"] | UnsetType = UNSET
 
 
 class Readiness(Struct, frozen=True):
-    """What this worker depends on; `detail` is there when it should get no traffic."""
+    """The checks and feeds of this worker; `detail` and `code` only while it should get no traffic."""
 
     status: Literal["ready", "loading", "draining"]
     checks: dict[str, str]
@@ -53,37 +54,39 @@ _DRAINING: Final = Readiness("draining", _FINE, _FRESH, "Draining", "draining")
 @get(
     "/health",
     sync_to_thread=False,
-    summary="Whether the process answers",
+    summary="Liveness of the process",
     operation_class=Reading,
-    responses=answered(Health, Health(), "It does"),
+    responses=answered(Health, Health(), "The process is alive"),
 )
 def health() -> Answer:
-    """Checks nothing else."""
+    """Checks nothing but that the process answers."""
     return _answer(encode_json(Health()), 200)
 
 
 @get(
     "/ready",
-    summary="Whether to send traffic here",
+    summary="Readiness for traffic",
     operation_class=Reading,
     responses=answered(Readiness, _READY, "Send traffic")
-    | {503: described(Readiness, _DRAINING, "This worker drains, or no feed was loaded yet")},
+    | {503: described(Readiness, _DRAINING, "This worker is draining, or has no data yet")},
 )
 async def ready(request: HttpRequest) -> Answer:
-    """Outages of Redis and PostgreSQL show in the body only: a worker serves from memory meanwhile."""
-    found = await readiness(parts_of(request))
+    """Reports outages of Redis and PostgreSQL in the body only: the worker still serves from memory."""
+    found = await readiness(services_of(request))
     return _answer(encode_json(found), 200 if found.status == "ready" else 503)
 
 
-async def readiness(parts: Parts) -> Readiness:
-    """Runs the checks, and looks at the feeds."""
-    outcomes = await asyncio.gather(*map(_outcome, parts.checks.values()))
-    return _readiness(parts, dict(zip(parts.checks, outcomes, strict=True)))
+async def readiness(services: Services) -> Readiness:
+    """Runs the checks and returns the readiness."""
+    outcomes = await asyncio.gather(*map(_outcome, services.checks.values()))
+    return _readiness(services, dict(zip(services.checks, outcomes, strict=True)))
 
 
-async def readiness_on_private_port(parts: Parts, serves: Callable[[], bool]) -> tuple[HTTPStatus, bytes]:
-    """Says the same, but `loading` until the public ports are open: the private one opens earlier."""
-    found = await readiness(parts)
+async def readiness_on_private_port(
+    services: Services, serves: Callable[[], bool]
+) -> tuple[HTTPStatus, bytes]:
+    """Returns status and body for the private port: `loading` until the public ports are open."""
+    found = await readiness(services)
     if found.status == "ready" and not serves():
         found = replace(found, status="loading", detail="Not serving yet", code="not_serving")
     status = HTTPStatus.OK if found.status == "ready" else HTTPStatus.SERVICE_UNAVAILABLE
@@ -91,21 +94,21 @@ async def readiness_on_private_port(parts: Parts, serves: Callable[[], bool]) ->
 
 
 async def _outcome(check: Callable[[], Awaitable[str]]) -> str:
-    """What a check says; how it failed is for the log of whoever owns it, not for the public."""
+    """Returns the result of a check; the reason of a failure belongs in logs, not in a public answer."""
     try:
         async with asyncio.timeout(CHECK_SECONDS):
             return await check()
     except TimeoutError:
         return "timeout"
-    except Exception:  # noqa: BLE001 - whatever a client library raises means the same
+    except Exception:  # noqa: BLE001 - any error of a client library is a failed check
         return "failed"
 
 
-def _readiness(parts: Parts, checks: dict[str, str]) -> Readiness:
-    feeds = {feed: _age(parts.mirrors[feed], parts.monotonic()) for feed in parts.configured()}
-    if parts.draining():
+def _readiness(services: Services, checks: dict[str, str]) -> Readiness:
+    feeds = {feed: _age(services.mirrors[feed], services.monotonic()) for feed in services.configured()}
+    if services.draining():
         return Readiness("draining", checks, feeds, "Draining", "draining")
-    # One feed is enough: an upstream that never delivered must not keep the others from being served.
+    # One feed with data is enough: one dead upstream must not take the others out of service.
     if feeds and all(age.state == "down" for age in feeds.values()):
         return Readiness("loading", checks, feeds, "No data yet", "no_data")
     return Readiness("ready", checks, feeds)
@@ -128,4 +131,9 @@ def _answer(body: bytes, status: int) -> Answer:
     return Answer(body, [*headers, (b"etag", tag)], tag=tag)
 
 
-ROUTER: Final = Router("/api", route_handlers=[health, ready], tags=["Operations"])
+ROUTER: Final = Router(
+    "/api",
+    route_handlers=[health, ready],
+    tags=["Operations"],
+    opt={TAG: "For load balancers and operators."},
+)

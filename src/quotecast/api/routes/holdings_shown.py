@@ -1,4 +1,4 @@
-"""Holdings as the API answers them, and what they are worth."""
+"""Holdings as the API answers them, with their valuation."""
 
 from collections.abc import Callable, Sequence
 from datetime import date
@@ -11,21 +11,20 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from msgspec.structs import asdict, replace
 
 from quotecast.accounts.portfolio import Holding
-from quotecast.api.routes.lookup import FEEDS, Mirrors, first_known
-from quotecast.feed.mirror import Entry
+from quotecast.api.routes.lookup import Mirrors, first_with
 from quotecast.market import codec, money
-from quotecast.market.conversion import Rate, factor, rates_between, rates_of, rounded
-from quotecast.market.feeds import Feed, Kind
+from quotecast.market.conversion import Rate, factor, rates_between, rates_of, round_amount
+from quotecast.market.feeds import Feed, Kind, feed_of_kind
 
-#: Described as the JSON number that it is sent as; to the framework a Decimal would be a string.
+#: A JSON number in the OpenAPI document; the framework would describe a Decimal as a string.
 Amount = Annotated[float, Meta(description="An exact decimal, with all its digits and no exponent")]
 
-#: The rates from one currency to another; None without a way.
+#: Returns the chain of rates from one currency to another; None if there is none.
 Exchange = Callable[[str, str], Sequence[Rate] | None]
 
 
 class RateShown(Struct, frozen=True, kw_only=True, rename={"source": "from", "target": "to"}):
-    """A unit of `from` costs so much of `to`, by the quote of `symbol` at `timestamp`."""
+    """The price of one unit of `from` in `to`, by the quote of `symbol` at `timestamp`."""
 
     source: str
     target: str
@@ -35,7 +34,7 @@ class RateShown(Struct, frozen=True, kw_only=True, rename={"source": "from", "ta
 
 
 class ConvertedShown(Struct, frozen=True, kw_only=True):
-    """What a holding is worth in the currency asked for, and the rates from its own to that."""
+    """The value of a holding in the requested currency, and the rates that convert it."""
 
     currency: str
     market_value: float
@@ -44,10 +43,10 @@ class ConvertedShown(Struct, frozen=True, kw_only=True):
 
 
 class HoldingShown(Struct, frozen=True, kw_only=True):
-    """A holding; `type` is null while no feed knows the ticker.
+    """A holding; `type` is null while no feed has the ticker.
 
-    From `price` on with `include=quote` only, in the holding's currency, by way of `rates` where the quote is
-    in another; null where there is no quote or no way. `converted` with `currency` only.
+    The fields from `price` on need `include=quote`. They are in the holding's currency; `rates` converted the
+    quote if it is in another one. Without a quote or a rate they are null. `converted` needs `currency`.
     """
 
     id: str
@@ -67,8 +66,8 @@ class HoldingShown(Struct, frozen=True, kw_only=True):
     converted: ConvertedShown | UnsetType | None = UNSET
 
 
-class Encoded(Struct, frozen=True, kw_only=True):
-    """The same with amounts that are encoded already."""
+class EncodedHolding(Struct, frozen=True, kw_only=True):
+    """A HoldingShown whose amounts are encoded JSON."""
 
     id: str
     ticker: str
@@ -87,7 +86,7 @@ class Encoded(Struct, frozen=True, kw_only=True):
     converted: ConvertedShown | UnsetType | None = UNSET
 
 
-#: Currencies are converted by their quotes, the first of these that knows one.
+#: The feeds whose quotes give the rates between currencies.
 _RATE_FEEDS: Final = (Feed.DOVIZ, Feed.CRYPTO)
 
 SHOWN: Final = HoldingShown(
@@ -115,23 +114,23 @@ VALUED: Final = replace(
 )
 
 
-def shown(holding: Holding, mirrors: Mirrors) -> Encoded:
-    """The holding by itself."""
-    found = first_known(mirrors, holding.ticker)
-    return Encoded(
+def encode_holding(holding: Holding, mirrors: Mirrors) -> EncodedHolding:
+    """Returns the holding without a valuation."""
+    found = first_with(mirrors, holding.ticker)
+    return EncodedHolding(
         id=holding.id,
         ticker=holding.ticker,
-        shares=money.written(money.plain(holding.shares)),
-        avg_cost=money.written(money.plain(holding.avg_cost)),
+        shares=money.amount_json(money.without_zeros(holding.shares)),
+        avg_cost=money.amount_json(money.without_zeros(holding.avg_cost)),
         bought_at=holding.bought_at,
         currency=holding.currency,
         created_at=codec.iso_utc(holding.created_at.timestamp()),
-        type=found[0] if found else None,
+        type=found[0].spec.kind if found else None,
     )
 
 
-def exchange(mirrors: Mirrors) -> Exchange:
-    """A function that finds the rates between two currencies, each way once."""
+def exchange_of(mirrors: Mirrors) -> Exchange:
+    """Returns a function that finds the rates between two currencies, and caches them."""
     feeds = (mirrors[feed].quotes().values() for feed in _RATE_FEEDS)
     given = rates_of(chain.from_iterable(feeds))
 
@@ -142,50 +141,52 @@ def exchange(mirrors: Mirrors) -> Exchange:
     return rates
 
 
-def valued(holding: Holding, mirrors: Mirrors, exchange: Exchange, currency: str | None = None) -> Encoded:
-    """The holding with what it is worth now, in its own currency and in `currency` if one is given."""
-    alone = shown(holding, mirrors)
-    found = first_known(mirrors, holding.ticker)
-    quote = found[1].quote if found else None
-    rates = exchange(_currency_of(*found), holding.currency) if found and quote else None
+def value_holding(
+    holding: Holding, mirrors: Mirrors, exchange: Exchange, currency: str | None = None
+) -> EncodedHolding:
+    """Returns the holding with its value in its own currency, and in `currency` if given."""
+    alone = encode_holding(holding, mirrors)
+    feed, entry = first_with(mirrors, holding.ticker) or (None, None)
+    quote = entry.quote if entry else None
+    rates = exchange(feed.spec.currency(quote), holding.currency) if feed and quote else None
     if quote is None or rates is None:
-        nothing = dict.fromkeys(money.Worth.__struct_fields__, money.written(None))
+        nothing = dict.fromkeys(money.Worth.__struct_fields__, money.amount_json(None))
         return replace(alone, price=None, rates=None, converted=None if currency else UNSET, **nothing)
-    price, change = (_converted(each, rates) for each in (quote.price, quote.change))
-    worth = money.worth(holding.shares, holding.avg_cost, price or 0.0, change)
+    price, change = (_convert(each, rates) for each in (quote.price, quote.change))
+    worth = money.worth_of(holding.shares, holding.avg_cost, price or 0.0, change)
     return replace(
         alone,
         price=price,
-        rates=[_shown(rate) for rate in rates],
-        converted=_in(currency, worth, exchange(holding.currency, currency)) if currency else UNSET,
-        **{name: money.written(amount) for name, amount in asdict(worth).items()},
+        rates=[_rate_shown(rate) for rate in rates],
+        converted=_converted_worth(currency, worth, exchange(holding.currency, currency))
+        if currency
+        else UNSET,
+        **{name: money.amount_json(amount) for name, amount in asdict(worth).items()},
     )
 
 
-def feeds_of(holding: Encoded) -> set[Feed]:
-    """The feeds that gave the holding's quote and the rates."""
-    own = {FEEDS[holding.type]} if holding.type else set()
+def feeds_of(holding: EncodedHolding) -> set[Feed]:
+    """Returns the feeds of the holding's quote and rates."""
+    own = {feed_of_kind(holding.type)} if holding.type else set()
     rates = [holding.rates, holding.converted.rates if holding.converted else None]
     return own.union(_RATE_FEEDS) if any(rates) else own
 
 
-def _currency_of(kind: Kind, entry: Entry) -> str:
-    return FEEDS[kind].spec.currency(entry.quote)
+def _convert(amount: float | None, rates: Sequence[Rate]) -> float | None:
+    """Returns the amount converted by the rates; unchanged without rates."""
+    return float(round_amount(Decimal(repr(amount)) * factor(rates))) if amount and rates else amount
 
 
-def _converted(amount: float | None, rates: Sequence[Rate]) -> float | None:
-    """The amount after the rates; exactly the same where there are none."""
-    return float(rounded(Decimal(repr(amount)) * factor(rates))) if amount and rates else amount
-
-
-def _in(currency: str, worth: money.Worth, rates: Sequence[Rate] | None) -> ConvertedShown | None:
+def _converted_worth(
+    currency: str, worth: money.Worth, rates: Sequence[Rate] | None
+) -> ConvertedShown | None:
     if rates is None:
         return None
-    value, gain = (float(rounded(amount * factor(rates))) for amount in (worth.market_value, worth.gain))
-    return ConvertedShown(currency=currency, market_value=value, gain=gain, rates=[*map(_shown, rates)])
+    value, gain = (float(round_amount(amount * factor(rates))) for amount in (worth.market_value, worth.gain))
+    return ConvertedShown(currency=currency, market_value=value, gain=gain, rates=[*map(_rate_shown, rates)])
 
 
-def _shown(rate: Rate) -> RateShown:
+def _rate_shown(rate: Rate) -> RateShown:
     return RateShown(
         source=rate.base,
         target=rate.target,

@@ -1,4 +1,4 @@
-"""A user's terminal: its layout, which is whatever the frontend makes of it."""
+"""The layout of a user's terminal: a JSON object that only the frontend interprets."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final
@@ -12,17 +12,17 @@ from quotecast.accounts.account import Account
 from quotecast.accounts.terminal import SavedLayout
 from quotecast.api.answers import Answer
 from quotecast.api.edge.identity import require_token, with_account
-from quotecast.api.parts import HttpRequest, parts_of
 from quotecast.api.reference.account_operations import SECURED, AccountOperation, answer, outcomes, taking
-from quotecast.api.reference.openapi import ID, refused
+from quotecast.api.reference.openapi import ID, TAG, refused
 from quotecast.api.routes.bodies import body_of
+from quotecast.api.services import HttpRequest, services_of
 from quotecast.errors import InvalidValue, MalformedJson, Problem, TooLarge
 from quotecast.market import codec
 
 MAX_BYTES: Final = 65_536
 MAX_DEPTH: Final = 32
 
-#: Numbers are not ours to judge: to a float, 1e999 would be out of range.
+#: Accepts any number: as a float, 1e999 would be out of range.
 _DECODER: Final = msgspec.json.Decoder(float_hook=str)
 _OBJECT: Final = {"type": "object", "additionalProperties": True}
 
@@ -31,7 +31,7 @@ Version = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 
 
 class NewLayout(Struct, frozen=True):
-    """What to keep."""
+    """The body of a request that saves a layout."""
 
     layout: Annotated[
         Raw,
@@ -40,21 +40,21 @@ class NewLayout(Struct, frozen=True):
             extra_json_schema=_OBJECT,
         ),
     ]
-    version: Annotated[
-        Version | None, Meta(description="The one that is replaced; without it, whatever there is")
-    ] = None
+    version: Annotated[Version | None, Meta(description="The version to replace; by default any version")] = (
+        None
+    )
 
 
 class LayoutShown(Struct, frozen=True):
-    """The layout as it was saved; `version` grows by one each time, and is 0 before the first."""
+    """The saved layout; `version` is 0 before the first save and grows by one with each."""
 
     layout: dict[str, Any]
     version: int
     updated_at: str | None
 
 
-class _Encoded(Struct, frozen=True):
-    """The same with a layout that is encoded already."""
+class _EncodedLayout(Struct, frozen=True):
+    """A LayoutShown whose layout is encoded JSON."""
 
     layout: Raw
     version: int
@@ -64,7 +64,7 @@ class _Encoded(Struct, frozen=True):
 _LAYOUT: Final = {"panes": ["chart", "news"]}
 _SHOWN: Final = LayoutShown(_LAYOUT, 1, "2026-11-20T15:30:00.000Z")
 _STALE: Final = refused(
-    "It was saved meanwhile", Problem("The layout is at version 2 now", "stale_version", ID)
+    "Another version was saved meanwhile", Problem("The layout is at version 2 now", "stale_version", ID)
 )
 
 
@@ -73,11 +73,11 @@ _STALE: Final = refused(
     summary="Your layout",
     operation_class=AccountOperation,
     security=SECURED,
-    responses=outcomes(200, LayoutShown, _SHOWN, "The last one saved, or an empty one"),
+    responses=outcomes(200, LayoutShown, _SHOWN, "The saved layout, or an empty one"),
 )
 async def layout(request: HttpRequest) -> Answer:
-    """An empty object at version 0 for who never saved one."""
-    return answer(_shown(await with_account(request, terminal.layout)))
+    """Returns an empty object at version 0 before the first save."""
+    return answer(_encode_layout(await with_account(request, terminal.load_layout)))
 
 
 @put(
@@ -88,23 +88,23 @@ async def layout(request: HttpRequest) -> Answer:
     responses=outcomes(200, LayoutShown, _SHOWN, "Saved", body=True, others={409: _STALE}),
 )
 async def save(request: HttpRequest) -> Answer:
-    """With `version`, only if nobody saved another meanwhile."""
+    """Replaces the layout; with `version`, only if that is still the current version."""
     given = await body_of(request, NewLayout)
-    text = _checked(bytes(given.layout))
-    now = datetime.fromtimestamp(parts_of(request).clock(), UTC)
+    text = _require_object(bytes(given.layout))
+    now = datetime.fromtimestamp(services_of(request).clock(), UTC)
 
     async def write(account: Account) -> SavedLayout:
-        return await terminal.save(account, text, given.version, now)
+        return await terminal.save_layout(account, text, given.version, now)
 
-    return answer(_shown(await with_account(request, write, writing=True)))
+    return answer(_encode_layout(await with_account(request, write, writing=True)))
 
 
-def _checked(layout: bytes) -> str:
-    """The text of a JSON object within bounds. Raises TooLarge, InvalidValue or MalformedJson."""
+def _require_object(layout: bytes) -> str:
+    """Returns the text of a JSON object within bounds. Raises TooLarge, InvalidValue or MalformedJson."""
     if len(layout) > MAX_BYTES:
         raise TooLarge
     try:
-        # What was skipped over so far is read now, to the last letter.
+        # The body's decoder skipped this value; decode it in full now.
         value = _DECODER.decode(layout)
     except (ValueError, RecursionError) as error:
         raise MalformedJson from error
@@ -125,9 +125,9 @@ def _is_deeper(value: object, levels: int) -> bool:
             return False
 
 
-def _shown(saved: SavedLayout) -> _Encoded:
+def _encode_layout(saved: SavedLayout) -> _EncodedLayout:
     updated_at = codec.iso_utc(saved.updated_at.timestamp()) if saved.updated_at else None
-    return _Encoded(Raw(saved.layout.encode()), saved.version, updated_at)
+    return _EncodedLayout(Raw(saved.layout.encode()), saved.version, updated_at)
 
 
 BODIES: Final[tuple[type[Struct], ...]] = (NewLayout,)
@@ -137,5 +137,5 @@ ROUTER: Final = Router(
     route_handlers=[layout, save],
     guards=[require_token],
     tags=["Terminal"],
-    opt={"limit": "terminal"},
+    opt={TAG: "How you arranged your terminal.", "limit": "terminal"},
 )

@@ -1,44 +1,30 @@
-"""Tickers as users write them: which feed knows one, how it is spelled, what it is quoted at."""
+"""Tickers as users write them: the feed that has one, and its spelling there."""
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterable, Mapping
 
 from quotecast.errors import NoData
-from quotecast.feed.mirror import Entry, Mirror
-from quotecast.market.feeds import Feed, Kind
-from quotecast.market.instruments import canonical
-
-#: In the order in which a ticker without a kind is looked up.
-FEEDS: Final[dict[Kind, Feed]] = {feed.spec.kind: feed for feed in Feed}
+from quotecast.feed.mirror import Mirror, QuoteEntry
+from quotecast.market.feeds import Feed
+from quotecast.market.instruments import canonical_symbol
 
 Mirrors = Mapping[Feed, Mirror]
 
 
-def first_known(mirrors: Mirrors, ticker: str) -> tuple[Kind, Entry] | None:
-    """The first of the kinds whose feed has the ticker, and its entry."""
-    return next(
-        ((kind, entry) for kind, feed in FEEDS.items() if (entry := mirrors[feed].find(ticker))), None
-    )
+def first_with(mirrors: Mirrors, ticker: str, feeds: Iterable[Feed] = Feed) -> tuple[Feed, QuoteEntry] | None:
+    """Returns the first of the feeds that has the ticker, and its entry; None if no feed has it."""
+    return next(((feed, entry) for feed in feeds if (entry := mirrors[feed].find(ticker))), None)
 
 
-def known(mirrors: Mirrors, ticker: str, kinds: list[Kind]) -> tuple[Kind, Entry] | None:
-    """The first of the kinds that knows the ticker, and its entry.
-
-    Raises NoData when none knows it but one of them may once it has data.
-    """
-    for kind in kinds:
-        if entry := mirrors[FEEDS[kind]].find(ticker):
-            return kind, entry
-    for kind in kinds:
-        if not mirrors[FEEDS[kind]].loaded and canonical(FEEDS[kind], ticker):
-            raise NoData(FEEDS[kind])
-    return None
+def require_data(mirrors: Mirrors, ticker: str, feeds: Iterable[Feed]) -> None:
+    """Raises NoData for the first feed without data that may have the ticker, by its spelling."""
+    for feed in feeds:
+        if not mirrors[feed].loaded and canonical_symbol(feed, ticker):
+            raise NoData(feed)
 
 
-def spelled(mirrors: Mirrors, ticker: str) -> str | None:
-    """The ticker as its feed spells it, else in upper case; None for what can be no ticker."""
-    if found := first_known(mirrors, ticker):
+def stored_spelling(mirrors: Mirrors, ticker: str) -> str | None:
+    """Returns the ticker as its feed spells it, else in upper case; None if no feed could have it."""
+    if found := first_with(mirrors, ticker):
         return found[1].key
-    spellings = (canonical(feed, ticker) for feed in FEEDS.values())
-    spelling = next((spelling for spelling in spellings if spelling), None)
+    spelling = next((spelling for feed in Feed if (spelling := canonical_symbol(feed, ticker))), None)
     return spelling.upper() if spelling else None

@@ -8,16 +8,15 @@ from litestar.params import PathParameter, QueryParameter
 from quotecast.api.answers import (
     CACHE_QUOTES,
     Answer,
-    Document,
-    content_tag,
-    everything,
-    of_document,
-    of_quotes,
+    SharedBody,
+    all_quotes,
+    document_answer,
+    quotes_answer,
 )
-from quotecast.api.edge.repeats import repeatable, repeatable_read
-from quotecast.api.parts import HttpRequest, Parts, loaded
+from quotecast.api.edge.repeats import repeatable
+from quotecast.api.negotiation import content_tag
 from quotecast.api.reference import examples
-from quotecast.api.reference.openapi import BarsReading, BatchReading, FeedReading, Reading, answered
+from quotecast.api.reference.openapi import TAG, BarsReading, BatchReading, FeedReading, Reading, answered
 from quotecast.api.routes.assets import assets
 from quotecast.api.routes.bar_parameters import Span, StockInterval
 from quotecast.api.routes.bars import stock_bars
@@ -28,11 +27,11 @@ from quotecast.api.routes.status import EXAMPLE, MarketStatus, market_status
 from quotecast.api.selection import (
     AS_TEXT,
     MAX_SYMBOLS,
-    Selection,
     missing_headers,
     selection_of,
     symbol_of_path,
 )
+from quotecast.api.services import Services, require_mirror
 from quotecast.market import codec
 from quotecast.market.bars import Bar
 from quotecast.market.feeds import Feed
@@ -49,7 +48,7 @@ Symbols = Annotated[
     ),
 ]
 
-# A path may hold slashes, so that a name with one is an unknown symbol and no unknown route.
+# A path parameter, so that a name with a slash is an unknown symbol instead of an unknown route.
 Symbol = Annotated[str, PathParameter(description="The ticker, in any case")]
 
 
@@ -62,19 +61,17 @@ Symbol = Annotated[str, PathParameter(description="The ticker, in any case")]
         dict[str, StockQuote], examples.by_key(examples.STOCK), "Quotes by ticker", 422, 429, 503
     ),
 )
-def quotes(request: HttpRequest, symbols: Symbols) -> Answer:
-    """Symbols that no feed knows are left out, counted in `X-Missing-Count`, named in `X-Missing-Symbols`."""
-    return repeatable(request, _quotes, selection_of(symbols))
-
-
-def _quotes(parts: Parts, wanted: Selection) -> Answer:
-    mirror, now = loaded(parts, Feed.STOCKS), parts.monotonic()
+@repeatable
+def quotes(services: Services, symbols: Symbols) -> Answer:
+    """Omits unknown symbols; `X-Missing-Count` counts them and `X-Missing-Symbols` names them."""
+    wanted = selection_of(symbols)
+    mirror, now = require_mirror(services, Feed.STOCKS), services.monotonic()
     if wanted == "all":
-        return of_quotes(mirror, now, everything(mirror), *missing_headers([]))
+        return quotes_answer(mirror, now, all_quotes(mirror), *missing_headers([]))
     found = [(name, mirror.find(name)) for name in wanted]
     body = codec.object_json([(entry.key, entry.full_json()) for _, entry in found if entry])
     missing = [name for name, entry in found if not entry]
-    return of_quotes(mirror, now, Document(body), *missing_headers(missing))
+    return quotes_answer(mirror, now, SharedBody(body), *missing_headers(missing))
 
 
 @get(
@@ -84,9 +81,10 @@ def _quotes(parts: Parts, wanted: Selection) -> Answer:
     operation_class=FeedReading,
     responses=answered(StockQuote, examples.STOCK, "The quote", 404, 429, 503),
 )
-def quote(request: HttpRequest, symbol: Symbol) -> Answer:
-    """The ticker may be in any case."""
-    return repeatable(request, one_quote, Feed.STOCKS, symbol_of_path(symbol))
+@repeatable
+def quote(services: Services, symbol: Symbol) -> Answer:
+    """Returns one quote; the ticker may be in any letter case."""
+    return one_quote(services, Feed.STOCKS, symbol_of_path(symbol))
 
 
 @get(
@@ -95,16 +93,17 @@ def quote(request: HttpRequest, symbol: Symbol) -> Answer:
     operation_class=BarsReading,
     responses=answered(list[Bar], examples.BARS, "Bars in ascending order", 404, 422, 429, 503),
 )
+@repeatable
 async def bars(
-    request: HttpRequest, symbol: Symbol, span: Span = "1D", interval: StockInterval = None
+    services: Services, symbol: Symbol, span: Span = "1D", interval: StockInterval = None
 ) -> Answer:
     """`1D` is the latest session and `5D` the last five; longer ranges begin with a session.
 
-    Minutes are told up to `1M`, `5m` up to `6M`, `15m` up to `1Y`, hours always. There is no bar where
-    nothing traded. `D`, `W` and `M` bear midnight in New York of their first session. The last bar closes
-    with the price of now.
+    `1m` bars reach back one month (`1M`), `5m` six months, `15m` one year; hours have no limit. Periods
+    without trades have no bar. `D`, `W` and `M` start at midnight in New York of their first session. The
+    last bar's close is the current price.
     """
-    return await repeatable_read(request, stock_bars, symbol_of_path(symbol), span, interval)
+    return await stock_bars(services, symbol_of_path(symbol), span, interval)
 
 
 @get(
@@ -114,23 +113,22 @@ async def bars(
     operation_class=Reading,
     responses=answered(MarketStatus, EXAMPLE, "The state", 429),
 )
-def status(request: HttpRequest) -> Answer:
-    """Told from this worker's own copy of the feeds; asks no upstream.
+@repeatable
+def status(services: Services) -> Answer:
+    """Reads this worker's own copy of the feeds, without a call to an upstream.
 
     `running` means that every configured feed is live, `down` that none has data.
     """
-    return repeatable(request, _status)
-
-
-def _status(parts: Parts) -> Answer:
-    state = market_status(parts)
+    state = market_status(services)
     body = codec.encode_json(state)
-    return of_document(Document(body), CACHE_QUOTES, tag=content_tag(codec.encode_json(state.lasting())))
+    return document_answer(
+        SharedBody(body), CACHE_QUOTES, tag=content_tag(codec.encode_json(state.lasting()))
+    )
 
 
 ROUTER: Final = Router(
     "/api/market",
     route_handlers=[quotes, quote, bars, heatmap, movers, news, assets, status],
     tags=["Market"],
-    opt={"limit": "market"},
+    opt={TAG: "US stocks: quotes, bars, overviews, news, and the state of the feeds.", "limit": "market"},
 )

@@ -1,4 +1,4 @@
-"""What a client may say of a holding."""
+"""Validation of a new holding."""
 
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -7,14 +7,14 @@ from typing import Annotated, Final
 from msgspec import Meta, Raw, Struct
 
 from quotecast.accounts.portfolio import Holding
-from quotecast.api.routes.lookup import Mirrors, spelled
+from quotecast.api.routes.lookup import Mirrors, stored_spelling
 from quotecast.errors import InvalidValue
 from quotecast.market import codec, money
 from quotecast.market.currencies import CURRENCIES
 
 LIMIT: Final = Decimal(10) ** 12
 EARLIEST: Final = date(1900, 1, 1)
-#: The day has begun there before anywhere else.
+#: Offset of UTC+14, where each day begins first.
 _FIRST_DAYLIGHT: Final = timedelta(hours=14)
 
 _SHARES: Final = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 10**12}
@@ -22,7 +22,7 @@ _COST: Final = {"type": "number", "minimum": 0, "exclusiveMaximum": 10**12}
 
 
 class NewHolding(Struct, frozen=True):
-    """What was bought."""
+    """The body of a request that adds a holding."""
 
     ticker: Annotated[str, Meta(description="A stock, pair, currency or metal, in any case")]
     shares: Annotated[Raw, Meta(description="At most 8 decimals, taken exactly", extra_json_schema=_SHARES)]
@@ -36,10 +36,10 @@ class NewHolding(Struct, frozen=True):
 
 
 def fingerprint(given: NewHolding, holding: Holding) -> bytes:
-    """What a request has in common with its repetitions, however they are spelled.
+    """Returns bytes that are equal for a request and its retries, in any spelling.
 
-    The day and the spelling that are filled in here are none of it: a repetition may come on the day after,
-    or when the feeds know the ticker by another spelling.
+    Defaults that the service fills in are not included: a retry may come a day later, or when the feeds
+    spell the ticker in another way.
     """
     ticker = given.ticker.strip().upper()
     return codec.encode_json(
@@ -47,9 +47,9 @@ def fingerprint(given: NewHolding, holding: Holding) -> bytes:
     )
 
 
-def checked(given: NewHolding, mirrors: Mirrors, holding_id: str, now: datetime) -> Holding:
-    """What to keep. Raises InvalidValue."""
-    ticker = spelled(mirrors, given.ticker)
+def holding_from(given: NewHolding, mirrors: Mirrors, holding_id: str, now: datetime) -> Holding:
+    """Returns the holding to store. Raises InvalidValue."""
+    ticker = stored_spelling(mirrors, given.ticker)
     if ticker is None:
         raise InvalidValue("ticker", "Not a ticker")
     return Holding(
@@ -64,7 +64,7 @@ def checked(given: NewHolding, mirrors: Mirrors, holding_id: str, now: datetime)
 
 
 def currency_code(field: str, text: str) -> str:
-    """The currency that a text names in any case. Raises InvalidValue."""
+    """Returns the ISO 4217 code of a text in any letter case. Raises InvalidValue."""
     code = text.strip().upper()
     if code not in CURRENCIES:
         raise InvalidValue(field, "Not a code of ISO 4217")
@@ -72,10 +72,10 @@ def currency_code(field: str, text: str) -> str:
 
 
 def _amount(field: str, text: Raw, *, zero: bool) -> Decimal:
-    amount = money.exact(bytes(text))
+    amount = money.parse_amount(bytes(text))
     if amount is None:
         raise InvalidValue(field, "A number of at most 64 characters")
-    if money.places(amount) > money.PLACES:
+    if money.decimal_places(amount) > money.PLACES:
         raise InvalidValue(field, f"At most {money.PLACES} decimals")
     if not (Decimal(0) <= amount < LIMIT) or (amount == 0 and not zero):
         raise InvalidValue(field, f"{'At least' if zero else 'Above'} 0 and below 10^12")
@@ -86,7 +86,7 @@ def _date(text: str | None, now: datetime) -> date:
     if text is None:
         return now.date()
     try:
-        # The basic format of ISO 8601 and its weeks are read too, and not meant.
+        # fromisoformat also accepts the basic format and week dates of ISO 8601.
         day = date.fromisoformat(text) if len(text) == len("YYYY-MM-DD") and "W" not in text else None
     except ValueError:
         day = None

@@ -7,12 +7,12 @@ from typing import Annotated, Final
 from litestar import get
 from litestar.params import QueryParameter
 
-from quotecast.api.answers import Answer, Document, of_document
+from quotecast.api.answers import Answer, SharedBody, document_answer
 from quotecast.api.edge.repeats import repeatable
-from quotecast.api.parts import HttpRequest, Parts, items_of
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import Reading, answered
-from quotecast.api.selection import AS_OPTIONAL_TEXT, MAX_SYMBOLS, Selection, selection_of
+from quotecast.api.selection import AS_OPTIONAL_TEXT, MAX_SYMBOLS, selection_of
+from quotecast.api.services import Services, require_items
 from quotecast.market.codec import encode_json
 from quotecast.market.news import Article
 
@@ -39,21 +39,24 @@ Limit = Annotated[int, QueryParameter(ge=1, le=MAX_ARTICLES, description="How ma
     operation_class=Reading,
     responses=answered(list[Article], [examples.ARTICLE], "Articles, the newest first", 422, 429, 503),
 )
-def news(request: HttpRequest, symbols: Symbols = None, limit: Limit = 30) -> Answer:
-    """Texts are without HTML, URLs are of http or https."""
-    return repeatable(request, _news, "all" if symbols is None else selection_of(symbols), limit)
-
-
-def _news(parts: Parts, wanted: Selection, limit: int) -> Answer:
-    copy = parts.documents.news
-    articles = items_of(parts, copy)
+@repeatable
+def news(services: Services, symbols: Symbols = None, limit: Limit = 30) -> Answer:
+    """Lists articles; texts contain no HTML, URLs are http or https."""
+    wanted = "all" if symbols is None else selection_of(symbols)
+    copy = services.documents.news
+    articles = require_items(services, copy)
     if wanted == "all":
-        body = copy.once(f"newest {limit}", lambda: Document(encode_json(articles[:limit])))
+        body = copy.derive(newest_articles, limit)
     else:
-        body = Document(encode_json(_about(articles, wanted, limit)))
-    return of_document(body, CACHE_NEWS)
+        body = SharedBody(encode_json(_about(articles, wanted, limit)))
+    return document_answer(body, CACHE_NEWS)
 
 
-def _about(articles: Sequence[Article], symbols: list[str], limit: int) -> list[Article]:
+def newest_articles(articles: Sequence[Article], limit: int) -> SharedBody:
+    """Returns the body that lists the first `limit` articles; they come newest first."""
+    return SharedBody(encode_json(articles[:limit]))
+
+
+def _about(articles: Sequence[Article], symbols: Sequence[str], limit: int) -> list[Article]:
     wanted = frozenset(symbols)
     return list(islice((each for each in articles if not wanted.isdisjoint(each.symbols)), limit))

@@ -1,4 +1,4 @@
-"""A user's holdings, and what they are worth."""
+"""A user's holdings and their valuation."""
 
 import re
 from datetime import UTC, datetime
@@ -13,7 +13,6 @@ from quotecast.accounts.account import Account
 from quotecast.accounts.ids import ID_PATTERN, new_id
 from quotecast.api.answers import JSON, Answer, state_header
 from quotecast.api.edge.identity import require_token, with_account
-from quotecast.api.parts import HttpRequest, parts_of, state_of
 from quotecast.api.reference.account_operations import (
     SECURED,
     AccountOperation,
@@ -25,25 +24,36 @@ from quotecast.api.reference.account_operations import (
     replayable,
     taking,
 )
-from quotecast.api.reference.openapi import ID, refused
+from quotecast.api.reference.openapi import ID, TAG, refused
 from quotecast.api.routes.bodies import body_of
-from quotecast.api.routes.holdings_shown import SHOWN, VALUED, HoldingShown, exchange, feeds_of, shown, valued
-from quotecast.api.routes.new_holding import NewHolding, checked, currency_code, fingerprint
+from quotecast.api.routes.holdings_shown import (
+    SHOWN,
+    VALUED,
+    HoldingShown,
+    encode_holding,
+    exchange_of,
+    feeds_of,
+    value_holding,
+)
+from quotecast.api.routes.new_holding import NewHolding, currency_code, fingerprint, holding_from
+from quotecast.api.services import HttpRequest, combined_state, services_of
 from quotecast.errors import InvalidValue, NotFound, Problem
 from quotecast.market import codec
 
 Include = Annotated[
-    Literal["quote"] | None, QueryParameter(description="`quote` adds what each holding is worth now")
+    Literal["quote"] | None, QueryParameter(description="`quote` adds the current value of each holding")
 ]
 Currency = Annotated[
     str | None,
-    QueryParameter(description="With `include=quote`: a code of ISO 4217 that each holding is valued in too"),
+    QueryParameter(
+        description="With `include=quote`: an ISO 4217 code; each holding is also valued in this currency"
+    ),
 ]
 
 _KEY: Final = re.compile("[!-~]{1,255}")
 
 _GIVEN: Final = {"ticker": "AAPL", "shares": 0.1, "avg_cost": 187.5, "bought_at": "2026-03-02"}
-_FULL: Final = refused("There are as many as there may be", Problem("At most 1000 holdings", "full", ID))
+_FULL: Final = refused("The portfolio is full", Problem("At most 1000 holdings", "full", ID))
 
 
 @get(
@@ -54,20 +64,20 @@ _FULL: Final = refused("There are as many as there may be", Problem("At most 100
     responses=outcomes(200, list[HoldingShown], [VALUED, SHOWN], "The newest first", 422),
 )
 async def holdings(request: HttpRequest, include: Include = None, currency: Currency = None) -> Answer:
-    """Amounts are exact decimals. A quote in another currency is converted by the rates of the feeds.
+    """Amounts are exact decimals. The feeds' rates convert a quote in another currency.
 
-    `rates` names the quotes that gave them. A holding without a quote, or without a way from its currency to
-    the one asked for, has nulls: a sum leaves it out and has to say so.
+    `rates` names the quotes of the rates. A holding without a quote or without a rate to the requested
+    currency has nulls: a client's sum omits it and should say so.
     """
     wanted = currency_code("currency", currency) if currency is not None else None
     owned = await with_account(request, portfolio.holdings)
-    parts = parts_of(request)
-    mirrors = parts.mirrors
+    services = services_of(request)
+    mirrors = services.mirrors
     if include is None:
-        return answer([shown(each, mirrors) for each in owned])
-    rates = exchange(mirrors)
-    worth = [valued(each, mirrors, rates, wanted) for each in owned]
-    state = state_of(parts, set().union(*map(feeds_of, worth)))
+        return answer([encode_holding(each, mirrors) for each in owned])
+    rates = exchange_of(mirrors)
+    worth = [value_holding(each, mirrors, rates, wanted) for each in owned]
+    state = combined_state(services, set().union(*map(feeds_of, worth)))
     return answer(worth, 200, state_header(state))
 
 
@@ -79,21 +89,21 @@ async def holdings(request: HttpRequest, include: Include = None, currency: Curr
     responses=outcomes(201, HoldingShown, SHOWN, "The new holding", body=True, others={409: _FULL}),
 )
 async def add(request: HttpRequest) -> Answer:
-    """With an `Idempotency-Key`, a repetition within 24 hours is told the same and adds nothing."""
+    """With an `Idempotency-Key`, a retry within 24 hours gets the same answer and adds nothing."""
     key = _key(request)
-    parts = parts_of(request)
-    now = datetime.fromtimestamp(parts.clock(), UTC)
+    services = services_of(request)
+    now = datetime.fromtimestamp(services.clock(), UTC)
     given = await body_of(request, NewHolding)
-    new = checked(given, parts.mirrors, new_id(parts.clock), now)
+    new = holding_from(given, services.mirrors, new_id(services.clock), now)
     asked = fingerprint(given, new)
-    body = codec.encode_json(shown(new, parts.mirrors))
+    body = codec.encode_json(encode_holding(new, services.mirrors))
 
     async def write(account: Account) -> bytes | None:
-        if key and (told := await portfolio.answer_to(account, key, asked, now)):
-            return told
+        if key and (answered := await portfolio.earlier_answer(account, key, asked, now)):
+            return answered
         await portfolio.add(account, new)
         if key:
-            await portfolio.remember(account, key, asked, body, now)
+            await portfolio.remember_answer(account, key, asked, body, now)
         return None
 
     replayed = await with_account(request, write, writing=True)
@@ -109,7 +119,7 @@ async def add(request: HttpRequest) -> Answer:
     responses=none_left("Removed", others={404: not_found("Holding")}),
 )
 async def remove(request: HttpRequest, holding_id: FromPath[str]) -> None:
-    """Another user's holding is not found."""
+    """Answers 404 for another user's holding too."""
     if not ID_PATTERN.fullmatch(holding_id):
         raise NotFound("Holding")
     await with_account(request, lambda account: portfolio.remove(account, holding_id), writing=True)
@@ -129,5 +139,5 @@ ROUTER: Final = Router(
     route_handlers=[holdings, add, remove],
     guards=[require_token],
     tags=["Portfolio"],
-    opt={"limit": "portfolio"},
+    opt={TAG: "What you hold; amounts are exact decimals.", "limit": "portfolio"},
 )

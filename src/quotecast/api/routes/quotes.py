@@ -1,15 +1,15 @@
-"""The quote of one symbol, alike on every feed."""
+"""The quote of one symbol, for every feed."""
 
-from quotecast.api.answers import Answer, of_quote
-from quotecast.api.parts import Parts, loaded
+from quotecast.api.answers import Answer, quote_answer
+from quotecast.api.services import Services, require_mirror
 from quotecast.errors import SymbolNotFound
 from quotecast.market.feeds import Feed
 
 
-def one_quote(parts: Parts, feed: Feed, symbol: str) -> Answer:
-    """Raises ProviderMissing, NoData or SymbolNotFound."""
-    mirror = loaded(parts, feed)
+def one_quote(services: Services, feed: Feed, symbol: str) -> Answer:
+    """Returns the answer with one quote. Raises ProviderMissing, NoData or SymbolNotFound."""
+    mirror = require_mirror(services, feed)
     entry = mirror.find(symbol)
     if entry is None:
         raise SymbolNotFound
-    return of_quote(mirror, parts.monotonic(), entry)
+    return quote_answer(mirror, services.monotonic(), entry)

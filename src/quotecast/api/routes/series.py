@@ -1,7 +1,7 @@
-"""Bars as they are kept for many answers: all but the last are written and compressed once.
+"""Bars as the cache stores them: all bars but the last are encoded and compressed once.
 
-What is in progress differs from answer to answer. It is written behind the rest, and compressed behind it:
-a deflate stream that was flushed may be continued by another, and so may a CRC-32.
+The last bar differs from answer to answer. It is appended to the encoded bytes and to the compressed ones: a
+flushed deflate stream can be continued, and so can a CRC-32.
 """
 
 import zlib
@@ -12,11 +12,12 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from quotecast.api.answers import Document, content_tag
+from quotecast.api.answers import SharedBody
+from quotecast.api.negotiation import content_tag
 from quotecast.market.bars import Bar
 from quotecast.market.codec import encode_json
 
-#: Of what is kept, so that a worker never reads what another version wrote.
+#: Version of the cached format, in the cache key: a worker never reads another version's entries.
 VERSION: Final = 1
 
 _LEVEL: Final = 1
@@ -25,45 +26,45 @@ _GZIP_HEADER: Final = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"
 _BETWEEN: Final = b"},{"
 
 
-class Series(Struct, frozen=True):
-    """Bars in ascending order, of which the last may be in progress."""
+class BarSeries(Struct, frozen=True):
+    """Bars in ascending order; the last one may be in progress."""
 
-    #: How many bars are closed, and their JSON: the beginning of an array, with a comma after each.
+    #: Number of closed bars, and their JSON: the beginning of an array, with a comma after each bar.
     count: int
     head: bytes
     tag: bytes
-    #: The same as a raw deflate stream that goes on, and its CRC-32.
+    #: The head as an unfinished raw deflate stream, and its CRC-32.
     deflated: bytes
     checksum: int
     last: Bar | None
 
 
-def series_of(bars: Sequence[Bar]) -> Series:
-    """Takes some 20 ms per megabyte."""
+def series_of(bars: Sequence[Bar]) -> BarSeries:
+    """Returns the series of some bars; takes about 20 ms per megabyte."""
     last = bars[-1] if bars else None
     closed = bars[:-1]
     head = b"[%b" % encode_json(closed)[1:-1] + (b"," if closed else b"")
     squeeze = zlib.compressobj(_LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
     deflated = squeeze.compress(head) + squeeze.flush(zlib.Z_SYNC_FLUSH)
-    return Series(len(closed), head, content_tag(head), deflated, zlib.crc32(head), last)
+    return BarSeries(len(closed), head, content_tag(head), deflated, zlib.crc32(head), last)
 
 
 encode = msgspec.msgpack.Encoder().encode
-decode = msgspec.msgpack.Decoder(Series).decode
+decode = msgspec.msgpack.Decoder(BarSeries).decode
 
 
-def document(series: Series, tail: Sequence[Bar], limit: int | None = None) -> Document:
-    """The closed bars of a series and some more; of all these, the newest `limit`."""
+def document(series: BarSeries, tail: Sequence[Bar], limit: int | None = None) -> SharedBody:
+    """Returns the closed bars of a series followed by `tail`; with a limit, only the newest of them."""
     if limit is None or series.count + len(tail) <= limit:
-        return _Continued(series, _written(tail))
+        return _ContinuedSeries(series, _tail_json(tail))
     tail = tail[-limit:]
-    return Document(_newest(series, limit - len(tail)) + _written(tail))
+    return SharedBody(_newest_head(series, limit - len(tail)) + _tail_json(tail))
 
 
-class _Continued(Document):
-    """A series to its end: tagged and compressed without looking at its closed bars again."""
+class _ContinuedSeries(SharedBody):
+    """A whole series with its tail; tag and gzip continue those of the closed bars."""
 
-    def __init__(self, series: Series, tail: bytes) -> None:
+    def __init__(self, series: BarSeries, tail: bytes) -> None:
         super().__init__(series.head + tail)
         self._series = series
         self._tail = tail
@@ -87,11 +88,11 @@ class _Continued(Document):
         )
 
 
-def _newest(series: Series, count: int) -> bytes:
-    """The head with only the newest of its bars; they hold no braces of their own."""
+def _newest_head(series: BarSeries, count: int) -> bytes:
+    """Returns the head with only the newest `count` bars; bars contain no nested objects."""
     dropped = series.count - count
     return b"[{" + series.head.split(_BETWEEN, dropped)[dropped] if count else b"["
 
 
-def _written(tail: Sequence[Bar]) -> bytes:
+def _tail_json(tail: Sequence[Bar]) -> bytes:
     return encode_json(tail)[1:]

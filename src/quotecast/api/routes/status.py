@@ -7,7 +7,7 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from quotecast.api.parts import Parts
+from quotecast.api.services import Services
 from quotecast.feed.mirror import FeedState, Mirror
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
@@ -15,7 +15,7 @@ from quotecast.market.sessions import Session, actual_session_at, next_close, ne
 
 
 class FeedStatus(Struct, frozen=True, rename="camel"):
-    """One feed: how fresh it is, who feeds it, and where it stands."""
+    """One feed: its freshness, its provider, and its position (epoch and seq)."""
 
     state: FeedState
     last_update: str | None
@@ -28,7 +28,7 @@ class FeedStatus(Struct, frozen=True, rename="camel"):
 
 
 class MarketStatus(Struct, frozen=True, rename="camel", kw_only=True):
-    """All feeds, and the New York Stock Exchange's hours."""
+    """The state of all feeds, and the hours of the New York Stock Exchange."""
 
     status: Literal["running", "degraded", "down"]
     last_update: str | None
@@ -40,15 +40,15 @@ class MarketStatus(Struct, frozen=True, rename="camel", kw_only=True):
     feeds: dict[Feed, FeedStatus]
 
     def lasting(self) -> "MarketStatus":
-        """Without the moment of asking: what stays equal while nothing changes."""
+        """Returns the status without its timestamp: equal while nothing changes."""
         return replace(self, timestamp="")
 
 
-def market_status(parts: Parts) -> MarketStatus:
-    """What this worker knows now, without asking anybody."""
-    now = parts.clock()
-    feeds = {feed: _feed_status(parts, parts.mirrors[feed]) for feed in parts.configured()}
-    session, opening, closing = _exchange(parts.mirrors[Feed.STOCKS], now)
+def market_status(services: Services) -> MarketStatus:
+    """Returns the status from this worker's mirrors, without I/O."""
+    now = services.clock()
+    feeds = {feed: _feed_status(services, services.mirrors[feed]) for feed in services.configured()}
+    session, opening, closing = _exchange(services.mirrors[Feed.STOCKS], now)
     updates = [feed.last_update for feed in feeds.values() if feed.last_update]
     return MarketStatus(
         status=_overall([feed.state for feed in feeds.values()]),
@@ -62,13 +62,13 @@ def market_status(parts: Parts) -> MarketStatus:
     )
 
 
-def _feed_status(parts: Parts, mirror: Mirror) -> FeedStatus:
+def _feed_status(services: Services, mirror: Mirror) -> FeedStatus:
     info = mirror.info
     return FeedStatus(
-        state=mirror.state(parts.monotonic()),
+        state=mirror.state(services.monotonic()),
         last_update=info.last_update if info else None,
         symbols=len(mirror),
-        provider=info.provider if info else parts.providers[mirror.feed],
+        provider=info.provider if info else services.providers[mirror.feed],
         simulated=info.simulated if info else None,
         delay_seconds=info.delay_seconds if info else None,
         epoch=mirror.mark.epoch or None,
@@ -83,11 +83,11 @@ def _overall(states: list[FeedState]) -> Literal["running", "degraded", "down"]:
 
 
 def _exchange(stocks: Mirror, now: float) -> tuple[Session, str | None, str | None]:
-    """The session and the next opening and close; a market that never closes has neither."""
+    """Returns the session, the next opening and the next close; no times for a market that never closes."""
     if stocks.info is not None and stocks.info.always_open:
         return "regular", None, None
     special, moment = stocks.info and stocks.info.unscheduled, datetime.fromtimestamp(now, UTC)
-    if special and special.holds_at(moment):
+    if special and special.applies_at(moment):
         opening, closing = special.next_open.timestamp(), special.next_close.timestamp()
         return actual_session_at(moment, special), iso_utc(opening), iso_utc(closing)
     return _calendar(int(now // 60))
@@ -95,7 +95,7 @@ def _exchange(stocks: Mirror, now: float) -> tuple[Session, str | None, str | No
 
 @lru_cache(maxsize=2)
 def _calendar(minute: int) -> tuple[Session, str, str]:
-    """Likewise by the calendar, for the whole of a minute since 1970: sessions begin and end with one."""
+    """Returns session, opening and close at a minute since 1970: sessions change on whole minutes."""
     moment = datetime.fromtimestamp(minute * 60, UTC)
     opening, closing = next_open(moment), next_close(moment)
     return session_at(moment), iso_utc(opening.timestamp()), iso_utc(closing.timestamp())

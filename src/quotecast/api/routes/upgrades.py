@@ -1,4 +1,4 @@
-"""The feeds' paths over plain HTTP: they say that a feed is a WebSocket."""
+"""Plain HTTP requests for the feeds' paths: 426, because a feed is a WebSocket."""
 
 from typing import Final
 

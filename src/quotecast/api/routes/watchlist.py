@@ -1,4 +1,4 @@
-"""What a user keeps an eye on: stocks, pairs, currencies and metals."""
+"""A user's watchlist: stocks, pairs, currencies and metals."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Final, Literal
@@ -9,10 +9,9 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from quotecast.accounts import watchlist
 from quotecast.accounts.account import Account
-from quotecast.accounts.watchlist import Watched
+from quotecast.accounts.watchlist import WatchedSymbol
 from quotecast.api.answers import Answer, state_header
 from quotecast.api.edge.identity import require_token, with_account
-from quotecast.api.parts import NO_PROVIDER, HttpRequest, Parts, parts_of, state_of
 from quotecast.api.reference import examples
 from quotecast.api.reference.account_operations import (
     SECURED,
@@ -24,49 +23,53 @@ from quotecast.api.reference.account_operations import (
     outcomes,
     taking,
 )
-from quotecast.api.reference.openapi import ID, described, refused
+from quotecast.api.reference.openapi import ID, TAG, described, refused
 from quotecast.api.routes.bodies import body_of
-from quotecast.api.routes.lookup import FEEDS, known
+from quotecast.api.routes.lookup import first_with, require_data
 from quotecast.api.selection import symbol_of_path
+from quotecast.api.services import NO_PROVIDER, HttpRequest, Services, combined_state, services_of
 from quotecast.errors import InvalidValue, NotFound, Problem, ProviderMissing, SymbolNotFound
 from quotecast.market import codec
-from quotecast.market.feeds import Kind
-from quotecast.market.instruments import canonical
-from quotecast.market.quotes import CryptoQuote, DovizQuote, StockQuote
+from quotecast.market.feeds import Feed, Kind, feed_of_kind
+from quotecast.market.instruments import canonical_symbol
+from quotecast.market.quotes import Quote
 
 Include = Annotated[
     Literal["quote"] | None, QueryParameter(description="`quote` adds the last quote of each")
 ]
 WatchedKind = Annotated[
     Kind | None,
-    QueryParameter(name="type", description="Needed where the list has the ticker under two types"),
+    QueryParameter(name="type", description="Required if the list has the ticker under two types"),
 ]
 Ticker = Annotated[
     str, PathParameter(description="In any case; a pair as `BTC%2FUSDT`, `BTC/USDT` or `BTC-USDT`")
 ]
 
 
+_KINDS: Final = ", ".join(feed.spec.kind for feed in Feed)
+
+
 class NewEntry(Struct, frozen=True):
-    """What to keep an eye on."""
+    """The body of a request that adds an entry."""
 
     ticker: Annotated[str, Meta(description="A stock, pair, currency or metal, in any case")]
     type: Annotated[
-        Kind | None, Meta(description="By default the first of stock, crypto and doviz that knows the ticker")
+        Kind | None, Meta(description=f"By default the first of {_KINDS} that has the ticker")
     ] = None
 
 
 class Entry(Struct, frozen=True):
-    """An entry of the list, which counts from 0; `quote` with `include=quote` only, null if there is none."""
+    """An entry; `position` counts from 0. `quote` needs `include=quote`, and is null if there is none."""
 
     ticker: str
     type: Kind
     position: int
     added_at: str
-    quote: StockQuote | CryptoQuote | DovizQuote | UnsetType | None = UNSET
+    quote: Quote | UnsetType | None = UNSET
 
 
-class _Encoded(Struct, frozen=True):
-    """The same with a quote that is encoded already."""
+class _EncodedEntry(Struct, frozen=True):
+    """An Entry whose quote is encoded JSON."""
 
     ticker: str
     type: str
@@ -78,7 +81,7 @@ class _Encoded(Struct, frozen=True):
 _ENTRY: Final = Entry("AAPL", "stock", 0, "2026-11-20T15:30:00.000Z")
 _QUOTED: Final = Entry("AAPL", "stock", 0, "2026-11-20T15:30:00.000Z", examples.STOCK)
 _FULL: Final = refused("The list is full", Problem("At most 500 watchlist entries", "full", ID))
-_UNKNOWN: Final = refused("Nobody knows the symbol", Problem("Symbol not found", "symbol_not_found", ID))
+_UNKNOWN: Final = refused("No feed has the symbol", Problem("Symbol not found", "symbol_not_found", ID))
 
 
 @get(
@@ -86,16 +89,18 @@ _UNKNOWN: Final = refused("Nobody knows the symbol", Problem("Symbol not found",
     summary="Your watchlist",
     operation_class=QuotedOperation,
     security=SECURED,
-    responses=outcomes(200, list[Entry], [_QUOTED, _ENTRY], "In the order in which it was made", 422),
+    responses=outcomes(200, list[Entry], [_QUOTED, _ENTRY], "In the order of addition", 422),
 )
 async def entries(request: HttpRequest, include: Include = None) -> Answer:
     """Positions count from 0, without gaps."""
     listed = await with_account(request, watchlist.entries)
     if include is None:
-        return answer([_shown(entry) for entry in listed])
-    parts = parts_of(request)
-    state = state_of(parts, {FEEDS[entry.kind] for entry in listed})
-    return answer([_shown(entry, _quote(parts, entry)) for entry in listed], 200, state_header(state))
+        return answer([_encode_entry(entry) for entry in listed])
+    services = services_of(request)
+    state = combined_state(services, {feed_of_kind(entry.kind) for entry in listed})
+    return answer(
+        [_encode_entry(entry, _quote(services, entry)) for entry in listed], 200, state_header(state)
+    )
 
 
 @post(
@@ -109,32 +114,32 @@ async def entries(request: HttpRequest, include: Include = None) -> Answer:
         _ENTRY,
         "Added at the end",
         body=True,
-        others={200: described(Entry, _ENTRY, "It was there already"), 404: _UNKNOWN, 409: _FULL},
+        others={200: described(Entry, _ENTRY, "The list had it already"), 404: _UNKNOWN, 409: _FULL},
     ),
 )
 async def add(request: HttpRequest) -> Answer:
-    """The answer is 200 when the list has it already."""
+    """Adds an entry at the end; 200 if the list has it already."""
     given = await body_of(request, NewEntry)
-    parts = parts_of(request)
-    kind, ticker = _found(parts, given)
-    now = datetime.fromtimestamp(parts.clock(), UTC)
+    services = services_of(request)
+    kind, ticker = _resolve_ticker(services, given)
+    now = datetime.fromtimestamp(services.clock(), UTC)
 
-    async def write(account: Account) -> tuple[Watched, bool]:
+    async def write(account: Account) -> tuple[WatchedSymbol, bool]:
         return await watchlist.add(account, kind, ticker, now)
 
     entry, is_new = await with_account(request, write, writing=True)
-    return answer(_shown(entry), 201 if is_new else 200)
+    return answer(_encode_entry(entry), 201 if is_new else 200)
 
 
 @delete(
     "/{ticker:path}",
-    summary="Take off the watchlist",
+    summary="Remove from the watchlist",
     operation_class=AccountOperation,
     security=SECURED,
     responses=none_left("Removed", 422, others={404: not_found("Watchlist entry")}),
 )
 async def remove(request: HttpRequest, ticker: Ticker, kind: WatchedKind = None) -> None:
-    """Also what no feed knows any more."""
+    """Removes an entry, even if no feed has its ticker any more."""
     wanted = symbol_of_path(ticker)
 
     async def write(account: Account) -> None:
@@ -148,34 +153,36 @@ async def remove(request: HttpRequest, ticker: Ticker, kind: WatchedKind = None)
     await with_account(request, write, writing=True)
 
 
-def _found(parts: Parts, given: NewEntry) -> tuple[Kind, str]:
-    """What the ticker stands for. Raises InvalidValue, SymbolNotFound, NoData or ProviderMissing."""
+def _resolve_ticker(services: Services, given: NewEntry) -> tuple[Kind, str]:
+    """Returns kind and key of a ticker. Raises InvalidValue, SymbolNotFound, NoData or ProviderMissing."""
     if not given.ticker.strip():
         raise InvalidValue("ticker", "Not a ticker")
-    asked: list[Kind] = [given.type] if given.type else [*FEEDS]
-    provided = [kind for kind in asked if parts.providers[FEEDS[kind]] != NO_PROVIDER]
+    asked = [feed_of_kind(given.type)] if given.type else list(Feed)
+    provided = [feed for feed in asked if services.providers[feed] != NO_PROVIDER]
     if given.type and not provided:
-        raise ProviderMissing(FEEDS[given.type])
-    found = known(parts.mirrors, given.ticker, provided)
+        raise ProviderMissing(asked[0])
+    found = first_with(services.mirrors, given.ticker, provided)
     if found is None:
+        require_data(services.mirrors, given.ticker, provided)
         raise SymbolNotFound
-    return found[0], found[1].key
+    feed, entry = found
+    return feed.spec.kind, entry.key
 
 
-def _is_named(entry: Watched, ticker: str, kind: str | None) -> bool:
-    feed = FEEDS[entry.kind]
-    same = canonical(feed, entry.ticker) == canonical(feed, ticker)
+def _is_named(entry: WatchedSymbol, ticker: str, kind: str | None) -> bool:
+    feed = feed_of_kind(entry.kind)
+    same = canonical_symbol(feed, entry.ticker) == canonical_symbol(feed, ticker)
     return same and kind in (None, entry.kind)
 
 
-def _quote(parts: Parts, entry: Watched) -> Raw | None:
-    found = parts.mirrors[FEEDS[entry.kind]].find(entry.ticker)
+def _quote(services: Services, entry: WatchedSymbol) -> Raw | None:
+    found = services.mirrors[feed_of_kind(entry.kind)].find(entry.ticker)
     return Raw(found.full_json()) if found else None
 
 
-def _shown(entry: Watched, quote: Raw | UnsetType | None = UNSET) -> _Encoded:
+def _encode_entry(entry: WatchedSymbol, quote: Raw | UnsetType | None = UNSET) -> _EncodedEntry:
     added_at = codec.iso_utc(entry.added_at.timestamp())
-    return _Encoded(entry.ticker, entry.kind, entry.position, added_at, quote)
+    return _EncodedEntry(entry.ticker, entry.kind, entry.position, added_at, quote)
 
 
 BODIES: Final[tuple[type[Struct], ...]] = (NewEntry,)
@@ -185,5 +192,5 @@ ROUTER: Final = Router(
     route_handlers=[entries, add, remove],
     guards=[require_token],
     tags=["Watchlist"],
-    opt={"limit": "watchlist"},
+    opt={TAG: "What you keep an eye on: stocks, pairs, currencies and metals.", "limit": "watchlist"},
 )

@@ -1,6 +1,5 @@
-"""From Alpaca's rows to bars that can be believed."""
+"""Bars from Alpaca's rows, after validation."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, time
 from itertools import compress
@@ -8,25 +7,26 @@ from typing import Final
 
 from msgspec import Raw, Struct
 
-from quotecast.market.aggregate import aggregated
+from quotecast.market.aggregate import aggregate_bars
 from quotecast.market.bars import Bar, Interval
 from quotecast.market.calendars import Exchange
 from quotecast.market.sessions import NEW_YORK
 from quotecast.providers.alpaca import wire
-from quotecast.providers.alpaca.stretches import DAY, TIMEFRAMES, Stretch
+from quotecast.providers.alpaca.bar_requests import DAY, TIMEFRAMES, BarRequest
+from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.candles import to_bar
-from quotecast.providers.validation.judgement import believable
-from quotecast.providers.validation.rows import readable
+from quotecast.providers.validation.judgement import judge_closes
+from quotecast.providers.validation.rows import decode_rows
 from quotecast.providers.validation.values import instant
 
 _MIDNIGHT: Final = time()
 
-#: What came of each stretch.
-Answers = Sequence[tuple[Stretch, Sequence[Raw]]]
+#: Each request with its rows, still encoded.
+RowsByRequest = Sequence[tuple[BarRequest, Sequence[Raw]]]
 
 
-class _Row(Struct, frozen=True):
-    begun: datetime
+class _TimedBar(Struct, frozen=True):
+    start: datetime
     bar: Bar
     timeframe: str
 
@@ -37,54 +37,59 @@ class _Hours(Struct, frozen=True):
     calendar: Exchange
     end: datetime
 
-    def hold(self, begun: datetime, timeframe: str) -> bool:
-        """Whether a row is of one of them."""
-        local = begun.astimezone(NEW_YORK)
+    def contains(self, start: datetime, timeframe: str) -> bool:
+        """Returns whether a row that begins at `start` belongs to one of the sessions."""
+        local = start.astimezone(NEW_YORK)
         day = self.calendar.hours(local.date())
         if day is None:
             return False
         if timeframe == DAY:
             return local.time() == _MIDNIGHT and day.open < self.end
-        return day.open <= begun < day.close
+        return day.open <= start < day.close
 
 
 def bars(
-    answers: Answers, calendar: Exchange, interval: Interval, end: datetime
-) -> tuple[list[Bar], Counter[str]]:
-    """The bars of regular sessions that open before `end`, ascending; and how many rows were refused.
+    answers: RowsByRequest, calendar: Exchange, interval: Interval, end: datetime, refused: RefusalCounter
+) -> list[Bar]:
+    """Returns the bars of regular sessions that open before `end`, ascending; counts the rows it rejects.
 
-    `malformed` is no row, `unreadable` lacks prices or time, `misplaced` was not asked for, and `absurd` is a
-    close more than ten times or less than a tenth of those around it. What is traded before and after the
-    session, or on a day on which the exchange is closed, counts nowhere; nor does a row of volume 0.
+    The counts are by reason: `malformed` is not a row, `unreadable` lacks prices or time, `misplaced` lies
+    outside its request, and `absurd` has a close more than ten times or less than a tenth of its neighbours'.
+    The bars exclude extended hours, days on which the exchange is closed, and rows of volume 0.
     """
-    refused: Counter[str] = Counter()
     hours = _Hours(calendar, end)
-    rows = {row.begun: row for stretch, raws in answers for row in _regular(stretch, raws, hours, refused)}
-    ascending = [rows[begun] for begun in sorted(rows) if rows[begun].bar.volume]
-    believed = list(compress(ascending, believable([row.bar.close for row in ascending])))
-    refused["absurd"] += len(ascending) - len(believed)
-    return _joined(believed, calendar, interval, end), refused
+    rows = {
+        row.start: row for request, raws in answers for row in _regular_bars(request, raws, hours, refused)
+    }
+    ascending = [rows[start] for start in sorted(rows) if rows[start].bar.volume]
+    believed = list(compress(ascending, judge_closes([row.bar.close for row in ascending])))
+    refused.count("absurd", len(ascending) - len(believed))
+    return _merge_bars(believed, calendar, interval, end)
 
 
-def _regular(stretch: Stretch, raws: Iterable[Raw], hours: _Hours, refused: Counter[str]) -> Iterator[_Row]:
-    for row in readable(raws, wire.Bar, refused):
-        begun = instant(row.time)
-        if begun is None:
-            refused["unreadable"] += 1
-        elif not stretch.first <= begun < stretch.end:
-            refused["misplaced"] += 1
-        # Before its prices are read: most rows are of the hours before and after.
-        elif hours.hold(begun, stretch.timeframe):
-            if bar := to_bar(row, begun):
-                yield _Row(begun, bar, stretch.timeframe)
+def _regular_bars(
+    request: BarRequest, raws: Iterable[Raw], hours: _Hours, refused: RefusalCounter
+) -> Iterator[_TimedBar]:
+    for row in decode_rows(raws, wire.AlpacaBar, refused):
+        start = instant(row.time)
+        if start is None:
+            refused.count("unreadable")
+        elif not request.first <= start < request.end:
+            refused.count("misplaced")
+        # The session check precedes price parsing, because most rows lie in extended hours.
+        elif hours.contains(start, request.timeframe):
+            if bar := to_bar(row, start):
+                yield _TimedBar(start, bar, request.timeframe)
             else:
-                refused["unreadable"] += 1
+                refused.count("unreadable")
 
 
-def _joined(rows: Sequence[_Row], calendar: Exchange, interval: Interval, end: datetime) -> list[Bar]:
-    """The rows that are bars as they stand, then those that are made of the others."""
+def _merge_bars(
+    rows: Sequence[_TimedBar], calendar: Exchange, interval: Interval, end: datetime
+) -> list[Bar]:
+    """Returns the rows of the interval itself, then the bars aggregated from finer rows."""
     timeframe = TIMEFRAMES.get(interval)
-    as_they_stand = [row.bar for row in rows if row.timeframe == timeframe]
+    exact = [row.bar for row in rows if row.timeframe == timeframe]
     finer = [row.bar for row in rows if row.timeframe != timeframe]
-    found = [*as_they_stand, *aggregated(finer, interval, calendar)]
-    return [bar for bar in found if datetime.fromisoformat(bar.time) < end]
+    merged = [*exact, *aggregate_bars(finer, interval, calendar)]
+    return [bar for bar in merged if datetime.fromisoformat(bar.time) < end]

@@ -1,4 +1,4 @@
-"""From snapshots and stream messages to quotes that can be believed."""
+"""Quotes of US stocks from Alpaca's snapshots and stream messages, after validation."""
 
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
@@ -13,231 +13,248 @@ from quotecast.market.calendars import EXCHANGE
 from quotecast.market.quotes import Quote, StockQuote
 from quotecast.market.sessions import NEW_YORK, Unscheduled
 from quotecast.providers.alpaca import wire
-from quotecast.providers.alpaca.day import Day
-from quotecast.providers.alpaca.known import Known, Last, aware, session_of
-from quotecast.providers.alpaca.tape import Tape
+from quotecast.providers.alpaca.daily_history import DailyHistory
+from quotecast.providers.alpaca.day_bar import DayBar
+from quotecast.providers.alpaca.stock_state import LastPrice, StockState, latest_session, to_utc
 from quotecast.providers.reference import Stock
+from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.judgement import ABSURD_FACTOR, Judge
 from quotecast.providers.validation.values import MAX_SKEW, Number, positive
 
-#: An answer holds every trade that was streamed so long before it was asked for.
+#: Seconds before a request within which its response may still lack streamed trades.
 SETTLING_SECONDS: Final = 5.0
 
 
 class Board:
-    """The last state of each stock, over all connections; other stocks are passed over.
+    """The latest state of each of `stocks`, across connections; the board ignores other symbols.
 
-    Refused, and counted by reason: what is no JSON or not of its shape (`malformed`), a price or time
-    that cannot be read (`unreadable`), a streamed trade older than the price (`outdated`), and a price
-    more than ten times or less than a tenth of the last good one of the past hour, or a day's price that
-    far from the last one (`absurd`). The last good value stands. A stock has no quote before its snapshot.
-    The close before judges a session's first price.
+    The board rejects invalid input, counts it by reason and keeps the last good value. `malformed`: not JSON,
+    or not of the documented shape. `unreadable`: a price or time that cannot be parsed. `outdated`: a
+    streamed trade older than the last price. `absurd`: a price more than ten times, or less than a tenth of,
+    the last good one of the past hour, or a daily bar's price that far from the last price. The previous
+    close is the reference for the first price of a session. A stock has no quote before its first snapshot.
 
-    `whole_tape` is false where snapshots and minutes are those of one exchange: a day's prices and volume are
-    then the tape's alone.
+    `consolidated` is false when snapshots and minute bars cover the IEX exchange alone. Open, high, low and
+    volume then come only from the consolidated tape's daily history.
     """
 
-    def __init__(self, stocks: Iterable[Stock], *, whole_tape: bool = True) -> None:
-        #: What the exchange does against its calendar.
+    def __init__(self, stocks: Iterable[Stock], *, consolidated: bool = True) -> None:
+        #: The exchange's deviation from its calendar; None without one.
         self.unscheduled: Unscheduled | None = None
         self._stocks = {stock.ticker: stock for stock in stocks}
         self._judge = Judge()
-        self._whole_tape = whole_tape
-        self._known: dict[str, Known] = {}
-        self._tapes: dict[str, Tape] = {}
-        #: When the price came over the stream, if it did, in Unix time.
-        self._streamed: dict[str, float] = {}
-        self._told: dict[str, StockQuote] = {}
+        self._refused = RefusalCounter("alpaca")
+        self._consolidated = consolidated
+        self._states: dict[str, StockState] = {}
+        self._histories: dict[str, DailyHistory] = {}
+        #: Unix time at which each stock's price last changed over the stream.
+        self._streamed_at: dict[str, float] = {}
+        self._sent: dict[str, StockQuote] = {}
 
     def statistics(self) -> Mapping[str, int]:
-        """How many messages, rows and values were refused since the start, by reason."""
-        return dict(self._judge.refused)
+        """Returns how many messages, rows and values it refused since the start, by reason."""
+        return self._refused.by_reason()
 
     def keep_only(self, tickers: Iterable[str]) -> None:
-        """Forgets every stock not among `tickers`."""
-        for ticker in self._known.keys() - set(tickers):
-            del self._known[ticker]
-            self._streamed.pop(ticker, None)
-            self._told.pop(ticker, None)
-        self._judge.keep_only(self._known)
+        """Removes every stock not among `tickers`."""
+        for ticker in self._states.keys() - set(tickers):
+            del self._states[ticker]
+            self._streamed_at.pop(ticker, None)
+            self._sent.pop(ticker, None)
+        self._judge.keep_only(self._states)
 
     def quotes(self) -> list[StockQuote]:
-        """All that were told."""
-        return list(self._told.values())
+        """Returns the latest quote of every stock that has one."""
+        return list(self._sent.values())
 
-    def read(self, messages: Iterable[bytes], received: float) -> list[Quote]:
-        """The quotes that change with frames of the stream and answers of snapshots, received together."""
+    def read_messages(self, messages: Iterable[bytes], received: float) -> list[Quote]:
+        """Returns the quotes changed by stream frames and snapshot responses received at one Unix time."""
         changed: dict[str, Quote] = {}
         for raw in messages:
             if raw.lstrip().startswith(b"{"):
                 quotes = self.take_snapshots(self._rows(raw), received)
             else:
-                quotes = self.take_messages(wire.data(self.decode(raw)), received)
+                quotes = self.take_messages(wire.market_data(self.decode(raw)), received)
             changed |= {quote.key: quote for quote in quotes}
         return list(changed.values())
 
     def decode(self, raw: bytes) -> list[wire.Message]:
-        """The messages of one frame that are of use to us."""
+        """Returns a frame's decoded messages of the types in use; counts a malformed frame or message."""
         try:
-            frame = wire.frame(raw)
+            frame = wire.decode_frame(raw)
         except ValueError:
-            self._judge.refuse("malformed")
+            self._refused.count("malformed")
             return []
         return [message for message in map(self._message, frame) if message]
 
-    def take_messages(self, messages: Iterable[wire.Data], received: float) -> list[StockQuote]:
-        """The quotes that change with trades and minute bars."""
-        ours = [message for message in messages if message.symbol in self._known]
+    def take_messages(self, messages: Iterable[wire.MarketData], received: float) -> list[StockQuote]:
+        """Returns the quotes changed by trades and minute bars."""
+        ours = [message for message in messages if message.symbol in self._states]
         for message in ours:
             if isinstance(message, wire.Trade):
                 self._take_trade(message, received)
             else:
                 self._take_minute(message, received)
-        return self._changed(dict.fromkeys(message.symbol for message in ours), received)
+        return self._update_quotes(dict.fromkeys(message.symbol for message in ours), received)
 
-    def take_tapes(self, tapes: Mapping[str, Tape], received: float) -> list[StockQuote]:
-        """The quotes that change with the last days on the whole tape."""
-        for ticker, tape in tapes.items():
-            close, before = tape.close_before(tape.session), self._tapes.get(ticker)
-            if close and (before is None or before.close_before(tape.session) != close):
+    def take_daily_history(self, histories: Mapping[str, DailyHistory], received: float) -> list[StockQuote]:
+        """Returns the quotes changed by new daily histories, by ticker."""
+        for ticker, history in histories.items():
+            close, before = history.close_before(history.session), self._histories.get(ticker)
+            if close and (before is None or before.close_before(history.session) != close):
                 self._judge.refer(ticker, float(close), received)
-            self._tapes[ticker] = tape
-        return self._changed((ticker for ticker in tapes if ticker in self._known), received)
+            self._histories[ticker] = history
+        return self._update_quotes((ticker for ticker in histories if ticker in self._states), received)
 
     def take_unscheduled(self, unscheduled: Unscheduled | None, received: float) -> list[StockQuote]:
-        """The quotes that change with what the exchange does against its calendar."""
+        """Returns the quotes changed by the exchange's deviation from its calendar."""
         if unscheduled == self.unscheduled:
             return []
         self.unscheduled = unscheduled
-        return self._changed(self._known, received)
+        return self._update_quotes(self._states, received)
 
     def has_traded(self, now: float) -> bool:
-        """Whether most stocks have traded since the calendar's last opening; true before any snapshot."""
-        opening = next(EXCHANGE.until(aware(now))).open
-        traded = sum(known.last.time >= opening for known in self._known.values())
-        return 2 * traded > len(self._known) or not self._known
+        """Returns whether most stocks have traded since the calendar's last opening.
+
+        True before any snapshot.
+        """
+        opening = next(EXCHANGE.until(to_utc(now))).open
+        traded = sum(state.last.time >= opening for state in self._states.values())
+        return 2 * traded > len(self._states) or not self._states
 
     def take_snapshots(
-        self, rows: Mapping[str, Raw], received: float, asked: float | None = None
+        self, rows: Mapping[str, Raw], received: float, asked_at: float | None = None
     ) -> list[StockQuote]:
-        """The quotes that change with snapshots that were asked for at a Unix time; now, when it is None.
+        """Returns the quotes changed by snapshots, by ticker, requested at `asked_at` (Unix time).
 
-        Null rows are stocks that the upstream does not know, and change nothing.
+        `asked_at` defaults to `received`. A null row, a stock unknown to Alpaca, changes nothing.
         """
-        settled = (received if asked is None else asked) - SETTLING_SECONDS
+        settled = (received if asked_at is None else asked_at) - SETTLING_SECONDS
         for ticker in rows.keys() & self._stocks.keys():
             if snapshot := self._snapshot(rows[ticker]):
                 self._take_snapshot(ticker, snapshot, received, settled)
-        return self._changed((ticker for ticker in rows if ticker in self._known), received)
+        return self._update_quotes((ticker for ticker in rows if ticker in self._states), received)
 
-    def _changed(self, tickers: Iterable[str], received: float) -> list[StockQuote]:
-        session = session_of(aware(received), self.unscheduled)
+    def _update_quotes(self, tickers: Iterable[str], received: float) -> list[StockQuote]:
+        session = latest_session(to_utc(received), self.unscheduled)
         changed = []
         for ticker in tickers:
-            quote = self._known[ticker].to_quote(
-                self._stocks[ticker], session, received, self._tapes.get(ticker)
+            quote = self._states[ticker].to_quote(
+                self._stocks[ticker], session, received, self._histories.get(ticker)
             )
-            if quote != self._told.get(ticker):
-                self._told[ticker] = quote
+            if quote != self._sent.get(ticker):
+                self._sent[ticker] = quote
                 changed.append(quote)
         return changed
 
     def _rows(self, raw: bytes) -> Mapping[str, Raw]:
         try:
-            return wire.rows(raw)
+            return wire.decode_snapshots(raw)
         except ValueError:
-            self._judge.refuse("malformed")
+            self._refused.count("malformed")
             return {}
 
     def _message(self, raw: Raw) -> wire.Message | None:
         try:
-            return wire.message(raw)
+            return wire.decode_message(raw)
         except ValueError:
-            self._judge.refuse("malformed")
+            self._refused.count("malformed")
             return None
 
-    def _snapshot(self, raw: Raw) -> wire.Snapshot | None:
+    def _snapshot(self, raw: Raw) -> wire.StockSnapshot | None:
         try:
-            return wire.snapshot(raw)
+            return wire.decode_snapshot(raw)
         except ValueError:
-            self._judge.refuse("malformed")
+            self._refused.count("malformed")
             return None
 
     def _take_trade(self, trade: wire.Trade, received: float) -> None:
-        known, last = self._known[trade.symbol], trade.to_last()
+        state, last = self._states[trade.symbol], trade.to_last_price()
         if not trade.sets_price:
             return
         if last is None:
-            self._judge.refuse("unreadable")
-        elif last.time < known.last.time:
-            self._judge.refuse("outdated")
+            self._refused.count("unreadable")
+        elif last.time < state.last.time:
+            self._refused.count("outdated")
         elif self._accepts(trade.symbol, last, received):
-            self._known[trade.symbol] = replace(known, last=_timely(last, received))
-            self._streamed[trade.symbol] = received
+            self._states[trade.symbol] = replace(state, last=_clamp_time(last, received))
+            self._streamed_at[trade.symbol] = received
 
-    def _take_minute(self, bar: wire.Bar, received: float) -> None:
-        known, last = self._known[bar.symbol], bar.minute_close()
-        if last is None or _is_ahead(last.time, received):
-            self._judge.refuse("unreadable")
+    def _take_minute(self, bar: wire.AlpacaBar, received: float) -> None:
+        state, last = self._states[bar.symbol], bar.minute_close()
+        if last is None or _is_future(last.time, received):
+            self._refused.count("unreadable")
         elif self._accepts(bar.symbol, last, received):
-            if minute := bar.to_minute(partial(self._price, near=last.price)):
-                self._known[bar.symbol] = known.with_minute(minute)
-            self._streamed[bar.symbol] = received
+            if minute := bar.to_minute_bar(partial(self._price, near=last.price)):
+                self._states[bar.symbol] = state.with_minute(minute)
+            self._streamed_at[bar.symbol] = received
 
-    def _take_snapshot(self, ticker: str, snapshot: wire.Snapshot, received: float, settled: float) -> None:
-        known = self._known.get(ticker)
-        last = self._last(ticker, snapshot, received, settled)
+    def _take_snapshot(
+        self, ticker: str, snapshot: wire.StockSnapshot, received: float, settled: float
+    ) -> None:
+        state = self._states.get(ticker)
+        last = self._last_price(ticker, snapshot, received, settled)
         if last is None:
             return
-        new = Known(last, self._day(snapshot, last, received))
-        self._known[ticker] = known.followed_by(new) if known else new
+        new = StockState(last, self._day_bar(snapshot, last, received))
+        self._states[ticker] = state.merge_snapshot(new) if state else new
 
-    def _last(self, ticker: str, snapshot: wire.Snapshot, received: float, settled: float) -> Last | None:
-        """The price after a snapshot: its own, unless that is bad or a newer one was streamed meanwhile."""
-        known, told = self._known.get(ticker), snapshot.to_last()
-        before = known.last if known else None
-        if told is None or snapshot.hides_trade:
-            self._judge.refuse("unreadable")
-        if told is None:
+    def _last_price(
+        self, ticker: str, snapshot: wire.StockSnapshot, received: float, settled: float
+    ) -> LastPrice | None:
+        """Returns the last price after a snapshot.
+
+        That is the snapshot's price, unless it is invalid or the stream has delivered a newer one since the
+        request.
+        """
+        state, new = self._states.get(ticker), snapshot.to_last_price()
+        before = state.last if state else None
+        if new is None or snapshot.has_unreadable_trade:
+            self._refused.count("unreadable")
+        if new is None:
             return before
-        lags = snapshot.hides_trade or self._streamed.get(ticker, settled) > settled
-        if before and told.time < before.time and lags:
+        lags = snapshot.has_unreadable_trade or self._streamed_at.get(ticker, settled) > settled
+        if before and new.time < before.time and lags:
             return before
-        return _timely(told, received) if self._accepts(ticker, told, received) else before
+        return _clamp_time(new, received) if self._accepts(ticker, new, received) else before
 
-    def _accepts(self, ticker: str, last: Last, received: float) -> bool:
-        """Whether to believe a price, which is judged in prices of the session."""
-        price = Known(last).price(self._tapes.get(ticker))
-        return self._judge.accepts(ticker, float(price), received)
+    def _accepts(self, ticker: str, last: LastPrice, received: float) -> bool:
+        """Returns whether the last price is plausible, after split adjustment to the current session."""
+        price = StockState(last).price(self._histories.get(ticker))
+        reason = self._judge.doubt(ticker, float(price), received)
+        if reason:
+            self._refused.count(reason)
+        return reason is None
 
-    def _day(self, snapshot: wire.Snapshot, last: Last, received: float) -> Day | None:
-        if snapshot.daily_bar is None or not self._whole_tape:
+    def _day_bar(self, snapshot: wire.StockSnapshot, last: LastPrice, received: float) -> DayBar | None:
+        if snapshot.daily_bar is None or not self._consolidated:
             return None
-        # The bar of a day before the price's is the tape's, and a split may lie between the two.
+        # For an earlier day the split-adjusted daily history applies, since a split may lie between that day
+        # and the price.
         if (snapshot.daily_bar.trading_date or date.max) < last.time.astimezone(NEW_YORK).date():
             return None
         read = partial(self._price, near=last.price)
-        day = snapshot.daily_bar.to_day(read, snapshot.minute_bar)
-        if day is None or day.date > aware(received).astimezone(NEW_YORK).date():
-            self._judge.refuse("unreadable")
+        day = snapshot.daily_bar.to_day_bar(read, snapshot.minute_bar)
+        if day is None or day.date > to_utc(received).astimezone(NEW_YORK).date():
+            self._refused.count("unreadable")
             return None
         return day
 
-    def _price(self, told: Number, near: Decimal) -> Decimal | None:
-        """A price of the day, if it can be believed beside the last one."""
-        price = positive(told)
-        if price is None and told is not None:
-            self._judge.refuse("unreadable")
+    def _price(self, raw: Number, near: Decimal) -> Decimal | None:
+        """Returns a price of a daily or minute bar; None when implausible next to the last price."""
+        price = positive(raw)
+        if price is None and raw is not None:
+            self._refused.count("unreadable")
         if price is None or near / ABSURD_FACTOR <= price <= near * ABSURD_FACTOR:
             return price
-        self._judge.refuse("absurd")
+        self._refused.count("absurd")
         return None
 
 
-def _timely(last: Last, received: float) -> Last:
-    """The price as of `received` if its own time lies in the future."""
-    return replace(last, time=aware(received)) if _is_ahead(last.time, received) else last
+def _clamp_time(last: LastPrice, received: float) -> LastPrice:
+    """Returns the price, dated `received` when its own time lies in the future."""
+    return replace(last, time=to_utc(received)) if _is_future(last.time, received) else last
 
 
-def _is_ahead(time: datetime, received: float) -> bool:
-    return time - aware(received) > MAX_SKEW
+def _is_future(time: datetime, received: float) -> bool:
+    return time - to_utc(received) > MAX_SKEW

@@ -1,4 +1,4 @@
-"""Alpaca's quotes of US stocks: all of them by REST, what moves between two polls by WebSocket."""
+"""Quotes of US stocks from Alpaca: REST polls of every stock, WebSocket updates between two polls."""
 
 import asyncio
 import random
@@ -14,39 +14,43 @@ import structlog
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import StockQuote
-from quotecast.merging import merged
+from quotecast.market.sessions import Unscheduled
+from quotecast.merging import merge_streams
 from quotecast.providers.alpaca import schedule
 from quotecast.providers.alpaca.board import Board
-from quotecast.providers.alpaca.closes import Closes
-from quotecast.providers.alpaca.known import aware, session_of
-from quotecast.providers.alpaca.rest import Rest
-from quotecast.providers.alpaca.rest_wire import Clock
-from quotecast.providers.alpaca.snapshots import Rows, Snapshots
+from quotecast.providers.alpaca.closes import PreviousCloses
+from quotecast.providers.alpaca.rest import AlpacaRest
+from quotecast.providers.alpaca.rest_wire import MarketClock
+from quotecast.providers.alpaca.snapshots import SnapshotRows, Snapshots
+from quotecast.providers.alpaca.stock_state import latest_session, to_utc
 from quotecast.providers.alpaca.stream import Stream
-from quotecast.providers.alpaca.unscheduled import unscheduled
+from quotecast.providers.alpaca.unscheduled import unscheduled_day
 from quotecast.providers.base import Admission, Update, unlimited
 from quotecast.providers.reference import Stock
 from quotecast.providers.transport.fetch import open_client
 
-#: So many symbols' trades the free plan streams.
-STREAMED: Final = 30
-#: The clock of the exchange is asked between two polls, and must not delay the next.
+#: Symbols whose trades the free plan streams.
+MAX_STREAMED: Final = 30
+#: Deadline in seconds for the exchange's clock: the call runs beside a poll and must not delay the next one.
 CLOCK_SECONDS: Final = 5.0
-#: Polls that take long still leave the upstream a breath.
-LEAST_PAUSE_SECONDS: Final = 1.0
+#: Minimum pause in seconds after a poll, so that slow polls do not follow each other without a break.
+MIN_PAUSE_SECONDS: Final = 1.0
 
 log = structlog.get_logger()
 
 
 class AlpacaProvider:
-    """Quotes of `stocks`; `change` is against the last session's close on the whole tape, split-adjusted.
+    """Quotes of `stocks` in US dollars; `change` is measured from the split-adjusted previous close.
 
-    Snapshots of all are asked for every 15 seconds while US stocks trade, before and after hours too, and
-    every five minutes else. Between them, trades of the `streamed` tickers, the 30 largest companies when
-    none are named, and the minute bars of all move the quotes. When the stream fails, polling goes on.
+    The previous close comes from the consolidated tape. The provider polls the snapshots of all stocks every
+    15 seconds during regular and extended hours, and every five minutes otherwise. Between polls, the stream
+    updates quotes with the trades of the `streamed` tickers and the minute bars of all stocks. Without
+    `streamed`, it takes the 30 companies of the largest market capitalisation. When the stream fails, polling
+    continues.
 
-    `plan_feed` is what the plan includes; `admitted` is asked before each call, `exchange_clock` for closings
-    and sessions that the calendar does not have.
+    `plan_feed` is the plan's data feed: `sip` is the consolidated tape, `iex` the IEX exchange alone. The
+    provider awaits `admitted` before each REST call. `exchange_clock` reports halts, closures and sessions
+    that differ from the calendar.
     """
 
     name = "alpaca"
@@ -66,7 +70,7 @@ class AlpacaProvider:
         plan_feed: Literal["iex", "sip"] = "iex",
         streamed: Sequence[str] = (),
         admitted: Admission = unlimited,
-        exchange_clock: Callable[[], Awaitable[Clock]] | None = None,
+        exchange_clock: Callable[[], Awaitable[MarketClock]] | None = None,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         chance: Callable[[], float] = random.random,
@@ -79,94 +83,107 @@ class AlpacaProvider:
         self._exchange_clock = exchange_clock
         self._clock = clock
         self._sleep = sleep
-        self._board = Board(stocks, whole_tape=plan_feed == "sip")
-        self._closes = Closes(Rest(url, key, secret, admitted, clock), plan_feed, clock=clock, chance=chance)
+        self._board = Board(stocks, consolidated=plan_feed == "sip")
+        self._closes = PreviousCloses(
+            AlpacaRest(url, key, secret, admitted, clock), plan_feed, clock=clock, chance=chance
+        )
         self._stream = Stream(
             f"{websocket_url}/v2/{plan_feed}",
             self._headers,
-            (list(streamed) or _largest(stocks))[:STREAMED],
+            (list(streamed) or _largest_companies(stocks))[:MAX_STREAMED],
             self._board.decode,
             clock=clock,
             sleep=sleep,
             chance=chance,
+            unscheduled=lambda: self._board.unscheduled,
         )
 
     @property
     def silence_seconds(self) -> float:
-        """A poll and a half, as often as polls are now."""
+        """Returns the seconds without an update after which the feed counts as stale: 1.5 poll intervals."""
         return schedule.silence_seconds(self._clock(), self._board.unscheduled)
 
     def statistics(self) -> Mapping[str, int]:
         """How many messages, rows and values were refused since the start, by reason."""
-        return Counter(self._board.statistics()) + self._closes.refused
+        return Counter(self._board.statistics()) + Counter(self._closes.refused.by_reason())
+
+    def resume(self, unscheduled: Unscheduled | None) -> None:
+        """See Resumable."""
+        self._board.unscheduled = unscheduled
 
     async def updates(self) -> AsyncGenerator[Update, None]:
-        """The quotes, as QuoteProvider promises, until REST fails while nothing is streamed."""
+        """Yields updates until REST fails while the stream is down; see QuoteProvider."""
         async with (
             open_client(self._url, self._headers) as client,
-            aclosing(merged(self._polled(client), self._streamed())) as updates,
+            aclosing(merge_streams(self._poll_updates(client), self._stream_updates())) as updates,
         ):
             async for update in updates:
                 yield update
 
-    async def _streamed(self) -> AsyncGenerator[Update, None]:
-        async with aclosing(self._stream.follow()) as batches:
+    async def _stream_updates(self) -> AsyncGenerator[Update, None]:
+        async with aclosing(self._stream.messages()) as batches:
             async for messages in batches:
                 if quotes := self._board.take_messages(messages, self._clock()):
                     yield Update(quotes, unscheduled=self._board.unscheduled)
 
-    async def _polled(self, client: httpx.AsyncClient) -> AsyncGenerator[Update, None]:
-        """What changed, poll by poll; the first whose batches are all answered brings all there is."""
+    async def _poll_updates(self, client: httpx.AsyncClient) -> AsyncGenerator[Update, None]:
+        """Yields an update after each poll.
+
+        The first update whose batches all succeed is complete. Every other one holds the changed quotes.
+        """
         snapshots = Snapshots(client, self._plan_feed, self._admitted)
-        began = False
+        is_complete_sent = False
         while True:
-            asked = self._clock()
-            poll, hours = await asyncio.gather(snapshots.poll(self._tickers), self._ask_clock())
+            poll_start = self._clock()
+            poll, hours = await asyncio.gather(snapshots.poll(self._tickers), self._read_clock())
             for failure in poll.failures:
-                log.warning("alpaca answers REST badly", problem=str(failure))
+                log.warning("alpaca REST batch failed", problem=str(failure))
             if not poll.answered and not self._stream.live:
                 raise poll.worst_failure
-            changed = await self._take(poll.rows, asked, hours)
-            if began or poll.failures:
+            changed = await self._apply_poll(poll.rows, poll_start, hours)
+            if is_complete_sent or poll.failures:
                 yield Update(changed, unscheduled=self._board.unscheduled)
             else:
                 self._board.keep_only(poll.rows)
                 yield Update(self._board.quotes(), complete=True, unscheduled=self._board.unscheduled)
-                began = True
-            await self._pause(asked, poll.retry_after)
+                is_complete_sent = True
+            await self._wait_for_next_poll(poll_start, poll.retry_after)
 
-    async def _take(self, rows: Rows, asked: float, hours: Clock | None) -> list[StockQuote]:
-        """The quotes that change with a poll that began at `asked`, and what the exchange's clock says."""
+    async def _apply_poll(
+        self, rows: SnapshotRows, poll_start: float, hours: MarketClock | None
+    ) -> list[StockQuote]:
+        """Returns the quotes that a poll and the exchange's clock change; `poll_start` is a Unix time."""
         board = self._board
-        # A session that no calendar has comes before its tapes, a closing behind the prices that show it.
-        changed = self._heed(hours) if hours and hours.is_open else []
-        day = session_of(aware(self._clock()), board.unscheduled).day
-        changed += board.take_tapes(await self._closes.refresh(rows, day), self._clock())
-        changed += board.take_snapshots(rows, self._clock(), asked)
-        return [*changed, *self._heed(hours)] if hours else changed
+        # An unscheduled session applies before the prices, because they belong to it. A halt or a closure
+        # applies after them, because the board derives it from the latest trades.
+        changed = self._apply_clock(hours) if hours and hours.is_open else []
+        day = latest_session(to_utc(self._clock()), board.unscheduled).day
+        changed += board.take_daily_history(await self._closes.refresh(rows, day), self._clock())
+        changed += board.take_snapshots(rows, self._clock(), poll_start)
+        return [*changed, *self._apply_clock(hours)] if hours else changed
 
-    def _heed(self, hours: Clock) -> list[StockQuote]:
+    def _apply_clock(self, hours: MarketClock) -> list[StockQuote]:
         board, now = self._board, self._clock()
-        day = unscheduled(hours, aware(now), traded=board.has_traded(now), before=board.unscheduled)
+        day = unscheduled_day(hours, to_utc(now), traded=board.has_traded(now), before=board.unscheduled)
         return board.take_unscheduled(day, now)
 
-    async def _pause(self, asked: float, wanted: float) -> None:
-        """Waits for the next poll after the one that began at `asked`, or as long as the upstream wants."""
-        due = asked + schedule.poll_seconds(asked, self._board.unscheduled) - self._clock()
-        await self._sleep(max(due, wanted, LEAST_PAUSE_SECONDS))
+    async def _wait_for_next_poll(self, poll_start: float, retry_after: float) -> None:
+        """Sleeps until the next poll is due, or for `retry_after` seconds if that is longer."""
+        due = poll_start + schedule.poll_seconds(poll_start, self._board.unscheduled) - self._clock()
+        await self._sleep(max(due, retry_after, MIN_PAUSE_SECONDS))
 
-    async def _ask_clock(self) -> Clock | None:
-        """What the exchange's own clock says; None when nobody knows."""
+    async def _read_clock(self) -> MarketClock | None:
+        """Returns the exchange's clock, or None when it fails or exceeds its deadline."""
         if self._exchange_clock is None:
             return None
         try:
             async with asyncio.timeout(CLOCK_SECONDS):
                 return await self._exchange_clock()
         except (UpstreamError, TimeoutError) as error:
-            log.warning("alpaca's clock does not answer", problem=str(error))
+            log.warning("alpaca clock request failed", problem=str(error))
             return None
 
 
-def _largest(stocks: Sequence[Stock]) -> list[str]:
+def _largest_companies(stocks: Sequence[Stock]) -> list[str]:
     by_value = sorted(stocks, key=lambda stock: stock.shares * stock.price, reverse=True)
     return [stock.ticker for stock in by_value]

@@ -1,9 +1,8 @@
-"""Asks for the last days of all stocks on the whole tape: as a session begins, and around its opening."""
+"""Requests for the daily histories of all stocks: as a session begins, and around its opening."""
 
 import asyncio
 import random
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -14,31 +13,34 @@ import httpx
 import structlog
 from msgspec import Raw
 
+from quotecast.backoff import Backoff
 from quotecast.errors import UpstreamError, UpstreamRefused
-from quotecast.market.bars import stamp
+from quotecast.market.bars import bar_time
 from quotecast.market.sessions import NEW_YORK, TradingDay
 from quotecast.providers.alpaca import wire
-from quotecast.providers.alpaca.day import Day
-from quotecast.providers.alpaca.known import aware
-from quotecast.providers.alpaca.rest import PLAN_REFUSES, Rest
+from quotecast.providers.alpaca.bar_requests import DAY
+from quotecast.providers.alpaca.daily_history import DailyHistory, daily_history
+from quotecast.providers.alpaca.day_bar import DayBar
+from quotecast.providers.alpaca.rest import PLAN_REFUSAL, AlpacaRest
 from quotecast.providers.alpaca.rest_wire import BarPage
-from quotecast.providers.alpaca.stretches import DAY
-from quotecast.providers.alpaca.tape import Tape, tape_of
-from quotecast.providers.transport.backoff import delays
+from quotecast.providers.alpaca.stock_state import to_utc
+from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.candles import to_bar
-from quotecast.providers.validation.judgement import believable
-from quotecast.providers.validation.rows import readable
+from quotecast.providers.validation.judgement import judge_closes
+from quotecast.providers.validation.rows import decode_rows
 from quotecast.providers.validation.values import instant
 
 BATCH: Final = 100
-#: A stock whose trading was halted for longer has no previous close.
+#: Range of days requested; a stock halted for longer has no previous close.
 REACH: Final = timedelta(days=14)
-#: The free plan has the whole tape once it is 15 minutes old; the clocks may differ by one.
+#: Age at which the free plan includes consolidated-tape trades: 15 minutes, plus one for clock skew.
 SETTLED_AFTER: Final = timedelta(minutes=16)
-#: How often, and until how long after the opening, daily bars may learn of a split of that morning.
-LEARNING: Final = timedelta(minutes=15)
-LEARNED_AFTER: Final = timedelta(hours=1)
-#: Quotes wait for the answers that long.
+#: Time between refreshes around the opening, because Alpaca may publish a split of that morning late.
+#: Histories from IEX, too, are requested again from the consolidated tape after that time.
+REFRESH_INTERVAL: Final = timedelta(minutes=15)
+#: Time after the opening at which these refreshes end.
+REFRESH_END: Final = timedelta(hours=1)
+#: Deadline in seconds of each batch, because a poll's quotes wait for the histories.
 DEADLINE_SECONDS: Final = 7.0
 ROWS_PER_PAGE: Final = 10_000
 MAX_PAGES: Final = 20
@@ -46,131 +48,159 @@ MAX_PAGES: Final = 20
 log = structlog.get_logger()
 
 
-class Closes:
-    """The tapes of stocks, over all connections.
+class PreviousCloses:
+    """Daily histories of stocks, across connections.
 
-    They are asked for as each session begins, before hours, and every 15 minutes from then until an hour
-    after the opening, in case the upstream learns late of a split of that morning. On the free plan, `iex`,
-    a session's own day follows when it has settled, 16 minutes after the close and again after the last of
-    the after-hours trades.
+    The histories refresh when extended hours begin, and every 15 minutes from then until an hour after the
+    opening, in case Alpaca publishes a split of that morning late. On the free plan, `iex`, the session's own
+    daily bar follows 16 minutes after the close, and again 16 minutes after extended hours end.
     """
 
     def __init__(
         self,
-        rest: Rest,
+        rest: AlpacaRest,
         plan_feed: Literal["iex", "sip"],
         *,
         clock: Callable[[], float] = time.time,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        self.refused: Counter[str] = Counter()
+        self.refused = RefusalCounter("alpaca")
         self._rest = rest
         self._free = plan_feed == "iex"
-        #: Of the daily bars; the free plan's own where it has no history of the whole tape.
-        self._feed: Literal["iex", "sip"] = "sip"
         self._clock = clock
-        self._chance = chance
-        self._delays = delays(chance)
-        self._again_at = float("-inf")
-        self._stage: datetime | None = None
+        self._backoff = Backoff(chance=chance)
+        self._retry_at = float("-inf")
+        self._due_at: datetime | None = None
         self._answered: set[str] = set()
 
-    async def refresh(self, tickers: Iterable[str], day: TradingDay) -> Mapping[str, Tape]:
-        """Returns the tapes that are due on `day`; none while they are fresh, or soon after a failure."""
-        now = self._clock()
-        stage = _stage(day, aware(now), free=self._free)
-        if stage != self._stage:
-            self._stage, self._answered, self._again_at = stage, set(), float("-inf")
-            self._delays = delays(self._chance)
-        missing = sorted({*tickers} - self._answered)
-        if not missing or now < self._again_at:
-            return {}
-        found: dict[str, Tape] = {}
-        try:
-            async with asyncio.timeout(DEADLINE_SECONDS), self._rest.open() as client:
-                for first in range(0, len(missing), BATCH):
-                    found |= await self._batch(client, missing[first : first + BATCH], day, stage)
-        except (UpstreamError, TimeoutError) as error:
-            self._again_at = now + max(next(self._delays), getattr(error, "retry_after", None) or 0.0)
-            log.warning("alpaca answers without daily bars", problem=str(error) or "no answer in time")
-        self._answered |= found.keys()
-        return found
+    async def refresh(self, tickers: Iterable[str], day: TradingDay) -> Mapping[str, DailyHistory]:
+        """Returns the daily histories that are due on `day`, by ticker.
 
-    async def _batch(
-        self, client: httpx.AsyncClient, tickers: Sequence[str], day: TradingDay, stage: datetime
-    ) -> Mapping[str, Tape]:
+        The result is empty while all are fresh, during the backoff after a failure, and for 15 minutes after
+        histories from IEX.
+        """
+        now = self._clock()
+        due_at = _due_at(day, to_utc(now), free=self._free)
+        if due_at != self._due_at:
+            self._due_at, self._answered, self._retry_at = due_at, set(), float("-inf")
+            self._backoff.reset()
+        missing = sorted({*tickers} - self._answered)
+        if not missing or now < self._retry_at:
+            return {}
+        batches = [missing[first : first + BATCH] for first in range(0, len(missing), BATCH)]
+        async with self._rest.open() as client:
+            results = await asyncio.gather(
+                *(self._fetch_batch(client, each, day, due_at) for each in batches)
+            )
+        failures = [result for result in results if isinstance(result, UpstreamError)]
+        if failures:
+            longest = max(failures, key=lambda failure: failure.retry_after or 0.0)
+            self._retry_at = now + max(self._backoff.delay(), longest.retry_after or 0.0)
+            log.warning("alpaca daily bars request failed", problem=str(longest), batches=len(failures))
+        elif not self._answered.issuperset(missing):
+            self._retry_at = now + REFRESH_INTERVAL.total_seconds()
+        answered = [result for result in results if not isinstance(result, UpstreamError)]
+        return {ticker: history for batch in answered for ticker, history in batch.items()}
+
+    async def _fetch_batch(
+        self, client: httpx.AsyncClient, tickers: Sequence[str], day: TradingDay, due_at: datetime
+    ) -> Mapping[str, DailyHistory] | UpstreamError:
+        """Returns the histories of one batch, or its error, so that the other batches continue."""
+        try:
+            async with asyncio.timeout(DEADLINE_SECONDS):
+                histories, consolidated = await self._fetch_best_feed(client, tickers, day, due_at)
+        except UpstreamError as error:
+            return error
+        except TimeoutError:
+            return UpstreamError("timeout")
+        if consolidated:
+            self._answered |= histories.keys()
+        return histories
+
+    async def _fetch_best_feed(
+        self, client: httpx.AsyncClient, tickers: Sequence[str], day: TradingDay, due_at: datetime
+    ) -> tuple[Mapping[str, DailyHistory], bool]:
+        """Returns the histories, and whether they come from the consolidated tape.
+
+        Where the plan excludes the consolidated tape, they come from IEX.
+        """
         midnight = datetime.combine(day.date, datetime.min.time(), NEW_YORK)
-        last = stage - SETTLED_AFTER if stage > day.close else midnight - timedelta(seconds=1)
-        limits = {"start": stamp(midnight - REACH), "end": stamp(last)}
-        adjusted = await self._days(client, tickers, limits | {"adjustment": "split"})
-        raw = await self._days(client, tickers, limits | {"adjustment": "raw"})
+        last = due_at - SETTLED_AFTER if due_at > day.close else midnight - timedelta(seconds=1)
+        limits = {"start": bar_time(midnight - REACH), "end": bar_time(last)}
+        try:
+            return await self._fetch_histories(client, tickers, day, limits | {"feed": "sip"}), True
+        except UpstreamRefused as error:
+            if PLAN_REFUSAL not in error.excerpt:
+                raise
+        log.warning("alpaca plan excludes the consolidated tape; using iex", interval="D")
+        return await self._fetch_histories(client, tickers, day, limits | {"feed": "iex"}), False
+
+    async def _fetch_histories(
+        self, client: httpx.AsyncClient, tickers: Sequence[str], day: TradingDay, params: Mapping[str, str]
+    ) -> Mapping[str, DailyHistory]:
+        """Returns the daily histories from one data feed.
+
+        Adjusted and unadjusted bars come from the same feed, because the closes of two feeds differ even
+        without a split.
+        """
+        adjusted = await self._fetch_pages(client, tickers, {**params, "adjustment": "split"})
+        raw = await self._fetch_pages(client, tickers, {**params, "adjustment": "raw"})
         return {
-            ticker: tape_of(day.date, _believed(adjusted.get(ticker, ())), raw.get(ticker, ()))
+            ticker: daily_history(day.date, _believable_days(adjusted.get(ticker, ())), raw.get(ticker, ()))
             for ticker in tickers
         }
 
-    async def _days(
+    async def _fetch_pages(
         self, client: httpx.AsyncClient, tickers: Sequence[str], params: Mapping[str, str]
-    ) -> Mapping[str, Sequence[Day]]:
-        """Returns the days of each stock, ascending, from the best tape that the plan has."""
-        try:
-            return await self._all_pages(client, tickers, params)
-        except UpstreamRefused as error:
-            if PLAN_REFUSES not in error.excerpt or self._feed == "iex":
-                raise
-            log.warning("alpaca's plan has no whole tape", interval="D")
-            self._feed = "iex"
-            return await self._all_pages(client, tickers, params)
+    ) -> Mapping[str, Sequence[DayBar]]:
+        """Returns the daily bars of each stock from all pages.
 
-    async def _all_pages(
-        self, client: httpx.AsyncClient, tickers: Sequence[str], params: Mapping[str, str]
-    ) -> Mapping[str, Sequence[Day]]:
-        """Reads page by page: a page may hold some of the stocks, and some days of the last of them."""
-        asked = {
+        A page may hold only some of the stocks, and only some days of its last one.
+        """
+        query = {
             "symbols": ",".join(tickers),
             "timeframe": DAY,
-            "feed": self._feed,
             "sort": "asc",
             "limit": str(ROWS_PER_PAGE),
             **params,
         }
-        days: dict[str, list[Day]] = {ticker: [] for ticker in tickers}
+        days: dict[str, list[DayBar]] = {ticker: [] for ticker in tickers}
         for _ in range(MAX_PAGES):
-            page = await self._rest.get(client, "/v2/stocks/bars", BarPage, asked)
+            page = await self._rest.get(client, "/v2/stocks/bars", BarPage, query)
             for ticker in tickers:
                 days[ticker] += _days_of(page.rows_of(ticker), self.refused)
             if not page.next_page_token:
                 return days
-            asked["page_token"] = page.next_page_token
-        raise UpstreamError("Alpaca answers with more pages of daily bars than there can be")
+            query["page_token"] = page.next_page_token
+        raise UpstreamError(f"Alpaca sent more than {MAX_PAGES} pages of daily bars")
 
 
-def _stage(day: TradingDay, now: datetime, *, free: bool) -> datetime:
-    """Returns the newest moment at which the daily bars may have changed."""
-    begun = min(now, day.open + LEARNED_AFTER, day.close) - day.pre_open
-    learned = day.pre_open + begun // LEARNING * LEARNING
+def _due_at(day: TradingDay, now: datetime, *, free: bool) -> datetime:
+    """Returns the latest time at or before `now` at which the daily bars may have changed."""
+    elapsed = min(now, day.open + REFRESH_END, day.close) - day.pre_open
+    refresh = day.pre_open + elapsed // REFRESH_INTERVAL * REFRESH_INTERVAL
     settling = [day.close + SETTLED_AFTER, day.post_close + SETTLED_AFTER] if free else []
-    return max(moment for moment in (learned, *settling) if moment <= now)
+    return max(moment for moment in (refresh, *settling) if moment <= now)
 
 
-def _days_of(rows: Iterable[Raw], refused: Counter[str]) -> list[Day]:
-    """Returns the rows that can be read."""
-    days = [_day(row) for row in readable(rows, wire.Bar, refused)]
-    refused["unreadable"] += days.count(None)
+def _days_of(rows: Iterable[Raw], refused: RefusalCounter) -> list[DayBar]:
+    """Returns the readable rows as daily bars; counts the others."""
+    days = [_day(row) for row in decode_rows(rows, wire.AlpacaBar, refused)]
+    refused.count("unreadable", days.count(None))
     return [day for day in days if day]
 
 
-def _day(row: wire.Bar) -> Day | None:
-    begun = instant(row.time)
-    bar = to_bar(row, begun) if begun else None
-    if begun is None or bar is None:
+def _day(row: wire.AlpacaBar) -> DayBar | None:
+    start = instant(row.time)
+    bar = to_bar(row, start) if start else None
+    if start is None or bar is None:
         return None
     first, high, low, close, volume = (
         Decimal(str(value)) for value in (bar.open, bar.high, bar.low, bar.close, bar.volume)
     )
-    return Day(begun.astimezone(NEW_YORK).date(), first, high, low, close, volume, None, None)
+    return DayBar(start.astimezone(NEW_YORK).date(), first, high, low, close, volume, None, None)
 
 
-def _believed(days: Sequence[Day]) -> Sequence[Day]:
-    """Returns the days whose closes can be believed, as bars have it."""
-    return list(compress(days, believable([float(day.close or 0) for day in days])))
+def _believable_days(days: Sequence[DayBar]) -> Sequence[DayBar]:
+    """Returns the daily bars with a plausible close, by the rule for bars."""
+    return list(compress(days, judge_closes([float(day.close or 0) for day in days])))

@@ -1,8 +1,7 @@
-"""Bars of US stocks from Alpaca."""
+"""Bars of US stocks from Alpaca's REST history."""
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -12,22 +11,23 @@ import structlog
 from msgspec import Raw
 
 from quotecast.errors import SymbolNotFound, UpstreamError, UpstreamRefused
-from quotecast.market.bars import LENGTHS, Bar, Interval, opening
+from quotecast.market.bars import LENGTHS, Bar, Interval, opening_of_bar
 from quotecast.market.calendars import EXCHANGE, NEW_YORK_DAYS, Exchange
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 from quotecast.providers.alpaca import bar_rows, wire
-from quotecast.providers.alpaca.rest import PLAN_REFUSES, Rest
+from quotecast.providers.alpaca.bar_requests import BarRequest, DataFeed, delayed_range, full_range
+from quotecast.providers.alpaca.rest import PLAN_REFUSAL, AlpacaRest
 from quotecast.providers.alpaca.rest_wire import BarPage
-from quotecast.providers.alpaca.stretches import Stretch, Tape, delayed, whole
 from quotecast.providers.base import Admission, unlimited
+from quotecast.providers.refusals import RefusalCounter
 
 ROWS_PER_PAGE: Final = 10_000
-#: Five years of half hours are five full pages; but the upstream's pages may be shorter than asked for.
+#: Five years of half hours fill five pages, but Alpaca may send shorter pages than requested.
 MAX_PAGES: Final = 50
-#: For all pages together.
+#: Deadline in seconds for all pages together.
 DEADLINE_SECONDS: Final = 60.0
-#: The free plan has the whole tape once it is 15 minutes old; the clocks may differ by one.
+#: Age at which the free plan includes consolidated-tape trades: 15 minutes, plus one for clock skew.
 SETTLED_AFTER: Final = timedelta(minutes=16)
 
 _LONGEST: Final = timedelta(days=31)
@@ -37,11 +37,11 @@ log = structlog.get_logger()
 
 
 class AlpacaHistory:
-    """Bars of US stocks in regular sessions, split-adjusted.
+    """Split-adjusted bars of US stocks in regular sessions.
 
-    Days are the upstream's own. On the free plan, `iex`, the last 16 minutes are missing: it has those of one
-    exchange alone, whose volume is a few percent of the whole. Where the upstream refuses the whole tape for
-    any time, all bars are that exchange's.
+    Daily bars are Alpaca's own. On the free plan, `iex`, the last 16 minutes are missing: for them it has
+    trades of the IEX exchange only, a few percent of the volume. When Alpaca rejects consolidated-tape
+    requests for any time range, all bars come from the IEX exchange.
     """
 
     name = "alpaca"
@@ -52,47 +52,45 @@ class AlpacaHistory:
         key: str,
         secret: str,
         *,
-        plan_feed: Tape,
+        plan_feed: DataFeed,
         admitted: Admission = unlimited,
         calendar: Callable[[], Exchange] = lambda: EXCHANGE,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._calendar = calendar
-        self._rest = Rest(url, key, secret, admitted, clock)
+        self._rest = AlpacaRest(url, key, secret, admitted, clock)
         self._plan_feed = plan_feed
         self._clock = clock
-        self._refused: Counter[str] = Counter()
+        self._refused = RefusalCounter("alpaca")
 
     def statistics(self) -> Mapping[str, int]:
-        """How many rows were refused since the start, by reason."""
-        return dict(self._refused)
+        """Returns how many rows it refused since the start, by reason."""
+        return self._refused.by_reason()
 
     async def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
         """See HistoryProvider."""
-        ticker = canonical(Feed.STOCKS, symbol)
+        ticker = canonical_symbol(Feed.STOCKS, symbol)
         if ticker is None:
             raise SymbolNotFound
         now = datetime.fromtimestamp(self._clock(), UTC)
         end = min(end, now + _TICK)
-        first = opening(NEW_YORK_DAYS, interval, start) or start
+        first = opening_of_bar(NEW_YORK_DAYS, interval, start) or start
         if first >= end:
             return []
-        # The last bar opens before the end, and goes on after it.
+        # The last bar opens before `end` and may close after it.
         reach = min(end + LENGTHS.get(interval, _LONGEST), now + _TICK)
-        answers = await self._answers(ticker, interval, first, reach)
-        # In a thread: of the longest histories, the event loop would wait for half a second and more.
-        bars, refused = await asyncio.to_thread(bar_rows.bars, answers, self._calendar(), interval, end)
-        self._refused += refused
-        return bars
+        answers = await self._fetch_rows(ticker, interval, first, reach)
+        # A worker thread: the longest histories would block the event loop for half a second or more.
+        return await asyncio.to_thread(bar_rows.bars, answers, self._calendar(), interval, end, self._refused)
 
-    async def _answers(
+    async def _fetch_rows(
         self, ticker: str, interval: Interval, first: datetime, end: datetime
-    ) -> bar_rows.Answers:
+    ) -> bar_rows.RowsByRequest:
         try:
             async with asyncio.timeout(DEADLINE_SECONDS), self._rest.open() as client:
-                answers = await self._best(client, ticker, interval, first, end)
+                answers = await self._fetch_best_feed(client, ticker, interval, first, end)
                 if not any(rows for _, rows in answers):
-                    await self._check_known(client, ticker)
+                    await self._check_symbol(client, ticker)
                 return answers
         except TimeoutError as error:
             raise UpstreamError(f"Alpaca: no bars in {DEADLINE_SECONDS:g} s") from error
@@ -101,35 +99,37 @@ class AlpacaHistory:
                 raise SymbolNotFound from error
             raise
 
-    async def _best(
+    async def _fetch_best_feed(
         self, client: httpx.AsyncClient, ticker: str, interval: Interval, first: datetime, end: datetime
-    ) -> bar_rows.Answers:
-        """The rows of the whole tape as far as the plan has it."""
+    ) -> bar_rows.RowsByRequest:
+        """Returns consolidated-tape rows as far as the plan includes them, or else the IEX exchange's."""
         settled = datetime.fromtimestamp(self._clock(), UTC) - SETTLED_AFTER
         if self._plan_feed == "iex":
-            parts = delayed(self._calendar(), interval, first, end, settled)
+            parts = delayed_range(self._calendar(), interval, first, end, settled)
         else:
-            parts = whole("sip", interval, first, end)
+            parts = full_range("sip", interval, first, end)
         try:
-            return await self._stretches(client, ticker, parts)
+            return await self._fetch_requests(client, ticker, parts)
         except UpstreamRefused as error:
-            if PLAN_REFUSES not in error.excerpt:
+            if PLAN_REFUSAL not in error.excerpt:
                 raise
-            log.warning("alpaca's plan has no whole tape", ticker=ticker, interval=interval)
-            return await self._stretches(client, ticker, whole("iex", interval, first, end))
+            log.warning(
+                "alpaca plan excludes the consolidated tape; using iex", ticker=ticker, interval=interval
+            )
+            return await self._fetch_requests(client, ticker, full_range("iex", interval, first, end))
 
-    async def _stretches(
-        self, client: httpx.AsyncClient, ticker: str, parts: Sequence[Stretch]
-    ) -> bar_rows.Answers:
+    async def _fetch_requests(
+        self, client: httpx.AsyncClient, ticker: str, parts: Sequence[BarRequest]
+    ) -> bar_rows.RowsByRequest:
         return [
-            (part, [row async for page in self._pages(client, ticker, part) for row in page])
+            (part, [row async for page in self._fetch_pages(client, ticker, part) for row in page])
             for part in parts
         ]
 
-    async def _pages(
-        self, client: httpx.AsyncClient, ticker: str, part: Stretch
+    async def _fetch_pages(
+        self, client: httpx.AsyncClient, ticker: str, part: BarRequest
     ) -> AsyncIterator[Sequence[Raw]]:
-        """Page by page; a short one is not the last."""
+        """Yields pages of rows until one has no next token; a short page may not be the last."""
         params = part.parameters(ticker) | {"limit": str(ROWS_PER_PAGE)}
         for _ in range(MAX_PAGES):
             page = await self._rest.get(client, "/v2/stocks/bars", BarPage, params)
@@ -137,10 +137,13 @@ class AlpacaHistory:
             if not page.next_page_token:
                 return
             params["page_token"] = page.next_page_token
-        raise UpstreamError("Alpaca answers with more pages of bars than there can be")
+        raise UpstreamError(f"Alpaca sent more than {MAX_PAGES} pages of bars")
 
-    async def _check_known(self, client: httpx.AsyncClient, ticker: str) -> None:
-        """Raises SymbolNotFound unless there is a snapshot: no bars are what any well-formed text has."""
+    async def _check_symbol(self, client: httpx.AsyncClient, ticker: str) -> None:
+        """Raises SymbolNotFound when a symbol has no snapshot.
+
+        Alpaca returns an empty list of bars for any well-formed symbol.
+        """
         params = {"symbols": ticker}
         rows = await self._rest.get(client, "/v2/stocks/snapshots", dict[str, Raw], params)
         if bytes(rows.get(ticker, b"null")) == b"null":

@@ -1,4 +1,4 @@
-"""What Alpaca offers: stock quotes, bars, news and the list of assets."""
+"""Alpaca's offer: quotes, bars and news of US stocks, and the list of assets."""
 
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -12,21 +12,22 @@ from quotecast.providers.alpaca.client import AlpacaProvider
 from quotecast.providers.alpaca.history import AlpacaHistory
 from quotecast.providers.alpaca.hours import AlpacaClock
 from quotecast.providers.alpaca.news import AlpacaNews
-from quotecast.providers.alpaca.universe import stocks_from
+from quotecast.providers.alpaca.universe import load_stocks
 from quotecast.providers.base import Admission
 from quotecast.providers.offer import VARIABLE, Budgets, ExchangeNow, HttpUrl, Offer, WebSocketUrl
 
-#: Calls per minute of Alpaca's other host, which every plan has and counts by itself.
+#: Calls per minute to the trading host. Alpaca counts them apart from market data, and the limit is the same
+#: for every plan.
 _TRADING_CALLS: Final = 150
 
 
 class AlpacaSettings(Struct, frozen=True, kw_only=True):
-    """The variables `QUOTECAST_ALPACA_*`, and `QUOTECAST_STOCKS_FILE`."""
+    """The settings `QUOTECAST_ALPACA_*` and `QUOTECAST_STOCKS_FILE`."""
 
     stocks_file: Annotated[
         str,
         Meta(
-            description="CSV with ticker, name, sector and industry, which adds to the known stocks",
+            description="CSV with ticker, name, sector and industry; adds stocks or overrides their fields",
             extra={VARIABLE: "STOCKS_FILE"},
         ),
     ] = ""
@@ -37,13 +38,13 @@ class AlpacaSettings(Struct, frozen=True, kw_only=True):
     ] = "iex"
     streamed: Annotated[
         tuple[str, ...],
-        Meta(description="Alpaca: stocks whose every trade is followed; the free plan has 30"),
+        Meta(description="Alpaca: stocks whose trades are streamed; the free plan allows 30"),
     ] = ()
     calls: Annotated[
         int, Meta(ge=1, le=10_000, description="Alpaca: REST calls per minute, over all processes")
     ] = 180
     url: Annotated[HttpUrl, Meta(description="Alpaca: market data, REST")] = "https://data.alpaca.markets"
-    trading_url: Annotated[HttpUrl, Meta(description="Alpaca: assets, clock and calendar, REST")] = (
+    trading_url: Annotated[HttpUrl, Meta(description="Alpaca: assets and clock, REST")] = (
         "https://paper-api.alpaca.markets"
     )
     websocket_url: Annotated[WebSocketUrl, Meta(description="Alpaca: market data, WebSocket")] = (
@@ -64,7 +65,7 @@ def _quotes(settings: AlpacaSettings, budgets: Budgets) -> AlpacaProvider:
         plan_feed=settings.plan,
         streamed=settings.streamed,
         admitted=_data_calls(settings, budgets),
-        exchange_clock=clock.answer,
+        exchange_clock=clock.market_clock,
     )
 
 
@@ -102,7 +103,7 @@ def _trading_calls(_settings: AlpacaSettings, budgets: Budgets) -> Admission:
 
 
 def _stocks(settings: AlpacaSettings) -> list[reference.Stock]:
-    return stocks_from(reference.stocks(), Path(settings.stocks_file) if settings.stocks_file else None)
+    return load_stocks(reference.stocks(), Path(settings.stocks_file) if settings.stocks_file else None)
 
 
 OFFER: Final = Offer(

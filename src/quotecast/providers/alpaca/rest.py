@@ -1,4 +1,4 @@
-"""Calls to Alpaca's REST interfaces, market data and trading, within what the plan allows."""
+"""REST client for Alpaca's market data and trading hosts, within the plan's rate limit."""
 
 from collections.abc import Callable, Mapping
 from typing import Final, TypeVar
@@ -10,16 +10,16 @@ from quotecast.providers.base import Admission
 from quotecast.providers.transport.fetch import get_json, open_client
 
 KEYS_REFUSED: Final = frozenset({httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN})
-#: What a refusal says when the keys are right, but the plan lacks what was asked for.
-PLAN_REFUSES: Final = "subscription does not permit"
-#: The plan's limits are those of a minute.
+#: Text of a 403 response whose keys are valid, but whose plan does not include the requested data.
+PLAN_REFUSAL: Final = "subscription does not permit"
+#: Alpaca limits calls per minute, so no rate-limit window is longer.
 LONGEST_WINDOW_SECONDS: Final = 60.0
 
 T = TypeVar("T")
 
 
-class Rest:
-    """The interface at `url`; asks `admitted` before each call, and tells `clock` (Unix time) from theirs."""
+class AlpacaRest:
+    """A REST host at `url`; awaits `admitted` before each call, and `clock` returns Unix time."""
 
     def __init__(
         self, url: str, key: str, secret: str, admitted: Admission, clock: Callable[[], float]
@@ -28,13 +28,13 @@ class Rest:
         self._headers = {"APCA-API-KEY-ID": key, "APCA-API-SECRET-KEY": secret}
         self._admitted = admitted
         self._clock = clock
-        #: Until when the newest answer asks to be left alone, in Unix time.
+        #: Unix time at which the rate-limit window of the latest response ends; 0 without one.
         self._window_ends = 0.0
 
     def open(self) -> httpx.AsyncClient:
-        """A client for some calls of `get`; to be closed by the caller."""
+        """Returns an HTTP client for calls of `get`; the caller closes it."""
         client = open_client(self._url, self._headers)
-        client.event_hooks = {"response": [self._note]}
+        client.event_hooks = {"response": [self._store_window_end]}
         return client
 
     async def get(
@@ -44,32 +44,32 @@ class Rest:
         kind: type[T],
         params: Mapping[str, str] | None = None,
     ) -> T:
-        """What `path` answers, as `kind`.
+        """Returns the JSON response of `path`, decoded as `kind`.
 
-        Raises UpstreamRefused where the plan, a parameter or the rate is refused, and UpstreamError where the
-        keys are.
+        Raises UpstreamRefused when Alpaca rejects the call for the plan, a parameter or the rate limit, and
+        UpstreamError when it rejects the keys.
         """
         await self._admitted()
         try:
             return await get_json(client, path, kind, params=params)
         except UpstreamRefused as error:
-            if error.upstream_status in KEYS_REFUSED and PLAN_REFUSES not in error.excerpt:
+            if error.upstream_status in KEYS_REFUSED and PLAN_REFUSAL not in error.excerpt:
                 raise UpstreamError(f"Alpaca refuses the keys: {error}") from error
             if error.upstream_status == httpx.codes.TOO_MANY_REQUESTS and error.retry_after is None:
-                raise self._patient(error) from error
+                raise self._with_retry_after(error) from error
             raise
 
     async def get_once(self, path: str, kind: type[T], params: Mapping[str, str] | None = None) -> T:
-        """Likewise, over a connection of its own."""
+        """Returns the JSON response of `path` like `get`, over a connection for this call only."""
         async with self.open() as client:
             return await self.get(client, path, kind, params)
 
-    async def _note(self, response: httpx.Response) -> None:
-        told = response.headers.get("x-ratelimit-reset", "")
-        self._window_ends = float(told[:12]) if told.isascii() and told.isdecimal() else 0.0
+    async def _store_window_end(self, response: httpx.Response) -> None:
+        reset = response.headers.get("x-ratelimit-reset", "")
+        self._window_ends = float(reset[:12]) if reset.isascii() and reset.isdecimal() else 0.0
 
-    def _patient(self, error: UpstreamRefused) -> UpstreamRefused:
-        """The same, with the end of the rate's window for a Retry-After."""
+    def _with_retry_after(self, error: UpstreamRefused) -> UpstreamRefused:
+        """Returns the error with the rest of the rate-limit window, in seconds, as its `retry_after`."""
         wait = self._window_ends - self._clock()
         return UpstreamRefused(
             str(error),

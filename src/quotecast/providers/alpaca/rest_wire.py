@@ -1,23 +1,21 @@
-"""Alpaca's REST answers other than snapshots, and what becomes of them: bars, news, assets, trading days.
+"""Alpaca's REST responses other than snapshots: bars, news, assets and clock.
 
 Source of the format: Alpaca's OpenAPI documents of market data and trading, `/v2/stocks/bars`,
-`/v1beta1/news`, `/v2/assets`, `/v2/clock` and `/v2/calendar`. Unknown fields are ignored everywhere; rows are
-read one by one, so that a bad one costs itself alone.
+`/v1beta1/news`, `/v2/assets` and `/v2/clock`. Decoders ignore unknown fields. Each row is decoded on its own,
+so that a malformed row does not discard the others.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime, time
 from typing import TypeVar
 
 from msgspec import Raw, Struct, field
 
 from quotecast.market.assets import Asset
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 from quotecast.market.news import Article, NewsImage
-from quotecast.market.sessions import NEW_YORK, TradingDay
 from quotecast.providers.reference import Stock
-from quotecast.providers.validation.values import instant, stamped
+from quotecast.providers.validation.values import instant, timestamp_of
 
 T = TypeVar("T")
 
@@ -29,26 +27,26 @@ class BarPage(Struct, frozen=True):
     next_page_token: str | None = None
 
     def rows_of(self, symbol: str) -> Sequence[Raw]:
-        """Those of one symbol; none where the upstream says null."""
+        """Returns the rows of one symbol; an empty sequence where Alpaca sends null."""
         return (self.bars or {}).get(symbol) or ()
 
 
 class NewsPage(Struct, frozen=True):
-    """A page of `GET /v1beta1/news`, the newest first."""
+    """A page of `GET /v1beta1/news`, newest first."""
 
     news: Sequence[Raw] | None = None
     next_page_token: str | None = None
 
 
 class Image(Struct, frozen=True):
-    """A picture of a story; `size` is thumb, small or large."""
+    """An image of a story; `size` is thumb, small or large."""
 
     size: str | None = None
     url: str | None = None
 
 
 class Story(Struct, frozen=True):
-    """One article; texts may hold HTML, and any of them may be missing."""
+    """A news article as Alpaca sends it; texts may contain HTML, and every field but `id` may be missing."""
 
     id: int | str
     headline: str | None = None
@@ -62,7 +60,10 @@ class Story(Struct, frozen=True):
     updated_at: str | None = None
 
     def to_article(self, received: float) -> Article | None:
-        """The article, received at that Unix time; None without a headline or any time."""
+        """Returns the article; None without a headline or a readable time.
+
+        `received` is a Unix time. It replaces a time that lies in the future.
+        """
         created = instant(self.created_at) or instant(self.updated_at)
         if created is None or not (self.headline or "").strip():
             return None
@@ -75,8 +76,8 @@ class Story(Struct, frozen=True):
             url=self.url,
             images=[NewsImage(each.size or "", each.url) for each in self.images or () if each and each.url],
             symbols=_tickers(self.symbols or ()),
-            created_at=stamped(created, received),
-            updated_at=stamped(instant(self.updated_at) or created, received),
+            created_at=timestamp_of(created, received),
+            updated_at=timestamp_of(instant(self.updated_at) or created, received),
         )
 
 
@@ -92,15 +93,19 @@ class AssetRow(Struct, frozen=True):
 
     @property
     def is_listed(self) -> bool:
-        """Whether it is an active US stock, which is what was asked for."""
+        """Returns whether the row is an active US stock."""
         return self.kind in {None, "us_equity"} and self.status in {None, "active"}
 
-    def to_asset(self, known: Mapping[str, Stock]) -> Asset | None:
-        """The asset, with what is `known` of the company; None when its symbol is no ticker."""
-        ticker = canonical(Feed.STOCKS, self.symbol)
+    def to_asset(self, stocks: Mapping[str, Stock]) -> Asset | None:
+        """Returns the asset; None when its symbol is not a valid ticker.
+
+        `stocks` is the reference table by ticker. It supplies sector and industry, and takes precedence for
+        the name.
+        """
+        ticker = canonical_symbol(Feed.STOCKS, self.symbol)
         if ticker is None:
             return None
-        stock = known.get(ticker)
+        stock = stocks.get(ticker)
         return Asset(
             ticker=ticker,
             name=(stock and stock.name) or (self.name or "").strip() or ticker,
@@ -111,40 +116,18 @@ class AssetRow(Struct, frozen=True):
         )
 
 
-class Clock(Struct, frozen=True):
-    """The answer of `GET /v2/clock`."""
+class MarketClock(Struct, frozen=True):
+    """The response of `GET /v2/clock`: whether the exchange is open, its next open and its next close."""
 
     is_open: bool
     next_open: str | None = None
     next_close: str | None = None
 
 
-class CalendarRow(Struct, frozen=True):
-    """A row of `GET /v2/calendar`: times of New York, such as `09:30` or `0930`."""
-
-    date: str
-    open: str
-    close: str
-    session_open: str | None = None
-    session_close: str | None = None
-
-    def to_day(self) -> TradingDay | None:
-        """The trading day; None when it cannot be read, or its times do not ascend."""
-        try:
-            day = date.fromisoformat(self.date)
-            opened, closed = _moment(day, self.open), _moment(day, self.close)
-            first = _moment(day, self.session_open) if self.session_open else opened
-            last = _moment(day, self.session_close) if self.session_close else closed
-        except (ValueError, OverflowError):
-            return None
-        return TradingDay(day, first, opened, closed, last) if first <= opened < closed <= last else None
-
-
 def _tickers(symbols: Iterable[str | None]) -> list[str]:
-    """Those that are tickers, once each; pairs of crypto come without their stroke."""
-    spelled = (canonical(Feed.STOCKS, symbol) for symbol in symbols if symbol)
+    """Returns the valid tickers among the symbols, without duplicates.
+
+    Crypto pairs arrive without a slash, such as `BTCUSD`.
+    """
+    spelled = (canonical_symbol(Feed.STOCKS, symbol) for symbol in symbols if symbol)
     return list(dict.fromkeys(ticker for ticker in spelled if ticker))
-
-
-def _moment(day: date, hour: str) -> datetime:
-    return datetime.combine(day, time.fromisoformat(hour), NEW_YORK).astimezone(UTC)

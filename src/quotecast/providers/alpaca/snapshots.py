@@ -1,4 +1,4 @@
-"""Snapshots by REST: many stocks in one question, and a bad ticker costs the others nothing."""
+"""Snapshots by REST: batches of stocks, in which an invalid ticker does not affect the others."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,60 +14,60 @@ from quotecast.providers.base import Admission
 from quotecast.providers.transport.fetch import get_json
 
 BATCH: Final = 100
-#: An answer that is later than that comes too late for the next poll.
+#: Deadline in seconds; a later response would delay the next poll.
 ANSWER_SECONDS: Final = 7.0
 
 _BAD_REQUEST: Final = 400
 _KEYS_REFUSED: Final = frozenset({401, 403})
 
-Rows = Mapping[str, Raw]
+SnapshotRows = Mapping[str, Raw]
 
 log = structlog.get_logger()
 
 
-class Poll(Struct, frozen=True):
-    """The rows of the batches that were answered, by ticker, and why the others were not."""
+class PollResult(Struct, frozen=True):
+    """The result of a poll: rows of the successful batches by ticker, and the errors of the others."""
 
-    rows: Rows
+    rows: SnapshotRows
     failures: Sequence[UpstreamError]
-    #: Whether any batch was.
+    #: Whether any batch succeeded.
     answered: bool
 
     @property
     def retry_after(self) -> float:
-        """For how many seconds the upstream asks to be left alone."""
+        """Returns the longest `retry_after` of the failures in seconds; 0 without one."""
         return max((failure.retry_after or 0.0 for failure in self.failures), default=0.0)
 
     @property
     def worst_failure(self) -> UpstreamError:
-        """The failure that asks for the longest pause."""
+        """Returns the failure with the longest `retry_after`."""
         return max(self.failures, key=lambda failure: failure.retry_after or 0.0)
 
 
 class Snapshots:
-    """Asks for the snapshots of stocks, over one connection's life."""
+    """Snapshot requests over one HTTP client."""
 
     def __init__(self, client: httpx.AsyncClient, plan_feed: str, admitted: Admission) -> None:
         self._client = client
         self._feed = plan_feed
         self._admitted = admitted
-        self._refused: set[str] = set()
+        self._invalid: set[str] = set()
 
-    async def poll(self, tickers: Sequence[str]) -> Poll:
-        """Asks for all of them, batch by batch at once."""
-        answers = await asyncio.gather(*(self._attempt(batch) for batch in _batches(tickers)))
+    async def poll(self, tickers: Sequence[str]) -> PollResult:
+        """Returns the snapshots of all tickers, requested in concurrent batches."""
+        answers = await asyncio.gather(*(self._try_batch(batch) for batch in _batches(tickers)))
         failures = [answer for answer in answers if isinstance(answer, UpstreamError)]
         answered = [answer for answer in answers if not isinstance(answer, UpstreamError)]
         rows = {ticker: row for part in answered for ticker, row in part.items() if bytes(row) != b"null"}
-        return Poll(rows, failures, bool(answered) or not failures)
+        return PollResult(rows, failures, bool(answered) or not failures)
 
-    async def _attempt(self, tickers: Sequence[str]) -> Rows | UpstreamError:
+    async def _try_batch(self, tickers: Sequence[str]) -> SnapshotRows | UpstreamError:
         try:
-            return await self._ask([ticker for ticker in tickers if ticker not in self._refused])
+            return await self._fetch([ticker for ticker in tickers if ticker not in self._invalid])
         except UpstreamError as error:
             return error
 
-    async def _ask(self, tickers: Sequence[str]) -> Rows:
+    async def _fetch(self, tickers: Sequence[str]) -> SnapshotRows:
         if not tickers:
             return {}
         await self._admitted()
@@ -81,27 +81,31 @@ class Snapshots:
                 deadline_seconds=ANSWER_SECONDS,
             )
         except UpstreamRefused as error:
-            return await self._ask_without_bad(tickers, error)
+            return await self._fetch_without_invalid(tickers, error)
 
-    async def _ask_without_bad(self, tickers: Sequence[str], error: UpstreamRefused) -> Rows:
-        """One malformed ticker fails the whole batch: the others are asked for again."""
+    async def _fetch_without_invalid(self, tickers: Sequence[str], error: UpstreamRefused) -> SnapshotRows:
+        """Returns the batch's snapshots after excluding the malformed ticker.
+
+        Alpaca rejects a whole batch for one malformed ticker. When the error does not name it, halving the
+        batch finds it.
+        """
         if error.upstream_status in _KEYS_REFUSED:
             raise UpstreamError(f"Alpaca refuses the keys or the plan: {error}") from error
         if error.upstream_status != _BAD_REQUEST or "symbol" not in error.excerpt:
             raise error
-        bad = wire.invalid_symbol(error.excerpt)
-        if bad is not None and bad in tickers:
-            self._refuse(bad)
-            return await self._ask([ticker for ticker in tickers if ticker != bad])
+        invalid = wire.invalid_symbol(error.excerpt)
+        if invalid is not None and invalid in tickers:
+            self._exclude(invalid)
+            return await self._fetch([ticker for ticker in tickers if ticker != invalid])
         if len(tickers) == 1:
-            self._refuse(tickers[0])
+            self._exclude(tickers[0])
             return {}
         half = len(tickers) // 2
-        return {**await self._ask(tickers[:half]), **await self._ask(tickers[half:])}
+        return {**await self._fetch(tickers[:half]), **await self._fetch(tickers[half:])}
 
-    def _refuse(self, ticker: str) -> None:
+    def _exclude(self, ticker: str) -> None:
         log.warning("alpaca refuses the ticker", ticker=ticker)
-        self._refused.add(ticker)
+        self._invalid.add(ticker)
 
 
 def _batches(tickers: Sequence[str]) -> Iterator[Sequence[str]]:

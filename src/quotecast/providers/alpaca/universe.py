@@ -1,4 +1,4 @@
-"""Which stocks are followed, and what is known of their companies."""
+"""The list of quoted stocks, with company names, sectors and industries."""
 
 import csv
 import io
@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from quotecast.errors import SettingsError
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 from quotecast.providers.reference import Stock
 
-#: The names a column goes by: ours, and those of the public list of the S&P 500's companies.
+#: Accepted column names: ours, and those of the public list of S&P 500 companies.
 COLUMNS: Final[Mapping[str, Sequence[str]]] = {
     "ticker": ("ticker", "symbol"),
     "name": ("name", "security"),
@@ -23,26 +23,27 @@ COLUMNS: Final[Mapping[str, Sequence[str]]] = {
 }
 
 
-def stocks_from(table: Sequence[Stock], override: Path | None) -> list[Stock]:
-    """The stocks of `table` and of the operator's CSV file, by ticker.
+def load_stocks(table: Sequence[Stock], override: Path | None) -> list[Stock]:
+    """Returns the stocks of `table` and of the operator's CSV file, sorted by ticker.
 
-    A row of the file adds a stock or replaces what it fills in of the table's. Columns are found by name,
-    in any case and order: ticker (or Symbol), which alone is required, name (Security), sector (GICS
-    Sector), industry (GICS Sub-Industry); others are ignored. Raises SettingsError, with the line's number.
+    A row of the file adds a stock, or its non-empty fields override those of a stock in the table. Columns
+    are found by name, in any case and order: ticker (or Symbol), name (Security), sector (GICS Sector) and
+    industry (GICS Sub-Industry). Only ticker is required; other columns are ignored. Raises SettingsError
+    with the line number.
     """
     stocks = {stock.ticker: stock for stock in table}
-    for row in _rows(override) if override else ():
-        stocks[row.ticker] = row.applied_to(stocks.get(row.ticker))
+    for row in _read_rows(override) if override else ():
+        stocks[row.ticker] = row.override(stocks.get(row.ticker))
     return [stocks[ticker] for ticker in sorted(stocks)]
 
 
-class _Row(Struct, frozen=True):
+class _StockRow(Struct, frozen=True):
     ticker: str
     name: str = ""
     sector: str = ""
     industry: str = ""
 
-    def applied_to(self, stock: Stock | None) -> Stock:
+    def override(self, stock: Stock | None) -> Stock:
         if stock is None:
             return Stock(
                 ticker=self.ticker,
@@ -61,8 +62,8 @@ class _Row(Struct, frozen=True):
         )
 
 
-def _rows(path: Path) -> Iterator[_Row]:
-    lines = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
+def _read_rows(path: Path) -> Iterator[_StockRow]:
+    lines = csv.reader(io.StringIO(_read_text(path), newline=""), strict=True)
     try:
         columns = _columns(next(lines, []), path)
         for cells in lines:
@@ -72,7 +73,7 @@ def _rows(path: Path) -> Iterator[_Row]:
         raise SettingsError(f"{path.name}:{lines.line_num}: {error}") from error
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -83,24 +84,24 @@ def _text(path: Path) -> str:
 
 
 def _columns(header: Sequence[str], path: Path) -> Mapping[str, int]:
-    """Where each column stands."""
+    """Returns the index of each column in the header."""
     names = [name.strip().lower() for name in header]
-    found = {
+    positions = {
         column: names.index(name)
-        for column, known in COLUMNS.items()
-        for name in reversed(known)
+        for column, names_of_column in COLUMNS.items()
+        for name in reversed(names_of_column)
         if name in names
     }
-    if "ticker" not in found:
-        raise SettingsError(f"{path.name}:1: no column is called ticker or Symbol")
-    return found
+    if "ticker" not in positions:
+        raise SettingsError(f"{path.name}:1: no column is named ticker or Symbol")
+    return positions
 
 
-def _row(cells: Sequence[str], columns: Mapping[str, int], place: str) -> _Row:
+def _row(cells: Sequence[str], columns: Mapping[str, int], place: str) -> _StockRow:
     if len(cells) <= max(columns.values()):
         raise SettingsError(f"{place}: only {len(cells)} columns")
     values = {column: cells[position].strip() for column, position in columns.items()}
-    ticker = canonical(Feed.STOCKS, values["ticker"])
+    ticker = canonical_symbol(Feed.STOCKS, values["ticker"])
     if ticker is None:
-        raise SettingsError(f"{place}: {values['ticker']!r} is no ticker")
-    return _Row(**values | {"ticker": ticker})
+        raise SettingsError(f"{place}: {values['ticker']!r} is not a valid ticker")
+    return _StockRow(**values | {"ticker": ticker})

@@ -1,4 +1,4 @@
-"""Where the exchange's own clock differs from its calendar: closings, halts and sessions nobody foresaw."""
+"""Differences between the exchange's clock and its calendar: closures, halts and additional sessions."""
 
 from datetime import UTC, date, datetime, time
 from typing import Final
@@ -13,49 +13,55 @@ from quotecast.market.sessions import (
     trading_day,
     trading_days_until,
 )
-from quotecast.providers.alpaca.rest_wire import Clock
-from quotecast.providers.alpaca.schedule import DOUBT
+from quotecast.providers.alpaca.rest_wire import MarketClock
+from quotecast.providers.alpaca.schedule import CLOCK_TOLERANCE
 from quotecast.providers.validation.values import instant
 
-#: When sessions open in New York, also those that no calendar has.
+#: Opening time in New York of a session that the calendar does not list.
 OPENING: Final = time(9, 30)
 
 
-def unscheduled(
-    clock: Clock, now: datetime, *, traded: bool, before: Unscheduled | None
+def unscheduled_day(
+    clock: MarketClock, now: datetime, *, traded: bool, before: Unscheduled | None
 ) -> Unscheduled | None:
-    """Returns what the exchange does against its calendar on the newest day; None when it keeps to it.
+    """Returns the exchange's deviation from its calendar on the latest trading day; None without one.
 
-    `traded` says whether stocks have traded since the calendar's last opening, as in a halt; a day without
-    a session has no trades. `before` is the last result: such a day stays one until the next opening.
+    `traded` says whether stocks have traded since the calendar's last opening. With trades, a closed exchange
+    is a halt; without trades, the day has no session. `before` is the previous result: a deviation lasts
+    until the next opening.
     """
     opening = instant(clock.next_open) or next_open(now)
     if clock.is_open:
-        return _opened(now, opening, instant(clock.next_close) or next_close(now))
+        return _unscheduled_session(now, opening, instant(clock.next_close) or next_close(now))
     closing = instant(clock.next_close)
-    # A halted session has no close to come, whatever the clock says.
+    # During a halt the clock's next close may lie before its next open; the calendar's close replaces it.
     upcoming = opening, closing if closing and closing > opening else next_close(opening)
     day = next(day for day in trading_days_until(_local_date(now)) if day.open <= now)
     if before and before.date >= day.date and (before.open or not traded):
-        close = now if before.is_open else before.close
+        close = min(now, before.close or now) if before.is_open else before.close
         return replace(before, close=close, is_open=False, next_open=upcoming[0], next_close=upcoming[1])
     closed = Unscheduled(date=day.date, is_open=False, next_open=upcoming[0], next_close=upcoming[1])
-    if now < day.open + DOUBT:
+    if now < day.open + CLOCK_TOLERANCE:
         return None
     if not traded:
         return closed
-    return replace(closed, open=day.open, close=now) if now < day.close - DOUBT else None
+    return replace(closed, open=day.open, close=now) if now < day.close - CLOCK_TOLERANCE else None
 
 
-def _opened(now: datetime, opening: datetime, close: datetime) -> Unscheduled | None:
-    """Returns the session that takes place now; None for one that the calendar has."""
+def _unscheduled_session(now: datetime, opening: datetime, close: datetime) -> Unscheduled | None:
+    """Returns the session in progress; None when it is the calendar's."""
     today = _local_date(now)
     day = trading_day(today)
-    if day and day.open - DOUBT <= now < day.close + DOUBT:
+    if day and day.open - CLOCK_TOLERANCE <= now < day.close + CLOCK_TOLERANCE:
         return None
-    opened = day.open if day else datetime.combine(today, OPENING, NEW_YORK).astimezone(UTC)
+    opening_today = day.open if day else datetime.combine(today, OPENING, NEW_YORK).astimezone(UTC)
     return Unscheduled(
-        date=today, open=min(opened, now), close=close, is_open=True, next_open=opening, next_close=close
+        date=today,
+        open=min(opening_today, now),
+        close=close,
+        is_open=True,
+        next_open=opening,
+        next_close=close,
     )
 
 

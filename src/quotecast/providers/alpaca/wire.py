@@ -1,7 +1,7 @@
-"""Alpaca's snapshots and stream messages of US stocks, and what of them we keep.
+"""Alpaca's snapshots and stream messages of US stocks, and their conversion to prices and bars.
 
-Source of the format: Alpaca's OpenAPI document of market data, `/v2/stocks/snapshots`, and its
-documentation "Real-time stock data". Unknown fields are ignored everywhere, unknown messages by `message`.
+Source of the format: Alpaca's OpenAPI document of market data, `/v2/stocks/snapshots`, and its documentation
+"Real-time stock data". Decoders ignore unknown fields, and `decode_message` ignores unknown message types.
 """
 
 import re
@@ -14,20 +14,22 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from quotecast.market.sessions import NEW_YORK, trading_day
-from quotecast.providers.alpaca.day import MINUTE, Day, Minute
-from quotecast.providers.alpaca.known import Last
+from quotecast.providers.alpaca.day_bar import MINUTE, DayBar, MinuteBar
+from quotecast.providers.alpaca.stock_state import LastPrice
 from quotecast.providers.validation.values import Number, instant, number, positive
 
-#: Conditions of trades that do not set the last price. Of the tapes' tables ("updates last: no"): C cash,
-#: N next day, R seller's option, H price variation, I odd lot, V contingent, W average price, 4 derivatively
-#: priced, 7 qualified contingent, M and Q official close and open, which repeat a trade; and G, P, U, Z,
-#: which report an earlier trade late. T, before and after hours, does set it: those sessions know no other.
-SETTING_NO_PRICE: Final = frozenset("CNRHIVW47MQGPUZ")
-#: On these tapes B is an average price; on that of NASDAQ it is a bunched trade, which sets the price.
-AVERAGE_ON_TAPES: Final = frozenset("AB")
+#: Trade conditions that do not update the last price, from the tapes' condition tables ("updates last: no"):
+#: C cash, N next day, R seller's option, H price variation, I odd lot, V contingent, W average price, 4
+#: derivatively priced, 7 qualified contingent. M and Q, official close and open, repeat a trade. G, P, U and
+#: Z report an earlier trade late. T, extended hours, does update the price here: extended hours have no other
+#: trades.
+CONDITIONS_WITHOUT_LAST_PRICE: Final = frozenset("CNRHIVW47MQGPUZ")
+#: Condition B is an average price on tapes A and B. On tape C (NASDAQ) it is a bunched trade, which updates
+#: the last price.
+TAPES_WITH_AVERAGE_B: Final = frozenset("AB")
 
-#: Reads a price; None when there is none to be believed.
-Reader = Callable[[Number], Decimal | None]
+#: Converts a raw price; None for a missing or implausible one.
+PriceReader = Callable[[Number], Decimal | None]
 
 _T = TypeVar("_T")
 
@@ -35,35 +37,35 @@ _INVALID_SYMBOL: Final = re.compile(r"invalid symbols?: *([^\s\"',]+)")
 
 
 class Trade(Struct, frozen=True, tag_field="T", tag="t"):
-    """A trade, with its symbol when it is streamed."""
+    """A trade; `symbol` is present in stream messages only."""
 
     symbol: str = field(default="", name="S")
     price: Number = field(default=None, name="p")
     time: str | None = field(default=None, name="t")
     conditions: Sequence[str] | None = field(default=None, name="c")
     tape: str | None = field(default=None, name="z")
-    #: What became of it: `canceled`, `incorrect` or `corrected`.
-    fate: str | None = field(default=None, name="u")
+    #: Status after a correction: `canceled`, `incorrect` or `corrected`.
+    update: str | None = field(default=None, name="u")
 
     @property
-    def stands(self) -> bool:
-        """Whether it was neither canceled nor found wrong."""
-        return self.fate not in {"canceled", "incorrect"}
+    def is_valid(self) -> bool:
+        """Returns whether the trade is neither canceled nor marked incorrect."""
+        return self.update not in {"canceled", "incorrect"}
 
     @property
     def sets_price(self) -> bool:
-        """Whether the trade's price is the last price."""
+        """Returns whether the trade updates the last price."""
         conditions = {*(self.conditions or ())}
-        average = "B" in conditions and self.tape in AVERAGE_ON_TAPES
-        return self.stands and not average and not conditions & SETTING_NO_PRICE
+        average = "B" in conditions and self.tape in TAPES_WITH_AVERAGE_B
+        return self.is_valid and not average and not conditions & CONDITIONS_WITHOUT_LAST_PRICE
 
-    def to_last(self) -> Last | None:
-        """Its price; None when that or its time cannot be read."""
-        return _last(self.price, instant(self.time))
+    def to_last_price(self) -> LastPrice | None:
+        """Returns the trade's price; None when its price or its time is unreadable."""
+        return _last_price(self.price, instant(self.time))
 
 
-class Bar(Struct, frozen=True, tag_field="T", tag="b"):
-    """A minute or a day, with its symbol when it is streamed; `time` is when it began."""
+class AlpacaBar(Struct, frozen=True, tag_field="T", tag="b"):
+    """A minute bar or a daily bar; `time` is its start, and `symbol` is present in stream messages only."""
 
     symbol: str = field(default="", name="S")
     open: Number = field(default=None, name="o")
@@ -73,18 +75,24 @@ class Bar(Struct, frozen=True, tag_field="T", tag="b"):
     volume: Number = field(default=None, name="v")
     time: str | None = field(default=None, name="t")
 
-    def to_minute(self, read: Reader) -> Minute | None:
-        """The minute it tells of, its prices as `read` has them; None when its time cannot be read."""
+    def to_minute_bar(self, read: PriceReader) -> MinuteBar | None:
+        """Returns the minute bar; None when its time is unreadable.
+
+        `read` converts its high, low and close.
+        """
         start = instant(self.time)
         if start is None:
             return None
-        return Minute(start, read(self.high), read(self.low), read(self.close), number(self.volume))
+        return MinuteBar(start, read(self.high), read(self.low), read(self.close), number(self.volume))
 
-    def to_day(self, read: Reader, minute: "Bar | None") -> Day | None:
-        """The day it tells of, up to `minute`; prices and None as for `to_minute`."""
+    def to_day_bar(self, read: PriceReader, minute: "AlpacaBar | None") -> DayBar | None:
+        """Returns the daily bar, whose volume includes `minute`; None when its time is unreadable.
+
+        `minute` is the latest minute bar of the same snapshot. `read` converts open, high, low and close.
+        """
         if self.trading_date is None:
             return None
-        return Day(
+        return DayBar(
             date=self.trading_date,
             open=read(self.open),
             high=read(self.high),
@@ -97,41 +105,41 @@ class Bar(Struct, frozen=True, tag_field="T", tag="b"):
 
     @property
     def trading_date(self) -> date | None:
-        """The date in New York on which it began; None when its time cannot be read."""
+        """Returns the New York date of the bar's start; None when its time is unreadable."""
         start = instant(self.time)
         return start.astimezone(NEW_YORK).date() if start else None
 
-    def minute_close(self) -> Last | None:
-        """A minute's last price, as of the minute's end."""
+    def minute_close(self) -> LastPrice | None:
+        """Returns a minute bar's close, dated at the end of the minute."""
         start = instant(self.time)
-        return _last(self.close, start + MINUTE if start else None)
+        return _last_price(self.close, start + MINUTE if start else None)
 
-    def day_close(self) -> Last | None:
-        """A day's last price, as of the exchange's close."""
+    def day_close(self) -> LastPrice | None:
+        """Returns a daily bar's close, dated at the close of the regular session."""
         hours = trading_day(self.trading_date) if self.trading_date else None
-        return _last(self.close, hours.close if hours else None)
+        return _last_price(self.close, hours.close if hours else None)
 
 
-class Snapshot(Struct, frozen=True, rename="camel"):
-    """What `GET /v2/stocks/snapshots` tells of one stock; any part may be missing."""
+class StockSnapshot(Struct, frozen=True, rename="camel"):
+    """One stock's snapshot from `GET /v2/stocks/snapshots`; any part may be missing."""
 
     latest_trade: Trade | None = None
-    minute_bar: Bar | None = None
-    daily_bar: Bar | None = None
-    prev_daily_bar: Bar | None = None
+    minute_bar: AlpacaBar | None = None
+    daily_bar: AlpacaBar | None = None
+    prev_daily_bar: AlpacaBar | None = None
 
     @property
-    def hides_trade(self) -> bool:
-        """Whether the latest trade cannot be read."""
-        return self.latest_trade is not None and self.latest_trade.to_last() is None
+    def has_unreadable_trade(self) -> bool:
+        """Returns whether the snapshot has a latest trade without a readable price and time."""
+        return self.latest_trade is not None and self.latest_trade.to_last_price() is None
 
-    def to_last(self) -> Last | None:
-        """The last price, from the newest part that has one; None when none has."""
-        return next((last for last in self._lasts() if last), None)
+    def to_last_price(self) -> LastPrice | None:
+        """Returns the last price from the newest part that has one; None without any."""
+        return next((last for last in self._last_prices() if last), None)
 
-    def _lasts(self) -> Iterator[Last | None]:
-        if self.latest_trade and self.latest_trade.stands:
-            yield self.latest_trade.to_last()
+    def _last_prices(self) -> Iterator[LastPrice | None]:
+        if self.latest_trade and self.latest_trade.is_valid:
+            yield self.latest_trade.to_last_price()
         if self.minute_bar:
             yield self.minute_bar.minute_close()
         if self.daily_bar:
@@ -141,94 +149,97 @@ class Snapshot(Struct, frozen=True, rename="camel"):
 
 
 class Success(Struct, frozen=True, tag_field="T", tag="success"):
-    """`connected`, then `authenticated`."""
+    """A success message: `connected`, then `authenticated`."""
 
     message: str = field(default="", name="msg")
 
 
-class Failure(Struct, frozen=True, tag_field="T", tag="error"):
-    """The upstream's complaint, by code."""
+class StreamError(Struct, frozen=True, tag_field="T", tag="error"):
+    """An error message; `code` is one of those in Alpaca's streaming documentation."""
 
     code: int = 0
 
 
 class Subscription(Struct, frozen=True, tag_field="T", tag="subscription"):
-    """The answer to a subscribe: the full set as it now stands."""
+    """The response to a subscribe request: all symbols that the connection now receives."""
 
     trades: Sequence[str] = ()
     bars: Sequence[str] = ()
 
 
-class Subscribe(Struct, frozen=True, tag_field="action", tag="subscribe"):
-    """Adds to what the connection is sent; `*` is every symbol."""
+class AlpacaSubscribe(Struct, frozen=True, tag_field="action", tag="subscribe"):
+    """A subscribe request, which adds symbols to the connection; `*` is every symbol."""
 
     trades: Sequence[str]
     bars: Sequence[str] = ("*",)
 
 
-class _Kind(Struct, frozen=True):
+class _MessageType(Struct, frozen=True):
     kind: str = field(default="", name="T")
 
 
-#: What moves quotes, and what only the connection heeds.
-Data = Trade | Bar
-Message = Data | Success | Failure | Subscription
+#: Messages that update quotes, and messages that control the connection.
+MarketData = Trade | AlpacaBar
+Message = MarketData | Success | StreamError | Subscription
 
-_KNOWN: Final = frozenset({"t", "b", "success", "error", "subscription"})
+_MESSAGE_TYPES: Final = frozenset({"t", "b", "success", "error", "subscription"})
 _frame: Final = msgspec.json.Decoder(list[Raw])
 _rows: Final = msgspec.json.Decoder(dict[str, Raw])
 _message: Final[msgspec.json.Decoder[Message]] = msgspec.json.Decoder(Message)
-_kind: Final = msgspec.json.Decoder(_Kind)
-_snapshot: Final[msgspec.json.Decoder[Snapshot | None]] = msgspec.json.Decoder(Snapshot | None)
+_message_type: Final = msgspec.json.Decoder(_MessageType)
+_snapshot: Final[msgspec.json.Decoder[StockSnapshot | None]] = msgspec.json.Decoder(StockSnapshot | None)
 
 
-def frame(raw: bytes) -> list[Raw]:
-    """The messages of one frame of the stream, not yet read. Raises ValueError for what is no JSON array."""
-    return _decoded(_frame, raw)
+def decode_frame(raw: bytes) -> list[Raw]:
+    """Returns the messages of a stream frame, still encoded. Raises ValueError unless it is a JSON array."""
+    return _decode(_frame, raw)
 
 
-def rows(raw: bytes) -> dict[str, Raw]:
-    """An answer's snapshots by ticker, not yet read. Raises ValueError for what is no JSON object."""
-    return _decoded(_rows, raw)
+def decode_snapshots(raw: bytes) -> dict[str, Raw]:
+    """Returns a response's snapshots by ticker, still encoded. Raises ValueError for anything else."""
+    return _decode(_rows, raw)
 
 
-def message(raw: Raw) -> Message | None:
-    """One message; None for a type nobody here needs, such as a halt. Raises ValueError when unreadable."""
+def decode_message(raw: Raw) -> Message | None:
+    """Returns a decoded message; None for an unused type, such as a trading status (halt).
+
+    Raises ValueError when a message of a used type is malformed.
+    """
     try:
         return _message.decode(raw)
     except msgspec.ValidationError:
-        if _kind.decode(raw).kind in _KNOWN:
+        if _message_type.decode(raw).kind in _MESSAGE_TYPES:
             raise
         return None
 
 
-def data(messages: Iterable[Message]) -> list[Data]:
-    """Those that move quotes."""
-    return [message for message in messages if isinstance(message, Trade | Bar)]
+def market_data(messages: Iterable[Message]) -> list[MarketData]:
+    """Returns the trades and the minute bars."""
+    return [message for message in messages if isinstance(message, Trade | AlpacaBar)]
 
 
-def snapshot(raw: Raw) -> Snapshot | None:
-    """One row; None for a stock that the upstream does not know. Raises ValueError when unreadable."""
+def decode_snapshot(raw: Raw) -> StockSnapshot | None:
+    """Returns a decoded snapshot; None for a stock unknown to Alpaca. Raises ValueError when malformed."""
     return _snapshot.decode(raw)
 
 
-def subscribe(symbols: Sequence[str]) -> bytes:
-    """The JSON that asks for the trades of `symbols` and the minute bars of all stocks."""
-    return msgspec.json.encode(Subscribe(symbols))
+def encode_subscribe(symbols: Sequence[str]) -> bytes:
+    """Returns the JSON request for the trades of `symbols` and the minute bars of all stocks."""
+    return msgspec.json.encode(AlpacaSubscribe(symbols))
 
 
 def invalid_symbol(excerpt: str) -> str | None:
-    """The symbol that a refusal names as malformed; None when it names none."""
+    """Returns the symbol that an error response names as malformed; None when it names none."""
     named = _INVALID_SYMBOL.search(excerpt)
     return named and named[1]
 
 
-def _last(price: Number, time: datetime | None) -> Last | None:
+def _last_price(price: Number, time: datetime | None) -> LastPrice | None:
     read = positive(price)
-    return None if read is None or time is None else Last(read, time)
+    return None if read is None or time is None else LastPrice(read, time)
 
 
-def _decoded(decoder: msgspec.json.Decoder[_T], raw: bytes) -> _T:
+def _decode(decoder: msgspec.json.Decoder[_T], raw: bytes) -> _T:
     try:
         return decoder.decode(raw)
     except RecursionError as error:

@@ -1,4 +1,4 @@
-"""Binance spot's quotes: all of them by REST, what moves by WebSocket."""
+"""Binance spot's quotes: the whole state by REST, changes by WebSocket."""
 
 import asyncio
 import time
@@ -14,23 +14,23 @@ from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import Admission, Update, unlimited
 from quotecast.providers.binance import messages, wire
-from quotecast.providers.binance.listing import best_known, listed, symbol_of, wished
-from quotecast.providers.binance.rest import Rest, served
-from quotecast.providers.binance.tickers import Tickers, heed
-from quotecast.providers.binance.venues import Venue, venue_of
-from quotecast.providers.transport.recording import keep_listing
-from quotecast.providers.transport.sockets import dial, receive, receive_or_ping, speaking
+from quotecast.providers.binance.listing import best_known, pick_wanted, symbol_of, tradable_pairs
+from quotecast.providers.binance.rest import BinanceRest, location_errors
+from quotecast.providers.binance.tickers import BinanceTickers, check_ending
+from quotecast.providers.binance.venues import BinanceVenue, venue_of
+from quotecast.providers.transport.recording import record_listing
+from quotecast.providers.transport.sockets import dial, receive, receive_or_ping, socket_errors
 
-#: What one connection may carry; one of the streams is the heartbeat.
+#: Most streams of one connection; one of them is the heartbeat.
 MAX_STREAMS: Final = 1024
 STREAMS_PER_SUBSCRIBE: Final = 100
-#: The upstream hangs up on who sends more than five messages in a second.
+#: The upstream disconnects a client that sends more than five messages in a second.
 SUBSCRIBE_PAUSE_SECONDS: Final = 0.3
 ANSWER_SECONDS: Final = 10.0
-#: The upstream ends a connection after 24 hours; each new one is to find a new listing.
+#: The upstream ends a connection after 24 hours; each new one reads a new listing.
 LIFE_SECONDS: Final = 23.5 * 3600
 LISTING_SECONDS: Final = 23.0 * 3600
-#: How often to look for pairs that stopped trading.
+#: Seconds between two checks for pairs that stopped trading.
 HALTS_SECONDS: Final = 60.0
 
 log = structlog.get_logger()
@@ -39,10 +39,10 @@ log = structlog.get_logger()
 class BinanceProvider:
     """Live quotes of Binance spot; `change` is over the last 24 hours.
 
-    It follows `pairs`, in any spelling, or, when none are named, those quoted in USDT or US dollars of
-    well-known assets and of the greatest turnover, and USDT/TRY. A pair that stopped trading is removed a day
-    later. `silence_seconds` rests on a ticker that comes every second, or on pings where the venue has none.
-    `venue` is that of `url` unless given.
+    It follows `pairs`, in any spelling. Without any it follows USDT/TRY and those pairs in USDT or US dollars
+    whose asset is well known or whose turnover is greatest. It removes a pair a day after that stopped
+    trading. `silence_seconds` relies on a ticker every second, or on pings where the venue has none. `venue`
+    is that of `url` by default.
     """
 
     feed = Feed.CRYPTO
@@ -56,7 +56,7 @@ class BinanceProvider:
         websocket_url: str,
         pairs: Sequence[str] = (),
         *,
-        venue: Venue | None = None,
+        venue: BinanceVenue | None = None,
         admitted: Admission = unlimited,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -64,46 +64,46 @@ class BinanceProvider:
         self.silence_seconds = 10.0
         self._venue = venue or venue_of(url)
         self.name = self._venue.name
-        self._rest = Rest(url, admitted, clock)
+        self._rest = BinanceRest(url, admitted, clock)
         self._websocket_url = websocket_url
         self._wanted = tuple(dict.fromkeys(map(symbol_of, pairs)))
         self._clock = clock
         self._sleep = sleep
         self._followed: Mapping[str, str] = {}
-        self._chosen_at = 0.0
+        self._listed_at = 0.0
         self._looked_at = 0.0
-        self._tickers = Tickers(self._venue)
+        self._tickers = BinanceTickers(self._venue)
 
     def statistics(self) -> Mapping[str, int]:
-        """How many messages, rows and fields were refused since the start, by reason."""
+        """Returns how many messages, rows and fields it refused since the start, by reason."""
         return self._tickers.statistics()
 
     async def updates(self) -> AsyncGenerator[Update, None]:
-        """One connection's life, as QuoteProvider promises; it ends before the upstream would end it."""
+        """See QuoteProvider; it ends a connection before the upstream would."""
         await self._look_around()
         removed = self._tickers.follow(self._followed)
-        keep_listing(self._tickers.instruments())
-        with speaking(self._venue.exchange), served():
+        record_listing(self._tickers.instruments(self._followed))
+        with socket_errors(self._venue.exchange), location_errors():
             async with dial(f"{self._websocket_url}/stream") as connection:
                 ends = self._clock() + LIFE_SECONDS
                 await self._subscribe(connection)
-                # Only now, so that no change falls between the two.
+                # After the subscription, so that no change is lost between the two.
                 yield await self._whole(removed)
                 while self._clock() < ends:
                     frames = await self._receive(connection)
                     yield Update(self._tickers.read(frames, self._clock()), self._halted())
-        raise UpstreamError("Binance's connection is old, and made anew", retry_after=0.0)
+        raise UpstreamError("Binance's connection is a day old; reconnecting", retry_after=0.0)
 
     async def _receive(self, connection: ClientConnection) -> list[bytes]:
-        """The next messages; none when the venue rests and the upstream answers a ping."""
+        """Returns the next messages; none when the venue is quiet and the upstream answers a ping."""
         name = self._venue.exchange
         if self._venue.heartbeat is None:
-            # Twice within the time after which the feed counts as stale.
+            # Two tries before the feed counts as stale.
             return await receive_or_ping(connection, self.silence_seconds / 2, name)
         return await receive(connection, self.silence_seconds, name)
 
     def _halted(self) -> list[str]:
-        """The pairs to remove because they stopped trading a day ago; looks for them once a minute."""
+        """Returns the pairs that stopped trading a day ago; looks for them once a minute."""
         now = self._clock()
         if now - self._looked_at < HALTS_SECONDS:
             return []
@@ -111,52 +111,52 @@ class BinanceProvider:
         return self._tickers.drop_halted(now)
 
     async def _look_around(self) -> None:
-        """Chooses what to follow, once a day; what was chosen before serves when that fails."""
-        if self._followed and self._clock() - self._chosen_at < LISTING_SECONDS:
+        """Chooses the pairs to follow, once a day; keeps the former choice when that fails."""
+        if self._followed and self._clock() - self._listed_at < LISTING_SECONDS:
             return
         try:
             self._followed = await self._choose()
-            self._chosen_at = self._clock()
+            self._listed_at = self._clock()
         except UpstreamError as error:
             if not self._followed:
                 raise
-            _bear(error)
+            _log_unless_asked_to_wait(error)
 
     async def _choose(self) -> Mapping[str, str]:
-        """Pairs by symbol. Raises UpstreamError when none of those wanted trade."""
+        """Returns pairs by symbol. Raises UpstreamError when none of the wanted ones trades."""
         answer = await self._rest.get("/api/v3/exchangeInfo", wire.ExchangeInfo, self._venue.listing)
-        listing = listed(answer.symbols)
+        listing = tradable_pairs(answer.symbols)
         if self._wanted:
-            chosen = wished(listing, self._wanted)
-            for symbol in set(self._wanted) - chosen.keys():
+            pairs = pick_wanted(listing, self._wanted)
+            for symbol in set(self._wanted) - pairs.keys():
                 log.warning("binance does not trade the pair", symbol=symbol)
         else:
-            chosen = best_known(listing, await self._rows())
-        if not chosen:
+            pairs = best_known(listing, await self._rows())
+        if not pairs:
             raise UpstreamError("Binance trades none of the pairs")
-        if len(chosen) >= MAX_STREAMS:
-            log.warning("more pairs than one connection carries", pairs=len(chosen), followed=MAX_STREAMS - 1)
-        return dict(islice(chosen.items(), MAX_STREAMS - 1))
+        if len(pairs) >= MAX_STREAMS:
+            log.warning("more pairs than one connection carries", pairs=len(pairs), followed=MAX_STREAMS - 1)
+        return dict(islice(pairs.items(), MAX_STREAMS - 1))
 
     async def _rows(self) -> list[Raw]:
         return await self._rest.get("/api/v3/ticker/24hr", list[Raw])
 
     async def _whole(self, removed: Sequence[str]) -> Update:
-        """All there is; what was known before serves when REST fails."""
+        """Returns the whole state; an update with removals alone when REST fails after it worked before."""
         answered = True
         try:
             self._tickers.take(await self._rows(), self._clock())
         except UpstreamError as error:
             if not self._tickers.quotes():
                 raise
-            _bear(error)
+            _log_unless_asked_to_wait(error)
             answered = False
         gone = [*removed, *self._tickers.drop_halted(self._clock())]
         quotes = self._tickers.quotes() if answered else ()
         return Update(quotes, gone, complete=bool(quotes))
 
     async def _subscribe(self, connection: ClientConnection) -> None:
-        """Asks for all streams, a part at a time. What comes meanwhile is older than what REST will tell."""
+        """Subscribes all streams, a part at a time; skips messages, which the coming REST answer replaces."""
         heartbeat = [self._venue.heartbeat] if self._venue.heartbeat else []
         symbols = list(dict.fromkeys([*self._followed, *heartbeat]))
         for number, start in enumerate(range(0, len(symbols), STREAMS_PER_SUBSCRIBE), 1):
@@ -167,7 +167,7 @@ class BinanceProvider:
 
 
 async def _ask(connection: ClientConnection, request: bytes) -> None:
-    """Sends a request and waits for its answer. Raises UpstreamError when that is not what was hoped for."""
+    """Sends a request and waits for its answer. Raises UpstreamError for an error or none in time."""
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
             await connection.send(request, text=True)
@@ -182,12 +182,12 @@ def _answers(frame: bytes) -> bool:
         message = messages.decode(frame)
     except ValueError:
         return False
-    heed(message)
+    check_ending(message)
     return isinstance(message, messages.Acknowledged)
 
 
-def _bear(error: UpstreamError) -> None:
-    """Goes on without REST, unless the upstream wants to be left alone."""
+def _log_unless_asked_to_wait(error: UpstreamError) -> None:
+    """Logs a failure of REST. Raises it when the upstream asks for a pause."""
     if error.retry_after is not None:
         raise error
-    log.warning("binance answers REST badly", problem=str(error))
+    log.warning("binance: REST call failed", problem=str(error))

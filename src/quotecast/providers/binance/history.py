@@ -1,7 +1,6 @@
 """Bars of Binance spot's pairs."""
 
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -9,21 +8,22 @@ from typing import Final
 from msgspec import Raw
 
 from quotecast.errors import SymbolNotFound, UpstreamError, UpstreamRefused
-from quotecast.market.bars import LENGTHS, Bar, Interval, opening
+from quotecast.market.bars import LENGTHS, Bar, Interval, opening_of_bar
 from quotecast.market.calendars import UTC_DAYS
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.binance import wire
 from quotecast.providers.binance.klines import INTERVALS, Kline
 from quotecast.providers.binance.listing import symbol_of
-from quotecast.providers.binance.rest import Rest
+from quotecast.providers.binance.rest import BinanceRest
 from quotecast.providers.binance.venues import venue_of
-from quotecast.providers.validation.candles import believed
-from quotecast.providers.validation.rows import readable
+from quotecast.providers.refusals import RefusalCounter
+from quotecast.providers.validation.candles import believable_bars
+from quotecast.providers.validation.rows import decode_rows
 
 ROWS_PER_CALL: Final = 1000
-#: Ten thousand bars: a week of minutes, and of days more than the exchange has seen.
+#: Ten thousand bars: a week of minutes, and more days than the exchange is old.
 MAX_CALLS: Final = 10
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -39,36 +39,36 @@ class BinanceHistory:
         self, url: str, *, admitted: Admission = unlimited, clock: Callable[[], float] = time.time
     ) -> None:
         self.name = venue_of(url).name
-        self._rest = Rest(url, admitted, clock)
+        self._rest = BinanceRest(url, admitted, clock)
         self._clock = clock
-        self._refused: Counter[str] = Counter()
+        self._refused = RefusalCounter(self.name)
 
     def statistics(self) -> Mapping[str, int]:
-        """How many rows were refused since the start, by reason."""
-        return +self._refused
+        """Returns how many rows it refused since the start, by reason."""
+        return self._refused.by_reason()
 
     async def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
-        """See HistoryProvider; older bars are left out."""
-        pair = canonical(Feed.CRYPTO, symbol)
+        """See HistoryProvider; without bars older than the limit."""
+        pair = canonical_symbol(Feed.CRYPTO, symbol)
         if pair is None:
             raise SymbolNotFound
         end = min(end - timedelta(microseconds=1), datetime.fromtimestamp(self._clock(), UTC))
         if interval in LENGTHS:
             start = max(start, end - (MAX_CALLS * ROWS_PER_CALL - 1) * LENGTHS[interval])
-        first, last = _opened(interval, start), _opened(interval, end)
+        first, last = _opening_milliseconds(interval, start), _opening_milliseconds(interval, end)
         if first > last:
             return []
         candles = await self._candles(symbol_of(pair), INTERVALS[interval], first, last)
-        return believed((candle.to_bar() for candle in candles), self._refused)
+        return believable_bars((candle.to_bar() for candle in candles), self._refused)
 
     async def _candles(self, symbol: str, interval: str, first: int, last: int) -> list[Kline]:
-        """Those that opened from `first` to `last`, both milliseconds since 1970, page by page."""
+        """Returns the candles that opened from `first` to `last`, both in milliseconds since 1970."""
         found: list[Kline] = []
         for _ in range(MAX_CALLS):
             rows = await self._page(symbol, interval, first, last)
-            found_rows = readable(rows, Kline, self._refused)
+            found_rows = decode_rows(rows, Kline, self._refused)
             page = [row for row in found_rows if first <= row.open_time <= last]
-            self._refused["misplaced"] += len(found_rows) - len(page)
+            self._refused.count("misplaced", len(found_rows) - len(page))
             found += page
             newest = max((row.open_time for row in page), default=first)
             if len(rows) < ROWS_PER_CALL or newest == last:
@@ -94,7 +94,7 @@ class BinanceHistory:
             raise
 
 
-def _opened(interval: Interval, moment: datetime) -> int:
-    """When the bar that holds a moment opened, in milliseconds since 1970."""
-    opened = opening(UTC_DAYS, interval, moment) or moment
+def _opening_milliseconds(interval: Interval, moment: datetime) -> int:
+    """Returns the opening of the bar that holds a moment, in milliseconds since 1970."""
+    opened = opening_of_bar(UTC_DAYS, interval, moment) or moment
     return (opened - _EPOCH) // timedelta(milliseconds=1)

@@ -12,7 +12,7 @@ from quotecast.market.bars import Bar, Interval
 from quotecast.providers.validation.candles import to_bar
 from quotecast.providers.validation.values import Number, from_milliseconds
 
-#: What the upstream calls the intervals: letter case tells `1m` from `1M`.
+#: The upstream's names of the intervals; `1m` is a minute, `1M` a month.
 INTERVALS: Final[Mapping[Interval, str]] = {
     "1m": "1m",
     "5m": "5m",
@@ -27,7 +27,7 @@ INTERVALS: Final[Mapping[Interval, str]] = {
 
 
 class Kline(Struct, frozen=True, array_like=True):
-    """A row of `GET /api/v3/klines`, as far as it is of use; `open_time` is in milliseconds since 1970."""
+    """A row of `GET /api/v3/klines`, as far as needed; `open_time` is in milliseconds since 1970."""
 
     open_time: int
     open: Number
@@ -37,6 +37,6 @@ class Kline(Struct, frozen=True, array_like=True):
     volume: Number
 
     def to_bar(self) -> Bar | None:
-        """The bar; None for a time that cannot be, and as `candles.to_bar` says."""
+        """Returns the bar; None for a row with an impossible time or invalid prices."""
         moment = from_milliseconds(self.open_time)
         return None if moment is None else to_bar(self, moment)

@@ -1,4 +1,4 @@
-"""Which of Binance's pairs to follow."""
+"""The choice of Binance's pairs to follow."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -11,16 +11,16 @@ from quotecast.providers.binance import wire
 from quotecast.providers.reference import pairs
 from quotecast.providers.validation.values import number
 
-#: What pairs are quoted in unless somebody wishes otherwise; both are worth the same, so turnovers compare.
+#: Quote currencies of the default pairs; both have the same value, so turnovers compare.
 QUOTES: Final = ("USDT", "USD")
-#: Followed too: by way of it, what is priced in USDT has a value in the currencies of the doviz feed.
+#: Always among the default pairs: it converts prices in USDT to the currencies of the doviz feed.
 BRIDGE: Final = "USDT/TRY"
-#: How many pairs are followed for their turnover, beside those of well-known assets.
+#: Most default pairs by turnover, beside those of well-known assets.
 BUSIEST: Final = 200
 
 
-def listed(rows: Iterable[Raw]) -> dict[str, str]:
-    """The pairs that trade, by symbol: `BTCUSDT` is `BTC/USDT`; a row that cannot be read is passed over."""
+def tradable_pairs(rows: Iterable[Raw]) -> dict[str, str]:
+    """Returns the pairs that trade, by symbol: `BTCUSDT` is `BTC/USDT`; skips unreadable rows."""
     found: dict[str, str] = {}
     for raw in rows:
         with suppress(ValueError):
@@ -31,19 +31,19 @@ def listed(rows: Iterable[Raw]) -> dict[str, str]:
 
 
 def symbol_of(text: str) -> str:
-    """The upstream's symbol for a pair in any spelling: `btc-usdt` is `BTCUSDT`."""
+    """Returns the upstream's symbol for a pair in any spelling: `btc-usdt` is `BTCUSDT`."""
     return "".join(filter(str.isalnum, text.upper()))
 
 
-def wished(listing: Mapping[str, str], symbols: Sequence[str]) -> dict[str, str]:
-    """Those pairs of the wanted symbols that trade, by symbol, in the order of the wishes."""
+def pick_wanted(listing: Mapping[str, str], symbols: Sequence[str]) -> dict[str, str]:
+    """Returns the pairs of those symbols that trade, by symbol, in the given order."""
     return {symbol: listing[symbol] for symbol in symbols if symbol in listing}
 
 
 def best_known(listing: Mapping[str, str], rows: Iterable[Raw]) -> dict[str, str]:
-    """The pairs of well-known assets and those of the greatest turnover, quoted in USDT or USD, by symbol.
+    """Returns pairs in USDT or USD of well-known assets and of the greatest turnover, by symbol.
 
-    Beside them the one that tells what USDT itself costs.
+    Beside them the pair with the price of USDT itself.
     """
     offered = {symbol: pair for symbol, pair in listing.items() if pair.partition("/")[2] in QUOTES}
     known = {f"{pair.base}/{quote}" for pair in pairs() for quote in QUOTES}

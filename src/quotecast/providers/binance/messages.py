@@ -1,4 +1,4 @@
-"""What is said on a Binance stream: events of the pairs, and answers to requests.
+"""Messages of a Binance stream: events of the pairs, and answers to requests.
 
 Source of the format: Binance spot API documentation, "WebSocket streams".
 """
@@ -13,11 +13,11 @@ from quotecast.providers.binance import wire
 
 
 class Acknowledged(Struct, frozen=True):
-    """The answer to a request that was understood."""
+    """The answer to a successful request."""
 
 
-class Failure(Struct, frozen=True):
-    """The answer to a request that was not."""
+class BinanceFailure(Struct, frozen=True):
+    """The answer to a failed request."""
 
     code: int
     text: str
@@ -27,7 +27,7 @@ class Shutdown(Struct, frozen=True):
     """The upstream is about to end the connection."""
 
 
-Message = wire.Statistics | Acknowledged | Failure | Shutdown
+Message = wire.PairStatistics | Acknowledged | BinanceFailure | Shutdown
 
 
 class _Complaint(Struct, frozen=True):
@@ -35,8 +35,8 @@ class _Complaint(Struct, frozen=True):
     msg: str = ""
 
 
-class _Frame(Struct, frozen=True):
-    """Any message: an event with its stream's name about it, a bare event, or an answer."""
+class _StreamFrame(Struct, frozen=True):
+    """Any message: an event wrapped with the name of its stream, a bare event, or an answer."""
 
     data: Raw = Raw()
     e: str | None = None
@@ -51,14 +51,14 @@ class _Event(Struct, frozen=True):
     e: str | None = None
 
 
-_frame: Final = msgspec.json.Decoder(_Frame)
+_frame: Final = msgspec.json.Decoder(_StreamFrame)
 _event: Final = msgspec.json.Decoder(_Event)
 
 
 def decode(raw: bytes) -> Message | None:
-    """One message; None for one that nobody here needs, such as a `kline`.
+    """Returns one message; None for one without use here, such as a `kline`.
 
-    Raises ValueError for what is no JSON, or no message of its type.
+    Raises ValueError for malformed JSON, or a message without the fields of its type.
     """
     try:
         return _decode(raw)
@@ -67,7 +67,7 @@ def decode(raw: bytes) -> Message | None:
 
 
 def subscribe(symbols: Iterable[str], number: int) -> bytes:
-    """The JSON that asks for the tickers of `symbols`; the answer bears the number."""
+    """Returns the request for the tickers of `symbols`, as JSON; the answer has the same number."""
     streams = [f"{symbol.lower()}@ticker" for symbol in symbols]
     return msgspec.json.encode({"method": "SUBSCRIBE", "params": streams, "id": number})
 
@@ -75,9 +75,9 @@ def subscribe(symbols: Iterable[str], number: int) -> bytes:
 def _decode(raw: bytes) -> Message | None:
     frame = _frame.decode(raw)
     if frame.error is not None:
-        return Failure(frame.error.code, frame.error.msg)
+        return BinanceFailure(frame.error.code, frame.error.msg)
     if frame.code is not None:
-        return Failure(frame.code, frame.msg)
+        return BinanceFailure(frame.code, frame.msg)
     body = bytes(frame.data)
     match _event.decode(body).e if body else frame.e:
         case "24hrTicker":

@@ -1,4 +1,4 @@
-"""What Binance offers: quotes and bars of pairs."""
+"""The offer of Binance: quotes and bars of pairs."""
 
 from collections.abc import Iterator
 from typing import Annotated, Final

@@ -1,4 +1,4 @@
-"""From Binance's statistics to quotes that can be believed."""
+"""From Binance's statistics to believable quotes."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -8,120 +8,94 @@ from msgspec import Raw
 from quotecast.errors import UpstreamError
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.binance import messages, wire
-from quotecast.providers.binance.venues import GLOBAL, Venue
-from quotecast.providers.reference import asset_name
+from quotecast.providers.binance.venues import GLOBAL, BinanceVenue
+from quotecast.providers.crypto import PairTickers
 from quotecast.providers.transport.recording import Instrument
-from quotecast.providers.validation.pairs import Pairs, newest
+from quotecast.providers.validation.pairs import newest
 from quotecast.providers.validation.values import MAX_SKEW
 
-#: How long the last statistics of a pair that stopped trading are shown: the time that they are about.
+#: Seconds before a pair that stopped trading goes: the time that its last statistics cover.
 DAY_SECONDS: Final = 86_400.0
-#: How long to stay away when the upstream announces that it ends the connection.
+#: Seconds before the next connection when the upstream announces the end of this one.
 SHUTDOWN_SECONDS: Final = 1.0
 
 
-class Tickers:
-    """Turns statistics of the upstream into quotes, over all its connections.
+class BinanceTickers(PairTickers):
+    """Turns Binance's statistics into quotes of a venue; see PairTickers.
 
-    What is no JSON or no message is refused, and counted as `malformed`. So are statistics of 24 hours that
-    ended a day ago, as `halted`: the pair does not trade. The rest is left to `Pairs`. Quotes name `venue`.
+    It counts statistics of 24 hours that ended a day ago as `halted`: the pair does not trade.
     """
 
-    def __init__(self, venue: Venue = GLOBAL) -> None:
-        self._venue = venue
-        self._pairs = Pairs()
+    def __init__(self, venue: BinanceVenue = GLOBAL) -> None:
+        super().__init__(venue)
         #: When the 24 hours of each pair's statistics ended, in Unix time.
         self._ended: dict[str, float] = {}
         self._followed: Mapping[str, str] = {}
-        self._names: Mapping[str, str] = {}
-
-    def statistics(self) -> Mapping[str, int]:
-        """How many messages, rows and fields were refused since the start, by reason."""
-        return self._pairs.statistics()
 
     def follow(self, pairs: Mapping[str, str]) -> list[str]:
-        """Passes over all but these pairs, by symbol; those that were known and are gone, sorted."""
+        """Reads only these pairs, by symbol, from now on; returns the forgotten ones, sorted."""
         self._followed = pairs
-        return self._pairs.keep_only(pairs.values())
-
-    def instruments(self) -> list[Instrument]:
-        """The pairs that are followed, for a recording."""
-        divided = [(symbol, *pair.split("/")) for symbol, pair in self._followed.items()]
-        return [Instrument(symbol, base, quote, self._name(base)) for symbol, base, quote in divided]
+        return self.keep_only(pairs.values())
 
     def learn(self, instruments: Sequence[Instrument]) -> None:
-        """Follows the pairs of a recording's listing, and takes over its names."""
-        self._names = {each.base: each.name for each in instruments}
+        """Follows the pairs of a recording's listing, and takes its names."""
+        super().learn(instruments)
         self.follow({each.symbol: each.pair for each in instruments})
 
     def drop_halted(self, now: float) -> list[str]:
         """Forgets pairs whose newest statistics ended a day before that Unix time; returns them, sorted."""
         self._ended = {pair: ended for pair, ended in self._ended.items() if now - ended < DAY_SECONDS}
-        return self._pairs.keep_only(self._ended)
+        return self.keep_only(self._ended)
 
     def quotes(self) -> list[CryptoQuote]:
-        """The last good quote of every pair."""
+        """Returns the last good quote of every pair."""
         return self._pairs.quotes()
 
-    def read(self, frames: Iterable[bytes], received: float) -> list[CryptoQuote]:
-        """The newest quotes that messages of a stream bring, which came at that Unix time.
+    def read(self, messages: Iterable[bytes], received: float) -> list[CryptoQuote]:
+        """Returns the newest quote of each pair in messages that arrived at that Unix time.
 
-        Raises UpstreamError for an error message, or when the upstream announces the connection's end.
+        Raises UpstreamError for an error message, or when Binance announces the connection's end.
         """
-        return newest(self._quote(told, received) for told in self._statistics(frames))
+        return newest(self._quote(statistics, received) for statistics in self._events(messages))
 
     def take(self, rows: Iterable[Raw], received: float) -> list[CryptoQuote]:
-        """The quotes that rows of the 24-hour statistics bring."""
-        return newest(self._quote(told, received) for told in self._rows(rows))
+        """Returns the quotes of rows of the 24-hour statistics that arrived at that Unix time."""
+        return newest(self._quote(statistics, received) for statistics in self._decode_each(rows, wire.row))
 
-    def _rows(self, rows: Iterable[Raw]) -> Iterator[wire.Statistics]:
-        for raw in rows:
-            try:
-                yield wire.row(raw)
-            except ValueError:
-                self._pairs.refuse("malformed")
-
-    def _statistics(self, frames: Iterable[bytes]) -> Iterator[wire.Statistics]:
-        for raw in frames:
-            try:
-                message = messages.decode(raw)
-            except ValueError:
-                self._pairs.refuse("malformed")
-                continue
-            if isinstance(message, wire.Statistics):
+    def _events(self, raws: Iterable[bytes]) -> Iterator[wire.PairStatistics]:
+        for message in self._decode_each(raws, messages.decode):
+            if isinstance(message, wire.PairStatistics):
                 yield message
             else:
-                heed(message)
+                check_ending(message)
 
-    def _quote(self, told: wire.Statistics, received: float) -> CryptoQuote | None:
-        """None when the statistics are refused, or of a pair that is not followed."""
-        pair = self._followed.get(told.symbol)
+    def _quote(self, statistics: wire.PairStatistics, received: float) -> CryptoQuote | None:
+        """Returns None when a check refuses the statistics, or nobody follows the pair."""
+        pair = self._followed.get(statistics.symbol)
         if pair is None:
             return None
-        order = _order(told, received)
+        order = _order(statistics, received)
         ended = order / 1000 or received
         if received - ended >= DAY_SECONDS:
-            self._pairs.refuse("halted")
+            self._pairs.refused.count("halted")
             return None
-        quote = told.to_quote(pair, self._name(pair.partition("/")[0]), received, self._venue)
-        taken = self._pairs.take(quote, told.unreadable(), received, order)
-        if taken is not None:
+        quote = self._check(statistics, pair, received, order)
+        if quote is not None:
             self._ended[pair] = ended
-        return taken
-
-    def _name(self, base: str) -> str:
-        return self._names.get(base) or asset_name(base) or base
+        return quote
 
 
-def heed(message: messages.Message | None) -> None:
+def check_ending(message: messages.Message | None) -> None:
     """Raises UpstreamError for a message that ends the connection."""
-    if isinstance(message, messages.Failure):
+    if isinstance(message, messages.BinanceFailure):
         raise UpstreamError(f"Binance: error {message.code}: {message.text}")
     if isinstance(message, messages.Shutdown):
         raise UpstreamError("Binance is about to end the connection", retry_after=SHUTDOWN_SECONDS)
 
 
-def _order(told: wire.Statistics, received: float) -> float:
-    """Where the statistics stand among others of the pair; 0 for a time in the future."""
+def _order(statistics: wire.PairStatistics, received: float) -> float:
+    """Returns a number that grows with the statistics' time; 0 without a time, or for one in the future."""
     latest = (received + MAX_SKEW.total_seconds()) * 1000
-    return told.close_time if told.close_time is not None and told.close_time <= latest else 0
+    return (
+        statistics.close_time if statistics.close_time is not None and statistics.close_time <= latest else 0
+    )

@@ -1,10 +1,11 @@
-"""Binance spot's listing and its statistics of 24 hours, and how these become a quote.
+"""Binance spot's listing and its statistics of 24 hours.
 
-Source of the format: Binance spot API documentation, "REST API" and "WebSocket streams". Unknown fields
-are ignored everywhere.
+Source of the format: Binance spot API documentation, "REST API" and "WebSocket streams". All structs ignore
+unknown fields.
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Any, Final
 
@@ -12,24 +13,14 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
-from quotecast.market.quotes import CryptoQuote
-from quotecast.providers.binance.venues import Venue
-from quotecast.providers.validation.values import (
-    Number,
-    from_milliseconds,
-    number,
-    percent_change,
-    positive,
-    signed,
-    stamped,
-    to_float,
-)
+from quotecast.market.instruments import canonical_symbol
+from quotecast.providers.crypto import DayChange, Figures, change_from
+from quotecast.providers.validation.values import Number, from_milliseconds, positive, signed_decimal
 
-#: Since 1970. An event of no time, which the upstream may write as 0, is none.
+#: Milliseconds since 1970. The upstream may write 0 for an event without a time; such an event is malformed.
 Milliseconds = Annotated[float, Meta(gt=0)]
 
-#: Codes that say that a symbol is none: by its letters, or to this exchange.
+#: Codes of unknown symbols: for invalid letters, and for one that the exchange does not have.
 UNKNOWN_SYMBOL: Final = frozenset({-1100, -1121})
 
 
@@ -44,17 +35,17 @@ class Symbol(Struct, frozen=True, rename="camel"):
 
     @property
     def tradable(self) -> bool:
-        """Whether the pair trades now."""
+        """Returns whether the pair trades now."""
         return self.status == "TRADING" and self.is_spot_trading_allowed
 
     @property
     def pair(self) -> str | None:
-        """What the pair is addressed by; None where an asset's name has letters beyond A-Z and digits."""
-        return canonical(Feed.CRYPTO, f"{self.base_asset}/{self.quote_asset}")
+        """Returns the key of the pair; None where a name has other characters than A-Z and digits."""
+        return canonical_symbol(Feed.CRYPTO, f"{self.base_asset}/{self.quote_asset}")
 
 
 class ExchangeInfo(Struct, frozen=True):
-    """What `GET /api/v3/exchangeInfo` answers; rows are read one by one, so that a bad one costs itself."""
+    """The answer of `GET /api/v3/exchangeInfo`; its rows are raw, so that a bad row spoils no other."""
 
     symbols: Sequence[Raw]
 
@@ -63,68 +54,31 @@ class _Problem(Struct, frozen=True):
     code: int
 
 
-class Statistics(Struct, frozen=True, kw_only=True):
+class PairStatistics(Figures, frozen=True, kw_only=True):
     """A pair's last price, best bid and ask, and the 24 hours before. Numbers come as decimal strings."""
 
     symbol: str
-    price: Number = None
     change: Number = None
     change_percent: Number = None
-    bid: Number = None
-    ask: Number = None
-    open: Number = None
-    high: Number = None
-    low: Number = None
-    volume: Number = None
     quote_volume: Number = None
     #: When the 24 hours end, and when the message was made, in milliseconds since 1970.
     close_time: Milliseconds | None = None
     event_time: Milliseconds | None = None
 
-    def unreadable(self) -> list[str]:
-        """The fields, by their names in a quote, whose value is no number or below zero."""
-        fields = ("bid", "ask", "open", "high", "low", "volume")
-        return [name for name in fields if number(getattr(self, name)) is None]
-
-    def to_quote(self, pair: str, name: str, received: float, venue: Venue) -> CryptoQuote | None:
-        """The quote of `pair` at a venue, received at that Unix time; None without a price above zero.
-
-        A field that is no finite number above zero (of the volume: not below) is None: where nobody bids,
-        the upstream writes zero. A time that is missing or in the future is replaced by `received`.
-        """
-        price = positive(self.price)
-        if price is None:
-            return None
-        change, percent = self._change(price)
-        moment = self.close_time if self.event_time is None else self.event_time
-        return CryptoQuote(
-            provider=venue.name,
-            exchange=venue.exchange,
-            ticker=pair,
-            name=name,
-            symbol=pair.partition("/")[0],
-            price=float(price),
-            bid=to_float(positive(self.bid)),
-            ask=to_float(positive(self.ask)),
-            change=to_float(change),
-            change_percent=percent,
-            open=to_float(positive(self.open)),
-            high=to_float(positive(self.high)),
-            low=to_float(positive(self.low)),
-            volume=to_float(number(self.volume)),
-            timestamp=stamped(from_milliseconds(moment), received),
-        )
-
-    def _change(self, price: Decimal) -> tuple[Decimal | None, float | None]:
-        """The change as told; against the opening price when what is told leaves no price to change from."""
-        change, percent = signed(self.change), signed(self.change_percent)
-        if change is not None and percent is not None and change < price and percent > -100:
-            return change, float(percent)
+    def day_change(self, price: Decimal) -> DayChange:
+        """See Figures; the change as Binance writes it, unless that leaves no price to change from."""
+        change, percent = signed_decimal(self.change), signed_decimal(self.change_percent)
         opened = positive(self.open)
-        return (None, None) if opened is None else (price - opened, percent_change(price, opened))
+        if change is not None and percent is not None and change < price and percent > -100:
+            return DayChange(opened, change, float(percent))
+        return change_from(opened, price)
+
+    def made_at(self) -> datetime | None:
+        """See Figures."""
+        return from_milliseconds(self.close_time if self.event_time is None else self.event_time)
 
 
-#: What the fields of the statistics are called in a row of `GET /api/v3/ticker/24hr`.
+#: The names of the fields in a row of `GET /api/v3/ticker/24hr`.
 _ROW: Final = {
     "symbol": "symbol",
     "price": "lastPrice",
@@ -139,7 +93,7 @@ _ROW: Final = {
     "quote_volume": "quoteVolume",
     "close_time": "closeTime",
 }
-#: And in an event of a `@ticker` stream.
+#: The names of the fields in an event of a `@ticker` stream.
 _EVENT: Final = {
     "symbol": "s",
     "price": "c",
@@ -162,31 +116,31 @@ _problem: Final = msgspec.json.Decoder(_Problem)
 
 
 def symbol(raw: bytes | Raw) -> Symbol:
-    """A listed symbol. Raises ValueError for what is none."""
+    """Returns a symbol of the listing. Raises ValueError for a malformed row."""
     return _symbol.decode(raw)
 
 
-def row(raw: bytes | Raw) -> Statistics:
-    """The statistics of a row of `GET /api/v3/ticker/24hr`. Raises ValueError for what is none."""
+def row(raw: bytes | Raw) -> PairStatistics:
+    """Returns the statistics of a row of `GET /api/v3/ticker/24hr`. Raises ValueError for a malformed row."""
     return _statistics(raw, _ROW)
 
 
-def event(raw: bytes | Raw) -> Statistics:
-    """The statistics of an event of a `@ticker` stream. Raises ValueError for what is none."""
+def event(raw: bytes | Raw) -> PairStatistics:
+    """Returns the statistics of an event of a `@ticker` stream. Raises ValueError for a malformed one."""
     return _statistics(raw, _EVENT)
 
 
 def unknown_symbol(body: str) -> bool:
-    """Whether the body of an HTTP error says that there is no such symbol."""
+    """Returns whether the body of an HTTP error says that the symbol is unknown."""
     try:
         return _problem.decode(body).code in UNKNOWN_SYMBOL
     except ValueError:
         return False
 
 
-def _statistics(raw: bytes | Raw, keys: Mapping[str, str]) -> Statistics:
+def _statistics(raw: bytes | Raw, keys: Mapping[str, str]) -> PairStatistics:
     try:
-        told = _object.decode(raw)
+        fields = _object.decode(raw)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
-    return msgspec.convert({name: told[key] for name, key in keys.items() if key in told}, Statistics)
+    return msgspec.convert({name: fields[key] for name, key in keys.items() if key in fields}, PairStatistics)

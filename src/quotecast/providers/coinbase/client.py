@@ -1,4 +1,4 @@
-"""Coinbase Exchange: which products there are, by REST; their quotes, by WebSocket."""
+"""Coinbase Exchange: the list of products by REST, their quotes by WebSocket."""
 
 import asyncio
 import time
@@ -13,12 +13,12 @@ from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import Update
 from quotecast.providers.coinbase import wire
-from quotecast.providers.coinbase.tickers import Tickers, complaint
+from quotecast.providers.coinbase.tickers import CoinbaseTickers, error_of
 from quotecast.providers.transport.fetch import get_json, open_client
-from quotecast.providers.transport.recording import keep, keep_listing
-from quotecast.providers.transport.sockets import dial, receive, speaking
+from quotecast.providers.transport.recording import record_listing, record_messages
+from quotecast.providers.transport.sockets import dial, receive, socket_errors
 
-#: The upstream hangs up on a client that has not subscribed by then; it gets as long for its answer.
+#: The upstream disconnects a client that subscribes later; its answer has the same time.
 SUBSCRIBE_SECONDS: Final = 5.0
 PRODUCTS_PER_SUBSCRIBE: Final = 100
 
@@ -30,8 +30,8 @@ log = structlog.get_logger()
 class CoinbaseProvider:
     """Live quotes of Coinbase Exchange; `change` is over the last 24 hours.
 
-    It follows `products` (in any spelling of a pair), or all that trade when none are named.
-    `silence_seconds` rests on the heartbeats, one a second and product, not on trades.
+    It follows `products` (in any spelling of a pair), or by default all that trade. `silence_seconds` relies
+    on the heartbeats, one a second and product, not on trades.
     """
 
     name = "coinbase"
@@ -53,29 +53,30 @@ class CoinbaseProvider:
         self._wanted = tuple(dict.fromkeys(wire.product_id(product) for product in products))
         self._clock = clock
         self._listed: Sequence[wire.Product] = ()
-        self._tickers = Tickers()
+        self._tickers = CoinbaseTickers()
 
     def statistics(self) -> Mapping[str, int]:
-        """How many messages were refused since the start, by reason."""
+        """Returns how many messages it refused since the start, by reason."""
         return self._tickers.statistics()
 
     async def updates(self) -> AsyncGenerator[Update, None]:
-        """One connection's life, as QuoteProvider promises; REST may fail when the products are known."""
+        """See QuoteProvider; REST may fail after it listed the products once."""
         await self._look_around()
         products = self._choose()
-        removed = self._tickers.keep_only([product.replace("-", "/", 1) for product in products])
-        with speaking("Coinbase"):
+        pairs = {product: product.replace("-", "/", 1) for product in products}
+        removed = self._tickers.keep_only(pairs.values())
+        with socket_errors("Coinbase"):
             async with dial(self._websocket_url) as connection:
                 messages = await _subscribe(connection, products)
-                keep_listing(self._tickers.instruments(products))
-                keep(messages)
+                record_listing(self._tickers.instruments(pairs))
+                record_messages(messages)
                 yield Update(self._tickers.read(messages, self._clock()), removed)
                 while True:
                     messages = await receive(connection, self.silence_seconds, "Coinbase")
                     yield Update(self._tickers.read(messages, self._clock()))
 
     async def _look_around(self) -> None:
-        """Learns products and names; what cannot be had stays as it was on the connection before."""
+        """Reads products and names; a list that fails stays as it was."""
         async with open_client(self._url) as client:
             products, currencies = await asyncio.gather(
                 _attempt(get_json(client, "/products", list[wire.Product])),
@@ -89,22 +90,22 @@ class CoinbaseProvider:
             raise products
 
     def _choose(self) -> list[str]:
-        """The products to follow. Raises UpstreamError when there are none.
+        """Returns the products to follow. Raises UpstreamError when there are none.
 
-        An unknown one is left out: the upstream refuses a whole subscription for its sake.
+        Unknown ones are not among them: the upstream would reject the whole subscription.
         """
         if not self._wanted:
-            chosen = [product.id for product in self._listed if product.tradable]
+            products = [product.id for product in self._listed if product.tradable]
         elif not self._listed:
-            chosen = list(self._wanted)
+            products = list(self._wanted)
         else:
             known = {product.id for product in self._listed}
-            chosen = [product for product in self._wanted if product in known]
+            products = [product for product in self._wanted if product in known]
             for product in set(self._wanted) - known:
                 log.warning("coinbase does not know the product", product=product)
-        if not chosen:
+        if not products:
             raise UpstreamError("Coinbase trades none of the products")
-        return chosen
+        return products
 
 
 async def _subscribe(connection: ClientConnection, products: Sequence[str]) -> list[bytes]:
@@ -133,8 +134,8 @@ async def _until_answer(connection: ClientConnection) -> list[bytes]:
         messages.append(await connection.recv(decode=False))
         with suppress(ValueError):
             answer = wire.decode(messages[-1])
-            if isinstance(answer, wire.Failure):
-                raise complaint(answer)
+            if isinstance(answer, wire.CoinbaseFailure):
+                raise error_of(answer)
             if isinstance(answer, wire.Subscriptions):
                 return messages
 
@@ -143,5 +144,5 @@ async def _attempt(request: Awaitable[T]) -> T | UpstreamError:
     try:
         return await request
     except UpstreamError as error:
-        log.warning("coinbase answers REST badly", problem=str(error))
+        log.warning("coinbase: REST call failed", problem=str(error))
         return error

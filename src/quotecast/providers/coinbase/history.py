@@ -1,6 +1,5 @@
 """Bars of Coinbase Exchange, by REST."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from math import ceil
@@ -10,21 +9,22 @@ import httpx
 from msgspec import Raw
 
 from quotecast.errors import SymbolNotFound, UpstreamRefused
-from quotecast.market.aggregate import aggregated
-from quotecast.market.bars import Bar, Interval, opening, stamp
+from quotecast.market.aggregate import aggregate_bars
+from quotecast.market.bars import Bar, Interval, bar_time, opening_of_bar
 from quotecast.market.calendars import UTC_DAYS
 from quotecast.providers.coinbase import wire
+from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.transport.fetch import get_json, open_client, segment
 from quotecast.providers.transport.pace import Pace
-from quotecast.providers.validation.candles import believed
-from quotecast.providers.validation.rows import readable
+from quotecast.providers.validation.candles import believable_bars
+from quotecast.providers.validation.rows import decode_rows
 
 ROWS_PER_CALL: Final = 300
-#: How many rows are looked back upon: sixteen years of days, and more than a thousand of any shorter bars.
+#: Most rows of one history: sixteen years of days, and more than a thousand of any shorter bars.
 MAX_ROWS: Final = 6000
 
 _DAY: Final = 86_400
-#: The seconds of the upstream's rows that each interval is made of; it has none of four hours, nor of weeks.
+#: Seconds of the upstream's rows behind each interval; it has no rows of four hours, nor of weeks.
 _GRANULARITIES: Final[dict[Interval, int]] = {
     "1m": 60,
     "5m": 300,
@@ -39,39 +39,41 @@ _GRANULARITIES: Final[dict[Interval, int]] = {
 
 
 class CoinbaseHistory:
-    """Bars of the products of Coinbase Exchange, as far back as six thousand of its rows reach."""
+    """Bars of the products of Coinbase Exchange, of at most six thousand of its rows."""
 
     name = "coinbase"
 
     def __init__(self, url: str, pace: Pace | None = None) -> None:
         self._url = url
         self._pace = pace or Pace()
-        self._refused: Counter[str] = Counter()
+        self._refused = RefusalCounter(self.name)
 
     def statistics(self) -> Mapping[str, int]:
-        """How many rows were refused since the start, by reason."""
-        return +self._refused
+        """Returns how many rows it refused since the start, by reason."""
+        return self._refused.by_reason()
 
     async def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
-        """See HistoryProvider; older bars are left out."""
+        """See HistoryProvider; without bars older than the limit."""
         granularity = _GRANULARITIES[interval]
         start = max(start, end - timedelta(seconds=granularity * MAX_ROWS))
-        first = opening(UTC_DAYS, interval, start) or start
+        first = opening_of_bar(UTC_DAYS, interval, start) or start
         path = f"/products/{segment(wire.product_id(symbol))}/candles"
         rows = await self._rows(path, granularity, int(first.timestamp()), ceil(end.timestamp()))
-        bars = believed((row.to_bar() for row in rows.values()), self._refused)
-        return aggregated(bars, interval, UTC_DAYS)
+        bars = believable_bars((row.to_bar() for row in rows.values()), self._refused)
+        return aggregate_bars(bars, interval, UTC_DAYS)
 
-    async def _rows(self, path: str, granularity: int, first: int, end: int) -> dict[int, wire.Candle]:
-        """The rows that open from `first` to before `end`, by when they do."""
-        rows: dict[int, wire.Candle] = {}
+    async def _rows(
+        self, path: str, granularity: int, first: int, end: int
+    ) -> dict[int, wire.CoinbaseCandle]:
+        """Returns the rows that open from `first` to before `end`, by the second of their opening."""
+        rows: dict[int, wire.CoinbaseCandle] = {}
         async with open_client(self._url) as client:
             for oldest, newest in _pages(granularity, first, end):
                 page = await self._page(client, path, granularity, oldest, newest)
-                # More may come than was asked for.
-                candles = readable(page, wire.Candle, self._refused)
+                # The upstream may send rows outside the request.
+                candles = decode_rows(page, wire.CoinbaseCandle, self._refused)
                 rows |= {row.time: row for row in candles if first <= row.time < end}
-                # For hours nobody may trade; so many days without a trade lie before the first one.
+                # Hours without a trade happen; 300 days without one are before the first trade.
                 if not page and granularity == _DAY:
                     break
         return rows
@@ -80,7 +82,7 @@ class CoinbaseHistory:
         self, client: httpx.AsyncClient, path: str, granularity: int, oldest: int, newest: int
     ) -> list[Raw]:
         await self._pace.turn()
-        params = {"granularity": str(granularity), "start": _told(oldest), "end": _told(newest)}
+        params = {"granularity": str(granularity), "start": _iso_time(oldest), "end": _iso_time(newest)}
         try:
             return await get_json(client, path, list[Raw], params=params)
         except UpstreamRefused as error:
@@ -90,7 +92,7 @@ class CoinbaseHistory:
 
 
 def _pages(granularity: int, first: int, end: int) -> Iterator[tuple[int, int]]:
-    """The oldest and the newest opening of each page, both in it, the newest page first."""
+    """Yields the oldest and the newest opening of each page, the newest page first."""
     newest = (end - 1) // granularity * granularity
     while newest >= first:
         oldest = max(first, newest - (ROWS_PER_CALL - 1) * granularity)
@@ -98,5 +100,5 @@ def _pages(granularity: int, first: int, end: int) -> Iterator[tuple[int, int]]:
         newest = oldest - granularity
 
 
-def _told(seconds: int) -> str:
-    return stamp(datetime.fromtimestamp(seconds, UTC))
+def _iso_time(seconds: int) -> str:
+    return bar_time(datetime.fromtimestamp(seconds, UTC))

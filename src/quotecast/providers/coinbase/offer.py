@@ -1,4 +1,4 @@
-"""What Coinbase Exchange offers: quotes and bars of pairs."""
+"""The offer of Coinbase Exchange: quotes and bars of pairs."""
 
 from typing import Annotated, Final
 

@@ -1,30 +1,25 @@
-"""Coinbase Exchange's messages and rows, and what becomes of them: quotes and bars.
+"""Coinbase Exchange's messages and rows.
 
 Source of the format: Coinbase Exchange documentation, "WebSocket channels" and "REST: products, candles,
-currencies". Unknown fields are ignored everywhere, unknown message types by `decode`.
+currencies". All structs ignore unknown fields, and `decode` ignores unknown
+types of messages.
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from quotecast.market.bars import Bar
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
-from quotecast.market.quotes import CryptoQuote
+from quotecast.market.instruments import canonical_symbol
+from quotecast.providers.crypto import Figures, Venue
 from quotecast.providers.validation.candles import to_bar
-from quotecast.providers.validation.values import (
-    Number,
-    from_milliseconds,
-    instant,
-    number,
-    percent_change,
-    positive,
-    stamped,
-    to_float,
-)
+from quotecast.providers.validation.values import Number, from_milliseconds, instant
+
+COINBASE: Final = Venue(name="coinbase", exchange="Coinbase")
 
 
 class Product(Struct, frozen=True):
@@ -36,7 +31,7 @@ class Product(Struct, frozen=True):
 
     @property
     def tradable(self) -> bool:
-        """Whether the product trades now."""
+        """Returns whether the product trades now."""
         return self.status == "online" and not self.trading_disabled
 
 
@@ -47,8 +42,8 @@ class Currency(Struct, frozen=True):
     name: str | None = None
 
 
-class Candle(Struct, frozen=True, array_like=True):
-    """A row of `GET /products/{id}/candles`; `time`, when it opened, in seconds since 1970."""
+class CoinbaseCandle(Struct, frozen=True, array_like=True):
+    """A row of `GET /products/{id}/candles`; `time` is its opening in seconds since 1970."""
 
     time: int
     low: Number
@@ -58,7 +53,7 @@ class Candle(Struct, frozen=True, array_like=True):
     volume: Number
 
     def to_bar(self) -> Bar | None:
-        """The bar; None for a time that cannot be, and as `candles.to_bar` says."""
+        """Returns the bar; None for a row with an impossible time or invalid prices."""
         moment = from_milliseconds(self.time * 1000)
         return None if moment is None else to_bar(self, moment)
 
@@ -70,7 +65,7 @@ class Channel(Struct, frozen=True):
     product_ids: Sequence[str] = ()
 
 
-class Subscribe(Struct, frozen=True, tag_field="type", tag="subscribe"):
+class SubscribeRequest(Struct, frozen=True, tag_field="type", tag="subscribe"):
     """Adds products to channels; the only message a client sends, within 5 s of connecting."""
 
     product_ids: Sequence[str]
@@ -78,103 +73,64 @@ class Subscribe(Struct, frozen=True, tag_field="type", tag="subscribe"):
 
 
 class Subscriptions(Struct, frozen=True, tag_field="type", tag="subscriptions"):
-    """The answer to a subscribe: the full set as it now stands."""
+    """The answer to a subscription: all products of all channels."""
 
     channels: Sequence[Channel] = ()
 
     def products(self, channel: str) -> set[str]:
-        """The products subscribed on `channel`."""
+        """Returns the subscribed products of a channel."""
         return {product for entry in self.channels if entry.name == channel for product in entry.product_ids}
 
 
 class Heartbeat(Struct, frozen=True, tag_field="type", tag="heartbeat"):
-    """Once a second and product, trades or not."""
+    """A sign of life, once a second and product, with or without trades."""
 
     product_id: str = ""
 
 
-class Failure(Struct, frozen=True, tag_field="type", tag="error"):
-    """The upstream's complaint; it closes the connection after most of them."""
+class CoinbaseFailure(Struct, frozen=True, tag_field="type", tag="error"):
+    """An error message; the upstream closes the connection after most of them."""
 
     message: str = ""
     reason: str = ""
 
 
-class Ticker(Struct, frozen=True, tag_field="type", tag="ticker"):
+class CoinbaseTicker(Figures, frozen=True, kw_only=True, tag_field="type", tag="ticker"):
     """The state after a trade: last price, best bid and ask, and the 24 hours before.
 
     Numbers come as decimal strings. `sequence` grows with time within a product.
     """
 
     product_id: str
-    price: Number = None
     sequence: int = 0
     time: str | None = None
-    open_24h: Number = None
-    low_24h: Number = None
-    high_24h: Number = None
-    volume_24h: Number = None
-    best_bid: Number = None
-    best_ask: Number = None
+    bid: Number = field(name="best_bid", default=None)
+    ask: Number = field(name="best_ask", default=None)
+    open: Number = field(name="open_24h", default=None)
+    high: Number = field(name="high_24h", default=None)
+    low: Number = field(name="low_24h", default=None)
+    volume: Number = field(name="volume_24h", default=None)
 
-    def unreadable(self) -> list[str]:
-        """The fields, by their names in a quote, whose value is no number or below zero."""
-        values = {
-            "bid": self.best_bid,
-            "ask": self.best_ask,
-            "open": self.open_24h,
-            "high": self.high_24h,
-            "low": self.low_24h,
-            "volume": self.volume_24h,
-        }
-        return [name for name, value in values.items() if number(value) is None]
-
-    def to_quote(self, pair: str, name: str, received: float) -> CryptoQuote | None:
-        """The quote of `pair`, received at that Unix time; None without a price above zero.
-
-        A field that is no finite number above zero (of the volume: not below) is None. A time that is
-        missing, unreadable or more than a minute ahead of `received` is replaced by `received`; below that
-        the two clocks merely differ, as they do by milliseconds in every recording.
-        """
-        price = positive(self.price)
-        if price is None:
-            return None
-        opened = positive(self.open_24h)
-        return CryptoQuote(
-            provider="coinbase",
-            exchange="Coinbase",
-            ticker=pair,
-            name=name,
-            symbol=pair.partition("/")[0],
-            price=float(price),
-            bid=to_float(positive(self.best_bid)),
-            ask=to_float(positive(self.best_ask)),
-            # Subtracted as decimals: as floats, 0.1127 would read 0.11269999999999847.
-            change=to_float(None if opened is None else price - opened),
-            change_percent=None if opened is None else percent_change(price, opened),
-            open=to_float(opened),
-            high=to_float(positive(self.high_24h)),
-            low=to_float(positive(self.low_24h)),
-            volume=to_float(number(self.volume_24h)),
-            timestamp=stamped(instant(self.time), received),
-        )
+    def made_at(self) -> datetime | None:
+        """See Figures."""
+        return instant(self.time)
 
 
-class _Kind(Struct, frozen=True):
+class _TypedMessage(Struct, frozen=True):
     type: str
 
 
-Message = Ticker | Subscriptions | Heartbeat | Failure
+Message = CoinbaseTicker | Subscriptions | Heartbeat | CoinbaseFailure
 
 _KNOWN: Final = frozenset({"ticker", "subscriptions", "heartbeat", "error"})
 _message: Final[msgspec.json.Decoder[Message]] = msgspec.json.Decoder(Message)
-_kind: Final = msgspec.json.Decoder(_Kind)
+_kind: Final = msgspec.json.Decoder(_TypedMessage)
 
 
 def decode(raw: bytes | str) -> Message | None:
-    """One message; None for a type nobody here needs, such as `match`.
+    """Returns one message; None for a type without use here, such as `match`.
 
-    Raises ValueError for what is no JSON, or no message of its type.
+    Raises ValueError for malformed JSON, or a message without the fields of its type.
     """
     try:
         return _decode(raw)
@@ -192,11 +148,11 @@ def _decode(raw: bytes | str) -> Message | None:
 
 
 def subscribe(products: Sequence[str]) -> bytes:
-    """The JSON that asks for the tickers and heartbeats of `products`."""
-    return msgspec.json.encode(Subscribe(products))
+    """Returns the request for the tickers and heartbeats of `products`, as JSON."""
+    return msgspec.json.encode(SubscribeRequest(products))
 
 
 def product_id(text: str) -> str:
-    """The id of the product that a pair in any spelling names; other text as it is."""
-    pair = canonical(Feed.CRYPTO, text)
+    """Returns the product id of a pair in any spelling; other text unchanged."""
+    pair = canonical_symbol(Feed.CRYPTO, text)
     return pair.replace("/", "-") if pair else text

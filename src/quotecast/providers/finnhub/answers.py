@@ -1,6 +1,5 @@
-"""Finnhub's answers one level deep: rows, an object of them, or nothing, which is written in several ways."""
+"""The outer level of Finnhub's answers: a list of rows, an object, or nothing, in several spellings."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from typing import Final, TypeVar
@@ -11,22 +10,23 @@ from msgspec import Raw
 from quotecast.errors import UpstreamError
 from quotecast.market.financials import EarningsCalendar, EarningsEvent
 from quotecast.providers.finnhub.wire import EventRow
-from quotecast.providers.validation.rows import readable
+from quotecast.providers.refusals import RefusalCounter
+from quotecast.providers.validation.rows import decode_rows
 from quotecast.providers.validation.values import Number, positive
 
 Answer = dict[str, Raw] | list[Raw] | None
 
-#: Upstream cuts a longer calendar off.
+#: The upstream cuts off a longer calendar.
 MOST_ROWS: Final = 1500
-#: No week of the US market is without a report.
+#: Every week of the US market has a report.
 LONGEST_PAUSE: Final = timedelta(days=7)
 DAY: Final = timedelta(days=1)
 
 T = TypeVar("T")
 
 
-def decoded(body: bytes | Raw) -> Answer:
-    """What a path answers. Raises UpstreamError for what is neither list nor object."""
+def decode(body: bytes | Raw) -> Answer:
+    """Returns a decoded answer. Raises UpstreamError for anything but a list, an object or null."""
     try:
         answer: Answer = msgspec.json.decode(body, type=Answer)
     except (ValueError, RecursionError) as error:
@@ -35,56 +35,56 @@ def decoded(body: bytes | Raw) -> Answer:
 
 
 def member(answer: Answer, name: str) -> Answer:
-    """A part of an answer; None of an empty one. Raises UpstreamError for any other that lacks it."""
+    """Returns a member of an object; None for an empty answer. Raises UpstreamError for a missing member."""
     if not answer:
         return None
     if isinstance(answer, list) or name not in answer:
         raise UpstreamError(f"Finnhub: no {name} in the answer")
-    return decoded(answer[name])
+    return decode(answer[name])
 
 
-def rows(answer: Answer, kind: type[T], refused: Counter[str]) -> list[T]:
-    """The rows of a list; none where it is empty, or an empty object.
+def rows(answer: Answer, kind: type[T], refused: RefusalCounter) -> list[T]:
+    """Returns the rows of a list; none for an empty list or object.
 
-    Raises UpstreamError for an object that is not empty, and when not a single row can be read.
+    Raises UpstreamError for an object with members, and when every row is malformed.
     """
     if isinstance(answer, dict) and answer:
         raise UpstreamError("Finnhub: an object where a list should be")
     listed = answer if isinstance(answer, list) else []
-    found = readable(listed, kind, refused)
+    found = decode_rows(listed, kind, refused)
     if listed and not found:
         raise UpstreamError("Finnhub: no row can be read")
     return found
 
 
 def symbol_of(answer: Answer) -> str | None:
-    """The symbol that an object says it is of."""
+    """Returns the `symbol` of an object; None without one."""
     try:
         return msgspec.json.decode(answer["symbol"], type=str) if isinstance(answer, dict) else None
     except (KeyError, ValueError):
         return None
 
 
-def calendar(answer: Answer, first: date, last: date, refused: Counter[str]) -> EarningsCalendar:
-    """What `/calendar/earnings` answers from one day to another, by date, and the days that it covers."""
-    told = rows(member(answer, "earningsCalendar"), EventRow, refused)
-    found = _events(told, first, last, refused)
-    days = [date.fromisoformat(event.date) for event in found]
-    begin, end = _covered(days, first, last)
-    if len(told) >= MOST_ROWS and days:
-        # Of the day at which upstream cut its list off some reports may be missing.
-        if told[0].date >= told[-1].date:
+def calendar(answer: Answer, first: date, last: date, refused: RefusalCounter) -> EarningsCalendar:
+    """Returns the reports of `/calendar/earnings` between two days, by date, and the days that it covers."""
+    listed = rows(member(answer, "earningsCalendar"), EventRow, refused)
+    events = _events(listed, first, last, refused)
+    days = [date.fromisoformat(event.date) for event in events]
+    begin, end = _covered_days(days, first, last)
+    if len(listed) >= MOST_ROWS and days:
+        # The day at which the upstream cut its list off may lack reports.
+        if listed[0].date >= listed[-1].date:
             begin = days[0] + DAY
         else:
             end = days[-1] - DAY
     covered = (begin.isoformat(), end.isoformat()) if begin <= end else ()
-    return EarningsCalendar(found, *covered)
+    return EarningsCalendar(events, *covered)
 
 
-def _covered(days: Sequence[date], first: date, last: date) -> tuple[date, date]:
-    """From the first to the last day asked for, unless more than a week there is without a report.
+def _covered_days(days: Sequence[date], first: date, last: date) -> tuple[date, date]:
+    """Returns the first and the last covered day: the requested ones without gaps of more than a week.
 
-    Where nothing is covered the last day is before the first.
+    The last day is before the first when the answer covers nothing.
     """
     if not days:
         return (last, first) if last - first > LONGEST_PAUSE else (first, last)
@@ -92,22 +92,24 @@ def _covered(days: Sequence[date], first: date, last: date) -> tuple[date, date]
     return begin, days[-1] if last - days[-1] > LONGEST_PAUSE else last
 
 
-def _events(told: Iterable[EventRow], first: date, last: date, refused: Counter[str]) -> list[EarningsEvent]:
-    """By date; rows of other days are counted as `out of range`."""
+def _events(
+    listed: Iterable[EventRow], first: date, last: date, refused: RefusalCounter
+) -> list[EarningsEvent]:
+    """Returns the reports by date; counts rows of other days as `out_of_range`."""
     found = []
-    for row in told:
+    for row in listed:
         event = row.to_record(refused)
         if event is None:
-            refused["unreadable"] += 1
+            refused.count("unreadable")
         elif not first <= row.date <= last:
-            refused["out of range"] += 1
+            refused.count("out_of_range")
         else:
             found.append(event)
     return sorted(found, key=lambda event: (event.date, event.symbol))
 
 
 def is_priced(answer: Answer) -> bool:
-    """Whether `/quote` has a price: that of a symbol which it does not know is zero."""
+    """Returns whether an answer of `/quote` has a price; that of an unknown symbol is zero."""
     if not isinstance(answer, dict):
         return False
     try:

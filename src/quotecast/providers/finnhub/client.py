@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Final, Protocol, TypeVar
@@ -22,36 +21,37 @@ from quotecast.market.financials import (
 )
 from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.finnhub import answers, wire
-from quotecast.providers.finnhub.answers import Answer, decoded, member
+from quotecast.providers.finnhub.answers import Answer, decode, member
 from quotecast.providers.finnhub.metrics import to_metrics
 from quotecast.providers.finnhub.profiles import UNKNOWN, Profiles, home_symbol
-from quotecast.providers.finnhub.rest import Rest
+from quotecast.providers.finnhub.rest import FinnhubRest
+from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.transport.pace import Pace
 
 QUARTERLY: Final = "quarterly"
 #: A century of quarters.
 MOST_PERIODS: Final = 400
-#: Less than whoever caches the answers waits for one.
+#: Less than the patience of the cache in front of it.
 DEADLINE_SECONDS: Final = 8.0
 
 
-class _Row(Protocol):
+class _HasPeriod(Protocol):
     @property
     def period(self) -> date: ...
 
 
-R = TypeVar("R", bound=_Row)
+R = TypeVar("R", bound=_HasPeriod)
 T = TypeVar("T")
 
 
 class FinnhubFinancials:
     """Company data of the Finnhub at `url`, which ends with the version of its interface.
 
-    Each call is made after `admitted`, in the turn that `pace` gives it: besides the limit of a minute, which
-    is the plan's, there is one of 30 calls a second. Everything takes one call, but an empty list a second,
-    which asks whether the symbol is known: upstream tells the same of a fund, which has no earnings, and of
-    nothing at all, and only the latter is not found. Once a day a company's amounts take one more call, for
-    its profile, which says their currency. `clock` is Unix time.
+    Each call waits for `admitted`, which holds the plan's limit of a minute, and for `pace`, which holds the
+    limit of 30 calls a second. A method takes one call, and a second one after an empty list: the upstream
+    answers so for a fund, which has no earnings, and for an unknown symbol, and only the latter is
+    SymbolNotFound. Once a day a company's amounts take one more call, for the profile with their currency.
+    `clock` is Unix time.
     """
 
     name = "finnhub"
@@ -66,7 +66,7 @@ class FinnhubFinancials:
         pace: Pace | None = None,
         deadline_seconds: float = DEADLINE_SECONDS,
     ) -> None:
-        self._rest = Rest(
+        self._rest = FinnhubRest(
             url,
             key,
             admitted=admitted,
@@ -75,16 +75,17 @@ class FinnhubFinancials:
             deadline_seconds=deadline_seconds,
         )
         self._profiles = Profiles(lambda symbol: self._rest.get("/stock/profile2", {"symbol": symbol}), clock)
-        self._refused: Counter[str] = Counter()
+        self._refused = RefusalCounter(self.name)
 
     def statistics(self) -> Mapping[str, int]:
-        """How many fields and rows were refused since the start, by reason."""
-        return dict(self._refused)
+        """Returns how many fields and rows it refused since the start, by reason."""
+        return self._refused.by_reason()
 
     async def metrics(self, symbol: str) -> Metrics:
         """See FinancialsProvider."""
         answer = await self._ask("/stock/metric", symbol, metric="all")
-        metrics = await self._read(lambda refused: to_metrics(answer, symbol, refused))
+        # In a thread: the event loop would wait for thousands of figures.
+        metrics = await asyncio.to_thread(to_metrics, answer, symbol, self._refused)
         if metrics is None:
             raise SymbolNotFound
         profile = await self._profiles.find(symbol)
@@ -92,7 +93,7 @@ class FinnhubFinancials:
         return replace(metrics, currency=profile.currency, home_symbol=home)
 
     async def earnings(self, symbol: str) -> Sequence[Earnings]:
-        """See FinancialsProvider; as many quarters as the plan has."""
+        """See FinancialsProvider; with as many quarters as the plan has."""
         answer = await self._ask("/stock/earnings", symbol)
         rows = await self._periods(answer, symbol, wire.EarningsRow)
         profile = await self._profiles.find(symbol) if rows else UNKNOWN
@@ -106,49 +107,45 @@ class FinnhubFinancials:
 
     async def revenue_estimates(self, symbol: str) -> Estimates[RevenueEstimate]:
         """See FinancialsProvider."""
-        rows, told = await self._quarters("/stock/revenue-estimate", symbol, wire.RevenueRow)
-        return await self._estimates(symbol, told, [row.to_record(self._refused) for row in rows])
+        rows, answered = await self._quarters("/stock/revenue-estimate", symbol, wire.RevenueRow)
+        return await self._estimates(symbol, answered, [row.to_record(self._refused) for row in rows])
 
     async def eps_estimates(self, symbol: str) -> Estimates[EpsEstimate]:
         """See FinancialsProvider."""
-        rows, told = await self._quarters("/stock/eps-estimate", symbol, wire.EpsRow)
-        return await self._estimates(symbol, told, [row.to_record(self._refused) for row in rows])
+        rows, answered = await self._quarters("/stock/eps-estimate", symbol, wire.EpsRow)
+        return await self._estimates(symbol, answered, [row.to_record(self._refused) for row in rows])
 
     async def earnings_quality(self, symbol: str) -> EarningsQuality:
         """See FinancialsProvider."""
         rows, _ = await self._quarters("/stock/earnings-quality-score", symbol, wire.QualityRow)
         return EarningsQuality(symbol, QUARTERLY, [row.to_record(self._refused) for row in rows])
 
+    def is_provisional(self, symbol: str) -> bool:
+        """See FinancialsProvider."""
+        return self._profiles.is_missed(symbol)
+
     async def earnings_calendar(self, first: date, last: date) -> EarningsCalendar:
         """See FinancialsProvider; of US companies, as far as the plan reaches."""
         body = await self._rest.get("/calendar/earnings", {"from": first.isoformat(), "to": last.isoformat()})
-        return await self._read(lambda refused: answers.calendar(decoded(body), first, last, refused))
+        return await asyncio.to_thread(lambda: answers.calendar(decode(body), first, last, self._refused))
 
-    async def _estimates(self, symbol: str, told: str | None, records: list[T]) -> Estimates[T]:
-        """Records that the upstream says are of the symbol `told`, with their currency."""
+    async def _estimates(self, symbol: str, answered: str | None, records: list[T]) -> Estimates[T]:
+        """Returns records with their currency; `answered` is the symbol in the upstream's answer."""
         profile = await self._profiles.find(symbol) if records else UNKNOWN
-        home = home_symbol(symbol, told, profile.ticker)
+        home = home_symbol(symbol, answered, profile.ticker)
         return Estimates(symbol, QUARTERLY, records, profile.estimate_currency, home)
 
     async def _quarters(self, path: str, symbol: str, kind: type[R]) -> tuple[list[R], str | None]:
-        """The rows, and the symbol that they are said to be of."""
+        """Returns the rows, and the symbol in the answer."""
         answer = await self._ask(path, symbol, freq=QUARTERLY)
         return await self._periods(member(answer, "data"), symbol, kind), answers.symbol_of(answer)
 
     async def _periods(self, answer: Answer, symbol: str, kind: type[R]) -> list[R]:
-        """The newest first. Raises SymbolNotFound when there are none because the symbol is not known."""
+        """Returns the rows, the newest first. Raises SymbolNotFound for an unknown symbol."""
         rows = answers.rows(answer, kind, self._refused)
         if not rows and not answers.is_priced(await self._ask("/quote", symbol)):
             raise SymbolNotFound
         return sorted(rows, key=lambda row: row.period, reverse=True)[:MOST_PERIODS]
 
     async def _ask(self, path: str, symbol: str, **more: str) -> Answer:
-        return decoded(await self._rest.get(path, {"symbol": symbol, **more}))
-
-    async def _read(self, read: Callable[[Counter[str]], T]) -> T:
-        """What `read` makes of an answer, in a thread: thousands of figures are not read in a moment."""
-        refused: Counter[str] = Counter()
-        try:
-            return await asyncio.to_thread(read, refused)
-        finally:
-            self._refused.update(refused)
+        return decode(await self._rest.get(path, {"symbol": symbol, **more}))

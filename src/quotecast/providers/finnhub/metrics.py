@@ -1,10 +1,9 @@
 """Finnhub's metrics: an open map of figures, and the history of some.
 
 Source of the format: Finnhub's OpenAPI document, `/stock/metric`. A figure is a number, a date or null; a
-number may be a string. Anything else is left out and counted as `unreadable field`.
+number may be a string. The reader counts anything else as `unreadable_field`, without a figure.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
 from itertools import islice
@@ -17,10 +16,11 @@ from quotecast.errors import UpstreamError
 from quotecast.market.financials import Metrics, Series, SeriesPoint
 from quotecast.providers.finnhub.answers import Answer, member
 from quotecast.providers.finnhub.wire import figure
-from quotecast.providers.validation.rows import readable
-from quotecast.providers.validation.values import Number, signed
+from quotecast.providers.refusals import RefusalCounter
+from quotecast.providers.validation.rows import decode_rows
+from quotecast.providers.validation.values import Number, signed_decimal
 
-#: Far more than the 130 or so there are, and a century of quarters.
+#: Far more than the 130 or so of an answer, and a century of quarters.
 MOST_FIGURES: Final = 1000
 MOST_POINTS: Final = 400
 
@@ -32,65 +32,65 @@ class _Point(Struct, frozen=True):
     v: Number = None
 
 
-def to_metrics(told: Answer, symbol: str, refused: Counter[str]) -> Metrics | None:
-    """What `/stock/metric` tells of a symbol; None where it has no figures, as of one that it does not know.
+def to_metrics(answer: Answer, symbol: str, refused: RefusalCounter) -> Metrics | None:
+    """Returns the metrics of an answer of `/stock/metric`; None without figures, as for an unknown symbol.
 
-    Raises UpstreamError for what is no map of figures, or has none that can be read.
+    Raises UpstreamError for anything but a map of figures, and when no figure is readable.
     """
-    figures = member(told, "metric")
-    if not figures or not isinstance(told, dict):
+    figures = member(answer, "metric")
+    if not figures or not isinstance(answer, dict):
         return None
     metric = _figures(figures, refused) if isinstance(figures, dict) else {}
     if not metric:
         raise UpstreamError("Finnhub: no figure can be read")
-    return Metrics(symbol, "all", metric, _series(_part(told, "series", dict[str, Raw], refused), refused))
+    return Metrics(symbol, "all", metric, _series(_part(answer, "series", dict[str, Raw], refused), refused))
 
 
-def _figures(told: Mapping[str, Raw], refused: Counter[str]) -> dict[str, float | str | None]:
+def _figures(members: Mapping[str, Raw], refused: RefusalCounter) -> dict[str, float | str | None]:
     figures: dict[str, float | str | None] = {}
-    for name, raw in islice(told.items(), MOST_FIGURES):
+    for name, raw in islice(members.items(), MOST_FIGURES):
         try:
             figures[name] = _figure(msgspec.json.decode(raw, type=str | float | None))
         except (ValueError, RecursionError):
-            refused["unreadable field"] += 1
+            refused.count("unreadable_field")
     return figures
 
 
 def _figure(value: str | float | None) -> float | str | None:
-    """Raises ValueError for what is no figure."""
+    """Returns a number, or a date as text. Raises ValueError for anything else."""
     if value is None:
         return None
-    decimal = signed(value)
+    decimal = signed_decimal(value)
     return msgspec.convert(value, date).isoformat() if decimal is None else float(decimal)
 
 
-def _series(told: Mapping[str, Raw], refused: Counter[str]) -> Series:
+def _series(members: Mapping[str, Raw], refused: RefusalCounter) -> Series:
     annual, quarterly = (
-        _histories(_part(told, each, dict[str, Raw], refused), refused) for each in ("annual", "quarterly")
+        _histories(_part(members, each, dict[str, Raw], refused), refused) for each in ("annual", "quarterly")
     )
     return Series(annual, quarterly)
 
 
-def _histories(told: Mapping[str, Raw], refused: Counter[str]) -> dict[str, Sequence[SeriesPoint]]:
-    """Those figures that have one."""
-    names = islice(told, MOST_FIGURES)
-    found = {name: _history(_part(told, name, list[Raw], refused), refused) for name in names}
+def _histories(members: Mapping[str, Raw], refused: RefusalCounter) -> dict[str, Sequence[SeriesPoint]]:
+    """Returns the histories that have points, by the name of the figure."""
+    names = islice(members, MOST_FIGURES)
+    found = {name: _history(_part(members, name, list[Raw], refused), refused) for name in names}
     return {name: points for name, points in found.items() if points}
 
 
-def _history(told: Sequence[Raw], refused: Counter[str]) -> Sequence[SeriesPoint]:
-    """The newest first."""
-    found = sorted(readable(told, _Point, refused), key=lambda point: point.period, reverse=True)
+def _history(members: Sequence[Raw], refused: RefusalCounter) -> Sequence[SeriesPoint]:
+    """Returns the points, the newest first."""
+    found = sorted(decode_rows(members, _Point, refused), key=lambda point: point.period, reverse=True)
     return [SeriesPoint(each.period.isoformat(), figure(each.v, refused)) for each in found[:MOST_POINTS]]
 
 
-def _part(told: Mapping[str, Raw], name: str, kind: type[T], refused: Counter[str]) -> T:
-    """A member as `kind`; an empty one where it is missing, null, or something else, which is counted."""
-    raw = told.get(name)
+def _part(members: Mapping[str, Raw], name: str, kind: type[T], refused: RefusalCounter) -> T:
+    """Returns a member as `kind`; an empty one for a missing, null or malformed member; counts the last."""
+    raw = members.get(name)
     if raw is None:
         return kind()
     try:
         return msgspec.json.decode(raw, type=kind | None) or kind()
     except (ValueError, RecursionError):
-        refused["malformed"] += 1
+        refused.count("malformed")
         return kind()

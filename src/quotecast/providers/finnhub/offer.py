@@ -1,4 +1,4 @@
-"""What Finnhub offers: company data."""
+"""The offer of Finnhub: company data."""
 
 from typing import Annotated, Final
 
@@ -8,7 +8,7 @@ from quotecast.providers.base import Admission
 from quotecast.providers.finnhub.client import FinnhubFinancials
 from quotecast.providers.offer import Budgets, HttpUrl, Offer
 
-#: One in so many calls of a plan may be about a company that nobody lists.
+#: One in so many calls of a plan may be about a company that no list names.
 UNLISTED_SHARE: Final = 5
 
 
@@ -27,7 +27,7 @@ def _financials(settings: FinnhubSettings, budgets: Budgets) -> FinnhubFinancial
 
 
 def _unlisted(settings: FinnhubSettings, budgets: Budgets) -> Admission:
-    """A share of the plan, so that invented symbols leave the rest of it to real ones."""
+    """Returns the admission to a share of the plan; invented symbols cannot use up the rest."""
     return budgets("finnhub unlisted", max(1, settings.calls // UNLISTED_SHARE))
 
 

@@ -1,4 +1,4 @@
-"""Which listing Finnhub's figures of a company are of, and in which currency.
+"""Company profiles: the listing and the currency of Finnhub's figures.
 
 Source of the format: Finnhub's OpenAPI document, `/stock/profile2`: `currency` is that of filings and
 financials, `estimateCurrency` that of estimates, `ticker` the symbol on the listed exchange.
@@ -15,41 +15,44 @@ from msgspec import Struct
 
 from quotecast.errors import NotOffered, UpstreamError
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 
-#: How long a profile is remembered, and how long none is.
+#: Seconds for which a profile is valid, and the failure to get one.
 DAY_SECONDS: Final = 86_400.0
 FAILURE_SECONDS: Final = 600.0
-#: How long figures wait for it.
+#: Seconds that figures wait for a profile.
 PATIENCE_SECONDS: Final = 2.0
 MOST_PROFILES: Final = 10_000
 
 _CURRENCY: Final = re.compile(r"[A-Z]{3}")
 
 
-class Profile(Struct, frozen=True, rename="camel"):
-    """A company's listing at home and its currencies; None where that is not known."""
+class CompanyProfile(Struct, frozen=True, rename="camel"):
+    """A company's listing at home and its currencies; None for unknown ones."""
 
     ticker: str | None = None
     currency: str | None = None
     estimate_currency: str | None = None
+    #: Whether the upstream failed; the next call may bring the profile.
+    missed: bool = False
 
 
-UNKNOWN: Final = Profile()
-_profile: Final = msgspec.json.Decoder(Profile)
+UNKNOWN: Final = CompanyProfile()
+MISSED: Final = CompanyProfile(missed=True)
+_profile: Final = msgspec.json.Decoder(CompanyProfile)
 
 
 class Profiles:
-    """Companies' profiles, each asked for once a day; `ask` returns what the upstream answers."""
+    """Profiles of companies, each fetched once a day; `ask` returns the upstream's answer."""
 
     def __init__(self, ask: Callable[[str], Awaitable[bytes]], clock: Callable[[], float]) -> None:
         self._ask = ask
         self._clock = clock
-        #: When each was asked for, and the call that brings it.
-        self._known: OrderedDict[str, tuple[float, asyncio.Task[Profile]]] = OrderedDict()
+        #: The time of the last call for each, and the task of that call.
+        self._known: OrderedDict[str, tuple[float, asyncio.Task[CompanyProfile]]] = OrderedDict()
 
-    async def find(self, symbol: str) -> Profile:
-        """Returns the profile of a company, UNKNOWN when it cannot be had."""
+    async def find(self, symbol: str) -> CompanyProfile:
+        """Returns the profile of a company; UNKNOWN without one, MISSED after a failure."""
         asked_at, task = self._known.get(symbol, (0.0, None))
         if task is None or self._clock() - asked_at >= _lifetime(task):
             task = asyncio.create_task(self._read(symbol))
@@ -57,26 +60,36 @@ class Profiles:
             self._known.move_to_end(symbol)
             if len(self._known) > MOST_PROFILES:
                 self._known.popitem(last=False)
-        # Waiting so, a reader that is cancelled does not cancel the call that others wait for.
+        # `wait` keeps the call alive for other readers when this one is cancelled.
         await asyncio.wait([task])
         return task.result()
 
-    async def _read(self, symbol: str) -> Profile:
+    def is_missed(self, symbol: str) -> bool:
+        """Returns whether the last call for a profile failed, some minutes ago at most."""
+        asked_at, task = self._known.get(symbol, (0.0, None))
+        recent = self._clock() - asked_at < FAILURE_SECONDS
+        return task is not None and task.done() and task.result().missed and recent
+
+    async def _read(self, symbol: str) -> CompanyProfile:
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
-                told = _profile.decode(await self._ask(symbol))
-        except (TimeoutError, UpstreamError, NotOffered, ValueError, RecursionError):
+                profile = _profile.decode(await self._ask(symbol))
+        except NotOffered:
             return UNKNOWN
-        return Profile(told.ticker, _currency(told.currency), _currency(told.estimate_currency))
+        except (TimeoutError, UpstreamError, ValueError, RecursionError):
+            return MISSED
+        return CompanyProfile(
+            profile.ticker, _currency(profile.currency), _currency(profile.estimate_currency)
+        )
 
 
-def _lifetime(task: asyncio.Task[Profile]) -> float:
-    return FAILURE_SECONDS if task.done() and task.result() == UNKNOWN else DAY_SECONDS
+def _lifetime(task: asyncio.Task[CompanyProfile]) -> float:
+    return FAILURE_SECONDS if task.done() and task.result() in {UNKNOWN, MISSED} else DAY_SECONDS
 
 
-def home_symbol(asked: str, *told: str | None) -> str | None:
-    """Returns the first symbol that is another than the one asked about: that of the listing at home."""
-    found = (canonical(Feed.STOCKS, symbol) for symbol in told if symbol)
+def home_symbol(asked: str, *answered: str | None) -> str | None:
+    """Returns the first answered symbol that differs from the asked one: that of the home listing."""
+    found = (canonical_symbol(Feed.STOCKS, symbol) for symbol in answered if symbol)
     return next((symbol for symbol in found if symbol and symbol != asked), None)
 
 

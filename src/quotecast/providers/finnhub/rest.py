@@ -1,7 +1,7 @@
-"""Calls to Finnhub's REST interface, within what the plan allows.
+"""Calls to Finnhub's REST interface, within the limits of the plan.
 
-Source of the status codes: Finnhub's API documentation, "Authentication" and "Rate limits". The headers of
-its limits are not documented.
+Source of the status codes: Finnhub's API documentation, "Authentication" and "Rate limits". The documentation
+does not name the headers of its limits.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,19 +14,19 @@ from quotecast.providers.base import Admission
 from quotecast.providers.transport.fetch import get_bytes, open_client, retry_seconds
 from quotecast.providers.transport.pace import Pace
 
-#: What a refusal says when the key is right, but the plan lacks what was asked for.
+#: Words of the error for a valid key whose plan lacks the data.
 PLAN_REFUSES: Final = "have access to this resource"
-#: The plan's limit is one of a minute.
+#: The plan limits the calls of a minute.
 LONGEST_WINDOW_SECONDS: Final = 60.0
-#: A reset above is a Unix time, one below a number of seconds: which of them it is, nobody says.
+#: A reset above is a Unix time, one below a number of seconds; the documentation names neither.
 _EARLIEST_TIME: Final = 1e9
 
 
-class Rest:
+class FinnhubRest:
     """The interface at `url`; `clock` is Unix time.
 
-    Each call is made after `admitted`, in the turn that `pace` gives it, and has `deadline_seconds`. After
-    one too many there is none until the upstream takes calls again, if it said when.
+    Each call waits for `admitted` and for `pace`, and has `deadline_seconds`. After status 429 it makes no
+    call until the time that the upstream named, if it named any.
     """
 
     def __init__(
@@ -45,13 +45,13 @@ class Rest:
         self._pace = pace
         self._clock = clock
         self._deadline_seconds = deadline_seconds
-        #: Until when the upstream wants to be left alone, in Unix time.
+        #: The end of the pause that the upstream asked for, in Unix time.
         self._closed_until = 0.0
 
     async def get(self, path: str, params: Mapping[str, str]) -> bytes:
-        """What `path` answers. Raises NotOffered where the plan lacks it, else UpstreamError."""
+        """Returns the answer of `path`. Raises NotOffered for data outside the plan, else UpstreamError."""
         if wait := self._wait():
-            raise UpstreamError("Finnhub wants to be left alone", retry_after=wait)
+            raise UpstreamError("Finnhub asked for a pause", retry_after=wait)
         await self._admitted()
         await self._pace.turn()
         async with open_client(self._url, self._headers) as client:
@@ -63,7 +63,7 @@ class Rest:
                 raise
 
     def _explain(self, error: UpstreamRefused) -> None:
-        """Raises what a refusal means, where its status does not say all."""
+        """Raises a clearer error for a status with several meanings."""
         if _is_of_plan(error):
             raise NotOffered("Not in the upstream's plan") from error
         if error.upstream_status == httpx.codes.UNAUTHORIZED:
@@ -76,7 +76,7 @@ class Rest:
             now = self._clock()
             wait = retry_seconds(response.headers.get("retry-after"))
             until = now + (wait or _reset_seconds(response.headers, now))
-            # Of calls at the same time each is refused, and not every refusal says until when.
+            # Parallel calls fail together, and not every answer names the end of the pause.
             self._closed_until = max(self._closed_until, until)
 
     def _wait(self) -> float | None:
@@ -85,9 +85,9 @@ class Rest:
 
 
 def _is_of_plan(error: UpstreamRefused) -> bool:
-    """Whether the plan lacks what was asked for: told as 403, at times as 401.
+    """Returns whether the plan lacks the data: status 403, at times 401.
 
-    A page of HTML is a gatekeeper's, who knows no plans.
+    A page of HTML comes from a gateway, which knows no plans.
     """
     is_page = error.excerpt.lstrip().startswith("<")
     forbidden = error.upstream_status == httpx.codes.FORBIDDEN and not is_page
@@ -96,9 +96,9 @@ def _is_of_plan(error: UpstreamRefused) -> bool:
 
 
 def _reset_seconds(headers: httpx.Headers, now: float) -> float:
-    """Until the window of the plan's limit ends; zero where that is not told."""
-    told = headers.get("x-ratelimit-reset", "")
-    if not (told.isascii() and told.isdecimal()):
+    """Returns the seconds to the end of the limit's window; zero without the header."""
+    header = headers.get("x-ratelimit-reset", "")
+    if not (header.isascii() and header.isdecimal()):
         return 0.0
-    reset = float(told[:12])
+    reset = float(header[:12])
     return min(max(reset - now if reset > _EARLIEST_TIME else reset, 0.0), LONGEST_WINDOW_SECONDS)

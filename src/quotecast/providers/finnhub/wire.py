@@ -1,13 +1,12 @@
-"""Finnhub's rows of company data, and the records that become of them.
+"""Finnhub's rows of company data, and their conversion to records.
 
 Source of the format: Finnhub's OpenAPI document, `/stock/earnings`, `/stock/recommendation`,
 `/stock/revenue-estimate`, `/stock/eps-estimate`, `/stock/earnings-quality-score` and `/calendar/earnings`.
-Unknown fields are ignored everywhere. Any number may be missing, null or a string; one that cannot be read is
-None and counted as `unreadable field`. A row without its date is no record.
+All structs ignore unknown fields. Any number may be missing, null or a string; an unreadable one is None and
+counts as `unreadable_field`. A row without its date is malformed.
 """
 
 import re
-from collections import Counter
 from datetime import date
 from typing import Final
 
@@ -22,13 +21,14 @@ from quotecast.market.financials import (
     Recommendation,
     RevenueEstimate,
 )
-from quotecast.market.instruments import canonical
-from quotecast.providers.finnhub.profiles import Profile, home_symbol
-from quotecast.providers.validation.values import Number, signed
+from quotecast.market.instruments import canonical_symbol
+from quotecast.providers.finnhub.profiles import CompanyProfile, home_symbol
+from quotecast.providers.refusals import RefusalCounter
+from quotecast.providers.validation.values import Number, signed_decimal
 
 HOURS: Final = frozenset({"bmo", "amc", "dmh"})
 
-#: A field of this name hides the type.
+#: EventRow has a field `date`, which hides the type.
 Day = date
 #: The suffix of an exchange abroad; other single letters are classes of US shares, as in `BRK.B`.
 _ABROAD: Final = re.compile(r"\.(?!WS$)([A-Z]{2,}|[FLTV])$")
@@ -47,8 +47,8 @@ class EarningsRow(Struct, frozen=True, rename="camel"):
     surprise_percent: Number = None
     symbol: str | None = None
 
-    def to_record(self, symbol: str, profile: Profile, refused: Counter[str]) -> Earnings:
-        """The record."""
+    def to_record(self, symbol: str, profile: CompanyProfile, refused: RefusalCounter) -> Earnings:
+        """Returns the record."""
         return Earnings(
             symbol=symbol,
             period=self.period.isoformat(),
@@ -74,8 +74,8 @@ class RecommendationRow(Struct, frozen=True, rename="camel"):
     strong_sell: Number = None
     symbol: str | None = None
 
-    def to_record(self, symbol: str, refused: Counter[str]) -> Recommendation:
-        """The record."""
+    def to_record(self, symbol: str, refused: RefusalCounter) -> Recommendation:
+        """Returns the record."""
         return Recommendation(
             symbol=symbol,
             period=self.period.isoformat(),
@@ -99,8 +99,8 @@ class RevenueRow(Struct, frozen=True, rename="camel"):
     revenue_low: Number = None
     number_analysts: Number = None
 
-    def to_record(self, refused: Counter[str]) -> RevenueEstimate:
-        """The record."""
+    def to_record(self, refused: RefusalCounter) -> RevenueEstimate:
+        """Returns the record."""
         return RevenueEstimate(
             period=self.period.isoformat(),
             quarter=whole(self.quarter, refused),
@@ -123,8 +123,8 @@ class EpsRow(Struct, frozen=True, rename="camel"):
     eps_low: Number = None
     number_analysts: Number = None
 
-    def to_record(self, refused: Counter[str]) -> EpsEstimate:
-        """The record."""
+    def to_record(self, refused: RefusalCounter) -> EpsEstimate:
+        """Returns the record."""
         return EpsEstimate(
             period=self.period.isoformat(),
             quarter=whole(self.quarter, refused),
@@ -137,7 +137,7 @@ class EpsRow(Struct, frozen=True, rename="camel"):
 
 
 class QualityRow(Struct, frozen=True, rename="camel"):
-    """A row of `/stock/earnings-quality-score`; the specification and its example differ in one name."""
+    """A row of `/stock/earnings-quality-score`; specification and example differ in one name."""
 
     period: date
     growth: Number = None
@@ -148,8 +148,8 @@ class QualityRow(Struct, frozen=True, rename="camel"):
     score: Number = None
     letter_score: str | None = None
 
-    def to_record(self, refused: Counter[str]) -> QualityScore:
-        """The record, whichever name was used."""
+    def to_record(self, refused: RefusalCounter) -> QualityScore:
+        """Returns the record, with either name of the field."""
         allocation = self.cash_generation_capital_allocation
         return QualityScore(
             period=self.period.isoformat(),
@@ -177,9 +177,9 @@ class EventRow(Struct, frozen=True, rename="camel"):
     revenue_estimate: Number = None
     revenue_actual: Number = None
 
-    def to_record(self, refused: Counter[str]) -> EarningsEvent | None:
-        """None when the symbol is no ticker."""
-        symbol = canonical(Feed.STOCKS, self.symbol)
+    def to_record(self, refused: RefusalCounter) -> EarningsEvent | None:
+        """Returns the record; None for an invalid ticker."""
+        symbol = canonical_symbol(Feed.STOCKS, self.symbol)
         if symbol is None:
             return None
         return EarningsEvent(
@@ -196,19 +196,19 @@ class EventRow(Struct, frozen=True, rename="camel"):
         )
 
 
-def figure(value: Number, refused: Counter[str]) -> float | None:
-    """A number between -10^18 and 10^18; None where there is none."""
-    decimal = signed(value)
+def figure(value: Number, refused: RefusalCounter) -> float | None:
+    """Returns a number between -10^18 and 10^18; None for anything else, which counts unless it is null."""
+    decimal = signed_decimal(value)
     if decimal is None and value is not None:
-        refused["unreadable field"] += 1
+        refused.count("unreadable_field")
     return None if decimal is None else float(decimal)
 
 
-def whole(value: Number, refused: Counter[str]) -> int | None:
-    """A whole number from zero; None where there is none."""
-    decimal = signed(value)
+def whole(value: Number, refused: RefusalCounter) -> int | None:
+    """Returns a whole number from zero; None for anything else, which counts unless it is null."""
+    decimal = signed_decimal(value)
     if decimal is not None and decimal >= 0 and decimal == int(decimal):
         return int(decimal)
     if value is not None:
-        refused["unreadable field"] += 1
+        refused.count("unreadable_field")
     return None

@@ -1,12 +1,10 @@
-"""Reads GenelPara, within the thousand requests a day that it allows an address."""
-
-from collections import Counter
-from collections.abc import Mapping
+"""Reads GenelPara, within its limit of a thousand requests a day and address."""
 
 from quotecast.errors import UpstreamError
 from quotecast.providers.genelpara.wire import LISTS, rates
+from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.transport.fetch import get_bytes, open_client
-from quotecast.providers.turkey.dealing import Answer
+from quotecast.providers.turkey.dealing import RatesAnswer
 
 
 class GenelPara:
@@ -18,23 +16,19 @@ class GenelPara:
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._refused: Counter[str] = Counter()
+        self._refused = RefusalCounter(self.name)
 
-    def statistics(self) -> Mapping[str, int]:
-        """How many rows were refused since the start, by reason."""
-        return +self._refused
-
-    async def read(self) -> Answer:
-        """Returns what the lists hold. Raises UpstreamError when any list fails, or none holds anything."""
+    async def read(self) -> RatesAnswer:
+        """Returns the rates of all lists. Raises UpstreamError when a list fails, or all are empty."""
         async with open_client(self._url) as client:
             bodies = {
                 name: await get_bytes(client, "/json/", params={"list": name, "sembol": "all"})
                 for name in LISTS
             }
         try:
-            found = [rate for name, body in bodies.items() for rate in rates(body, name, self._refused)]
+            found_rates = [rate for name, body in bodies.items() for rate in rates(body, name, self._refused)]
         except ValueError as error:
             raise UpstreamError(f"GenelPara: {error}") from error
-        if not found:
+        if not found_rates:
             raise UpstreamError("GenelPara: no rates")
-        return Answer(found)
+        return RatesAnswer(found_rates)

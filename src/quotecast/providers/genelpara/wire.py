@@ -1,21 +1,21 @@
-"""GenelPara's lists, and what their rows tell.
+"""GenelPara's lists and their rows.
 
 Source of the format: GenelPara, `json/?list=…`.
 """
 
 import re
-from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 from msgspec import Raw, Struct
 
-from quotecast.providers.turkey.dealing import Rate, instruments
-from quotecast.providers.validation.rows import readable
-from quotecast.providers.validation.values import Number, positive, signed
+from quotecast.providers.refusals import RefusalCounter
+from quotecast.providers.turkey.dealing import DealerRate, instruments
+from quotecast.providers.validation.rows import decode_rows
+from quotecast.providers.validation.values import Number, positive, signed_decimal
 
-#: What each list has of ours: their codes of what we call otherwise.
+#: The lists, each with our symbols of its codes where the two differ.
 LISTS: Final[Mapping[str, Mapping[str, str]]] = {
     "doviz": {},
     "altin": {"GA": "gram-altin", "C": "ceyrek-altin", "GAG": "gumus"},
@@ -25,27 +25,27 @@ LISTS: Final[Mapping[str, Mapping[str, str]]] = {
 _CURRENCY: Final = re.compile(r"[A-Z]{3}")
 
 
-class _Row(Struct, frozen=True):
-    """Numbers come as text with a decimal dot."""
+class _ListRow(Struct, frozen=True):
+    """A row of a list; numbers are text with a decimal dot."""
 
     alis: Number = None
     satis: Number = None
     oran: Number = None
 
 
-class _Answer(Struct, frozen=True):
+class _ListAnswer(Struct, frozen=True):
     success: bool = False
     data: Mapping[str, Raw] = {}
     message: str = ""
 
 
-def rates(body: bytes, name: str, refused: Counter[str]) -> list[Rate]:
-    """The rates of the list of that name; rows are passed over and counted as Truncgil's are.
+def rates(body: bytes, name: str, refused: RefusalCounter) -> list[DealerRate]:
+    """Returns the rates of the list of that name; skips and counts rows as the reader of Truncgil does.
 
-    Raises ValueError for a failure, and for what is no answer.
+    Raises ValueError for a failure, and for a malformed answer.
     """
     try:
-        answer = msgspec.json.decode(body, type=_Answer)
+        answer = msgspec.json.decode(body, type=_ListAnswer)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
     if not answer.success:
@@ -53,11 +53,11 @@ def rates(body: bytes, name: str, refused: Counter[str]) -> list[Rate]:
     found = []
     for key, raw in answer.data.items():
         symbol = _symbol(key, name)
-        for row in readable([raw] if symbol else [], _Row, refused):
+        for row in decode_rows([raw] if symbol else [], _ListRow, refused):
             if rate := _rate(symbol or "", row):
                 found.append(rate)
             else:
-                refused["unreadable"] += 1
+                refused.count("unreadable")
     return found
 
 
@@ -67,6 +67,8 @@ def _symbol(key: str, name: str) -> str | None:
     return LISTS[name].get(key) or (key if name == "endeks" and key in instruments() else None)
 
 
-def _rate(symbol: str, row: _Row) -> Rate | None:
+def _rate(symbol: str, row: _ListRow) -> DealerRate | None:
     selling = positive(row.satis)
-    return None if selling is None else Rate(symbol, selling, positive(row.alis), signed(row.oran))
+    return (
+        None if selling is None else DealerRate(symbol, selling, positive(row.alis), signed_decimal(row.oran))
+    )

@@ -10,13 +10,13 @@ from websockets.asyncio.client import ClientConnection
 
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 from quotecast.providers import reference
 from quotecast.providers.base import Update
 from quotecast.providers.kraken import wire
-from quotecast.providers.kraken.tickers import Tickers, heed
-from quotecast.providers.transport.recording import keep, keep_listing
-from quotecast.providers.transport.sockets import dial, receive, speaking
+from quotecast.providers.kraken.tickers import KrakenTickers, check_status
+from quotecast.providers.transport.recording import record_listing, record_messages
+from quotecast.providers.transport.sockets import dial, receive, socket_errors
 
 NAME: Final = "Kraken"
 ANSWER_SECONDS: Final = 10.0
@@ -28,8 +28,8 @@ log = structlog.get_logger()
 class KrakenProvider:
     """Live quotes of Kraken; `change` is over the last 24 hours.
 
-    It follows `pairs`, in any spelling, or the well-known assets in US dollars when none are named.
-    `silence_seconds` rests on heartbeats, one a second when nothing else is told.
+    It follows `pairs`, in any spelling, or by default the well-known assets in US dollars.
+    `silence_seconds` relies on heartbeats, one in each second without another message.
     """
 
     name = "kraken"
@@ -43,21 +43,21 @@ class KrakenProvider:
     ) -> None:
         self.silence_seconds = 10.0
         self._websocket_url = websocket_url
-        self._wanted = _spelled(pairs) or _well_known()
+        self._wanted = _canonical_pairs(pairs) or _well_known_pairs()
         self._clock = clock
-        self._tickers = Tickers()
+        self._tickers = KrakenTickers()
 
     def statistics(self) -> Mapping[str, int]:
-        """How many messages, rows and fields were refused since the start, by reason."""
+        """Returns how many messages, rows and fields it refused since the start, by reason."""
         return self._tickers.statistics()
 
     async def updates(self) -> AsyncGenerator[Update, None]:
-        """One connection's life, as QuoteProvider promises."""
-        with speaking(NAME):
+        """See QuoteProvider."""
+        with socket_errors(NAME):
             async with dial(self._websocket_url) as connection:
                 followed, messages = await self._subscribe(connection)
-                keep_listing(self._tickers.instruments(sorted(followed)))
-                keep(messages)
+                record_listing(self._tickers.instruments({pair: pair for pair in sorted(followed)}))
+                record_messages(messages)
                 removed = self._tickers.keep_only(followed)
                 yield Update(self._tickers.read(messages, self._clock()), removed)
                 while True:
@@ -65,9 +65,9 @@ class KrakenProvider:
                     yield Update(self._tickers.read(messages, self._clock()))
 
     async def _subscribe(self, connection: ClientConnection) -> tuple[set[str], list[bytes]]:
-        """The pairs that the upstream grants, and every message up to its last answer.
+        """Returns the pairs that the upstream accepts, and every message up to its last answer.
 
-        A pair that it does not trade is left out. Raises UpstreamError when it trades none of them.
+        Raises UpstreamError when it trades none of the wanted pairs.
         """
         messages: list[bytes] = []
         waiting = set(self._wanted)
@@ -90,15 +90,15 @@ class KrakenProvider:
 
 
 def _answer(raw: bytes) -> tuple[set[str], set[str]]:
-    """The pair that an answer grants, and the one that it refuses; none in any other message.
+    """Returns the pair that an answer accepts and the one that it rejects; none for any other message.
 
-    Raises UpstreamError when it refuses everything at once, or trading is halted.
+    Raises UpstreamError when it rejects the whole subscription, or trading is halted.
     """
     try:
         message = wire.decode(raw)
     except ValueError:
         return set(), set()
-    heed(message)
+    check_status(message)
     if message.method != "subscribe":
         return set(), set()
     if message.success:
@@ -109,9 +109,9 @@ def _answer(raw: bytes) -> tuple[set[str], set[str]]:
     return set(), {message.symbol}
 
 
-def _spelled(pairs: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(pair for each in pairs if (pair := canonical(Feed.CRYPTO, each))))
+def _canonical_pairs(pairs: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(pair for each in pairs if (pair := canonical_symbol(Feed.CRYPTO, each))))
 
 
-def _well_known() -> tuple[str, ...]:
+def _well_known_pairs() -> tuple[str, ...]:
     return tuple(dict.fromkeys(f"{pair.base}/USD" for pair in reference.pairs()))

@@ -1,4 +1,4 @@
-"""What Kraken offers: quotes and bars of pairs."""
+"""The offer of Kraken: quotes and bars of pairs."""
 
 from typing import Annotated, Final
 

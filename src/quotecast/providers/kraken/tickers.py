@@ -1,88 +1,50 @@
-"""From Kraken's tickers to quotes that can be believed."""
+"""From Kraken's tickers to believable quotes."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-from msgspec import Raw
+from collections.abc import Iterable, Iterator
 
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 from quotecast.market.quotes import CryptoQuote
+from quotecast.providers.crypto import PairTickers
 from quotecast.providers.kraken import wire
-from quotecast.providers.reference import asset_name
-from quotecast.providers.transport.recording import Instrument
-from quotecast.providers.validation.pairs import Pairs, newest
-from quotecast.providers.validation.values import MAX_SKEW, instant
+from quotecast.providers.validation.pairs import newest
+from quotecast.providers.validation.values import MAX_SKEW
 
 
-class Tickers:
-    """Turns tickers of the upstream into quotes, over all its connections.
-
-    What is no JSON, no message or no row is refused, and counted as `malformed`; the rest is left to `Pairs`.
-    """
+class KrakenTickers(PairTickers):
+    """Turns Kraken's tickers into quotes; see PairTickers."""
 
     def __init__(self) -> None:
-        self._pairs = Pairs()
-        self._names: Mapping[str, str] = {}
-
-    def statistics(self) -> Mapping[str, int]:
-        """How many messages, rows and fields were refused since the start, by reason."""
-        return self._pairs.statistics()
-
-    def instruments(self, pairs: Iterable[str]) -> list[Instrument]:
-        """Pairs as a recording lists them."""
-        divided = [(pair, *pair.split("/")) for pair in pairs]
-        return [Instrument(pair, base, quote, self._name(base)) for pair, base, quote in divided]
-
-    def learn(self, instruments: Sequence[Instrument]) -> None:
-        """Takes over the names of a recording's listing."""
-        self._names = {each.base: each.name for each in instruments}
-
-    def keep_only(self, pairs: Collection[str]) -> list[str]:
-        """Forgets every pair not among `pairs`; the pairs that were known and are gone, sorted."""
-        return self._pairs.keep_only(pairs)
+        super().__init__(wire.KRAKEN)
 
     def read(self, messages: Iterable[bytes], received: float) -> list[CryptoQuote]:
-        """The newest quote of each pair that messages, received at that Unix time, bring.
+        """Returns the newest quote of each pair in messages that arrived at that Unix time.
 
-        Raises UpstreamError when the upstream says that it is closed for maintenance.
+        Raises UpstreamError when Kraken says that it is closed for maintenance.
         """
-        return newest(self._quote(row, received) for row in self._rows(messages))
+        return newest(self._quote(ticker, received) for ticker in self._tickers(messages))
 
-    def _rows(self, messages: Iterable[bytes]) -> Iterator[Raw]:
-        for raw in messages:
-            try:
-                message = wire.decode(raw)
-            except ValueError:
-                self._pairs.refuse("malformed")
-                continue
-            heed(message)
+    def _tickers(self, messages: Iterable[bytes]) -> Iterator[wire.KrakenTicker]:
+        for message in self._decode_each(messages, wire.decode):
+            check_status(message)
             if message.channel == "ticker":
-                yield from message.data
+                yield from self._decode_each(message.data, wire.ticker)
 
-    def _quote(self, row: Raw, received: float) -> CryptoQuote | None:
-        try:
-            ticker = wire.ticker(row)
-        except (ValueError, RecursionError):
-            self._pairs.refuse("malformed")
-            return None
-        pair = canonical(Feed.CRYPTO, ticker.symbol)
-        quote = ticker.to_quote(pair, self._name(pair.partition("/")[0]), received) if pair else None
-        return self._pairs.take(quote, ticker.unreadable(), received, _order(ticker, received))
-
-    def _name(self, base: str) -> str:
-        return self._names.get(base) or asset_name(base) or base
+    def _quote(self, ticker: wire.KrakenTicker, received: float) -> CryptoQuote | None:
+        pair = canonical_symbol(Feed.CRYPTO, ticker.symbol)
+        return self._check(ticker, pair, received, _order(ticker, received))
 
 
-def _order(ticker: wire.Ticker, received: float) -> float:
-    """Where a ticker stands among others of its pair; 0 without a time, or for one in the future."""
-    made = instant(ticker.timestamp)
+def _order(ticker: wire.KrakenTicker, received: float) -> float:
+    """Returns a number that grows with the ticker's time; 0 without a time, or for one in the future."""
+    made = ticker.made_at()
     moment = made.timestamp() if made else 0.0
     return moment if moment <= received + MAX_SKEW.total_seconds() else 0.0
 
 
-def heed(message: wire.Message) -> None:
-    """Raises UpstreamError when the upstream says that nothing is traded."""
+def check_status(message: wire.Message) -> None:
+    """Raises UpstreamError when Kraken says that nothing is traded."""
     if message.channel != "status":
         return
     for row in message.data:

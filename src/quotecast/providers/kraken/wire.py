@@ -1,26 +1,21 @@
-"""Kraken's messages, and how a ticker becomes a quote.
+"""Kraken's messages.
 
-Source of the format: Kraken documentation, "WebSockets API v2: ticker, heartbeat, status". Unknown fields
-and channels are ignored everywhere.
+Source of the format: Kraken documentation, "WebSockets API v2: ticker, heartbeat, status". All structs
+ignore unknown fields, and readers ignore unknown channels.
 """
 
 from collections.abc import Sequence
-from typing import Final
+from datetime import datetime
+from decimal import Decimal
+from typing import ClassVar, Final
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 
-from quotecast.market.quotes import CryptoQuote
-from quotecast.providers.validation.values import (
-    Number,
-    instant,
-    number,
-    percent_change,
-    positive,
-    signed,
-    stamped,
-    to_float,
-)
+from quotecast.providers.crypto import DayChange, Figures, Venue, change_from
+from quotecast.providers.validation.values import Number, instant, signed_decimal
+
+KRAKEN: Final = Venue(name="kraken", exchange="Kraken")
 
 
 class Message(Struct, frozen=True):
@@ -28,18 +23,18 @@ class Message(Struct, frozen=True):
 
     method: str | None = None
     channel: str | None = None
-    #: Of an answer: whether what was asked for is granted, and why not.
+    #: Of an answer: whether the request succeeded, and why not.
     success: bool = False
     error: str = ""
-    #: Of a refusal: the symbol that was asked for.
+    #: Of a failed request: its symbol.
     symbol: str | None = None
-    #: Rows are read one by one, so that a bad one costs itself.
+    #: Raw rows, so that a bad row spoils no other.
     data: Sequence[Raw] = ()
     result: "Subscribed | None" = None
 
 
 class Subscribed(Struct, frozen=True):
-    """What an answer grants."""
+    """The result of a successful request."""
 
     symbol: str
 
@@ -50,63 +45,35 @@ class Status(Struct, frozen=True):
     system: str = ""
 
 
-class Ticker(Struct, frozen=True):
+class KrakenTicker(Figures, frozen=True, kw_only=True):
     """A row of the channel `ticker`: last price, best bid and ask, and the 24 hours before, as numbers."""
 
+    expected: ClassVar = ("bid", "ask", "high", "low", "volume")
+
     symbol: str
-    last: Number = None
-    bid: Number = None
-    ask: Number = None
+    price: Number = field(name="last", default=None)
     change: Number = None
-    high: Number = None
-    low: Number = None
-    volume: Number = None
     timestamp: str | None = None
 
-    def unreadable(self) -> list[str]:
-        """The fields, by their names in a quote, whose value is no number or below zero."""
-        fields = ("bid", "ask", "high", "low", "volume")
-        return [name for name in fields if number(getattr(self, name)) is None]
+    def day_change(self, price: Decimal) -> DayChange:
+        """See Figures; the upstream counts its change from the price of 24 hours ago, which it leaves out."""
+        change = signed_decimal(self.change)
+        return DayChange() if change is None or change >= price else change_from(price - change, price)
 
-    def to_quote(self, pair: str, name: str, received: float) -> CryptoQuote | None:
-        """The quote of `pair`, received at that Unix time; None without a price above zero.
-
-        `open` is the price of 24 hours ago, from which the upstream counts its change. A field that is no
-        finite number above zero (of the volume: not below) is None. A time that is missing or in the future
-        is replaced by `received`.
-        """
-        price, change = positive(self.last), signed(self.change)
-        if price is None:
-            return None
-        opened = price - change if change is not None and change < price else None
-        return CryptoQuote(
-            provider="kraken",
-            exchange="Kraken",
-            ticker=pair,
-            name=name,
-            symbol=pair.partition("/")[0],
-            price=float(price),
-            bid=to_float(positive(self.bid)),
-            ask=to_float(positive(self.ask)),
-            change=None if opened is None else to_float(change),
-            change_percent=None if opened is None else percent_change(price, opened),
-            open=to_float(opened),
-            high=to_float(positive(self.high)),
-            low=to_float(positive(self.low)),
-            volume=to_float(number(self.volume)),
-            timestamp=stamped(instant(self.timestamp), received),
-        )
+    def made_at(self) -> datetime | None:
+        """See Figures."""
+        return instant(self.timestamp)
 
 
 class _Parameters(Struct, frozen=True):
     symbol: Sequence[str]
     channel: str = "ticker"
-    #: With every trade, as the other venues do: the best bid and ask alone move ten times as often.
+    #: With every trade, as on the other venues: the best bid and ask alone change ten times as often.
     event_trigger: str = "trades"
     snapshot: bool = True
 
 
-class _Subscribe(Struct, frozen=True):
+class _SubscribeRequest(Struct, frozen=True):
     params: _Parameters
     req_id: int
     method: str = "subscribe"
@@ -114,27 +81,27 @@ class _Subscribe(Struct, frozen=True):
 
 _message: Final = msgspec.json.Decoder(Message)
 _status: Final = msgspec.json.Decoder(Status)
-_ticker: Final = msgspec.json.Decoder(Ticker)
+_ticker: Final = msgspec.json.Decoder(KrakenTicker)
 
 
 def subscribe(symbols: Sequence[str], number: int) -> bytes:
-    """The request for tickers; each symbol is answered by itself."""
-    return msgspec.json.encode(_Subscribe(_Parameters(symbols), number))
+    """Returns the request for tickers, as JSON; each symbol has its own answer."""
+    return msgspec.json.encode(_SubscribeRequest(_Parameters(symbols), number))
 
 
 def decode(raw: bytes) -> Message:
-    """One message. Raises ValueError for what is none."""
+    """Returns one message. Raises ValueError for a malformed one."""
     try:
         return _message.decode(raw)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 
 
-def ticker(row: Raw) -> Ticker:
-    """A row of the channel `ticker`. Raises ValueError for what is none."""
+def ticker(row: Raw) -> KrakenTicker:
+    """Returns a row of the channel `ticker`. Raises ValueError for a malformed row."""
     return _ticker.decode(row)
 
 
 def status(row: Raw) -> Status:
-    """A row of the channel `status`. Raises ValueError for what is none."""
+    """Returns a row of the channel `status`. Raises ValueError for a malformed row."""
     return _status.decode(row)

@@ -1,4 +1,4 @@
-"""A recorded session of an upstream, played again."""
+"""Replay of a recorded session of an upstream."""
 
 import asyncio
 import time
@@ -12,49 +12,49 @@ from msgspec import Struct
 
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
-from quotecast.market.instruments import canonical
+from quotecast.market.instruments import canonical_symbol
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.base import Update
-from quotecast.providers.binance.tickers import Tickers as BinanceTickers
+from quotecast.providers.binance.tickers import BinanceTickers
 from quotecast.providers.binance.venues import US
-from quotecast.providers.coinbase.tickers import Tickers as CoinbaseTickers
-from quotecast.providers.kraken.tickers import Tickers as KrakenTickers
+from quotecast.providers.coinbase.tickers import CoinbaseTickers
+from quotecast.providers.kraken.tickers import KrakenTickers
 from quotecast.providers.transport.recording import Instrument
 
-#: Messages played within the same such step make one update.
+#: Messages within one such step of the replay make one update.
 STEP_SECONDS: Final = 0.01
-#: In a gap of the recording and after its end, an empty update so often shows that the feed lives.
+#: Seconds between empty updates, the signs of life, in a gap of the recording and after its end.
 BEAT_SECONDS: Final = 1.0
-#: The last instant that a timestamp can name.
+#: The last Unix time of a timestamp, in the year 9999.
 LATEST: Final = 253_402_300_799.0
-#: A line that says whose messages follow, such as `# binance`.
+#: The first line names the upstream of the messages, such as `# binance`.
 HEADING: Final = b"# "
-#: A line with the pairs that the messages after it are about, as JSON.
+#: A line with the pairs of the messages after it, as JSON.
 LISTING: Final = b"# listing "
-#: Upstreams whose symbols do not say where the base ends: their recordings need a listing.
+#: Upstreams whose symbols do not divide base and quote: their recordings need a listing.
 UNDIVIDED: Final = frozenset({"binance", "binance.us"})
 
 _listing: Final = msgspec.json.Decoder(list[Instrument])
 
 
-class Reader(Protocol):
-    """The decoding that a live feed takes, from messages to quotes."""
+class MessageReader(Protocol):
+    """The decoder of a live feed, from messages to quotes."""
 
     def read(self, messages: Iterable[bytes], received: float, /) -> Sequence[CryptoQuote]:
-        """The newest quote of each pair that changes with messages received at that Unix time."""
+        """Returns the newest quote of each pair in messages that arrived at that Unix time."""
         ...
 
     def learn(self, instruments: Sequence[Instrument], /) -> None:
-        """Takes over the pairs and names of a listing."""
+        """Takes the pairs and names of a listing."""
         ...
 
     def statistics(self) -> Mapping[str, int]:
-        """How many messages were refused since the start, by reason."""
+        """Returns how many messages it refused since the start, by reason."""
         ...
 
 
-#: Whose recordings can be played; one without a heading is Coinbase's.
-READERS: Final[Mapping[str, Callable[[], Reader]]] = {
+#: Decoders by upstream; a recording without a heading is Coinbase's.
+READERS: Final[Mapping[str, Callable[[], MessageReader]]] = {
     "coinbase": CoinbaseTickers,
     "binance": BinanceTickers,
     "binance.us": lambda: BinanceTickers(US),
@@ -63,14 +63,14 @@ READERS: Final[Mapping[str, Callable[[], Reader]]] = {
 
 
 class ReplayProvider:
-    """Plays a recording of an upstream's feed through the decoding that the live feed takes.
+    """Plays a recording of an upstream's feed through the decoder of the live feed.
 
     A heading names the upstream, the next line lists its pairs, and each line after it is
-    `<unix receive time> <JSON>`. The gaps between the times, divided by `speed`, are kept. Without a listing
-    assets have the names of our own table, and Binance's symbols cannot be played. Quotes name the upstream
-    as their provider and bear the times of then; those jump back when a `loop` starts over. `simulated` is
-    true because it tells clients that the quotes are not of the market as it is now, and that holds for real
-    quotes of another day as for invented ones.
+    `<unix receive time> <JSON>`. A replay waits for the gaps between the times, divided by `speed`. Without a
+    listing assets have the names of our own table, and recordings of Binance do not play. Quotes name the
+    upstream as their provider and have the recorded times, which jump back when a `loop` starts over.
+    `simulated` is true because the quotes are not the present ones of the market: clients must know that of
+    recorded quotes as of invented ones.
     """
 
     name = "replay"
@@ -94,16 +94,16 @@ class ReplayProvider:
         self._loop = loop
         self._clock = clock
         self._sleep = sleep
-        self._reader: Reader = CoinbaseTickers()
+        self._reader: MessageReader = CoinbaseTickers()
 
     def statistics(self) -> Mapping[str, int]:
-        """How many messages were refused in this round, by reason."""
+        """Returns how many messages it refused in this round, by reason."""
         return self._reader.statistics()
 
     async def updates(self) -> AsyncGenerator[Update, None]:
-        """Plays to the end, which is no error: then it starts over or goes on with empty updates.
+        """Yields updates to the end of the recording; then it starts over, or yields empty updates.
 
-        Raises UpstreamError, with the line's number, at a line that is no recorded message.
+        Raises UpstreamError, with the line's number, at a malformed line.
         """
         while True:
             started = self._clock()
@@ -115,14 +115,14 @@ class ReplayProvider:
                 yield update
             if not self._loop:
                 break
-            # A recorded second between the rounds, lest a recording of one line spin.
+            # A recorded second between the rounds, so that a recording of one line does not spin.
             await self._sleep(1 / self._speed)
         while True:
             await self._sleep(BEAT_SECONDS)
             yield Update()
 
     def _steps(self) -> Iterator[tuple[float, Update]]:
-        """The updates of one round, each with the seconds after its start at which it is due."""
+        """Yields the updates of one round, each with its time in seconds after the start."""
         name = _upstream(self._path)
         self._reader = READERS[name]()
         lines = _lines(self._path, name, self._reader)
@@ -146,7 +146,7 @@ class _Line(Struct, frozen=True):
 
 
 def _upstream(path: Path) -> str:
-    """The upstream that the recording is of. Raises UpstreamError for one that cannot be played."""
+    """Returns the upstream of the recording. Raises UpstreamError for one without a decoder."""
     try:
         with path.open("rb") as file:
             first = file.readline()
@@ -160,8 +160,8 @@ def _upstream(path: Path) -> str:
     return name
 
 
-def _lines(path: Path, upstream: str, reader: Reader) -> Iterator[_Line]:
-    """The recording's messages, read as they are wanted; the reader learns each listing between them."""
+def _lines(path: Path, upstream: str, reader: MessageReader) -> Iterator[_Line]:
+    """Yields the recording's messages, one line at a time; gives each listing between them to the reader."""
     needs_listing = upstream in UNDIVIDED
     try:
         with path.open("rb") as file:
@@ -186,7 +186,7 @@ def _instruments(place: str, line: bytes) -> list[Instrument]:
         found = _listing.decode(line.removeprefix(LISTING))
     except (ValueError, RecursionError) as error:
         raise UpstreamError(f"{place} is no listing: {error}") from error
-    return [each for each in found if canonical(Feed.CRYPTO, each.pair) == each.pair]
+    return [each for each in found if canonical_symbol(Feed.CRYPTO, each.pair) == each.pair]
 
 
 def _line(place: str, line: bytes) -> _Line:

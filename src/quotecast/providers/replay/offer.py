@@ -1,4 +1,4 @@
-"""What `replay` offers: the pairs of a recording."""
+"""The offer of `replay`: the pairs of a recording."""
 
 from collections.abc import Iterator
 from pathlib import Path

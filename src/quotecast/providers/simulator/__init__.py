@@ -1,1 +1,1 @@
-"""An invented market, the same for everyone with the same seed."""
+"""A simulated market: the same seed yields the same market on every machine."""

@@ -12,7 +12,7 @@ class SimulatorAssets:
     every_seconds = 3600.0
 
     async def assets(self) -> list[Asset]:
-        """All of them, by ticker."""
+        """Returns all stocks, sorted by ticker."""
         return [_asset(stock) for stock in stocks()]
 
 

@@ -16,15 +16,15 @@ from quotecast.providers.simulator.quoters import NAME
 from quotecast.providers.simulator.tape import Tape
 from quotecast.providers.simulator.venues import hours_of, pair_tapes, stock_tapes
 
-#: Nothing traded before: the first year in which a coin was exchanged for dollars.
+#: Time of the first trade: bitcoin first traded for US dollars in 2010.
 _FIRST_TRADE: Final = milliseconds(datetime(2010, 1, 1, tzinfo=UTC))
 
 
 class SimulatorHistory:
-    """Bars of every simulated stock or pair, of a piece with the simulated quotes.
+    """Bars of every simulated stock or pair, consistent with the simulated quotes.
 
-    A function of seed and time alone. Simulated time may run faster than any clock, and began in another
-    process; so `end` is taken for the present, whatever the time is.
+    They are a pure function of seed and time. Simulated time may run faster than any clock, and it started in
+    another process, so `end` counts as the present.
     """
 
     name = NAME
@@ -34,8 +34,8 @@ class SimulatorHistory:
         self._tapes: dict[str, Tape] = (
             stock_tapes(stocks(), seed, hours) if feed is Feed.STOCKS else pair_tapes(pairs(), seed, hours)
         )
-        # One thread: two of them would take turns and not be done sooner, the event loop would wait for its
-        # own turn behind both, and a tape, which remembers where it was, is nothing to share.
+        # One thread: two would share the interpreter lock and finish no sooner, while delaying the event loop
+        # further. A tape caches its last position and is not thread-safe.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"{feed} history")
 
     async def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
@@ -43,12 +43,12 @@ class SimulatorHistory:
         tape = self._tapes.get(symbol)
         if tape is None:
             raise SymbolNotFound
-        # Beside the event loop, as years of fine bars take up to a second.
+        # In a thread, because years of short bars take up to a second.
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, _bars, tape, interval, start, end)
 
 
 def _bars(tape: Tape, interval: Interval, start: datetime, end: datetime) -> list[Bar]:
-    # What trades at `end` is not to be told, so the tape is read up to the millisecond before.
+    # The bars exclude trades at `end`, so the tape ends one millisecond earlier.
     first, last = max(milliseconds(start), _FIRST_TRADE), milliseconds(end) - 1
     return list(bars(tape, interval, first, last)) if first <= last else []

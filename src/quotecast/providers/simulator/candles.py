@@ -1,8 +1,8 @@
-"""Bars in whole ticks, and how one falls apart into finer ones that add up to it exactly.
+"""Candles in whole ticks, and their exact subdivision into shorter ones.
 
-A day is split into hours, those into minutes, those into seconds, and those into tenths. Whatever the
-level, the first child opens where its parent opens, each next one where the one before closed, the last
-closes where the parent closes; the highest high, the lowest low and the sum of volumes are the parent's.
+A day is subdivided into hours, those into minutes, seconds and tenths of a second. At each level the first
+child opens at the parent's open, each next one at the preceding close, and the last closes at the parent's
+close. The children's highest high, lowest low and total volume equal the parent's.
 """
 
 from collections.abc import Iterable
@@ -20,21 +20,21 @@ MINUTE: Final = 60_000
 SECOND: Final = 1_000
 TENTH: Final = 100
 
-#: Milliseconds of the children at each level, beginning with those of a day.
+#: Milliseconds of the children at each level, from a day's children down.
 STEPS: Final = (HOUR, MINUTE, SECOND, TENTH)
-#: The step below each but the last.
+#: The next finer step of each step but the last.
 FINER: Final = dict(pairwise(STEPS))
 
-#: Range of a random walk of one unit of deviation, on average: sqrt(8 / pi).
+#: Mean range of a random walk with a total deviation of one: sqrt(8 / pi).
 _RANGE: Final = 1.6
-#: The longest shadow beyond open and close, as a share of a child's deviation; the mean is half of it.
+#: Maximum shadow beyond open and close, as a share of a child's deviation; the mean is half of it.
 _SHADOW: Final = 0.8
-#: Every child gets a share of the volume; the largest is eight times the smallest.
+#: Maps a random byte to a volume weight; the largest weight is eight times the smallest.
 _SHARE: Final = bytes(32 + value * 7 // 8 for value in range(256))
 
 
-class Candle(Struct, frozen=True, gc=False):
-    """Times in Unix milliseconds, `end` excluded; prices in ticks; volume in the smallest units."""
+class TickCandle(Struct, frozen=True, gc=False):
+    """A candle: times in Unix milliseconds, `end` exclusive; prices in ticks; volume in smallest units."""
 
     start: int
     end: int
@@ -45,34 +45,34 @@ class Candle(Struct, frozen=True, gc=False):
     volume: int
 
 
-class Split(Struct, frozen=True, gc=False):
-    """A candle's children, as columns."""
+class Subdivision(Struct, frozen=True, gc=False):
+    """A candle's children, stored as columns."""
 
-    parent: Candle
+    parent: TickCandle
     step: int
-    #: Where the first child would begin if it were whole: a session may open in mid-hour.
+    #: Start of the first child on the clock's grid: a session may open in the middle of an hour.
     grid: int
-    #: Where each child opens, and at last where the parent closes.
+    #: Opening price of each child, then the parent's close.
     points: list[int]
     highs: list[int]
     lows: list[int]
-    #: Volume before each child, and at last the parent's.
+    #: Volume before each child, then the parent's volume.
     volumes: list[int]
 
     def __len__(self) -> int:
         return len(self.highs)
 
     def index(self, moment: int) -> int:
-        """Which child a moment within the parent falls into."""
+        """Returns the index of the child that contains a moment within the parent."""
         return (moment - self.grid) // self.step
 
-    def child(self, index: int) -> Candle:
-        """One child."""
+    def child(self, index: int) -> TickCandle:
+        """Returns one child."""
         return self.part(index, index + 1)
 
-    def part(self, first: int, last: int) -> Candle:
-        """The children from `first` to before `last` as one candle."""
-        return Candle(
+    def part(self, first: int, last: int) -> TickCandle:
+        """Returns the children from `first` up to and excluding `last`, merged into one candle."""
+        return TickCandle(
             max(self.grid + first * self.step, self.parent.start),
             min(self.grid + last * self.step, self.parent.end),
             self.points[first],
@@ -83,8 +83,8 @@ class Split(Struct, frozen=True, gc=False):
         )
 
 
-def merge(candles: Iterable[Candle]) -> Candle:
-    """The coarser candle that consecutive finer ones make; there must be one at least."""
+def merge(candles: Iterable[TickCandle]) -> TickCandle:
+    """Returns the candle that consecutive candles form; at least one is required."""
     parts = list(candles)
     return replace(
         parts[0],
@@ -96,61 +96,61 @@ def merge(candles: Iterable[Candle]) -> Candle:
     )
 
 
-def noise_length(candle: Candle, step: int) -> int:
-    """Bytes of randomness that `split` takes."""
-    return 5 * _count(candle, step)
+def noise_length(candle: TickCandle, step: int) -> int:
+    """Returns how many random bytes `subdivide` takes."""
+    return 5 * _child_count(candle, step)
 
 
-def split(candle: Candle, step: int, data: bytes) -> Split:
-    """The children of `step` milliseconds, shaped by random bytes."""
-    count = _count(candle, step)
+def subdivide(candle: TickCandle, step: int, data: bytes) -> Subdivision:
+    """Returns the children of `step` milliseconds, shaped by random bytes."""
+    count = _child_count(candle, step)
     deviation = _step_deviation(candle, count)
     walk = bridge(data[: 2 * count], candle.open, candle.close, deviation)
-    points = [candle.open, *_within(candle, walk[:-1]), candle.close]
+    points = [candle.open, *_reflect_all(candle, walk[:-1]), candle.close]
     ends = [(before, after) if before < after else (after, before) for before, after in pairwise(points)]
     shadow = int(deviation * _SHADOW)
-    return Split(
+    return Subdivision(
         candle,
         step,
         candle.start - candle.start % step,
         points,
         _highs(ends, data[2 * count : 3 * count], shadow, candle.high),
         _lows(ends, data[3 * count : 4 * count], shadow, candle.low),
-        [0, *_shares(candle.volume, data[4 * count :])],
+        [0, *_cumulative_volumes(candle.volume, data[4 * count :])],
     )
 
 
-def _step_deviation(candle: Candle, count: int) -> float:
-    """How far each of so many steps goes, in ticks, when the walk is to fill the candle's range."""
+def _step_deviation(candle: TickCandle, count: int) -> float:
+    """Returns the standard deviation of one of `count` steps, in ticks, for a walk that fills the range."""
     return (candle.high - candle.low) / _RANGE / sqrt(count)
 
 
-def _within(candle: Candle, walk: list[float]) -> list[int]:
-    # Floats compare with floats twice as fast as with integers.
+def _reflect_all(candle: TickCandle, walk: list[float]) -> list[int]:
+    # Comparing floats with floats is twice as fast as comparing floats with integers.
     top, bottom = float(candle.high), float(candle.low)
-    return [int((point if bottom <= point <= top else _folded(point, bottom, top)) + 0.5) for point in walk]
+    return [int((point if bottom <= point <= top else _reflect(point, bottom, top)) + 0.5) for point in walk]
 
 
-def _folded(point: float, bottom: float, top: float) -> float:
-    """Thrown back from the edges as often as it takes; cut off there, prices would stick to them."""
+def _reflect(point: float, bottom: float, top: float) -> float:
+    """Returns the point reflected into [bottom, top]; clamping would make prices stick to the edges."""
     if bottom == top:
         return top
     return top - abs((point - bottom) % (2 * (top - bottom)) - (top - bottom))
 
 
-def _shares(total: int, data: bytes) -> list[int]:
-    """Running sums of the shares of a volume, one for each byte; the last is the whole."""
+def _cumulative_volumes(total: int, data: bytes) -> list[int]:
+    """Returns the running sums of a volume's shares, one per byte; the last is the whole volume."""
     sums = list(accumulate(data.translate(_SHARE)))
     whole = sums[-1]
     return [total * share // whole for share in sums]
 
 
-def _count(candle: Candle, step: int) -> int:
+def _child_count(candle: TickCandle, step: int) -> int:
     return (candle.end - candle.start + candle.start % step + step - 1) // step
 
 
-# Shadows reach one tick beyond open and close at least, where the parent allows, so that prices go on
-# moving at the finest levels. Sizes are bytes, hence 256ths of the longest shadow.
+# A shadow extends at least one tick beyond open and close where the parent allows it, so that prices still
+# move at the finest levels. A size is a byte: 256ths of the longest shadow.
 
 
 def _highs(ends: list[tuple[int, int]], sizes: bytes, shadow: int, top: int) -> list[int]:

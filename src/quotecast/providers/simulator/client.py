@@ -13,24 +13,24 @@ from quotecast.providers.simulator.quoters import NAME, Quoter
 from quotecast.providers.simulator.trades import PAUSE
 from quotecast.providers.simulator.venues import hours_of, quoters
 
-#: Seconds between two updates, unless so few would not carry the rate: the shortest interval of a client.
-_TICK: Final = 0.1
-#: Seconds after which an update comes even if it is empty.
-_SIGN_OF_LIFE: Final = 1.0
-#: How much a late tick makes up for, in seconds of the rate; what is older is skipped.
-_CATCH_UP: Final = 0.25
-#: Part of the instruments that a tick is to bring: not all of them have moved since the tick before.
+#: Seconds between two updates: the shortest interval a client can choose. Shorter when the rate needs it.
+_TICK_SECONDS: Final = 0.1
+#: Seconds after which an update is sent even if it is empty.
+_HEARTBEAT_SECONDS: Final = 1.0
+#: Seconds of the rate that a late tick makes up for; older quotes are skipped.
+_CATCH_UP_SECONDS: Final = 0.25
+#: Maximum share of the instruments in one tick, because not all of them trade between two ticks.
 _SHARE_PER_TICK: Final = 0.4
-#: First quotes between which others may run.
+#: Quotes of the first update computed before the event loop runs other tasks.
 _SLICE: Final = 25
 
 
 class SimulatorProvider:
-    """Quotes of one feed's simulated instruments.
+    """Quotes of one feed's simulated instruments, a pure function of seed and time.
 
-    They are a function of seed and time alone: whoever asks at the same moment sees the same market. Time
-    runs `speed` times as fast as the clock from when the provider was made. On average `rate` quotes a
-    second are sent as long as that many change: an instrument trades 500 times a (simulated) second.
+    Two providers with the same seed return the same quotes at the same time. Simulated time starts with the
+    provider and runs `speed` times as fast as the clock. The provider sends `rate` quotes per second on
+    average, as long as enough of them change: an instrument trades 500 times per simulated second.
     """
 
     name = NAME
@@ -60,32 +60,32 @@ class SimulatorProvider:
         self._hours = hours_of(feed, always_open=always_open)
 
     async def updates(self) -> AsyncGenerator[Update, None]:
-        """Everything at first, then what changed; something every second even if nothing did."""
-        everyone = quoters(self.feed, self._seed, self._hours)
-        yield Update(await self._first(everyone), complete=True)
-        turn = cycle(everyone)
-        tick = self._tick(len(everyone))
-        last = spoke = self._clock()
+        """Yields all quotes, then the changed ones; an empty update after a second without changes."""
+        all_quoters = quoters(self.feed, self._seed, self._hours)
+        yield Update(await self._first_quotes(all_quoters), complete=True)
+        turn = cycle(all_quoters)
+        tick = self._tick_seconds(len(all_quoters))
+        last = updated_at = self._clock()
         credit, pause = 0.0, tick
         while True:
-            await self._sleep(_until_next(pause, self._clock()))
+            await self._sleep(_seconds_to_next(pause, self._clock()))
             now = self._clock()
-            credit = min(credit + max(0.0, now - last) * self._rate, max(1.0, _CATCH_UP * self._rate))
+            credit = min(credit + max(0.0, now - last) * self._rate, max(1.0, _CATCH_UP_SECONDS * self._rate))
             last = now
             moment = self._moment(now)
-            news = _news(islice(turn, len(everyone)), moment, int(credit))
-            credit -= len(news)
-            if news or abs(now - spoke) >= _SIGN_OF_LIFE:
-                spoke = now
-                yield Update(news)
-            pause = tick if news or self._is_open(moment) else _SIGN_OF_LIFE
+            quotes = _new_quotes(islice(turn, len(all_quoters)), moment, int(credit))
+            credit -= len(quotes)
+            if quotes or abs(now - updated_at) >= _HEARTBEAT_SECONDS:
+                updated_at = now
+                yield Update(quotes)
+            pause = tick if quotes or self._is_open(moment) else _HEARTBEAT_SECONDS
 
-    async def _first(self, everyone: list[Quoter]) -> list[Quote]:
+    async def _first_quotes(self, all_quoters: list[Quoter]) -> list[Quote]:
         moment = self._moment(self._clock())
         quotes: list[Quote] = []
-        turn = iter(everyone)
+        turn = iter(all_quoters)
         while some := list(islice(turn, _SLICE)):
-            quotes += _news(iter(some), moment, _SLICE)
+            quotes += _new_quotes(iter(some), moment, _SLICE)
             await self._sleep(0)
         return quotes
 
@@ -95,24 +95,24 @@ class SimulatorProvider:
     def _is_open(self, moment: int) -> bool:
         return moment < self._hours.latest(moment).end
 
-    def _tick(self, instruments: int) -> float:
-        enough = max(PAUSE / 1000, min(_TICK, _SHARE_PER_TICK * instruments / self._rate))
-        return min(_SIGN_OF_LIFE, max(enough, 1 / self._rate))
+    def _tick_seconds(self, instruments: int) -> float:
+        enough = max(PAUSE / 1000, min(_TICK_SECONDS, _SHARE_PER_TICK * instruments / self._rate))
+        return min(_HEARTBEAT_SECONDS, max(enough, 1 / self._rate))
 
 
-def _until_next(pause: float, now: float) -> float:
-    """Seconds to the next multiple of a pause, or to the one after it if the next is about to come.
+def _seconds_to_next(pause: float, now: float) -> float:
+    """Returns the seconds to the next multiple of `pause`, or to the one after if the next is imminent.
 
-    So the feeds tick together, and each process that hears of it wakes once for all of them.
+    All feeds then tick at the same time, so a worker process wakes once for all of them.
     """
     wait = pause - now % pause
     return wait if wait > pause / 4 else wait + pause
 
 
-def _news(asked: Iterator[Quoter], moment: int, most: int) -> list[Quote]:
-    news: list[Quote] = []
-    while len(news) < most and (quoter := next(asked, None)):
-        quote = quoter.newer(moment)
+def _new_quotes(turn: Iterator[Quoter], moment: int, limit: int) -> list[Quote]:
+    quotes: list[Quote] = []
+    while len(quotes) < limit and (quoter := next(turn, None)):
+        quote = quoter.next_quote(moment)
         if quote is not None:
-            news.append(quote)
-    return news
+            quotes.append(quote)
+    return quotes

@@ -1,4 +1,4 @@
-"""The invented companies behind the simulated stocks: what lasts about each."""
+"""The invented companies of the simulated stocks: their constant traits."""
 
 from collections.abc import Callable
 from math import log10
@@ -13,48 +13,48 @@ from quotecast.providers.simulator.quarters import Hour
 
 _TRAIT_KIND: Final = 1
 _TRAITS: Final = 13
-#: Last months of fiscal years, in the frequency with which companies choose them.
+#: Last months of fiscal years, weighted by how many companies choose them.
 _YEAR_ENDS: Final = (12,) * 15 + (9, 9, 6, 6, 1)
 _LOSS_MAKERS: Final = 0.06
 _PAYERS: Final = 0.65
 
 
 class Company(Struct, frozen=True):
-    """What decides a company's figures; shares of its revenue unless said otherwise."""
+    """A company's traits; amounts are shares of its revenue unless noted."""
 
     stock: Stock
-    #: Whatever happens by chance to the company is drawn with this.
+    #: Key of the company's random numbers.
     key: bytes
-    #: Month with which its fiscal years end.
+    #: Month in which its fiscal years end.
     last_month: int
-    #: When on the day it reports, and how many days after the quarter's end at least.
+    #: Time of day of its reports, and the minimum days from a quarter's end to its report.
     hour: Hour
     delay_days: int
-    #: Usual revenue of a quarter, in dollars, and what makes it grow and shrink.
+    #: Mean quarterly revenue in US dollars, and the path that drives its growth.
     revenue: float
     sales: Path
-    #: How much the strongest fiscal quarter (1 to 4) differs from the mean.
+    #: Amplitude of the season, and the strongest fiscal quarter (1 to 4).
     season: float
     peak: int
-    #: Usual profit, negative for the few that make losses, and what makes it better and worse.
+    #: Mean net margin, negative for the few loss makers, and the path that drives it.
     margin: float
     skill: Path
     overhead: float
-    #: Share of the profit that is paid out; 0 for those that pay no dividend.
+    #: Payout ratio; 0 for companies without a dividend.
     payout: float
     assets: float
-    #: Share of the assets.
+    #: Equity as a share of the assets.
     equity: float
-    #: Debt in units of equity.
+    #: Debt-to-equity ratio.
     leverage: float
     current_ratio: float
     analysts: int
-    #: What analysts think of it over the months.
+    #: Analysts' sentiment by month.
     mood: Path
 
 
 def company_of(stock: Stock, seed: int, path: Callable[[str], Path]) -> Company:
-    """The company of a stock; its profit goes with the price that the stock keeps returning to."""
+    """Returns a stock's company, whose profit is in proportion to the stock's mean price."""
     key = key_of(seed, "company", stock.ticker)
     traits = list(fractions(noise(key, 0, _TRAIT_KIND, 2 * _TRAITS)))
     year_end, hour, delay, valuation, margin, luck, overhead, *traits = traits

@@ -1,7 +1,8 @@
-"""The hot path: a place on a tape that moves with time and knows what its trading day saw before or after.
+"""A position on a tape that moves with time and tracks its trading day's high, low and volume (hot path).
 
-A cursor keeps the splits around its place. Most moves stay within a tenth of a second and cost a few
-look-ups; only at its end is the next tenth opened, at the end of a second the next second, and so on.
+The cursor caches the subdivisions around its position. Most moves stay within a tenth of a second and cost a
+few look-ups. Only at its end does the cursor subdivide the next tenth, at the end of a second the next
+second, and so on.
 """
 
 from itertools import accumulate
@@ -9,39 +10,39 @@ from typing import Final
 
 from msgspec import Struct
 
-from quotecast.providers.simulator.candles import STEPS, TENTH, Candle, Split
-from quotecast.providers.simulator.hours import Window
+from quotecast.providers.simulator.candles import STEPS, TENTH, Subdivision, TickCandle
+from quotecast.providers.simulator.hours import TradingWindow
 from quotecast.providers.simulator.tape import Tape
 from quotecast.providers.simulator.trades import COUNT, PAUSE, Trades
 
-_NOWHERE: Final = Window(0, 0, 0, 0)
-_NOTHING: Final = Candle(0, 0, 0, 0, 0, 0, 0)
-#: High, low and volume of a stretch of the day.
-_Seen = tuple[int, int, int]
+_NO_WINDOW: Final = TradingWindow(0, 0, 0, 0)
+_NO_CANDLE: Final = TickCandle(0, 0, 0, 0, 0, 0, 0)
+#: High, low and volume of part of the day.
+_Extent = tuple[int, int, int]
 
 
-class _Frame(Struct, frozen=True):
-    """The children of a candle that holds the place, and what the day saw beside that candle."""
+class _Level(Struct, frozen=True):
+    """The children of a candle that contains the position, and the day's extent outside that candle."""
 
-    children: Split
-    seen: _Seen
+    children: Subdivision
+    outside: _Extent
 
 
 class Cursor:
-    """What a trading day had seen by the place: prices in ticks, volume in the smallest units.
+    """A trading day up to the position: prices in ticks, volume in the smallest units.
 
-    `time` is when the last trade happened, in Unix milliseconds; after the day's close it stands still.
+    `time` is the time of the last trade in Unix milliseconds; after the day's close it no longer advances.
     """
 
     __slots__ = (
-        "_amount",
-        "_before",
-        "_frames",
         "_highs",
+        "_levels",
         "_lows",
         "_start",
         "_tape",
+        "_tenth_volume",
         "_trades",
+        "_volume_before",
         "high",
         "low",
         "open",
@@ -54,111 +55,111 @@ class Cursor:
 
     def __init__(self, tape: Tape) -> None:
         self._tape = tape
-        self._frames: list[_Frame] = []
+        self._levels: list[_Level] = []
         self._start = -TENTH
-        self._trades = Trades(_NOTHING, b"")
+        self._trades = Trades(_NO_CANDLE, b"")
         self._highs: list[int] = []
         self._lows: list[int] = []
-        self._before = self._amount = 0
-        self.window = _NOWHERE
+        self._volume_before = self._tenth_volume = 0
+        self.window = _NO_WINDOW
         self.time = self.price = self.high = self.low = self.volume = 0
         self.open = self.previous_close = 0
 
     def seek(self, moment: int) -> None:
-        """Goes to a moment in Unix milliseconds, forwards or backwards."""
+        """Moves to a moment in Unix milliseconds, forwards or backwards."""
         offset = moment - self._start
         if not 0 <= offset < TENTH:
-            offset = self._enter(moment)
+            offset = self._open_tenth(moment)
         trade = offset // PAUSE
         self.time = self._start + trade * PAUSE
         self.price = self._trades.price(trade)
         self.high = self._highs[trade]
         self.low = self._lows[trade]
-        self.volume = self._before + self._amount * (trade + 1) // COUNT
+        self.volume = self._volume_before + self._tenth_volume * (trade + 1) // COUNT
 
-    def _enter(self, moment: int) -> int:
+    def _open_tenth(self, moment: int) -> int:
         if not self.window.start <= moment < self.window.end:
-            moment = self._begin(moment)
-        frames = self._frames
-        while not frames[-1].children.parent.start <= moment < frames[-1].children.parent.end:
-            frames.pop()
-        for step in STEPS[len(frames) :]:
-            child, seen = self._child(frames[-1], moment)
-            frames.append(_Frame(self._tape.split(child, step), seen))
-        tenth, seen = self._child(frames[-1], moment)
-        self._load(tenth, seen)
+            moment = self._open_day(moment)
+        levels = self._levels
+        while not levels[-1].children.parent.start <= moment < levels[-1].children.parent.end:
+            levels.pop()
+        for step in STEPS[len(levels) :]:
+            child, outside = self._child(levels[-1], moment)
+            levels.append(_Level(self._tape.subdivide(child, step), outside))
+        tenth, outside = self._child(levels[-1], moment)
+        self._load(tenth, outside)
         self._start = tenth.start
         return moment - tenth.start
 
-    def _begin(self, moment: int) -> int:
+    def _open_day(self, moment: int) -> int:
         window = self._tape.hours.latest(moment)
         if window != self.window:
             day = self._tape.day(window)
             self.window = window
             self.open = day.open
-            self.previous_close = self._tape.close(self._tape.hours.before(window))
-            self._frames = [_Frame(self._tape.split(day, STEPS[0]), self._nothing(day))]
+            self.previous_close = self._tape.closing_price(self._tape.hours.before(window))
+            self._levels = [_Level(self._tape.subdivide(day, STEPS[0]), self._empty_extent(day))]
         return min(moment, window.end - 1)
 
-    def _child(self, frame: _Frame, moment: int) -> tuple[Candle, _Seen]:
-        index = frame.children.index(moment)
-        return frame.children.child(index), self._beside(frame, index)
+    def _child(self, level: _Level, moment: int) -> tuple[TickCandle, _Extent]:
+        index = level.children.index(moment)
+        return level.children.child(index), self._extent_outside(level, index)
 
-    def _nothing(self, day: Candle) -> _Seen:
+    def _empty_extent(self, day: TickCandle) -> _Extent:
         return day.open, day.open, 0
 
-    def _beside(self, frame: _Frame, index: int) -> _Seen:
-        children = frame.children
-        high, low, volume = frame.seen
+    def _extent_outside(self, level: _Level, index: int) -> _Extent:
+        children = level.children
+        high, low, volume = level.outside
         return (
             max((high, *children.highs[:index])),
             min((low, *children.lows[:index])),
             volume + children.volumes[index],
         )
 
-    def _load(self, tenth: Candle, seen: _Seen) -> None:
-        high, low, self._before = seen
-        self._amount = tenth.volume
+    def _load(self, tenth: TickCandle, outside: _Extent) -> None:
+        high, low, self._volume_before = outside
+        self._tenth_volume = tenth.volume
         self._trades = self._tape.trades(tenth)
         if low <= tenth.low and tenth.high <= high:
             self._highs, self._lows = [high] * COUNT, [low] * COUNT
         else:
-            self._spread(high, low)
+            self._accumulate(high, low)
 
-    def _spread(self, high: int, low: int) -> None:
+    def _accumulate(self, high: int, low: int) -> None:
         prices = self._trades.prices()
         self._highs = list(accumulate(prices, max, initial=high))[1:]
         self._lows = list(accumulate(prices, min, initial=low))[1:]
 
 
-class Remainder(Cursor):
-    """What a trading day was yet to see at the place: high, low and volume of all that came after."""
+class RestOfDayCursor(Cursor):
+    """A trading day after the position: high, low and volume of all later trades."""
 
     __slots__ = ("_whole",)
 
     def seek(self, moment: int) -> None:
-        """Goes to a moment in Unix milliseconds, forwards or backwards."""
+        """Moves to a moment in Unix milliseconds, forwards or backwards."""
         super().seek(moment)
         self.volume = self._whole - self.volume
 
-    def _nothing(self, day: Candle) -> _Seen:
+    def _empty_extent(self, day: TickCandle) -> _Extent:
         return day.close, day.close, 0
 
-    def _beside(self, frame: _Frame, index: int) -> _Seen:
-        children = frame.children
-        high, low, volume = frame.seen
+    def _extent_outside(self, level: _Level, index: int) -> _Extent:
+        children = level.children
+        high, low, volume = level.outside
         return (
             max((high, *children.highs[index + 1 :])),
             min((low, *children.lows[index + 1 :])),
             volume + children.volumes[-1] - children.volumes[index + 1],
         )
 
-    def _load(self, tenth: Candle, seen: _Seen) -> None:
-        super()._load(tenth, seen)
-        self._whole = self._before + self._amount
-        self._before = 0
+    def _load(self, tenth: TickCandle, outside: _Extent) -> None:
+        super()._load(tenth, outside)
+        self._whole = self._volume_before + self._tenth_volume
+        self._volume_before = 0
 
-    def _spread(self, high: int, low: int) -> None:
+    def _accumulate(self, high: int, low: int) -> None:
         backwards = self._trades.prices()[:0:-1]
         self._highs = list(accumulate(backwards, max, initial=high))[::-1]
         self._lows = list(accumulate(backwards, min, initial=low))[::-1]

@@ -26,23 +26,23 @@ from quotecast.providers.simulator import ratios, records
 from quotecast.providers.simulator.companies import Company, company_of
 from quotecast.providers.simulator.paths import paths
 from quotecast.providers.simulator.quoters import NAME
-from quotecast.providers.simulator.reports import last_reported
+from quotecast.providers.simulator.reports import last_reported_quarter
 from quotecast.providers.simulator.tape import Tape
-from quotecast.providers.simulator.trading import year_until
+from quotecast.providers.simulator.trading import trading_year
 from quotecast.providers.simulator.venues import hours_of, stock_tapes
 
-#: The exchange's calendar, by which companies report, reaches no further.
+#: Range of the exchange's calendar, which determines report dates.
 _FIRST_DAY: Final = date(1995, 1, 1)
 _LAST_DAY: Final = date(2099, 12, 31)
 
-Told = TypeVar("Told")
+Record = TypeVar("Record")
 
 
 class SimulatorFinancials:
-    """Company data of every simulated stock, as of the clock's Unix time.
+    """Company data of every simulated stock at the clock's Unix time.
 
-    A function of seed and time alone, and of a piece with the simulated quotes: market capitalisation
-    and ratios follow the price that the tape shows at that time. `always_open` is the venue's.
+    It is a pure function of seed and time and consistent with the simulated quotes: market capitalisation and
+    ratios follow the tape's price at that time. `always_open` selects the venue's hours.
     """
 
     name = NAME
@@ -59,11 +59,11 @@ class SimulatorFinancials:
 
     async def metrics(self, symbol: str) -> Metrics:
         """See FinancialsProvider."""
-        return await self._told(symbol, self._metrics)
+        return await self._compute_record(symbol, self._metrics)
 
     async def earnings(self, symbol: str) -> Sequence[Earnings]:
         """See FinancialsProvider."""
-        return await self._told(symbol, records.earnings)
+        return await self._compute_record(symbol, records.earnings)
 
     async def recommendations(self, symbol: str) -> Sequence[Recommendation]:
         """See FinancialsProvider."""
@@ -71,15 +71,19 @@ class SimulatorFinancials:
 
     async def revenue_estimates(self, symbol: str) -> Estimates[RevenueEstimate]:
         """See FinancialsProvider."""
-        return await self._told(symbol, records.revenue_estimates)
+        return await self._compute_record(symbol, records.revenue_estimates)
 
     async def eps_estimates(self, symbol: str) -> Estimates[EpsEstimate]:
         """See FinancialsProvider."""
-        return await self._told(symbol, records.eps_estimates)
+        return await self._compute_record(symbol, records.eps_estimates)
 
     async def earnings_quality(self, symbol: str) -> EarningsQuality:
         """See FinancialsProvider."""
-        return await self._told(symbol, records.quality)
+        return await self._compute_record(symbol, records.earnings_quality)
+
+    def is_provisional(self, symbol: str) -> bool:  # noqa: ARG002 - no answer lacks anything
+        """See FinancialsProvider."""
+        return False
 
     async def earnings_calendar(self, first: date, last: date) -> EarningsCalendar:
         """See FinancialsProvider; there are reports from 1995 to 2099."""
@@ -88,20 +92,25 @@ class SimulatorFinancials:
             return EarningsCalendar([])
         return EarningsCalendar(await asyncio.to_thread(self._events, *reach), *map(date.isoformat, reach))
 
-    async def _told(self, symbol: str, tell: Callable[[Company, int], Told]) -> Told:
-        """In a thread: a year of trading, or of the exchange's calendar, is not had in a moment."""
+    async def _compute_record(self, symbol: str, make_record: Callable[[Company, int], Record]) -> Record:
+        """Returns a company's record, computed in a thread.
+
+        A year of trading or of the exchange's calendar takes too long for the event loop.
+        """
         company = self._company(symbol)
-        return await asyncio.to_thread(lambda: tell(company, last_reported(company, self._now())))
+        return await asyncio.to_thread(
+            lambda: make_record(company, last_reported_quarter(company, self._now()))
+        )
 
     def _metrics(self, company: Company, last: int) -> Metrics:
         tape = self._tapes[company.stock.ticker]
-        year = year_until(tape, int(self._clock() * 1000))
+        year = trading_year(tape, int(self._clock() * 1000))
         return ratios.metrics(company, last, tape.listing.volatility, year)
 
     def _events(self, first: date, last: date) -> list[EarningsEvent]:
-        told = partial(records.events, first=first, last=last, moment=self._now())
-        found = [event for company in self._companies.values() for event in told(company)]
-        return sorted(found, key=lambda event: (event.date, event.symbol))
+        events_of = partial(records.events, first=first, last=last, moment=self._now())
+        events = [event for company in self._companies.values() for event in events_of(company)]
+        return sorted(events, key=lambda event: (event.date, event.symbol))
 
     def _company(self, symbol: str) -> Company:
         company = self._companies.get(symbol)

@@ -1,4 +1,4 @@
-"""Bars of every interval, read off the tape."""
+"""Bars of every interval, computed from the tape."""
 
 from collections.abc import Callable, Iterator
 from datetime import date
@@ -9,8 +9,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from quotecast.market.bars import Bar, Interval
-from quotecast.providers.simulator.candles import HOUR, MINUTE, Candle, merge
-from quotecast.providers.simulator.hours import local_ordinal, midnight
+from quotecast.providers.simulator.candles import HOUR, MINUTE, TickCandle, merge
+from quotecast.providers.simulator.hours import local_ordinal, midnight_of
 from quotecast.providers.simulator.listings import Listing
 from quotecast.providers.simulator.tape import Tape
 
@@ -22,7 +22,7 @@ _MILLISECONDS: Final[dict[str, int]] = {
     "1h": HOUR,
     "4h": 4 * HOUR,
 }
-#: From a date to the first date of its interval, both as ordinals.
+#: Returns the first date of an interval that contains a date, both as ordinals.
 _FIRST_DATE: Final[dict[str, Callable[[int], int]]] = {
     "D": lambda ordinal: ordinal,
     "W": lambda ordinal: ordinal - date.fromordinal(ordinal).weekday(),
@@ -31,28 +31,28 @@ _FIRST_DATE: Final[dict[str, Callable[[int], int]]] = {
 
 
 def bars(tape: Tape, interval: Interval, start: int, end: int) -> Iterator[Bar]:
-    """The bars from the one that holds `start` to the one in progress at `end`, in Unix milliseconds.
+    """Returns the bars from the one that contains `start` to the one in progress at `end`, ascending.
 
-    Ascending; the bar in progress shows what had traded by `end`. Bars within a day are counted from local
-    midnight; `D W M` are stamped with local midnight of their first trading day.
+    `start` and `end` are Unix milliseconds. The bar in progress covers trades up to `end`. Intraday bars
+    align to local midnight; `D`, `W` and `M` start at local midnight of their first trading day.
     """
     size = _MILLISECONDS.get(interval)
     candles = tape.candles(size, start, end) if size else _from_days(tape, interval, start, end)
     return (_bar(tape.listing, candle) for candle in candles)
 
 
-def _from_days(tape: Tape, interval: str, start: int, end: int) -> Iterator[Candle]:
+def _from_days(tape: Tape, interval: str, start: int, end: int) -> Iterator[TickCandle]:
     first_date, zone = _FIRST_DATE[interval], tape.hours.zone
-    begin = midnight(first_date(local_ordinal(start, zone)), zone)
+    begin = midnight_of(first_date(local_ordinal(start, zone)), zone)
     for _, group in groupby(tape.days(begin, end), lambda day: first_date(day[0].ordinal)):
         days = list(group)
         yield replace(merge(candle for _, candle in days), start=days[0][0].midnight)
 
 
-def _bar(listing: Listing, candle: Candle) -> Bar:
+def _bar(listing: Listing, candle: TickCandle) -> Bar:
     scale = listing.scale
     return Bar(
-        # A third of what a datetime takes for it, for years of bars.
+        # Formatting with gmtime takes a third of the time of a datetime, which matters for years of bars.
         time=strftime("%Y-%m-%dT%H:%M:%SZ", gmtime(candle.start // 1000)),
         open=candle.open / scale,
         high=candle.high / scale,

@@ -1,26 +1,21 @@
-"""When the simulated venues trade."""
+"""Trading hours of the simulated venues."""
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
-from typing import Final, Protocol
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
-from quotecast.market.sessions import (
-    NEW_YORK,
-    TradingDay,
-    trading_days_between,
-    trading_days_until,
-)
+from quotecast.market.calendars import AroundTheClock, Exchange
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
-class Window(Struct, frozen=True, gc=False):
-    """One trading day: its date as an ordinal, local midnight, and open and close in Unix milliseconds."""
+class TradingWindow(Struct, frozen=True, gc=False):
+    """One trading day: date as an ordinal; local midnight, open and close in Unix milliseconds."""
 
     ordinal: int
     midnight: int
@@ -28,89 +23,55 @@ class Window(Struct, frozen=True, gc=False):
     end: int
 
 
-class Hours(Protocol):
-    """A venue's trading days."""
+class Hours:
+    """A venue's trading days, from its calendar; `zone` is that of the calendar's dates."""
 
-    zone: ZoneInfo
-    #: Whether each trading day opens where the one before closed.
-    continuous: bool
-
-    def latest(self, moment: int) -> Window:
-        """The trading day that has begun last."""
-        ...
-
-    def before(self, window: Window) -> Window:
-        """The trading day before."""
-        ...
-
-    def between(self, first: int, last: int) -> Iterator[Window]:
-        """The trading days of these dates (ordinals, both included), ascending."""
-        ...
-
-
-class AroundTheClock:
-    """A venue that never closes; a trading day is a calendar day of its time zone."""
-
-    continuous = True
-
-    def __init__(self, zone: ZoneInfo) -> None:
+    def __init__(self, calendar: AroundTheClock | Exchange, zone: ZoneInfo) -> None:
         self.zone = zone
+        #: Whether each trading day opens where the one before closed.
+        self.continuous = isinstance(calendar, AroundTheClock)
+        self._calendar = calendar
 
-    def latest(self, moment: int) -> Window:
-        """The calendar day of the moment."""
-        return self._window(local_ordinal(moment, self.zone))
+    def latest(self, moment: int) -> TradingWindow:
+        """Returns the latest trading day that has begun."""
+        today = local_ordinal(moment, self.zone)
+        return next(window for window in self._back_from(today) if window.start <= moment)
 
-    def before(self, window: Window) -> Window:
-        """The calendar day before."""
-        return self._window(window.ordinal - 1)
+    def before(self, window: TradingWindow) -> TradingWindow:
+        """Returns the preceding trading day."""
+        return next(self._back_from(window.ordinal - 1))
 
-    def between(self, first: int, last: int) -> Iterator[Window]:
-        """Every day, weekends and holidays too."""
-        return map(self._window, range(first, last + 1))
+    def between(self, first: int, last: int) -> Iterator[TradingWindow]:
+        """Yields the trading days of these dates (ordinals, both included), ascending."""
+        windows = (_window(self._calendar, self.zone, ordinal) for ordinal in range(first, last + 1))
+        return (window for window in windows if window)
 
-    def _window(self, ordinal: int) -> Window:
-        start = midnight(ordinal, self.zone)
-        return Window(ordinal, start, start, midnight(ordinal + 1, self.zone))
+    def _back_from(self, ordinal: int) -> Iterator[TradingWindow]:
+        windows = (_window(self._calendar, self.zone, each) for each in range(ordinal, 0, -1))
+        return (window for window in windows if window)
 
 
-class ExchangeHours:
-    """The regular sessions of the New York Stock Exchange, half days and holidays included."""
-
-    continuous = False
-    zone = NEW_YORK
-
-    def latest(self, moment: int) -> Window:
-        """The session that is running, or else the last one."""
-        today = date.fromordinal(local_ordinal(moment, self.zone))
-        windows = map(self._window, trading_days_until(today))
-        return next(window for window in windows if window.start <= moment)
-
-    def before(self, window: Window) -> Window:
-        """The session before."""
-        day_before = date.fromordinal(window.ordinal - 1)
-        return self._window(next(trading_days_until(day_before)))
-
-    def between(self, first: int, last: int) -> Iterator[Window]:
-        """The sessions of these dates."""
-        return map(self._window, trading_days_between(date.fromordinal(first), date.fromordinal(last)))
-
-    def _window(self, day: TradingDay) -> Window:
-        ordinal = day.date.toordinal()
-        return Window(ordinal, midnight(ordinal, self.zone), milliseconds(day.open), milliseconds(day.close))
+@lru_cache(maxsize=32_768)
+def _window(calendar: AroundTheClock | Exchange, zone: ZoneInfo, ordinal: int) -> TradingWindow | None:
+    """Returns the trading day of a date; None for a date without one."""
+    day = calendar.first_from(date.fromordinal(ordinal))
+    if day.date.toordinal() != ordinal:
+        return None
+    return TradingWindow(ordinal, midnight_of(ordinal, zone), milliseconds(day.open), milliseconds(day.close))
 
 
 def milliseconds(moment: datetime) -> int:
-    """Whole Unix milliseconds that have passed at an aware moment."""
+    """Returns the Unix milliseconds of an aware moment, rounded down."""
     return (moment - _EPOCH) // _MILLISECOND
 
 
 def local_ordinal(moment: int, zone: ZoneInfo) -> int:
-    """The date, as an ordinal, that a moment in Unix milliseconds falls on."""
+    """Returns the local date of a moment in Unix milliseconds, as an ordinal."""
     return datetime.fromtimestamp(moment / 1000, zone).toordinal()
 
 
 @lru_cache(maxsize=32_768)
-def midnight(ordinal: int, zone: ZoneInfo) -> int:
-    """Unix milliseconds of the beginning of a date, given as an ordinal."""
+def midnight_of(ordinal: int, zone: ZoneInfo) -> int:
+    """Returns the Unix milliseconds of a date's local midnight; the date is an ordinal."""
     day = date.fromordinal(ordinal)
     return milliseconds(datetime(day.year, day.month, day.day, tzinfo=zone).astimezone(UTC))

@@ -1,4 +1,4 @@
-"""What the simulation knows of an instrument: where its price belongs, how it moves, in which steps."""
+"""The simulation's parameters of an instrument: mean price, volatility, correlation and tick size."""
 
 from collections.abc import Callable
 from math import exp, floor, hypot, log10
@@ -10,18 +10,18 @@ from quotecast.providers.reference import DovizInstrument, Pair, Stock
 from quotecast.providers.simulator.noise import fractions, key_of, noise
 from quotecast.providers.simulator.paths import Path
 
-#: Smallest part of a coin that can be traded.
+#: Smallest tradable units in one coin.
 COIN_UNITS: Final = 100_000_000
 
 _TRAIT_KIND: Final = 1
-#: How much of a stock's move is the market's, its sector's, its own; the squares sum up to 1.
+#: Weights of market, sector and the stock itself in its moves; their squares add up to 1.
 _MARKET, _SECTOR, _OWN = 0.5, 0.5, 0.7071
-#: The same for a coin: all coins', its own.
+#: Weights of all coins and the coin itself in its moves.
 _ALL_COINS, _COIN = 0.6, 0.8
-#: The same for an instrument of a doviz category: its category's, its own.
+#: Weights of the category and the instrument itself in a doviz instrument's moves.
 _CATEGORY, _MEMBER = 0.95, 0.3122
 
-#: Standard deviation of a day's move.
+#: Standard deviation of a day's logarithmic move, by instrument group.
 _CALM_COINS: Final = {
     **dict.fromkeys(("USD", "USDT", "USDC", "DAI", "FDUSD", "TUSD"), 0.0001),
     **dict.fromkeys(("EUR", "GBP", "TRY", "JPY", "BRL", "CHF"), 0.004),
@@ -42,24 +42,24 @@ class Listing(Struct, frozen=True):
     """An instrument of the simulated market."""
 
     key: bytes
-    #: The price that the instrument keeps returning to.
+    #: Mean price, to which the path reverts.
     price: float
-    #: Ticks in one unit of the quote currency.
+    #: Ticks per unit of the quote currency.
     scale: int
-    #: What moves the logarithm of the price, and by how much of it.
+    #: Weight and path of each driver of the logarithmic price.
     drivers: tuple[tuple[float, Path], ...]
-    #: Volume of a usual day, in the smallest units that are traded.
+    #: Typical daily volume, in the smallest tradable units.
     daily_volume: int = 0
-    #: Smallest units in one share or coin.
+    #: Smallest tradable units in one share or coin.
     volume_scale: int = 1
 
     @property
     def volatility(self) -> float:
-        """Standard deviation of a day's logarithmic move."""
+        """Returns the standard deviation of a day's logarithmic move."""
         return hypot(*(weight for weight, _ in self.drivers))
 
     def ticks(self, index: int) -> int:
-        """The price at a point of the paths."""
+        """Returns the price at a point of the paths, in ticks."""
         move = 0.0
         for weight, path in self.drivers:
             move += weight * path(index)
@@ -67,7 +67,7 @@ class Listing(Struct, frozen=True):
 
 
 def stock_listing(stock: Stock, seed: int, path: Callable[[str], Path]) -> Listing:
-    """A stock that goes with the market and its sector; 0.2-1 % of its shares change hands a day."""
+    """Returns a stock's listing: it follows market and sector, and 0.2-1 % of its shares trade per day."""
     key = key_of(seed, "stock", stock.ticker)
     temper, turnover = _traits(key)
     volatility = 0.011 + 0.016 * temper
@@ -85,7 +85,7 @@ def stock_listing(stock: Stock, seed: int, path: Callable[[str], Path]) -> Listi
 
 
 def pair_listing(pair: Pair, seed: int, path: Callable[[str], Path]) -> Listing:
-    """A pair that follows its two assets, so that pairs with an asset in common agree day by day."""
+    """Returns a pair's listing: it follows its two assets, so pairs with a common asset agree day by day."""
     key = key_of(seed, "pair", pair.ticker)
     _, turnover = _traits(key)
     weights = _asset_weights(pair.base, seed)
@@ -102,7 +102,7 @@ def pair_listing(pair: Pair, seed: int, path: Callable[[str], Path]) -> Listing:
 
 
 def doviz_listing(instrument: DovizInstrument, seed: int, path: Callable[[str], Path]) -> Listing:
-    """A currency, metal or index that goes with its category; the market tells no volume."""
+    """Returns the listing of a currency, metal or index: it follows its category and has no volume."""
     volatility = _DOVIZ_MOVES[instrument.category]
     return Listing(
         key=key_of(seed, "doviz", instrument.symbol),
@@ -116,7 +116,7 @@ def doviz_listing(instrument: DovizInstrument, seed: int, path: Callable[[str], 
 
 
 def markup_of(instrument: DovizInstrument, seed: int) -> float:
-    """How much dearer than the market a bank sells: 0-0.3 %."""
+    """Returns a bank's markup over the market's selling price: 0 to 0.003."""
     offset, _ = _traits(key_of(seed, "bank", instrument.symbol))
     return 0.003 * offset
 

@@ -12,16 +12,16 @@ from quotecast.providers.simulator.quoters import NAME
 
 T = TypeVar("T")
 
-#: One article appears in each slot of so many seconds.
+#: Seconds of a slot; each slot has one article.
 SLOT_SECONDS: Final = 240
-#: How many of the newest articles are told.
+#: Articles in an answer, the newest ones.
 COUNT: Final = 500
 SOURCE: Final = "Simulator Newswire"
 
 _KIND: Final = 1
-#: How many articles in a hundred there are of each kind.
+#: Percentage of articles with each feature.
 _WITH_PEER, _WITH_IMAGES, _WITH_URL, _REVISED = 30, 20, 80, 25
-#: Longest time after which an article is revised.
+#: Maximum time between an article and its revision.
 _REVISION_SECONDS: Final = 900
 
 _AUTHORS: Final = ("Ada Example", "Basil Placeholder", "Cleo Sample", "Dorian Mock", "Edda Fiction")
@@ -42,39 +42,39 @@ _TOPICS: Final = {
 _OTHER_TOPICS: Final = ("staff numbers", "supply chains", "office plans")
 
 
-class _Story(NamedTuple):
+class _Template(NamedTuple):
     headline: str
     summary: str
 
 
 _ALONE: Final = (
-    _Story(
+    _Template(
         "{name} talks about {topic} at made-up conference",
         "The conference that {name} spoke at exists in a simulation only; so do its {topic}.",
     ),
-    _Story(
+    _Template(
         "Imaginary survey ranks {name} first for {topic}",
         "Nobody was asked and nobody answered: the survey of {sector} companies is invented.",
     ),
-    _Story(
+    _Template(
         "Simulated investors weigh {topic} at {name}",
         "Prices of {ticker} come from a random walk, and this story about its {topic} from a template.",
     ),
-    _Story(
+    _Template(
         "{name} keeps fictional outlook for {topic}",
         "The outlook is as fictional as the news agency that reports it.",
     ),
-    _Story(
+    _Template(
         "Three invented questions about {topic} for {name}",
         "How much, how soon, and for whom: the simulator asks {name}, and makes up the answers too.",
     ),
 )
 _TOGETHER: Final = (
-    _Story(
+    _Template(
         "{name} and {peer} move together in simulated trading",
         "Both are {sector} stocks, and the simulator lets a sector's prices go the same way.",
     ),
-    _Story(
+    _Template(
         "Pretend analysts compare {topic} of {name} and {peer}",
         "The comparison of {ticker} with its peer is made up from a template.",
     ),
@@ -82,7 +82,7 @@ _TOGETHER: Final = (
 
 
 class SimulatorNews:
-    """Articles that are a function of seed and time alone; `clock` is Unix time."""
+    """Articles, a pure function of seed and time; `clock` returns Unix time."""
 
     name = NAME
     every_seconds = 15.0
@@ -90,87 +90,87 @@ class SimulatorNews:
     def __init__(self, seed: int, clock: Callable[[], float]) -> None:
         self._key = key_of(seed, "news")
         self._clock = clock
-        #: Articles by slot that no revision changes any more: making all of them takes 50 ms.
-        self._settled: dict[int, Article] = {}
+        #: Final articles by slot, cached because generating all of them takes 50 ms.
+        self._final: dict[int, Article] = {}
 
     async def news(self) -> list[Article]:
-        """The newest articles, the newest first."""
+        """Returns the newest articles, newest first."""
         now = self._clock()
         slot = int(now // SLOT_SECONDS)
-        # The article of the present slot may not have appeared yet.
+        # The current slot's article may not exist yet.
         numbers = range(slot, slot - COUNT - 1, -1)
-        written = {number: article for number in numbers if (article := self._article_at(number, now))}
-        self._settled = {number: each for number, each in written.items() if _is_settled(number, now)}
-        return [*written.values()][:COUNT]
+        articles = {number: article for number in numbers if (article := self._article_at(number, now))}
+        self._final = {number: each for number, each in articles.items() if _is_final(number, now)}
+        return [*articles.values()][:COUNT]
 
     def _article_at(self, number: int, now: float) -> Article | None:
-        known = self._settled.get(number) if _is_settled(number, now) else None
-        return known or self._article(number, now)
+        cached = self._final.get(number) if _is_final(number, now) else None
+        return cached or self._article(number, now)
 
     def _article(self, number: int, now: float) -> Article | None:
-        """The article of a slot as it stands now; None before it appears."""
+        """Returns a slot's article at Unix time `now`; None before its publication."""
         chances = iter(fractions(noise(self._key, number, _KIND, 32)))
         created = number * SLOT_SECONDS + int(next(chances) * SLOT_SECONDS)
         if created > now:
             return None
-        stock = _picked(stocks(), chances)
+        stock = _pick(stocks(), chances)
         peer = _peer_of(stock, chances)
-        story = _picked(_TOGETHER if peer else _ALONE, chances)
-        words = _words(stock, peer, chances)
+        story = _pick(_TOGETHER if peer else _ALONE, chances)
+        fields = _template_fields(stock, peer, chances)
         return Article(
             id=str(number),
-            headline=story.headline.format_map(words),
-            summary=story.summary.format_map(words),
-            author=_picked(_AUTHORS, chances),
+            headline=story.headline.format_map(fields),
+            summary=story.summary.format_map(fields),
+            author=_pick(_AUTHORS, chances),
             source=SOURCE,
-            url=f"https://example.com/news/{number}" if _happens(_WITH_URL, chances) else None,
-            images=_images(number) if _happens(_WITH_IMAGES, chances) else [],
+            url=f"https://example.com/news/{number}" if _draws(_WITH_URL, chances) else None,
+            images=_images(number) if _draws(_WITH_IMAGES, chances) else [],
             symbols=[stock.ticker, *([peer.ticker] if peer else [])],
             created_at=iso_utc(created),
-            updated_at=iso_utc(_updated(created, now, chances)),
+            updated_at=iso_utc(_updated_at(created, now, chances)),
         )
 
 
-def _is_settled(number: int, now: float) -> bool:
-    """Whether the slot's article has appeared, and was revised if it ever is."""
+def _is_final(number: int, now: float) -> bool:
+    """Returns whether the slot's article can no longer change."""
     return now >= (number + 1) * SLOT_SECONDS + _REVISION_SECONDS
 
 
 def _peer_of(stock: Stock, chances: Iterator[float]) -> Stock | None:
-    """For some articles, another stock of the sector that they are about too."""
-    peers = [each for each in _sectors()[stock.sector] if each is not stock]
-    return _picked(peers, chances) if _happens(_WITH_PEER, chances) and peers else None
+    """Returns another stock of the sector for some articles, otherwise None."""
+    peers = [each for each in _stocks_by_sector()[stock.sector] if each is not stock]
+    return _pick(peers, chances) if _draws(_WITH_PEER, chances) and peers else None
 
 
-def _words(stock: Stock, peer: Stock | None, chances: Iterator[float]) -> dict[str, str]:
+def _template_fields(stock: Stock, peer: Stock | None, chances: Iterator[float]) -> dict[str, str]:
     return {
         "name": stock.name,
         "ticker": stock.ticker,
         "sector": stock.sector,
-        "topic": _picked(_TOPICS.get(stock.sector, _OTHER_TOPICS), chances),
+        "topic": _pick(_TOPICS.get(stock.sector, _OTHER_TOPICS), chances),
         "peer": peer.name if peer else "",
     }
 
 
-def _updated(created: int, now: float, chances: Iterator[float]) -> int:
+def _updated_at(created: int, now: float, chances: Iterator[float]) -> int:
     revised = created + 60 + int(next(chances) * (_REVISION_SECONDS - 60))
-    return revised if _happens(_REVISED, chances) and revised <= now else created
+    return revised if _draws(_REVISED, chances) and revised <= now else created
 
 
 def _images(number: int) -> list[NewsImage]:
     return [NewsImage(size, f"https://example.com/images/{number}-{size}.png") for size in _SIZES]
 
 
-def _happens(percent: int, chances: Iterator[float]) -> bool:
+def _draws(percent: int, chances: Iterator[float]) -> bool:
     return next(chances) * 100 < percent
 
 
-def _picked(choices: Sequence[T], chances: Iterator[float]) -> T:
+def _pick(choices: Sequence[T], chances: Iterator[float]) -> T:
     return choices[int(next(chances) * len(choices))]
 
 
 @cache
-def _sectors() -> dict[str, list[Stock]]:
+def _stocks_by_sector() -> dict[str, list[Stock]]:
     sectors: dict[str, list[Stock]] = {}
     for stock in stocks():
         sectors.setdefault(stock.sector, []).append(stock)

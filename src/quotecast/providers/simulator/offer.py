@@ -1,4 +1,4 @@
-"""What the simulator offers: an invented market, alike wherever the seed is."""
+"""The simulator's offer: all feeds, bars, news, assets and company data of a simulated market."""
 
 import time
 from functools import partial
@@ -16,7 +16,7 @@ from quotecast.providers.simulator.news import SimulatorNews
 
 
 class SimulatorSettings(Struct, frozen=True, kw_only=True):
-    """The variables `QUOTECAST_SIMULATOR_*`."""
+    """The settings `QUOTECAST_SIMULATOR_*`."""
 
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="Same seed, same invented market")] = 1
     hours: Annotated[
@@ -30,7 +30,7 @@ class SimulatorSettings(Struct, frozen=True, kw_only=True):
 
     @property
     def always_open(self) -> bool:
-        """Whether the simulated exchange never closes."""
+        """Returns whether the simulated exchange never closes."""
         return self.hours == "always"
 
 
@@ -65,7 +65,7 @@ def _financials(settings: SimulatorSettings, _budgets: Budgets) -> SimulatorFina
 OFFER: Final = Offer(
     settings=SimulatorSettings,
     simulated=True,
-    quotes={feed: partial(_quotes, feed) for feed in Feed},
+    quotes={feed: partial(_quotes, feed) for feed in (Feed.STOCKS, Feed.CRYPTO, Feed.DOVIZ)},
     history={feed: partial(_history, feed) for feed in (Feed.STOCKS, Feed.CRYPTO)},
     news=_news,
     assets=_assets,

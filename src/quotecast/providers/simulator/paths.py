@@ -1,4 +1,4 @@
-"""Where prices go from day to day: random paths that can be read anywhere and never run away."""
+"""Random daily price paths that support random access and revert to their mean."""
 
 from array import array
 from collections.abc import Callable, Sequence
@@ -6,49 +6,50 @@ from typing import Final
 
 from quotecast.providers.simulator.noise import bridge, fractions, key_of, noise
 
-#: Points of a path in a day: midnight, and one between, so that a night can move the price too.
+#: Points of a path per day: midnight, and one more, so that the price can also move overnight.
 POINTS_PER_DAY: Final = 2
 
 _BLOCK: Final = 256
 _STEP: Final = POINTS_PER_DAY**-0.5
-#: Spread of the points that tie blocks together, in daily moves: about that of a bridge at its middle.
+#: Standard deviation of the points that join two blocks, in daily moves: about that of a bridge at its
+#: middle.
 _ANCHOR: Final = 5.5
 _ANCHOR_KIND: Final = 1
 _BLOCK_KIND: Final = 2
-#: Standard deviation of the sum of four fractions.
+#: Standard deviation of the sum of four fractions, each uniform on [0, 1).
 _SUM_DEVIATION: Final = 3**-0.5
 
 Path = Callable[[int], float]
 
 
 def path(key: bytes) -> Path:
-    """A path that moves by about 1 a day (one standard deviation) and always returns towards 0.
+    """Returns a mean-reverting path around 0 with daily steps of standard deviation 1.
 
-    It is a chain of Brownian bridges of 128 days between independent points, so any point can be had
-    without those before it.
+    The path is a chain of Brownian bridges, each 128 days long, between independent points. Any point can
+    therefore be computed without the earlier ones.
     """
     blocks: dict[int, Sequence[float]] = {}
 
-    def at(index: int) -> float:
+    def point_at(index: int) -> float:
         number, offset = divmod(index, _BLOCK)
         block = blocks.get(number)
         if block is None:
             block = blocks[number] = _block(key, number)
         return block[offset]
 
-    return at
+    return point_at
 
 
 def paths(seed: int) -> Callable[[str], Path]:
-    """The market's paths by name; asked twice for a name, it gives the same one."""
-    known: dict[str, Path] = {}
+    """Returns a function from a name to its path in the market of `seed`; it caches paths."""
+    by_name: dict[str, Path] = {}
 
-    def named(name: str) -> Path:
-        if name not in known:
-            known[name] = path(key_of(seed, "path", name))
-        return known[name]
+    def path_of(name: str) -> Path:
+        if name not in by_name:
+            by_name[name] = path(key_of(seed, "path", name))
+        return by_name[name]
 
-    return named
+    return path_of
 
 
 def _block(key: bytes, number: int) -> Sequence[float]:

@@ -1,4 +1,4 @@
-"""Fiscal quarters, and the days on which they are reported."""
+"""Fiscal quarters and the days of their earnings reports."""
 
 from datetime import date, datetime, time, timedelta
 from typing import Final, Literal
@@ -9,30 +9,30 @@ from quotecast.market.sessions import NEW_YORK, trading_days_from
 
 Hour = Literal["bmo", "amc"]
 
-#: When reports come out, in New York: before the market opens, or after it has closed.
+#: New York times of reports: before the market opens (bmo) or after it closes (amc).
 _TIMES: Final[dict[Hour, time]] = {"bmo": time(7), "amc": time(16, 30)}
 
 
 class Quarter(Struct, frozen=True):
-    """A fiscal quarter: the `number`-th of fiscal year `year`, which is the year in which that ends.
+    """Quarter `number` (1 to 4) of fiscal year `year`, named after the calendar year in which it ends.
 
-    Ordinals count quarters of companies whose years end in the same month without a gap.
+    `ordinal` numbers quarters consecutively for companies whose fiscal years end in the same month.
     """
 
     ordinal: int
     year: int
     number: int
-    #: Its last day.
+    #: The quarter's last day.
     end: date
 
     @property
     def period(self) -> str:
-        """The last day, as records tell it."""
+        """Returns the quarter's last day as an ISO date."""
         return self.end.isoformat()
 
 
 def quarter(ordinal: int, last_month: int) -> Quarter:
-    """A quarter of a company whose fiscal years end with this month (1 to 12)."""
+    """Returns the quarter of a company whose fiscal year ends with `last_month` (1 to 12)."""
     year, number = divmod(ordinal, 4)
     months = 3 * (ordinal - 3) + last_month
     after = date(months // 12, months % 12 + 1, 1)
@@ -40,16 +40,16 @@ def quarter(ordinal: int, last_month: int) -> Quarter:
 
 
 def ordinal_at(day: date, last_month: int) -> int:
-    """The quarter that a day falls into."""
+    """Returns the ordinal of the quarter that contains a day."""
     months = day.year * 12 + day.month - last_month
     return -(-months // 3) + 3
 
 
 def report_day(end: date, delay_days: int) -> date:
-    """The first trading day that is at least so many days after the quarter's last."""
+    """Returns the first trading day at least `delay_days` after the quarter's last day."""
     return next(trading_days_from(end + timedelta(days=delay_days))).date
 
 
 def report_moment(day: date, hour: Hour) -> datetime:
-    """When a report of the day is out."""
+    """Returns the publication time of a report on `day`."""
     return datetime.combine(day, _TIMES[hour], NEW_YORK)

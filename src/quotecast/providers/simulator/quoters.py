@@ -1,4 +1,4 @@
-"""One per instrument: turns a place on the tape into the quote that clients see."""
+"""Quoters, one per instrument, which convert tape prices to quotes."""
 
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -6,7 +6,7 @@ from typing import Final, Protocol
 
 from quotecast.market.quotes import CryptoQuote, DovizQuote, Quote, StockQuote
 from quotecast.providers.reference import DovizInstrument, Pair, Stock
-from quotecast.providers.simulator.cursor import Cursor, Remainder
+from quotecast.providers.simulator.cursor import Cursor, RestOfDayCursor
 from quotecast.providers.simulator.tape import Tape
 
 NAME: Final = "simulator"
@@ -15,10 +15,10 @@ _24_HOURS: Final = 86_400_000
 
 
 class Quoter(Protocol):
-    """The quotes of one instrument, each given out once."""
+    """The quotes of one instrument, each returned once."""
 
-    def newer(self, moment: int) -> Quote | None:
-        """The quote at a moment in Unix milliseconds; None if it says the same as the last one given out."""
+    def next_quote(self, moment: int) -> Quote | None:
+        """Returns the quote at a moment in Unix milliseconds; None when it equals the last one returned."""
         ...
 
 
@@ -33,8 +33,8 @@ class StockQuoter:
         self._cursor = Cursor(tape)
         self._last: object = None
 
-    def newer(self, moment: int) -> StockQuote | None:
-        """The quote at a moment, if it is news."""
+    def next_quote(self, moment: int) -> StockQuote | None:
+        """Returns the quote at a moment; None without a change."""
         cursor = self._cursor
         cursor.seek(moment)
         state = (cursor.price, cursor.volume, cursor.high, cursor.low, cursor.window)
@@ -64,7 +64,7 @@ class StockQuoter:
 
 
 class CryptoQuoter:
-    """Quotes of a pair over the last 24 hours, to the moment: the rest of yesterday's, and today's so far."""
+    """Quotes of a pair over the last 24 hours: the rest of the previous day plus the current day so far."""
 
     __slots__ = ("_ago", "_last", "_now", "_pair", "_scale", "_volume_scale")
 
@@ -73,11 +73,11 @@ class CryptoQuoter:
         self._scale = tape.listing.scale
         self._volume_scale = tape.listing.volume_scale
         self._now = Cursor(tape)
-        self._ago = Remainder(tape)
+        self._ago = RestOfDayCursor(tape)
         self._last: object = None
 
-    def newer(self, moment: int) -> CryptoQuote | None:
-        """The quote at a moment, if it is news."""
+    def next_quote(self, moment: int) -> CryptoQuote | None:
+        """Returns the quote at a moment; None without a change."""
         now, ago = self._now, self._ago
         now.seek(moment)
         ago.seek(moment - _24_HOURS)
@@ -117,8 +117,8 @@ class CryptoQuoter:
 class DovizQuoter:
     """Quotes of a currency, metal or index since midnight in Istanbul.
 
-    A bank goes with the market: its prices are those of the tape, dearer by `markup`. What is traded is
-    the selling price; the buying price lies the instrument's spread below.
+    A bank's prices are those of the tape plus `markup`. The tape's price is the selling price; the buying
+    price is lower by the instrument's spread.
     """
 
     __slots__ = ("_cursor", "_instrument", "_last", "_markup", "_scale", "_spread")
@@ -131,8 +131,8 @@ class DovizQuoter:
         self._spread = 1.0 - instrument.spread_percent / 100
         self._last: object = None
 
-    def newer(self, moment: int) -> DovizQuote | None:
-        """The quote at a moment, if it is news."""
+    def next_quote(self, moment: int) -> DovizQuote | None:
+        """Returns the quote at a moment; None without a change."""
         cursor = self._cursor
         cursor.seek(moment)
         state = (cursor.price, cursor.high, cursor.low, cursor.window)
@@ -166,12 +166,15 @@ class DovizQuoter:
 
 
 def percent(change: int, base: int) -> float:
-    """The change in percent of the base, rounded to four decimals; in whole numbers, as `round` is slower."""
+    """Returns the change in percent of the base, rounded to four decimals.
+
+    Integer arithmetic, because `round` is slower.
+    """
     return (change * 2_000_000 + base) // (2 * base) / 10_000
 
 
 @lru_cache(maxsize=4096)
 def iso(moment: int) -> str:
-    """Unix milliseconds as ISO 8601 in UTC, with milliseconds."""
+    """Returns Unix milliseconds as ISO 8601 in UTC, with milliseconds."""
     seconds, milliseconds = divmod(moment, 1000)
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{milliseconds:03}Z"

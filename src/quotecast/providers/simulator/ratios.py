@@ -1,7 +1,7 @@
-"""The figures that investors compare, from a company's reports and its stock's trading.
+"""Financial ratios from a company's reports and its stock's trading.
 
-Names and units are Finnhub's: millions of dollars and of shares; margins, growth and yields in percent.
-The figures agree with each other, with the reports and with the price.
+Names and units follow Finnhub: amounts in millions of US dollars, shares in millions; margins, growth and
+yields in percent. The figures agree with each other, with the reports and with the price.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,21 +11,21 @@ from typing import Final
 
 from quotecast.market.financials import Metrics, Series, SeriesPoint
 from quotecast.providers.simulator.companies import Company
-from quotecast.providers.simulator.reports import Report, Totals, report, together
-from quotecast.providers.simulator.trading import Year
+from quotecast.providers.simulator.reports import Report, Totals, report, sum_reports
+from quotecast.providers.simulator.trading import TradingYear
 
 MILLION: Final = 1_000_000
 
 _QUARTERS_SHOWN: Final = 12
 _YEARS_SHOWN: Final = 6
-#: What a usual stock moves in a day; one that moves so much has a beta of 1.
+#: Daily volatility of an average stock, whose beta is 1.
 _USUAL_MOVE: Final = 0.019
 
 Figures = Mapping[str, float | str | None]
 
 
-def metrics(company: Company, last: int, volatility: float, year: Year) -> Metrics:
-    """All figures, when `last` is the newest quarter that was reported."""
+def metrics(company: Company, last: int, volatility: float, year: TradingYear) -> Metrics:
+    """Returns all figures; `last` is the ordinal of the latest reported quarter."""
     ends = [last - (last + 1) % 4 - 4 * number for number in range(_YEARS_SHOWN)]
     past = {number: report(company, number) for number in range(ends[-1] - 3, last + 1)}
     newest = [past[number] for number in range(last, last - _QUARTERS_SHOWN, -1)]
@@ -41,27 +41,27 @@ def metrics(company: Company, last: int, volatility: float, year: Year) -> Metri
     }
     series = Series(
         annual=_series([(past[end], _year_to(past, end)) for end in ends], shares),
-        quarterly=_series([(each, together([each])) for each in newest], shares),
+        quarterly=_series([(each, sum_reports([each])) for each in newest], shares),
     )
     return Metrics(company.stock.ticker, "all", figures, series, "USD")
 
 
-def _trading(volatility: float, year: Year) -> Figures:
-    today, top, bottom = year.today, year.top(), year.bottom()
+def _trading(volatility: float, year: TradingYear) -> Figures:
+    today, top, bottom = year.today, year.highest_day(), year.lowest_day()
     last_month = today.replace(day=1) - timedelta(days=1)
     return {
         "52WeekHigh": top.high,
         "52WeekHighDate": top.date.isoformat(),
         "52WeekLow": bottom.low,
         "52WeekLowDate": bottom.date.isoformat(),
-        "5DayPriceReturnDaily": year.gain_since(year.days[-6].date),
-        "13WeekPriceReturnDaily": year.gain_since(today - timedelta(weeks=13)),
-        "26WeekPriceReturnDaily": year.gain_since(today - timedelta(weeks=26)),
-        "52WeekPriceReturnDaily": year.gain_since(today - timedelta(weeks=52)),
-        "monthToDatePriceReturnDaily": year.gain_since(last_month),
-        "yearToDatePriceReturnDaily": year.gain_since(last_month.replace(today.year - 1, 12, 31)),
-        "10DayAverageTradingVolume": year.volume(10),
-        "3MonthAverageTradingVolume": year.volume(63),
+        "5DayPriceReturnDaily": year.percent_change_since(year.days[-6].date),
+        "13WeekPriceReturnDaily": year.percent_change_since(today - timedelta(weeks=13)),
+        "26WeekPriceReturnDaily": year.percent_change_since(today - timedelta(weeks=26)),
+        "52WeekPriceReturnDaily": year.percent_change_since(today - timedelta(weeks=52)),
+        "monthToDatePriceReturnDaily": year.percent_change_since(last_month),
+        "yearToDatePriceReturnDaily": year.percent_change_since(last_month.replace(today.year - 1, 12, 31)),
+        "10DayAverageTradingVolume": year.average_volume(10),
+        "3MonthAverageTradingVolume": year.average_volume(63),
         "beta": round(volatility / _USUAL_MOVE, 4),
     }
 
@@ -110,19 +110,19 @@ def _balance(company: Company, last: Report, year_end: Report, ttm: Totals) -> F
 def _growth(past: Mapping[int, Report], last: int) -> Figures:
     now, before = _year_to(past, last), _year_to(past, last - 4)
     return {
-        "revenueGrowthQuarterlyYoy": _rise(past[last].revenue, past[last - 4].revenue),
-        "epsGrowthQuarterlyYoy": _rise(past[last].eps, past[last - 4].eps),
-        "revenueGrowthTTMYoy": _rise(now.revenue, before.revenue),
-        "epsGrowthTTMYoy": _rise(now.eps, before.eps),
-        "revenueGrowth3Y": _rise(now.revenue, _year_to(past, last - 12).revenue, years=3),
-        "revenueGrowth5Y": _rise(now.revenue, _year_to(past, last - 20).revenue, years=5),
-        "epsGrowth3Y": _rise(now.eps, _year_to(past, last - 12).eps, years=3),
-        "epsGrowth5Y": _rise(now.eps, _year_to(past, last - 20).eps, years=5),
+        "revenueGrowthQuarterlyYoy": _growth_percent(past[last].revenue, past[last - 4].revenue),
+        "epsGrowthQuarterlyYoy": _growth_percent(past[last].eps, past[last - 4].eps),
+        "revenueGrowthTTMYoy": _growth_percent(now.revenue, before.revenue),
+        "epsGrowthTTMYoy": _growth_percent(now.eps, before.eps),
+        "revenueGrowth3Y": _growth_percent(now.revenue, _year_to(past, last - 12).revenue, years=3),
+        "revenueGrowth5Y": _growth_percent(now.revenue, _year_to(past, last - 20).revenue, years=5),
+        "epsGrowth3Y": _growth_percent(now.eps, _year_to(past, last - 12).eps, years=3),
+        "epsGrowth5Y": _growth_percent(now.eps, _year_to(past, last - 20).eps, years=5),
     }
 
 
 def _series(periods: Sequence[tuple[Report, Totals]], shares: int) -> Mapping[str, list[SeriesPoint]]:
-    """By name, the newest first; margins are parts of 1 here."""
+    """Returns each figure's history by name, newest first; margins are fractions here, not percent."""
     return {
         "eps": _points((last, sums.eps) for last, sums in periods),
         "salesPerShare": _points((last, _ratio(sums.revenue, shares)) for last, sums in periods),
@@ -140,16 +140,16 @@ def _points(values: Iterable[tuple[Report, float | None]]) -> list[SeriesPoint]:
 
 
 def _year_to(past: Mapping[int, Report], last: int) -> Totals:
-    return together(past[number] for number in range(last - 3, last + 1))
+    return sum_reports(past[number] for number in range(last - 3, last + 1))
 
 
 def _ratio(amount: float, base: float) -> float | None:
-    """None where the base is not above zero: nothing can be said of it."""
+    """Returns amount / base; None unless the base is positive."""
     return round(amount / base, 4) if base > 0 else None
 
 
-def _rise(now: float, before: float, *, years: int = 1) -> float | None:
-    """In percent a year; None where a loss makes it meaningless."""
+def _growth_percent(now: float, before: float, *, years: int = 1) -> float | None:
+    """Returns the annual growth in percent; None with a loss on either side."""
     if now <= 0 or before <= 0:
         return None
     return round(100 * (power(now / before, 1 / years) - 1), 4)

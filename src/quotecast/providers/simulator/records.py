@@ -1,4 +1,4 @@
-"""What an invented company has reported, is expected to report, and is thought of, as records."""
+"""Records of an invented company: reported earnings, estimates and analysts' recommendations."""
 
 from bisect import bisect
 from collections.abc import Iterator
@@ -19,68 +19,68 @@ from quotecast.market.financials import (
 )
 from quotecast.providers.simulator.companies import Company
 from quotecast.providers.simulator.quarters import ordinal_at
-from quotecast.providers.simulator.reports import Report, day_of_report, is_out, report
+from quotecast.providers.simulator.reports import Report, is_out, report, report_day_of
 
 QUARTERS: Final = 8
 MONTHS: Final = 6
-#: A report comes at most so many quarters after the quarter it tells of.
+#: Maximum quarters between a quarter and its report.
 _QUARTERS_LATE: Final = 2
-#: How far the highest and the lowest estimate lie from the mean, for the next quarter and each one later.
+#: Distance of the highest and the lowest estimate from the mean, per quarter ahead.
 _EPS_SPREAD: Final = 0.03
 _REVENUE_SPREAD: Final = 0.012
-#: Least scores for each letter, worst first.
+#: Minimum scores of the letters, worst first.
 _GRADES: Final = (30, 36, 42, 48, 54, 60, 66, 72, 78, 84, 90)
 _LETTERS: Final = ("F", "D", "D+", "C-", "C", "C+", "B-", "B", "B+", "A-", "A", "A+")
 
 
 def earnings(company: Company, last: int) -> list[Earnings]:
-    """The last eight reported quarters, the newest first."""
-    return [_earned(company, report(company, last - number)) for number in range(QUARTERS)]
+    """Returns the last eight reported quarters, newest first."""
+    return [_earnings(company, report(company, last - number)) for number in range(QUARTERS)]
 
 
 def revenue_estimates(company: Company, last: int) -> Estimates[RevenueEstimate]:
-    """The next eight quarters, the nearest last."""
-    data = [_revenue_expected(company, each, ahead) for ahead, each in _coming(company, last)]
+    """Returns the revenue estimates of the next eight quarters, nearest last."""
+    data = [_revenue_estimate(company, each, ahead) for ahead, each in _coming_reports(company, last)]
     return Estimates(company.stock.ticker, "quarterly", data, "USD")
 
 
 def eps_estimates(company: Company, last: int) -> Estimates[EpsEstimate]:
-    """The next eight quarters, the nearest last."""
-    data = [_eps_expected(company, each, ahead) for ahead, each in _coming(company, last)]
+    """Returns the estimates of earnings per share of the next eight quarters, nearest last."""
+    data = [_eps_estimate(company, each, ahead) for ahead, each in _coming_reports(company, last)]
     return Estimates(company.stock.ticker, "quarterly", data, "USD")
 
 
 def recommendations(company: Company, today: date) -> list[Recommendation]:
-    """The month in progress and those before, the newest first."""
+    """Returns the recommendations of the current month and the preceding ones, newest first."""
     month = today.year * 12 + today.month - 1
-    return [_recommended(company, month - number) for number in range(MONTHS)]
+    return [_recommendation(company, month - number) for number in range(MONTHS)]
 
 
-def quality(company: Company, last: int) -> EarningsQuality:
-    """The last eight reported quarters, the newest first."""
-    data = [_scored(company, last - number) for number in range(QUARTERS)]
+def earnings_quality(company: Company, last: int) -> EarningsQuality:
+    """Returns the scores of the last eight reported quarters, newest first."""
+    data = [_quality_score(company, last - number) for number in range(QUARTERS)]
     return EarningsQuality(company.stock.ticker, "quarterly", data)
 
 
 def events(company: Company, first: date, last: date, moment: datetime) -> Iterator[EarningsEvent]:
-    """Reports of the company on the days from `first` to `last`, as known at an aware moment."""
+    """Yields the company's reports on the days from `first` to `last`, as known at an aware moment."""
     earliest = ordinal_at(first, company.last_month) - _QUARTERS_LATE
     for ordinal in range(earliest, ordinal_at(last, company.last_month)):
-        day = day_of_report(company, ordinal)
+        day = report_day_of(company, ordinal)
         if first <= day <= last:
             yield _event(company, ordinal, day, reported=is_out(company, ordinal, moment))
 
 
-def _earned(company: Company, told: Report) -> Earnings:
-    surprise = round(told.eps - told.eps_estimate, 4)
-    base = abs(told.eps_estimate)
+def _earnings(company: Company, quarterly: Report) -> Earnings:
+    surprise = round(quarterly.eps - quarterly.eps_estimate, 4)
+    base = abs(quarterly.eps_estimate)
     return Earnings(
         symbol=company.stock.ticker,
-        period=told.quarter.period,
-        quarter=told.quarter.number,
-        year=told.quarter.year,
-        actual=told.eps,
-        estimate=told.eps_estimate,
+        period=quarterly.quarter.period,
+        quarter=quarterly.quarter.number,
+        year=quarterly.quarter.year,
+        actual=quarterly.eps,
+        estimate=quarterly.eps_estimate,
         surprise=surprise,
         surprise_percent=round(100 * surprise / base, 4) if base else None,
         currency="USD",
@@ -88,57 +88,61 @@ def _earned(company: Company, told: Report) -> Earnings:
 
 
 def _event(company: Company, ordinal: int, day: date, *, reported: bool) -> EarningsEvent:
-    told = report(company, ordinal)
+    quarterly = report(company, ordinal)
     return EarningsEvent(
         symbol=company.stock.ticker,
         date=day.isoformat(),
         hour=company.hour,
-        year=told.quarter.year,
-        quarter=told.quarter.number,
-        eps_estimate=told.eps_estimate,
-        eps_actual=told.eps if reported else None,
-        revenue_estimate=told.revenue_estimate,
-        revenue_actual=told.revenue if reported else None,
+        year=quarterly.quarter.year,
+        quarter=quarterly.quarter.number,
+        eps_estimate=quarterly.eps_estimate,
+        eps_actual=quarterly.eps if reported else None,
+        revenue_estimate=quarterly.revenue_estimate,
+        revenue_actual=quarterly.revenue if reported else None,
     )
 
 
-def _coming(company: Company, last: int) -> list[tuple[int, Report]]:
+def _coming_reports(company: Company, last: int) -> list[tuple[int, Report]]:
     return [(ahead, report(company, last + ahead)) for ahead in range(QUARTERS, 0, -1)]
 
 
-def _revenue_expected(company: Company, told: Report, ahead: int) -> RevenueEstimate:
-    spread = told.revenue_estimate * _REVENUE_SPREAD * ahead
+def _revenue_estimate(company: Company, quarterly: Report, ahead: int) -> RevenueEstimate:
+    spread = quarterly.revenue_estimate * _REVENUE_SPREAD * ahead
     return RevenueEstimate(
-        period=told.quarter.period,
-        quarter=told.quarter.number,
-        year=told.quarter.year,
-        revenue_avg=told.revenue_estimate,
-        revenue_high=round(told.revenue_estimate + spread),
-        revenue_low=round(told.revenue_estimate - spread),
+        period=quarterly.quarter.period,
+        quarter=quarterly.quarter.number,
+        year=quarterly.quarter.year,
+        revenue_avg=quarterly.revenue_estimate,
+        revenue_high=round(quarterly.revenue_estimate + spread),
+        revenue_low=round(quarterly.revenue_estimate - spread),
         number_analysts=_analysts(company, ahead),
     )
 
 
-def _eps_expected(company: Company, told: Report, ahead: int) -> EpsEstimate:
-    spread = abs(told.eps_estimate) * _EPS_SPREAD * ahead
+def _eps_estimate(company: Company, quarterly: Report, ahead: int) -> EpsEstimate:
+    spread = abs(quarterly.eps_estimate) * _EPS_SPREAD * ahead
     return EpsEstimate(
-        period=told.quarter.period,
-        quarter=told.quarter.number,
-        year=told.quarter.year,
-        eps_avg=told.eps_estimate,
-        eps_high=round(told.eps_estimate + spread, 4),
-        eps_low=round(told.eps_estimate - spread, 4),
+        period=quarterly.quarter.period,
+        quarter=quarterly.quarter.number,
+        year=quarterly.quarter.year,
+        eps_avg=quarterly.eps_estimate,
+        eps_high=round(quarterly.eps_estimate + spread, 4),
+        eps_low=round(quarterly.eps_estimate - spread, 4),
         number_analysts=_analysts(company, ahead),
     )
 
 
 def _analysts(company: Company, ahead: int) -> int:
-    """Fewer look further ahead."""
+    """Returns the number of analysts, which falls with the distance of the quarter."""
     return max(1, round(company.analysts * (1 - 0.1 * (ahead - 1))))
 
 
-def _recommended(company: Company, month: int) -> Recommendation:
-    """Analysts are spread over the five opinions like heads over four throws of a coin that leans."""
+def _recommendation(company: Company, month: int) -> Recommendation:
+    """Returns a month's recommendation.
+
+    Analysts are distributed over the five ratings by a binomial distribution of four trials, whose success
+    probability follows the company's sentiment.
+    """
     lean = 1 / (1 + exp(-0.4 - 0.12 * company.mood(month)))
     below = [
         sum(comb(4, heads) * lean**heads * (1 - lean) ** (4 - heads) for heads in range(n)) for n in range(6)
@@ -156,18 +160,18 @@ def _recommended(company: Company, month: int) -> Recommendation:
     )
 
 
-def _scored(company: Company, ordinal: int) -> QualityScore:
-    told, before = report(company, ordinal), report(company, ordinal - 4)
+def _quality_score(company: Company, ordinal: int) -> QualityScore:
+    quarterly, before = report(company, ordinal), report(company, ordinal - 4)
     scores = (
-        _bounded(50 + 250 * (told.revenue / before.revenue - 1)),
-        _bounded(35 + 200 * told.net_income / told.revenue),
-        _bounded(30 + 25 * company.current_ratio),
-        _bounded(100 - 45 * company.leverage),
+        _clamp_score(50 + 250 * (quarterly.revenue / before.revenue - 1)),
+        _clamp_score(35 + 200 * quarterly.net_income / quarterly.revenue),
+        _clamp_score(30 + 25 * company.current_ratio),
+        _clamp_score(100 - 45 * company.leverage),
     )
     score = round(sum(scores) / len(scores), 4)
     growth, profitability, cash, leverage = scores
     return QualityScore(
-        period=told.quarter.period,
+        period=quarterly.quarter.period,
         growth=growth,
         profitability=profitability,
         cash_generation_capital_allocation=cash,
@@ -177,5 +181,5 @@ def _scored(company: Company, ordinal: int) -> QualityScore:
     )
 
 
-def _bounded(score: float) -> float:
+def _clamp_score(score: float) -> float:
     return round(min(100.0, max(0.0, score)), 4)

@@ -1,4 +1,4 @@
-"""What an invented company reports, and what had been expected of it: a function of company and quarter."""
+"""Quarterly reports of invented companies and their estimates: a pure function of company and quarter."""
 
 from collections.abc import Iterable
 from datetime import date, datetime
@@ -20,20 +20,21 @@ from quotecast.providers.simulator.quarters import (
 
 _SURPRISE_KIND: Final = 2
 _DAY_KIND: Final = 3
-#: How much revenue and profit follow their paths; a path moves by about 1.4 a year.
+#: Scale of the revenue and margin paths; a path moves by about 1.4 a year.
 _SALES_MOVE: Final = 0.035
 _SKILL_MOVE: Final = 0.02
 _TAX: Final = 0.21
-#: Interest, as a share of revenue.
+#: Interest expense as a share of revenue.
 _INTEREST: Final = 0.01
-#: Reports come at most so many days later than the company's usual delay.
+#: Maximum days of a report beyond the company's usual delay.
 _LATEST_DAYS: Final = 5
 
 
 class Report(Struct, frozen=True):
-    """A fiscal quarter in dollars; per share where it says so. What is earned per share is in cents.
+    """One fiscal quarter's figures in US dollars; earnings per share are rounded to cents.
 
-    `net_income` is exactly `eps` for each share. Estimates are what analysts expect beforehand.
+    `net_income` is exactly `eps` times the shares outstanding. The estimates are analysts' expectations
+    before the report.
     """
 
     quarter: Quarter
@@ -50,7 +51,7 @@ class Report(Struct, frozen=True):
 
 
 class Totals(Struct, frozen=True):
-    """Several quarters together."""
+    """Totals of several quarters, in US dollars."""
 
     revenue: int
     gross_profit: float
@@ -60,7 +61,7 @@ class Totals(Struct, frozen=True):
 
 
 def report(company: Company, ordinal: int) -> Report:
-    """The quarter's figures, whether it is over yet or not."""
+    """Returns a quarter's figures, whether or not the quarter is over."""
     fiscal = quarter(ordinal, company.last_month)
     level = exp(_SALES_MOVE * company.sales(ordinal))
     revenue = round(company.revenue * level * _season(company, fiscal.number))
@@ -76,7 +77,7 @@ def report(company: Company, ordinal: int) -> Report:
         operating_income=operating_income,
         net_income=eps * shares,
         eps=eps,
-        # Companies see to it that they beat what is expected of them more often than not.
+        # Companies beat estimates more often than they miss them.
         eps_estimate=round(eps - (beat_by - 0.35) * 0.12 * abs(eps), 4),
         revenue_estimate=round(revenue * (1 - (sold_more_by - 0.4) * 0.04)),
         assets=assets,
@@ -85,8 +86,8 @@ def report(company: Company, ordinal: int) -> Report:
     )
 
 
-def together(reports: Iterable[Report]) -> Totals:
-    """Sums of quarters, such as a year's."""
+def sum_reports(reports: Iterable[Report]) -> Totals:
+    """Returns the totals of several quarters, such as a year."""
     parts = list(reports)
     return Totals(
         sum(part.revenue for part in parts),
@@ -97,26 +98,26 @@ def together(reports: Iterable[Report]) -> Totals:
     )
 
 
-def day_of_report(company: Company, ordinal: int) -> date:
-    """The trading day on which a quarter is reported: before the next one ends."""
+def report_day_of(company: Company, ordinal: int) -> date:
+    """Returns the trading day of a quarter's report, which lies before the end of the next quarter."""
     (late,) = fractions(noise(company.key, ordinal, _DAY_KIND, 2))
     end = quarter(ordinal, company.last_month).end
     return report_day(end, company.delay_days + int(late * _LATEST_DAYS))
 
 
 def is_out(company: Company, ordinal: int, moment: datetime) -> bool:
-    """Whether a quarter has been reported by an aware moment."""
-    return report_moment(day_of_report(company, ordinal), company.hour) <= moment
+    """Returns whether a quarter's report is published by an aware moment."""
+    return report_moment(report_day_of(company, ordinal), company.hour) <= moment
 
 
-def last_reported(company: Company, moment: datetime) -> int:
-    """The newest quarter that has been reported by an aware moment."""
+def last_reported_quarter(company: Company, moment: datetime) -> int:
+    """Returns the ordinal of the latest quarter reported by an aware moment."""
     ordinal = ordinal_at(moment.astimezone(NEW_YORK).date(), company.last_month) - 1
     return ordinal if is_out(company, ordinal, moment) else ordinal - 1
 
 
 def _season(company: Company, number: int) -> float:
-    """Averages to 1 over a year."""
+    """Returns the seasonal factor of a fiscal quarter; it averages 1 over a year."""
     return 1 + company.season * cos((number - company.peak) * pi / 2)
 
 

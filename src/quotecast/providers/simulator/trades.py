@@ -1,65 +1,65 @@
-"""The leaves of the simulation: single trades, one every two milliseconds."""
+"""Simulated trades, one every two milliseconds: the finest level of the simulation."""
 
 from typing import Final
 
 from msgspec import Struct
 
-from quotecast.providers.simulator.candles import TENTH, Candle
+from quotecast.providers.simulator.candles import TENTH, TickCandle
 
-#: Milliseconds from one trade to the next.
+#: Milliseconds between two trades.
 PAUSE: Final = 2
 
-#: Trades in a tenth of a second.
+#: Trades per tenth of a second.
 COUNT: Final = TENTH // PAUSE
 
-#: Bytes of randomness that `trades` takes.
+#: Random bytes that `trades` takes.
 NOISE_LENGTH: Final = COUNT + 1
 
 _LAST: Final = COUNT - 1
 
 
 class Trades(Struct, frozen=True, gc=False):
-    """The trades of a tenth of a second; prices are worked out when asked for, as most never are."""
+    """The trades within a tenth of a second; prices are computed on demand, because most are never read."""
 
-    tenth: Candle
-    #: Where each price lies between the candle's low (0) and high (255).
+    tenth: TickCandle
+    #: Position of each price between the candle's low (0) and high (255).
     heights: bytes
 
     def price(self, number: int) -> int:
-        """Price of one trade, in ticks."""
+        """Returns one trade's price in ticks."""
         tenth = self.tenth
         if number == _LAST:
             return tenth.close
         return tenth.low + (self.heights[number] * (tenth.high - tenth.low) + 127) // 255
 
     def prices(self, count: int = COUNT) -> list[int]:
-        """Prices of the first trades, of all by default."""
+        """Returns the prices of the first `count` trades in ticks; of all trades by default."""
         return [self.price(number) for number in range(count)]
 
-    def until(self, moment: int) -> Candle:
-        """The candle as it stands at a moment within it, the trade of the moment included.
+    def candle_until(self, moment: int) -> TickCandle:
+        """Returns the candle up to a moment within it, that moment's trade included.
 
         Its volume is spread evenly over the trades.
         """
         tenth = self.tenth
         count = (moment - tenth.start) // PAUSE + 1
-        seen = [tenth.open, *self.prices(count)]
-        return Candle(
+        prices = [tenth.open, *self.prices(count)]
+        return TickCandle(
             tenth.start,
             tenth.start + count * PAUSE,
             tenth.open,
-            max(seen),
-            min(seen),
-            seen[-1],
+            max(prices),
+            min(prices),
+            prices[-1],
             tenth.volume * count // COUNT,
         )
 
 
-def trades(tenth: Candle, data: bytes) -> Trades:
-    """Trades that touch the candle's high and low and end at its close, shaped by random bytes.
+def trades(tenth: TickCandle, data: bytes) -> Trades:
+    """Returns trades that touch the candle's high and low and end at its close, shaped by random bytes.
 
-    A tenth of a second is too short for a trend: prices jump to and fro in the candle's range, as trades
-    do between bid and ask. At high rates most of the work is done here, hence no more than it takes.
+    A tenth of a second is too short for a trend: prices jump within the candle's range, as trades jump
+    between bid and ask. At high rates this is the hot path, so it does no more work than necessary.
     """
     heights = bytearray(data)
     top = heights.pop() * _LAST >> 8

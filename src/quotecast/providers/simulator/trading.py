@@ -1,4 +1,4 @@
-"""How a stock has traded over the last year, read off its tape."""
+"""A stock's trading statistics over the last year, from its tape."""
 
 from datetime import date, timedelta
 from typing import Final
@@ -11,12 +11,12 @@ from quotecast.providers.simulator.tape import Tape
 
 DAY: Final = 86_400_000
 YEAR_DAYS: Final = 364
-#: A little more than a year, so that the close before it is there too.
+#: Days read, a little over a year, so that the close before the year is included.
 _READ_DAYS: Final = 375
 
 
-class Day(Struct, frozen=True):
-    """One trading day, in dollars and shares."""
+class DailyPrices(Struct, frozen=True):
+    """One trading day: prices in US dollars, volume in shares."""
 
     date: date
     high: float
@@ -25,45 +25,45 @@ class Day(Struct, frozen=True):
     volume: int
 
 
-class Year(Struct, frozen=True):
-    """The trading days until a moment, ascending; the last one as it stands."""
+class TradingYear(Struct, frozen=True):
+    """The trading days up to a moment, ascending; the last one may be in progress."""
 
     today: date
-    days: list[Day]
+    days: list[DailyPrices]
 
     @property
     def price(self) -> float:
-        """The last one."""
+        """Returns the last price in US dollars."""
         return self.days[-1].close
 
-    def top(self) -> Day:
-        """The day of the highest price in 52 weeks."""
-        return max(self._last_year(), key=lambda day: day.high)
+    def highest_day(self) -> DailyPrices:
+        """Returns the day of the 52-week high."""
+        return max(self._last_52_weeks(), key=lambda day: day.high)
 
-    def bottom(self) -> Day:
-        """The day of the lowest price in 52 weeks."""
-        return min(self._last_year(), key=lambda day: day.low)
+    def lowest_day(self) -> DailyPrices:
+        """Returns the day of the 52-week low."""
+        return min(self._last_52_weeks(), key=lambda day: day.low)
 
-    def gain_since(self, day: date) -> float:
-        """By how much the price has risen since a day's close, or the last close before: in percent."""
+    def percent_change_since(self, day: date) -> float:
+        """Returns the change since a date's close, or the last close before it, in percent."""
         before = next(each.close for each in reversed(self.days) if each.date <= day)
         return round((self.price / before - 1) * 100, 4)
 
-    def volume(self, days: int) -> float:
-        """Millions of shares traded on an average of the last so many days that are over."""
+    def average_volume(self, days: int) -> float:
+        """Returns the average daily volume of the last `days` complete days, in millions of shares."""
         counted = self.days[-days - 1 : -1]
         return round(sum(day.volume for day in counted) / len(counted) / 1_000_000, 5)
 
-    def _last_year(self) -> list[Day]:
+    def _last_52_weeks(self) -> list[DailyPrices]:
         first = self.today - timedelta(days=YEAR_DAYS)
         return [day for day in self.days if day.date >= first]
 
 
-def year_until(tape: Tape, moment: int) -> Year:
-    """The year that ends at a moment, in Unix milliseconds."""
+def trading_year(tape: Tape, moment: int) -> TradingYear:
+    """Returns the year that ends at a moment in Unix milliseconds."""
     scale = tape.listing.scale
     days = [
-        Day(
+        DailyPrices(
             date.fromordinal(window.ordinal),
             candle.high / scale,
             candle.low / scale,
@@ -72,4 +72,4 @@ def year_until(tape: Tape, moment: int) -> Year:
         )
         for window, candle in tape.days(moment - _READ_DAYS * DAY, moment)
     ]
-    return Year(date.fromordinal(local_ordinal(moment, NEW_YORK)), days)
+    return TradingYear(date.fromordinal(local_ordinal(moment, NEW_YORK)), days)

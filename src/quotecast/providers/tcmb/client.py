@@ -1,4 +1,4 @@
-"""Reads the bulletin of today, and the one before it for the change."""
+"""Reads the bulletin of today, and for the change the one before it."""
 
 import time
 from collections.abc import Callable
@@ -13,9 +13,9 @@ from quotecast.providers.tcmb.wire import ISTANBUL, Bulletin, bulletin
 from quotecast.providers.transport.fetch import get_bytes, open_client
 
 XML_KINDS: Final = ("application/xml", "text/xml")
-#: The longest holidays are shorter.
+#: Days to search for the bulletin before: more than the longest holidays.
 DAYS_BACK: Final = 10
-#: How far a bulletin's date may be ahead of our clock.
+#: The most that a bulletin's date may be ahead of our clock.
 MOST_AHEAD: Final = timedelta(days=1)
 
 
@@ -31,14 +31,14 @@ class Tcmb:
         self._received = 0.0
         self._last: Bulletin | None = None
         self._before: Bulletin | None = None
-        #: The last one before an outage: the bank may have published others in between.
+        #: The newest bulletin read before `_last`; the bank may have published others in between.
         self._known: Bulletin | None = None
 
     async def read(self) -> list[DovizQuote]:
         """Returns the quotes of the newest bulletin so far. Raises UpstreamError.
 
         An older bulletin never replaces it: caches of the bank's site answer out of order. The change is null
-        until the bulletin before is found, which every call tries again.
+        until the archive answers with the bulletin before, which every call tries again.
         """
         async with open_client(self._url) as client:
             newest = await _bulletin(client, "/kurlar/today.xml")
@@ -52,7 +52,7 @@ class Tcmb:
         return self._last.quotes(self._before, self._received)
 
     def _refuse_future(self, newest: Bulletin) -> None:
-        """Raises UpstreamError for a date that would shut out every true bulletin until then."""
+        """Raises UpstreamError for a date in the future, which would block every real bulletin until then."""
         today = datetime.fromtimestamp(self._clock(), ISTANBUL).date()
         if newest.date > today + MOST_AHEAD:
             raise UpstreamError(f"TCMB: a bulletin of {newest.date}, on {today}")
@@ -75,7 +75,7 @@ async def _earlier(client: httpx.AsyncClient, day: date, known: Bulletin | None)
         except UpstreamError:
             return None
         else:
-            # Any other date is not the archive's: a cache may answer with the bulletin of today.
+            # A cache may answer with the bulletin of today instead of the archive's.
             return found if found.date == earlier else None
     return None
 

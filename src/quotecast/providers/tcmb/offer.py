@@ -1,4 +1,4 @@
-"""What the Central Bank of Türkiye offers: its rates of the day."""
+"""The offer of the Central Bank of Türkiye: its rates of the day."""
 
 from typing import Annotated, Final
 
@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import QuoteProvider
 from quotecast.providers.offer import Budgets, HttpUrl, Offer
-from quotecast.providers.turkey.client import central_bank
+from quotecast.providers.turkey.client import central_bank_provider
 
 
 class TcmbSettings(Struct, frozen=True, kw_only=True):
@@ -17,7 +17,7 @@ class TcmbSettings(Struct, frozen=True, kw_only=True):
 
 
 def _quotes(settings: TcmbSettings, _budgets: Budgets) -> QuoteProvider:
-    return central_bank(settings.url)
+    return central_bank_provider(settings.url)
 
 
 OFFER: Final = Offer(settings=TcmbSettings, quotes={Feed.DOVIZ: _quotes})

@@ -1,7 +1,7 @@
-"""The bulletin of the Central Bank of Türkiye, and how its rows become quotes.
+"""The bulletin of the Central Bank of Türkiye, and the conversion of its rows to quotes.
 
 Source of the format: `kurlar/today.xml` and its archive, "Gösterge Niteliğindeki Merkez Bankası Kurları".
-Rates are indicative, in lira, and made at 15:30 in Istanbul on business days.
+Rates are indicative, in lira, as of 15:30 in Istanbul on business days.
 """
 
 import re
@@ -15,10 +15,10 @@ from msgspec import Struct
 
 from quotecast.market.quotes import DovizQuote
 from quotecast.providers.turkey.dealing import LIRA, instruments
-from quotecast.providers.validation.values import percent_change, positive, stamped, to_float
+from quotecast.providers.validation.values import percent_change, positive, timestamp_of, to_float
 
 MAX_BYTES: Final = 1024 * 1024
-#: Türkiye keeps it all year.
+#: Türkiye has this offset all year.
 ISTANBUL: Final = timezone(timedelta(hours=3))
 MADE_AT: Final = time(15, 30, tzinfo=ISTANBUL)
 
@@ -26,7 +26,7 @@ _DATE: Final = re.compile(r"(\d{2})\.(\d{2})\.(\d{4})")
 _CODE: Final = re.compile(r"[A-Z]{3}")
 
 
-class Row(Struct, frozen=True):
+class BulletinRow(Struct, frozen=True):
     """One currency, in lira for one unit of it."""
 
     name: str
@@ -38,56 +38,56 @@ class Bulletin(Struct, frozen=True):
     """The rates of a day, by ISO code."""
 
     date: date
-    rows: Mapping[str, Row]
+    rows: Mapping[str, BulletinRow]
 
     def quotes(self, before: "Bulletin | None", received: float) -> list[DovizQuote]:
         """Returns the quotes of `tcmb-USD` and so on, received at that Unix time.
 
         The change is against `before`, and null for a currency that is not in it.
         """
-        told = stamped(datetime.combine(self.date, MADE_AT).astimezone(UTC), received)
+        timestamp = timestamp_of(datetime.combine(self.date, MADE_AT).astimezone(UTC), received)
         return [
-            _quote(code, row, before.rows.get(code) if before else None, told)
+            _quote(code, row, before.rows.get(code) if before else None, timestamp)
             for code, row in self.rows.items()
         ]
 
 
 def bulletin(body: bytes) -> Bulletin:
-    """Reads a bulletin; of a code that comes twice the first row counts, and a row without rates does not.
+    """Returns a bulletin, without rows that have no rates; the first row of a repeated code counts.
 
     Raises ValueError for anything but a bulletin with rates.
     """
-    # With declarations come entities, which can grow without bound; a bulletin has none.
+    # Declarations allow entities, which can grow without bound; a bulletin has none.
     if len(body) > MAX_BYTES or b"\0" in body or b"<!DOCTYPE" in body or b"<!ENTITY" in body:
         raise ValueError("no plain XML")
     try:
         root = ET.fromstring(body)  # noqa: S314 - it has no declarations # nosec B314
     except (ET.ParseError, LookupError) as error:
         raise ValueError(f"no XML: {error}") from error
-    told = _DATE.fullmatch(root.get("Tarih", "").strip())
-    rows: dict[str, Row] = {}
+    day_text = _DATE.fullmatch(root.get("Tarih", "").strip())
+    rows: dict[str, BulletinRow] = {}
     for element in root.iter("Currency"):
         code = element.get("Kod") or element.get("CurrencyCode") or ""
         row = _row(element)
         if row and code not in rows and _CODE.fullmatch(code):
             rows[code] = row
-    if told is None or not rows:
+    if day_text is None or not rows:
         raise ValueError("no bulletin")
-    day, month, year = map(int, told.groups())
+    day, month, year = map(int, day_text.groups())
     return Bulletin(date(year, month, day), rows)
 
 
-def _row(element: ET.Element) -> Row | None:
+def _row(element: ET.Element) -> BulletinRow | None:
     unit = positive((element.findtext("Unit") or "").strip())
     buying = positive((element.findtext("ForexBuying") or "").strip())
     selling = positive((element.findtext("ForexSelling") or "").strip())
     if unit is None or selling is None:
         return None
     name = (element.findtext("Isim") or element.findtext("CurrencyName") or "").strip()
-    return Row(name, (selling if buying is None else buying) / unit, selling / unit)
+    return BulletinRow(name, (selling if buying is None else buying) / unit, selling / unit)
 
 
-def _quote(code: str, row: Row, before: Row | None, told: str) -> DovizQuote:
+def _quote(code: str, row: BulletinRow, before: BulletinRow | None, timestamp: str) -> DovizQuote:
     known = instruments().get(code)
     previous = before.selling if before else None
     return DovizQuote(
@@ -104,5 +104,5 @@ def _quote(code: str, row: Row, before: Row | None, told: str) -> DovizQuote:
         change=None if previous is None else float(row.selling - previous),
         change_percent=None if previous is None else percent_change(row.selling, previous),
         previous_close=to_float(previous),
-        timestamp=told,
+        timestamp=timestamp,
     )

@@ -1,4 +1,4 @@
-"""What an upstream's REST interface answers, read with suspicion: deadline, size, status, type, content."""
+"""REST calls to upstreams, with checks of deadline, size, status, content type and content."""
 
 import asyncio
 import re
@@ -22,11 +22,11 @@ MAX_BODY_BYTES: Final = 8 * 1024 * 1024
 DEADLINE_SECONDS: Final = 15.0
 LONGEST_RETRY_SECONDS: Final = 86_400.0
 EXCERPT_LENGTH: Final = 500
-#: How much of a refusal is read for its excerpt, and for how long: its status and Retry-After matter more.
+#: Bytes and seconds for the excerpt of an error response: its status and Retry-After matter more.
 SAMPLE_BYTES: Final = 4096
 SAMPLE_SECONDS: Final = 1.0
 
-#: What a client sends without being told to; whatever else it sends may be a secret.
+#: Headers that httpx sends by itself; any other header may hold a secret.
 _PUBLIC_HEADERS: Final = frozenset({"user-agent", "accept", "accept-encoding", "connection", "host"})
 _MASK: Final = re.compile(r"\*{3,}")
 
@@ -36,32 +36,32 @@ log = structlog.get_logger()
 
 
 def user_agent() -> str:
-    """How every adapter introduces itself; some upstreams refuse the anonymous."""
+    """Returns the User-Agent of every adapter; some upstreams reject requests without one."""
     return f"quotecast/{version('quotecast')}"
 
 
 def open_client(url: str, headers: Mapping[str, str] = {}) -> httpx.AsyncClient:
-    """A client whose paths are relative to `url`; to be closed by the caller.
+    """Returns a client with paths relative to `url`; the caller closes it.
 
-    `headers` are sent with every request and may be secret. It follows no redirect and accepts no encoding
-    but gzip, so that a body's growth in decoding is bounded.
+    Every request has `headers`, which may be secret. The client follows no redirect and accepts no encoding
+    but gzip, which bounds the growth of a body in decoding.
     """
     usual = {"User-Agent": user_agent(), "Accept": "application/json, */*;q=0.5", "Accept-Encoding": "gzip"}
     return httpx.AsyncClient(
-        base_url=url, headers={**usual, **headers}, timeout=5.0, follow_redirects=False, verify=_trust()
+        base_url=url, headers={**usual, **headers}, timeout=5.0, follow_redirects=False, verify=_ssl_context()
     )
 
 
 @cache
-def _trust() -> ssl.SSLContext:
-    """Whom we trust, read once: reading takes 60 ms, in which the event loop does nothing else."""
+def _ssl_context() -> ssl.SSLContext:
+    """Returns the certificate authorities, read once: reading blocks the event loop for 60 ms."""
     return httpx.create_ssl_context()
 
 
 def segment(text: str) -> str:
-    """A text as one segment of a path, whatever it holds."""
+    """Returns any text as one segment of a path."""
     encoded = quote(text, safe="", errors="replace")
-    # A dot is unreserved, but two of them alone would lead up.
+    # `quote` leaves dots, and a segment of two dots means the parent folder.
     return encoded if encoded.strip(".") else encoded.replace(".", "%2E")
 
 
@@ -73,7 +73,7 @@ async def get_json(
     params: Mapping[str, str] | None = None,
     deadline_seconds: float = DEADLINE_SECONDS,
 ) -> T:
-    """What `path` answers, as `kind`.
+    """Returns the JSON body of `path` as `kind`.
 
     Raises UpstreamError as `get_bytes` does, and for a body that is not JSON of that shape.
     """
@@ -92,10 +92,10 @@ async def get_bytes(
     kinds: Collection[str] = JSON_KINDS,
     deadline_seconds: float = DEADLINE_SECONDS,
 ) -> bytes:
-    """The body of what `path` answers, decoded.
+    """Returns the decoded body of `path`.
 
     Raises UpstreamRefused for any status but 200; its excerpt holds no value of the client's own headers.
-    Raises UpstreamCutShort, with what was received, when the connection ends in the middle of the body.
+    Raises UpstreamCutShort, with the received part, when the connection ends in the middle of the body.
     Raises UpstreamError for no answer within the deadline, a content type not among `kinds`, or a body over
     8 MB.
     """
@@ -120,9 +120,9 @@ async def get_bytes(
 
 
 def retry_seconds(header: str | None) -> float | None:
-    """What a Retry-After header asks for; None when it is absent or not in seconds.
+    """Returns the seconds of a Retry-After header; None without one, or for one that is a date.
 
-    At most a day, so that a slip of the upstream does not end a feed.
+    At most a day, so that a mistake of the upstream does not end a feed.
     """
     if header is None or not (header.isascii() and header.isdecimal()):
         return None
@@ -135,7 +135,7 @@ async def _check(
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if response.status_code == httpx.codes.OK and kind in kinds:
         return
-    excerpt = _masked(client, await _sample(response))
+    excerpt = _mask_secrets(client, await _sample(response))
     log.warning("upstream refused", place=place, status=response.status_code, excerpt=excerpt)
     message = f"{place}: status {response.status_code}, {kind or 'no content type'}"
     if response.status_code == httpx.codes.OK:
@@ -156,16 +156,16 @@ async def _sample(response: httpx.Response) -> str:
     return ""
 
 
-def _masked(client: httpx.AsyncClient, sample: str) -> str:
-    """The excerpt of a sample, without what the upstream repeats of our own secrets."""
+def _mask_secrets(client: httpx.AsyncClient, sample: str) -> str:
+    """Returns the excerpt of a sample; it masks our own secrets, which an upstream may repeat."""
     for secret in _secrets(client):
-        # As long as the secret, so that nothing moves up from the sample's end, where one may be cut in half.
+        # A mask of equal length: a shorter one would pull up a secret that the sample's end cuts in half.
         sample = sample.replace(secret, "*" * max(len(secret), 3))
     return _MASK.sub("***", sample[:EXCERPT_LENGTH])
 
 
 def _secrets(client: httpx.AsyncClient) -> list[str]:
-    """The words of all headers that may be secret: `Bearer` comes before its token. The longest first."""
+    """Returns the words of all secret headers, the longest first; `Bearer` is one beside its token."""
     values = (value for name, value in client.headers.items() if name not in _PUBLIC_HEADERS)
     return sorted((word for value in values for word in value.split()), key=len, reverse=True)
 
@@ -183,5 +183,5 @@ async def _read(response: httpx.Response, place: str) -> bytes:
 
 
 def _place(client: httpx.AsyncClient, path: str) -> str:
-    """Host and path, never a query: some upstreams want their key there."""
+    """Returns host and path without the query, in which some upstreams take their key."""
     return f"{client.base_url.host}{path.partition('?')[0]}"

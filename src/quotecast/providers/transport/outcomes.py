@@ -1,6 +1,6 @@
-"""How calls and connections of upstreams ended, counted since the process began.
+"""Counts of the outcomes of upstream calls and connections, since the process began.
 
-Process-wide, as logs are: an adapter needs not know that it is counted.
+They are global to the process, as logs are, so that no adapter passes a counter on.
 """
 
 from collections import Counter
@@ -10,6 +10,7 @@ from typing import Final
 from prometheus_client import Metric
 
 from quotecast.observe.metrics import counter, gauge
+from quotecast.providers import refusals
 
 #: REST calls by host and outcome: `answered`, `refused`, `failed` or `late`.
 calls: Final[Counter[tuple[str, ...]]] = Counter()
@@ -18,13 +19,19 @@ connections: Final[Counter[tuple[str, ...]]] = Counter()
 
 
 def families(budgets: Mapping[str, int]) -> Iterator[Metric]:
-    """The counts as metrics; `budgets` are the calls that each upstream's plan had left, by its name."""
+    """Yields the counts as metrics; `budgets` are the calls left of each plan, by upstream."""
     yield counter("upstream_calls", "REST calls of upstreams.", calls, ["host", "outcome"])
     yield counter(
         "upstream_connections_ended",
         "Connections of upstreams that ended, each followed by another.",
         connections,
         ["feed", "provider", "outcome"],
+    )
+    yield counter(
+        "upstream_refused",
+        "Messages, rows, values and prices of upstreams that a check refused.",
+        refusals.totals(),
+        ["provider", "reason"],
     )
     yield gauge(
         "upstream_budget_remaining",

@@ -1,4 +1,4 @@
-"""How fast an upstream may be asked."""
+"""The pace of calls to an upstream."""
 
 import asyncio
 import time
@@ -6,14 +6,14 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-#: What Coinbase lets one address do; a third of what Finnhub lets a key do, so that three workers fit.
+#: Coinbase's limit of an address; a third of Finnhub's limit of a key, so that three workers fit.
 CALLS_PER_SECOND: Final = 10
 
 
 class Pace:
-    """Lets calls pass in the order in which they come, at most ten in any second.
+    """Lets calls pass in the order of their arrival, at most ten in any second.
 
-    `clock` counts seconds from anywhere; `sleep` waits for as many.
+    `clock` counts seconds from any moment; `sleep` waits for seconds.
     """
 
     def __init__(
@@ -23,7 +23,7 @@ class Pace:
     ) -> None:
         self._clock = clock
         self._sleep = sleep
-        #: When the newest calls pass; some of that may lie ahead.
+        #: When the newest calls pass, by `clock`; some may be in the future.
         self._turns: deque[float] = deque(maxlen=CALLS_PER_SECOND)
 
     async def turn(self) -> None:

@@ -1,4 +1,4 @@
-"""Hands what upstreams send to a recorder, in the form that `replay` plays."""
+"""Passes messages of upstreams to a recorder, in the form that `replay` plays."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 
 class Instrument(Struct, frozen=True):
-    """A pair as its upstream lists it; `symbol` is what messages call it, `name` that of the base asset."""
+    """A pair of an upstream; `symbol` is its name in messages, `name` that of the base asset."""
 
     symbol: str
     base: str
@@ -18,7 +18,7 @@ class Instrument(Struct, frozen=True):
 
     @property
     def pair(self) -> str:
-        """What the pair is addressed by."""
+        """Returns the key of the pair, such as `BTC/USDT`."""
         return f"{self.base}/{self.quote}"
 
 
@@ -26,11 +26,11 @@ class Recorder(Protocol):
     """Writes a recording."""
 
     def write_message(self, message: bytes) -> None:
-        """Takes one message of an upstream."""
+        """Writes one message of an upstream."""
         ...
 
     def write_listing(self, instruments: Sequence[Instrument]) -> None:
-        """Takes the pairs that the messages after it are about."""
+        """Writes the pairs of the messages after it."""
         ...
 
 
@@ -39,7 +39,7 @@ _recorder: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
 
 @contextmanager
 def recording(recorder: Recorder) -> Iterator[None]:
-    """Hands over listings, and every message of a WebSocket, that tasks begun in this block receive."""
+    """Passes on the listings and WebSocket messages of all tasks that start inside `with`."""
     token = _recorder.set(recorder)
     try:
         yield
@@ -47,14 +47,14 @@ def recording(recorder: Recorder) -> Iterator[None]:
         _recorder.reset(token)
 
 
-def keep(messages: Iterable[bytes]) -> None:
-    """Hands messages to the recorder, if there is one."""
+def record_messages(messages: Iterable[bytes]) -> None:
+    """Passes messages to the recorder, if there is one."""
     if recorder := _recorder.get():
         for message in messages:
             recorder.write_message(message)
 
 
-def keep_listing(instruments: Sequence[Instrument]) -> None:
-    """Hands the pairs that an upstream follows to the recorder, if there is one."""
+def record_listing(instruments: Sequence[Instrument]) -> None:
+    """Passes the followed pairs of an upstream to the recorder, if there is one."""
     if recorder := _recorder.get():
         recorder.write_listing(instruments)

@@ -1,4 +1,4 @@
-"""WebSockets to upstreams: bounds on everything, and one kind of error."""
+"""WebSocket connections to upstreams, with bounds and with one kind of error."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -10,26 +10,26 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketExce
 
 from quotecast.errors import UpstreamError
 from quotecast.providers.transport.fetch import retry_seconds, user_agent
-from quotecast.providers.transport.recording import keep
+from quotecast.providers.transport.recording import record_messages
 
 MAX_MESSAGE_BYTES: Final = 1024 * 1024
-#: So many messages may wait unread before the connection stops reading, and go into one update.
+#: Most unread messages before the connection stops reading, and most messages of one update.
 MAX_WAITING: Final = 1024
 
 
 class FellSilent(UpstreamError):
-    """No message came for too long."""
+    """No message arrived for too long."""
 
 
 class _Direct(connect):
-    """Follows no redirect: the library would take headers that hold keys along to another host."""
+    """Follows no redirect: the library would send headers with keys to another host."""
 
     def process_redirect(self, exc: Exception) -> Exception:
         return exc
 
 
 def dial(url: str, *, headers: Mapping[str, str] | None = None) -> connect:
-    """A connection to open with `async with`; `headers` may be secret, and a redirect is a refusal."""
+    """Returns a connection to open with `async with`; `headers` may be secret, a redirect is an error."""
     return _Direct(
         url,
         additional_headers=headers,
@@ -44,23 +44,23 @@ def dial(url: str, *, headers: Mapping[str, str] | None = None) -> connect:
 
 
 async def receive(connection: ClientConnection, seconds: float, name: str) -> list[bytes]:
-    """The next message, and those that already wait behind it. Raises FellSilent after `seconds`."""
+    """Returns the next message and those that wait behind it. Raises FellSilent after `seconds`."""
     try:
         async with asyncio.timeout(seconds):
             messages = [await connection.recv(decode=False)]
     except TimeoutError as error:
         raise FellSilent(f"{name} fell silent: nothing for {seconds:g} s") from error
-    # A recv that finds a message returns without giving way: a timeout of 0 ends the first that would wait.
+    # A recv with a waiting message does not suspend: a timeout of 0 ends the first one that would wait.
     with suppress(TimeoutError, ConnectionClosed):
         async with asyncio.timeout(0):
             while len(messages) < MAX_WAITING:
                 messages.append(await connection.recv(decode=False))
-    keep(messages)
+    record_messages(messages)
     return messages
 
 
 async def receive_or_ping(connection: ClientConnection, seconds: float, name: str) -> list[bytes]:
-    """Like `receive`, but returns no message when the upstream answers a ping after `seconds` of silence."""
+    """Calls `receive`; returns no message when the upstream answers a ping after `seconds` of silence."""
     try:
         return await receive(connection, seconds, name)
     except FellSilent as silence:
@@ -73,8 +73,8 @@ async def receive_or_ping(connection: ClientConnection, seconds: float, name: st
 
 
 @contextmanager
-def speaking(name: str) -> Iterator[None]:
-    """Raises UpstreamError for whatever goes wrong with a connection; what the URL held is not told."""
+def socket_errors(name: str) -> Iterator[None]:
+    """Raises UpstreamError for any error of a connection, without the URL, which may hold a key."""
     try:
         yield
     except InvalidStatus as error:
@@ -84,7 +84,7 @@ def speaking(name: str) -> Iterator[None]:
             retry_after=retry_seconds(response.headers.get("Retry-After")),
         ) from None
     except ConnectionClosed as error:
-        # Not the reason that it gave: it might repeat what it was sent.
+        # Without the upstream's reason, which may repeat our key.
         close = error.rcvd or error.sent
         code = f"code {close.code}" if close else "no close frame"
         raise UpstreamError(f"{name} closed the connection: {code}") from None

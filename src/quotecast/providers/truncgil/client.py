@@ -1,15 +1,14 @@
-"""Reads Truncgil's newest version that answers."""
+"""Reads Truncgil, from the first of its versions that answers."""
 
-from collections import Counter
-from collections.abc import Mapping
 from typing import Final
 
 from msgspec import Struct
 
 from quotecast.errors import UpstreamCutShort, UpstreamError
+from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.transport.fetch import get_bytes, open_client
 from quotecast.providers.truncgil.wire import read_answer
-from quotecast.providers.turkey.dealing import Answer
+from quotecast.providers.turkey.dealing import RatesAnswer
 
 
 class _Version(Struct, frozen=True):
@@ -24,27 +23,23 @@ _THIRD: Final = _Version("v3", "/v3/today.json", turkish=True)
 
 
 class Truncgil:
-    """Versions 4 and 3 at `url`, version 5 at `fifth_url`: the first that answers well is used."""
+    """Versions 4 and 3 at `url`, version 5 at `fifth_url`: it reads the first that answers in full."""
 
     name = "truncgil"
-    #: A free service of a community: no more often.
+    #: A free service of a community: once a minute is enough.
     every_seconds = 60.0
 
     def __init__(self, url: str, fifth_url: str) -> None:
         self._versions = ((url, _FOURTH), (fifth_url, _FIFTH), (url, _THIRD))
-        self._refused: Counter[str] = Counter()
+        self._refused = RefusalCounter(self.name)
 
-    def statistics(self) -> Mapping[str, int]:
-        """How many rows were refused since the start, by reason."""
-        return +self._refused
+    async def read(self) -> RatesAnswer:
+        """Returns the first whole answer, or the longest of the incomplete ones.
 
-    async def read(self) -> Answer:
-        """Returns the first whole answer, or the longest of those that were cut short.
-
-        Raises UpstreamError when no version answers, or one wants to be left alone.
+        Raises UpstreamError when no version answers, or one asks for a pause.
         """
         failures: list[str] = []
-        parts: list[Answer] = []
+        parts: list[RatesAnswer] = []
         for url, version in self._versions:
             try:
                 answer = await self._read(url, version)
@@ -60,7 +55,7 @@ class Truncgil:
             return max(parts, key=lambda part: len(part.rates))
         raise UpstreamError(f"Truncgil does not answer: {'; '.join(failures)}")
 
-    async def _read(self, url: str, version: _Version) -> Answer:
+    async def _read(self, url: str, version: _Version) -> RatesAnswer:
         try:
             async with open_client(url) as client:
                 body = await get_bytes(client, version.path)

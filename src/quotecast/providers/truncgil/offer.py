@@ -1,4 +1,4 @@
-"""What Truncgil offers, with GenelPara and the central bank beside it: the Turkish market."""
+"""The offer of Truncgil with GenelPara and the central bank: the Turkish market."""
 
 from typing import Annotated, Final
 
@@ -7,11 +7,11 @@ from msgspec import Meta, Struct
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import QuoteProvider
 from quotecast.providers.offer import VARIABLE, Budgets, HttpUrl, Offer
-from quotecast.providers.turkey.client import market
+from quotecast.providers.turkey.client import market_provider
 
 
 class TruncgilSettings(Struct, frozen=True, kw_only=True):
-    """The variables `QUOTECAST_TRUNCGIL_*`, and the addresses of the sources that stand beside it."""
+    """The variables `QUOTECAST_TRUNCGIL_*`, and the addresses of the sources beside it."""
 
     tcmb_url: Annotated[
         HttpUrl, Meta(description="Central Bank of Türkiye", extra={VARIABLE: "TCMB_URL"})
@@ -24,7 +24,7 @@ class TruncgilSettings(Struct, frozen=True, kw_only=True):
 
 
 def _quotes(settings: TruncgilSettings, _budgets: Budgets) -> QuoteProvider:
-    return market(settings.url, settings.v5_url, settings.genelpara_url, settings.tcmb_url)
+    return market_provider(settings.url, settings.v5_url, settings.genelpara_url, settings.tcmb_url)
 
 
 OFFER: Final = Offer(settings=TruncgilSettings, live=True, quotes={Feed.DOVIZ: _quotes})

@@ -1,10 +1,9 @@
-"""Truncgil's three versions, and what their rows tell.
+"""Truncgil's three versions and their rows.
 
 Source of the format: Truncgil Finans, `v3/today.json`, `v4/today.json` and `api/today.json` (version 5).
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
@@ -13,10 +12,11 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
-from quotecast.providers.turkey.dealing import Answer, Rate, instruments
-from quotecast.providers.validation.values import Number, instant, positive, signed
+from quotecast.providers.refusals import RefusalCounter
+from quotecast.providers.turkey.dealing import DealerRate, RatesAnswer, instruments
+from quotecast.providers.validation.values import Number, instant, positive, signed_decimal
 
-#: Their codes, since version 4, of what we call otherwise; version 3 has our own names.
+#: Our symbols of Truncgil's codes since version 4, where the two differ; version 3 has our symbols.
 CODES: Final = {
     "GRA": "gram-altin",
     "HAS": "gram-has-altin",
@@ -43,14 +43,14 @@ CODES: Final = {
 _CURRENCY: Final = re.compile(r"[A-Z]{3}")
 #: `6.640,10`: dots between thousands, a comma before decimals.
 _TURKISH: Final = re.compile(r"-?[0-9]{1,3}(\.[0-9]{3})*(,[0-9]+)?|-?[0-9]+(,[0-9]+)?")
-#: A row has no objects inside it.
+#: A row in a body that ends in the middle; rows have no objects inside.
 _ROW: Final = re.compile(rb'"([A-Za-z0-9-]{1,40})"\s*:\s*(\{[^{}]*\})')
 _MADE: Final = re.compile(rb'"Update_Date"\s*:\s*"([0-9: -]{19})"')
 _SIGNS: Final = str.maketrans("", "", "$%₺ ")
 
 
-class Row(Struct, frozen=True, rename="pascal"):
-    """What is told of one symbol; numbers are numbers or text, in the style of their version."""
+class TruncgilRow(Struct, frozen=True, rename="pascal"):
+    """A row of one symbol; numbers are numbers, or text in the style of their version."""
 
     type: str = ""
     name: str = ""
@@ -63,81 +63,81 @@ class _Nested(Struct, frozen=True, rename="pascal"):
     rates: Mapping[str, Raw]
 
 
-def read_answer(body: bytes, refused: Counter[str], *, turkish: bool = False) -> Answer:
-    """Reads an answer of any version; `turkish` says that text is in the Turkish style (version 3).
+def read_answer(body: bytes, refused: RefusalCounter, *, turkish: bool = False) -> RatesAnswer:
+    """Returns an answer of any version; `turkish` means numbers in the Turkish style (version 3).
 
-    Rows of unknown symbols are passed over; what is no row (`malformed`) or has no price above zero
-    (`unreadable`) is counted, as is a body that was cut short (`cut_short`), whose whole rows are read.
-    Raises ValueError when nothing is left.
+    It skips rows of unknown symbols. It counts malformed rows (`malformed`), rows without a price above zero
+    (`unreadable`), and a body that ends in the middle (`cut_short`), of which it reads the whole rows. Raises
+    ValueError when no rate remains.
     """
     rows, whole = _rows(body)
     if not whole:
-        refused["cut_short"] += 1
+        refused.count("cut_short")
     found = []
     for key, raw in rows:
         symbol = symbol_of(key)
         if symbol is None:
             continue
         try:
-            row = msgspec.json.decode(raw, type=Row)
+            row = msgspec.json.decode(raw, type=TruncgilRow)
         except (ValueError, RecursionError):
-            refused["malformed"] += 1
+            refused.count("malformed")
             continue
         if rate := _rate(symbol, row, turkish=turkish):
             found.append(rate)
         elif row.type != "CryptoCurrency":
-            refused["unreadable"] += 1
+            refused.count("unreadable")
     if not found:
         raise ValueError("no rates")
-    return Answer(found, _made(body), whole)
+    return RatesAnswer(found, _answer_time(body), whole)
 
 
 def symbol_of(key: str) -> str | None:
-    """Our symbol; None for what we do not follow, such as crypto currencies and oil."""
+    """Returns our symbol of a code; None for instruments outside the feed, such as oil."""
     if key in CODES:
         return CODES[key]
     return key if key in instruments() or _CURRENCY.fullmatch(key) else None
 
 
 def amount(value: Number, *, turkish: bool) -> Decimal | None:
-    """A decimal, from a number or from text in either style; None for anything else."""
+    """Returns a decimal, from a number or from text in either style; None for anything else."""
     if not isinstance(value, str):
-        return signed(value)
+        return signed_decimal(value)
     text = value.translate(_SIGNS)
     if not turkish and "," not in text:
-        return signed(text)
-    return signed(text.replace(".", "").replace(",", ".")) if _TURKISH.fullmatch(text) else None
+        return signed_decimal(text)
+    return signed_decimal(text.replace(".", "").replace(",", ".")) if _TURKISH.fullmatch(text) else None
 
 
 def _rows(body: bytes) -> tuple[Iterable[tuple[str, Raw | bytes]], bool]:
-    """Returns the rows, and whether these are all: a body that was cut short has braces left open."""
+    """Returns the rows, and whether the body is whole: one that ends in the middle has open braces."""
     try:
-        told = msgspec.json.decode(body, type=dict[str, Raw])
-        if "Rates" in told:
-            told = dict(msgspec.json.decode(body, type=_Nested).rates)
+        members = msgspec.json.decode(body, type=dict[str, Raw])
+        if "Rates" in members:
+            members = dict(msgspec.json.decode(body, type=_Nested).rates)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
     except ValueError:
         if body.count(b"{") <= body.count(b"}"):
             raise
         return ((key.decode(), row) for key, row in _ROW.findall(body)), False
-    return told.items(), True
+    return members.items(), True
 
 
-def _made(body: bytes) -> datetime | None:
-    """Returns the time of the answer, which every version writes in Istanbul's."""
+def _answer_time(body: bytes) -> datetime | None:
+    """Returns the time of the answer, which every version writes in the time of Istanbul."""
     found = _MADE.search(body)
     return instant(f"{found[1].decode()}+03:00") if found else None
 
 
-def _rate(symbol: str, row: Row, *, turkish: bool) -> Rate | None:
+def _rate(symbol: str, row: TruncgilRow, *, turkish: bool) -> DealerRate | None:
     if row.type == "CryptoCurrency":
         return None
     selling = positive(_text(amount(row.selling, turkish=turkish)))
     if selling is None:
         return None
     buying = positive(_text(amount(row.buying, turkish=turkish)))
-    return Rate(symbol, selling, buying, amount(row.change, turkish=turkish), row.name)
+    return DealerRate(symbol, selling, buying, amount(row.change, turkish=turkish), row.name)
 
 
 def _text(value: Decimal | None) -> str | None:

@@ -1,4 +1,4 @@
-"""The Turkish market from several free sources: each is asked at its own pace, and none is needed."""
+"""The Turkish market from several free sources, each at its own pace; the others suffice without any one."""
 
 import asyncio
 import time
@@ -8,6 +8,7 @@ from typing import Final, Protocol
 
 import structlog
 
+from quotecast.backoff import Backoff, without_jitter
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import DovizQuote
@@ -15,56 +16,55 @@ from quotecast.providers.base import Update
 from quotecast.providers.genelpara.client import GenelPara
 from quotecast.providers.tcmb.client import Tcmb
 from quotecast.providers.truncgil.client import Truncgil
-from quotecast.providers.turkey.dealing import Answer, Dealing
+from quotecast.providers.turkey.dealing import Dealing, RatesAnswer
 from quotecast.providers.validation.values import instant
 
-#: How long a bulletin judges the market's rates: over holidays, but not while the bank's site stands still.
+#: The age up to which a bulletin judges the market's rates: longer than holidays, shorter than a broken site.
 LONGEST_REFERENCE: Final = timedelta(days=30)
-#: How long a source that failed is left alone at most, unless it asks for more.
+#: The longest pause after failures of a source, unless it asks for a longer one.
 LONGEST_BACKOFF_SECONDS: Final = 600.0
 
 log = structlog.get_logger()
 
 
-class Source(Protocol):
-    """Tells the market's rates."""
+class RateSource(Protocol):
+    """A source of the market's rates."""
 
     name: str
     every_seconds: float
 
-    async def read(self) -> Answer:
-        """Returns the rates of now. Raises UpstreamError."""
+    async def read(self) -> RatesAnswer:
+        """Returns the present rates. Raises UpstreamError."""
         ...
 
 
 class _Turn:
-    """When a source is asked again: after its pace, and after failures ever later."""
+    """The time of a source's next poll: after its usual pause, and with backoff after failures."""
 
     def __init__(self, every_seconds: float, clock: Callable[[], float]) -> None:
         self._every_seconds = every_seconds
         self._clock = clock
-        self._failures = 0
+        self._backoff = Backoff(every_seconds, LONGEST_BACKOFF_SECONDS, chance=without_jitter)
         self.due = 0.0
 
-    def is_well(self) -> bool:
-        return self._failures == 0 and self.due > 0
+    def is_healthy(self) -> bool:
+        return self._backoff.tries == 0 and self.due > 0
 
-    def succeeded(self) -> None:
-        self._failures = 0
+    def note_success(self) -> None:
+        self._backoff.reset()
         self.due = self._clock() + self._every_seconds
 
-    def failed(self, error: UpstreamError) -> None:
-        self._failures += 1
-        wait = min(self._every_seconds * 2 ** (self._failures - 1), LONGEST_BACKOFF_SECONDS)
+    def note_failure(self, error: UpstreamError) -> None:
+        wait = self._backoff.delay()
         self.due = self._clock() + max(wait, self._every_seconds, error.retry_after or 0.0)
 
 
 class TurkeyProvider:
-    """Quotes of the market, by the first of `sources` that answers, and of `tcmb`, if there is one.
+    """Quotes of the market, from the first of `sources` that answers, and from `tcmb`, if there is one.
 
-    The bank's rates judge those of the sources, the first ones too; a quote that a later bulletin shows to be
-    far off is removed. A source that fails leaves its last quotes as they are and is asked again ever later.
-    A poll that succeeds is a sign of life, whether prices moved or not: a quiet weekend is live.
+    The bank's rates judge those of the sources, the first ones too; a later bulletin removes quotes that are
+    far from it. A source that fails keeps its last quotes, and its polls continue with backoff. A successful
+    poll is a sign of life, with or without new prices: a quiet weekend is live.
     """
 
     feed = Feed.DOVIZ
@@ -74,7 +74,7 @@ class TurkeyProvider:
 
     def __init__(
         self,
-        sources: Sequence[Source],
+        sources: Sequence[RateSource],
         tcmb: Tcmb | None,
         *,
         clock: Callable[[], float] = time.time,
@@ -82,7 +82,7 @@ class TurkeyProvider:
     ) -> None:
         self.name = sources[0].name if sources else "tcmb"
         paces = [source.every_seconds for source in sources] or [Tcmb.every_seconds]
-        #: Two polls of the source that is asked most seldom.
+        #: Two polls of the slowest source.
         self.silence_seconds = 2 * max(paces)
         self._sources = {source: _Turn(source.every_seconds, clock) for source in sources}
         self._tcmb = tcmb
@@ -93,14 +93,14 @@ class TurkeyProvider:
         self._bulletin: dict[str, DovizQuote] = {}
 
     def statistics(self) -> Mapping[str, int]:
-        """How many rates were refused since the start, by reason."""
+        """Returns how many rates it refused since the start, by reason."""
         return self._dealing.statistics()
 
     async def updates(self) -> AsyncGenerator[Update, None]:
-        """Polls for as long as anything answers, as QuoteProvider promises.
+        """See QuoteProvider; polls as long as any source answers.
 
-        Raises UpstreamError when nothing does for longer than `silence_seconds`, and at once if nothing ever
-        has.
+        Raises UpstreamError when no source answers for longer than `silence_seconds`, and at once if none
+        ever did.
         """
         if known := [*self._dealing.quotes(), *self._bulletin.values()]:
             yield Update(known)
@@ -117,7 +117,7 @@ class TurkeyProvider:
             await self._sleep(max(0.0, self._next_due() - self._clock()))
 
     async def _poll(self) -> tuple[Update | None, list[UpstreamError]]:
-        """Returns what changed, None if nothing answered; and what failed.
+        """Returns the changes, None if no source answered; and the failures.
 
         The central bank comes first: its rates judge the market's.
         """
@@ -133,24 +133,24 @@ class TurkeyProvider:
     def _references(self) -> dict[str, float]:
         """Returns the central bank's prices by currency, in lira for one unit; none of an old bulletin."""
         oldest = datetime.fromtimestamp(self._clock(), UTC) - LONGEST_REFERENCE
-        told = ((quote, instant(quote.timestamp)) for quote in self._bulletin.values())
+        dated = ((quote, instant(quote.timestamp)) for quote in self._bulletin.values())
         return {
-            quote.symbol.removeprefix("tcmb-"): quote.price for quote, made in told if made and made > oldest
+            quote.symbol.removeprefix("tcmb-"): quote.price for quote, made in dated if made and made > oldest
         }
 
     async def _poll_market(self, failures: list[UpstreamError]) -> list[DovizQuote] | None:
-        """By the first source that is due and answers; those behind it are spared while it does."""
+        """Polls the first source that is due and answers; leaves out those behind a healthy one."""
         for source, turn in self._sources.items():
             if turn.due > self._clock():
-                if turn.is_well():
+                if turn.is_healthy():
                     return None
                 continue
             try:
                 answer = await source.read()
             except UpstreamError as error:
-                self._bear(source.name, turn, error, failures)
+                self._note_failure(source.name, turn, error, failures)
                 continue
-            turn.succeeded()
+            turn.note_success()
             return self._dealing.take(answer.rates, source.name, self._clock(), answer.made)
         return None
 
@@ -160,33 +160,35 @@ class TurkeyProvider:
         try:
             quotes = await self._tcmb.read()
         except UpstreamError as error:
-            self._bear("tcmb", self._tcmb_turn, error, failures)
+            self._note_failure("tcmb", self._tcmb_turn, error, failures)
             return None
-        self._tcmb_turn.succeeded()
+        self._tcmb_turn.note_success()
         changed = [quote for quote in quotes if self._bulletin.get(quote.key) != quote]
         self._bulletin |= {quote.key: quote for quote in changed}
         return changed
 
-    def _bear(self, name: str, turn: _Turn, error: UpstreamError, failures: list[UpstreamError]) -> None:
-        turn.failed(error)
+    def _note_failure(
+        self, name: str, turn: _Turn, error: UpstreamError, failures: list[UpstreamError]
+    ) -> None:
+        turn.note_failure(error)
         failures.append(error)
-        log.warning("a source of doviz does not answer", source=name, problem=str(error))
+        log.warning("doviz source failed", source=name, problem=str(error))
 
     def _next_due(self) -> float:
-        """When the next source is to be asked: spares count only while those before them fail."""
+        """Returns the time of the next poll; a source behind a healthy one has none."""
         turns = [self._tcmb_turn] if self._tcmb else []
         for turn in self._sources.values():
             turns.append(turn)
-            if turn.is_well():
+            if turn.is_healthy():
                 break
         return min(turn.due for turn in turns)
 
 
-def market(url: str, fifth_url: str, spare_url: str, tcmb_url: str) -> TurkeyProvider:
-    """Truncgil with GenelPara behind it, and the central bank's bulletin."""
+def market_provider(url: str, fifth_url: str, spare_url: str, tcmb_url: str) -> TurkeyProvider:
+    """Returns the provider of Truncgil, with GenelPara as its fallback, and the central bank's bulletin."""
     return TurkeyProvider([Truncgil(url, fifth_url), GenelPara(spare_url)], Tcmb(tcmb_url))
 
 
-def central_bank(url: str) -> TurkeyProvider:
-    """The central bank's bulletin alone."""
+def central_bank_provider(url: str) -> TurkeyProvider:
+    """Returns the provider of the central bank's bulletin alone."""
     return TurkeyProvider([], Tcmb(url))

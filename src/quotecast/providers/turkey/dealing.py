@@ -1,5 +1,6 @@
-"""What dealers in Türkiye ask for a currency, a metal or an index, from whichever source, as quotes."""
+"""Quotes of currencies, metals and indices in Türkiye, from the rates of any source."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Context, Decimal
@@ -11,66 +12,68 @@ from msgspec.structs import replace
 
 from quotecast.market.quotes import DovizQuote
 from quotecast.providers.reference import DovizInstrument, doviz_instruments
+from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.judgement import Judge, is_near
-from quotecast.providers.validation.values import stamped, to_float
+from quotecast.providers.validation.values import timestamp_of, to_float
 
 MARKET: Final = "Serbest Piyasa"
 LIRA: Final = "TRY"
 _HUNDRED: Final = Decimal(100)
-#: Dealers ask a few percent more or less than the central bank; a confused unit is off by ten or a hundred.
+#: Dealers differ from the central bank by a few percent; a wrong unit by a factor of ten or a hundred.
 FAR_FACTOR: Final = 2
 #: Sources give percentages in hundredths; a previous close with fewer digits would contradict them.
 _LEAST_DIGITS: Final = 6
 
 
-class Rate(Struct, frozen=True):
-    """What a source tells of one symbol, in `currency` for one unit; the change is against the day before."""
+class DealerRate(Struct, frozen=True):
+    """A source's prices of one symbol, for one unit in its currency; the change is against the day before."""
 
     symbol: str
     selling: Decimal
     buying: Decimal | None = None
     change_percent: Decimal | None = None
-    #: In Turkish; the known name wins.
+    #: In Turkish; only for symbols without a name in our table.
     name: str = ""
 
 
-class Answer(Struct, frozen=True):
-    """One response of a source; `made` is when the source says it was, None where it does not say."""
+class RatesAnswer(Struct, frozen=True):
+    """One response of a source; `made` is its own time of the rates, None where it names none."""
 
-    rates: Sequence[Rate]
+    rates: Sequence[DealerRate]
     made: datetime | None = None
-    #: False for the whole rows of a response that was cut short.
+    #: False for a response that ends in the middle; `rates` are its whole rows.
     whole: bool = True
 
 
 class Dealing:
-    """The last rates of one market that could be believed, whoever told them.
+    """The last believable rates of one market, from any of its sources.
 
-    Refused, and counted by reason: a selling price more than ten times or less than a tenth of the last good
-    one of the past hour (`absurd`), or more than twice or less than half of its reference (`far_off`).
-    A buying price that is missing keeps its last good value. A quote's timestamp is when its numbers last
-    changed: sources move their own clock while prices stand still. A first quote takes the source's own time,
-    for its price may be hours old.
+    It refuses, and counts by source and reason, a selling price more than ten times or less than a tenth of
+    the last good one of the past hour (`absurd`), or more than twice or less than half of its reference
+    (`far_off`). A missing buying price keeps its last good value. A quote's timestamp is the time of the last
+    change of its numbers: sources advance their own time without a new price. A first quote has the source's
+    own time, because its price may be hours old.
     """
 
     def __init__(self) -> None:
         self._judge = Judge()
+        self._refused: dict[str, RefusalCounter] = {}
         self._references: Mapping[str, float] = {}
-        self._rates: dict[str, Rate] = {}
+        self._rates: dict[str, DealerRate] = {}
         self._quotes: dict[str, DovizQuote] = {}
 
     def statistics(self) -> Mapping[str, int]:
-        """How many rates were refused since the start, by reason."""
-        return dict(self._judge.refused)
+        """Returns how many rates it refused since the start, by reason."""
+        return sum((Counter(each.by_reason()) for each in self._refused.values()), Counter())
 
     def quotes(self) -> list[DovizQuote]:
-        """The last good quote of every symbol."""
+        """Returns the last good quote of every symbol."""
         return list(self._quotes.values())
 
     def judge_by(self, references: Mapping[str, float]) -> list[str]:
-        """Judges selling prices by these references from now on, by symbol; others have none.
+        """Judges selling prices by these references, by symbol, from now on.
 
-        Forgets the quotes that are far from theirs, and returns their symbols.
+        Forgets the quotes that are far from their reference, and returns their symbols.
         """
         self._references = references
         removed = [quote.symbol for quote in self._quotes.values() if self._is_far(quote.symbol, quote.price)]
@@ -80,20 +83,27 @@ class Dealing:
         return removed
 
     def take(
-        self, rates: Iterable[Rate], provider: str, received: float, made: datetime | None = None
+        self, rates: Iterable[DealerRate], provider: str, received: float, made: datetime | None = None
     ) -> list[DovizQuote]:
-        """Returns the quotes that change with rates received at that Unix time, `made` at the source's."""
+        """Returns the quotes that change with rates; `received` is a Unix time, `made` the source's time."""
         first = made if made and made.timestamp() <= received else None
-        quotes = [self._changed(rate, provider, received, first) for rate in rates]
+        refused = self._refused.setdefault(provider, RefusalCounter(provider))
+        quotes = [self._changed_quote(rate, provider, received, first, refused) for rate in rates]
         return [quote for quote in quotes if quote]
 
-    def _changed(
-        self, rate: Rate, provider: str, received: float, first: datetime | None
+    def _changed_quote(
+        self,
+        rate: DealerRate,
+        provider: str,
+        received: float,
+        first: datetime | None,
+        refused: RefusalCounter,
     ) -> DovizQuote | None:
         if self._is_far(rate.symbol, float(rate.selling)):
-            self._judge.refuse("far_off")
+            refused.count("far_off")
             return None
-        if not self._judge.accepts(rate.symbol, float(rate.selling), received):
+        if reason := self._judge.doubt(rate.symbol, float(rate.selling), received):
+            refused.count(reason)
             return None
         before = self._rates.get(rate.symbol)
         if before and rate.buying is None:
@@ -102,7 +112,7 @@ class Dealing:
         if rate == before and known and known.provider == provider:
             return None
         self._rates[rate.symbol] = rate
-        timestamp = stamped(None if before else first, received)
+        timestamp = timestamp_of(None if before else first, received)
         quote = self._quotes[rate.symbol] = _quote(rate, provider, timestamp)
         return quote
 
@@ -111,7 +121,7 @@ class Dealing:
         return reference is not None and not is_near(price, reference, FAR_FACTOR)
 
 
-def _quote(rate: Rate, provider: str, timestamp: str) -> DovizQuote:
+def _quote(rate: DealerRate, provider: str, timestamp: str) -> DovizQuote:
     instrument = instruments().get(rate.symbol) or _currency(rate)
     previous = _previous(rate)
     buying = rate.selling if rate.buying is None else rate.buying
@@ -133,8 +143,8 @@ def _quote(rate: Rate, provider: str, timestamp: str) -> DovizQuote:
     )
 
 
-def _previous(rate: Rate) -> Decimal | None:
-    """Returns the price of the day before, from the change in percent; None where that says nothing."""
+def _previous(rate: DealerRate) -> Decimal | None:
+    """Returns the price of the day before, from the change in percent; None without a possible change."""
     growth = 1 + rate.change_percent / _HUNDRED if rate.change_percent is not None else Decimal(0)
     if growth <= 0:
         return None
@@ -144,12 +154,12 @@ def _previous(rate: Rate) -> Decimal | None:
 
 @cache
 def instruments() -> Mapping[str, DovizInstrument]:
-    """The known instruments by symbol."""
+    """Returns the instruments of our table by symbol."""
     return {instrument.symbol: instrument for instrument in doviz_instruments()}
 
 
-def _currency(rate: Rate) -> DovizInstrument:
-    """A currency that is not in our table."""
+def _currency(rate: DealerRate) -> DovizInstrument:
+    """Returns the instrument of a currency that our table lacks."""
     return DovizInstrument(
         symbol=rate.symbol,
         name=rate.name or rate.symbol,

@@ -1,50 +1,50 @@
-"""From an upstream's rows to bars that can be believed."""
+"""From rows of an upstream to believable bars."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import compress
 from typing import Protocol
 
-from quotecast.market.bars import Bar, stamp
-from quotecast.providers.validation.judgement import ABSURD_FACTOR, believable
+from quotecast.market.bars import Bar, bar_time
+from quotecast.providers.refusals import RefusalCounter
+from quotecast.providers.validation.judgement import ABSURD_FACTOR, judge_closes
 from quotecast.providers.validation.values import Number, number, positive
 
 
-class Candle(Protocol):
-    """A row as upstreams tell bars; each names its time in its own way."""
+class CandleRow(Protocol):
+    """A row of an upstream's bars; each upstream has its own field of the time."""
 
     @property
     def open(self) -> Number:
-        """The first price."""
+        """Returns the first price."""
         ...
 
     @property
     def high(self) -> Number:
-        """The highest."""
+        """Returns the highest price."""
         ...
 
     @property
     def low(self) -> Number:
-        """The lowest."""
+        """Returns the lowest price."""
         ...
 
     @property
     def close(self) -> Number:
-        """The last."""
+        """Returns the last price."""
         ...
 
     @property
     def volume(self) -> Number:
-        """What was traded."""
+        """Returns the traded volume."""
         ...
 
 
-def to_bar(candle: Candle, opened: datetime) -> Bar | None:
-    """The bar, its high and low widened by open and close; None for one that cannot be.
+def to_bar(candle: CandleRow, opened: datetime) -> Bar | None:
+    """Returns the bar, its high and low widened by open and close; None for an invalid row.
 
-    Alpaca's open and close count trades that its high and low leave out. A bar cannot be when a price is
-    zero or missing, the low is above the high, open or close is far beyond both, or the volume is missing.
+    Alpaca's open and close count trades that its high and low leave out. A row is invalid when a price
+    is zero or missing, the low is above the high, open or close is far beyond both, or the volume is missing.
     """
     first, high, low, close = map(positive, (candle.open, candle.high, candle.low, candle.close))
     volume = number(candle.volume)
@@ -53,25 +53,25 @@ def to_bar(candle: Candle, opened: datetime) -> Bar | None:
     highest, lowest = max(first, high, close), min(first, low, close)
     if low > high or highest > high * ABSURD_FACTOR or lowest < low / ABSURD_FACTOR:
         return None
-    return Bar(stamp(opened), float(first), float(highest), float(lowest), float(close), float(volume))
+    return Bar(bar_time(opened), float(first), float(highest), float(lowest), float(close), float(volume))
 
 
-def believed(bars: Iterable[Bar | None], refused: Counter[str]) -> list[Bar]:
-    """The bars that can be believed, ascending, the last one of each time; others are counted by reason.
+def believable_bars(bars: Iterable[Bar | None], refused: RefusalCounter) -> list[Bar]:
+    """Returns the believable bars, ascending, the last one of each time; counts the others by reason.
 
-    `unreadable` are those that are None, `absurd` those whose close is more than ten times or less than a
-    tenth of both neighbours': a market that leaps stays, for a while, where it leapt to. Highs and lows are
-    not judged so: in a crash, they do go that far. A bar of volume 0 is a filler, which repeats the close
-    before where nothing traded: it is left out, and not counted.
+    `unreadable` bars are None. The close of an `absurd` bar is more than ten times or less than a tenth of
+    both neighbours' closes: after a real leap the market stays there for a while. This check leaves out highs
+    and lows, which go that far in a crash. The result has no bars of volume 0, and does not count them: they
+    repeat the close before where nothing traded.
     """
     made = list(bars)
     by_time = {bar.time: bar for bar in made if bar}
-    refused["unreadable"] += made.count(None)
+    refused.count("unreadable", made.count(None))
     ascending = [by_time[time] for time in sorted(by_time) if by_time[time].volume]
-    kept = list(compress(ascending, _verdicts(ascending)))
-    refused["absurd"] += len(ascending) - len(kept)
-    return kept
+    valid = list(compress(ascending, _verdicts(ascending)))
+    refused.count("absurd", len(ascending) - len(valid))
+    return valid
 
 
 def _verdicts(ascending: Sequence[Bar]) -> list[bool]:
-    return believable([bar.close for bar in ascending])
+    return judge_closes([bar.close for bar in ascending])

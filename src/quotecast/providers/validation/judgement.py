@@ -1,21 +1,22 @@
-"""Which prices of an upstream can be believed."""
+"""Checks of prices against earlier ones of the same instrument."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 from msgspec import Struct
 
-#: A price that many times above or below the last good one is absurd.
+from quotecast.providers.refusals import Reason
+
+#: The factor above or below the last good price from which a price is absurd.
 ABSURD_FACTOR: Final = 10
-#: How long a good price judges later ones, so that a true leap is believed in the end.
+#: Seconds for which a good price judges later ones, so that the judge believes a real leap in the end.
 JUDGING_SECONDS: Final = 3600.0
 
 
 class _Good(Struct, frozen=True):
     price: float
     received: float
-    #: Of the last price that had one, and when that came.
+    #: The order of the last price with one, and the Unix time of its arrival.
     order: float = 0
     ordered: float = float("-inf")
 
@@ -23,66 +24,60 @@ class _Good(Struct, frozen=True):
 class Judge:
     """Remembers the last good price of each instrument of one upstream, over all its connections.
 
-    A price is refused, and counted by reason, when it is older than one already taken (`outdated`), or
-    more than ten times or less than a tenth of the last good one of the past hour (`absurd`).
+    It doubts a price that is older than one that it believed (`outdated`), or more than ten times or less
+    than a tenth of the last good one of the past hour (`absurd`).
     """
 
     def __init__(self) -> None:
-        self.refused: Counter[str] = Counter()
         self._good: dict[str, _Good] = {}
 
-    def accepts(self, key: str, price: float, received: float, order: float = 0) -> bool:
-        """Whether to believe a price received at that Unix time.
+    def doubt(self, key: str, price: float, received: float, order: float = 0) -> Reason | None:
+        """Returns why not to believe a price received at that Unix time; None for a price that it believes.
 
-        `order` grows with time where the upstream numbers what it sends; 0 where it does not, which leaves
-        the order of what comes later as it is.
+        A believed price judges the next ones. `order` grows with time where the upstream numbers its
+        messages; 0 where it does not, which leaves the order of later messages as it is.
         """
         if reason := self._doubt(key, price, received, order):
-            self.refused[reason] += 1
-            return False
+            return reason
         before = self._good.get(key)
         if order or before is None:
             self._good[key] = _Good(price, received, order, received)
         else:
             self._good[key] = _Good(price, received, before.order, before.ordered)
-        return True
+        return None
 
     def refer(self, key: str, price: float, received: float) -> None:
-        """Judges the next prices of an instrument by another source's, such as the close before."""
+        """Sets the price that judges the next ones, from another source such as the close before."""
         before = self._good.get(key)
         order, ordered = (before.order, before.ordered) if before else (0.0, float("-inf"))
         self._good[key] = _Good(price, received, order, ordered)
-
-    def refuse(self, reason: str) -> None:
-        """Counts what was refused elsewhere."""
-        self.refused[reason] += 1
 
     def forget(self, key: str) -> None:
         """Forgets an instrument's last good price, so that the next one is believed."""
         self._good.pop(key, None)
 
     def keep_only(self, keys: Iterable[str]) -> list[str]:
-        """Forgets every instrument not among `keys`; those that were known and are gone, sorted."""
+        """Forgets every instrument not among `keys`. Returns the forgotten ones, sorted."""
         gone = sorted(self._good.keys() - set(keys))
         for key in gone:
             del self._good[key]
         return gone
 
-    def _doubt(self, key: str, price: float, received: float, order: float) -> str:
+    def _doubt(self, key: str, price: float, received: float, order: float) -> Reason | None:
         good = self._good.get(key)
         if good is None:
-            return ""
-        # Numbers are compared, not times: a clock that steps back must not silence an instrument.
+            return None
+        # Compares orders, not times: a clock that steps back must not silence an instrument.
         if 0 < order < good.order and received - good.ordered < JUDGING_SECONDS:
             return "outdated"
         is_far = received - good.received < JUDGING_SECONDS and not is_near(price, good.price)
-        return "absurd" if is_far else ""
+        return "absurd" if is_far else None
 
 
-def believable(closes: Sequence[float]) -> list[bool]:
-    """Which of the closes of ascending bars to believe.
+def judge_closes(closes: Sequence[float]) -> list[bool]:
+    """Returns for each close of ascending bars whether to believe it.
 
-    Those near the last that is believed, or near one of the next two: a market that leaps stays there.
+    It is believable near the last believable one, or near one of the next two: a market that leaps stays.
     """
     verdicts: list[bool] = []
     last: list[float] = []

@@ -1,45 +1,38 @@
-"""The quotes of one crypto upstream that can be believed."""
+"""Checks of the quotes of one crypto upstream."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from msgspec.structs import replace
 
 from quotecast.market.quotes import CryptoQuote
+from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.judgement import Judge
 
 _PRICES: Final = ("bid", "ask", "open", "high", "low")
 
 
 class Pairs:
-    """The last quote of each pair that could be believed, over all of an upstream's connections.
+    """The last believable quote of each pair, over all connections of an upstream.
 
-    Refused, and counted by reason: a quote without a readable price (`unreadable`), older than one already
+    It refuses, and counts by reason, a quote without a readable price (`unreadable`), older than one already
     taken (`outdated`), or whose price is more than ten times or less than a tenth of the last good one of
-    the past hour (`absurd`). Other fields that cannot be read or leap that far (`unreadable field`,
-    `absurd field`) keep their last good value.
+    the past hour (`absurd`). Other fields that cannot be read or leap that far (`unreadable_field`,
+    `absurd_field`) keep their last good value.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, provider: str) -> None:
+        self.refused = RefusalCounter(provider)
         self._prices = Judge()
         self._fields = Judge()
         self._known: dict[str, CryptoQuote] = {}
 
-    def statistics(self) -> Mapping[str, int]:
-        """How many messages, rows and fields were refused since the start, by reason."""
-        fields = {f"{reason} field": count for reason, count in self._fields.refused.items()}
-        return dict(self._prices.refused) | fields
-
-    def refuse(self, reason: str) -> None:
-        """Counts what was refused elsewhere."""
-        self._prices.refuse(reason)
-
     def quotes(self) -> list[CryptoQuote]:
-        """The last good quote of every pair."""
+        """Returns the last good quote of every pair."""
         return list(self._known.values())
 
     def keep_only(self, pairs: Collection[str]) -> list[str]:
-        """Forgets every pair not among these; those that were known and are gone, sorted."""
+        """Forgets every pair not among these. Returns the forgotten ones, sorted."""
         gone = self._prices.keep_only(pairs)
         self._fields.keep_only(f"{pair} {name}" for pair in pairs for name in _PRICES)
         for pair in gone:
@@ -49,26 +42,29 @@ class Pairs:
     def take(
         self, quote: CryptoQuote | None, unreadable: Iterable[str], received: float, order: float = 0
     ) -> CryptoQuote | None:
-        """The quote, received at that Unix time, as it can be believed; None when it is refused.
+        """Returns the believable form of a quote received at that Unix time; None for a refused quote.
 
-        `unreadable` names its fields that could not be read; `order` is that of `Judge.accepts`.
+        `unreadable` has the names of its unreadable fields; `order` is that of `Judge.doubt`.
         """
         if quote is None:
-            self._prices.refuse("unreadable")
+            self.refused.count("unreadable")
             return None
-        if not self._prices.accepts(quote.key, quote.price, received, order):
+        if reason := self._prices.doubt(quote.key, quote.price, received, order):
+            self.refused.count(reason)
             return None
-        self._known[quote.key] = self._mended(quote, unreadable, received)
+        self._known[quote.key] = self._with_last_good_fields(quote, unreadable, received)
         return self._known[quote.key]
 
-    def _mended(self, quote: CryptoQuote, unreadable: Iterable[str], received: float) -> CryptoQuote:
-        """The quote with the last good values of fields that are not to be believed."""
+    def _with_last_good_fields(
+        self, quote: CryptoQuote, unreadable: Iterable[str], received: float
+    ) -> CryptoQuote:
+        """Returns the quote with the last good values in place of doubtful ones."""
         doubtful = list(unreadable)
-        for _ in doubtful:
-            self._fields.refuse("unreadable")
+        self.refused.count("unreadable_field", len(doubtful))
         for name in _PRICES:
             value = getattr(quote, name)
-            if value is not None and not self._fields.accepts(f"{quote.key} {name}", value, received):
+            if value is not None and self._fields.doubt(f"{quote.key} {name}", value, received):
+                self.refused.count("absurd_field")
                 doubtful.append(name)
         if not doubtful:
             return quote
@@ -77,5 +73,5 @@ class Pairs:
 
 
 def newest(quotes: Iterable[CryptoQuote | None]) -> list[CryptoQuote]:
-    """The last one of each pair."""
+    """Returns the last quote of each pair."""
     return list({quote.key: quote for quote in quotes if quote}.values())

@@ -1,22 +1,23 @@
-"""Rows of an upstream's answer, read one by one: a bad one costs itself."""
+"""Rows of an upstream's answer, decoded one by one, so that a bad row spoils no other."""
 
-from collections import Counter
 from collections.abc import Iterable
 from typing import TypeVar
 
 import msgspec
 from msgspec import Raw
 
+from quotecast.providers.refusals import RefusalCounter
+
 T = TypeVar("T")
 
 
-def readable(rows: Iterable[Raw], kind: type[T], refused: Counter[str]) -> list[T]:
-    """The rows of an answer as `kind`; what is none is counted as `malformed`."""
+def decode_rows(rows: Iterable[Raw], kind: type[T], refused: RefusalCounter) -> list[T]:
+    """Returns the rows of an answer as `kind`; counts other rows as `malformed`."""
     decoder = msgspec.json.Decoder(kind)
     found = []
     for raw in rows:
         try:
             found.append(decoder.decode(raw))
         except (ValueError, RecursionError):
-            refused["malformed"] += 1
+            refused.count("malformed")
     return found

@@ -1,4 +1,4 @@
-"""Numbers and times as upstreams write them, read with suspicion."""
+"""Checks of numbers and times as upstreams write them."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -7,7 +7,7 @@ from typing import Final
 
 Number = str | float | int | None
 
-#: How far ahead of ours an upstream's clock may be.
+#: The most that an upstream's clock may be ahead of ours.
 MAX_SKEW: Final = timedelta(minutes=1)
 
 _NUMBER: Final = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?([eE][-+]?[0-9]{1,3})?")
@@ -18,8 +18,8 @@ _MOST: Final = Decimal("1e18")
 _FINER: Final = re.compile(r"(\.[0-9]{6})[0-9]+")
 
 
-def signed(value: Number) -> Decimal | None:
-    """A decimal between -10^18 and 10^18, exactly as written; None for anything else."""
+def signed_decimal(value: Number) -> Decimal | None:
+    """Returns a decimal between -10^18 and 10^18, exactly as written; None for anything else."""
     text = str(value)
     if isinstance(value, bool) or not _NUMBER.fullmatch(text):
         return None
@@ -28,49 +28,49 @@ def signed(value: Number) -> Decimal | None:
 
 
 def number(value: Number) -> Decimal | None:
-    """Likewise, not below zero."""
-    decimal = signed(value)
+    """Returns a decimal from 0 to 10^18, exactly as written; None for anything else."""
+    decimal = signed_decimal(value)
     return None if decimal is None or decimal < 0 else decimal
 
 
 def positive(value: Number) -> Decimal | None:
-    """Likewise, above zero."""
-    decimal = signed(value)
+    """Returns a decimal from 10^-18 to 10^18, exactly as written; None for anything else."""
+    decimal = signed_decimal(value)
     return None if decimal is None or decimal < _LEAST else decimal
 
 
 def to_float(decimal: Decimal | None) -> float | None:
-    """The nearest float; None stays None."""
+    """Returns the nearest float; None for None."""
     return None if decimal is None else float(decimal)
 
 
 def percent_change(now: Decimal, before: Decimal) -> float:
-    """By how much `now` is above `before`, which is above zero, in percent, rounded to four digits."""
+    """Returns the change from `before`, which is above zero, to `now`, in percent with four decimals."""
     return round(float((now / before - 1) * 100), 4)
 
 
 def instant(text: str | None) -> datetime | None:
-    """A moment in ISO 8601, in UTC unless it names an offset; None when it cannot be read.
+    """Returns the moment of a text in ISO 8601, in UTC unless it names an offset; None for any other text.
 
-    Upstreams write up to nine digits of a second; those beyond the sixth are dropped.
+    Upstreams write up to nine digits of a second; a datetime holds six.
     """
     try:
-        told = datetime.fromisoformat(_FINER.sub(r"\1", text or ""))
-        return told.replace(tzinfo=UTC) if told.tzinfo is None else told.astimezone(UTC)
+        moment = datetime.fromisoformat(_FINER.sub(r"\1", text or ""))
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
 
 
 def from_milliseconds(value: float | None) -> datetime | None:
-    """A moment in milliseconds since 1970; None when there is none or it is no moment."""
+    """Returns the moment of milliseconds since 1970; None for None, or outside the range of datetime."""
     try:
         return None if value is None else datetime.fromtimestamp(value / 1000, UTC)
     except (ValueError, OverflowError, OSError):
         return None
 
 
-def stamped(told: datetime | None, received: float) -> str:
-    """The moment as the API writes it; `received`, a Unix time, where it is missing or in the future."""
+def timestamp_of(made: datetime | None, received: float) -> str:
+    """Returns `made` as the API writes it; `received`, a Unix time, for None or a moment in the future."""
     here = datetime.fromtimestamp(received, UTC)
-    moment = here if told is None or told - here > MAX_SKEW else told
+    moment = here if made is None or made - here > MAX_SKEW else made
     return moment.isoformat().replace("+00:00", "Z")

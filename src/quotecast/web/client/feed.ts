@@ -46,9 +46,9 @@ export class Feed<N extends FeedName> {
   #symbols: ReadonlySet<string> | "all" = new Set();
   /** Symbols that the server follows for this connection. */
   #subscribed: ReadonlySet<string> | "all" = new Set();
-  /** Snapshots that commands asked for and that are still to come: the cursor does not cover them yet. */
+  /** Number of snapshots that commands have requested and that have not come: the cursor does not cover them yet. */
   #pendingSnapshots = 0;
-  /** Whether the next snapshot answers the address's cursor, be it by a resync: no command asked for that one. */
+  /** Whether the next snapshot answers the cursor in the URL, as a resume or a resync, and not a command. */
   #resuming = false;
   #socket: WebSocket | null = null;
   #heartbeatMs = DEFAULT_HEARTBEAT_MS;
@@ -84,7 +84,7 @@ export class Feed<N extends FeedName> {
   /**
    * Pings, and reconnects if no pong comes; a feed that waits to reconnect does so at once.
    *
-   * Call it when the network may have changed: browser events tell long before the watchdog does.
+   * Call it when the network may have changed: browser events come long before the watchdog fires.
    */
   check(): void {
     const socket = this.#socket;
@@ -96,7 +96,7 @@ export class Feed<N extends FeedName> {
     }
   }
 
-  /** Tells the server which symbols this feed follows now. */
+  /** Sends the server the symbols that this feed follows now. */
   #updateSubscription(): void {
     const [before, after] = [this.#subscribed, this.#symbols];
     this.#subscribed = after;

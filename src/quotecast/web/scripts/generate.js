@@ -97,7 +97,7 @@ function main([...given]) {
     const path = new URL(`../client/${name}`, import.meta.url);
     if (!check) writeFileSync(path, text);
     else if (readFileSync(path, "utf8") !== text) {
-      console.error(`client/${name} is not current: run scripts/generate.js`);
+      console.error(`client/${name} is outdated: run scripts/generate.js`);
       process.exitCode = 1;
     }
   }

@@ -10,7 +10,7 @@ from fakes.alpaca import FakeAlpaca
 from fakes.alpaca_rows import Trade
 from fakes.http import Answer
 from quotecast.errors import SymbolNotFound, UpstreamError
-from quotecast.market.bars import INTERVALS, Bar, Interval, opening, stamp
+from quotecast.market.bars import INTERVALS, Bar, Interval, bar_time, opening_of_bar
 from quotecast.market.calendars import EXCHANGE, NEW_YORK_DAYS
 from quotecast.providers.alpaca import history as history_module
 from quotecast.providers.alpaca.history import MAX_PAGES, AlpacaHistory
@@ -34,21 +34,21 @@ def history(fake: FakeAlpaca, **other: Any) -> AlpacaHistory:
     return AlpacaHistory(fake.url, "key", "secret", **options)
 
 
-def told(bars: Sequence[Bar]) -> dict[str, Figures]:
+def figures_by_time(bars: Sequence[Bar]) -> dict[str, Figures]:
     return {bar.time: (bar.open, bar.high, bar.low, bar.close, bar.volume) for bar in bars}
 
 
-def expected(
+def bars_of_trades(
     trades: Sequence[Trade], interval: Interval, start: datetime, end: datetime
 ) -> dict[str, Figures]:
-    """The bars of regular sessions, straight from the trades."""
-    first = opening(NEW_YORK_DAYS, interval, start)
+    """Returns the expected bars of regular sessions, computed from the trades."""
+    first = opening_of_bar(NEW_YORK_DAYS, interval, start)
     assert first
     bars: dict[str, list[Trade]] = {}
     for trade in trades:
-        opened = opening(EXCHANGE, interval, trade.time)
+        opened = opening_of_bar(EXCHANGE, interval, trade.time)
         if opened and first <= trade.time and opened < end:
-            bars.setdefault(stamp(opened), []).append(trade)
+            bars.setdefault(bar_time(opened), []).append(trade)
     return {time: figures(of) for time, of in bars.items()}
 
 
@@ -57,68 +57,68 @@ def figures(trades: Sequence[Trade]) -> Figures:
     return prices[0], max(prices), min(prices), prices[-1], float(sum(trade.size for trade in trades))
 
 
-def in_session(trades: Sequence[Trade]) -> list[Trade]:
-    return [trade for trade in trades if opening(EXCHANGE, "1m", trade.time)]
+def session_trades(trades: Sequence[Trade]) -> list[Trade]:
+    return [trade for trade in trades if opening_of_bar(EXCHANGE, "1m", trade.time)]
 
 
-def calls(fake: FakeAlpaca) -> list[tuple[str, str]]:
-    """Tape and rows of each question for bars."""
+def feed_and_timeframe(fake: FakeAlpaca) -> list[tuple[str, str]]:
+    """Returns data feed and timeframe of each bars request."""
     return [(each.query["feed"], each.query["timeframe"]) for each in fake.requests if each.path == BARS]
 
 
 @pytest.mark.parametrize("days", [1, 8, 70])
 @pytest.mark.parametrize("interval", INTERVALS)
 async def test_bars_are_those_of_the_trades(fake: FakeAlpaca, interval: Interval, days: int) -> None:
-    """Of regular sessions alone, ascending, from the one that holds the start to the one in progress."""
+    """Bars cover regular sessions, ascending, from the one that contains the start to the one in progress."""
     start = NOW - timedelta(days=days)
-    # A day's own row would hold trades of before and after the session.
-    trades = in_session([*day_trades(date(2026, 8, 1), NOW, 40)])
+    # A daily row would include extended-hours trades.
+    trades = session_trades([*day_trades(date(2026, 8, 1), NOW, 40)])
     fake.trades, fake.free = {"AAPL": trades}, False
     bars = await history(fake, plan_feed="sip").bars("AAPL", interval, start, NOW)
-    assert told(bars) == expected(trades, interval, start, NOW)
+    assert figures_by_time(bars) == bars_of_trades(trades, interval, start, NOW)
     assert [bar.time for bar in bars] == sorted(bar.time for bar in bars)
 
 
 @pytest.mark.parametrize("interval", INTERVALS)
-async def test_free_plan_has_the_whole_tape_but_for_the_last_minutes(
+async def test_free_plan_has_the_consolidated_tape_but_for_the_last_minutes(
     fake: FakeAlpaca, interval: Interval
 ) -> None:
-    """Those that one exchange saw are not mixed with the others."""
+    """The free plan's bars end 16 minutes ago and do not mix in IEX-only rows."""
     start = NOW - timedelta(days=8)
-    trades = in_session([*day_trades(date(2026, 11, 1), NOW, 300)])
+    trades = session_trades([*day_trades(date(2026, 11, 1), NOW, 300)])
     fake.trades = {"AAPL": trades}
     minute = (NOW - DELAY).replace(second=0)
     seen = [trade for trade in trades if trade.time < minute]
     assert len(seen) < len(trades)
     bars = await history(fake).bars("AAPL", interval, start, NOW)
-    assert told(bars) == expected(seen, interval, start, NOW)
+    assert figures_by_time(bars) == bars_of_trades(seen, interval, start, NOW)
 
 
 @pytest.mark.parametrize("interval", ["1m", "15m", "1h", "4h"])
 async def test_what_is_traded_outside_the_session_counts_nowhere(
     fake: FakeAlpaca, interval: Interval
 ) -> None:
-    """Not even in the hour in which the session begins; a half day ends at 13:00."""
+    """Extended-hours trades count in no bar, and a half day ends at 13:00."""
     thanksgiving = datetime(2026, 11, 28, 12, tzinfo=UTC)
     trades = [*day_trades(date(2026, 11, 23), thanksgiving, 300)]
     fake.trades, fake.clock = {"AAPL": trades}, thanksgiving.timestamp
     start = thanksgiving - timedelta(days=4)
     bars = await history(fake).bars("AAPL", interval, start, thanksgiving)
-    assert told(bars) == expected(in_session(trades), interval, start, thanksgiving)
+    assert figures_by_time(bars) == bars_of_trades(session_trades(trades), interval, start, thanksgiving)
     assert {bar.time[:10] for bar in bars} == {"2026-11-24", "2026-11-25", "2026-11-27"}
 
 
 @pytest.mark.parametrize("interval", INTERVALS)
 async def test_bar_that_goes_on_after_the_end_is_whole(fake: FakeAlpaca, interval: Interval) -> None:
-    """The end says which bars open, not which trades count."""
-    trades = in_session([*day_trades(date(2026, 9, 1), NOW, 100)])
+    """The end limits which bars open, not which trades they include."""
+    trades = session_trades([*day_trades(date(2026, 9, 1), NOW, 100)])
     fake.trades = {"AAPL": trades}
     start, end = new_york("02 10:10"), new_york("04 13:10")
     bars = await history(fake).bars("AAPL", interval, start, end)
-    whole = expected([each for each in trades if each.time < NOW - DELAY], interval, start, end)
+    whole = bars_of_trades([each for each in trades if each.time < NOW - DELAY], interval, start, end)
     assert [bar.time for bar in bars] == [*whole]
     if interval not in {"W", "M"}:
-        assert told(bars) == whole
+        assert figures_by_time(bars) == whole
 
 
 async def test_bar_that_opens_at_the_end_is_left_out(fake: FakeAlpaca) -> None:
@@ -128,7 +128,7 @@ async def test_bar_that_opens_at_the_end_is_left_out(fake: FakeAlpaca) -> None:
 
 
 async def test_day_has_no_bar_before_it_opened(fake: FakeAlpaca) -> None:
-    """Though there are trades before the session."""
+    """Trades before the session do not start a daily bar."""
     now = new_york("19 08:00")
     fake.trades = {"AAPL": [Trade(new_york(text), 5) for text in ("18 10:00", "19 06:00")]}
     fake.clock = now.timestamp
@@ -137,16 +137,16 @@ async def test_day_has_no_bar_before_it_opened(fake: FakeAlpaca) -> None:
 
 
 async def test_closed_market_takes_one_call(fake: FakeAlpaca) -> None:
-    """The plan's calls are few."""
+    """While the market is closed, bars take one call of the plan."""
     now = new_york("21 12:00")
     fake.trades, fake.clock = {"AAPL": [Trade(new_york("20 15:59"), 5)]}, now.timestamp
     bars = await history(fake).bars("AAPL", "1m", now - timedelta(days=5), now)
     assert [bar.time for bar in bars] == ["2026-11-20T20:59:00Z"]
-    assert calls(fake) == [("sip", "1Min")]
+    assert feed_and_timeframe(fake) == [("sip", "1Min")]
 
 
 async def test_question_is_as_the_upstream_wants_it(fake: FakeAlpaca) -> None:
-    """Split-adjusted; keys in headers; no token before there is one."""
+    """The request asks for split adjustment, with the keys in headers and without a page token."""
     fake.trades, fake.free = {"BRK.B": [Trade(NOW - timedelta(minutes=3), 480)]}, False
     await history(fake, plan_feed="sip").bars("brk.b", "5m", NOW - timedelta(hours=1), NOW)
     [asked] = fake.requests
@@ -164,12 +164,12 @@ async def test_question_is_as_the_upstream_wants_it(fake: FakeAlpaca) -> None:
 
 
 async def test_short_pages_are_not_the_end(fake: FakeAlpaca) -> None:
-    """Only a missing token is."""
-    trades = in_session([*day_trades(date(2026, 11, 10), NOW, 100)])
+    """Pages continue until one has no next token."""
+    trades = session_trades([*day_trades(date(2026, 11, 10), NOW, 100)])
     fake.trades, fake.free, fake.rows_per_page = {"AAPL": trades}, False, 30
     start = NOW - timedelta(days=8)
     bars = await history(fake, plan_feed="sip").bars("AAPL", "1m", start, NOW)
-    assert told(bars) == expected(trades, "1m", start, NOW)
+    assert figures_by_time(bars) == bars_of_trades(trades, "1m", start, NOW)
     assert len(fake.requests) > 5
     tokens = [asked.query.get("page_token") for asked in fake.requests]
     assert tokens[0] is None
@@ -178,7 +178,7 @@ async def test_short_pages_are_not_the_end(fake: FakeAlpaca) -> None:
 
 async def test_pages_that_never_end_are_an_error(fake: FakeAlpaca) -> None:
     fake.answers[BARS] = Answer.of({"bars": {}, "next_page_token": "again"})
-    with pytest.raises(UpstreamError, match="more pages"):
+    with pytest.raises(UpstreamError, match="more than 50 pages"):
         await history(fake).bars("AAPL", "D", NOW - timedelta(days=8), NOW)
     assert len(fake.requests) == MAX_PAGES
 
@@ -191,28 +191,30 @@ async def test_slow_pages_have_a_deadline_together(fake: FakeAlpaca, monkeypatch
 
 
 @pytest.mark.parametrize("plan_feed", ["iex", "sip"])
-async def test_plan_without_the_whole_tape_has_that_of_one_exchange(fake: FakeAlpaca, plan_feed: str) -> None:
-    """A clock of ours that is fast makes the upstream refuse what is too young; so does a lesser plan."""
-    trades = in_session([*day_trades(date(2026, 11, 10), NOW, 100)])
+async def test_plan_without_the_consolidated_tape_has_iex(fake: FakeAlpaca, plan_feed: str) -> None:
+    """When Alpaca rejects consolidated-tape requests, all bars come from the IEX exchange."""
+    trades = session_trades([*day_trades(date(2026, 11, 10), NOW, 100)])
     fake.trades = {"AAPL": trades}
     start = NOW - timedelta(days=5)
     fast = (NOW + timedelta(minutes=16)).timestamp
     bars = await history(fake, plan_feed=plan_feed, clock=fast).bars("AAPL", "15m", start, NOW)
-    assert told(bars) == expected([each for each in trades if each.on_iex], "15m", start, NOW)
-    assert calls(fake)[-1] == ("iex", "15Min")
+    assert figures_by_time(bars) == bars_of_trades(
+        [each for each in trades if each.on_iex], "15m", start, NOW
+    )
+    assert feed_and_timeframe(fake)[-1] == ("iex", "15Min")
 
 
 @pytest.mark.parametrize("bars", [None, {}, {"AAPL": None}, {"AAPL": []}])
 async def test_stock_without_trades_has_no_bars(fake: FakeAlpaca, bars: Any) -> None:
-    """In whatever way the upstream says so."""
+    """A stock without trades has no bars, whether Alpaca omits it or sends null or an empty list."""
     fake.trades = {"AAPL": [Trade(NOW - timedelta(days=1), 5)]}
     fake.answers[BARS] = Answer.of({"bars": bars, "next_page_token": None})
     assert await history(fake).bars("AAPL", "1h", NOW - timedelta(hours=2), NOW) == []
 
 
 @pytest.mark.parametrize("row", [Answer.of({}), Answer.of({"ZZZZQ": None})])
-async def test_stock_that_nobody_knows_is_not_found(fake: FakeAlpaca, row: Answer) -> None:
-    """It is well-formed, so it has no bars as others have none; but it has no snapshot either."""
+async def test_unknown_stock_is_not_found(fake: FakeAlpaca, row: Answer) -> None:
+    """A stock without a snapshot is not found, although Alpaca returns empty bars for it."""
     fake.answers["/v2/stocks/snapshots"] = row
     with pytest.raises(SymbolNotFound):
         await history(fake).bars("ZZZZQ", "1h", NOW - timedelta(hours=2), NOW)
@@ -220,15 +222,15 @@ async def test_stock_that_nobody_knows_is_not_found(fake: FakeAlpaca, row: Answe
 
 @pytest.mark.parametrize("symbol", ["AB1", "BRK-B", "", "A,B", "../clock", "AAPL&feed=sip", "A" * 50])
 async def test_malformed_symbol_is_not_found(fake: FakeAlpaca, symbol: str) -> None:
-    """The upstream refuses it, or it is not asked at all."""
+    """A malformed symbol is not found, with or without a call."""
     fake.trades = {"A": [Trade(NOW - timedelta(hours=1), 5)]}
     with pytest.raises(SymbolNotFound):
         await history(fake).bars(symbol, "D", NOW - timedelta(days=2), NOW)
     assert {asked.path for asked in fake.requests} <= {BARS}
 
 
-async def test_empty_stretch_takes_no_call(fake: FakeAlpaca) -> None:
-    """Nothing opens in the future, nor between a moment and itself."""
+async def test_empty_range_takes_no_call(fake: FakeAlpaca) -> None:
+    """A range in the future, or of length zero, takes no call."""
     assert await history(fake).bars("AAPL", "1h", NOW + timedelta(days=1), NOW + timedelta(days=2)) == []
     hour = NOW.replace(minute=0, second=0)
     assert await history(fake).bars("AAPL", "1h", hour, hour) == []
@@ -236,7 +238,7 @@ async def test_empty_stretch_takes_no_call(fake: FakeAlpaca) -> None:
 
 
 async def test_open_above_the_high_is_an_ordinary_bar(fake: FakeAlpaca) -> None:
-    """The high is then the open: the upstream leaves trades out of it that count for the open."""
+    """An open above the high raises the high, because Alpaca's high omits some trades."""
     row = {"t": "2026-11-18T05:00:00Z", "o": 25.05, "h": 25.04, "l": 25.04, "c": 25.04, "v": 105}
     fake.answers[BARS] = Answer.of({"bars": {"AAAA": [row]}, "next_page_token": None})
     upstream = history(fake, plan_feed="sip")
@@ -245,8 +247,8 @@ async def test_open_above_the_high_is_an_ordinary_bar(fake: FakeAlpaca) -> None:
     assert upstream.statistics() == {}
 
 
-async def test_rows_that_cannot_be_believed_cost_themselves_alone(fake: FakeAlpaca) -> None:
-    """They are counted by reason; one of volume 0 is a filler, and left out uncounted."""
+async def test_implausible_rows_do_not_affect_the_others(fake: FakeAlpaca) -> None:
+    """The adapter counts implausible rows by reason and omits rows of volume 0 without counting."""
     good = {"t": "2026-11-19T15:00:00Z", "o": 10, "h": 12, "l": 9, "c": "11.5", "v": 100, "n": 3}
     rows = [
         good,
@@ -266,7 +268,7 @@ async def test_rows_that_cannot_be_believed_cost_themselves_alone(fake: FakeAlpa
     fake.answers[BARS] = Answer.of({"bars": {"AAPL": rows, "MSFT": [good]}, "more": 1})
     upstream = history(fake, plan_feed="sip")
     bars = await upstream.bars("AAPL", "1m", NOW - timedelta(hours=2), NOW)
-    assert told(bars) == {
+    assert figures_by_time(bars) == {
         "2026-11-19T15:00:00Z": (10.0, 12.0, 9.0, 11.5, 100.0),
         "2026-11-19T15:01:00Z": (10.0, 12.0, 9.0, 12.0, 100.0),
         "2026-11-19T15:05:00Z": (10.0, 13.0, 9.0, 13.0, 100.0),

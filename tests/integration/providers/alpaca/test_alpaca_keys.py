@@ -1,4 +1,4 @@
-"""Alpaca's keys go to Alpaca and nowhere else."""
+"""Alpaca's keys reach Alpaca only."""
 
 import logging
 from collections.abc import AsyncIterator
@@ -23,8 +23,8 @@ async def alpaca() -> AsyncIterator[LocalAlpaca]:
         yield local
 
 
-async def run(alpaca: LocalAlpaca) -> str:
-    """All that is told of one poll and one try of the stream: logs, the error, the adapter itself."""
+async def record_output(alpaca: LocalAlpaca) -> str:
+    """Returns the logs, the error and the adapter's representation after one poll and one stream attempt."""
     provider = alpaca.provider(STOCKS[:1], keys=CANARY)
     errors = ""
     with structlog.testing.capture_logs() as logs:
@@ -37,7 +37,7 @@ async def run(alpaca: LocalAlpaca) -> str:
     return f"{errors} {logs} {provider!r} {provider.statistics()}"
 
 
-def found(text: str) -> list[str]:
+def leaked_secrets(text: str) -> list[str]:
     return [secret for secret in CANARY if secret in text]
 
 
@@ -52,26 +52,26 @@ def found(text: str) -> list[str]:
     ],
     ids=["forbidden", "html", "bad symbol", "truncated", "redirect"],
 )
-async def test_keys_that_rest_repeats_are_told_nobody(
+async def test_keys_in_rest_errors_are_not_leaked(
     alpaca: LocalAlpaca, caplog: pytest.LogCaptureFixture, answer: Answer
 ) -> None:
-    """Not in logs, errors or representations; and they do travel, in headers alone."""
+    """Logs, errors and representations omit the keys; requests carry them in headers only."""
     caplog.set_level(logging.INFO)
     alpaca.rest.answers[PATH] = answer
     alpaca.stream.refuses = 402
-    assert found(await run(alpaca) + caplog.text) == []
+    assert leaked_secrets(await record_output(alpaca) + caplog.text) == []
     [asked] = alpaca.rest.requests
-    assert found(f"{asked.path} {asked.query}") == []
+    assert leaked_secrets(f"{asked.path} {asked.query}") == []
     assert asked.headers["APCA-API-KEY-ID"] == CANARY[0]
 
 
 @pytest.mark.parametrize("code", [402, 406, 599])
-async def test_keys_that_the_stream_repeats_are_told_nobody(
+async def test_keys_that_the_stream_repeats_are_not_leaked(
     alpaca: LocalAlpaca, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     caplog.set_level(logging.INFO)
     monkeypatch.setitem(alpaca_stream.MEANINGS, code, f"failed for {ECHO}")
     alpaca.stream.refuses = code
-    told = await run(alpaca)
-    assert str(code) in told
-    assert found(told + caplog.text) == []
+    output = await record_output(alpaca)
+    assert str(code) in output
+    assert leaked_secrets(output + caplog.text) == []

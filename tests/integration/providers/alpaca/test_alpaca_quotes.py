@@ -1,12 +1,11 @@
-"""Alpaca's quotes by REST, against a local Alpaca whose stream may be away."""
+"""Alpaca's quotes by REST, against a local Alpaca whose stream may fail."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from datetime import UTC, datetime
+from datetime import datetime
 
 import pytest
-from msgspec.structs import replace
 
 from fakes.http import (
     ENDLESS,
@@ -22,10 +21,9 @@ from fakes.http import (
 from quotecast.errors import UpstreamError
 from quotecast.market.quotes import StockQuote
 from quotecast.providers.alpaca import snapshots
-from quotecast.providers.alpaca.rest_wire import Clock
 from quotecast.providers.reference import Stock
 from support.alpaca_local import PATH, STOCKS, LocalAlpaca, failure, local_alpaca, prices
-from support.alpaca_made import AAPL, DAY_BEFORE, NOON, SNAPSHOT, closing, snapshot
+from support.alpaca_made import NOON, SNAPSHOT, snapshot
 
 
 @pytest.fixture
@@ -34,13 +32,13 @@ async def alpaca() -> AsyncIterator[LocalAlpaca]:
         yield local
 
 
-def many(count: int) -> list[Stock]:
+def make_stocks(count: int) -> list[Stock]:
     letters = [f"{chr(65 + number // 26)}{chr(65 + number % 26)}" for number in range(count)]
     return [Stock(ticker, ticker, "NYSE", "Energy", "Oil", 1, 1.0) for ticker in letters]
 
 
 async def test_first_update_is_all_there_is(alpaca: LocalAlpaca) -> None:
-    """Field by field from the upstream's numbers; what it does not know is not there."""
+    """The first update is complete; stocks unknown to Alpaca are absent."""
     alpaca.rest.rows["MSFT"] = None
     async with aclosing(alpaca.provider(plan_feed="sip").updates()) as updates:
         first = await anext(updates)
@@ -74,8 +72,8 @@ async def test_keys_travel_in_headers_and_the_feed_is_the_plans(alpaca: LocalAlp
 
 
 async def test_many_stocks_are_asked_for_in_batches(alpaca: LocalAlpaca) -> None:
-    """No URL grows without bound, and no stock is left out or asked for twice."""
-    stocks = many(250)
+    """Batches bound the URL's length and request each stock once."""
+    stocks = make_stocks(250)
     alpaca.rest.rows = {stock.ticker: SNAPSHOT for stock in stocks}
     async with aclosing(alpaca.provider(stocks).updates()) as updates:
         first = await anext(updates)
@@ -84,7 +82,7 @@ async def test_many_stocks_are_asked_for_in_batches(alpaca: LocalAlpaca) -> None
 
 
 async def test_free_plan_has_no_figures_of_the_day_in_progress(alpaca: LocalAlpaca) -> None:
-    """Its own are those of one exchange: a few percent of the volume, and not the market's extremes."""
+    """The free plan's day so far covers IEX only, so open, high, low and volume are null."""
     async with aclosing(alpaca.provider(plan_feed="iex").updates()) as updates:
         quote = (await anext(updates)).quotes[0]
     assert isinstance(quote, StockQuote)
@@ -93,13 +91,13 @@ async def test_free_plan_has_no_figures_of_the_day_in_progress(alpaca: LocalAlpa
 
 
 async def test_free_plan_has_a_days_figures_once_they_have_settled(alpaca: LocalAlpaca) -> None:
-    """They are the whole tape's, 16 minutes after the close."""
+    """The consolidated daily bar is available 16 minutes after the close."""
     alpaca.now = datetime.fromisoformat("2026-11-19T16:15:00-05:00").timestamp()
     async with aclosing(alpaca.provider(plan_feed="iex").updates()) as updates:
         await anext(updates)
-        await alpaca.polls.begun()
+        await alpaca.polls.wait_until_asleep()
         alpaca.now += 60
-        alpaca.polls.end_begun()
+        alpaca.polls.wake()
         quote = (await anext(updates)).quotes[0]
     assert isinstance(quote, StockQuote)
     assert (quote.open, quote.high, quote.low, quote.volume) == (229.1, 229.1, 229.1, "812345")
@@ -107,15 +105,15 @@ async def test_free_plan_has_a_days_figures_once_they_have_settled(alpaca: Local
 
 
 async def test_polls_go_on_and_bring_what_changed(alpaca: LocalAlpaca) -> None:
-    """Every 15 seconds in session; an update without quotes shows that the upstream lives."""
+    """Polls run every 15 seconds during a session; an update without quotes is a heartbeat."""
     async with aclosing(alpaca.provider().updates()) as updates:
         await anext(updates)
         assert await alpaca.polls.end() == 15
         assert prices(await anext(updates)) == {}
         alpaca.rest.rows["AAPL"] = snapshot(latestTrade={"p": 231.7, "t": "2026-11-19T17:00:14Z"})
-        await alpaca.polls.begun()
+        await alpaca.polls.wait_until_asleep()
         alpaca.now += 15
-        alpaca.polls.end_begun()
+        alpaca.polls.wake()
         update = await anext(updates)
     assert (prices(update), update.complete) == ({"AAPL": 231.7}, False)
 
@@ -131,8 +129,8 @@ async def test_at_night_polls_are_few(alpaca: LocalAlpaca) -> None:
     assert provider.silence_seconds == 22.5
 
 
-async def test_malformed_ticker_costs_the_others_nothing(alpaca: LocalAlpaca) -> None:
-    """The upstream refuses the whole batch for its sake; it is asked for once."""
+async def test_malformed_ticker_does_not_affect_the_others(alpaca: LocalAlpaca) -> None:
+    """Alpaca rejects a whole batch for a malformed ticker, which later polls omit."""
     bad = [Stock(ticker, "", "", "", "", 1, 1.0) for ticker in ("BRK-B", "A1")]
     async with aclosing(alpaca.provider([*STOCKS, *bad]).updates()) as updates:
         assert prices(await anext(updates)) == {"AAPL": 231.4, "MSFT": 231.5}
@@ -142,9 +140,9 @@ async def test_malformed_ticker_costs_the_others_nothing(alpaca: LocalAlpaca) ->
 
 
 async def test_malformed_ticker_that_is_not_named_is_searched_for(alpaca: LocalAlpaca) -> None:
-    """By halves, so that a few questions find it, once."""
+    """Halving the batch finds a malformed ticker with few requests, once."""
     alpaca.rest.names_bad_symbol = False
-    stocks = many(64)
+    stocks = make_stocks(64)
     stocks.insert(37, Stock("BRK-B", "", "", "", "", 1, 1.0))
     alpaca.rest.rows = {stock.ticker: SNAPSHOT for stock in stocks}
     async with aclosing(alpaca.provider(stocks).updates()) as updates:
@@ -187,7 +185,7 @@ async def test_failure_of_rest_ends_the_updates_when_nothing_is_streamed(
     problem: str,
     retry_after: float | None,
 ) -> None:
-    """The caller learns how long to wait; no second question is asked, and no redirect followed."""
+    """The error states the retry delay; the adapter neither retries nor follows a redirect."""
     monkeypatch.setattr(snapshots, "ANSWER_SECONDS", 0.2 if answer is HANGING else 7.0)
     alpaca.stream.refuses = "silently"
     alpaca.rest.answers[PATH] = answer
@@ -204,7 +202,7 @@ async def test_nobody_listening_is_an_error() -> None:
 
 
 async def test_last_good_quotes_outlive_a_connection(alpaca: LocalAlpaca) -> None:
-    """What a bad answer says is counted; nothing of it gets out, and the next connection starts whole."""
+    """The board counts invalid values and keeps good ones, also over the next connection."""
     provider = alpaca.provider(plan_feed="sip")
     async with aclosing(provider.updates()) as updates:
         await anext(updates)
@@ -219,9 +217,9 @@ async def test_last_good_quotes_outlive_a_connection(alpaca: LocalAlpaca) -> Non
     assert (prices(again), again.complete) == ({"AAPL": 231.4}, True)
 
 
-async def test_failed_batch_costs_the_others_nothing(alpaca: LocalAlpaca) -> None:
-    """Its stocks keep their quotes: an update with a part is not complete. The next that is whole is."""
-    stocks = many(150)
+async def test_failed_batch_does_not_affect_the_others(alpaca: LocalAlpaca) -> None:
+    """A poll with a failed batch keeps its stocks' quotes and is not complete; the next full poll is."""
+    stocks = make_stocks(150)
     alpaca.rest.rows = {stock.ticker: SNAPSHOT for stock in stocks}
     alpaca.rest.spoiled[stocks[0].ticker] = HTML_503
     async with aclosing(alpaca.provider(stocks).updates()) as updates:
@@ -234,7 +232,7 @@ async def test_failed_batch_costs_the_others_nothing(alpaca: LocalAlpaca) -> Non
 
 
 async def test_retry_after_of_one_batch_puts_off_the_next_poll(alpaca: LocalAlpaca) -> None:
-    stocks = many(150)
+    stocks = make_stocks(150)
     alpaca.poll_seconds.add(40.0)
     alpaca.rest.rows = {stock.ticker: SNAPSHOT for stock in stocks}
     alpaca.rest.spoiled[stocks[0].ticker] = Answer(b"{}", 429, headers={"Retry-After": "40"})
@@ -244,7 +242,7 @@ async def test_retry_after_of_one_batch_puts_off_the_next_poll(alpaca: LocalAlpa
 
 
 async def test_each_question_is_asked_when_admitted(alpaca: LocalAlpaca) -> None:
-    """A plan that is used up is a failure like the upstream's own."""
+    """An exhausted call budget fails like an error of the upstream."""
     admitted = 0
 
     async def admit() -> None:
@@ -254,7 +252,7 @@ async def test_each_question_is_asked_when_admitted(alpaca: LocalAlpaca) -> None
             raise UpstreamError("used up", retry_after=33)
 
     alpaca.stream.refuses = "silently"
-    provider = alpaca.provider(many(150), admitted=admit)
+    provider = alpaca.provider(make_stocks(150), admitted=admit)
     async with aclosing(provider.updates()) as updates:
         await anext(updates)
         await alpaca.polls.end()
@@ -264,72 +262,8 @@ async def test_each_question_is_asked_when_admitted(alpaca: LocalAlpaca) -> None
     assert (admitted, len(alpaca.rest.requests)) == (4, 2)
 
 
-#: A stock that last traded on the day before.
-YESTERDAYS = snapshot(
-    latestTrade={"t": "2026-11-18T20:59:59Z", "p": 229.1},
-    minuteBar=None,
-    dailyBar={"t": DAY_BEFORE, "c": 229.1},
-)
-#: Alpaca's clock at noon, of an exchange that next opens on the morning after.
-NEXT_MORNING = Clock(
-    is_open=False, next_open="2026-11-20T09:30:00-05:00", next_close="2026-11-20T16:00:00-05:00"
-)
-
-
-async def closed_now() -> Clock:
-    return NEXT_MORNING
-
-
-@pytest.mark.parametrize("plan", ["iex", "sip"])
-async def test_day_without_a_session_comes_with_the_first_update(alpaca: LocalAlpaca, plan: str) -> None:
-    """The exchange's own clock knows of closings that no calendar does; the day before stays the newest."""
-    alpaca.rest.rows = {"AAPL": YESTERDAYS}
-    alpaca.stream.feeds.add("sip")
-    provider = alpaca.provider([AAPL], exchange_clock=closed_now, plan_feed=plan)
-    async with aclosing(provider.updates()) as updates:
-        update = await anext(updates)
-        assert await alpaca.polls.end() == 300
-    assert provider.silence_seconds > 300
-    assert update.unscheduled == closing()
-    [quote] = update.quotes
-    assert isinstance(quote, StockQuote)
-    assert (quote.price, quote.previous_close, quote.volume) == (229.1, 220.0, "812345")
-
-
-async def test_halt_of_the_whole_market_lasts_until_the_clock_says_open(alpaca: LocalAlpaca) -> None:
-    """The day has a session, which ends now. The clock is asked with each poll."""
-    answers = iter([NEXT_MORNING, Clock(is_open=True)])
-
-    async def answer() -> Clock:
-        return next(answers)
-
-    async with aclosing(alpaca.provider(exchange_clock=answer).updates()) as updates:
-        halted = (await anext(updates)).unscheduled
-        assert await alpaca.polls.end() == 15
-        assert (await anext(updates)).unscheduled is None
-    assert halted == replace(
-        closing(), open=datetime(2026, 11, 19, 14, 30, tzinfo=UTC), close=datetime.fromtimestamp(NOON, UTC)
-    )
-
-
-async def test_clock_that_does_not_answer_changes_nothing(alpaca: LocalAlpaca) -> None:
-    """Its last answer remains."""
-    answers = iter([NEXT_MORNING])
-
-    async def answer() -> Clock:
-        if answer := next(answers, None):
-            return answer
-        raise UpstreamError("away")
-
-    alpaca.rest.rows = {"AAPL": YESTERDAYS}
-    async with aclosing(alpaca.provider([AAPL], exchange_clock=answer).updates()) as updates:
-        first = await anext(updates)
-        await alpaca.polls.end()
-        assert (await anext(updates)).unscheduled == first.unscheduled == closing()
-
-
 async def test_closing_does_not_wait_for_an_answer(alpaca: LocalAlpaca) -> None:
-    """Whoever stops the service does not wait for its upstreams."""
+    """Closing the updates cancels a pending request."""
     provider = alpaca.provider()
     async with aclosing(provider.updates()) as updates:
         await anext(updates)

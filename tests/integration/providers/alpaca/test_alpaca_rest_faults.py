@@ -1,4 +1,4 @@
-"""How Alpaca's REST fails, and what is told of it: the same for bars, news, assets, clock and calendar."""
+"""Failures of Alpaca's REST, the same for bars, news, assets and clock."""
 
 import asyncio
 import logging
@@ -43,7 +43,7 @@ async def fake() -> AsyncIterator[FakeAlpaca]:
 async def test_failure_is_an_upstream_error(
     fake: FakeAlpaca, what: str, answer: Answer, problem: str, retry_after: float | None
 ) -> None:
-    """And costs one call."""
+    """A failure raises UpstreamError after one call."""
     fake.everywhere = answer
     error = await failure(fake, what)
     assert problem in str(error)
@@ -53,7 +53,7 @@ async def test_failure_is_an_upstream_error(
 
 @pytest.mark.parametrize("what", EVERYTHING)
 async def test_body_over_the_bound_is_an_error(fake: FakeAlpaca, what: str) -> None:
-    """Eight megabytes and a byte, or one without end."""
+    """A body of more than eight megabytes, or an endless one, is an error."""
     for answer in (huge(), ENDLESS):
         fake.everywhere = answer
         assert "body over" in str(await failure(fake, what))
@@ -75,7 +75,7 @@ async def test_nobody_listening_is_an_error(fake: FakeAlpaca, what: str) -> None
 
 @pytest.mark.parametrize("what", EVERYTHING)
 async def test_answer_that_breaks_off_is_an_error(fake: FakeAlpaca, what: str) -> None:
-    """Half a body is none, even if the half could be read."""
+    """A truncated body is an error, even if its beginning is valid."""
 
     async def break_off(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -92,7 +92,7 @@ async def test_answer_that_breaks_off_is_an_error(fake: FakeAlpaca, what: str) -
 
 @pytest.mark.parametrize("what", EVERYTHING)
 async def test_refused_keys_are_named(fake: FakeAlpaca, what: str) -> None:
-    """Whichever of the two statuses the upstream has for it."""
+    """The error names the keys for both authentication statuses, 401 and 403."""
     upstreams = Upstreams(fake)
     fake.keys = ("other", "keys")
     with pytest.raises(UpstreamError, match=r"refuses the keys: .* status 403"):
@@ -108,7 +108,7 @@ async def test_refused_keys_are_named(fake: FakeAlpaca, what: str) -> None:
     ids=["within a minute", "far off", "now", "past"],
 )
 async def test_end_of_the_rate_window_is_waited_for(fake: FakeAlpaca, reset: int, wait: float | None) -> None:
-    """The upstream says when it is, in a header of its own."""
+    """The retry delay comes from the header X-RateLimit-Reset and is at most a minute."""
     fake.everywhere = Answer(
         TOO_MANY.body, 429, headers={"X-RateLimit-Reset": str(int(NOW.timestamp()) + reset)}
     )
@@ -116,7 +116,7 @@ async def test_end_of_the_rate_window_is_waited_for(fake: FakeAlpaca, reset: int
 
 
 async def test_calls_beyond_the_plan_are_refused_by_the_upstream(fake: FakeAlpaca) -> None:
-    """And ours say when to come again."""
+    """A call beyond the plan's rate raises an error with the retry delay."""
     fake.calls_per_minute = 2
     upstreams = Upstreams(fake)
     await upstreams.news.news()
@@ -127,8 +127,8 @@ async def test_calls_beyond_the_plan_are_refused_by_the_upstream(fake: FakeAlpac
 
 
 @pytest.mark.parametrize("what", EVERYTHING)
-async def test_used_up_plan_takes_no_call(fake: FakeAlpaca, what: str) -> None:
-    """Whoever counts the calls says when there are more."""
+async def test_exhausted_budget_takes_no_call(fake: FakeAlpaca, what: str) -> None:
+    """An exhausted call budget raises an error with the retry delay and makes no call."""
 
     async def admitted() -> None:
         raise UpstreamError("used up", retry_after=12)
@@ -138,7 +138,7 @@ async def test_used_up_plan_takes_no_call(fake: FakeAlpaca, what: str) -> None:
 
 
 async def test_every_call_is_counted(fake: FakeAlpaca) -> None:
-    """Each page, and the question whether a stock is known."""
+    """Each page, and the check of an unknown symbol, consumes one call of the budget."""
     count = 0
 
     async def admitted() -> None:
@@ -154,10 +154,10 @@ async def test_every_call_is_counted(fake: FakeAlpaca) -> None:
 
 @pytest.mark.parametrize("what", EVERYTHING)
 @pytest.mark.parametrize("status", [200, 400, 403, 429, 500])
-async def test_keys_that_the_upstream_repeats_are_told_nobody(
+async def test_keys_that_the_upstream_repeats_are_not_leaked(
     fake: FakeAlpaca, caplog: pytest.LogCaptureFixture, what: str, status: int
 ) -> None:
-    """Not in logs, errors or representations; they travel in headers alone."""
+    """Logs, errors and representations omit the keys; requests carry them in headers only."""
     caplog.set_level(logging.DEBUG)
     fake.keys = CANARY
     fake.everywhere = Answer.of({"message": f"no {' '.join(CANARY)}"}, status)
@@ -166,10 +166,10 @@ async def test_keys_that_the_upstream_repeats_are_told_nobody(
     with structlog.testing.capture_logs() as logs:
         error = await failure(fake, what)
     cause = error.__cause__
-    told = f"{error!r} {cause!r} {getattr(cause, 'excerpt', '')} {getattr(error, 'excerpt', '')} {logs}"
+    output = f"{error!r} {cause!r} {getattr(cause, 'excerpt', '')} {getattr(error, 'excerpt', '')} {logs}"
     upstreams = Upstreams(fake)
-    # The fake logs what it is asked.
+    # The fake logs its requests.
     logged = [record.getMessage() for record in caplog.records if record.name != "websockets.server"]
-    shown = f"{told} {logged} {vars(upstreams)!r} {fake.requests[0].target}"
+    shown = f"{output} {logged} {vars(upstreams)!r} {fake.requests[0].target}"
     assert [secret for secret in CANARY if secret in shown] == []
     assert fake.requests[0].headers["APCA-API-KEY-ID"] == CANARY[0]

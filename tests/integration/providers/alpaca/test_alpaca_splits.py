@@ -1,4 +1,4 @@
-"""Quotes of Alpaca on the morning of a stock split, as they were on four real ones."""
+"""Quotes on the morning of a stock split, with the figures of four real splits."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
@@ -19,7 +19,7 @@ from quotecast.providers.reference import Stock
 from support.alpaca_local import Naps
 
 BARS = "/v2/stocks/bars"
-#: Ticker, new shares for an old one, the close before and the first price, and an evening of that session.
+#: Ticker, split ratio, last close before the split, first price after it, and the evening before.
 SPLITS = [
     ("AAPL", 4.0, 499.23, 127.58, "2020-08-28T19:00:00-04:00"),
     ("GOOGL", 20.0, 2235.55, 113.4, "2022-07-15T19:00:00-04:00"),
@@ -31,7 +31,7 @@ NAMES = ["4:1", "20:1", "10:1", "1:8", "1:20"]
 
 
 class Morning:
-    """A provider in front of a fake, at a time that the test sets."""
+    """A provider with a fake Alpaca, at a time that the test sets."""
 
     def __init__(self, rest: FakeAlpaca, stream: FakeAlpacaStream, evening: str, **split: object) -> None:
         self.rest = rest
@@ -55,10 +55,10 @@ class Morning:
         )
 
     async def poll_at(self, moment: datetime, updates: AsyncGenerator[Update, None]) -> StockQuote | None:
-        """Moves the time on, and returns what the next poll changes."""
-        await self.polls.begun()
+        """Advances the time and returns the quote that the next poll changes."""
+        await self.polls.wait_until_asleep()
         self.now = moment.timestamp()
-        self.polls.end_begun()
+        self.polls.wake()
         return quote_of(await anext(updates))
 
 
@@ -81,7 +81,7 @@ async def morning_of(case: tuple[str, float, float, float, str], **more: object)
 async def test_change_is_right_from_the_first_price_of_the_day(
     case: tuple[str, float, float, float, str], plan: Literal["iex", "sip"]
 ) -> None:
-    """Snapshots are raw; neither the last price nor the first is off by the split, and none is refused."""
+    """Snapshots are unadjusted, and the change is still right for the last and the first price."""
     async with morning_of(case) as morning:
         provider, split = morning.provider(plan), morning.split
         async with aclosing(provider.updates()) as updates:
@@ -101,10 +101,10 @@ async def test_change_is_right_from_the_first_price_of_the_day(
 
 
 @pytest.mark.parametrize("case", SPLITS, ids=NAMES)
-async def test_stock_that_has_not_traded_by_the_opening_did_not_leap(
+async def test_last_price_from_before_the_split_is_adjusted(
     case: tuple[str, float, float, float, str],
 ) -> None:
-    """Its last price is of the day before, in old shares; the quote has it in new ones."""
+    """A last price from before the split is divided by the split ratio."""
     async with morning_of(case) as morning:
         split = morning.split
         ticker = split.ticker
@@ -120,7 +120,7 @@ async def test_stock_that_has_not_traded_by_the_opening_did_not_leap(
 
 
 async def test_streamed_price_of_the_split_morning_is_judged_by_the_close_before() -> None:
-    """20:1 is beyond what a price may leap, unless the close before leaps with it."""
+    """The split-adjusted previous close is the reference for the first price after a 20:1 split."""
     async with morning_of(SPLITS[1]) as morning:
         provider, split = morning.provider("iex"), morning.split
         async with aclosing(provider.updates()) as updates:
@@ -140,19 +140,19 @@ async def test_streamed_price_of_the_split_morning_is_judged_by_the_close_before
     ("known_from", "right_at"), [("07:03:00", "07:15:00"), ("09:29:00", "09:30:00"), ("09:31:00", "09:45:00")]
 )
 @pytest.mark.parametrize("case", SPLITS[:2], ids=NAMES[:2])
-async def test_split_that_daily_bars_learn_late_is_mended_within_a_quarter_of_an_hour(
+async def test_split_published_late_is_applied_within_15_minutes(
     case: tuple[str, float, float, float, str], known_from: str, right_at: str
 ) -> None:
-    """The provider asks for them again that often, until an hour after the opening."""
+    """The adapter requests daily bars every 15 minutes until an hour after the opening."""
     date = datetime.fromisoformat(case[-1]).date() + timedelta(days=3)
-    late, asked = (datetime.fromisoformat(f"{date}T{text}-04:00") for text in (known_from, right_at))
-    async with morning_of(case, known_from=late) as morning:
+    published, refresh = (datetime.fromisoformat(f"{date}T{text}-04:00") for text in (known_from, right_at))
+    async with morning_of(case, known_from=published) as morning:
         split = morning.split
         async with aclosing(morning.provider("iex").updates()) as updates:
             await anext(updates)
             await morning.poll_at(split.first_trade + timedelta(seconds=1), updates)
-            await morning.poll_at(late - timedelta(seconds=1), updates)
-            quote = await morning.poll_at(asked + timedelta(seconds=1), updates)
+            await morning.poll_at(published - timedelta(seconds=1), updates)
+            quote = await morning.poll_at(refresh + timedelta(seconds=1), updates)
     assert quote
     assert quote.price == split.first_price
     assert quote.previous_close == pytest.approx(split.previous_close)
@@ -160,7 +160,7 @@ async def test_split_that_daily_bars_learn_late_is_mended_within_a_quarter_of_an
 
 
 async def test_without_daily_bars_no_change_is_known_until_they_are_back() -> None:
-    """A raw close before would look like a crash. The bars are asked for again with back-off."""
+    """An unadjusted previous close would look like a crash, so it is null; requests repeat with backoff."""
     async with morning_of(SPLITS[0]) as morning:
         split = morning.split
         async with aclosing(morning.provider("iex").updates()) as updates:
@@ -179,12 +179,12 @@ async def test_without_daily_bars_no_change_is_known_until_they_are_back() -> No
 
 
 def days_asked(fake: FakeAlpaca) -> list[str]:
-    """The adjustment of each question for daily bars."""
+    """Returns the adjustment of each daily bars request."""
     return [request.query["adjustment"] for request in fake.requests if request.path == BARS]
 
 
-async def test_days_are_asked_for_every_quarter_of_an_hour_around_the_opening() -> None:
-    """However many polls and connections there are. An hour after the opening is the last time."""
+async def test_days_are_asked_for_every_15_minutes_around_the_opening() -> None:
+    """The adapter requests daily bars until an hour after the opening, not per poll or connection."""
     async with morning_of(SPLITS[0]) as morning:
         provider, split = morning.provider("sip"), morning.split
         async with aclosing(provider.updates()) as updates:
@@ -206,7 +206,7 @@ async def test_days_are_asked_for_every_quarter_of_an_hour_around_the_opening() 
 async def test_quotes_and_daily_bars_agree(
     plan: Literal["iex", "sip"], after_the_close: timedelta, *, on_iex: bool
 ) -> None:
-    """On the split's day too, whichever exchange the trades were made on."""
+    """Quotes and daily bars agree on the day of the split, on whichever exchange the trades took place."""
     async with morning_of(SPLITS[0]) as morning:
         split, rest = morning.split, morning.rest
         late = Trade(split.day.open + timedelta(hours=1), 131.0, 700, on_iex=on_iex)

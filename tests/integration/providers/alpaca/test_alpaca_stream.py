@@ -1,20 +1,26 @@
-"""Alpaca's stream beside the polls, against a local Alpaca."""
+"""Alpaca's stream between polls, against a local Alpaca."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any
 
 import pytest
 import structlog
+from websockets.asyncio.client import ClientConnection
 
 from fakes.alpaca_stream import bar, trade
 from fakes.http import HTML_503, REDIRECT, TOO_MANY
 from quotecast.errors import UpstreamError
 from quotecast.market.quotes import StockQuote
-from quotecast.providers.alpaca import stream
+from quotecast.providers.alpaca import client, stream
+from quotecast.providers.alpaca.rest_wire import MarketClock
 from quotecast.providers.reference import Stock
+from quotecast.providers.transport import sockets
+from quotecast.providers.transport.sockets import FellSilent
 from support.alpaca_local import MICROSOFT, PATH, LocalAlpaca, local_alpaca, prices
 from support.alpaca_made import AAPL, SNAPSHOT
+from support.following import until
 
 MOMENT = "2026-11-19T17:00:00Z"
 
@@ -30,7 +36,7 @@ def problems(logs: list[Any]) -> str:
 
 
 async def test_trades_and_minute_bars_move_the_quotes(alpaca: LocalAlpaca) -> None:
-    """Between polls; several messages in a frame are one update, and foreign ones are passed over."""
+    """Messages of one frame form one update; messages of other stocks are ignored."""
     alpaca.stream.feeds.add("sip")
     async with aclosing(alpaca.provider(plan_feed="sip").updates()) as updates:
         await anext(updates)
@@ -51,7 +57,7 @@ async def test_trades_and_minute_bars_move_the_quotes(alpaca: LocalAlpaca) -> No
 
 
 async def test_trades_of_the_largest_and_bars_of_all_are_asked_for(alpaca: LocalAlpaca) -> None:
-    """As many as the free plan streams; the first by value."""
+    """The stream subscribes to the trades of the 30 largest companies and to all minute bars."""
     stocks = [Stock(f"S{chr(65 + number)}", "", "", "", "", number % 26 + 1, 1.0) for number in range(26)]
     stocks += [Stock(f"L{chr(65 + number)}", "", "", "", "", 1000, 1.0) for number in range(26)]
     async with aclosing(alpaca.provider(stocks).updates()) as updates:
@@ -74,10 +80,8 @@ async def test_named_tickers_are_streamed(alpaca: LocalAlpaca) -> None:
 
 
 @pytest.mark.parametrize("code", [402, 408, 409, 411])
-async def test_what_only_the_operator_can_help_is_tried_again_in_an_hour(
-    alpaca: LocalAlpaca, code: int
-) -> None:
-    """The log says so, and polling goes on."""
+async def test_error_that_needs_the_operator_is_retried_in_an_hour(alpaca: LocalAlpaca, code: int) -> None:
+    """The log names the operator, and polls continue."""
     alpaca.stream.refuses = code
     with structlog.testing.capture_logs() as logs:
         async with aclosing(alpaca.provider().updates()) as updates:
@@ -103,30 +107,30 @@ async def test_other_failures_are_tried_again_with_backoff(alpaca: LocalAlpaca, 
     async with aclosing(alpaca.provider().updates()) as updates:
         await anext(updates)
         assert [await alpaca.tries.end() for _ in range(3)] == [0.5, 1.0, 2.0]
-        assert await alpaca.tries.begun() == 4
+        assert await alpaca.tries.wait_until_asleep() == 4
         alpaca.stream.refuses = None
-        alpaca.tries.end_begun()
+        alpaca.tries.wake()
         await alpaca.stream.until_subscribed()
         await alpaca.stream.say(trade("AAPL", 231.6, MOMENT))
         assert prices(await anext(updates)) == {"AAPL": 231.6}
 
 
-async def test_connections_that_linger_are_waited_for_ever_longer(alpaca: LocalAlpaca) -> None:
-    """Half a second more for each refusal, once the usual backoff is at its end."""
+async def test_refused_connections_lengthen_the_delay(alpaca: LocalAlpaca) -> None:
+    """Each refused connection adds half a second to the delay, after the usual backoff."""
     alpaca.stream.connection_limit = 0
     async with aclosing(alpaca.provider(chance=lambda: 0.9).updates()) as updates:
         await anext(updates)
         waits = [await alpaca.tries.end() for _ in range(70)]
-        await alpaca.tries.begun()
+        await alpaca.tries.wait_until_asleep()
         alpaca.stream.connection_limit = 1
-        alpaca.tries.end_begun()
+        alpaca.tries.wake()
         await alpaca.stream.until_subscribed()
     assert waits == sorted(waits)
     assert waits[-3:] == [34.0, 34.5, 35.0]
 
 
 async def test_too_many_symbols_are_halved(alpaca: LocalAlpaca) -> None:
-    """On the same connection, whose subscriptions are unchanged by the refusal."""
+    """The adapter retries with half the symbols on the same connection."""
     alpaca.stream.symbol_limit = 3
     stocks = [Stock(f"S{chr(65 + number)}", "", "", "", "", 100 - number, 1.0) for number in range(8)]
     async with aclosing(alpaca.provider(stocks).updates()) as updates:
@@ -136,7 +140,7 @@ async def test_too_many_symbols_are_halved(alpaca: LocalAlpaca) -> None:
     assert len(alpaca.stream.commands) == 3
 
 
-async def test_being_authenticated_already_is_no_failure(alpaca: LocalAlpaca) -> None:
+async def test_already_authenticated_is_not_a_failure(alpaca: LocalAlpaca) -> None:
     async with aclosing(alpaca.provider().updates()) as updates:
         await anext(updates)
         await alpaca.stream.until_subscribed()
@@ -149,7 +153,7 @@ async def test_being_authenticated_already_is_no_failure(alpaca: LocalAlpaca) ->
 async def test_broken_connection_is_followed_by_another(
     alpaca: LocalAlpaca, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    """Never two at once; a new one is subscribed like the first."""
+    """The adapter reconnects and subscribes again, with one connection at a time."""
     monkeypatch.setattr(stream, "SILENCE_SECONDS", 0.3 if how == "silence" else 60.0)
     async with aclosing(alpaca.provider().updates()) as updates:
         await anext(updates)
@@ -168,8 +172,38 @@ async def test_broken_connection_is_followed_by_another(
     assert alpaca.stream.most_at_once == 1
 
 
-async def test_malformed_frames_are_passed_over(alpaca: LocalAlpaca) -> None:
-    """One bad message costs itself, not the connection, and no bad price gets out."""
+@pytest.mark.parametrize("closure", ["before the silence", "during the silence"])
+async def test_silence_limit_is_longer_during_an_unscheduled_closure(
+    alpaca: LocalAlpaca, monkeypatch: pytest.MonkeyPatch, closure: str
+) -> None:
+    """A healthy connection stays open while the closed exchange sends nothing, instead of 3 minutes."""
+    listening, silent, limits = asyncio.Event(), asyncio.Event(), list[float]()
+
+    async def receive(connection: ClientConnection, seconds: float, name: str) -> list[bytes]:
+        limits.append(seconds)
+        listening.set()
+        if len(limits) == 1 and closure == "during the silence":
+            await silent.wait()
+            raise FellSilent(name)
+        return await sockets.receive(connection, seconds, name)
+
+    async def exchange_clock() -> MarketClock:
+        await listening.wait()
+        return MarketClock(False, "2026-11-20T09:30:00-05:00", "2026-11-20T16:00:00-05:00")
+
+    monkeypatch.setattr(stream, "receive", receive)
+    monkeypatch.setattr(client, "CLOCK_SECONDS", 60.0)
+    async with aclosing(alpaca.provider(exchange_clock=exchange_clock).updates()) as updates:
+        assert (await anext(updates)).unscheduled
+        silent.set()
+        await alpaca.stream.say({"T": "new", "S": "AAPL"})
+        await until(lambda: len(limits) > 1)
+    assert limits[:2] == [stream.SILENCE_SECONDS, stream.SILENCE_CLOSED_SECONDS]
+    assert alpaca.stream.subscriptions == 1
+
+
+async def test_malformed_frames_are_ignored(alpaca: LocalAlpaca) -> None:
+    """A malformed message affects neither its connection nor other prices."""
     provider = alpaca.provider()
     async with aclosing(provider.updates()) as updates:
         await anext(updates)
@@ -186,7 +220,7 @@ async def test_malformed_frames_are_passed_over(alpaca: LocalAlpaca) -> None:
 async def test_silent_opening_has_a_deadline(
     alpaca: LocalAlpaca, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    monkeypatch.setattr(stream, "OPENING_SECONDS", 0.2)
+    monkeypatch.setattr(stream, "HANDSHAKE_SECONDS", 0.2)
     alpaca.stream.refuses = "silently" if how == "not let in" else None
     alpaca.stream.acknowledges = False
     with structlog.testing.capture_logs() as logs:
@@ -200,7 +234,7 @@ async def test_silent_opening_has_a_deadline(
     ("answer", "wait"), [(TOO_MANY, 7.0), (HTML_503, 0.5), (REDIRECT, 0.5)], ids=["429", "html", "redirect"]
 )
 async def test_refused_handshake_is_tried_again(alpaca: LocalAlpaca, answer: Any, wait: float) -> None:
-    """When the upstream says so, if it does; no redirect takes the keys elsewhere."""
+    """The next attempt follows the response's Retry-After; a redirect is not followed with the keys."""
     alpaca.stream.everywhere = answer
     async with aclosing(alpaca.provider().updates()) as updates:
         await anext(updates)
@@ -209,7 +243,7 @@ async def test_refused_handshake_is_tried_again(alpaca: LocalAlpaca, answer: Any
 
 
 async def test_rest_may_fail_while_trades_are_streamed(alpaca: LocalAlpaca) -> None:
-    """Polls go on; only when the stream fails too do the updates end."""
+    """Polls continue while trades arrive; the updates end when the stream fails too."""
     async with aclosing(alpaca.provider().updates()) as updates:
         await anext(updates)
         await alpaca.stream.until_subscribed()
@@ -229,7 +263,7 @@ async def test_rest_may_fail_while_trades_are_streamed(alpaca: LocalAlpaca) -> N
 
 
 async def test_closing_the_updates_closes_the_connection(alpaca: LocalAlpaca) -> None:
-    """No connection outlives its reader: the next would be one too many."""
+    """Closing the updates closes the connection, because Alpaca allows only one."""
     async with aclosing(alpaca.provider().updates()) as updates:
         await anext(updates)
         await alpaca.stream.until_subscribed()
@@ -237,7 +271,7 @@ async def test_closing_the_updates_closes_the_connection(alpaca: LocalAlpaca) ->
 
 
 async def test_second_reader_waits_for_the_first_ones_connection(alpaca: LocalAlpaca) -> None:
-    """One connection, ever: the upstream allows no second."""
+    """A second reader waits for the first one's connection to close."""
     provider = alpaca.provider()
     async with aclosing(provider.updates()) as second:
         async with aclosing(provider.updates()) as first:
@@ -250,7 +284,7 @@ async def test_second_reader_waits_for_the_first_ones_connection(alpaca: LocalAl
 
 
 async def test_stream_before_the_first_answer_brings_no_parts(alpaca: LocalAlpaca) -> None:
-    """A quote is whole or not at all, however late the answer."""
+    """Stream messages before the first snapshot produce no partial quotes."""
     alpaca.rest.rows = {"MSFT": SNAPSHOT}
     async with aclosing(alpaca.provider([AAPL, MICROSOFT]).updates()) as updates:
         await anext(updates)

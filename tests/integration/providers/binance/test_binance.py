@@ -8,13 +8,22 @@ from contextlib import aclosing
 import pytest
 
 from fakes.binance import FakeBinance
-from fakes.binance_rows import listed, statistics
+from fakes.binance_rows import listing_row, statistics
 from quotecast.errors import UpstreamError
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.binance import client
 from quotecast.providers.binance.client import BinanceProvider
 from quotecast.providers.binance.history import BinanceHistory
-from support.binance_made import DAY, INFO, NOW, STREAM, failure, first, provider, running_binance
+from support.binance_made import (
+    DAY,
+    INFO,
+    NOW,
+    STREAM,
+    connection_error,
+    first_updates,
+    provider,
+    running_binance,
+)
 
 
 @pytest.fixture
@@ -54,7 +63,7 @@ async def test_venue_is_named_by_its_hosts(
     adapter = BinanceProvider(
         f"http://api.{domain}:{port}", f"ws://stream.{domain}:{port}", ["BTC/USDT"], clock=lambda: NOW
     )
-    [quote] = (await first(adapter)).quotes
+    [quote] = (await first_updates(adapter)).quotes
     assert isinstance(quote, CryptoQuote)
     assert (quote.provider, quote.exchange) == (name, exchange)
     assert adapter.name == BinanceHistory(f"http://api.{domain}:{port}").name == name
@@ -63,7 +72,7 @@ async def test_venue_is_named_by_its_hosts(
 async def test_connection_begins_with_all_there_is(fake: FakeBinance) -> None:
     """Every field is the one that the upstream tells; whatever is not among them is gone."""
     fake.statistics["BTCUSDT"] = statistics("BTCUSDT", "92020.10", "91900.00", bidPrice="0.00000000")
-    update = await first(provider(fake, "BTC/USDT", "eth-usdt"))
+    update = await first_updates(provider(fake, "BTC/USDT", "eth-usdt"))
     assert update.complete
     assert [quote.key for quote in update.quotes] == ["BTC/USDT", "ETH/USDT"]
     assert update.quotes[0] == CryptoQuote(
@@ -86,7 +95,7 @@ async def test_connection_begins_with_all_there_is(fake: FakeBinance) -> None:
 
 
 async def test_stream_moves_the_quotes(fake: FakeBinance) -> None:
-    """What the stream tells is told on."""
+    """Updates of the stream become quotes."""
     adapter = provider(fake, "BTC/USDT")
     async with asyncio.timeout(10), aclosing(adapter.updates()) as updates:
         await anext(updates)
@@ -100,7 +109,7 @@ async def test_stream_moves_the_quotes(fake: FakeBinance) -> None:
 
 async def test_by_default_the_best_known_are_followed(fake: FakeBinance) -> None:
     """Those quoted in USDT that trade and that a client could name."""
-    update = await first(provider(fake))
+    update = await first_updates(provider(fake))
     assert {quote.key for quote in update.quotes} == {"BTC/USDT", "ETH/USDT", "NEWCOIN/USDT"}
     [command] = fake.commands
     assert command["method"] == "SUBSCRIBE"
@@ -109,13 +118,13 @@ async def test_by_default_the_best_known_are_followed(fake: FakeBinance) -> None
 
 async def test_pair_that_does_not_trade_is_left_out(fake: FakeBinance) -> None:
     """It is not fatal to the others."""
-    update = await first(provider(fake, "OLD/USDT", "BTCTRY", "NONE/SUCH"))
+    update = await first_updates(provider(fake, "OLD/USDT", "BTCTRY", "NONE/SUCH"))
     assert [quote.key for quote in update.quotes] == ["BTC/TRY"]
 
 
 async def test_no_pair_that_trades_is_an_error(fake: FakeBinance) -> None:
     """An empty feed must not look healthy."""
-    assert "none of the pairs" in str(await failure(provider(fake, "NONE/SUCH")))
+    assert "none of the pairs" in str(await connection_error(provider(fake, "NONE/SUCH")))
 
 
 async def test_heartbeat_is_no_quote(fake: FakeBinance) -> None:
@@ -132,23 +141,23 @@ async def test_heartbeat_is_no_quote(fake: FakeBinance) -> None:
 
 async def test_many_pairs_are_asked_for_in_parts(fake: FakeBinance) -> None:
     """No faster than the upstream, which hangs up past five messages a second, allows."""
-    fake.listing = [listed(f"C{number}") for number in range(650)]
+    fake.listing = [listing_row(f"C{number}") for number in range(650)]
     fake.statistics = {row["symbol"]: statistics(row["symbol"]) for row in fake.listing[:1]}
-    await first(provider(fake, *(f"C{number}/USDT" for number in range(650))))
+    await first_updates(provider(fake, *(f"C{number}/USDT" for number in range(650))))
     assert [len(command["params"]) for command in fake.commands] == [100] * 6 + [51]
 
 
 async def test_no_more_are_followed_than_a_connection_carries(fake: FakeBinance) -> None:
     """The upstream refuses what is beyond."""
     fake.messages_per_second = 1000
-    fake.listing = [listed(f"C{number}") for number in range(1100)]
+    fake.listing = [listing_row(f"C{number}") for number in range(1100)]
     fake.statistics = {row["symbol"]: statistics(row["symbol"]) for row in fake.listing}
     pairs = [f"C{number}/USDT" for number in range(1100)]
 
     async def no_pause(_: float) -> None:
         await asyncio.sleep(0)
 
-    update = await first(provider(fake, *pairs, sleep=no_pause))
+    update = await first_updates(provider(fake, *pairs, sleep=no_pause))
     assert len(update.quotes) == 1023
     assert sum(len(command["params"]) for command in fake.commands) == 1024
 
@@ -156,8 +165,8 @@ async def test_no_more_are_followed_than_a_connection_carries(fake: FakeBinance)
 async def test_too_fast_a_client_is_hung_up_on(fake: FakeBinance) -> None:
     """Which is an error like any end."""
     fake.messages_per_second = 1
-    fake.listing = [listed(f"C{number}") for number in range(300)]
-    error = await failure(provider(fake, *(f"C{number}/USDT" for number in range(300))))
+    fake.listing = [listing_row(f"C{number}") for number in range(300)]
+    error = await connection_error(provider(fake, *(f"C{number}/USDT" for number in range(300))))
     assert "1008" in str(error)
 
 
@@ -165,19 +174,19 @@ async def test_choice_is_made_once_a_day(fake: FakeBinance) -> None:
     """Later connections ask for the statistics alone; the next day finds what is gone and what is new."""
     now = [NOW]
     adapter = provider(fake, "BTC/USDT", "ETH/USDT", clock=lambda: now[0])
-    await first(adapter)
-    fake.listing = [listed("ETH")]
-    await first(adapter)
+    await first_updates(adapter)
+    fake.listing = [listing_row("ETH")]
+    await first_updates(adapter)
     assert [asked.path for asked in fake.requests] == [INFO, STREAM, DAY, STREAM, DAY]
     now[0] += client.LIFE_SECONDS
-    update = await first(adapter)
+    update = await first_updates(adapter)
     assert update.removed == ["BTC/USDT"]
     assert [quote.key for quote in update.quotes] == ["ETH/USDT"]
 
 
 async def test_listing_is_asked_for_in_its_short_form(fake: FakeBinance) -> None:
     """In full it is several times as long."""
-    await first(provider(fake, "BTC/USDT"))
+    await first_updates(provider(fake, "BTC/USDT"))
     assert fake.requests[0].query == {
         "permissions": "SPOT",
         "showPermissionSets": "false",
@@ -187,13 +196,13 @@ async def test_listing_is_asked_for_in_its_short_form(fake: FakeBinance) -> None
 
 async def test_closing_the_iterator_closes_the_connection(fake: FakeBinance) -> None:
     """No connection outlives its reader."""
-    await first(provider(fake, "BTC/USDT"))
+    await first_updates(provider(fake, "BTC/USDT"))
     async with asyncio.timeout(5):
         await fake.closed.wait()
 
 
 async def test_cancelling_closes_the_connection(fake: FakeBinance) -> None:
-    """Whoever is cancelled while waiting for the upstream is not kept."""
+    """A cancelled task does not wait for the upstream."""
     fake.ending = "silence"
     adapter = provider(fake, "BTC/USDT")
     async with aclosing(adapter.updates()) as updates:
@@ -216,7 +225,7 @@ async def test_connection_ends_before_the_upstream_would_end_it(fake: FakeBinanc
         now[0] += 23.6 * 3600
 
     error = await failure_while_streaming(adapter, pass_the_day)
-    assert "made anew" in str(error)
+    assert "reconnecting" in str(error)
     assert error.retry_after == 0
 
 
@@ -227,7 +236,7 @@ async def test_announced_end_is_an_error_at_once(fake: FakeBinance) -> None:
 
 
 async def test_error_message_is_an_error(fake: FakeBinance) -> None:
-    """Its text is told."""
+    """The error has the text of the message."""
 
     async def complain() -> None:
         await fake.say_raw('{"code":2,"msg":"Invalid request"}')
@@ -236,7 +245,7 @@ async def test_error_message_is_an_error(fake: FakeBinance) -> None:
 
 
 async def test_abrupt_end_is_an_error(fake: FakeBinance) -> None:
-    """Whoever called reconnects."""
+    """The caller reconnects."""
 
     async def abort() -> None:
         fake.abort()
@@ -258,7 +267,7 @@ async def test_silence_is_an_error(fake: FakeBinance) -> None:
     fake.ending = "silence"
     adapter = provider(fake, "BTC/USDT")
     adapter.silence_seconds = 0.1
-    assert "nothing for 0.1 s" in str(await failure(adapter))
+    assert "nothing for 0.1 s" in str(await connection_error(adapter))
 
 
 async def test_bad_messages_are_passed_over(fake: FakeBinance) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from fakes.binance import BANNED, ELSEWHERE, TOO_MUCH, FakeBinance
-from fakes.binance_rows import kline, listed
+from fakes.binance_rows import kline, listing_row
 from fakes.http import ENDLESS, HANGING, HTML_503, REDIRECT, SERVER_ERROR, TRUNCATED, Answer, huge
 from quotecast.errors import SymbolNotFound, UpstreamError
-from quotecast.market.bars import INTERVALS, Bar, Interval, opening, stamp
+from quotecast.market.bars import INTERVALS, Bar, Interval, bar_time, opening_of_bar
 from quotecast.market.calendars import UTC_DAYS
 from quotecast.market.ranges import start_of_newest
 from quotecast.providers.binance.history import BinanceHistory
@@ -24,7 +24,7 @@ KLINES = "/api/v3/klines"
 
 @pytest.fixture
 async def fake() -> AsyncIterator[FakeBinance]:
-    async with FakeBinance([listed("BTC")]) as fake:
+    async with FakeBinance([listing_row("BTC")]) as fake:
         fake.clock = NOW.timestamp
         fake.listed_since = 0
         yield fake
@@ -82,8 +82,8 @@ async def test_as_many_bars_come_as_clients_may_ask_for(fake: FakeBinance, inter
     bars = await newest(fake, 500 if interval == "M" else 1000, interval)
     assert len(bars) == (500 if interval == "M" else 1000)
     moments = [datetime.fromisoformat(bar.time) for bar in bars]
-    assert [opening(UTC_DAYS, interval, moment) for moment in moments] == moments
-    assert bars[-1].time == stamp(opening(UTC_DAYS, interval, NOW) or NOW)
+    assert [opening_of_bar(UTC_DAYS, interval, moment) for moment in moments] == moments
+    assert bars[-1].time == bar_time(opening_of_bar(UTC_DAYS, interval, NOW) or NOW)
     assert all(before < after for before, after in pairwise(moments))
     assert len(fake.requests) == 1
 
@@ -151,7 +151,7 @@ BAD_ANSWERS = {
     "huge": (huge(), "body over"),
     "endless": (ENDLESS, "body over"),
     "hanging": (HANGING, "no answer"),
-    "elsewhere": (ELSEWHERE, "does not serve the place"),
+    "elsewhere": (ELSEWHERE, "does not serve this country"),
     "too much": (TOO_MUCH, "status 429"),
     "banned": (BANNED, "status 418"),
 }
@@ -161,7 +161,7 @@ BAD_ANSWERS = {
 async def test_bad_answer_is_an_upstream_error(
     fake: FakeBinance, monkeypatch: pytest.MonkeyPatch, answer: Answer, problem: str
 ) -> None:
-    """Told once, and nothing else is raised; no redirect is followed."""
+    """The history raises UpstreamError after one call, and the client follows no redirect."""
     if answer is HANGING:
         monkeypatch.setattr(fetch.get_json, "__kwdefaults__", {"params": None, "deadline_seconds": 0.1})
     fake.answers[KLINES] = answer
@@ -207,7 +207,7 @@ async def test_upstream_that_never_gets_further_is_given_up(fake: FakeBinance, a
 
 
 async def test_used_up_plan_calls_nothing(fake: FakeBinance) -> None:
-    """Whoever counts the calls is asked before each."""
+    """The history asks the budget before each call."""
 
     async def refused() -> None:
         raise UpstreamError("used up", retry_after=9)

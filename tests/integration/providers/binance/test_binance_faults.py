@@ -14,7 +14,16 @@ from quotecast.errors import UpstreamError
 from quotecast.providers.base import Update
 from quotecast.providers.binance import client
 from quotecast.providers.transport import fetch
-from support.binance_made import DAY, INFO, NOW, STREAM, failure, first, provider, running_binance
+from support.binance_made import (
+    DAY,
+    INFO,
+    NOW,
+    STREAM,
+    connection_error,
+    first_updates,
+    provider,
+    running_binance,
+)
 
 
 @pytest.fixture
@@ -46,7 +55,7 @@ async def test_bad_answer_ends_the_first_connection(
     if answer is HANGING:
         monkeypatch.setattr(fetch.get_json, "__kwdefaults__", {"params": None, "deadline_seconds": 0.1})
     fake.answers[path] = answer
-    assert problem in str(await failure(provider(fake)))
+    assert problem in str(await connection_error(provider(fake)))
     assert NEVER_FOLLOWED not in [asked.path for asked in fake.requests]
 
 
@@ -54,10 +63,10 @@ async def test_bad_answer_ends_the_first_connection(
     "answer", [HTML_503, SERVER_ERROR, TRUNCATED, REDIRECT], ids=["html", "500", "cut", "302"]
 )
 async def test_later_connection_lives_without_rest(fake: FakeBinance, answer: Answer) -> None:
-    """What was known stands, and the stream moves it."""
+    """Known quotes stay, and the stream updates them."""
     now = [NOW]
     adapter = provider(fake, "BTC/USDT", clock=lambda: now[0])
-    await first(adapter)
+    await first_updates(adapter)
     now[0] += client.LIFE_SECONDS
     fake.clock = lambda: now[0]
     fake.answers = {INFO: answer, DAY: answer}
@@ -70,29 +79,29 @@ async def test_later_connection_lives_without_rest(fake: FakeBinance, answer: An
 async def test_rows_that_are_missing_or_bad_leave_the_last_good_ones(fake: FakeBinance) -> None:
     """One bad row never spoils the others."""
     adapter = provider(fake, "BTC/USDT", "ETH/USDT", "NEWCOIN/USDT")
-    await first(adapter)
+    await first_updates(adapter)
     fake.statistics = {
         "BTCUSDT": statistics("BTCUSDT", "100000"),
         "ETHUSDT": statistics("ETHUSDT", "104", lastPrice="NaN"),
         "NEWCOINUSDT": statistics("NEWCOINUSDT", "103", highPrice="NaN"),
     }
-    update = await first(adapter)
+    update = await first_updates(adapter)
     assert [(quote.key, quote.price) for quote in update.quotes] == [
         ("BTC/USDT", 100),
         ("ETH/USDT", 100),
         ("NEWCOIN/USDT", 103),
     ]
     assert update.complete
-    assert adapter.statistics() == {"absurd": 1, "unreadable": 1, "unreadable field": 1}
+    assert adapter.statistics() == {"absurd": 1, "unreadable": 1, "unreadable_field": 1}
 
 
 async def test_answer_without_a_row_removes_nothing(fake: FakeBinance) -> None:
     """An upstream that forgot everything is not believed."""
     adapter = provider(fake, "BTC/USDT")
-    await first(adapter)
+    await first_updates(adapter)
     fake.answers[DAY] = Answer(b"[]")
-    assert [quote.price for quote in (await first(adapter)).quotes] == [100]
-    assert await first(provider(fake, "BTC/USDT")) == Update([], [])
+    assert [quote.price for quote in (await first_updates(adapter)).quotes] == [100]
+    assert await first_updates(provider(fake, "BTC/USDT")) == Update([], [])
 
 
 @pytest.mark.parametrize(("answer", "seconds"), [(TOO_MUCH, 7), (BANNED, 130)], ids=["429", "418"])
@@ -104,23 +113,23 @@ async def test_upstream_that_wants_to_be_left_alone_is(
     now = [NOW]
     adapter = provider(fake, "BTC/USDT", clock=lambda: now[0])
     fake.answers[path] = answer
-    assert (await failure(adapter)).retry_after == seconds
+    assert (await connection_error(adapter)).retry_after == seconds
     calls = len([asked for asked in fake.requests if asked.path != STREAM])
     now[0] += seconds - 1
-    assert (await failure(adapter)).retry_after == 1
+    assert (await connection_error(adapter)).retry_after == 1
     assert len([asked for asked in fake.requests if asked.path != STREAM]) == calls
     now[0] += 1
     fake.answers.clear()
-    assert (await first(adapter)).complete
+    assert (await first_updates(adapter)).complete
 
 
 @pytest.mark.parametrize(("answer", "seconds"), [(TOO_MUCH, 7), (BANNED, 130)], ids=["429", "418"])
 async def test_later_connection_obeys_too(fake: FakeBinance, answer: Answer, seconds: float) -> None:
     """What is known already is no reason to go on."""
     adapter = provider(fake, "BTC/USDT")
-    await first(adapter)
+    await first_updates(adapter)
     fake.answers[DAY] = answer
-    assert (await failure(adapter)).retry_after == seconds
+    assert (await connection_error(adapter)).retry_after == seconds
 
 
 @pytest.mark.parametrize(("answer", "seconds"), [(TOO_MUCH, 60), (BANNED, 120)], ids=["429", "418"])
@@ -130,8 +139,8 @@ async def test_upstream_that_does_not_say_how_long_is_left_alone_too(
     """For a window of its limit, or its shortest ban."""
     adapter = provider(fake, "BTC/USDT")
     fake.answers[INFO] = replace(answer, headers={})
-    await failure(adapter)
-    assert (await failure(adapter)).retry_after == seconds
+    await connection_error(adapter)
+    assert (await connection_error(adapter)).retry_after == seconds
 
 
 async def test_weight_near_the_limit_holds_back(fake: FakeBinance) -> None:
@@ -139,21 +148,21 @@ async def test_weight_near_the_limit_holds_back(fake: FakeBinance) -> None:
     now = [NOW + 18]
     adapter = provider(fake, "BTC/USDT", clock=lambda: now[0])
     fake.weight = 5390
-    error = await failure(adapter)
+    error = await connection_error(adapter)
     assert error.retry_after == 42
     assert [asked.path for asked in fake.requests] == [INFO, STREAM]
     now[0] += 42
     fake.weight = 0
-    assert (await first(adapter)).complete
+    assert (await first_updates(adapter)).complete
 
 
 async def test_used_up_plan_calls_nothing(fake: FakeBinance) -> None:
-    """Whoever counts the calls is asked before each."""
+    """The adapter asks the budget before each call."""
 
     async def refused() -> None:
         raise UpstreamError("used up", retry_after=9)
 
-    assert (await failure(provider(fake, admitted=refused))).retry_after == 9
+    assert (await connection_error(provider(fake, admitted=refused))).retry_after == 9
     assert fake.requests == []
 
 
@@ -161,15 +170,15 @@ async def test_used_up_plan_calls_nothing(fake: FakeBinance) -> None:
 async def test_place_that_is_not_served_is_said(fake: FakeBinance, path: str) -> None:
     """Asking again soon does not help; another provider does."""
     fake.answers[path] = ELSEWHERE
-    error = await failure(provider(fake))
-    assert "does not serve the place" in str(error)
+    error = await connection_error(provider(fake))
+    assert "does not serve this country" in str(error)
     assert error.retry_after == 3600
 
 
 async def test_subscription_that_is_refused_is_an_error(fake: FakeBinance) -> None:
-    """Its text is told."""
+    """The error has the text of the message."""
     fake.streams_per_connection = 1
-    assert "error 4: Too many subscriptions" in str(await failure(provider(fake)))
+    assert "error 4: Too many subscriptions" in str(await connection_error(provider(fake)))
 
 
 async def test_subscription_that_is_not_answered_is_an_error(
@@ -178,7 +187,7 @@ async def test_subscription_that_is_not_answered_is_an_error(
     """Nor is REST asked before: what changed between the two would be lost."""
     monkeypatch.setattr(client, "ANSWER_SECONDS", 0.1)
     fake.acknowledges = False
-    assert "did not answer" in str(await failure(provider(fake, "BTC/USDT")))
+    assert "did not answer" in str(await connection_error(provider(fake, "BTC/USDT")))
     assert [asked.path for asked in fake.requests] == [INFO, STREAM]
 
 
@@ -187,13 +196,13 @@ async def test_nobody_listening_is_an_error(fake: FakeBinance) -> None:
     async with FakeBinance() as gone:
         pass
     adapter = client.BinanceProvider(fake.url, gone.websocket_url, clock=lambda: NOW)
-    assert "cannot be reached" in str(await failure(adapter))
+    assert "cannot be reached" in str(await connection_error(adapter))
 
 
 async def test_refused_handshake_carries_retry_after(fake: FakeBinance) -> None:
     """The same rule as for REST."""
     fake.answers[STREAM] = TOO_MUCH
-    error = await failure(provider(fake))
+    error = await connection_error(provider(fake))
     assert "status 429" in str(error)
     assert error.retry_after == 7
 
@@ -204,5 +213,5 @@ async def test_refused_handshake_carries_retry_after(fake: FakeBinance) -> None:
 async def test_refused_handshake_is_an_error(fake: FakeBinance, answer: Answer, problem: str) -> None:
     """No redirect is followed."""
     fake.answers[STREAM] = answer
-    assert problem in str(await failure(provider(fake)))
+    assert problem in str(await connection_error(provider(fake)))
     assert NEVER_FOLLOWED not in [asked.path for asked in fake.requests]

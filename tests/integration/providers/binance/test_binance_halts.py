@@ -10,7 +10,7 @@ from fakes.binance import FakeBinance
 from fakes.binance_rows import statistics
 from quotecast.providers.binance.client import LISTING_SECONDS
 from quotecast.providers.binance.tickers import DAY_SECONDS
-from support.binance_made import LISTING, NOW, first, provider, running_binance
+from support.binance_made import LISTING, NOW, first_updates, provider, running_binance
 
 HOUR_SECONDS = 3600.0
 
@@ -33,10 +33,10 @@ async def test_halted_pair_is_gone_with_the_next_listing(fake: FakeBinance, stat
     now = [NOW]
     fake.clock = lambda: now[0]
     adapter = provider(fake, "BTC/USDT", "ETH/USDT", clock=lambda: now[0])
-    await first(adapter)
+    await first_updates(adapter)
     fake.listing = [row | {"status": status} if row["baseAsset"] == "ETH" else row for row in LISTING]
     now[0] += LISTING_SECONDS
-    update = await first(adapter)
+    update = await first_updates(adapter)
     assert [quote.key for quote in update.quotes] == ["BTC/USDT"]
     assert update.removed == ["ETH/USDT"]
 
@@ -62,7 +62,7 @@ async def test_statistics_of_a_day_that_is_over_are_no_quote(fake: FakeBinance) 
     """They would show yesterday's price and change as those of now."""
     fake.statistics["ETHUSDT"] = halted("ETHUSDT", NOW - DAY_SECONDS)
     adapter = provider(fake, "BTC/USDT", "ETH/USDT")
-    assert [quote.key for quote in (await first(adapter)).quotes] == ["BTC/USDT"]
+    assert [quote.key for quote in (await first_updates(adapter)).quotes] == ["BTC/USDT"]
     assert adapter.statistics()["halted"] == 1
 
 
@@ -72,8 +72,8 @@ async def test_pair_that_trades_again_is_back(fake: FakeBinance) -> None:
     fake.clock = lambda: now[0]
     adapter = provider(fake, "BTC/USDT", "ETH/USDT", clock=lambda: now[0])
     fake.statistics["ETHUSDT"] = halted("ETHUSDT")
-    await first(adapter)
+    await first_updates(adapter)
     now[0] += DAY_SECONDS
-    assert [quote.key for quote in (await first(adapter)).quotes] == ["BTC/USDT"]
+    assert [quote.key for quote in (await first_updates(adapter)).quotes] == ["BTC/USDT"]
     fake.statistics["ETHUSDT"] = statistics("ETHUSDT", "2000")
-    assert {quote.key: quote.price for quote in (await first(adapter)).quotes}["ETH/USDT"] == 2000
+    assert {quote.key: quote.price for quote in (await first_updates(adapter)).quotes}["ETH/USDT"] == 2000

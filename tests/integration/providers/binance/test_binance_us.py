@@ -7,15 +7,20 @@ from contextlib import aclosing
 import pytest
 
 from fakes.binance import FakeBinance
-from fakes.binance_rows import listed, statistics
+from fakes.binance_rows import listing_row, statistics
 from quotecast.errors import SettingsError
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.binance.client import BinanceProvider
 from quotecast.providers.binance.venues import US
 from quotecast.settings.loading import load
-from support.binance_made import INFO, NOW, failure, first, provider
+from support.binance_made import INFO, NOW, connection_error, first_updates, provider
 
-LISTING = [listed("BTC", "USD"), listed("BTC"), listed("ETH", "USD"), listed("OLD", "USD", status="BREAK")]
+LISTING = [
+    listing_row("BTC", "USD"),
+    listing_row("BTC"),
+    listing_row("ETH", "USD"),
+    listing_row("OLD", "USD", status="BREAK"),
+]
 
 
 @pytest.fixture
@@ -33,18 +38,18 @@ def us_provider(fake: FakeBinance, *pairs: str) -> BinanceProvider:
 
 async def test_pairs_in_dollars_are_found(fake: FakeBinance) -> None:
     """By default those of well-known assets beside the ones in USDT; a halted one is not among them."""
-    quotes = (await first(us_provider(fake))).quotes
+    quotes = (await first_updates(us_provider(fake))).quotes
     assert {quote.key for quote in quotes} == {"BTC/USD", "BTC/USDT", "ETH/USD"}
     assert {(quote.provider, quote.exchange) for quote in quotes if isinstance(quote, CryptoQuote)} == {
         ("binance.us", "Binance.US")
     }
-    [quote] = (await first(us_provider(fake, "btc-usd"))).quotes
+    [quote] = (await first_updates(us_provider(fake, "btc-usd"))).quotes
     assert quote.key == "BTC/USD"
 
 
 async def test_listing_is_asked_for_without_what_the_venue_does_not_know(fake: FakeBinance) -> None:
     """It refuses parameters of the larger one."""
-    await first(us_provider(fake))
+    await first_updates(us_provider(fake))
     [asked] = [asked for asked in fake.requests if asked.path == INFO]
     assert asked.query == {}
 
@@ -70,7 +75,7 @@ async def test_upstream_that_answers_no_ping_is_an_outage(fake: FakeBinance) -> 
     fake.ending = "frozen"
     adapter = us_provider(fake, "BTC/USD")
     adapter.silence_seconds = 2.0
-    assert "Binance.US fell silent: no answer to a ping" in str(await failure(adapter))
+    assert "Binance.US fell silent: no answer to a ping" in str(await connection_error(adapter))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from fakes.coinbase import FakeCoinbase, Said, recorded
+from fakes.coinbase import FakeCoinbase, ScriptMessage, read_recording
 from fakes.http import HTML_503, TOO_MANY, TRUNCATED, Answer, huge
 from quotecast.errors import UpstreamError
 from quotecast.market.quotes import CryptoQuote
@@ -33,7 +33,7 @@ CURRENCIES = [{"id": "BTC", "name": "Bitcoin, as told"}, {"id": "NEW", "name": "
 @pytest.fixture
 async def fake() -> AsyncIterator[FakeCoinbase]:
     async with FakeCoinbase(PRODUCTS, CURRENCIES) as fake:
-        fake.script = [Said(said.text) for said in recorded(RECORDING)]
+        fake.script = [ScriptMessage(said.text) for said in read_recording(RECORDING)]
         fake.heartbeat_seconds = 0.05
         yield fake
 
@@ -42,9 +42,9 @@ def provider(fake: FakeCoinbase, *products: str) -> CoinbaseProvider:
     return CoinbaseProvider(fake.url, fake.websocket_url, products, clock=lambda: NOW)
 
 
-def said(price: str, product: str = "BTC-USD", **more: Any) -> Said:
+def said(price: str, product: str = "BTC-USD", **more: Any) -> ScriptMessage:
     message = {"type": "ticker", "product_id": product, "price": price, **more}
-    return Said(msgspec.json.encode(message).decode())
+    return ScriptMessage(msgspec.json.encode(message).decode())
 
 
 async def last_quotes(provider: QuoteProvider, until: int) -> dict[str, CryptoQuote]:
@@ -169,7 +169,7 @@ async def test_redirect_of_the_handshake_is_not_followed(fake: FakeCoinbase) -> 
 
 
 async def test_abrupt_end_is_an_error(fake: FakeCoinbase) -> None:
-    """Whoever called reconnects."""
+    """The caller reconnects."""
     fake.ending = "abort"
     assert "closed the connection" in str(await failure(provider(fake)))
 
@@ -183,7 +183,7 @@ async def test_silence_is_an_error(fake: FakeCoinbase) -> None:
 
 
 async def test_error_message_is_an_error(fake: FakeCoinbase) -> None:
-    """Its text is told."""
+    """The error has the text of the message."""
     fake.ending = "error"
     assert "Failed to subscribe: internal" in str(await failure(provider(fake)))
 
@@ -213,7 +213,7 @@ async def test_nobody_listening_is_an_error(fake: FakeCoinbase) -> None:
 
 async def test_malformed_messages_are_passed_over(fake: FakeCoinbase) -> None:
     """One bad message costs itself, not the connection, and no bad price gets out."""
-    bad = [Said(text) for text in ("{", "[]", '{"type":"ticker"}', '{"type":"ticker","price":NaN}')]
+    bad = [ScriptMessage(text) for text in ("{", "[]", '{"type":"ticker"}', '{"type":"ticker","price":NaN}')]
     fake.script = [said("100"), *bad, said("-1"), said("0"), said("1e9"), said("101")]
     adapter = provider(fake, "BTC-USD")
     quotes = await last_quotes(adapter, 1)
@@ -223,7 +223,7 @@ async def test_malformed_messages_are_passed_over(fake: FakeCoinbase) -> None:
 
 async def test_message_over_the_bound_ends_the_connection(fake: FakeCoinbase) -> None:
     """No upstream fills our memory."""
-    fake.script = [Said('{"type":"new","x":"' + "x" * 2_000_000 + '"}')]
+    fake.script = [ScriptMessage('{"type":"new","x":"' + "x" * 2_000_000 + '"}')]
     assert "code 1009" in str(await failure(provider(fake)))
 
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakes.coinbase import FakeCoinbase, Trade
+from fakes.coinbase import CoinbaseTrade, FakeCoinbase
 from fakes.http import HTML_503, TOO_MANY, TRUNCATED, Answer
 from quotecast.errors import SymbolNotFound, UpstreamError
-from quotecast.market.bars import INTERVALS, Bar, Interval, opening, stamp
+from quotecast.market.bars import INTERVALS, Bar, Interval, bar_time, opening_of_bar
 from quotecast.market.calendars import UTC_DAYS
 from quotecast.market.ranges import start_of_newest
 from quotecast.providers.coinbase.history import MAX_ROWS, ROWS_PER_CALL, CoinbaseHistory
@@ -54,29 +54,29 @@ async def newest(fake: FakeCoinbase, interval: Interval, count: int) -> Sequence
     return await history(fake).bars("BTC/USD", interval, start_of_newest(count, interval, NOW), NOW)
 
 
-def traded(first: datetime, last: datetime, count: int) -> list[Trade]:
+def traded(first: datetime, last: datetime, count: int) -> list[CoinbaseTrade]:
     """Trades at random times, the first and the last moment among them, in eighths."""
     chance = Random(7)
     begin, end = int(first.timestamp()), int(last.timestamp())
     times = sorted({begin, end, *(chance.randint(begin, end) for _ in range(count))})
-    return [Trade(time, chance.randint(200, 800) / 8, chance.randint(1, 80) / 8) for time in times]
+    return [CoinbaseTrade(time, chance.randint(200, 800) / 8, chance.randint(1, 80) / 8) for time in times]
 
 
 def expected(
-    trades: Sequence[Trade], interval: Interval, start: datetime, end: datetime
+    trades: Sequence[CoinbaseTrade], interval: Interval, start: datetime, end: datetime
 ) -> dict[str, Figures]:
-    """The bars that open from that which holds `start` to before `end`, straight from the trades."""
-    first = opening(UTC_DAYS, interval, start)
+    """Returns the bars from the one that holds `start` to before `end`, straight from the trades."""
+    first = opening_of_bar(UTC_DAYS, interval, start)
     assert first
-    bars: dict[str, list[Trade]] = {}
+    bars: dict[str, list[CoinbaseTrade]] = {}
     for trade in trades:
-        opened = opening(UTC_DAYS, interval, datetime.fromtimestamp(trade.time, UTC))
+        opened = opening_of_bar(UTC_DAYS, interval, datetime.fromtimestamp(trade.time, UTC))
         if opened and first <= opened < end:
-            bars.setdefault(stamp(opened), []).append(trade)
+            bars.setdefault(bar_time(opened), []).append(trade)
     return {time: figures(of) for time, of in bars.items()}
 
 
-def figures(trades: Sequence[Trade]) -> Figures:
+def figures(trades: Sequence[CoinbaseTrade]) -> Figures:
     prices = [trade.price for trade in trades]
     return prices[0], max(prices), min(prices), prices[-1], sum(trade.size for trade in trades)
 
@@ -107,7 +107,7 @@ async def test_bars_are_those_of_the_trades(fake: FakeCoinbase, interval: Interv
     assert told(bars) == expected(fake.trades["BTC-USD"], interval, start, NOW)
     times = [bar.time for bar in bars]
     assert times == sorted(times)
-    assert times[-1] == stamp(opening(UTC_DAYS, interval, NOW) or NOW)
+    assert times[-1] == bar_time(opening_of_bar(UTC_DAYS, interval, NOW) or NOW)
 
 
 async def test_end_is_not_among_the_bars(fake: FakeCoinbase) -> None:
@@ -135,7 +135,7 @@ async def test_long_histories_are_read_in_parts(fake: FakeCoinbase, interval: In
 async def test_hours_without_trades_do_not_end_a_history(fake: FakeCoinbase) -> None:
     """Pages in between may be empty."""
     early = int((NOW - timedelta(minutes=900)).timestamp())
-    fake.trades = {"BTC-USD": [Trade(early, 5.0), Trade(int(NOW.timestamp()), 6.0)]}
+    fake.trades = {"BTC-USD": [CoinbaseTrade(early, 5.0), CoinbaseTrade(int(NOW.timestamp()), 6.0)]}
     assert [bar.close for bar in await newest(fake, "1m", 1000)] == [5.0, 6.0]
 
 
@@ -152,7 +152,9 @@ async def test_what_was_before_the_first_trade_is_not_asked_for(
 
 async def test_no_history_is_without_a_bound(fake: FakeCoinbase) -> None:
     """Where there is more, the oldest bars are left out, and none is cut in half."""
-    every_hour = [Trade(int((NOW - timedelta(hours=age)).timestamp()), 1.0) for age in range(3 * MAX_ROWS)]
+    every_hour = [
+        CoinbaseTrade(int((NOW - timedelta(hours=age)).timestamp()), 1.0) for age in range(3 * MAX_ROWS)
+    ]
     fake.trades = {"BTC-USD": every_hour}
     bars = await history(fake).bars("BTC/USD", "4h", datetime(1970, 1, 1, tzinfo=UTC), NOW)
     assert sum(calls(fake)) in range(MAX_ROWS, MAX_ROWS + 5)
@@ -245,7 +247,7 @@ async def test_histories_share_the_pace(fake: FakeCoinbase) -> None:
     """Each page is a call."""
     time = Time()
     provider = CoinbaseHistory(fake.url, Pace(time, time.sleep))
-    fake.trades = {"BTC-USD": [Trade(int(NOW.timestamp()), 1.0)]}
+    fake.trades = {"BTC-USD": [CoinbaseTrade(int(NOW.timestamp()), 1.0)]}
     for _ in range(2):
         await provider.bars("BTC/USD", "1m", start_of_newest(1000, "1m", NOW), NOW)
     assert len(fake.requests) == 8

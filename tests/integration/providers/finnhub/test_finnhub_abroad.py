@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fakes.financials import COMPANY, running_worker
 from fakes.finnhub import NO_ACCESS, TOO_MANY, VERSION, FakeFinnhub, company, company_abroad, event, profile
 from fakes.http import HANGING, HTML_503, TRUNCATED, Answer
 from quotecast.providers.finnhub import profiles
@@ -91,7 +92,7 @@ async def test_profile_is_asked_for_once_a_day(fake: FakeFinnhub, clock: Clock) 
 async def test_without_a_profile_the_rows_alone_tell(
     fake: FakeFinnhub, monkeypatch: pytest.MonkeyPatch, answer: Answer
 ) -> None:
-    """The currency is unknown then, not a guess; the figures are told all the same."""
+    """The figures come without a currency, not with a guess."""
     monkeypatch.setattr(profiles, "PATIENCE_SECONDS", 0.2)
     fake.fail(answer, PROFILE)
     upstream = provider(fake)
@@ -113,3 +114,36 @@ async def test_calendar_marks_listings_abroad(fake: FakeFinnhub) -> None:
     told = (await provider(fake).earnings_calendar(FIRST, LAST)).earnings_calendar
     assert {each.symbol for each in told if each.abroad} == {"2330.TW", "7203.T", "AZN.L"}
     assert len(told) == len(symbols)
+
+
+@pytest.mark.parametrize("path", ["metrics", "earnings", "revenue-estimates", "overview"])
+@pytest.mark.parametrize("missed", [HTML_503, TOO_MANY, TRUNCATED], ids=["503", "limit", "cut"])
+async def test_currency_that_was_missed_is_there_ten_minutes_later(
+    redis_url: str, fake: FakeFinnhub, clock: Clock, path: str, missed: Answer
+) -> None:
+    """From every worker: figures without it are not cached for as long as whole ones."""
+    fake.fail(missed, PROFILE)
+    async with (
+        running_worker(redis_url, clock, provider(fake)) as client,
+        running_worker(redis_url, clock, provider(fake)) as other,
+    ):
+        first = await client.get(f"{COMPANY}/TSM/{path}")
+        assert "TWD" not in first.text
+        assert first.headers["cache-control"] == f"public, max-age={profiles.FAILURE_SECONDS:.0f}"
+        fake.answers.clear()
+        clock.now += profiles.FAILURE_SECONDS - 1
+        assert (await other.get(f"{COMPANY}/TSM/{path}")).headers["x-cache"] == "HIT"
+        clock.now += 1
+        assert "TWD" in (await other.get(f"{COMPANY}/TSM/{path}")).text
+        assert "TWD" in (await client.get(f"{COMPANY}/TSM/{path}")).text
+
+
+@pytest.mark.parametrize("answer", [Answer.of({}), NO_ACCESS], ids=["empty", "plan"])
+async def test_figures_of_a_company_without_a_profile_are_cached_as_others(
+    redis_url: str, fake: FakeFinnhub, clock: Clock, answer: Answer
+) -> None:
+    """A fund has none, and a plan may not have them."""
+    fake.fail(answer, PROFILE)
+    async with running_worker(redis_url, clock, provider(fake)) as client:
+        told = await client.get(f"{COMPANY}/TSM/metrics")
+    assert told.headers["cache-control"] == "public, max-age=86400"

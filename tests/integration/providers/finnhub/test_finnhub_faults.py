@@ -1,4 +1,4 @@
-"""How Finnhub fails, and what is told of it: the same for everything that it is asked."""
+"""Failures of Finnhub and their errors: the same for every method."""
 
 import asyncio
 import logging
@@ -179,7 +179,7 @@ async def test_calls_beyond_the_plan_are_refused_by_the_upstream(fake: FakeFinnh
 
 @pytest.mark.parametrize("what", EVERYTHING)
 async def test_used_up_plan_takes_no_call(fake: FakeFinnhub, what: str) -> None:
-    """Whoever counts the calls says when there are more."""
+    """The error of the budget says when it has calls again."""
 
     async def admitted() -> None:
         raise UpstreamError("used up", retry_after=12)

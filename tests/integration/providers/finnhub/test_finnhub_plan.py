@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from fakes.financials import COMPANY, MEMBERS, served
+from fakes.financials import COMPANY, MEMBERS, running_worker
 from fakes.finnhub import NO_ACCESS, FakeFinnhub, company
 from fakes.http import Answer
 from quotecast.errors import NotOffered, UpstreamError
@@ -35,7 +35,7 @@ async def fake(clock: Clock) -> AsyncIterator[FakeFinnhub]:
 
 @pytest.mark.parametrize("question", PREMIUM)
 async def test_free_plan_lacks_some(fake: FakeFinnhub, question: str) -> None:
-    """Which is told as such, and costs one call."""
+    """NotOffered says so, after one call."""
     fake.premium = False
     with pytest.raises(NotOffered, match="Not in the upstream's plan"):
         await ask(provider(fake), question)
@@ -79,7 +79,7 @@ async def test_refused_key_is_named(fake: FakeFinnhub, key: str) -> None:
 async def test_overview_of_the_free_plan(redis_url: str, clock: Clock, fake: FakeFinnhub) -> None:
     """What the plan lacks is null and named; nothing of it is asked for again at once."""
     fake.premium = False
-    async with served(redis_url, clock, provider(fake)) as client:
+    async with running_worker(redis_url, clock, provider(fake)) as client:
         first, again = [(await client.get(f"{COMPANY}/AAPL/overview")).json() for _ in range(2)]
     assert first == again
     lacking = {"revenueEstimates", "epsEstimates", "earningsQuality"}
@@ -94,7 +94,7 @@ async def test_unknown_company_is_404(
 ) -> None:
     """On every route, whatever the plan, unless it lacks just what was asked for."""
     fake.premium = premium
-    async with served(redis_url, clock, provider(fake)) as client:
+    async with running_worker(redis_url, clock, provider(fake)) as client:
         overview = await client.get(f"{COMPANY}/ZZZZ/overview")
         parts = {path: (await client.get(f"{COMPANY}/ZZZZ/{path}")).status_code for path in MEMBERS}
     assert (overview.status_code, overview.json()["detail"]) == (404, "Symbol not found")

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from fakes.financials import CALENDAR, served
+from fakes.financials import CALENDAR, running_worker
 from fakes.finnhub import FakeFinnhub, event
 from support.caching import Clock
 from support.finnhub_local import local_finnhub, provider
@@ -70,7 +70,7 @@ async def test_calendar_without_any_report_covers_nothing(fake: FakeFinnhub) -> 
 async def test_clients_are_told(redis_url: str, clock: Clock, fake: FakeFinnhub) -> None:
     """Beside the reports."""
     fake.events_from = date(2026, 10, 22)
-    async with served(redis_url, clock, provider(fake)) as client:
+    async with running_worker(redis_url, clock, provider(fake)) as client:
         told = (await client.get(f"{CALENDAR}?from={FIRST}&to={LAST}")).json()
     assert list(told) == ["earningsCalendar", "coveredFrom", "coveredTo"]
     assert (told["coveredFrom"], told["coveredTo"]) == ("2026-10-22", "2026-12-31")

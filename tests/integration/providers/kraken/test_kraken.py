@@ -50,7 +50,7 @@ async def _exhaust(updates: AsyncIterator[Update], act: Callable[[], Awaitable[N
 
 
 async def test_quotes_come_at_once_and_move(fake: FakeKraken) -> None:
-    """The state of each pair first, and then whatever is told."""
+    """The state of each pair comes first, then every message."""
     prices: dict[str, float] = {}
     async with asyncio.timeout(10), aclosing(provider(fake, "btc-usd", "SOL/EUR").updates()) as updates:
         while prices != {"BTC/USD": 100.0, "SOL/EUR": 100.0}:
@@ -113,7 +113,7 @@ async def test_silence_is_an_error(fake: FakeKraken) -> None:
 
 
 async def test_unanswered_subscription_is_an_error(fake: FakeKraken, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever called tries again."""
+    """The caller tries again."""
     fake.acknowledges = False
     monkeypatch.setattr(client, "ANSWER_SECONDS", 0.1)
     assert "did not answer" in str(await failure(provider(fake, "BTC/USD")))
@@ -122,7 +122,7 @@ async def test_unanswered_subscription_is_an_error(fake: FakeKraken, monkeypatch
 async def test_subscription_refused_as_a_whole_is_an_error(
     fake: FakeKraken, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its reason is told."""
+    """The error has the upstream's reason."""
     monkeypatch.setattr(wire, "subscribe", lambda *_: b'{"method":"subscribe","params":{}}')
     assert "refuses the subscription: Unsupported" in str(await failure(provider(fake, "BTC/USD")))
 
@@ -135,7 +135,7 @@ async def test_maintenance_ends_the_connection(fake: FakeKraken) -> None:
 
 
 async def test_abrupt_end_is_an_error(fake: FakeKraken) -> None:
-    """Whoever called reconnects."""
+    """The caller reconnects."""
     fake.ending = "abort"
     assert "closed the connection" in str(await failure(provider(fake, "BTC/USD")))
 
@@ -176,7 +176,7 @@ async def test_bad_messages_are_passed_over(fake: FakeKraken) -> None:
 async def test_refused_handshake_is_an_error(
     fake: FakeKraken, answer: Answer, problem: str, seconds: float | None
 ) -> None:
-    """How long to stay away is told on, and no redirect is followed."""
+    """The error has the Retry-After of the answer, and the client follows no redirect."""
     fake.everywhere = answer
     error = await failure(provider(fake, "BTC/USD"))
     assert problem in str(error)

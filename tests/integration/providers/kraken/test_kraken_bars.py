@@ -8,7 +8,7 @@ import pytest
 from fakes.http import ENDLESS, HTML_503, REDIRECT, SERVER_ERROR, TOO_MANY, TRUNCATED, Answer, huge
 from fakes.kraken import TOO_MANY_CALLS, FakeKraken, candle, ticker
 from quotecast.errors import SymbolNotFound, UpstreamError
-from quotecast.market.bars import INTERVALS, Bar, Interval, opening, stamp
+from quotecast.market.bars import INTERVALS, Bar, Interval, bar_time, opening_of_bar
 from quotecast.market.calendars import UTC_DAYS
 from quotecast.market.ranges import start_of_newest
 from quotecast.providers.kraken.history import AWAY_SECONDS, LOCKOUT_SECONDS, KrakenHistory
@@ -56,9 +56,9 @@ async def test_bars_open_where_ours_do(fake: FakeKraken, interval: Interval) -> 
     moment = NOW
     expected = []
     for _ in range(10):
-        opened = opening(UTC_DAYS, interval, moment)
+        opened = opening_of_bar(UTC_DAYS, interval, moment)
         assert opened
-        expected.append(stamp(opened))
+        expected.append(bar_time(opened))
         moment = opened - timedelta(seconds=1)
     assert [bar.time for bar in bars][-10:] == expected[::-1]
     assert len(bars) in (10, 11)
@@ -143,7 +143,7 @@ BAD_ANSWERS = {
 async def test_bad_answer_is_an_error(
     fake: FakeKraken, answer: Answer, problem: str, seconds: float | None
 ) -> None:
-    """Told with how long to stay away, where the upstream says so or limits calls."""
+    """The error has a pause where the upstream names one or limits calls."""
     fake.answers[OHLC] = answer
     with pytest.raises(UpstreamError, match=problem) as caught:
         await newest(fake, "1h")

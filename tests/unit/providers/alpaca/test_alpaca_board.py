@@ -1,4 +1,4 @@
-"""What moves a stock's quote, and what is refused."""
+"""Input that changes a stock's quote, and input that the board rejects."""
 
 from typing import Any
 
@@ -9,13 +9,25 @@ from hypothesis import strategies as st
 
 from fakes.alpaca_stream import bar, trade
 from quotecast.providers.alpaca.board import Board
-from support.alpaca_made import AAPL, BRK, NOON, SNAPSHOT, answer, at, board_with, frame, snapshot, tape, told
+from support.alpaca_made import (
+    AAPL,
+    BRK,
+    NOON,
+    SNAPSHOT,
+    answer,
+    at,
+    board_with,
+    frame,
+    history_at,
+    only_quote,
+    snapshot,
+)
 
 
 def test_trade_moves_price_and_change_alone() -> None:
     board = board_with()
-    before = told(board)
-    [quote] = board.read([frame(trade("AAPL", 231.63, "2026-11-19T16:59:59.5Z"))], NOON)
+    before = only_quote(board)
+    [quote] = board.read_messages([frame(trade("AAPL", 231.63, "2026-11-19T16:59:59.5Z"))], NOON)
     assert quote == msgspec.structs.replace(
         before, price=231.63, change=2.53, change_percent=1.1043, timestamp="2026-11-19T16:59:59.500000Z"
     )
@@ -23,17 +35,19 @@ def test_trade_moves_price_and_change_alone() -> None:
 
 @pytest.mark.parametrize("condition", ["I", "W", "C", "N", "R", "H", "V", "4", "7", "M", "Q", "Z", "U"])
 def test_trade_that_sets_no_last_price_moves_nothing(condition: str) -> None:
-    """Odd lots, averages, late reports and the like."""
+    """Odd lots, average prices and late reports do not update the last price."""
     board = board_with()
-    assert board.read([frame(trade("AAPL", 240, "2026-11-19T17:00:00Z", "@", condition))], NOON) == []
+    assert (
+        board.read_messages([frame(trade("AAPL", 240, "2026-11-19T17:00:00Z", "@", condition))], NOON) == []
+    )
     assert board.statistics() == {}
 
 
 @pytest.mark.parametrize(("tape", "moved"), [("A", False), ("B", False), ("C", True)])
 def test_condition_b_means_something_else_on_each_tape(tape: str, *, moved: bool) -> None:
-    """An average price on tapes A and B, a bunched trade on tape C."""
+    """Condition B is an average price on tapes A and B, and a bunched trade on tape C."""
     board = board_with()
-    quotes = board.read([frame(trade("AAPL", 240, "2026-11-19T17:00:00Z", "B", z=tape))], NOON)
+    quotes = board.read_messages([frame(trade("AAPL", 240, "2026-11-19T17:00:00Z", "B", z=tape))], NOON)
     assert bool(quotes) == moved
 
 
@@ -41,8 +55,8 @@ def test_trade_after_hours_moves_the_price() -> None:
     row = snapshot(latestTrade={"t": "2026-11-19T20:59:59Z"})
     evening = at("2026-11-19T17:00:00-05:00")
     board = board_with(row, evening)
-    [quote] = board.read([frame(trade("AAPL", 235, "2026-11-19T21:59:00Z", "@", "T"))], evening)
-    assert (quote.price, told(board).previous_close) == (235.0, 229.1)
+    [quote] = board.read_messages([frame(trade("AAPL", 235, "2026-11-19T21:59:00Z", "@", "T"))], evening)
+    assert (quote.price, only_quote(board).previous_close) == (235.0, 229.1)
 
 
 @pytest.mark.parametrize(
@@ -56,47 +70,47 @@ def test_trade_after_hours_moves_the_price() -> None:
         (trade("AAPL", 2315, "2026-11-19T17:00:00Z"), "absurd"),
         (trade("AAPL", 23, "2026-11-19T17:00:00Z"), "absurd"),
         (trade("AAPL", 240, "2026-11-19T16:59:57Z"), "outdated"),
-        (trade("AAPL", {"x": 1}, "2026-11-19T17:00:00Z"), "malformed"),  # type: ignore[arg-type] # likewise
+        (trade("AAPL", {"x": 1}, "2026-11-19T17:00:00Z"), "malformed"),  # type: ignore[arg-type] # invalid on purpose
         (bar("AAPL", "2026-11-19T17:00:00Z", (1, 1, 1, 0), 5), "unreadable"),
         (bar("AAPL", "2026-11-19T18:00:00Z", (231, 231, 231, 231), 5), "unreadable"),
         (bar("AAPL", "2026-11-19T17:00:00Z", (1, 1, 1, 9999), 5), "absurd"),
     ],
 )
-def test_refused_message_is_counted_and_costs_the_others_nothing(bad: Any, reason: str) -> None:
-    """The last good value stands, in the same frame too."""
+def test_invalid_message_is_counted_and_does_not_affect_the_others(bad: Any, reason: str) -> None:
+    """An invalid message does not affect the valid ones in its frame."""
     board = board_with()
     good = trade("AAPL", 231.5, "2026-11-19T16:59:59Z")
-    board.read([frame({"T": "?", "x": {}}, bad, good)], NOON)
-    assert told(board).price == 231.5
+    board.read_messages([frame({"T": "?", "x": {}}, bad, good)], NOON)
+    assert only_quote(board).price == 231.5
     assert board.statistics() == {reason: 1}
 
 
 def test_trade_in_the_future_is_as_of_now() -> None:
-    """Its clock is wrong; its price need not be."""
+    """A trade from the future gets the current time and keeps its price."""
     board = board_with()
-    board.read([frame(trade("AAPL", 232, "2027-01-01T00:00:00Z"))], NOON)
-    assert (told(board).price, told(board).timestamp) == (232.0, "2026-11-19T17:00:00Z")
+    board.read_messages([frame(trade("AAPL", 232, "2027-01-01T00:00:00Z"))], NOON)
+    assert (only_quote(board).price, only_quote(board).timestamp) == (232.0, "2026-11-19T17:00:00Z")
 
 
 @pytest.mark.parametrize(
     "raw", [b"", b"{", b"[", b"7", b"[NaN]", b'[{"T":"t","S":"AAPL","p":NaN}]', b"[" * 100_000, b"\xff"]
 )
-def test_frame_that_is_no_frame_is_counted(raw: bytes) -> None:
+def test_malformed_frame_is_counted(raw: bytes) -> None:
     board = board_with()
-    assert board.read([raw], NOON) == []
+    assert board.read_messages([raw], NOON) == []
     assert board.statistics() == {"malformed": 1}
 
 
-def test_other_stocks_are_passed_over() -> None:
-    """Minute bars of the whole market come."""
+def test_other_stocks_are_ignored() -> None:
+    """The board ignores stocks outside its table."""
     board = board_with()
-    assert board.read([frame(bar("ZZZZ", "2026-11-19T17:00:00Z", (1, 2, 1, 2), 5))], NOON) == []
-    assert board.read([answer(SNAPSHOT, "ZZZZ")], NOON) == []
+    assert board.read_messages([frame(bar("ZZZZ", "2026-11-19T17:00:00Z", (1, 2, 1, 2), 5))], NOON) == []
+    assert board.read_messages([answer(SNAPSHOT, "ZZZZ")], NOON) == []
 
 
 def test_stock_without_a_snapshot_has_no_quote() -> None:
-    """A quote is whole or not at all."""
-    assert board_with().read([frame(trade("BRK.B", 480, "2026-11-19T17:00:00Z"))], NOON) == []
+    """A quote is complete or absent."""
+    assert board_with().read_messages([frame(trade("BRK.B", 480, "2026-11-19T17:00:00Z"))], NOON) == []
 
 
 @pytest.mark.parametrize("bad", [0, -1, 9_999_999, "NaN", "x", 1e308])
@@ -109,72 +123,72 @@ def test_stock_without_a_snapshot_has_no_quote() -> None:
         ("latestTrade", "p", "price"),
     ],
 )
-def test_last_good_value_stands(bad: Any, part: str, name: str, field: str) -> None:
-    """One bad field is counted and spoils no other."""
+def test_last_good_value_remains(bad: Any, part: str, name: str, field: str) -> None:
+    """The board counts an invalid field, keeps its last good value and updates the other fields."""
     board = board_with()
-    before = told(board)
-    board.read([answer(snapshot(**{part: {name: bad}}))], NOON + 15)
-    assert getattr(told(board), field) == getattr(before, field)
+    before = only_quote(board)
+    board.read_messages([answer(snapshot(**{part: {name: bad}}))], NOON + 15)
+    assert getattr(only_quote(board), field) == getattr(before, field)
     assert sum(board.statistics().values()) == 1
-    board.read([answer(snapshot(latestTrade={"p": 231.45}, dailyBar={"v": 812400}))], NOON + 30)
-    assert (told(board).price, told(board).volume) == (231.45, "812400")
+    board.read_messages([answer(snapshot(latestTrade={"p": 231.45}, dailyBar={"v": 812400}))], NOON + 30)
+    assert (only_quote(board).price, only_quote(board).volume) == (231.45, "812400")
 
 
 def test_missing_part_keeps_what_was_known() -> None:
     board = board_with()
-    before = told(board)
-    board.read([answer(snapshot(dailyBar=None, prevDailyBar=None, minuteBar=None))], NOON + 15)
-    assert told(board) == before
+    before = only_quote(board)
+    board.read_messages([answer(snapshot(dailyBar=None, prevDailyBar=None, minuteBar=None))], NOON + 15)
+    assert only_quote(board) == before
 
 
-def test_row_of_another_shape_spoils_no_other() -> None:
+def test_malformed_row_does_not_affect_the_others() -> None:
     board = Board([AAPL, BRK])
     raw = msgspec.json.encode({"BRK.B": {"latestTrade": 7}, "AAPL": SNAPSHOT, "ZZZQ": None})
-    assert [quote.key for quote in board.read([raw], NOON)] == ["AAPL"]
+    assert [quote.key for quote in board.read_messages([raw], NOON)] == ["AAPL"]
     assert board.statistics() == {"malformed": 1}
 
 
-def test_null_is_a_stock_that_is_not_known() -> None:
+def test_null_row_is_an_unknown_stock() -> None:
     board = Board([AAPL])
-    assert board.read([answer(None)], NOON) == []
+    assert board.read_messages([answer(None)], NOON) == []
     assert board.statistics() == {}
 
 
 def test_day_in_the_future_is_refused() -> None:
     board = board_with()
-    board.read([answer(snapshot(dailyBar={"t": "2026-11-20T05:00:00Z", "o": 230}))], NOON + 15)
-    assert told(board).open == 229.0
+    board.read_messages([answer(snapshot(dailyBar={"t": "2026-11-20T05:00:00Z", "o": 230}))], NOON + 15)
+    assert only_quote(board).open == 229.0
     assert board.statistics() == {"unreadable": 1}
 
 
 def test_new_day_replaces_the_old_one_wholly() -> None:
-    """Nothing of yesterday stands in for what today's bar lacks."""
+    """A new daily bar takes no values from the preceding day."""
     board = board_with()
     friday = {"t": "2026-11-20T05:00:00Z", "o": 230, "h": None, "l": 229, "c": 230, "v": 5}
     trade_of_friday = {"t": "2026-11-20T15:00:00Z", "p": 230}
     now = at("2026-11-20T10:00:01-05:00")
-    board.take_tapes({"AAPL": tape(now)}, now)
-    board.read([answer(snapshot(dailyBar=friday, latestTrade=trade_of_friday))], now)
-    quote = told(board)
+    board.take_daily_history({"AAPL": history_at(now)}, now)
+    board.read_messages([answer(snapshot(dailyBar=friday, latestTrade=trade_of_friday))], now)
+    quote = only_quote(board)
     assert (quote.open, quote.high, quote.previous_close, quote.volume) == (230.0, None, 229.1, "5")
 
 
-def test_close_before_of_another_source_is_no_close_before() -> None:
-    """The snapshot's previous day is raw, and of the plan's own tape."""
-    quote = told(board_with(snapshot(prevDailyBar={"c": 916.4})))
+def test_previous_close_is_not_the_snapshots_previous_bar() -> None:
+    """The previous close never comes from the snapshot's previous daily bar, which is unadjusted."""
+    quote = only_quote(board_with(snapshot(prevDailyBar={"c": 916.4})))
     assert (quote.previous_close, quote.change) == (229.1, 2.3)
 
 
-def test_only_what_changed_is_given_out() -> None:
+def test_only_changed_quotes_are_returned() -> None:
     board = board_with()
-    assert board.read([answer(SNAPSHOT)], NOON + 15) == []
+    assert board.read_messages([answer(SNAPSHOT)], NOON + 15) == []
 
 
 def test_forgotten_stock_comes_back_with_a_snapshot() -> None:
     board = board_with()
     board.keep_only(["BRK.B"])
     assert board.quotes() == []
-    assert len(board.read([answer(snapshot(latestTrade={"p": 9}))], NOON)) == 1
+    assert len(board.read_messages([answer(snapshot(latestTrade={"p": 9}))], NOON)) == 1
 
 
 values = st.one_of(
@@ -196,12 +210,12 @@ messages = st.builds(
 
 
 @given(st.lists(st.one_of(rows.map(answer), st.lists(messages).map(lambda some: frame(*some))), max_size=8))
-def test_whatever_comes_no_bad_quote_gets_out(raw: list[bytes]) -> None:
-    """Prices given out are above zero and finite, within ten times of each other, volumes are digits."""
+def test_any_input_yields_plausible_quotes(raw: list[bytes]) -> None:
+    """For any input, prices are positive, finite and within a factor of ten, and volumes are digits."""
     board = board_with()
     for message in raw:
-        board.read([message], NOON)
-    quote = told(board)
+        board.read_messages([message], NOON)
+    quote = only_quote(board)
     for price in (quote.open, quote.high, quote.low, quote.previous_close):
         assert (
             price is None

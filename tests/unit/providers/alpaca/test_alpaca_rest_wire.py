@@ -1,8 +1,7 @@
-"""Alpaca's bars, news, assets and trading days, as REST answers them."""
+"""Conversion of Alpaca's REST rows to bars, articles and assets."""
 
 import math
-from collections import Counter
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -10,21 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
-from msgspec.structs import replace
 
-from fakes.alpaca_rows import asset, calendar_row, story
+from fakes.alpaca_rows import asset, story
 from quotecast.market.assets import Asset
-from quotecast.market.bars import Bar, stamp
+from quotecast.market.bars import Bar, bar_time
 from quotecast.market.calendars import EXCHANGE
 from quotecast.market.news import Article, NewsImage
-from quotecast.market.sessions import TradingDay, trading_day, trading_days_between
 from quotecast.providers.alpaca import wire
+from quotecast.providers.alpaca.bar_requests import BarRequest
 from quotecast.providers.alpaca.bar_rows import bars
-from quotecast.providers.alpaca.rest_wire import AssetRow, CalendarRow, Story
-from quotecast.providers.alpaca.stretches import Stretch
+from quotecast.providers.alpaca.rest_wire import AssetRow, Story
 from quotecast.providers.reference import Stock
+from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.candles import to_bar
-from quotecast.providers.validation.rows import readable
+from quotecast.providers.validation.rows import decode_rows
 
 NOON = datetime(2026, 11, 19, 17, tzinfo=UTC)
 ROW: dict[str, Any] = {
@@ -41,19 +39,19 @@ anything = st.recursive(
 
 
 def bar(**changes: Any) -> Bar | None:
-    return to_bar(msgspec.convert(ROW | changes, wire.Bar), NOON)
+    return to_bar(msgspec.convert(ROW | changes, wire.AlpacaBar), NOON)
 
 
 def article(**changes: Any) -> Article | None:
     return msgspec.convert(story(**changes), Story).to_article(NOON.timestamp())
 
 
-def listed(**changes: Any) -> Asset | None:
+def asset_of(**changes: Any) -> Asset | None:
     return msgspec.convert(asset("AAPL") | changes, AssetRow).to_asset({"AAPL": APPLE})
 
 
 def test_row_becomes_a_bar() -> None:
-    """Integers and texts are read alike."""
+    """Numbers may be integers or strings."""
     assert bar() == Bar("2026-11-19T17:00:00Z", 228.0, 230.5, 227.0, 229.1, 41_000_000.0)
 
 
@@ -66,15 +64,15 @@ def test_row_becomes_a_bar() -> None:
     ids=str,
 )  # fmt: skip
 def test_row_with_a_bad_value_is_no_bar(changes: Any) -> None:
-    """A price of zero, a low above the high."""
+    """A row with a price of zero, or a low above its high, is not a bar."""
     assert bar(**changes) is None
 
 
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys("ohlcv", anything)))
-def test_no_row_makes_a_bar_that_cannot_be(changes: dict[str, Any]) -> None:
-    """Whatever is sent: it is refused, or it is finite, above zero and within its extremes."""
+def test_any_row_yields_a_valid_bar_or_none(changes: dict[str, Any]) -> None:
+    """Any row is either rejected or a finite, positive bar within its high and low."""
     raw = Raw(msgspec.json.encode(ROW | changes))
-    for row in readable([raw], wire.Bar, Counter()):
+    for row in decode_rows([raw], wire.AlpacaBar, RefusalCounter("test")):
         if made := to_bar(row, NOON):
             assert 0 < made.low <= min(made.open, made.close)
             assert max(made.open, made.close) <= made.high < math.inf
@@ -83,26 +81,28 @@ def test_no_row_makes_a_bar_that_cannot_be(changes: dict[str, Any]) -> None:
 
 @given(st.permutations(range(30)), st.sets(st.integers(0, 29), max_size=5))
 def test_bars_do_not_depend_on_the_order_of_rows(order: list[int], repeated: set[int]) -> None:
-    """They ascend, each time once."""
-    stretch = Stretch("sip", "1Min", NOON, NOON.replace(hour=18))
-    times = [stamp(NOON.replace(minute=number)) for number in range(30)]
+    """Bars ascend with one bar per time, in whatever order rows arrive."""
+    request = BarRequest("sip", "1Min", NOON, NOON.replace(hour=18))
+    times = [bar_time(NOON.replace(minute=number)) for number in range(30)]
     raws = [Raw(msgspec.json.encode(ROW | {"t": times[number]})) for number in [*order, *repeated]]
-    found, refused = bars([(stretch, raws)], EXCHANGE, "1m", NOON.replace(hour=18))
+    refused = RefusalCounter("test")
+    found = bars([(request, raws)], EXCHANGE, "1m", NOON.replace(hour=18), refused)
     assert [each.time for each in found] == times
-    assert not +refused
+    assert not refused.by_reason()
 
 
 @given(st.lists(st.sampled_from([10.0, 11.0, 10_000.0]), min_size=3, max_size=12))
-def test_lone_leap_is_not_believed_and_a_lasting_one_is(closes: list[float]) -> None:
-    """No bar stands alone between others that are far from it."""
-    stretch = Stretch("sip", "1Min", NOON, NOON.replace(hour=18))
+def test_single_outlier_is_rejected_and_a_lasting_jump_is_not(closes: list[float]) -> None:
+    """A single close far from its neighbours is rejected; a lasting jump is not."""
+    request = BarRequest("sip", "1Min", NOON, NOON.replace(hour=18))
     rows = [
-        ROW | {"t": stamp(NOON.replace(minute=number)), "o": close, "h": close, "l": close, "c": close}
+        ROW | {"t": bar_time(NOON.replace(minute=number)), "o": close, "h": close, "l": close, "c": close}
         for number, close in enumerate(closes)
     ]
     raws = [Raw(msgspec.json.encode(row)) for row in rows]
-    found, refused = bars([(stretch, raws)], EXCHANGE, "1m", NOON.replace(hour=18))
-    assert len(found) + refused["absurd"] == len(closes)
+    refused = RefusalCounter("test")
+    found = bars([(request, raws)], EXCHANGE, "1m", NOON.replace(hour=18), refused)
+    assert len(found) + refused.by_reason().get("absurd", 0) == len(closes)
     if closes.count(10_000.0) == 1:
         assert 10_000.0 not in {each.close for each in found}
         assert len(found) == len(closes) - 1
@@ -111,7 +111,7 @@ def test_lone_leap_is_not_believed_and_a_lasting_one_is(closes: list[float]) -> 
 
 
 def test_story_becomes_an_article() -> None:
-    """Texts as they are: they are cleaned for all upstreams in one place."""
+    """The adapter leaves texts as they are; one place cleans them for all upstreams."""
     assert article() == Article(
         id="40000001",
         headline="Example &amp; headline",
@@ -127,7 +127,7 @@ def test_story_becomes_an_article() -> None:
 
 
 def test_story_of_nulls_is_an_article_too() -> None:
-    """A headline and one time are enough."""
+    """A headline and one time are enough for an article."""
     nulls = dict.fromkeys(("summary", "author", "source", "url", "images", "symbols", "created_at"))
     made = article(**nulls)
     assert made
@@ -137,7 +137,7 @@ def test_story_of_nulls_is_an_article_too() -> None:
 
 
 def test_parts_of_a_story_that_are_none_are_left_out() -> None:
-    """Pictures without an address; symbols that are none, or that come twice."""
+    """The article omits images without a URL, invalid symbols and duplicate symbols."""
     made = article(
         images=[None, {"size": "large"}, {"url": "http://a.b"}], symbols=["brk.b", None, "", "A B", "BRK.B"]
     )
@@ -157,8 +157,8 @@ def test_story_from_the_future_is_of_now() -> None:
 
 
 def test_asset_has_what_is_known_of_the_company() -> None:
-    """Alpaca knows neither sector nor industry."""
-    assert listed() == Asset(
+    """Sector and industry come from the reference table, because Alpaca has neither."""
+    assert asset_of() == Asset(
         ticker="AAPL",
         name="Apple",
         exchange="NASDAQ",
@@ -169,45 +169,20 @@ def test_asset_has_what_is_known_of_the_company() -> None:
 
 
 def test_unknown_company_is_named_as_the_upstream_says() -> None:
-    made = listed(symbol="NEW.A", name=" New Inc. ", exchange="", tradable=None)
+    made = asset_of(symbol="NEW.A", name=" New Inc. ", exchange="", tradable=None)
     assert made == Asset(ticker="NEW.A", name="New Inc.", exchange="", tradable=False)
-    assert listed(symbol="NEW.A", name=None) == Asset(ticker="NEW.A", name="NEW.A", exchange="NASDAQ")
+    assert asset_of(symbol="NEW.A", name=None) == Asset(ticker="NEW.A", name="NEW.A", exchange="NASDAQ")
 
 
 @pytest.mark.parametrize("symbol", ["", "BTC/USD", "A B", "X" * 13])
 def test_asset_whose_symbol_is_no_ticker_is_none(symbol: str) -> None:
-    assert listed(symbol=symbol) is None
-
-
-@pytest.mark.parametrize("day", [*trading_days_between(date(2026, 11, 20), date(2026, 11, 30))], ids=str)
-def test_trading_days_are_those_of_our_own_calendar(day: TradingDay) -> None:
-    """The half day after Thanksgiving is among them."""
-    assert msgspec.convert(calendar_row(day), CalendarRow).to_day() == day
-    without = {"session_open": None, "session_close": None}
-    regular = msgspec.convert(calendar_row(day) | without, CalendarRow).to_day()
-    assert regular == replace(day, pre_open=day.open, post_close=day.close)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"date": "soon"}, {"open": "25:00"}, {"close": "09:00"}, {"session_open": "1000"},
-        {"session_close": "1200"}, {"close": ""},
-    ],
-    ids=str,
-)  # fmt: skip
-def test_day_that_cannot_be_is_none(changes: Any) -> None:
-    """Unreadable, or with a close before its opening."""
-    friday = trading_day(date(2026, 11, 20))
-    assert friday
-    row = calendar_row(friday) | changes
-    assert msgspec.convert(row, CalendarRow).to_day() is None
+    assert asset_of(symbol=symbol) is None
 
 
 @given(st.lists(anything, max_size=5))
 def test_rows_of_any_shape_are_read_or_counted(values: list[Any]) -> None:
-    """One by one, whatever they are."""
-    for kind in (wire.Bar, Story, AssetRow, CalendarRow):
-        refused: Counter[str] = Counter()
-        read = readable([Raw(msgspec.json.encode(value)) for value in values], kind, refused)
-        assert len(read) + refused["malformed"] == len(values)
+    """Each row of any shape is decoded or counted."""
+    for kind in (wire.AlpacaBar, Story, AssetRow):
+        refused = RefusalCounter("test")
+        read = decode_rows([Raw(msgspec.json.encode(value)) for value in values], kind, refused)
+        assert len(read) + refused.by_reason().get("malformed", 0) == len(values)

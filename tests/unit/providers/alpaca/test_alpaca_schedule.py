@@ -1,4 +1,4 @@
-"""When Alpaca is asked."""
+"""Poll intervals and the staleness limit."""
 
 from datetime import UTC, date, datetime
 
@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from quotecast.providers.alpaca.schedule import poll_seconds, should_be_open, silence_seconds
-from support.alpaca_made import NOON, at, closing
+from quotecast.providers.alpaca.schedule import is_expected_open, poll_seconds, silence_seconds
+from support.alpaca_made import NOON, at, closed_day
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from support.alpaca_made import NOON, at, closing
     ],
 )
 def test_polls_follow_the_sessions(now: str, seconds: float) -> None:
-    """Before, in and after hours often; at night, on weekends and holidays seldom; never past a beginning."""
+    """Polls are frequent in regular and extended hours, rare otherwise, and never skip a session's start."""
     assert poll_seconds(at(now)) == seconds
 
 
@@ -42,26 +42,26 @@ def test_polls_follow_the_sessions(now: str, seconds: float) -> None:
     ],
 )
 def test_silence_is_a_poll_and_a_half(now: str, seconds: float) -> None:
-    """Right after a session's beginning, the first poll of it may still be under way."""
+    """At a session's start the longer limit applies until its first poll has had time to complete."""
     assert silence_seconds(at(now)) == seconds
 
 
 def test_exchange_that_did_not_open_is_polled_as_if_closed() -> None:
-    """In a halt, which may be over in a minute, polls go on."""
-    halted = replace(closing(), open=datetime(2026, 11, 19, 14, 30, tzinfo=UTC))
-    assert (poll_seconds(NOON, closing()), silence_seconds(NOON, closing())) == (300, 450)
+    """During a halt polls stay frequent, because it may end within a minute."""
+    halted = replace(closed_day(), open=datetime(2026, 11, 19, 14, 30, tzinfo=UTC))
+    assert (poll_seconds(NOON, closed_day()), silence_seconds(NOON, closed_day())) == (300, 450)
     assert (poll_seconds(NOON, halted), silence_seconds(NOON, halted)) == (15, 22.5)
 
 
 def test_session_that_no_calendar_has_is_polled_as_any() -> None:
     sunday = at("2026-11-22T12:00:00-05:00")
-    opened = replace(closing(), date=date(2026, 11, 22), is_open=True)
+    opened = replace(closed_day(), date=date(2026, 11, 22), is_open=True)
     assert (poll_seconds(sunday), poll_seconds(sunday, opened)) == (300, 15)
 
 
 @given(st.datetimes(datetime(2000, 1, 1), datetime(2035, 1, 1), timezones=st.just(UTC)))  # noqa: DTZ001 - hypothesis wants its bounds naive
 def test_next_poll_is_due_before_the_silence_ends(moment: datetime) -> None:
-    """At any moment, a poll that keeps its time never looks like silence."""
+    """A poll on schedule never exceeds the staleness limit."""
     now = moment.timestamp()
     due = poll_seconds(now)
     assert 0 < due <= 300
@@ -72,6 +72,18 @@ def test_next_poll_is_due_before_the_silence_ends(moment: datetime) -> None:
     ("now", "expected"),
     [("09:32:59", False), ("09:33:00", True), ("15:59:59", True), ("16:00:00", False)],
 )
-def test_opening_is_doubted_minutes_after_it_only(now: str, *, expected: bool) -> None:
-    """A clock that is asked about once a minute may still say what it said before."""
-    assert should_be_open(at(f"2026-11-19T{now}-05:00")) is expected
+def test_calendar_overrides_the_clock_just_after_the_opening(now: str, *, expected: bool) -> None:
+    """The calendar overrides the exchange's clock, which is read once a minute, in the first minutes."""
+    assert is_expected_open(at(f"2026-11-19T{now}-05:00"), None) is expected
+
+
+def test_unscheduled_hours_override_the_calendar_on_their_date() -> None:
+    """The calendar applies again on the next date, because the clock may have failed since."""
+    saturday = at("2026-11-21T12:00:00-05:00")
+    opened = replace(
+        closed_day(), date=date(2026, 11, 21), is_open=True, next_close=datetime(2026, 11, 21, 21, tzinfo=UTC)
+    )
+    assert not is_expected_open(NOON, closed_day())
+    assert is_expected_open(NOON + 86_400, closed_day())
+    assert is_expected_open(saturday, opened)
+    assert not is_expected_open(saturday + 5 * 3600, opened)

@@ -1,11 +1,11 @@
-"""The stocks that are followed, with the operator's own additions."""
+"""The list of stocks, with the operator's CSV file."""
 
 from pathlib import Path
 
 import pytest
 
 from quotecast.errors import SettingsError
-from quotecast.providers.alpaca.universe import stocks_from
+from quotecast.providers.alpaca.universe import load_stocks
 from quotecast.providers.reference import Stock, stocks
 
 APPLE = Stock("AAPL", "Apple Inc.", "NASDAQ", "Information Technology", "Hardware", 100, 270.0)
@@ -17,14 +17,14 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "stocks.csv"
 
 
-def test_without_a_file_the_table_stands() -> None:
-    assert stocks_from(stocks(), None) == list(stocks())
+def test_without_a_file_the_table_is_unchanged() -> None:
+    assert load_stocks(stocks(), None) == list(stocks())
 
 
 def test_rows_add_and_override(file: Path) -> None:
-    """What a row leaves empty stays as the table has it, or is unknown."""
+    """An empty field of a row keeps the table's value, or its default."""
     file.write_text("ticker,name,sector,industry\nMSFT,,Technology,\nabnb,Airbnb,,\n\nZZZ,,,\n")
-    assert stocks_from([MICROSOFT, APPLE], file) == [
+    assert load_stocks([MICROSOFT, APPLE], file) == [
         APPLE,
         Stock("ABNB", "Airbnb", "", "Other", "Other", 0, 0.0),
         Stock("MSFT", "Microsoft", "NASDAQ", "Technology", "Software", 50, 500.0),
@@ -33,19 +33,19 @@ def test_rows_add_and_override(file: Path) -> None:
 
 
 def test_public_list_of_companies_is_read_as_it_is(file: Path) -> None:
-    """Its columns have other names and another order; quotes may hold commas and line ends."""
+    """The public list of S&P 500 companies has other column names, another order and quoted line breaks."""
     file.write_text(
         "\ufeffSymbol,Security,GICS Sector,GICS Sub-Industry,Headquarters Location,Founded\r\n"
         'BRK.B,"Berkshire\r\nHathaway, Inc.",Financials,Multi-Sector Holdings,"Omaha, Nebraska",1839\r\n'
     )
-    [stock] = stocks_from([], file)
+    [stock] = load_stocks([], file)
     assert (stock.ticker, stock.sector, stock.industry) == ("BRK.B", "Financials", "Multi-Sector Holdings")
     assert stock.name.startswith("Berkshire")
 
 
 def test_our_own_column_names_win(file: Path) -> None:
     file.write_text("Symbol,ticker\nX,AAPL\n")
-    assert [stock.ticker for stock in stocks_from([], file)] == ["AAPL"]
+    assert [stock.ticker for stock in load_stocks([], file)] == ["AAPL"]
 
 
 @pytest.mark.parametrize(
@@ -64,9 +64,9 @@ def test_our_own_column_names_win(file: Path) -> None:
 def test_bad_file_is_refused_with_its_line(file: Path, content: bytes, line: str) -> None:
     file.write_bytes(content)
     with pytest.raises(SettingsError, match=f"stocks.csv{line}"):
-        stocks_from([APPLE], file)
+        load_stocks([APPLE], file)
 
 
 def test_missing_file_is_refused(file: Path) -> None:
     with pytest.raises(SettingsError, match=r"stocks\.csv cannot be read"):
-        stocks_from([APPLE], file)
+        load_stocks([APPLE], file)

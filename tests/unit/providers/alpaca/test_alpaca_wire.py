@@ -1,4 +1,4 @@
-"""Alpaca's snapshots, and the quotes that they make."""
+"""Alpaca's snapshots and the quotes that they form."""
 
 import contextlib
 from typing import Any
@@ -19,17 +19,17 @@ from support.alpaca_made import (
     answer,
     at,
     board_with,
-    closing,
-    played,
+    closed_day,
+    history_at,
+    only_quote,
+    quote_after,
     snapshot,
-    tape,
-    told,
 )
 
 
 def test_snapshot_becomes_a_whole_quote() -> None:
-    """Every field of the contract has its source; nanoseconds are dropped, integers are prices too."""
-    assert played(answer(SNAPSHOT)) == StockQuote(
+    """A snapshot fills every field of a quote; nanoseconds are truncated, and prices may be integers."""
+    assert quote_after(answer(SNAPSHOT)) == StockQuote(
         ticker="AAPL",
         name="Apple Inc.",
         price=231.4,
@@ -48,8 +48,8 @@ def test_snapshot_becomes_a_whole_quote() -> None:
 
 def test_unknown_sector_is_other() -> None:
     board = Board([BRK])
-    board.read([answer(SNAPSHOT, "BRK.B")], NOON)
-    assert (told(board).sector, told(board).industry) == ("Other", "Other")
+    board.read_messages([answer(SNAPSHOT, "BRK.B")], NOON)
+    assert (only_quote(board).sector, only_quote(board).industry) == ("Other", "Other")
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,9 @@ def test_unknown_sector_is_other() -> None:
     ids=["trade", "and minute", "and day"],
 )
 def test_price_is_of_the_newest_part_there_is(missing: list[str], price: float, timestamp: str) -> None:
-    """A bar's close is as of its end, which for a day in progress is now."""
+    """The price comes from the newest part; a bar's close is dated at its end, but not in the future."""
     row = snapshot(dailyBar={"c": 231.3}) | dict.fromkeys(missing)
-    quote = played(answer(row))
+    quote = quote_after(answer(row))
     assert (quote.price, quote.timestamp) == (price, timestamp)
 
 
@@ -76,14 +76,14 @@ def test_without_any_price_there_is_no_quote() -> None:
 
 def test_canceled_trade_is_not_the_price() -> None:
     row = snapshot(latestTrade={"p": 999, "u": "canceled"})
-    assert played(answer(row)).price == 231.4
+    assert quote_after(answer(row)).price == 231.4
 
 
 def test_without_a_close_before_there_is_no_change() -> None:
-    """A number that nobody knows is no zero."""
+    """An unknown change is null, not zero."""
     board = Board([AAPL])
-    board.read([answer(SNAPSHOT)], NOON)
-    quote = told(board)
+    board.read_messages([answer(SNAPSHOT)], NOON)
+    quote = only_quote(board)
     assert (quote.previous_close, quote.change, quote.change_percent) == (None, None, None)
 
 
@@ -112,11 +112,11 @@ TRADED_EARLY = {"latestTrade": {"t": "2026-11-19T09:00:00.5Z", "p": 230.0}}
 def test_previous_close_before_the_first_bar(
     now: str, row: dict[str, Any], previous: float, volume: str | None
 ) -> None:
-    """The bar of the session before is the one before as soon as the stock's new day has begun.
+    """The previous close moves on with the stock's new day.
 
-    It begins with the opening or, for a stock that trades before it, with the first such trade.
+    The day begins with the opening or, for a stock that trades in extended hours, with its first such trade.
     """
-    quote = played(answer(snapshot(**YESTERDAYS, **row)), received=at(now))
+    quote = quote_after(answer(snapshot(**YESTERDAYS, **row)), received=at(now))
     assert (quote.previous_close, quote.volume) == (previous, volume)
     assert quote.change == pytest.approx(quote.price - previous)
     assert (quote.open is None, quote.high is None, quote.low is None) == (volume is None,) * 3
@@ -132,34 +132,34 @@ def test_previous_close_before_the_first_bar(
     ids=["Saturday", "Monday night", "Monday"],
 )
 def test_weekend_keeps_fridays_change(now: str, previous: float) -> None:
-    """On a day without a session nothing begins."""
+    """A day without a session does not change the previous close."""
     row = snapshot(
         dailyBar={"t": "2026-11-20T05:00:00Z"}, latestTrade={"t": "2026-11-20T20:59:59Z", "p": 231.4}
     )
-    assert played(answer(row), received=at(now)).previous_close == previous
+    assert quote_after(answer(row), received=at(now)).previous_close == previous
 
 
 def test_holiday_keeps_the_change_of_the_day_before() -> None:
     row = snapshot(
         dailyBar={"t": "2026-11-25T05:00:00Z"}, latestTrade={"t": "2026-11-25T20:59:59Z", "p": 231.4}
     )
-    assert played(answer(row), received=at("2026-11-26T12:00:00-05:00")).previous_close == 229.1
+    assert quote_after(answer(row), received=at("2026-11-26T12:00:00-05:00")).previous_close == 229.1
 
 
 def test_daily_bar_is_dated_in_new_york_in_summer_too() -> None:
-    """Midnight there is four hours behind UTC then, not five."""
+    """In summer, New York's midnight is 04:00 UTC, not 05:00."""
     row = snapshot(
         dailyBar={"t": "2026-07-15T04:00:00Z"}, latestTrade={"t": "2026-07-15T13:31:00Z", "p": 231.4}
     )
-    assert played(answer(row), received=at("2026-07-15T09:31:00-04:00")).previous_close == 229.1
+    assert quote_after(answer(row), received=at("2026-07-15T09:31:00-04:00")).previous_close == 229.1
 
 
 def test_opening_that_did_not_take_place_begins_no_day() -> None:
     board = Board([AAPL])
-    board.take_unscheduled(closing(), NOON)
-    board.take_tapes({"AAPL": tape(NOON)}, NOON)
-    board.read([answer(snapshot(**YESTERDAYS, **TRADED_YESTERDAY))], NOON)
-    assert told(board).previous_close == 220.0
+    board.take_unscheduled(closed_day(), NOON)
+    board.take_daily_history({"AAPL": history_at(NOON)}, NOON)
+    board.read_messages([answer(snapshot(**YESTERDAYS, **TRADED_YESTERDAY))], NOON)
+    assert only_quote(board).previous_close == 220.0
 
 
 @pytest.mark.parametrize(
@@ -176,6 +176,6 @@ def test_invalid_symbol_is_found_in_the_refusal(text: str, symbol: str | None) -
 
 @given(st.binary(max_size=200))
 def test_bytes_raise_nothing_but_value_errors(raw: bytes) -> None:
-    for read in (wire.frame, wire.rows):
+    for read in (wire.decode_frame, wire.decode_snapshots):
         with contextlib.suppress(ValueError):
             read(raw)

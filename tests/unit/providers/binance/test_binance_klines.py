@@ -1,6 +1,5 @@
 """Binance's candles, and which of them can be believed."""
 
-from collections import Counter
 from decimal import Decimal
 from typing import Any
 
@@ -11,8 +10,9 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from quotecast.providers.binance.klines import Kline
-from quotecast.providers.validation.candles import believed
-from quotecast.providers.validation.rows import readable
+from quotecast.providers.refusals import RefusalCounter
+from quotecast.providers.validation.candles import believable_bars
+from quotecast.providers.validation.rows import decode_rows
 
 
 def row(minute: int, close: float = 10, /, **changes: str) -> Raw:
@@ -27,9 +27,9 @@ def raw(value: Any) -> Raw:
 
 
 def closes(*rows: Raw) -> tuple[list[float], dict[str, int]]:
-    refused: Counter[str] = Counter()
-    made = believed((row.to_bar() for row in readable(rows, Kline, refused)), refused)
-    return [bar.close for bar in made], +refused
+    refused = RefusalCounter("binance")
+    made = believable_bars((row.to_bar() for row in decode_rows(rows, Kline, refused)), refused)
+    return [bar.close for bar in made], dict(refused.by_reason())
 
 
 @pytest.mark.parametrize(
@@ -98,11 +98,11 @@ def test_leap_that_stays_is_a_leap_of_the_market() -> None:
 @given(st.lists(st.tuples(st.integers(0, 50), st.decimals("0.00000001", 10**9, places=8)), max_size=20))
 def test_bars_ascend_and_none_is_lost_uncounted(told: list[tuple[int, Decimal]]) -> None:
     """What is not answered was refused for a reason, or replaced by a later row of its time."""
-    refused: Counter[str] = Counter()
+    refused = RefusalCounter("binance")
     rows = [
         row(minute, **dict.fromkeys(("open", "high", "low", "close"), str(price))) for minute, price in told
     ]
-    made = believed((row.to_bar() for row in readable(rows, Kline, refused)), refused)
+    made = believable_bars((row.to_bar() for row in decode_rows(rows, Kline, refused)), refused)
     times = [bar.time for bar in made]
     assert times == sorted(set(times))
-    assert len(made) + refused.total() == len({minute for minute, _ in told})
+    assert len(made) + sum(refused.by_reason().values()) == len({minute for minute, _ in told})

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from fakes.binance_rows import listed, statistics
+from fakes.binance_rows import listing_row, statistics
 from quotecast.providers.binance import listing
 
 
@@ -17,13 +17,13 @@ def raw(value: Any) -> Raw:
 def test_listing_holds_what_trades() -> None:
     """Neither what is halted or no spot pair, nor what no client could name, nor what is no row."""
     rows = [
-        listed("BTC"),
-        listed("OLD", status="BREAK"),
-        listed("LEVERAGED", isSpotTradingAllowed=False),
-        listed("币安人生"),
+        listing_row("BTC"),
+        listing_row("OLD", status="BREAK"),
+        listing_row("LEVERAGED", isSpotTradingAllowed=False),
+        listing_row("币安人生"),
         {"symbol": 7},
     ]
-    assert listing.listed(map(raw, rows)) == {"BTCUSDT": "BTC/USDT"}
+    assert listing.tradable_pairs(map(raw, rows)) == {"BTCUSDT": "BTC/USDT"}
 
 
 def test_best_known_are_those_of_our_table_and_of_the_greatest_turnover() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from quotecast.errors import UpstreamError
 from quotecast.providers.binance import messages
-from quotecast.providers.binance.tickers import Tickers
+from quotecast.providers.binance.tickers import BinanceTickers
 
 
 @pytest.mark.parametrize(
@@ -28,9 +28,11 @@ def test_other_messages_are_nothing(text: str) -> None:
 def test_answers_and_ends_are_told_apart() -> None:
     """In all the forms that were seen; keys that are new do not disturb."""
     assert messages.decode(b'{"result":null,"id":1,"new":{}}') == messages.Acknowledged()
-    assert messages.decode(b'{"code":2,"msg":"Invalid","id":7}') == messages.Failure(2, "Invalid")
-    assert messages.decode(b'{"code":3,"msg":"Invalid JSON"}') == messages.Failure(3, "Invalid JSON")
-    assert messages.decode(b'{"error":{"code":4,"msg":"Too many"},"id":1}') == messages.Failure(4, "Too many")
+    assert messages.decode(b'{"code":2,"msg":"Invalid","id":7}') == messages.BinanceFailure(2, "Invalid")
+    assert messages.decode(b'{"code":3,"msg":"Invalid JSON"}') == messages.BinanceFailure(3, "Invalid JSON")
+    assert messages.decode(b'{"error":{"code":4,"msg":"Too many"},"id":1}') == messages.BinanceFailure(
+        4, "Too many"
+    )
     assert messages.decode(b'{"e":"serverShutdown","E":1}') == messages.Shutdown()
     wrapped = b'{"stream":"!serverShutdown","data":{"e":"serverShutdown","E":1}}'
     assert messages.decode(wrapped) == messages.Shutdown()
@@ -38,9 +40,9 @@ def test_answers_and_ends_are_told_apart() -> None:
 
 @pytest.mark.parametrize("text", ['{"code":2,"msg":"no"}', '{"e":"serverShutdown"}'])
 def test_message_that_ends_the_connection_is_an_error(text: str) -> None:
-    """Whoever reads reconnects."""
+    """The caller reconnects after such a message."""
     with pytest.raises(UpstreamError, match="Binance"):
-        Tickers().read([text.encode()], 0)
+        BinanceTickers().read([text.encode()], 0)
 
 
 @given(st.binary())

@@ -13,7 +13,7 @@ from msgspec import Raw
 from fakes.binance_rows import event, statistics
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.binance import wire
-from quotecast.providers.binance.tickers import Tickers
+from quotecast.providers.binance.tickers import BinanceTickers
 from quotecast.providers.binance.venues import GLOBAL
 from quotecast.providers.validation.judgement import ABSURD_FACTOR, JUDGING_SECONDS
 
@@ -48,14 +48,14 @@ def raw(value: Any) -> Raw:
     return Raw(msgspec.json.encode(value))
 
 
-def following() -> Tickers:
-    """Tickers that follow one pair."""
-    tickers = Tickers()
+def following() -> BinanceTickers:
+    """BinanceTickers that follow one pair."""
+    tickers = BinanceTickers()
     tickers.follow({"BTCUSDT": "BTC/USDT"})
     return tickers
 
 
-def quote(tickers: Tickers | None = None, /, **changes: Any) -> CryptoQuote:
+def quote(tickers: BinanceTickers | None = None, /, **changes: Any) -> CryptoQuote:
     [made] = (tickers or following()).read([frame(**changes)], NOW)
     return made
 
@@ -165,7 +165,7 @@ def test_time_in_the_future_does_not_silence_the_pair() -> None:
 
 
 def test_time_in_the_future_does_not_hide_what_is_older() -> None:
-    """The order of what came before it stands."""
+    """The order of earlier events stays."""
     tickers = following()
     quote(tickers)
     quote(tickers, c="92021", C=10**15)
@@ -214,7 +214,7 @@ def test_field_that_cannot_be_read_keeps_its_last_good_value(field: str, name: s
     after = quote(tickers, c="92030", **{field: "NaN"})
     assert after.price == 92030
     assert getattr(after, name) == getattr(before, name)
-    assert tickers.statistics() == {"unreadable field": 1}
+    assert tickers.statistics() == {"unreadable_field": 1}
 
 
 @pytest.mark.parametrize(("field", "name"), [("b", "bid"), ("a", "ask"), ("h", "high"), ("l", "low")])
@@ -224,7 +224,7 @@ def test_absurd_field_keeps_its_last_good_value(field: str, name: str) -> None:
     before = quote(tickers)
     after = quote(tickers, **{field: "999999999"})
     assert getattr(after, name) == getattr(before, name)
-    assert tickers.statistics() == {"absurd field": 1}
+    assert tickers.statistics() == {"absurd_field": 1}
 
 
 @given(st.lists(st.floats(min_value=1e-9, max_value=1e9), min_size=2))
@@ -252,8 +252,8 @@ def test_symbol_that_is_not_listed_is_passed_over() -> None:
 
 
 def test_pairs_no_longer_followed_are_named_and_forgotten() -> None:
-    """What is gone is told once; what is not followed is passed over."""
-    tickers = Tickers()
+    """`follow` returns each forgotten pair once; messages of other pairs change nothing."""
+    tickers = BinanceTickers()
     tickers.follow({"BTCUSDT": "BTC/USDT"})
     quote(tickers)
     assert tickers.read([frame(s="ETHUSDT")], NOW) == []

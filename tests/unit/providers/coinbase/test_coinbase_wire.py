@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from quotecast.market.bars import Bar
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.coinbase import wire
-from quotecast.providers.coinbase.tickers import Tickers
+from quotecast.providers.coinbase.tickers import CoinbaseTickers
 
 NOON = datetime(2026, 11, 19, 12, tzinfo=UTC).timestamp()
 NOON_SECONDS = int(NOON)
@@ -34,14 +34,14 @@ TICKER: dict[str, Any] = {
 }
 
 
-def ticker(**changes: Any) -> wire.Ticker:
+def ticker(**changes: Any) -> wire.CoinbaseTicker:
     message = wire.decode(msgspec.json.encode(TICKER | changes))
-    assert isinstance(message, wire.Ticker)
+    assert isinstance(message, wire.CoinbaseTicker)
     return message
 
 
 def quote(**changes: Any) -> CryptoQuote:
-    made = ticker(**changes).to_quote("BAND/GBP", "Band Protocol", NOON)
+    made = ticker(**changes).to_quote("BAND/GBP", "Band Protocol", NOON, wire.COINBASE)
     assert made
     return made
 
@@ -81,7 +81,7 @@ def test_field_that_is_no_price_is_none(text: str | None) -> None:
 @pytest.mark.parametrize("text", ["NaN", "-inf", "-14.7", "0", "0.0", "", "x", "1e999", None])
 def test_message_without_a_price_is_no_quote(text: str | None) -> None:
     """Without a price above zero there is no quote."""
-    assert ticker(price=text).to_quote("BAND/GBP", "Band", NOON) is None
+    assert ticker(price=text).to_quote("BAND/GBP", "Band", NOON, wire.COINBASE) is None
 
 
 def test_numbers_may_come_as_json_numbers() -> None:
@@ -108,8 +108,10 @@ def test_change_is_exact(price: Decimal, opened: Decimal) -> None:
 )
 def test_no_text_makes_a_number_that_is_not_finite(text: str) -> None:
     """Whatever the upstream writes, a client gets finite numbers or none."""
-    for field in ("price", "best_bid", "best_ask", "open_24h", "high_24h", "low_24h", "volume_24h"):
-        told = msgspec.structs.replace(ticker(), **{field: text}).to_quote("BAND/GBP", "Band", NOON)
+    for field in ("price", "bid", "ask", "open", "high", "low", "volume"):
+        told = msgspec.structs.replace(ticker(), **{field: text}).to_quote(
+            "BAND/GBP", "Band", NOON, wire.COINBASE
+        )
         numbers = (
             (value for value in msgspec.structs.astuple(told) if isinstance(value, float)) if told else ()
         )
@@ -137,7 +139,7 @@ def test_answers_heartbeats_and_errors_are_told_apart() -> None:
     assert isinstance(answer, wire.Subscriptions)
     assert answer.products("ticker") == {"C-D"}
     assert isinstance(wire.decode('{"type":"heartbeat","product_id":"C-D","sequence":1}'), wire.Heartbeat)
-    assert wire.decode('{"type":"error","message":"no","reason":"why"}') == wire.Failure("no", "why")
+    assert wire.decode('{"type":"error","message":"no","reason":"why"}') == wire.CoinbaseFailure("no", "why")
 
 
 @pytest.mark.parametrize(
@@ -192,7 +194,7 @@ def test_subscribe_asks_for_tickers_and_heartbeats() -> None:
 
 def test_name_is_the_upstreams_then_ours_then_the_symbol() -> None:
     """A quote always has a name."""
-    tickers = Tickers()
+    tickers = CoinbaseTickers()
 
     def name(product: str) -> str | None:
         made = tickers.quote(ticker(product_id=product), NOON)
@@ -207,14 +209,14 @@ def test_name_is_the_upstreams_then_ours_then_the_symbol() -> None:
 @pytest.mark.parametrize("product", ["", "BAND", "BAND-GBP-X", "../etc", "ŞIŞE-GBP", "A" * 50 + "-B"])
 def test_product_that_is_no_pair_is_refused(product: str) -> None:
     """Only pairs get through."""
-    tickers = Tickers()
+    tickers = CoinbaseTickers()
     assert tickers.quote(ticker(product_id=product), NOON) is None
     assert tickers.statistics() == {"unreadable": 1}
 
 
 def test_price_that_cannot_be_believed_makes_no_quote() -> None:
     """Neither an older one than the last nor one far from it."""
-    tickers = Tickers()
+    tickers = CoinbaseTickers()
     assert tickers.quote(ticker(sequence=10), NOON)
     assert tickers.quote(ticker(sequence=9, price="14.7"), NOON) is None
     assert tickers.quote(ticker(sequence=11, price="147.776"), NOON) is None
@@ -223,8 +225,8 @@ def test_price_that_cannot_be_believed_makes_no_quote() -> None:
 
 
 def test_products_no_longer_followed_are_named_and_forgotten() -> None:
-    """What is gone is told once."""
-    tickers = Tickers()
+    """`keep_only` returns each forgotten pair once."""
+    tickers = CoinbaseTickers()
     assert tickers.quote(ticker(), NOON)
     assert tickers.keep_only(["BTC/USD"]) == ["BAND/GBP"]
     assert tickers.keep_only([]) == []
@@ -232,7 +234,7 @@ def test_products_no_longer_followed_are_named_and_forgotten() -> None:
 
 def candle(*values: object) -> Bar | None:
     """Of time, low, high, open, close and volume."""
-    return msgspec.json.decode(msgspec.json.encode(values), type=wire.Candle).to_bar()
+    return msgspec.json.decode(msgspec.json.encode(values), type=wire.CoinbaseCandle).to_bar()
 
 
 def test_candle_becomes_a_bar() -> None:

@@ -1,7 +1,6 @@
 """Finnhub's company data, as REST answers it."""
 
 import math
-from collections import Counter
 from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any
@@ -26,9 +25,10 @@ from quotecast.market.financials import (
 )
 from quotecast.providers.finnhub import wire
 from quotecast.providers.finnhub.answers import calendar as calendar_of
-from quotecast.providers.finnhub.answers import decoded, is_priced, member, rows
+from quotecast.providers.finnhub.answers import decode, is_priced, member, rows
 from quotecast.providers.finnhub.metrics import MOST_POINTS, to_metrics
 from quotecast.providers.finnhub.profiles import UNKNOWN
+from quotecast.providers.refusals import RefusalCounter
 
 MONDAY = date(2026, 11, 16)
 FRIDAY = date(2026, 11, 20)
@@ -55,10 +55,10 @@ def row(kind: Any) -> dict[str, Any]:
     return first
 
 
-def record(kind: Any, changes: Mapping[str, Any] = {}, refused: Counter[str] | None = None) -> Any:
+def record(kind: Any, changes: Mapping[str, Any] = {}, refused: RefusalCounter | None = None) -> Any:
     """What becomes of that row, with changes."""
     read = msgspec.convert({**row(kind), **changes}, kind)
-    return read.to_record(*named(kind), Counter() if refused is None else refused)
+    return read.to_record(*named(kind), RefusalCounter("test") if refused is None else refused)
 
 
 def named(kind: Any) -> tuple[Any, ...]:
@@ -70,14 +70,14 @@ def named(kind: Any) -> tuple[Any, ...]:
     return named_by.get(kind, ())
 
 
-def metrics(told: Any, refused: Counter[str] | None = None) -> Metrics | None:
-    answer = decoded(msgspec.json.encode(told))
-    return to_metrics(answer, "AAPL", Counter() if refused is None else refused)
+def metrics(told: Any, refused: RefusalCounter | None = None) -> Metrics | None:
+    answer = decode(msgspec.json.encode(told))
+    return to_metrics(answer, "AAPL", RefusalCounter("test") if refused is None else refused)
 
 
-def calendar(*found: dict[str, Any], refused: Counter[str] | None = None) -> list[EarningsEvent]:
-    answer = decoded(msgspec.json.encode({"earningsCalendar": found}))
-    told = calendar_of(answer, MONDAY, FRIDAY, Counter() if refused is None else refused)
+def calendar(*found: dict[str, Any], refused: RefusalCounter | None = None) -> list[EarningsEvent]:
+    answer = decode(msgspec.json.encode({"earningsCalendar": found}))
+    told = calendar_of(answer, MONDAY, FRIDAY, RefusalCounter("test") if refused is None else refused)
     return [*told.earnings_calendar]
 
 
@@ -99,16 +99,16 @@ def test_row_becomes_a_record(kind: Any, expected: Any) -> None:
 
 @pytest.mark.parametrize("kind", PATHS, ids=lambda kind: kind.__name__)
 def test_numbers_may_be_texts_or_missing(kind: Any) -> None:
-    """A record is the same for texts, and of nothing but its period where nothing else is told."""
+    """Numbers as text make the same record; a row with a period alone makes a record with that alone."""
     texts = {name: str(value) for name, value in row(kind).items() if not isinstance(value, str)}
     assert record(kind, texts) == record(kind)
     period = {"period": row(kind)["period"]}
-    refused: Counter[str] = Counter()
+    refused = RefusalCounter("test")
     read: Any = msgspec.convert(period, kind)
     alone = read.to_record(*named(kind), refused)
     known = {name for name, value in msgspec.to_builtins(alone).items() if value is not None}
     assert known <= {"symbol", "period"}
-    assert not refused
+    assert not refused.by_reason()
 
 
 @pytest.mark.parametrize("kind", PATHS, ids=lambda kind: kind.__name__)
@@ -117,10 +117,10 @@ def test_no_row_makes_a_record_that_cannot_be(kind: Any, data: st.DataObject) ->
     """Whatever is sent in a field: the row is refused, or its numbers are finite or unknown."""
     name = data.draw(st.sampled_from(sorted(row(kind))))
     changed = row(kind) | {name: data.draw(anything)}
-    refused: Counter[str] = Counter()
-    answer = decoded(msgspec.json.encode([changed, row(kind)]))
+    refused = RefusalCounter("test")
+    answer = decode(msgspec.json.encode([changed, row(kind)]))
     found: list[Any] = rows(answer, kind, refused)
-    assert len(found) + refused["malformed"] == 2
+    assert len(found) + refused.by_reason().get("malformed", 0) == 2
     for each in found:
         made = msgspec.to_builtins(each.to_record(*named(kind), refused))
         date.fromisoformat(made["period"])
@@ -131,10 +131,10 @@ def test_no_row_makes_a_record_that_cannot_be(kind: Any, data: st.DataObject) ->
 @pytest.mark.parametrize("text", ["NaN", "inf", "1e999", "", "n/a", "1,5"])
 def test_field_that_is_no_number_is_unknown(text: str) -> None:
     """The others stand, and it is counted."""
-    refused: Counter[str] = Counter()
+    refused = RefusalCounter("test")
     told = record(wire.EarningsRow, {"actual": text, "quarter": text}, refused)
     assert (told.actual, told.quarter, told.estimate, told.year) == (None, None, 1.45, 2026)
-    assert refused == {"unreadable field": 2}
+    assert refused.by_reason() == {"unreadable_field": 2}
 
 
 @pytest.mark.parametrize("value", [-1, 2.5, "3.1"])
@@ -198,10 +198,10 @@ def test_metrics_that_cannot_be_read_are_an_error(told: Any) -> None:
 @given(st.dictionaries(st.text(max_size=5), anything, max_size=8))
 def test_figures_are_told_or_counted(told: dict[str, Any]) -> None:
     """Each is a finite number, a date or null."""
-    refused: Counter[str] = Counter()
+    refused = RefusalCounter("test")
     found = metrics({"metric": told | {"good": 1.5}}, refused)
     assert found
-    assert len(found.metric) + refused["unreadable field"] == len(told | {"good": 1.5})
+    assert len(found.metric) + refused.by_reason().get("unreadable_field", 0) == len(told | {"good": 1.5})
     for value in found.metric.values():
         if isinstance(value, str):
             date.fromisoformat(value)
@@ -250,26 +250,26 @@ def test_hour_is_known_or_empty(hour: str | None, expected: str) -> None:
 @given(st.lists(st.tuples(st.sampled_from(["AAPL", "MSFT", "BRK.B"]), st.integers(-3, 8)), max_size=12))
 def test_calendar_is_sorted_and_of_the_days_asked_for(found: list[tuple[str, int]]) -> None:
     """Both ends included; what is of other days is counted."""
-    refused: Counter[str] = Counter()
+    refused = RefusalCounter("test")
     told = calendar(*(event(ticker, MONDAY + timedelta(days=day)) for ticker, day in found), refused=refused)
     expected = sorted((day, ticker) for ticker, day in found if 0 <= day <= 4)
     assert [(date.fromisoformat(each.date) - MONDAY).days for each in told] == [day for day, _ in expected]
     assert [each.symbol for each in told] == [ticker for _, ticker in expected]
-    assert refused["out of range"] == len(found) - len(expected)
+    assert refused.by_reason().get("out_of_range", 0) == len(found) - len(expected)
 
 
 def test_events_that_are_none_cost_themselves() -> None:
     """A symbol that is no ticker, a date that is none."""
-    refused: Counter[str] = Counter()
+    refused = RefusalCounter("test")
     good = event("AAPL", MONDAY)
     told = calendar(good | {"symbol": "A B"}, good | {"date": "soon"}, good, refused=refused)
     assert [each.symbol for each in told] == ["AAPL"]
-    assert refused == {"unreadable": 1, "malformed": 1}
+    assert refused.by_reason() == {"unreadable": 1, "malformed": 1}
 
 
 @pytest.mark.parametrize("told", [None, [], {}], ids=str)
 def test_list_may_be_empty_in_several_ways(told: Any) -> None:
-    assert rows(told, wire.EarningsRow, Counter()) == []
+    assert rows(told, wire.EarningsRow, RefusalCounter("test")) == []
     assert member(told, "data") is None
 
 
@@ -277,13 +277,13 @@ def test_list_may_be_empty_in_several_ways(told: Any) -> None:
 def test_list_without_a_row_that_can_be_read_is_an_error(told: Any) -> None:
     """An old copy is better than an empty list."""
     with pytest.raises(UpstreamError):
-        rows(decoded(msgspec.json.encode(told)), wire.EarningsRow, Counter())
+        rows(decode(msgspec.json.encode(told)), wire.EarningsRow, RefusalCounter("test"))
 
 
 @pytest.mark.parametrize("told", [[1], {"error": "x"}, {"data": "x"}], ids=str)
 def test_answer_without_its_member_is_an_error(told: Any) -> None:
     with pytest.raises(UpstreamError):
-        member(decoded(msgspec.json.encode(told)), "data")
+        member(decode(msgspec.json.encode(told)), "data")
 
 
 @pytest.mark.parametrize(
@@ -293,10 +293,10 @@ def test_answer_without_its_member_is_an_error(told: Any) -> None:
     ids=str,
 )  # fmt: skip
 def test_symbol_is_known_by_its_price(told: Any, expected: bool) -> None:  # noqa: FBT001 - a column of the table
-    assert is_priced(decoded(msgspec.json.encode(told))) is expected
+    assert is_priced(decode(msgspec.json.encode(told))) is expected
 
 
 def test_price_of_another_kind_is_an_error() -> None:
     """It says nothing about the symbol."""
     with pytest.raises(UpstreamError):
-        is_priced(decoded(b'{"c": []}'))
+        is_priced(decode(b'{"c": []}'))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from quotecast.errors import UpstreamError
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.kraken import wire
-from quotecast.providers.kraken.tickers import Tickers
+from quotecast.providers.kraken.tickers import KrakenTickers
 
 NOW = 1_795_118_400.0
 
@@ -35,14 +35,14 @@ def frame(*rows: Any) -> bytes:
     return msgspec.json.encode({"channel": "ticker", "type": "update", "data": rows})
 
 
-def quote(tickers: Tickers | None = None, /, **changes: Any) -> CryptoQuote:
-    [made] = (tickers or Tickers()).read([frame(TICKER | changes)], NOW)
+def quote(tickers: KrakenTickers | None = None, /, **changes: Any) -> CryptoQuote:
+    [made] = (tickers or KrakenTickers()).read([frame(TICKER | changes)], NOW)
     return made
 
 
 def test_ticker_out_of_order_is_dropped() -> None:
     """By its own time, within a batch and between two; one without a time, or of the future, is taken."""
-    tickers = Tickers()
+    tickers = KrakenTickers()
     times = ("2026-11-19T19:59:58Z", "2026-11-19T19:59:57.9Z", "2026-11-19T19:59:59Z", "2026-11-19T19:59:58Z")
     rows = [TICKER | {"last": 92000.0 + number, "timestamp": time} for number, time in enumerate(times)]
     assert [[made.price for made in tickers.read([frame(row)], NOW)] for row in rows] == [
@@ -51,7 +51,7 @@ def test_ticker_out_of_order_is_dropped() -> None:
         [92002.0],
         [],
     ]
-    assert [made.price for made in Tickers().read([frame(*rows)], NOW)] == [92002.0]
+    assert [made.price for made in KrakenTickers().read([frame(*rows)], NOW)] == [92002.0]
     assert tickers.statistics() == {"outdated": 2}
     assert quote(tickers, last=92010.0, timestamp=None).price == 92010.0
     assert quote(tickers, last=92011.0, timestamp="2030-01-01T00:00:00Z").price == 92011.0
@@ -59,7 +59,7 @@ def test_ticker_out_of_order_is_dropped() -> None:
 
 
 def test_ticker_becomes_a_whole_quote() -> None:
-    """Every field of the contract; the name is ours, the opening price that which the change counts from."""
+    """The quote has every field of the contract; the name is ours."""
     assert quote() == CryptoQuote(
         provider="kraken",
         exchange="Kraken",
@@ -103,22 +103,22 @@ def test_change_that_cannot_be_is_none(change: Any) -> None:
 @pytest.mark.parametrize("value", [None, "NaN", -1, True, {}], ids=str)
 def test_field_that_cannot_be_read_keeps_its_last_good_value(field: str, value: Any) -> None:
     """It is counted, and the price goes on; a row of another shape is refused whole."""
-    tickers = Tickers()
+    tickers = KrakenTickers()
     before = quote(tickers)
     made = tickers.read([frame(TICKER | {field: value, "last": 92001.0})], NOW)
     if isinstance(value, dict | bool):
         assert (made, tickers.statistics()) == ([], {"malformed": 1})
     else:
         assert getattr(made[0], field) == getattr(before, field)
-        assert (made[0].price, tickers.statistics()) == (92001.0, {"unreadable field": 1})
+        assert (made[0].price, tickers.statistics()) == (92001.0, {"unreadable_field": 1})
 
 
 @pytest.mark.parametrize(
     ("last", "reason"), [(0, "unreadable"), (-5, "unreadable"), (None, "unreadable"), (9_300_000, "absurd")]
 )
 def test_price_that_cannot_be_is_refused(last: float | None, reason: str) -> None:
-    """The last good quote stands."""
-    tickers = Tickers()
+    """The last good quote stays."""
+    tickers = KrakenTickers()
     quote(tickers)
     assert tickers.read([frame(TICKER | {"last": last})], NOW) == []
     assert tickers.statistics() == {reason: 1}
@@ -126,7 +126,7 @@ def test_price_that_cannot_be_is_refused(last: float | None, reason: str) -> Non
 
 def test_bad_row_never_spoils_the_others() -> None:
     """Rows are read one by one."""
-    tickers = Tickers()
+    tickers = KrakenTickers()
     made = tickers.read([frame(7, {"last": 1}, TICKER)], NOW)
     assert [quote.key for quote in made] == ["BTC/USD"]
     assert tickers.statistics() == {"malformed": 2}
@@ -152,7 +152,7 @@ DEEP = b"[" * 100_000 + b"]" * 100_000
 )
 def test_malformed_message_costs_itself(told: bytes) -> None:
     """The messages around it are taken, and it is counted."""
-    tickers = Tickers()
+    tickers = KrakenTickers()
     assert len(tickers.read([told, frame(TICKER), told], NOW)) == 1
     assert tickers.statistics() == {"malformed": 2}
 
@@ -160,7 +160,7 @@ def test_malformed_message_costs_itself(told: bytes) -> None:
 @pytest.mark.parametrize("symbol", ["", "BTC", "../USD", "BTC/USD/EUR", "币安/USD"])
 def test_symbol_that_is_no_pair_is_refused(symbol: str) -> None:
     """Only pairs get through."""
-    tickers = Tickers()
+    tickers = KrakenTickers()
     assert tickers.read([frame(TICKER | {"symbol": symbol})], NOW) == []
     assert tickers.statistics() == {"unreadable": 1}
 
@@ -168,7 +168,7 @@ def test_symbol_that_is_no_pair_is_refused(symbol: str) -> None:
 @pytest.mark.parametrize("channel", ["heartbeat", "instrument", "ohlc"])
 def test_other_channels_are_passed_over(channel: str) -> None:
     """So is whatever the upstream adds."""
-    tickers = Tickers()
+    tickers = KrakenTickers()
     assert tickers.read([msgspec.json.encode({"channel": channel, "type": "update"})], NOW) == []
     assert tickers.statistics() == {}
 
@@ -177,7 +177,7 @@ def test_maintenance_is_an_error() -> None:
     """Another upstream is to stand in, although this one goes on with its heartbeats."""
     told = {"channel": "status", "type": "update", "data": [7, {"system": "maintenance"}]}
     with pytest.raises(UpstreamError, match="maintenance"):
-        Tickers().read([msgspec.json.encode(told)], NOW)
+        KrakenTickers().read([msgspec.json.encode(told)], NOW)
 
 
 def test_subscription_asks_for_all_that_is_needed() -> None:
@@ -195,7 +195,7 @@ _VALUES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False)
 @given(st.dictionaries(st.sampled_from(sorted(TICKER)), _VALUES))
 def test_whatever_is_told_quotes_are_sound(changes: dict[str, Any]) -> None:
     """Prices are finite and above zero, and nothing raises."""
-    for made in Tickers().read([frame(TICKER | changes)], NOW):
+    for made in KrakenTickers().read([frame(TICKER | changes)], NOW):
         assert made.price > 0
         numbers = (made.bid, made.ask, made.open, made.high, made.low, made.volume, made.change)
         assert all(math.isfinite(value) for value in numbers if value is not None)

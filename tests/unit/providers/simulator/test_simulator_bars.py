@@ -1,4 +1,4 @@
-"""The simulated market's bars, as its provider gives them."""
+"""Bars of the simulated market, through its provider."""
 
 import asyncio
 import threading
@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from quotecast.errors import SymbolNotFound
-from quotecast.market.bars import INTERVALS, Bar, Interval, opening, stamp
+from quotecast.market.bars import INTERVALS, Bar, Interval, bar_time, opening_of_bar
 from quotecast.market.calendars import EXCHANGE, NEW_YORK_DAYS, UTC_DAYS, Calendar
 from quotecast.market.feeds import Feed
 from quotecast.market.sessions import NEW_YORK, session_at, trading_day
@@ -29,7 +29,7 @@ DAY: Final = timedelta(days=1)
 
 
 class Venue:
-    """A feed in one of its modes, with the history and the quotes of its first instruments."""
+    """A feed with fixed trading hours, the history and the quoters of its first instruments."""
 
     def __init__(self, feed: Feed, calendar: Calendar, *, always_open: bool) -> None:
         self.calendar = calendar
@@ -37,23 +37,23 @@ class Venue:
         hours = hours_of(feed, always_open=always_open)
         self.quoters: dict[str, Quoter]
         if feed is Feed.STOCKS:
-            self.quoters = _named(stock_quoters(stocks()[:3], SEED, hours))
+            self.quoters = _quoters_by_key(stock_quoters(stocks()[:3], SEED, hours))
         else:
-            self.quoters = _named(pair_quoters(pairs()[:3], SEED, hours))
+            self.quoters = _quoters_by_key(pair_quoters(pairs()[:3], SEED, hours))
 
     def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
         return asyncio.run(self.history.bars(symbol, interval, start, end))
 
-    def opened(self, interval: Interval, time: str) -> datetime:
-        opened = opening(self.calendar, interval, datetime.fromisoformat(time))
+    def bar_start(self, interval: Interval, time: str) -> datetime:
+        opened = opening_of_bar(self.calendar, interval, datetime.fromisoformat(time))
         assert opened is not None
         return opened
 
 
-def _named(quoters: list[Quoter]) -> dict[str, Quoter]:
+def _quoters_by_key(quoters: list[Quoter]) -> dict[str, Quoter]:
     found = {}
     for quoter in quoters:
-        quote = quoter.newer(0)
+        quote = quoter.next_quote(0)
         assert quote is not None
         found[quote.key] = quoter
     return found
@@ -71,7 +71,7 @@ def venue(name: str) -> Venue:
 
 
 VENUES: Final = ("stocks, exchange", "stocks, always", "crypto")
-#: A coarse interval, a finer one that it is made of, and days of the longest window to compare.
+#: A coarse interval, a finer one that divides it, and the maximum days to compare.
 PAIRS: Final[list[tuple[Interval, Interval, int]]] = [
     ("5m", "1m", 2),
     ("15m", "5m", 4),
@@ -93,7 +93,7 @@ def new_york(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=NEW_YORK)
 
 
-def together(time: str, parts: Sequence[Bar]) -> Bar:
+def merge_bars(time: str, parts: Sequence[Bar]) -> Bar:
     return Bar(
         time,
         parts[0].open,
@@ -109,27 +109,27 @@ def together(time: str, parts: Sequence[Bar]) -> Bar:
 def test_coarse_bars_are_the_finer_ones_together(
     name: str, intervals: tuple[Interval, Interval, int], end: datetime, data: st.DataObject
 ) -> None:
-    """Exactly, volumes up to the last place of a float, and the bar in progress too; over any window."""
+    """A coarse bar equals its finer bars merged, over any range and in progress; volumes up to rounding."""
     coarse, fine, days = intervals
     market = venue(name)
     symbol = data.draw(st.sampled_from(sorted(market.quoters)))
     start = end - data.draw(st.floats(0.01, 1)) * days * DAY
     wanted = market.bars(symbol, coarse, start, end)
-    # The coarse bar that holds the start begins before it.
+    # The coarse bar that contains the start begins before it.
     begin = min(start, datetime.fromisoformat(wanted[0].time)) if wanted else start
     given_ = market.bars(symbol, fine, begin, end)
-    grouped = groupby(given_, lambda bar: market.opened(coarse, reached(market, fine, bar)))
-    made = [together(stamp(opened), list(parts)) for opened, parts in grouped]
+    grouped = groupby(given_, lambda bar: market.bar_start(coarse, moment_in_bar(market, fine, bar)))
+    made = [merge_bars(bar_time(opened), list(parts)) for opened, parts in grouped]
     assert [prices(bar) for bar in made] == [prices(bar) for bar in wanted]
     assert [bar.volume for bar in made] == pytest.approx([bar.volume for bar in wanted])
 
 
-def reached(market: Venue, fine: Interval, bar: Bar) -> str:
-    """A moment within a fine bar: its stamp, or the opening of the day that a midnight stands for."""
+def moment_in_bar(market: Venue, fine: Interval, bar: Bar) -> str:
+    """Returns a moment within a fine bar: its time, or the session's opening for a daily bar."""
     if fine != "D":
         return bar.time
     day = datetime.fromisoformat(bar.time).astimezone(NEW_YORK if market.calendar is not UTC_DAYS else UTC)
-    return stamp(market.calendar.first_from(day.date()).open)
+    return bar_time(market.calendar.first_from(day.date()).open)
 
 
 def prices(bar: Bar) -> tuple[str, float, float, float, float]:
@@ -141,11 +141,11 @@ def prices(bar: Bar) -> tuple[str, float, float, float, float]:
 def test_the_last_bar_closes_with_the_quotes_price(
     name: str, interval: Interval, moment: datetime, data: st.DataObject
 ) -> None:
-    """At the time of the quote, which after the close is that of the last trade."""
+    """The last bar closes with the quote's price, at the time of the last trade."""
     market = venue(name)
     symbol = data.draw(st.sampled_from(sorted(market.quoters)))
-    quote = market.quoters[symbol].newer(milliseconds(moment))
-    # The quote may be the one that was given out last.
+    quote = market.quoters[symbol].next_quote(milliseconds(moment))
+    # The quoter returns None for an unchanged quote.
     assume(quote is not None)
     assert quote is not None
     assert quote.timestamp is not None
@@ -153,7 +153,7 @@ def test_the_last_bar_closes_with_the_quotes_price(
     (*_, last) = market.bars(symbol, interval, traded, traded + timedelta(milliseconds=1))
     assert last.close == quote.price
     assert last.low <= quote.price <= last.high
-    assert last.time == stamp(market.opened(interval, quote.timestamp))
+    assert last.time == bar_time(market.bar_start(interval, quote.timestamp))
 
 
 @settings(deadline=None, max_examples=60)
@@ -161,17 +161,17 @@ def test_the_last_bar_closes_with_the_quotes_price(
 def test_bars_lie_in_the_window_and_on_the_calendars_grid(
     name: str, interval: Interval, end: datetime, days: float
 ) -> None:
-    """They ascend, the first holds the start or comes later, and the last opens before the end."""
+    """Bars ascend, the first contains the start or follows it, and the last opens before the end."""
     market = venue(name)
     start = end - days * DAY
     found = [bar.time for bar in market.bars(min(market.quoters), interval, start, end)]
     assert found == sorted(set(found))
-    assert all(time < stamp(end + timedelta(seconds=1)) for time in found)
-    opened = opening(market.calendar, interval, start)
+    assert all(time < bar_time(end + timedelta(seconds=1)) for time in found)
+    opened = opening_of_bar(market.calendar, interval, start)
     if opened is not None and end - start > timedelta(seconds=1):
-        assert found[0] == stamp(opened)
+        assert found[0] == bar_time(opened)
     if interval not in ("D", "W", "M"):
-        assert all(market.opened(interval, time) == datetime.fromisoformat(time) for time in found)
+        assert all(market.bar_start(interval, time) == datetime.fromisoformat(time) for time in found)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_bars_lie_in_the_window_and_on_the_calendars_grid(
     ],
 )
 def test_sessions_have_the_bars_of_their_hours(first: str, last: str, hours: list[int]) -> None:
-    """Those at half past nine are short, a half day ends at one, and other days have none at all."""
+    """Sessions have hourly bars from 09:30, half days until 13:00, and other days none."""
     start, end = new_york(first), new_york(last) + timedelta(hours=23)
     found = venue("stocks, exchange").bars("AAPL", "1h", start, end)
     days = [datetime.fromisoformat(bar.time).astimezone(NEW_YORK).date() for bar in found]
@@ -194,14 +194,14 @@ def test_sessions_have_the_bars_of_their_hours(first: str, last: str, hours: lis
     assert [days.count(day) for day in every] == hours
     daily = venue("stocks, exchange").bars("AAPL", "D", start, end)
     assert [bar.time for bar in daily] == [
-        stamp(datetime(day.year, day.month, day.day, tzinfo=NEW_YORK)) for day in every if trading_day(day)
+        bar_time(datetime(day.year, day.month, day.day, tzinfo=NEW_YORK)) for day in every if trading_day(day)
     ]
 
 
 @settings(deadline=None, max_examples=40)
 @given(moments, st.sampled_from(["1m", "15m", "1h"]))
 def test_stocks_have_no_bars_while_the_exchange_is_closed(end: datetime, interval: Interval) -> None:
-    """By night, on weekends and on holidays."""
+    """Stocks have no bars at night, on weekends and on holidays."""
     found = venue("stocks, exchange").bars("AAPL", interval, end - DAY, end)
     assert all(session_at(datetime.fromisoformat(bar.time)) == "regular" for bar in found)
 
@@ -210,8 +210,8 @@ def test_stocks_have_no_bars_while_the_exchange_is_closed(end: datetime, interva
     ("day", "count"), [("2026-03-08", 23), ("2026-11-01", 25), ("2028-02-29", 24), ("2026-11-26", 24)]
 )
 def test_a_market_that_never_closes_has_a_bar_for_each_hour(day: str, count: int) -> None:
-    """On the Sundays when clocks change too, and on holidays."""
-    # A day of the calendar, not of 24 hours, as both ends are told in New York's time.
+    """A market that never closes has hourly bars on holidays and on days of a clock change."""
+    # A calendar day in New York, which a clock change makes 23 or 25 hours long.
     found = venue("stocks, always").bars("AAPL", "1h", new_york(day), new_york(day) + DAY)
     assert len(found) == count
     utc = datetime.fromisoformat(day).replace(tzinfo=UTC)
@@ -230,10 +230,10 @@ async def test_an_unknown_symbol_is_not_found() -> None:
         await history.bars("BTC/USDT", "D", new_york("2026-11-01"), new_york("2026-11-20"))
 
 
-async def test_bars_are_worked_out_one_request_after_the_other_beside_the_event_loop(
+async def test_bars_are_computed_one_request_at_a_time_in_a_thread(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """While one is worked out the loop runs on, and others wait, even if whoever asked has gone away."""
+    """A thread computes one request at a time, and cancelling one does not stop the others."""
     running, going_on = threading.Semaphore(1), threading.Event()
     started = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""The law of the simulation: whatever the bytes, children add up to their parent exactly."""
+"""Subdivision of candles: for any random bytes, children merge into exactly their parent."""
 
 from itertools import pairwise
 
@@ -10,28 +10,28 @@ from quotecast.providers.simulator.candles import (
     MINUTE,
     SECOND,
     TENTH,
-    Candle,
-    Split,
+    Subdivision,
+    TickCandle,
     merge,
     noise_length,
-    split,
+    subdivide,
 )
 from quotecast.providers.simulator.trades import COUNT, NOISE_LENGTH, PAUSE, Trades, trades
 
 
 @st.composite
-def candles(draw: st.DrawFn, length: int) -> Candle:
-    """Any candle of a length: of no range, of a wide one, of no volume, of more than 64 bits of it."""
+def candles(draw: st.DrawFn, length: int) -> TickCandle:
+    """Draws a candle of a length: any range, none included, and volumes from 0 to beyond 64 bits."""
     low = draw(st.integers(1, 10**7))
     high = low + draw(st.sampled_from([0, 1, 2, 5, 300, 10**6]))
     inside = st.integers(low, high)
     start = draw(st.integers(10_000, 500_000)) * HOUR
     volume = draw(st.sampled_from([0, 1, 7, 10**6, 10**20]))
-    return Candle(start, start + length, draw(inside), high, low, draw(inside), volume)
+    return TickCandle(start, start + length, draw(inside), high, low, draw(inside), volume)
 
 
 @st.composite
-def splits(draw: st.DrawFn) -> Split:
+def subdivisions(draw: st.DrawFn) -> Subdivision:
     length, step = draw(
         st.sampled_from(
             [(23 * HOUR, HOUR), (24 * HOUR, HOUR), (HOUR, MINUTE), (MINUTE, SECOND), (SECOND, TENTH)]
@@ -39,7 +39,7 @@ def splits(draw: st.DrawFn) -> Split:
     )
     parent = draw(candles(length))
     count = noise_length(parent, step)
-    return split(parent, step, draw(st.binary(min_size=count, max_size=count)))
+    return subdivide(parent, step, draw(st.binary(min_size=count, max_size=count)))
 
 
 @st.composite
@@ -49,25 +49,25 @@ def tenths(draw: st.DrawFn) -> Trades:
 
 
 @settings(deadline=None)
-@given(splits())
-def test_children_add_up_to_their_parent(children: Split) -> None:
-    """Times, open, highest high, lowest low, close and volume."""
+@given(subdivisions())
+def test_children_add_up_to_their_parent(children: Subdivision) -> None:
+    """Children's times, open, high, low, close and volume merge into the parent's."""
     assert merge(map(children.child, range(len(children)))) == children.parent
     assert children.part(0, len(children)) == children.parent
 
 
 @settings(deadline=None)
-@given(splits())
-def test_each_child_begins_where_the_one_before_ended(children: Split) -> None:
+@given(subdivisions())
+def test_each_child_begins_where_the_one_before_ended(children: Subdivision) -> None:
     parts = [children.child(number) for number in range(len(children))]
     for before, after in pairwise(parts):
         assert (before.end, before.close) == (after.start, after.open)
 
 
 @settings(deadline=None)
-@given(splits())
-def test_each_child_is_a_candle(children: Split) -> None:
-    """Its prices lie between its low and its high, it lasts, its volume is not negative."""
+@given(subdivisions())
+def test_each_child_is_a_candle(children: Subdivision) -> None:
+    """A child's prices lie between its low and high, its duration is positive and its volume not negative."""
     for child in map(children.child, range(len(children))):
         assert child.low <= min(child.open, child.close)
         assert child.high >= max(child.open, child.close)
@@ -76,18 +76,18 @@ def test_each_child_is_a_candle(children: Split) -> None:
 
 
 @settings(deadline=None)
-@given(splits(), st.data())
-def test_a_moment_is_found_in_the_child_that_holds_it(children: Split, data: st.DataObject) -> None:
+@given(subdivisions(), st.data())
+def test_a_moment_is_found_in_the_child_that_holds_it(children: Subdivision, data: st.DataObject) -> None:
     moment = data.draw(st.integers(children.parent.start, children.parent.end - 1))
     child = children.child(children.index(moment))
     assert child.start <= moment < child.end
 
 
 def test_a_session_that_opens_at_half_past_has_a_short_first_hour() -> None:
-    """Hours are those of the clock."""
+    """Hours align to the clock, so a session from 09:30 has a short first hour."""
     opening = 480_000 * HOUR + HOUR // 2
-    session = Candle(opening, opening + 13 * HOUR // 2, 100, 110, 95, 105, 1000)
-    children = split(session, HOUR, bytes(noise_length(session, HOUR)))
+    session = TickCandle(opening, opening + 13 * HOUR // 2, 100, 110, 95, 105, 1000)
+    children = subdivide(session, HOUR, bytes(noise_length(session, HOUR)))
     lengths = [children.child(number).end - children.child(number).start for number in range(len(children))]
     assert lengths == [HOUR // 2] + [HOUR] * 6
 
@@ -95,28 +95,28 @@ def test_a_session_that_opens_at_half_past_has_a_short_first_hour() -> None:
 @settings(deadline=None)
 @given(tenths())
 def test_trades_add_up_to_their_tenth_of_a_second(traded: Trades) -> None:
-    """They start from the open, touch high and low, and the last is the close."""
+    """Trades start at the open, touch high and low, and end at the close."""
     prices = [traded.tenth.open, *traded.prices()]
     assert (max(prices), min(prices), prices[-1]) == (
         traded.tenth.high,
         traded.tenth.low,
         traded.tenth.close,
     )
-    assert traded.until(traded.tenth.end - 1) == traded.tenth
+    assert traded.candle_until(traded.tenth.end - 1) == traded.tenth
 
 
 @settings(deadline=None)
 @given(tenths(), st.integers(0, TENTH - 1))
 def test_a_tenth_in_progress_ends_with_the_trade_of_the_moment(traded: Trades, offset: int) -> None:
-    so_far = traded.until(traded.tenth.start + offset)
+    so_far = traded.candle_until(traded.tenth.start + offset)
     assert so_far.close == traded.price(offset // PAUSE)
     assert so_far.low <= so_far.close <= so_far.high
     assert 0 <= so_far.volume <= traded.tenth.volume
 
 
 def test_a_volume_of_one_per_trade_grows_by_one() -> None:
-    """No trade goes without when there is enough for all."""
-    tenth = Candle(0, TENTH, 100, 101, 99, 100, COUNT)
+    """Every trade has volume when there is enough for all."""
+    tenth = TickCandle(0, TENTH, 100, 101, 99, 100, COUNT)
     traded = trades(tenth, bytes(NOISE_LENGTH))
-    volumes = [traded.until(number * PAUSE).volume for number in range(COUNT)]
+    volumes = [traded.candle_until(number * PAUSE).volume for number in range(COUNT)]
     assert volumes == list(range(1, COUNT + 1))

@@ -1,4 +1,4 @@
-"""The simulator as a provider: pace, first state, life signs."""
+"""The simulator as a provider: rate, first update, heartbeats."""
 
 from contextlib import aclosing
 from datetime import datetime
@@ -17,7 +17,7 @@ SIZES = {Feed.STOCKS: len(stocks()), Feed.CRYPTO: len(pairs()), Feed.DOVIZ: len(
 
 
 class Clock:
-    """Time that passes only while somebody sleeps, and `late` seconds more each time."""
+    """A clock that advances only during sleeps, and by `late` seconds more each time."""
 
     def __init__(self, now: float, late: float = 0.0) -> None:
         self.now = now
@@ -45,8 +45,8 @@ def provider(
     )
 
 
-async def taken(source: QuoteProvider, clock: Clock, seconds: float) -> list[Update]:
-    """The updates after the first, complete one, for so many seconds of the clock."""
+async def collect_updates(source: QuoteProvider, clock: Clock, seconds: float) -> list[Update]:
+    """Returns the updates after the first, complete one, within `seconds` of the clock."""
     found: list[Update] = []
     async with aclosing(source.updates()) as stream:
         await anext(stream)
@@ -58,42 +58,44 @@ async def taken(source: QuoteProvider, clock: Clock, seconds: float) -> list[Upd
     return found
 
 
-async def first(source: QuoteProvider) -> Update:
+async def first_update(source: QuoteProvider) -> Update:
     async with aclosing(source.updates()) as stream:
         return await anext(stream)
 
 
 @pytest.mark.parametrize("feed", Feed)
 async def test_the_first_update_is_everything(feed: Feed) -> None:
-    update = await first(provider(feed, clock=Clock(NOON)))
+    update = await first_update(provider(feed, clock=Clock(NOON)))
     assert update.complete
     assert len({quote.key for quote in update.quotes}) == len(update.quotes) == SIZES[feed]
 
 
 async def test_the_same_seed_and_time_give_the_same_quotes() -> None:
-    """Another seed gives others."""
-    assert await first(provider(clock=Clock(NOON))) == await first(provider(clock=Clock(NOON)))
-    assert await first(provider(clock=Clock(NOON))) != await first(provider(clock=Clock(NOON), seed=2))
+    """Seed and time determine the quotes; another seed yields others."""
+    assert await first_update(provider(clock=Clock(NOON))) == await first_update(provider(clock=Clock(NOON)))
+    assert await first_update(provider(clock=Clock(NOON))) != await first_update(
+        provider(clock=Clock(NOON), seed=2)
+    )
 
 
 @pytest.mark.parametrize("rate", [0.5, 7.0, 200.0, 5000.0])
 async def test_quotes_come_at_the_rate(rate: float) -> None:
     clock = Clock(NOON)
-    updates = await taken(provider(clock=clock, rate=rate), clock, 4.0)
+    updates = await collect_updates(provider(clock=clock, rate=rate), clock, 4.0)
     assert sum(len(update.quotes) for update in updates) == pytest.approx(4 * rate, rel=0.05, abs=1)
     assert len(updates) <= 4 * 100 + 1
 
 
-async def test_a_slow_market_is_told_ten_times_a_second() -> None:
-    """As often as the fastest client hears of it; each update wakes a process for nearly nothing."""
+async def test_a_slow_market_updates_ten_times_a_second() -> None:
+    """A low rate yields ten updates a second, the shortest interval of a client."""
     clock = Clock(NOON)
-    updates = await taken(provider(clock=clock, rate=50.0), clock, 4.0)
+    updates = await collect_updates(provider(clock=clock, rate=50.0), clock, 4.0)
     assert 38 <= len(updates) <= 41
 
 
 @pytest.mark.parametrize("late", [0.013, 0.048, 0.09])
 async def test_all_feeds_tick_together(late: float) -> None:
-    """At tenths of a second, whenever they began: whatever hears of them wakes once for all three."""
+    """Feeds tick at whole tenths of a second, so a process wakes once for all three."""
     clock = Clock(NOON + late)
     async with aclosing(provider(clock=clock).updates()) as stream:
         await anext(stream)
@@ -103,14 +105,14 @@ async def test_all_feeds_tick_together(late: float) -> None:
 
 
 async def test_quotes_come_at_the_rate_though_sleep_is_late() -> None:
-    """A timer that is 30 ms late costs no quotes."""
+    """A timer that is 30 ms late does not lower the rate."""
     clock = Clock(NOON, late=0.03)
-    updates = await taken(provider(clock=clock), clock, 4.0)
+    updates = await collect_updates(provider(clock=clock), clock, 4.0)
     assert sum(len(update.quotes) for update in updates) == pytest.approx(800, rel=0.05)
 
 
-async def test_what_was_missed_is_skipped() -> None:
-    """After ten seconds of standstill the newest state comes, not what was due in between."""
+async def test_missed_quotes_are_skipped() -> None:
+    """After a pause of ten seconds, the provider sends the latest quotes and skips the missed ones."""
     clock = Clock(NOON)
     async with aclosing(provider(clock=clock).updates()) as stream:
         await anext(stream)
@@ -122,18 +124,18 @@ async def test_what_was_missed_is_skipped() -> None:
         assert len((await anext(stream)).quotes) <= 20
 
 
-async def test_everyone_has_a_turn() -> None:
-    """Some 500 instruments at 200 a second: within 2.5 seconds, save those that had not changed."""
+async def test_every_instrument_has_a_turn() -> None:
+    """Some 500 instruments at 200 quotes a second: each changed one appears within 2.5 seconds."""
     clock = Clock(NOON)
-    updates = await taken(provider(clock=clock), clock, 2.7)
+    updates = await collect_updates(provider(clock=clock), clock, 2.7)
     assert len({quote.key for update in updates for quote in update.quotes}) > 0.95 * SIZES[Feed.STOCKS]
 
 
 async def test_quotes_follow_each_other_in_time_and_differ() -> None:
     clock = Clock(NOON)
     source = provider(Feed.CRYPTO, clock=clock, rate=1000.0)
-    last = {quote.key: quote for quote in (await first(source)).quotes}
-    for update in await taken(source, clock, 1.0):
+    last = {quote.key: quote for quote in (await first_update(source)).quotes}
+    for update in await collect_updates(source, clock, 1.0):
         for quote in update.quotes:
             assert (quote.timestamp or "") >= (last[quote.key].timestamp or "")
             assert quote != last[quote.key]
@@ -142,26 +144,30 @@ async def test_quotes_follow_each_other_in_time_and_differ() -> None:
 
 async def test_a_closed_exchange_shows_life_every_second_and_nothing_else() -> None:
     clock = Clock(SATURDAY)
-    updates = await taken(provider(clock=clock, always_open=False), clock, 5.5)
+    updates = await collect_updates(provider(clock=clock, always_open=False), clock, 5.5)
     assert len(updates) == 5
     assert not any(update.quotes or update.complete for update in updates)
 
 
-async def test_the_last_trades_are_told_after_the_close() -> None:
-    """Every stock that was not quoted since its last trade still is; then it is quiet."""
+async def test_the_last_trades_are_sent_after_the_close() -> None:
+    """After the close, the provider sends each stock's last trade, then only heartbeats."""
     closing = datetime(2026, 2, 13, 16, tzinfo=NEW_YORK).timestamp()
     clock = Clock(closing - 0.5)
     source = provider(clock=clock, always_open=False)
-    told = {quote.key: quote for update in await taken(source, clock, 5.0) for quote in update.quotes}
+    quotes = {
+        quote.key: quote for update in await collect_updates(source, clock, 5.0) for quote in update.quotes
+    }
     after = Clock(closing + 3600)
-    final = {quote.key: quote for quote in (await first(provider(clock=after, always_open=False))).quotes}
-    assert told == final
+    final = {
+        quote.key: quote for quote in (await first_update(provider(clock=after, always_open=False))).quotes
+    }
+    assert quotes == final
 
 
 async def test_trading_begins_within_a_second_of_the_open() -> None:
     opening = datetime(2026, 2, 13, 9, 30, tzinfo=NEW_YORK).timestamp()
     clock = Clock(opening - 3)
-    updates = await taken(provider(clock=clock, always_open=False), clock, 4.0)
+    updates = await collect_updates(provider(clock=clock, always_open=False), clock, 4.0)
     assert [update for update in updates if update.quotes]
 
 
@@ -170,15 +176,15 @@ async def test_other_feeds_trade_while_the_exchange_is_closed(feed: Feed) -> Non
     clock = Clock(SATURDAY)
     source = provider(feed, clock=clock, always_open=False)
     assert source.always_open
-    assert all(update.quotes for update in await taken(source, clock, 1.0))
+    assert all(update.quotes for update in await collect_updates(source, clock, 1.0))
 
 
 async def test_simulated_time_runs_at_the_given_speed() -> None:
-    """An hour in a second, counted from when the provider was made."""
+    """Simulated time runs at `speed` from the provider's creation."""
     clock = Clock(NOON)
     source = provider(clock=clock, speed=3600.0)
     clock.now += 2
-    update = await first(source)
+    update = await first_update(source)
     assert {quote.timestamp for quote in update.quotes} == {"2026-02-13T19:00:00.000Z"}
 
 

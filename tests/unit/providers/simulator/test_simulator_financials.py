@@ -1,4 +1,4 @@
-"""Company data of the simulated market: every record agrees with the others and with the price."""
+"""Company data of the simulated market: all records agree with each other and with the price."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -34,7 +34,7 @@ ALL_QUESTIONS = [
 ]
 
 tickers = st.sampled_from(sorted(STOCKS))
-# The exchange's calendar takes long to make for many years.
+# The exchange's calendar takes long to compute for many years.
 moments = st.datetimes(datetime(2025, 6, 1), datetime(2027, 6, 1), timezones=st.just(UTC))  # noqa: DTZ001
 seeds = st.integers(0, 3)
 property_test = settings(deadline=None, max_examples=20)
@@ -44,8 +44,8 @@ def provider(moment: datetime = NOW, seed: int = 1, *, always_open: bool = True)
     return SimulatorFinancials(seed, moment.timestamp, always_open=always_open)
 
 
-def asked(question: Awaitable[Any]) -> Any:
-    """The answer, as a client would parse it from JSON."""
+def decoded_answer(question: Awaitable[Any]) -> Any:
+    """Returns the answer as a client decodes it from JSON."""
 
     async def ask() -> Any:
         return await question
@@ -54,19 +54,19 @@ def asked(question: Awaitable[Any]) -> Any:
 
 
 def calendar(upstream: FinancialsProvider, first: date, last: date) -> list[dict[str, Any]]:
-    events: list[dict[str, Any]] = asked(upstream.earnings_calendar(first, last))["earningsCalendar"]
+    events: list[dict[str, Any]] = decoded_answer(upstream.earnings_calendar(first, last))["earningsCalendar"]
     return events
 
 
 @property_test
 @given(tickers, moments, seeds, st.booleans())
 def test_ratios_agree_with_the_price(ticker: str, moment: datetime, seed: int, always_open: bool) -> None:  # noqa: FBT001 - a case
-    """The price is that of the quote at the same moment; a ratio to a loss is not told."""
+    """Ratios use the quote's price at the same time; a price-earnings ratio is null with a loss."""
     stock = STOCKS[ticker]
     tape = stock_tapes([stock], seed, hours_of(Feed.STOCKS, always_open=always_open))[ticker]
-    quote = StockQuoter(stock, tape).newer(int(moment.timestamp() * 1000))
+    quote = StockQuoter(stock, tape).next_quote(int(moment.timestamp() * 1000))
     assert quote
-    metric = asked(provider(moment, seed, always_open=always_open).metrics(ticker))["metric"]
+    metric = decoded_answer(provider(moment, seed, always_open=always_open).metrics(ticker))["metric"]
     assert metric["marketCapitalization"] == pytest.approx(quote.price * stock.shares / 1e6)
     assert metric["52WeekLow"] <= quote.low
     assert metric["52WeekHigh"] >= quote.high
@@ -84,8 +84,8 @@ def test_ratios_agree_with_the_price(ticker: str, moment: datetime, seed: int, a
 @property_test
 @given(tickers, moments, seeds)
 def test_figures_agree_with_each_other(ticker: str, moment: datetime, seed: int) -> None:
-    """Margins narrow from gross to net, dates lie within the year, and nothing is left out."""
-    metric = asked(provider(moment, seed).metrics(ticker))["metric"]
+    """Margins narrow from gross to net, dates lie within the year, and no figure is missing."""
+    metric = decoded_answer(provider(moment, seed).metrics(ticker))["metric"]
     assert len(metric) >= 40
     today = moment.astimezone(NEW_YORK).date()
     for span in ("TTM", "Annual"):
@@ -103,27 +103,27 @@ def test_figures_agree_with_each_other(ticker: str, moment: datetime, seed: int)
 @property_test
 @given(tickers, moments, seeds)
 def test_figures_agree_with_what_was_reported(ticker: str, moment: datetime, seed: int) -> None:
-    """Four quarters make the trailing twelve months, and those of a fiscal year its annual figure."""
+    """The trailing twelve months are the last four quarters, an annual figure its fiscal year's four."""
     upstream = provider(moment, seed)
-    told, reported = asked(upstream.metrics(ticker)), asked(upstream.earnings(ticker))
-    quarterly = {each["period"]: each["v"] for each in told["series"]["quarterly"]["eps"]}
-    assert told["metric"]["epsTTM"] == pytest.approx(sum(each["actual"] for each in reported[:4]))
+    metrics, reported = decoded_answer(upstream.metrics(ticker)), decoded_answer(upstream.earnings(ticker))
+    quarterly = {each["period"]: each["v"] for each in metrics["series"]["quarterly"]["eps"]}
+    assert metrics["metric"]["epsTTM"] == pytest.approx(sum(each["actual"] for each in reported[:4]))
     assert [(each["period"], each["actual"]) for each in reported] == list(quarterly.items())[:8]
-    annual = told["series"]["annual"]["eps"]
-    assert annual[0]["v"] == told["metric"]["epsAnnual"]
+    annual = metrics["series"]["annual"]["eps"]
+    assert annual[0]["v"] == metrics["metric"]["epsAnnual"]
     for year in annual:
         parts = [each["actual"] for each in reported if each["year"] == int(year["period"][:4])]
         if len(parts) == 4:
             assert year["v"] == pytest.approx(sum(parts))
-    for series in told["series"].values():
+    for series in metrics["series"].values():
         assert len({tuple(point["period"] for point in points) for points in series.values()}) == 1
 
 
 @property_test
 @given(tickers, moments, seeds)
-def test_a_surprise_is_what_was_not_expected(ticker: str, moment: datetime, seed: int) -> None:
-    """Eight quarters without a gap, the newest first."""
-    reported = asked(provider(moment, seed).earnings(ticker))
+def test_a_surprise_is_actual_less_estimate(ticker: str, moment: datetime, seed: int) -> None:
+    """A surprise is the actual less the estimate, for eight consecutive quarters, newest first."""
+    reported = decoded_answer(provider(moment, seed).earnings(ticker))
     numbers = [each["year"] * 4 + each["quarter"] for each in reported]
     assert numbers == list(range(numbers[0], numbers[0] - 8, -1))
     assert [each["period"] for each in reported] == sorted(
@@ -138,10 +138,13 @@ def test_a_surprise_is_what_was_not_expected(ticker: str, moment: datetime, seed
 @property_test
 @given(tickers, moments, seeds)
 def test_estimates_begin_where_reports_end(ticker: str, moment: datetime, seed: int) -> None:
-    """Eight quarters, the nearest last; the mean lies between the lowest and the highest."""
+    """Estimates cover the eight quarters after the last report, nearest last, with low <= mean <= high."""
     upstream = provider(moment, seed)
-    last = asked(upstream.earnings(ticker))[0]
-    earned, sold = asked(upstream.eps_estimates(ticker)), asked(upstream.revenue_estimates(ticker))
+    last = decoded_answer(upstream.earnings(ticker))[0]
+    earned, sold = (
+        decoded_answer(upstream.eps_estimates(ticker)),
+        decoded_answer(upstream.revenue_estimates(ticker)),
+    )
     after = last["year"] * 4 + last["quarter"]
     for estimates, name in ((earned, "eps"), (sold, "revenue")):
         assert (estimates["symbol"], estimates["freq"]) == (ticker, "quarterly")
@@ -154,25 +157,25 @@ def test_estimates_begin_where_reports_end(ticker: str, moment: datetime, seed: 
 
 @settings(deadline=None, max_examples=15)
 @given(moments, seeds)
-def test_the_calendar_tells_what_the_records_tell(moment: datetime, seed: int) -> None:
-    """What was expected, and once a report is out, what was reported; on trading days, by date."""
+def test_the_calendar_agrees_with_the_records(moment: datetime, seed: int) -> None:
+    """The calendar has the same estimates and actuals as the records, on trading days, by date."""
     upstream = provider(moment, seed)
     today = moment.astimezone(NEW_YORK).date()
     events = calendar(upstream, today - timedelta(days=3), today + timedelta(days=3))
     assert [each["date"] for each in events] == sorted(each["date"] for each in events)
     for each in events[:20]:
         assert trading_day(date.fromisoformat(each["date"]))
-        coming = asked(upstream.eps_estimates(each["symbol"]))["data"]
-        records = asked(upstream.earnings(each["symbol"]))
-        reported = {(told["year"], told["quarter"]): (told["estimate"], told["actual"]) for told in records}
-        expected = {(told["year"], told["quarter"]): (told["epsAvg"], None) for told in coming}
+        coming = decoded_answer(upstream.eps_estimates(each["symbol"]))["data"]
+        records = decoded_answer(upstream.earnings(each["symbol"]))
+        reported = {(each["year"], each["quarter"]): (each["estimate"], each["actual"]) for each in records}
+        expected = {(each["year"], each["quarter"]): (each["epsAvg"], None) for each in coming}
         fiscal = each["year"], each["quarter"]
         assert (each["epsEstimate"], each["epsActual"]) == (reported | expected)[fiscal]
         assert (each["revenueActual"] is None) is (each["epsActual"] is None)
 
 
 def test_every_company_reports_once_a_quarter() -> None:
-    """In order, and each fiscal quarter once."""
+    """Every company reports each fiscal quarter once, in order."""
     events = calendar(provider(), date(2025, 1, 1), date(2026, 12, 31))
     for ticker in STOCKS:
         numbers = [each["year"] * 4 + each["quarter"] for each in events if each["symbol"] == ticker]
@@ -193,7 +196,7 @@ def test_a_calendar_is_the_sum_of_its_parts(first: date, one: int, other: int) -
 
 @pytest.mark.parametrize(("hour", "clock"), [("bmo", (7, 0)), ("amc", (16, 30))])
 def test_a_report_is_out_at_its_hour(hour: str, clock: tuple[int, int]) -> None:
-    """Before the market opens or after it has closed, in New York; from then on it is among the earnings."""
+    """A report appears in the earnings from its hour on: before the open or after the close in New York."""
     events = calendar(provider(), date(2026, 10, 1), date(2026, 11, 1))
     due = msgspec.convert(next(each for each in events if each["hour"] == hour), EarningsEvent)
     out = datetime.combine(date.fromisoformat(due.date), time(*clock), NEW_YORK)
@@ -203,7 +206,7 @@ def test_a_report_is_out_at_its_hour(hour: str, clock: tuple[int, int]) -> None:
             each for each in calendar(upstream, out.date(), out.date()) if each["symbol"] == due.symbol
         )
         assert (event["epsActual"] is not None) is is_out
-        last = asked(upstream.earnings(due.symbol))[0]
+        last = decoded_answer(upstream.earnings(due.symbol))[0]
         assert ((last["year"], last["quarter"]) == (due.year, due.quarter)) is is_out
 
 
@@ -212,15 +215,15 @@ def test_a_report_is_out_at_its_hour(hour: str, clock: tuple[int, int]) -> None:
     [(date.min, date(1994, 12, 31)), (date(2100, 1, 1), date.max), (date(2026, 11, 21), date(2026, 11, 22))],
 )
 def test_there_are_days_without_reports(first: date, last: date) -> None:
-    """Beyond the exchange's calendar, and on weekends."""
+    """Weekends, and days beyond the exchange's calendar, have no reports."""
     assert calendar(provider(), first, last) == []
 
 
 @property_test
 @given(tickers, moments, seeds)
 def test_the_same_analysts_speak_every_month(ticker: str, moment: datetime, seed: int) -> None:
-    """Consecutive months, that of New York's date first."""
-    opinions = asked(provider(moment, seed).recommendations(ticker))
+    """Recommendations cover consecutive months, newest first, with the same number of analysts."""
+    opinions = decoded_answer(provider(moment, seed).recommendations(ticker))
     months = [date.fromisoformat(each["period"]) for each in opinions]
     assert months[0] == moment.astimezone(NEW_YORK).date().replace(day=1)
     assert all((later - timedelta(days=1)).replace(day=1) == earlier for later, earlier in pairwise(months))
@@ -232,12 +235,12 @@ def test_the_same_analysts_speak_every_month(ticker: str, moment: datetime, seed
 @property_test
 @given(tickers, moments, seeds)
 def test_a_score_is_the_mean_of_its_parts(ticker: str, moment: datetime, seed: int) -> None:
-    """From 0 to 100, for the quarters that were reported."""
+    """A score is the mean of its parts, from 0 to 100, for each reported quarter."""
     upstream = provider(moment, seed)
-    told = asked(upstream.earnings_quality(ticker))
-    periods = [each["period"] for each in asked(upstream.earnings(ticker))]
-    assert [each["period"] for each in told["data"]] == periods
-    for each in told["data"]:
+    quality = decoded_answer(upstream.earnings_quality(ticker))
+    periods = [each["period"] for each in decoded_answer(upstream.earnings(ticker))]
+    assert [each["period"] for each in quality["data"]] == periods
+    for each in quality["data"]:
         parts = [
             each[name] for name in ("growth", "profitability", "cashGenerationCapitalAllocation", "leverage")
         ]
@@ -251,7 +254,7 @@ def test_a_better_score_has_no_worse_letter() -> None:
     scores = [
         (each["score"], order.index(each["letterScore"]))
         for ticker in list(STOCKS)[::10]
-        for each in asked(upstream.earnings_quality(ticker))["data"]
+        for each in decoded_answer(upstream.earnings_quality(ticker))["data"]
     ]
     assert [letter for _, letter in sorted(scores)] == sorted(letter for _, letter in scores)
     assert len({letter for _, letter in scores}) > 4
@@ -259,14 +262,14 @@ def test_a_better_score_has_no_worse_letter() -> None:
 
 @pytest.mark.parametrize("question", ALL_QUESTIONS)
 def test_same_seed_same_companies(question: str) -> None:
-    """Another seed makes others."""
+    """The same seed yields the same companies, and another seed others."""
 
-    def told(seed: int) -> list[Any]:
+    def all_answers(seed: int) -> list[Any]:
         upstream = provider(seed=seed)
-        return [asked(getattr(upstream, question)(ticker)) for ticker in ("AAPL", "MSFT", "NVDA")]
+        return [decoded_answer(getattr(upstream, question)(ticker)) for ticker in ("AAPL", "MSFT", "NVDA")]
 
-    assert told(1) == told(1)
-    assert told(1) != told(2)
+    assert all_answers(1) == all_answers(1)
+    assert all_answers(1) != all_answers(2)
 
 
 @pytest.mark.parametrize("question", ALL_QUESTIONS)
@@ -277,9 +280,9 @@ async def test_an_unknown_symbol_is_not_found(question: str) -> None:
 
 
 def test_most_companies_earn_money() -> None:
-    """Some do not, as in life; ratios of the others are plausible."""
+    """Most companies earn a profit, some a loss, and ratios are plausible."""
     upstream = provider()
-    ratios = [asked(upstream.metrics(ticker))["metric"]["peTTM"] for ticker in list(STOCKS)[::10]]
+    ratios = [decoded_answer(upstream.metrics(ticker))["metric"]["peTTM"] for ticker in list(STOCKS)[::10]]
     profitable = [ratio for ratio in ratios if ratio]
     assert 0.8 * len(ratios) < len(profitable) < len(ratios)
     assert 12 < sorted(profitable)[len(profitable) // 2] < 40
@@ -287,7 +290,7 @@ def test_most_companies_earn_money() -> None:
 
 @given(st.integers(1990 * 4, 2100 * 4), st.integers(1, 12))
 def test_fiscal_quarters_follow_each_other(ordinal: int, last_month: int) -> None:
-    """Every day is in one of them; the fourth ends the fiscal year, in its month."""
+    """Every day belongs to one fiscal quarter, and the fourth ends the fiscal year."""
     one, after = quarter(ordinal, last_month), quarter(ordinal + 1, last_month)
     assert ordinal_at(one.end, last_month) == ordinal
     assert ordinal_at(one.end + timedelta(days=1), last_month) == ordinal + 1

@@ -25,7 +25,7 @@ def new_york(text: str) -> int:
     return milliseconds(datetime.fromisoformat(text).replace(tzinfo=NEW_YORK))
 
 
-def together(parts: list[Bar]) -> tuple[float, float, float, float, float]:
+def merge_bars(parts: list[Bar]) -> tuple[float, float, float, float, float]:
     return (
         parts[0].open,
         max(bar.high for bar in parts),
@@ -38,10 +38,10 @@ def together(parts: list[Bar]) -> tuple[float, float, float, float, float]:
 @pytest.mark.parametrize("always_open", [True, False])
 @pytest.mark.parametrize("interval", INTRADAY)
 def test_bars_of_a_day_add_up_to_the_daily_bar(interval: Interval, *, always_open: bool) -> None:
-    """Of the day in progress, up to the same moment."""
+    """Intraday bars merge into the daily bar, in progress up to the same moment too."""
     start, end = new_york("2026-02-13T00:00"), new_york("2026-02-13T14:07:31.234")
     (day,) = bars(tape(always_open=always_open), "D", start + 10 * 3_600_000, end)
-    assert together(list(bars(tape(always_open=always_open), interval, day_start(day), end))) == (
+    assert merge_bars(list(bars(tape(always_open=always_open), interval, day_start(day), end))) == (
         day.open,
         day.high,
         day.low,
@@ -58,14 +58,14 @@ def day_start(day: Bar) -> int:
 def test_weeks_and_months_are_whole_and_stamped_with_their_first_session(
     interval: Interval, first: str
 ) -> None:
-    """Asked from mid-week or mid-month, they begin where the week or month does."""
+    """Weekly and monthly bars begin with their first session, even when the range begins later."""
     market = tape(always_open=False)
     start = new_york(first)
     found = next(bars(market, interval, start + 3 * 86_400_000, new_york("2026-04-01T12:00")))
     assert day_start(found) == start
     last = new_york("2026-01-09T16:00" if interval == "W" else "2026-02-27T16:00")
     days = list(bars(market, "D", start, last))
-    assert together(days) == (found.open, found.high, found.low, found.close, found.volume)
+    assert merge_bars(days) == (found.open, found.high, found.low, found.close, found.volume)
 
 
 def test_intervals_are_counted_from_midnight_and_open_with_the_session() -> None:
@@ -76,7 +76,7 @@ def test_intervals_are_counted_from_midnight_and_open_with_the_session() -> None
 
 
 def test_bars_ascend_without_the_hours_in_which_nothing_trades() -> None:
-    """From Friday to Monday there is no bar in between."""
+    """Bars ascend, without bars between Friday's close and Monday's open."""
     market = tape(always_open=False)
     found = bars(market, "1h", new_york("2026-02-06T15:30"), new_york("2026-02-09T10:30"))
     assert [bar.time for bar in found] == [
@@ -90,5 +90,5 @@ def test_the_bar_in_progress_closes_with_the_latest_price() -> None:
     market = tape(always_open=True)
     end = new_york("2026-02-13T14:07:31.234")
     *_, last = bars(market, "5m", end - 3_600_000, end)
-    assert last.close == market.at(end) / market.listing.scale
+    assert last.close == market.price_at(end) / market.listing.scale
     assert datetime.fromisoformat(last.time) == datetime(2026, 2, 13, 19, 5, tzinfo=UTC)

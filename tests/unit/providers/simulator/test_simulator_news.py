@@ -1,4 +1,4 @@
-"""Invented news and the list of simulated stocks."""
+"""Simulated news and the list of simulated stocks."""
 
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quotecast.market.news import Article, cleaned
+from quotecast.market.news import Article, clean_article
 from quotecast.providers.base import AssetsProvider, NewsProvider
 from quotecast.providers.reference import stocks
 from quotecast.providers.simulator.assets import SimulatorAssets
@@ -19,12 +19,12 @@ TICKERS = {stock.ticker for stock in stocks()}
 moments = st.floats(NOW, NOW + 10 * 86_400)
 
 
-def of(provider: NewsProvider) -> NewsProvider:
+def as_news_provider(provider: NewsProvider) -> NewsProvider:
     return provider
 
 
 async def news_at(now: float, seed: int = 1) -> list[Article]:
-    return [*await of(SimulatorNews(seed, lambda: now)).news()]
+    return [*await as_news_provider(SimulatorNews(seed, lambda: now)).news()]
 
 
 def time_of(text: str) -> float:
@@ -34,7 +34,7 @@ def time_of(text: str) -> float:
 @settings(deadline=None)
 @given(moments)
 async def test_the_newest_come_first_and_none_is_from_the_future(now: float) -> None:
-    """An article is revised after it was written, and both have happened."""
+    """Articles are newest first, and neither creation nor revision lies in the future."""
     articles = await news_at(now)
     written = [time_of(article.created_at) for article in articles]
     assert written == sorted(written, reverse=True)
@@ -43,21 +43,21 @@ async def test_the_newest_come_first_and_none_is_from_the_future(now: float) -> 
 
 
 async def test_the_same_seed_and_time_give_the_same_news() -> None:
-    """Another seed gives others."""
+    """Seed and time determine the news; another seed yields other articles."""
     assert await news_at(NOW) == await news_at(NOW)
     assert await news_at(NOW) != await news_at(NOW, seed=2)
 
 
 @settings(deadline=None)
 @given(moments)
-async def test_there_are_always_enough(now: float) -> None:
-    """More than the API ever answers, each once."""
+async def test_news_have_enough_articles(now: float) -> None:
+    """There are more articles than the API returns, without duplicates."""
     articles = await news_at(now)
     assert len({article.id for article in articles}) == len(articles) == COUNT >= 50
 
 
 async def test_news_stay_the_same_until_the_next_article_or_revision() -> None:
-    """What was written stays written; one article follows the other every few minutes."""
+    """An article changes only by its revision; a new one follows every few minutes."""
     before = {article.id: article for article in await news_at(NOW)}
     after = {article.id: article for article in await news_at(NOW + 3600)}
     assert len(after.keys() - before.keys()) == pytest.approx(3600 / SLOT_SECONDS, abs=1)
@@ -67,9 +67,9 @@ async def test_news_stay_the_same_until_the_next_article_or_revision() -> None:
 
 
 async def test_a_moment_later_nothing_has_changed() -> None:
-    """So that most questions bring the document that is stored already."""
+    """Two polls a moment apart return the same articles, so most polls store nothing."""
     clock = iter([NOW + second for second in range(SLOT_SECONDS)])
-    provider = of(SimulatorNews(1, lambda: next(clock)))
+    provider = as_news_provider(SimulatorNews(1, lambda: next(clock)))
     lists = [await provider.news() for _ in range(SLOT_SECONDS)]
     assert lists[-1] == await news_at(NOW + SLOT_SECONDS - 1)
     changes = sum(one != other for one, other in pairwise(lists))
@@ -77,7 +77,7 @@ async def test_a_moment_later_nothing_has_changed() -> None:
 
 
 async def test_articles_are_about_simulated_stocks() -> None:
-    """One, or two of one sector; the first one is in the headline."""
+    """An article is about one stock, or two of one sector; its headline names the first."""
     sectors = {stock.ticker: stock.sector for stock in stocks()}
     names = {stock.ticker: stock.name for stock in stocks()}
     counts = set()
@@ -90,10 +90,10 @@ async def test_articles_are_about_simulated_stocks() -> None:
 
 
 async def test_articles_say_that_they_are_invented() -> None:
-    """No link leads to a real site, no text needs cleaning, and templates are filled in."""
+    """Links lead to example.com, texts need no cleaning, and templates are complete."""
     articles = await news_at(NOW)
     assert {article.source for article in articles} == {SOURCE}
-    assert articles == [cleaned(article) for article in articles]
+    assert articles == [clean_article(article) for article in articles]
     for article in articles:
         links = [article.url or "https://example.com/", *(image.url for image in article.images)]
         assert all(link.startswith("https://example.com/") for link in links)
@@ -110,7 +110,7 @@ async def test_revisions_come_within_minutes() -> None:
 
 
 async def test_the_assets_are_the_simulated_stocks() -> None:
-    """With exchange, sector and industry, by ticker."""
+    """The assets are the reference stocks by ticker, with exchange, sector and industry."""
     provider: AssetsProvider = SimulatorAssets()
     assets = await provider.assets()
     assert [asset.ticker for asset in assets] == [stock.ticker for stock in stocks()]

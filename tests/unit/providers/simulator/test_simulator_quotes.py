@@ -49,7 +49,7 @@ def new_york(text: str) -> int:
 
 
 def quote_of(kind: type[AnyQuote], quoter: Quoter, moment: int) -> AnyQuote:
-    quote = quoter.newer(moment)
+    quote = quoter.next_quote(moment)
     assert isinstance(quote, kind)
     return quote
 
@@ -62,10 +62,10 @@ def number(value: float | None) -> float:
 @settings(deadline=None, max_examples=40)
 @given(moments, st.sampled_from([ALWAYS, EXCHANGE]))
 def test_a_stock_quote_tells_of_its_session(moment: int, venue: Hours) -> None:
-    """Price, high, low and volume are the tape's; change is counted from the session before."""
+    """A stock quote covers its session; the change is measured from the preceding session's close."""
     tape = stock_tapes([ACME], 1, venue)["ACME"]
     quote = quote_of(StockQuote, stock_quoters([ACME], 1, venue)[0], moment)
-    day, before = tape.so_far(moment), tape.day(venue.before(venue.latest(moment)))
+    day, before = tape.day_until(moment), tape.day(venue.before(venue.latest(moment)))
     assert (quote.open, quote.high, quote.low, quote.price) == (
         day.open / 100,
         day.high / 100,
@@ -81,25 +81,25 @@ def test_a_stock_quote_tells_of_its_session(moment: int, venue: Hours) -> None:
 @settings(deadline=None, max_examples=30)
 @given(moments, st.sampled_from([BITCOIN, SHIB]))
 def test_a_crypto_quote_tells_of_the_last_24_hours(moment: int, pair: Pair) -> None:
-    """To the moment: what traded since then is the rest of yesterday and today so far."""
+    """A crypto quote covers the last 24 hours: the rest of the preceding day, and today so far."""
     tape = pair_tapes([pair], 1, UTC_DAYS)[pair.ticker]
     scale = tape.listing.scale
     quote = quote_of(CryptoQuote, pair_quoters([pair], 1, UTC_DAYS)[0], moment)
-    ago = tape.at(moment - DAY)
-    assert quote.price == tape.at(moment) / scale
+    ago = tape.price_at(moment - DAY)
+    assert quote.price == tape.price_at(moment) / scale
     assert quote.open == ago / scale
-    assert quote.change == (tape.at(moment) - ago) / scale
+    assert quote.change == (tape.price_at(moment) - ago) / scale
     assert number(quote.low) <= min(quote.price, quote.open) <= max(quote.price, quote.open)
     assert number(quote.high) >= max(quote.price, quote.open)
     assert 0 < number(quote.bid) < quote.price < number(quote.ask)
-    traded = tape.day(tape.hours.latest(moment - DAY)).volume - tape.so_far(moment - DAY).volume
-    assert quote.volume == (traded + tape.so_far(moment).volume) / tape.listing.volume_scale
+    traded = tape.day(tape.hours.latest(moment - DAY)).volume - tape.day_until(moment - DAY).volume
+    assert quote.volume == (traded + tape.day_until(moment).volume) / tape.listing.volume_scale
 
 
 @settings(deadline=None, max_examples=20)
 @given(moments)
 def test_the_last_24_hours_hold_the_highs_and_lows_of_their_minutes(moment: int) -> None:
-    """Measured minute by minute; those at the ends reach beyond the 24 hours."""
+    """High and low cover all minutes of the last 24 hours; the first and last minute reach beyond."""
     tape = pair_tapes([SHIB], 1, UTC_DAYS)[SHIB.ticker]
     quote = quote_of(CryptoQuote, pair_quoters([SHIB], 1, UTC_DAYS)[0], moment)
     minutes = list(tape.candles(60_000, moment - DAY, moment))
@@ -113,7 +113,7 @@ def test_the_last_24_hours_hold_the_highs_and_lows_of_their_minutes(moment: int)
 @settings(deadline=None, max_examples=30)
 @given(moments)
 def test_a_doviz_quote_sells_at_its_price_and_buys_below(moment: int) -> None:
-    """Its day is that of Istanbul, which begins where the day before ended."""
+    """A doviz quote covers the day in Istanbul, which opens at the preceding day's close."""
     quote = quote_of(DovizQuote, doviz_quoters([GOLD], 1, ISTANBUL_DAYS)[0], moment)
     assert quote.selling == quote.price
     assert quote.buying == pytest.approx(quote.selling * 0.998, abs=0.01)
@@ -136,7 +136,7 @@ def test_a_bank_follows_the_market_with_a_wider_spread(moment: int) -> None:
 @settings(deadline=None, max_examples=30)
 @given(st.integers(730_000, 745_000))
 def test_pairs_with_an_asset_in_common_agree_at_midnight(day: int) -> None:
-    """Bitcoin in euros is Bitcoin in dollars over the euro in dollars, but for the tables' own rates."""
+    """Cross rates agree: BTC/EUR equals BTC/USD over EUR/USD, apart from the tables' own rates."""
     pairs = [BITCOIN, BITCOIN_IN_EUROS, EURO]
     tapes = pair_tapes(pairs, 1, UTC_DAYS)
     dollars, euros, euro = (
@@ -153,28 +153,28 @@ def test_pairs_with_an_asset_in_common_agree_at_midnight(day: int) -> None:
         lambda: doviz_quoters([GOLD], 1, ISTANBUL_DAYS),
     ],
 )
-def test_a_quote_is_given_out_once(make: Callable[[], list[Quoter]]) -> None:
-    """Asked again for the same moment there is no news; an hour later there is."""
+def test_a_quote_is_returned_once(make: Callable[[], list[Quoter]]) -> None:
+    """A quoter returns None for the same moment, and a new quote an hour later."""
     moment = new_york("2026-02-13T12:00")
     (quoter,) = make()
-    assert quoter.newer(moment) is not None
-    assert quoter.newer(moment) is None
-    assert quoter.newer(moment + 3_600_000) is not None
+    assert quoter.next_quote(moment) is not None
+    assert quoter.next_quote(moment) is None
+    assert quoter.next_quote(moment + 3_600_000) is not None
 
 
 def test_from_close_to_open_a_stock_has_no_news() -> None:
-    """After the early close of a half day, over the weekend, until Monday's open."""
+    """A stock has no new quote from a half day's close, over the weekend, to Monday's open."""
     (quoter,) = stock_quoters([ACME], 1, EXCHANGE)
     last = quote_of(StockQuote, quoter, new_york("2025-11-28T13:00"))
     assert last.timestamp == "2025-11-28T17:59:59.998Z"
-    assert quoter.newer(new_york("2025-11-29T12:00")) is None
-    assert quoter.newer(new_york("2025-12-01T09:29:59.999")) is None
+    assert quoter.next_quote(new_york("2025-11-29T12:00")) is None
+    assert quoter.next_quote(new_york("2025-12-01T09:29:59.999")) is None
     opened = quote_of(StockQuote, quoter, new_york("2025-12-01T09:30"))
     assert opened.previous_close == last.price
 
 
 def test_stocks_of_a_sector_move_together() -> None:
-    """More than stocks of different sectors do."""
+    """Stocks of one sector correlate more than stocks of different sectors."""
     others = [
         Stock(f"S{n}", "S", "NYSE", "Energy" if n < 8 else f"Sector {n}", "I", 10**8, 50.0) for n in range(16)
     ]
@@ -187,10 +187,10 @@ def test_stocks_of_a_sector_move_together() -> None:
 
 
 def correlation(moves: list[list[float]]) -> float:
-    """How much less the average of all moves scatters than the moves themselves, on average."""
-    together = [sum(day) / len(moves) for day in zip(*moves, strict=True)]
+    """Returns the mean correlation of the moves."""
+    averages = [sum(day) / len(moves) for day in zip(*moves, strict=True)]
     apart = sum(variance(each) for each in moves) / len(moves)
-    return (variance(together) / apart * len(moves) - 1) / (len(moves) - 1)
+    return (variance(averages) / apart * len(moves) - 1) / (len(moves) - 1)
 
 
 def variance(values: list[float]) -> float:

@@ -1,4 +1,4 @@
-"""One hierarchy of bars per instrument, read at any moment."""
+"""The hierarchy of candles of an instrument, at any moment."""
 
 from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from quotecast.market.feeds import Feed
 from quotecast.market.sessions import NEW_YORK, session_at
 from quotecast.providers.reference import Pair, Stock
-from quotecast.providers.simulator.candles import HOUR, MINUTE, STEPS, TENTH, Candle, merge
-from quotecast.providers.simulator.cursor import Cursor, Remainder
+from quotecast.providers.simulator.candles import HOUR, MINUTE, STEPS, TENTH, TickCandle, merge
+from quotecast.providers.simulator.cursor import Cursor, RestOfDayCursor
 from quotecast.providers.simulator.hours import milliseconds
 from quotecast.providers.simulator.tape import Tape
 from quotecast.providers.simulator.venues import hours_of, pair_tapes, stock_tapes
@@ -45,22 +45,22 @@ def state(cursor: Cursor) -> tuple[int, int, int, int]:
     return cursor.price, cursor.high, cursor.low, cursor.volume
 
 
-def figures(candle: Candle) -> tuple[int, int, int, int]:
+def figures(candle: TickCandle) -> tuple[int, int, int, int]:
     return candle.close, candle.high, candle.low, candle.volume
 
 
 @settings(deadline=None, max_examples=30)
 @given(tapes, moments)
 def test_every_level_adds_up_to_the_day(tape: Tape, moment: int) -> None:
-    """From the day to a tenth of a second, along the way to a moment."""
+    """Children merge into their parent at each level, from the day to a tenth of a second."""
     candle = tape.day(tape.hours.latest(moment))
     moment = min(moment, candle.end - 1)
     for step in STEPS:
-        children = tape.split(candle, step)
+        children = tape.subdivide(candle, step)
         assert merge(map(children.child, range(len(children)))) == candle
         candle = children.child(children.index(moment))
     assert candle.end - candle.start == TENTH
-    assert tape.trades(candle).until(candle.end - 1) == candle
+    assert tape.trades(candle).candle_until(candle.end - 1) == candle
 
 
 @settings(deadline=None, max_examples=30)
@@ -68,7 +68,7 @@ def test_every_level_adds_up_to_the_day(tape: Tape, moment: int) -> None:
 def test_a_day_ends_with_the_price_that_the_next_starts_from(tape: Tape, moment: int) -> None:
     today = tape.hours.latest(moment)
     yesterday = tape.day(tape.hours.before(today))
-    assert yesterday.close == tape.close(tape.hours.before(today))
+    assert yesterday.close == tape.closing_price(tape.hours.before(today))
     if tape.hours.continuous:
         assert yesterday.close == tape.day(today).open
 
@@ -76,30 +76,30 @@ def test_a_day_ends_with_the_price_that_the_next_starts_from(tape: Tape, moment:
 @settings(deadline=None, max_examples=30)
 @given(moments)
 def test_the_same_seed_gives_the_same_market(moment: int) -> None:
-    assert stock_tape().so_far(moment) == stock_tape().so_far(moment)
+    assert stock_tape().day_until(moment) == stock_tape().day_until(moment)
 
 
 def test_another_seed_gives_another_market() -> None:
     moment = new_york("2026-02-13T12:00")
-    assert stock_tape(seed=2).so_far(moment) != stock_tape(seed=1).so_far(moment)
+    assert stock_tape(seed=2).day_until(moment) != stock_tape(seed=1).day_until(moment)
 
 
 @settings(deadline=None, max_examples=30)
 @given(tapes, moments, st.lists(st.integers(-2 * DAY, 2 * DAY) | st.integers(0, 500), max_size=8))
 def test_a_cursor_sees_the_day_so_far_wherever_it_goes(tape: Tape, moment: int, steps: list[int]) -> None:
-    """Forwards and backwards, near and far, it says what the tape says."""
+    """A cursor agrees with the tape after moves of any distance and direction."""
     cursor = Cursor(tape)
     for step in [0, *steps]:
         moment += step
         cursor.seek(moment)
-        assert state(cursor) == figures(tape.so_far(moment))
+        assert state(cursor) == figures(tape.day_until(moment))
         assert cursor.time <= moment
 
 
 @settings(deadline=None, max_examples=30)
 @given(tapes, moments, st.lists(st.integers(-DAY, DAY) | st.integers(0, 500), max_size=8))
 def test_what_was_and_what_is_to_come_make_the_day(tape: Tape, moment: int, steps: list[int]) -> None:
-    before, after = Cursor(tape), Remainder(tape)
+    before, after = Cursor(tape), RestOfDayCursor(tape)
     for step in [0, *steps]:
         moment += step
         before.seek(moment)
@@ -113,7 +113,7 @@ def test_what_was_and_what_is_to_come_make_the_day(tape: Tape, moment: int, step
 @settings(deadline=None, max_examples=30)
 @given(tapes, moments, st.sampled_from([MINUTE, 5 * MINUTE, 30 * MINUTE, HOUR, 4 * HOUR]))
 def test_candles_of_any_size_add_up_to_the_days(tape: Tape, moment: int, size: int) -> None:
-    """The one in progress included."""
+    """Candles of any size merge into the daily candles, the one in progress included."""
     start = tape.hours.before(tape.hours.latest(moment)).start
     candles = list(tape.candles(size, start, moment))
     days = [day for _, day in tape.days(start, moment)]
@@ -123,13 +123,13 @@ def test_candles_of_any_size_add_up_to_the_days(tape: Tape, moment: int, size: i
 
 @settings(deadline=None, max_examples=60)
 @given(moments, st.integers(0, 6 * HOUR))
-def test_the_exchange_is_silent_while_it_is_closed(moment: int, later: int) -> None:
-    """By night, on weekends and holidays, and after the early close of a half day."""
+def test_prices_do_not_change_while_the_exchange_is_closed(moment: int, later: int) -> None:
+    """The price does not change at night, on weekends and holidays, and after an early close."""
     tape = stock_tape(always_open=False)
     closed = session_at(datetime.fromtimestamp(moment / 1000, UTC)) != "regular"
     same_session = tape.hours.latest(moment) == tape.hours.latest(moment + later)
     if closed and same_session:
-        assert tape.so_far(moment) == tape.so_far(moment + later)
+        assert tape.day_until(moment) == tape.day_until(moment + later)
 
 
 @pytest.mark.parametrize(
@@ -144,23 +144,23 @@ def test_the_exchange_is_silent_while_it_is_closed(moment: int, later: int) -> N
 )
 def test_from_close_to_open_the_last_price_stands(closed_at: str, until: str) -> None:
     tape = stock_tape(always_open=False)
-    close = tape.so_far(new_york(closed_at))
-    assert tape.so_far(new_york(until)) == close
+    close = tape.day_until(new_york(closed_at))
+    assert tape.day_until(new_york(until)) == close
     assert close.end == new_york(closed_at)
-    assert tape.so_far(new_york(until) + 1).start == new_york(until) + 1
+    assert tape.day_until(new_york(until) + 1).start == new_york(until) + 1
 
 
 @pytest.mark.parametrize(("day", "hours"), [("2025-03-09", 23), ("2025-11-02", 25), ("2025-06-02", 24)])
 def test_a_day_that_never_closes_is_as_long_as_the_calendar_says(day: str, hours: int) -> None:
-    """The days on which clocks change are an hour shorter and longer."""
-    candle = stock_tape().so_far(new_york(f"{day}T12:00"))
+    """A day with a clock change has 23 or 25 hours."""
+    candle = stock_tape().day_until(new_york(f"{day}T12:00"))
     whole = stock_tape().day(stock_tape().hours.latest(candle.start))
     assert whole.end - whole.start == hours * HOUR
 
 
 @pytest.mark.parametrize("stock", [ACME, PENNY])
 def test_prices_stay_near_the_reference_and_above_zero(stock: Stock) -> None:
-    """Over ten years."""
+    """Over ten years, prices stay positive and near the reference price."""
     tape = stock_tape(stock)
     days = [day for _, day in tape.days(new_york("2016-01-01"), new_york("2026-01-01"))]
     reference = stock.price * tape.listing.scale

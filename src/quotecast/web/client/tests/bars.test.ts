@@ -47,7 +47,7 @@ test("a tick after its end begins the next bar", () => {
   assert.equal(bars.isIncomplete, false);
 });
 
-test("bars are incomplete where ticks may be missing, and no bar counts the volume of the gap", () => {
+test("bars are incomplete after a gap in the ticks, and no bar counts the volume of the gap", () => {
   for (const late of [
     tick("2026-11-20T15:03:30Z", 8, { volume: 9000 }),
     tick("2026-11-20T15:00:30Z", 8, { volume: 9000, continues: false }),
@@ -114,7 +114,7 @@ test("a stock's day, week and month begin at midnight in New York, summer and wi
   }
 });
 
-test("a session after days without one asks for the history", () => {
+test("a session after days without one makes the bars incomplete", () => {
   const bars = barsWith("D", [bar("2026-11-20T05:00:00Z")], { zone: "America/New_York" });
   bars.take(tick("2026-11-23T14:30:00Z", 11));
   assert.deepEqual(times(bars), ["2026-11-20T05:00:00Z", "2026-11-23T05:00:00Z"]);

@@ -26,7 +26,7 @@ for (const encoding of [JSON_TEXT, DEFLATE, MSGPACK])
     assert.equal(feed.copy.quotes.get("BTC/USDT")?.symbol, "BTC");
   });
 
-test("symbols are added and dropped on the open connection", async (context) => {
+test("the client adds and drops symbols on the open connection", async (context) => {
   const line = new Line();
   context.after(() => line.close());
   const feed = openFeed(context, { feed: "market" }, await line.open());
@@ -41,7 +41,7 @@ test("symbols are added and dropped on the open connection", async (context) => 
   assert.equal(line.connections, 1);
 });
 
-test("a stock that is called ALL is followed alone", async (context) => {
+test("the client follows the stock ALL alone", async (context) => {
   const feed = openFeed(context, { feed: "market" });
   feed.follow(["ALL"]);
   await until(() => feed.copy.quotes.has("ALL"), "ALL");
@@ -75,7 +75,7 @@ test("a connection that is silent for two heartbeats counts as lost", async (con
   await until(() => feed.state === "live", "it is back");
 });
 
-test("the copy is what the routes answer at the same cursor", async (context) => {
+test("the copy equals the routes' answer at the same cursor", async (context) => {
   const feed = openFeed(context, { feed: "market" });
   feed.follow(["AAPL", "MSFT", "NVDA"]);
   const rest = new Rest({ address: ADDRESS });

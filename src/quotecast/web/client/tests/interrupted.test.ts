@@ -4,10 +4,10 @@ import { test } from "node:test";
 import { Feed } from "../index.ts";
 import { until } from "./service.ts";
 
-/** A socket whose server's part the test plays. */
-class Played {
+/** A socket without a server: the test sends the server's frames. */
+class FakeSocket {
   static readonly OPEN = 1;
-  static readonly made: Played[] = [];
+  static readonly made: FakeSocket[] = [];
   readyState = 0;
   onopen: (() => void) | null = null;
   onmessage: ((event: { data: string }) => void) | null = null;
@@ -15,7 +15,7 @@ class Played {
   readonly sent: string[] = [];
 
   constructor(readonly address: string) {
-    Played.made.push(this);
+    FakeSocket.made.push(this);
   }
 
   get since(): string | null {
@@ -29,7 +29,7 @@ class Played {
   close(): void {}
 
   open(): void {
-    this.readyState = Played.OPEN;
+    this.readyState = FakeSocket.OPEN;
     this.onopen?.();
   }
 
@@ -40,38 +40,38 @@ class Played {
 }
 
 /** Breaks the newest connection, and returns the one that the feed makes in its place. */
-async function again(feed: Feed<"market">): Promise<Played> {
-  const before = Played.made.length;
-  Played.made.at(-1)?.onclose?.({ code: 1006 });
+async function reconnect(feed: Feed<"market">): Promise<FakeSocket> {
+  const before = FakeSocket.made.length;
+  FakeSocket.made.at(-1)?.onclose?.({ code: 1006 });
   feed.check();
-  await until(() => Played.made.length > before, "another connection");
-  return Played.made.at(-1) as Played;
+  await until(() => FakeSocket.made.length > before, "another connection");
+  return FakeSocket.made.at(-1) as FakeSocket;
 }
 
-test("a cursor never vouches for a symbol whose snapshot has not come", async (context) => {
+test("a cursor never covers a symbol whose snapshot has not come", async (context) => {
   const real = globalThis.WebSocket;
-  globalThis.WebSocket = Played as unknown as typeof WebSocket;
+  globalThis.WebSocket = FakeSocket as unknown as typeof WebSocket;
   const feed = new Feed({ address: "http://localhost", feed: "market" });
   context.after(() => {
     feed.close();
     globalThis.WebSocket = real;
   });
   feed.follow(["AAPL"]);
-  const first = Played.made[0] as Played;
+  const first = FakeSocket.made[0] as FakeSocket;
   first.open();
   first.snapshot("resync", "a", "AAPL");
 
-  const second = await again(feed);
+  const second = await reconnect(feed);
   assert.equal(second.since, "a-1");
   feed.follow(["AAPL", "MSFT"]);
   second.open();
   assert.ok(second.sent.some((message) => message.includes("MSFT")));
-  // Of the list in the address alone: another ingest leads by now.
+  // A snapshot of the list in the URL only: another ingest leads by now.
   second.snapshot("resync", "b", "AAPL");
 
-  const third = await again(feed);
+  const third = await reconnect(feed);
   assert.equal(third.since, "none");
   third.open();
   third.snapshot("resync", "b", "AAPL", "MSFT");
-  assert.equal((await again(feed)).since, "b-1");
+  assert.equal((await reconnect(feed)).since, "b-1");
 });

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { ApiError, type RateLimit, RateLimited, Rest } from "../index.ts";
 import { ADDRESS } from "./service.ts";
 
-test("an answer reports what is left of the limit", async () => {
+test("an answer reports the remaining requests of the limit", async () => {
   const limits: RateLimit[] = [];
   const rest = new Rest({ address: ADDRESS, onLimit: (limit) => limits.push(limit) });
   const quotes = await rest.call("GET /api/market/quotes", { query: { symbols: "AAPL" } });

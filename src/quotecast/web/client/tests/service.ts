@@ -9,7 +9,7 @@ const DEADLINE_MS = 15_000;
 export async function until(holds: () => boolean, what: string): Promise<void> {
   const deadline = Date.now() + DEADLINE_MS;
   while (!holds()) {
-    if (Date.now() > deadline) throw new Error(`never: ${what}`);
+    if (Date.now() > deadline) throw new Error(`timed out: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

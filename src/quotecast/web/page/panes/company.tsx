@@ -7,6 +7,7 @@ import { selected } from "../selection.ts";
 import { rest, useAnswer } from "../service.ts";
 import { isText, storedSignal } from "../stored.ts";
 import { say, type Word } from "../words.ts";
+import { currenciesOf } from "./currencies.ts";
 import { EarningsPlot, Recommendations } from "./plots.tsx";
 
 /** The upstream states market capitalisation in millions. */
@@ -52,18 +53,17 @@ function Parts({ overview }: { readonly overview: Overview }) {
       <Abroad overview={overview} />
       <div class="figures">
         {overview.recommendations && <Recommendations months={overview.recommendations} />}
-        {overview.earnings && <EarningsPlot quarters={overview.earnings} />}
+        {overview.earnings && <EarningsPlot quarters={overview.earnings} currency={currenciesOf(overview).earnings} />}
       </div>
     </>
   );
 }
 
-/** In which currency a company from abroad is told of, and as what listing. */
+/** The currency of a foreign company's filings, and its listing at home. */
 function Abroad({ overview }: { readonly overview: Overview }) {
-  const { currency = null, homeSymbol = null } = overview.metrics ?? {};
-  const isForeign = currency !== null && currency !== "USD";
-  const told = [isForeign ? say("figuresIn", { currency }) : null, homeSymbol].filter(Boolean);
-  return told.length ? <p class="quiet">{told.join(" · ")}</p> : null;
+  const { filings: currency } = currenciesOf(overview);
+  const notes = [currency && say("figuresIn", { currency }), overview.metrics?.homeSymbol].filter(Boolean);
+  return notes.length ? <p class="quiet">{notes.join(" · ")}</p> : null;
 }
 
 function Metrics({ overview }: { readonly overview: Overview }) {
@@ -72,6 +72,7 @@ function Metrics({ overview }: { readonly overview: Overview }) {
   const share = (name: string) => (number(name) === null ? plain(null) : percent(number(name)).replace("+", ""));
   const [quality, next] = [overview.earningsQuality?.data[0], overview.revenueEstimates?.data.at(-1)];
   const [capital, sales] = [number("marketCapitalization"), number("psTTM")];
+  const estimatedIn = next && currenciesOf(overview).revenueEstimates;
   const quarter = next ? `${next.quarter ? `Q${next.quarter} ` : ""}${next.year ?? ""}` : "";
   const rows: [Word, string, string?][] = [
     ["marketCap", compact(capital === null ? null : capital * MILLION)],
@@ -82,7 +83,7 @@ function Metrics({ overview }: { readonly overview: Overview }) {
     ["margin", share("netProfitMarginTTM")],
     ["weekRange", `${price(number("52WeekLow"))} – ${price(number("52WeekHigh"))}`],
     ["revenue", compact(capital === null || !sales ? null : (capital / sales) * MILLION)],
-    ["revenueEstimate", compact(next?.revenueAvg ?? null), quarter],
+    ["revenueEstimate", [compact(next?.revenueAvg ?? null), estimatedIn].filter(Boolean).join(" "), quarter],
     ["earningsQuality", quality ? `${quality.letterScore ?? "–"} (${plain(quality.score)})` : "–"],
   ];
   return (

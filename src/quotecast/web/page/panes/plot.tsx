@@ -48,7 +48,7 @@ export function Plot({ bars, instrument, interval, onGap }: Props) {
         onPoint: (bar) => describe(legend.current, bar),
       });
       chart.current = made;
-      const unwatch = follow(held, instrument, made.update, () => gap.current());
+      const unwatch = addTicks(held, instrument, made.update, () => gap.current());
       end = () => {
         unwatch();
         made.remove();
@@ -98,7 +98,7 @@ function barsOf({ feed }: Instrument, interval: Interval): Bars {
 }
 
 /** Adds each tick to the bars; the returned function ends that. */
-function follow(bars: Bars, { feed, key }: Instrument, update: (bar: Bar) => void, onGap: () => void): () => void {
+function addTicks(bars: Bars, { feed, key }: Instrument, update: (bar: Bar) => void, onGap: () => void): () => void {
   return live.watch(feed, key, (quote, continues) => {
     const volume = "volume" in quote && quote.volume !== null ? Number(quote.volume) : null;
     const at = quote.timestamp ? Date.parse(quote.timestamp) : Date.now() + live.figures[feed].feed.clockOffset;

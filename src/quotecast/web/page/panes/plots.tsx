@@ -12,10 +12,12 @@ interface Titled {
 /** A drawing with its title and, for screen readers, its content as text. */
 function Figure({
   title,
+  unit,
   text,
   legend,
   children,
 }: Titled & {
+  readonly unit?: string | null;
   readonly text: string;
   readonly legend: [string, string][];
   readonly children: preact.ComponentChildren;
@@ -24,6 +26,7 @@ function Figure({
     <figure>
       <figcaption>
         {say(title)}
+        {unit && ` (${unit})`}
         <span class="keys">
           {legend.map(([name, kind]) => (
             <span key={kind} data-kind={kind}>
@@ -78,8 +81,13 @@ export function Recommendations({ months }: { readonly months: readonly Recommen
   );
 }
 
+interface EarningsPlotProps {
+  readonly quarters: readonly Earnings[];
+  readonly currency: string | null;
+}
+
 /** Earnings per share, actual and estimated, quarter by quarter. */
-export function EarningsPlot({ quarters }: { readonly quarters: readonly Earnings[] }) {
+export function EarningsPlot({ quarters, currency }: EarningsPlotProps) {
   const shown = quarters.slice(0, 8).reverse();
   const values = shown.flatMap((each) => [each.actual, each.estimate]).filter((each) => each !== null);
   const [least, most] = [Math.min(...values), Math.max(...values)];
@@ -95,6 +103,7 @@ export function EarningsPlot({ quarters }: { readonly quarters: readonly Earning
   return (
     <Figure
       title="balanceOfEarnings"
+      unit={currency}
       text={text}
       legend={[
         [say("epsActual"), "actual"],

@@ -18,12 +18,12 @@ const isWhole = (places: readonly Place[]) => {
   for (const each of places) assert.ok(each.x >= 0 && each.x + each.w <= COLUMNS && each.y >= 0, each.id);
 };
 
-test("every kind of pane has its place", () => {
+test("every kind of pane has a place", () => {
   isWhole(DEFAULT);
   assert.deepEqual(DEFAULT.map((each) => each.kind).sort(), [...KINDS].sort());
 });
 
-test("the other panes make room wherever a pane is put, and none is lost", () => {
+test("the other panes make room for a moved pane, and none is lost", () => {
   for (const { id } of DEFAULT)
     for (const change of [
       { x: 0, y: 0 },
@@ -46,13 +46,13 @@ test("a pane that closes leaves no gap", () => {
   assert.ok(top.includes("chart") && top.includes("movers"));
 });
 
-test("a second pane of a kind has an identity of its own", () => {
+test("a second pane of a kind has its own id", () => {
   const places = addPlace(addPlace(DEFAULT, "chart"), "chart");
   isWhole(places);
   assert.equal(new Set(places.map((each) => each.id)).size, DEFAULT.length + 2);
 });
 
-test("an invalid layout is refused, and places out of bounds are moved within", () => {
+test("parseLayout returns null for an invalid layout, and moves places into the bounds", () => {
   for (const nothing of [null, undefined, 3, "panes", {}, { panes: 3 }]) assert.equal(parseLayout(nothing), null);
   const saved = {
     panes: [{ id: "chart", kind: "chart", x: 30, y: -2, w: 40, h: 1 }, { id: "x", kind: "teapot" }, null],

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { DovizSymbol, HoldingShown } from "../../client/index.ts";
+import type { DovizSymbol, HoldingShown, Overview } from "../../client/index.ts";
 import { groupOffers } from "../panes/banks.ts";
+import { currenciesOf } from "../panes/currencies.ts";
 import { ratesUsed, total, worth } from "../panes/gains.ts";
 import { treemap } from "../panes/treemap.ts";
 
@@ -26,7 +27,7 @@ test("a gain is the value minus the cost; without a price it is unknown, without
   assert.equal(worth(holding(10, 0), 5).gainPercent, null);
 });
 
-test("a price in another currency is converted by the rates, one after the other", () => {
+test("the rates convert a price in another currency, one after the other", () => {
   const tether = holding(2, 100, { rates: [rate("USDT", "TRY", 44), rate("TRY", "USD", 0.025)] });
   assert.equal(worth(tether, 100).price?.toFixed(6), "110.000000");
 });
@@ -56,7 +57,7 @@ test("the total of all holdings lists those that it leaves out", () => {
 
 const symbol = (name: string, code: string, source: string) => ({ symbol: code, name, source }) as DovizSymbol;
 
-test("a bank's offer is grouped with the currency that it offers", () => {
+test("a bank's offer is in the group of its currency", () => {
   const symbols = [
     symbol("ABD Doları", "USD", "market"),
     symbol("ABD Doları", "akbank-USD", "Akbank"),
@@ -69,4 +70,19 @@ test("a bank's offer is grouped with the currency that it offers", () => {
       ["EUR", []],
     ],
   );
+});
+
+test("amounts of a company abroad name their own currency, those in dollars none", () => {
+  const overview = (filings: string | null, estimates: string | null) =>
+    ({
+      metrics: { currency: filings },
+      revenueEstimates: { currency: estimates },
+      earnings: [{ currency: estimates }],
+    }) as Overview;
+  const none = { filings: null, revenueEstimates: null, earnings: null };
+  assert.deepEqual(currenciesOf(overview("CNY", "USD")), { filings: "CNY", revenueEstimates: "USD", earnings: "USD" });
+  assert.deepEqual(currenciesOf(overview("USD", "CNY")), { filings: "USD", revenueEstimates: "CNY", earnings: "CNY" });
+  assert.deepEqual(currenciesOf(overview("CNY", null)), { ...none, filings: "CNY" });
+  assert.deepEqual(currenciesOf(overview("USD", null)), none);
+  assert.deepEqual(currenciesOf({ metrics: null, revenueEstimates: null, earnings: [] } as unknown as Overview), none);
 });

@@ -1,4 +1,4 @@
-"""What the routes need, given to the application as one value when it is built."""
+"""The services behind the routes: one value that the application is built with."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
@@ -24,83 +24,83 @@ T = TypeVar("T")
 
 HttpRequest = Request[Any, Any, State]
 
-#: The provider of a feed that the operator switched off.
+#: The name of the provider of a feed that the operator switched off.
 NO_PROVIDER: Final = "none"
 
 
 class Accounts(Struct, frozen=True, kw_only=True):
-    """Who may log in, and what is theirs."""
+    """Everything that account routes need."""
 
     database: Database
     tokens: Tokens
     passwords: Passwords
     logins: LoginWindow
-    #: The address that an attempt to log in is counted under.
+    #: Returns the address under which to count an attempt to log in.
     address_of: Callable[[Mapping[str, Any]], str]
 
 
-class Parts(Struct, frozen=True, kw_only=True):
+class Services(Struct, frozen=True, kw_only=True):
     """Everything behind the routes.
 
-    `checks` name what readiness tells of; each returns a word such as `ok` and may raise or hang.
+    `checks` are the checks of readiness by name; each returns a word such as `ok` and may raise or hang.
     """
 
     mirrors: Mapping[Feed, Mirror]
     documents: Documents
     names: Names
-    #: Shares outstanding by ticker, as far as they are known.
+    #: Shares outstanding by ticker; some are unknown.
     shares: Mapping[str, int]
-    #: What a stock has to reach to be a mover.
+    #: The least price and volume of a mover.
     floors: Floors
-    #: Who tells of companies; None when the operator switched that off.
+    #: The provider of company data; None when the operator switched it off.
     financials: FinancialsProvider | None
-    #: Awaited before that upstream is asked about a company that nobody lists.
+    #: Admits a request to that provider about a company that is not listed.
     unlisted: Admission
-    #: Upstreams of bars by feed, and there by the provider whose quotes the bars end with.
+    #: Providers of bars by feed, then by the name of the provider whose quotes complete the last bar.
     history: Mapping[Feed, Mapping[str, HistoryProvider]]
-    #: What is kept of upstreams' answers to requests.
+    #: Answers of upstreams to requests.
     cache: Cache
     accounts: Accounts
     #: Configured provider of each feed, or `none`.
     providers: Mapping[Feed, str]
     #: Unix time.
     clock: Callable[[], float]
-    #: The clock that the mirrors' `heard_at` is read from.
+    #: The clock of the mirrors' `heard_at`, in seconds.
     monotonic: Callable[[], float]
     checks: Mapping[str, Callable[[], Awaitable[str]]]
     #: Whether this worker is about to stop.
     draining: Callable[[], bool]
 
     def configured(self) -> list[Feed]:
-        """The feeds that have a provider."""
+        """Returns the feeds that have a provider."""
         return [feed for feed in self.mirrors if self.providers[feed] != NO_PROVIDER]
 
 
-def parts_of(request: HttpRequest) -> Parts:
-    """The parts that the request's application was built with."""
-    parts: Parts = request.app.state.parts
-    return parts
+def services_of(request: HttpRequest) -> Services:
+    """Returns the services that the request's application was built with."""
+    services: Services = request.app.state.services
+    return services
 
 
-def loaded(parts: Parts, feed: Feed) -> Mirror:
-    """A feed's mirror that has data. Raises ProviderMissing or NoData."""
-    if parts.providers[feed] == NO_PROVIDER:
+def require_mirror(services: Services, feed: Feed) -> Mirror:
+    """Returns a feed's mirror that has data. Raises ProviderMissing or NoData."""
+    if services.providers[feed] == NO_PROVIDER:
         raise ProviderMissing(feed)
-    mirror = parts.mirrors[feed]
+    mirror = services.mirrors[feed]
     if not mirror.loaded:
         raise NoData(feed)
     return mirror
 
 
-def state_of(parts: Parts, feeds: Iterable[Feed]) -> FeedState:
-    """`live` while each of the feeds is, else `stale`."""
-    now = parts.monotonic()
-    return "live" if all(parts.mirrors[feed].state(now) == "live" for feed in feeds) else "stale"
+def combined_state(services: Services, feeds: Iterable[Feed]) -> FeedState:
+    """Returns `live` while all of the feeds are live, else `stale`."""
+    now = services.monotonic()
+    return "live" if all(services.mirrors[feed].state(now) == "live" for feed in feeds) else "stale"
 
 
-def items_of(parts: Parts, copy: Copy[T]) -> Sequence[T]:
-    """What a document holds. Raises ProviderMissing or NoData."""
-    if parts.providers[copy.feed] == NO_PROVIDER:
+def require_items(services: Services, copy: Copy[T]) -> Sequence[T]:
+    """Returns the items of a document. Raises ProviderMissing or NoData."""
+    if services.providers[copy.feed] == NO_PROVIDER:
         raise ProviderMissing(copy.name)
     if copy.items is None:
         raise NoData(copy.name)

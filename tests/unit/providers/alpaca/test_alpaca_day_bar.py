@@ -1,4 +1,4 @@
-"""Minute bars of Alpaca, and the day that they add up to."""
+"""Minute bars and the daily bar they extend."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from fakes.alpaca_stream import bar, trade
 from quotecast.providers.alpaca.board import SETTLING_SECONDS
-from quotecast.providers.alpaca.day import Day, Minute
-from support.alpaca_made import NOON, SNAPSHOT, answer, at, board_with, frame, played, told
+from quotecast.providers.alpaca.day_bar import DayBar, MinuteBar
+from support.alpaca_made import NOON, SNAPSHOT, answer, at, board_with, frame, only_quote, quote_after
 
 
 def minute(start: str, prices: Sequence[float], volume: int) -> bytes:
@@ -22,7 +22,7 @@ LATER = NOON + 120
 
 
 def test_minute_bar_extends_the_day() -> None:
-    quote = played(
+    quote = quote_after(
         answer(SNAPSHOT), minute("2026-11-19T17:00:00Z", (231, 233, 228, 232.5), 100), received=LATER
     )
     assert (quote.price, quote.high, quote.low, quote.open) == (232.5, 233.0, 228.0, 229.0)
@@ -30,8 +30,8 @@ def test_minute_bar_extends_the_day() -> None:
 
 
 def test_minute_that_the_snapshot_has_in_part_adds_the_rest() -> None:
-    """The snapshot came in the middle of it."""
-    quote = played(
+    """A minute bar adds only the volume that the snapshot does not yet include."""
+    quote = quote_after(
         answer(SNAPSHOT), minute("2026-11-19T16:59:00Z", (231, 231, 231, 231), 1000), received=LATER
     )
     assert quote.volume == "812445"
@@ -40,50 +40,52 @@ def test_minute_that_the_snapshot_has_in_part_adds_the_rest() -> None:
 def test_minute_is_counted_once() -> None:
     again = minute("2026-11-19T17:00:00Z", (231, 233, 228, 232.5), 100)
     old = minute("2026-11-19T16:58:00Z", (231, 240, 220, 231), 5000)
-    quote = played(answer(SNAPSHOT), again, again, old, received=LATER)
+    quote = quote_after(answer(SNAPSHOT), again, again, old, received=LATER)
     assert (quote.volume, quote.high, quote.low) == ("812445", 233.0, 228.0)
 
 
 def test_minute_after_hours_adds_volume_and_no_extremes() -> None:
-    """Trades after hours count in the day's volume alone."""
+    """Extended-hours trades add volume and do not change high or low."""
     start = "2026-11-19T21:30:00Z"
-    quote = played(answer(SNAPSHOT), minute(start, (250, 260, 220, 250), 100), received=at(start) + 61)
+    quote = quote_after(answer(SNAPSHOT), minute(start, (250, 260, 220, 250), 100), received=at(start) + 61)
     assert (quote.price, quote.high, quote.low, quote.volume) == (250.0, 232.0, 228.5, "812445")
 
 
 def test_minute_older_than_the_trade_moves_no_price() -> None:
     newer = frame(trade("AAPL", 231.9, "2026-11-19T17:01:05Z"))
     late = minute("2026-11-19T17:00:00Z", (231, 231, 231, 231), 100)
-    assert played(answer(SNAPSHOT), newer, late, received=LATER).price == 231.9
+    assert quote_after(answer(SNAPSHOT), newer, late, received=LATER).price == 231.9
 
 
 def test_absurd_extreme_of_a_minute_is_left_out() -> None:
-    quote = played(answer(SNAPSHOT), minute("2026-11-19T17:00:00Z", (231, 9999, 0, 231), 1), received=LATER)
+    quote = quote_after(
+        answer(SNAPSHOT), minute("2026-11-19T17:00:00Z", (231, 9999, 0, 231), 1), received=LATER
+    )
     assert (quote.high, quote.low) == (232.0, 228.5)
 
 
 def test_answer_older_than_the_stream_changes_nothing_back() -> None:
-    """REST may lag: neither the price nor the day go back in time."""
+    """A lagging snapshot reverts neither the price nor the daily bar."""
     board = board_with()
     moved = [minute("2026-11-19T17:00:00Z", (231, 233, 228, 232.5), 100)]
-    board.read([*moved, frame(trade("AAPL", 232.7, "2026-11-19T17:01:01Z"))], LATER)
-    before = told(board)
-    assert board.read([answer(SNAPSHOT)], LATER + 1) == []
-    assert told(board) == before
+    board.read_messages([*moved, frame(trade("AAPL", 232.7, "2026-11-19T17:01:01Z"))], LATER)
+    before = only_quote(board)
+    assert board.read_messages([answer(SNAPSHOT)], LATER + 1) == []
+    assert only_quote(board) == before
 
 
 def test_answer_long_after_the_stream_corrects_it() -> None:
-    """A trade that was canceled since is no longer the latest."""
+    """A snapshot requested after the settling time removes a canceled trade."""
     board = board_with()
-    board.read([frame(trade("AAPL", 250, "2026-11-19T16:59:59.9Z"))], NOON)
-    [quote] = board.read([answer(SNAPSHOT)], NOON + SETTLING_SECONDS)
+    board.read_messages([frame(trade("AAPL", 250, "2026-11-19T16:59:59.9Z"))], NOON)
+    [quote] = board.read_messages([answer(SNAPSHOT)], NOON + SETTLING_SECONDS)
     assert quote.price == 231.4
 
 
 OPENING = datetime(2026, 11, 19, 14, 30, tzinfo=UTC)
 minute_bars = st.lists(
     st.builds(
-        lambda number, high, low, volume: Minute(
+        lambda number, high, low, volume: MinuteBar(
             OPENING + timedelta(minutes=number), Decimal(high), Decimal(low), Decimal(low), Decimal(volume)
         ),
         st.integers(0, 389),
@@ -96,9 +98,9 @@ minute_bars = st.lists(
 
 
 @given(minute_bars)
-def test_day_is_the_sum_of_its_minutes(minutes: list[Minute]) -> None:
-    """In order, each counted once however often it comes: volumes add up, extremes are the extremes."""
-    day = Day(
+def test_day_is_the_sum_of_its_minutes(minutes: list[MinuteBar]) -> None:
+    """Volumes add up, and high and low are the extremes, however often a minute bar arrives."""
+    day = DayBar(
         OPENING.date(), Decimal(100), None, None, None, Decimal(7), OPENING - timedelta(minutes=1), None
     )
     ordered = sorted(minutes, key=lambda each: each.start)

@@ -1,4 +1,4 @@
-"""What is known of a stock's day, and how minute by minute and snapshot by snapshot it becomes more."""
+"""A stock's daily bar in progress, which minute bars and snapshots extend."""
 
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -12,8 +12,8 @@ from quotecast.market.sessions import NEW_YORK, session_at
 MINUTE: Final = timedelta(minutes=1)
 
 
-class Minute(Struct, frozen=True, gc=False):
-    """A minute's trading: when it began, and what of its prices and volume is known."""
+class MinuteBar(Struct, frozen=True, gc=False):
+    """A minute bar: start in UTC, prices in US dollars, volume in shares; unreadable values are None."""
 
     start: datetime
     high: Decimal | None
@@ -22,8 +22,8 @@ class Minute(Struct, frozen=True, gc=False):
     volume: Decimal | None
 
 
-class Day(Struct, frozen=True, gc=False):
-    """A New York date's prices and volume."""
+class DayBar(Struct, frozen=True, gc=False):
+    """The daily bar of a New York date: prices in US dollars, volume in shares."""
 
     date: date
     open: Decimal | None
@@ -31,36 +31,38 @@ class Day(Struct, frozen=True, gc=False):
     low: Decimal | None
     close: Decimal | None
     volume: Decimal | None
-    #: The start of the latest minute that the volume counts in; None when it is not known.
+    #: Start of the latest minute bar that `volume` includes; None when unknown.
     minute_start: datetime | None
-    #: How much of that minute's volume is counted in.
+    #: Shares of that minute bar that `volume` includes.
     minute_volume: Decimal | None
 
-    def is_ahead_of(self, other: "Day") -> bool:
-        """Whether it is a later day, or counts in a later minute of the same."""
+    def is_newer_than(self, other: "DayBar") -> bool:
+        """Returns whether the bar is of a later date, or includes a later minute of the same date."""
         if self.date != other.date:
             return self.date > other.date
         if self.minute_start is None or other.minute_start is None:
             return False
         return self.minute_start > other.minute_start
 
-    def with_minute(self, minute: Minute) -> "Day":
-        """The day with a minute that may be counted in already, wholly or in part, or be another day's.
+    def with_minute(self, minute: MinuteBar) -> "DayBar":
+        """Returns the daily bar extended by a minute bar.
 
-        Outside the regular session trades count in the day's volume alone, as they do on the tapes.
+        A minute bar that the volume already includes, wholly or in part, adds the difference. A minute bar of
+        another date changes nothing. Extended-hours minutes add volume and leave high, low and close
+        unchanged, as on the tapes.
         """
         if minute.start.astimezone(NEW_YORK).date() != self.date:
             return self
         if self.minute_start is not None and minute.start < self.minute_start:
             return self
-        day = self._counting(minute)
+        day = self._add_volume(minute)
         if session_at(minute.start) != "regular":
             return day
-        high, low = _most(self.high, minute.high), _least(self.low, minute.low)
+        high, low = _highest(self.high, minute.high), _lowest(self.low, minute.low)
         return replace(day, high=high, low=low, close=minute.close or self.close)
 
-    def filled(self, before: "Day") -> "Day":
-        """The day, with what it lacks taken from an earlier state of the same day."""
+    def fill_gaps(self, before: "DayBar") -> "DayBar":
+        """Returns the bar with its missing values taken from an earlier state of the same day."""
         return replace(
             self,
             open=self.open or before.open,
@@ -70,8 +72,8 @@ class Day(Struct, frozen=True, gc=False):
             volume=before.volume if self.volume is None else self.volume,
         )
 
-    def _counting(self, minute: Minute) -> "Day":
-        # Without knowing which minutes are counted in, volume waits for the next snapshot.
+    def _add_volume(self, minute: MinuteBar) -> "DayBar":
+        # The volume waits for the next snapshot when it is unknown which minutes it includes.
         if self.volume is None or self.minute_start is None or minute.volume is None:
             return self
         counted = self.minute_volume or Decimal(0) if minute.start == self.minute_start else Decimal(0)
@@ -81,9 +83,9 @@ class Day(Struct, frozen=True, gc=False):
         )
 
 
-def _most(known: Decimal | None, new: Decimal | None) -> Decimal | None:
-    return max((value for value in (known, new) if value is not None), default=None)
+def _highest(current: Decimal | None, new: Decimal | None) -> Decimal | None:
+    return max((value for value in (current, new) if value is not None), default=None)
 
 
-def _least(known: Decimal | None, new: Decimal | None) -> Decimal | None:
-    return min((value for value in (known, new) if value is not None), default=None)
+def _lowest(current: Decimal | None, new: Decimal | None) -> Decimal | None:
+    return min((value for value in (current, new) if value is not None), default=None)

@@ -1,4 +1,4 @@
-"""What account routes need, opened for one worker."""
+"""The services of account routes, opened for one worker."""
 
 import contextlib
 import time
@@ -11,20 +11,22 @@ from quotecast.accounts.tokens import Tokens
 from quotecast.api import logins
 from quotecast.api.edge.addresses import identify_by_address
 from quotecast.api.logins import LoginWindow, Unlimited
-from quotecast.api.parts import Accounts
+from quotecast.api.services import Accounts
 from quotecast.limits.window import Window
 from quotecast.observe import tracing
 from quotecast.settings.model import Settings
 
 
 def window_of(settings: Settings, name: str = "", **other: Any) -> Window:
-    """A window that all workers share; `name` sets its keys apart from those of others."""
-    return Window(settings.redis_url, prefix=settings.redis_prefix + name, traced=tracing.possible(), **other)
+    """Returns a rate-limit window that all workers share; `name` separates its keys from those of others."""
+    return Window(
+        settings.redis_url, prefix=settings.redis_prefix + name, traced=tracing.is_possible(), **other
+    )
 
 
 @contextlib.asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[Accounts]:
-    """The database, the tokens, the hashing and the window of login attempts."""
+async def open_accounts(settings: Settings) -> AsyncIterator[Accounts]:
+    """Opens the database, the tokens, the password hashing and the window of login attempts."""
     keys = [key for key in (settings.jwt_secret, settings.jwt_previous_secret) if key]
     attempts = window_of(settings, ":logins", seconds=logins.WINDOW_SECONDS, forgetful=True)
     database = Database(

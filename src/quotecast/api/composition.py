@@ -1,0 +1,124 @@
+"""The parts of a worker, made from its settings."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+
+from quotecast import parent
+from quotecast.api import checks, sources
+from quotecast.api.edge.access_log import access_log
+from quotecast.api.edge.addresses import identify_by_address
+from quotecast.api.edge.identity import identify_by_user
+from quotecast.api.edge.middleware import Edge
+from quotecast.api.edge.requests import Requests
+from quotecast.api.edge.throttle import Throttle
+from quotecast.api.names import Names
+from quotecast.api.routes.bars import exchange_of
+from quotecast.api.services import Accounts, Services
+from quotecast.asgi import App
+from quotecast.bus.redis import RedisBus
+from quotecast.cache.base import Cache
+from quotecast.feed.documents import Documents
+from quotecast.feed.hub import Hub
+from quotecast.feed.mirror import Mirror
+from quotecast.limits.window import Window
+from quotecast.market.feeds import Feed
+from quotecast.market.movers import Floors
+from quotecast.providers import reference
+from quotecast.providers.offer import Budgets
+from quotecast.providers.offers import NONE
+from quotecast.settings.model import Settings
+from quotecast.stream import endpoint
+from quotecast.stream.capacity import OWN_FILES, Capacity, capacity, memory, open_files
+from quotecast.stream.endpoint import Streams
+
+
+def make_services(
+    settings: Settings,
+    *,
+    bus: RedisBus,
+    cache: Cache,
+    accounts: Accounts,
+    budgets: Budgets,
+    draining: asyncio.Event,
+) -> Services:
+    """Returns the services of the routes; the mirrors and documents are still empty."""
+    mirrors, documents = {feed: Mirror(feed) for feed in Feed}, Documents()
+    return Services(
+        mirrors=mirrors,
+        documents=documents,
+        names=Names(mirrors, documents),
+        history=sources.history_providers(settings, budgets, lambda: exchange_of(mirrors[Feed.STOCKS].info)),
+        financials=sources.financials_provider(settings, budgets),
+        unlisted=sources.unlisted_admission(settings, budgets),
+        cache=cache,
+        accounts=accounts,
+        shares={stock.ticker: stock.shares for stock in reference.stocks()},
+        floors=Floors(settings.movers_min_price, settings.movers_min_volume),
+        providers={feed: ",".join(settings.providers_of(feed)) or NONE for feed in Feed},
+        clock=time.time,
+        monotonic=time.monotonic,
+        checks=_checks(bus, settings),
+        draining=draining.is_set,
+    )
+
+
+def make_throttle(services: Services, window: Window, settings: Settings) -> Throttle:
+    """Returns the rate limits of all paths."""
+    accounts = services.accounts
+    return Throttle(
+        window.check,
+        window.give_back,
+        limits=_limits(settings),
+        find=services.names.find,
+        identify=identify_by_user(accounts.tokens, accounts.address_of),
+        by_address=accounts.address_of,
+    )
+
+
+def make_streams(http: App, hubs: Mapping[Feed, Hub], settings: Settings) -> Streams:
+    """Returns the feeds' endpoints in front of the HTTP application."""
+    return Streams(
+        http,
+        endpoint.paths(hubs),
+        heartbeat_ms=settings.heartbeat_ms,
+        sockets_per_address=settings.sockets_per_address,
+        address_of=identify_by_address(settings.trusted_proxies),
+    )
+
+
+def make_edge(app: App, private: tuple[str, ...], requests: Requests, settings: Settings) -> Edge:
+    """Returns the application behind everything that each request passes."""
+    logged = [] if settings.access_log == "off" else [access_log(settings.access_log)]
+    return Edge(
+        app,
+        cors_origins=settings.cors_origins,
+        account_origins=settings.account_origins,
+        local_accounts=settings.mode == "development",
+        websocket_origins=settings.websocket_origins,
+        private=private,
+        observers=[requests.observe, *logged],
+    )
+
+
+def _checks(bus: RedisBus, settings: Settings) -> dict[str, checks.Check]:
+    return {
+        "redis": checks.cached_check(bus.check),
+        "postgres": checks.cached_check(checks.postgres_check(settings.database_url)),
+    }
+
+
+def _limits(settings: Settings) -> dict[str, int]:
+    names = [name for name in settings.__struct_fields__ if name.startswith("limit_")]
+    return {name.removeprefix("limit_"): getattr(settings, name) for name in names}
+
+
+def capacity_of(settings: Settings) -> Capacity:
+    """Returns this worker's capacity; the workers of one `up` share its memory."""
+    return capacity(
+        files=open_files(),
+        own=OWN_FILES + settings.database_connections,
+        memory=memory() // (settings.workers if parent.has_parent() else 1),
+        requested=settings.sockets_per_worker,
+        split=settings.feed_port != 0,
+    )

@@ -1,0 +1,27 @@
+"""ASGI: the types of applications and events, and an answer in one piece.
+
+The types are wide. Frameworks and servers type their events more narrowly than ASGI does, requests carry keys
+of this service in their scope, and the feed server's `send` returns more than an awaitable.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[Any]]
+App = Callable[[Any, Any, Any], Awaitable[None]]
+Header = tuple[bytes, bytes]
+Headers = list[Header]
+
+
+async def respond(send: Send, status: int, headers: Iterable[Header], body: bytes = b"") -> None:
+    """Sends an HTTP answer with exactly these headers."""
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+def content_length(body: bytes) -> Header:
+    """Returns the header that states a body's length."""
+    return b"content-length", b"%d" % len(body)

@@ -1,0 +1,125 @@
+"""A stock's last price and daily bar, and the quote they form."""
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from quotecast.market.quotes import StockQuote
+from quotecast.market.sessions import NEW_YORK, TradingDay, Unscheduled, trading_days_until
+from quotecast.providers.alpaca.daily_history import DailyHistory
+from quotecast.providers.alpaca.day_bar import MINUTE, DayBar, MinuteBar
+from quotecast.providers.reference import Stock
+from quotecast.providers.validation.values import percent_change, timestamp_of, to_float
+
+
+class TradingSession(Struct, frozen=True):
+    """The latest trading day that has begun, extended hours before the opening included."""
+
+    day: TradingDay
+    #: Whether the regular session of that day has opened.
+    has_opened: bool
+
+
+def latest_session(moment: datetime, unscheduled: Unscheduled | None = None) -> TradingSession:
+    """Returns the latest session at an aware moment; `unscheduled` overrides the calendar."""
+    days = trading_days_until(moment.astimezone(NEW_YORK).date())
+    day = next(day for day in days if day.pre_open <= moment)
+    if unscheduled is None or unscheduled.date < day.date:
+        return TradingSession(day, day.open <= moment)
+    opening, close = unscheduled.open, unscheduled.close
+    if opening is None or close is None:
+        return TradingSession(day, has_opened=False)
+    if unscheduled.date > day.date:
+        day = TradingDay(unscheduled.date, opening, opening, close, close)
+    return TradingSession(day, day.open <= moment)
+
+
+class LastPrice(Struct, frozen=True, gc=False):
+    """A last price in US dollars, and the time of its trade."""
+
+    price: Decimal
+    time: datetime
+
+
+class StockState(Struct, frozen=True, gc=False):
+    """A stock's last price and its latest daily bar, neither adjusted for splits."""
+
+    last: LastPrice
+    day: DayBar | None = None
+
+    def with_minute(self, minute: MinuteBar) -> "StockState":
+        """Returns the state with a minute bar; its close is the last price unless a later one exists."""
+        day = self.day.with_minute(minute) if self.day else None
+        end = minute.start + MINUTE
+        if minute.close is None or end <= self.last.time:
+            return replace(self, day=day)
+        return replace(self, day=day, last=LastPrice(minute.close, end))
+
+    def merge_snapshot(self, new: "StockState") -> "StockState":
+        """Returns the state after a newer snapshot, which may lack parts or lag behind the stream."""
+        if self.day is None:
+            return new
+        if new.day is None or self.day.is_newer_than(new.day):
+            return replace(self, last=new.last)
+        if new.day.date > self.day.date:
+            return new
+        return StockState(new.last, new.day.fill_gaps(self.day))
+
+    def price(self, history: DailyHistory | None) -> Decimal:
+        """Returns the last price in US dollars, split-adjusted to the session of `history`."""
+        return history.adjust_for_split(self.last.price, self.last.time) if history else self.last.price
+
+    def to_quote(
+        self, stock: Stock, session: TradingSession, received: float, history: DailyHistory | None
+    ) -> StockQuote:
+        """Returns the quote at `received`, a Unix time within `session`.
+
+        The previous close comes from `history`; without it, previous close and change are None.
+        """
+        price = self.price(history)
+        day, previous = self._day_and_previous_close(session, history)
+        return StockQuote(
+            ticker=stock.ticker,
+            name=stock.name,
+            price=float(price),
+            change=None if previous is None else float(price - previous),
+            change_percent=None if previous is None else percent_change(price, previous),
+            open=to_float(day.open) if day else None,
+            high=to_float(day.high) if day else None,
+            low=to_float(day.low) if day else None,
+            previous_close=to_float(previous),
+            volume=None if day is None or day.volume is None else str(int(day.volume)),
+            sector=stock.sector or "Other",
+            industry=stock.industry or "Other",
+            timestamp=timestamp_of(self.last.time, received),
+        )
+
+    def _day_and_previous_close(
+        self, session: TradingSession, history: DailyHistory | None
+    ) -> tuple[DayBar | None, Decimal | None]:
+        """Returns the daily bar that the quote shows and its previous close, each None when unknown.
+
+        A stock's day begins with the opening, or with its first extended-hours trade before it. Until then
+        the quote shows the preceding day. A history of an earlier session has no previous close for today.
+        """
+        today = session.day.date
+        if session.has_opened or self.last.time >= session.day.pre_open:
+            quote_date: date | None = today
+        elif history is None or history.session < today:
+            quote_date = history.session if history else None
+        else:
+            quote_date = history.last_date_before(today)
+        day = self.day if self.day and self.day.date == quote_date else None
+        if history is None or quote_date is None or quote_date > history.session:
+            return day, None
+        # Earlier days come from `history`, because only its prices are adjusted for splits since then.
+        if day is None or quote_date != history.session:
+            day = history.day(quote_date)
+        return day, history.close_before(quote_date)
+
+
+def to_utc(unix_time: float) -> datetime:
+    """Returns a Unix time as an aware datetime in UTC."""
+    return datetime.fromtimestamp(unix_time, UTC)

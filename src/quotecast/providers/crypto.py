@@ -1,0 +1,161 @@
+"""The shared way of crypto venues from tickers to quotes."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import ClassVar, TypeVar
+
+from msgspec import Struct
+
+from quotecast.market.quotes import CryptoQuote
+from quotecast.providers.reference import asset_name
+from quotecast.providers.transport.recording import Instrument
+from quotecast.providers.validation.pairs import Pairs
+from quotecast.providers.validation.values import (
+    Number,
+    number,
+    percent_change,
+    positive,
+    timestamp_of,
+    to_float,
+)
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class DayChange(Struct, frozen=True, gc=False):
+    """A price's change over 24 hours: the price then, the difference, and the difference in percent."""
+
+    open: Decimal | None = None
+    change: Decimal | None = None
+    percent: float | None = None
+
+
+def change_from(opened: Decimal | None, price: Decimal) -> DayChange:
+    """Returns the change from the price of 24 hours ago; an empty one when that is unknown."""
+    # Subtracted as decimals: as floats, 0.1127 would read 0.11269999999999847.
+    return DayChange(opened, price - opened, percent_change(price, opened)) if opened else DayChange()
+
+
+class Venue(Struct, frozen=True, kw_only=True):
+    """One exchange: its name as a provider in quotes, bars and the feed's state, and its usual spelling."""
+
+    name: str
+    exchange: str
+
+
+class Figures(Struct, frozen=True, kw_only=True):
+    """A pair's last price, best bid and ask, and its last 24 hours, as a venue writes them.
+
+    A venue's ticker is a subclass, with the venue's names of the fields, its change and its time.
+    """
+
+    #: The fields that every valid message has.
+    expected: ClassVar[Sequence[str]] = ("bid", "ask", "open", "high", "low", "volume")
+
+    price: Number = None
+    bid: Number = None
+    ask: Number = None
+    open: Number = None
+    high: Number = None
+    low: Number = None
+    volume: Number = None
+
+    def day_change(self, price: Decimal) -> DayChange:
+        """Returns the change to that price, which is above zero."""
+        return change_from(positive(self.open), price)
+
+    def made_at(self) -> datetime | None:
+        """Returns the venue's time of the message; None without a readable one."""
+        raise NotImplementedError
+
+    def unreadable(self) -> list[str]:
+        """Returns the expected fields whose value is no number or below zero."""
+        return [name for name in self.expected if number(getattr(self, name)) is None]
+
+    def to_quote(self, pair: str, name: str, received: float, venue: Venue) -> CryptoQuote | None:
+        """Returns the quote of `pair`, received at that Unix time; None without a price above zero.
+
+        A field that is no finite number above zero (of the volume: not below) is None: where nobody bids,
+        Binance writes zero. `received` replaces a time that is missing, unreadable or more than a minute
+        ahead of it; below that the two clocks merely differ, as they do by milliseconds in every recording.
+        """
+        price = positive(self.price)
+        if price is None:
+            return None
+        day = self.day_change(price)
+        return CryptoQuote(
+            provider=venue.name,
+            exchange=venue.exchange,
+            ticker=pair,
+            name=name,
+            symbol=pair.partition("/")[0],
+            price=float(price),
+            bid=to_float(positive(self.bid)),
+            ask=to_float(positive(self.ask)),
+            change=to_float(day.change),
+            change_percent=day.percent,
+            open=to_float(day.open),
+            high=to_float(positive(self.high)),
+            low=to_float(positive(self.low)),
+            volume=to_float(number(self.volume)),
+            timestamp=timestamp_of(self.made_at(), received),
+        )
+
+
+class PairTickers:
+    """Turns tickers of one venue into believable quotes, over all its connections.
+
+    It counts messages and rows that it cannot decode as `malformed`; `Pairs` checks and counts the rest.
+    """
+
+    def __init__(self, venue: Venue) -> None:
+        self._venue = venue
+        self._pairs = Pairs(venue.name)
+        self._names: Mapping[str, str] = {}
+
+    def statistics(self) -> Mapping[str, int]:
+        """Returns how many messages, rows and fields it refused since the start, by reason."""
+        return self._pairs.refused.by_reason()
+
+    def keep_only(self, pairs: Collection[str]) -> list[str]:
+        """Forgets every pair not among `pairs`; returns the forgotten ones, sorted."""
+        return self._pairs.keep_only(pairs)
+
+    def learn_names(self, names: Mapping[str, str]) -> None:
+        """Takes names of assets by symbol; they win over those of our table."""
+        self._names = names
+
+    def learn(self, instruments: Sequence[Instrument]) -> None:
+        """Takes the names of a recording's listing."""
+        self.learn_names({each.base: each.name for each in instruments})
+
+    def instruments(self, pairs: Mapping[str, str]) -> list[Instrument]:
+        """Returns pairs, by the venue's symbols for them, as a recording lists them."""
+        divided = [(symbol, *pair.split("/")) for symbol, pair in pairs.items()]
+        return [Instrument(symbol, base, quote, self._name(base)) for symbol, base, quote in divided]
+
+    def _decode_each(self, raws: Iterable[R], decode: Callable[[R], T]) -> Iterator[T]:
+        """Yields each decoded item; counts those for which `decode` raises ValueError."""
+        for raw in raws:
+            try:
+                message = decode(raw)
+            except (ValueError, RecursionError):
+                self._pairs.refused.count("malformed")
+            else:
+                yield message
+
+    def _check(self, ticker: Figures, pair: str | None, received: float, order: float) -> CryptoQuote | None:
+        """Returns the believable quote of a ticker; None for one that a check refuses.
+
+        `order` is that of `Judge.doubt`.
+        """
+        quote = None
+        if pair:
+            name = self._name(pair.partition("/")[0])
+            quote = ticker.to_quote(pair, name, received, self._venue)
+        return self._pairs.take(quote, ticker.unreadable(), received, order)
+
+    def _name(self, base: str) -> str:
+        return self._names.get(base) or asset_name(base) or base
