@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -64,6 +65,8 @@ class Contender(Struct, frozen=True):
     name: str
     start: Start
     paths: Sequence[str] = ("/ws",)
+    #: Whether its listeners offer permessage-deflate.
+    deflate: bool = False
 
 
 @contextlib.contextmanager
@@ -152,31 +155,53 @@ def _python_peer(app: str, ready: str, feed: Feed) -> Start:
     return start
 
 
-def node(feed: Feed) -> Start:
+def node(feed: Feed, *, deflate: bool = False) -> Start:
     """Node with `ws`."""
+    return _subscriber("Node", ["node", str(PEERS / "node.mjs")], feed, deflate=deflate)
+
+
+def uwebsockets(feed: Feed, *, deflate: bool = False) -> Start:
+    """uWebSockets, C++ in Node, with its own publish."""
+    return _subscriber("uWebSockets", ["node", str(PEERS / "uws.mjs")], feed, deflate=deflate)
+
+
+def bun(feed: Feed, *, deflate: bool = False) -> Start:
+    """Bun with its own publish, HTTP server and Redis client."""
+    command = [str(PEERS / "node_modules" / ".bin" / "bun"), str(PEERS / "bun.ts")]
+    return _subscriber("Bun", command, feed, deflate=deflate)
+
+
+def go(feed: Feed, *, deflate: bool = False) -> Start:
+    """Go with gorilla/websocket's prepared messages."""
+    return _subscriber("Go", [str(compiled_go())], feed, deflate=deflate)
+
+
+def _subscriber(name: str, command: Sequence[str], feed: Feed, *, deflate: bool) -> Start:
+    """A peer that sends what a Redis channel brings on to all its clients."""
 
     @contextlib.contextmanager
     def start() -> Iterator[Server]:
         with folder() as place, redis(place) as redis_port, reserved_port() as port:
             url = f"redis://127.0.0.1:{redis_port}"
-            environment = {"PORT": str(port), "REDIS_URL": url}
-            command = ["node", str(PEERS / "server.mjs")]
+            environment = {"PORT": str(port), "REDIS_URL": url, "DEFLATE": str(int(deflate))}
             log = place / "peer.log"
             with running(command, core=SERVER_CORE, environment=environment, log=log) as process:
-                wait_until(lambda: listens(port), process, "Node")
+                wait_until(lambda: listens(port), process, name)
                 with publishing(url, "quotes", feed, place):
                     yield Server(port, family(process.pid))
 
     return start
 
 
-def nchan(feed: Feed) -> Start:
+def nchan(feed: Feed, *, deflate: bool = False) -> Start:
     """nginx with nchan."""
 
     @contextlib.contextmanager
     def start() -> Iterator[Server]:
         with folder() as place, reserved_port() as port:
-            text = (PEERS / "nginx.conf").read_text().format(modules=MODULES, folder=place, port=port)
+            compression = "nchan_deflate_message_for_websocket on;" if deflate else ""
+            text = (PEERS / "nginx.conf").read_text()
+            text = text.format(modules=MODULES, folder=place, port=port, compression=compression)
             configuration = place / "nginx.conf"
             configuration.write_text(text)
             # nginx's worker may run as another user.
@@ -220,8 +245,18 @@ def publishing(url: str, channel: str, feed: Feed, place: Path) -> Iterator[None
         yield
 
 
+@cache
+def compiled_go() -> Path:
+    """Returns the Go peer, built from its source with Debian's packages."""
+    program = HERE / "build" / "go-peer"
+    program.parent.mkdir(exist_ok=True)
+    environment = {**os.environ, "GO111MODULE": "off", "GOPATH": "/usr/share/gocode"}
+    subprocess.run(["go", "build", "-o", str(program), "."], cwd=PEERS / "go", env=environment, check=True)
+    return program
+
+
 def install_node_packages() -> None:
-    """Installs the packages of the Node peer, unless they are there."""
-    if not (PEERS / "node_modules").exists():
+    """Installs what the peers in Node and Bun need, unless it is there."""
+    if not (PEERS / "node_modules" / "bun").exists():
         command = ["npm", "install", "--no-package-lock", "--silent", "--no-fund", "--no-audit"]
         subprocess.run(command, cwd=PEERS, check=True, env=dict(os.environ))

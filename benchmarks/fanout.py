@@ -9,13 +9,30 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from benchmarks.contenders import Contender, Feed, fastapi, litestar, nchan, node, quotecast
-from benchmarks.figures import FASTAPI, OURS, Round, listeners_of
+from benchmarks.contenders import (
+    Contender,
+    Feed,
+    bun,
+    fastapi,
+    go,
+    litestar,
+    nchan,
+    node,
+    quotecast,
+    uwebsockets,
+)
+from benchmarks.figures import BUN, FASTAPI, OURS, Round, listeners_of
 from benchmarks.load import ListenerResult, OverloadedError, listen
 from quotecast.providers import reference
 
 NCHAN: Final = "nchan"
 BATCHED: Final = "nchan, batched"
+UWEBSOCKETS: Final = "uWebSockets"
+NODE: Final = "Node ws"
+GO: Final = "Go gorilla"
+BUN_BATCHED: Final = "Bun, batched"
+UWEBSOCKETS_BATCHED: Final = "uWebSockets, batched"
+GO_BATCHED: Final = "Go gorilla, batched"
 #: Quotes a second of the market: each of 500 symbols moves four times.
 SYMBOLS: Final = 500
 MOVES_PER_SECOND: Final = 4
@@ -76,6 +93,18 @@ def market(seconds: float) -> Iterator[Round]:
     yield from _measure_each(_market(), LISTENERS, seconds, lambda result: result.quotes_per_cpu_second)
 
 
+def market_deflated(seconds: float) -> Iterator[Round]:
+    """Yields quotes per second of server CPU, with all symbols and compression for each listener."""
+    yield from _measure_each(
+        _market_deflated(), LISTENERS, seconds, lambda result: result.quotes_per_cpu_second
+    )
+
+
+def bytes_per_quote(seconds: float) -> Iterator[Round]:
+    """Yields bytes on the wire per quote, with all symbols and compression for each listener."""
+    yield from _measure_each(_market_deflated(), LISTENERS, seconds, lambda result: result.bytes_per_quote)
+
+
 def market_age(seconds: float) -> Iterator[Round]:
     """Yields the age of quotes at the listeners, 99th percentile in milliseconds."""
     contenders = [each for each in _market() if each.name in (OURS, BATCHED)]
@@ -109,19 +138,37 @@ def _small(feed: Feed) -> list[Contender]:
     return [
         Contender(OURS, lambda: quotecast(_one_pair()), ONE_PAIR_PATHS),
         Contender(NCHAN, nchan(feed)),
-        Contender("Node ws", node(feed)),
+        Contender(UWEBSOCKETS, uwebsockets(feed)),
+        Contender(BUN, bun(feed)),
+        Contender(GO, go(feed)),
+        Contender(NODE, node(feed)),
         Contender(FASTAPI, fastapi(feed)),
         Contender("Litestar channels", litestar(feed), ("/ws/quotes",)),
     ]
 
 
 def _market() -> list[Contender]:
-    every_move = Feed(SYMBOLS * MOVES_PER_SECOND)
+    every_move, batches = Feed(SYMBOLS * MOVES_PER_SECOND), Feed(MOVES_PER_SECOND, SYMBOLS)
     return [
         Contender(OURS, lambda: quotecast(MARKET), ("/api/ws/market?symbols=all&interval=250",)),
         Contender(NCHAN, nchan(every_move)),
-        Contender(BATCHED, nchan(Feed(MOVES_PER_SECOND, SYMBOLS))),
+        Contender(BATCHED, nchan(batches)),
+        Contender(UWEBSOCKETS_BATCHED, uwebsockets(batches)),
+        Contender(BUN_BATCHED, bun(batches)),
+        Contender(GO_BATCHED, go(batches)),
         Contender(FASTAPI, fastapi(every_move)),
+    ]
+
+
+def _market_deflated() -> list[Contender]:
+    batches = Feed(MOVES_PER_SECOND, SYMBOLS)
+    paths = ("/api/ws/market?symbols=all&interval=250",)
+    return [
+        Contender(OURS, lambda: quotecast(MARKET), paths, deflate=True),
+        Contender(BATCHED, nchan(batches, deflate=True), deflate=True),
+        Contender(UWEBSOCKETS_BATCHED, uwebsockets(batches, deflate=True), deflate=True),
+        Contender(BUN_BATCHED, bun(batches, deflate=True), deflate=True),
+        Contender(GO_BATCHED, go(batches, deflate=True), deflate=True),
     ]
 
 
@@ -199,4 +246,12 @@ def _reduce_load(
 def _listen(contender: Contender, listeners: int, seconds: float, warm: float = 1.5) -> ListenerResult:
     with contender.start() as server:
         port = server.feed_port or server.port
-        return listen(port, contender.paths, listeners, server.pids, warm=warm, seconds=seconds)
+        return listen(
+            port,
+            contender.paths,
+            listeners,
+            server.pids,
+            warm=warm,
+            seconds=seconds,
+            deflate=contender.deflate,
+        )

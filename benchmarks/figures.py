@@ -7,7 +7,7 @@ from typing import Final
 import httpx
 from msgspec import Struct
 
-from benchmarks.contenders import Feed, Server, constant, fastapi, quotecast
+from benchmarks.contenders import Feed, Server, bun, constant, fastapi, quotecast
 from benchmarks.load import ask
 
 #: Values by contender, of one round.
@@ -16,6 +16,7 @@ Round = Mapping[str, float]
 OURS: Final = "quotecast"
 BARE: Final = "bare granian"
 FASTAPI: Final = "FastAPI"
+BUN: Final = "Bun"
 
 
 def listeners_of(contender: str) -> str:
@@ -83,6 +84,7 @@ def _http(ours: str, theirs: str | None, seconds: float, *, unlimited: bool = Fa
             one_port = stack.enter_context(quotecast({"QUOTECAST_FEED_PORT": "0"}))
             asked[f"{OURS}, one port for feeds too"] = (one_port, ours)
             asked[FASTAPI] = (stack.enter_context(fastapi(Feed(25.0))()), theirs)
+            asked[BUN] = (stack.enter_context(bun(Feed(25.0))()), theirs)
         while True:
             yield {
                 name: ask(f"http://127.0.0.1:{server.port}{path}", server.pids, seconds).per_cpu_second

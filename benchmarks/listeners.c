@@ -1,6 +1,8 @@
 /* Many WebSocket listeners in one thread, which measure the number and age of quotes.
  *
- *   listeners PORT COUNT WARM_SECONDS SECONDS < paths
+ *   listeners PORT COUNT WARM_SECONDS SECONDS [deflate] < paths
+ *
+ * `deflate` offers permessage-deflate (RFC 7692) as browsers do, and inflates every frame.
  *
  * Reads paths from standard input, a line each, and opens COUNT connections to 127.0.0.1:PORT, which take
  * the paths in turn. Prints `started` when all are open and WARM_SECONDS have passed, and one line of JSON after
@@ -22,25 +24,28 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+#include <zlib.h>
 
+enum { INFLATED_SIZE = 4 << 20, LAST_SIZE = 1 << 20 };
 enum { READ_SIZE = 1 << 20, AT_ONCE = 100, OPEN_SECONDS = 10, OPENED_PER_SECOND = 500, AGES = 600000, AGE_EVERY = 16 };
 
 typedef struct {
     int fd;
     int open;
+    z_stream *context; /* of a server that keeps its window between frames, else NULL */
     const char *path;
     char *partial; /* the beginning of an incomplete frame */
-    size_t partial_size, kept_room;
+    size_t partial_size, partial_room;
     uint64_t frames;
 } Listener;
 
 static struct {
-    uint64_t frames, bytes, quotes, largest, closed;
+    uint64_t frames, bytes, wire_bytes, quotes, largest, closed, deflated;
 } total;
 
 static uint32_t ages[AGES]; /* in tenths of a millisecond */
 static uint64_t ages_count;
-static int measuring;
+static int measuring, offers_deflate;
 static int epoll;
 
 static double seconds(clockid_t clock) {
@@ -72,6 +77,45 @@ static void note_age(const char *stamp, size_t left) {
     ages_count++;
 }
 
+static z_stream *new_inflater(void) {
+    z_stream *stream = calloc(1, sizeof *stream);
+    if (!stream || inflateInit2(stream, -MAX_WBITS) != Z_OK) fail("inflateInit2");
+    return stream;
+}
+
+/* Inflates one message. Servers that share a compressed message send the same bytes to many: those are inflated once. */
+static size_t inflated(Listener *listener, const char *payload, size_t size, const char **text) {
+    static char output[INFLATED_SIZE], last[LAST_SIZE];
+    static size_t last_size, output_size;
+    static z_stream *shared;
+    *text = output;
+    if (!listener->context && size && size == last_size && !memcmp(payload, last, size)) return output_size;
+    if (!shared) shared = new_inflater();
+    z_stream *stream = listener->context ? listener->context : shared;
+    if (!listener->context) inflateReset(stream);
+    stream->next_out = (Bytef *)output;
+    stream->avail_out = INFLATED_SIZE;
+    static const unsigned char tail[4] = {0, 0, 0xFF, 0xFF};
+    const Bytef *parts[2] = {(const Bytef *)payload, tail};
+    const size_t sizes[2] = {size, sizeof tail};
+    for (int i = 0; i < 2; i++) {
+        stream->next_in = (Bytef *)parts[i];
+        stream->avail_in = (uInt)sizes[i];
+        int code = inflate(stream, Z_SYNC_FLUSH);
+        if (code != Z_OK && code != Z_BUF_ERROR && code != Z_STREAM_END) {
+            fprintf(stderr, "a frame does not inflate: %d\n", code);
+            exit(1);
+        }
+    }
+    output_size = INFLATED_SIZE - stream->avail_out;
+    last_size = 0;
+    if (!listener->context && size <= LAST_SIZE) {
+        memcpy(last, payload, size);
+        last_size = size;
+    }
+    return output_size;
+}
+
 static void note_frame(Listener *listener, const char *payload, size_t size) {
     listener->frames++;
     if (!measuring) return;
@@ -100,31 +144,63 @@ static void pong(Listener *listener, const char *payload, size_t size) {
     if (write(listener->fd, frame, 6 + size) < 0 && errno != EAGAIN) shut(listener);
 }
 
-/* Returns the bytes of the complete frames in `data`. */
+typedef struct {
+    int opcode, final, compressed;
+    const char *payload;
+    size_t length, end; /* `end` is the offset of what follows the frame */
+} Frame;
+
+/* Reads the header of the frame at `offset`; returns 0 while the frame is not whole. */
+static int read_frame(const char *data, size_t size, size_t offset, Frame *frame) {
+    if (size - offset < 2) return 0;
+    const unsigned char *head = (const unsigned char *)data + offset;
+    size_t length = head[1] & 0x7F, start = 2;
+    if (length == 126) {
+        if (size - offset < 4) return 0;
+        length = (size_t)head[2] << 8 | head[3];
+        start = 4;
+    } else if (length == 127) {
+        if (size - offset < 10) return 0;
+        length = 0;
+        for (int i = 2; i < 10; i++) length = length << 8 | head[i];
+        start = 10;
+    }
+    if (size - offset < start + length) return 0;
+    *frame = (Frame){head[0] & 0x0F, head[0] >> 7, head[0] >> 6 & 1, data + offset + start, length, offset + start + length};
+    return 1;
+}
+
+static void note_message(Listener *listener, const char *payload, size_t size, int compressed) {
+    if (compressed) {
+        size = inflated(listener, payload, size, &payload);
+        total.deflated += (uint64_t)measuring;
+    }
+    note_frame(listener, payload, size);
+}
+
+/* Returns the bytes of the complete messages in `data`; fragments wait for the last one. */
 static size_t take_frames(Listener *listener, const char *data, size_t size) {
+    static char joined[READ_SIZE * 2];
     size_t used = 0;
-    while (size - used >= 2) {
-        const unsigned char *head = (const unsigned char *)data + used;
-        size_t length = head[1] & 0x7F, start = 2;
-        if (length == 126) {
-            if (size - used < 4) break;
-            length = (size_t)head[2] << 8 | head[3];
-            start = 4;
-        } else if (length == 127) {
-            if (size - used < 10) break;
-            length = 0;
-            for (int i = 2; i < 10; i++) length = length << 8 | head[i];
-            start = 10;
-        }
-        if (size - used < start + length) break;
-        int opcode = head[0] & 0x0F;
-        if (opcode == 8) {
+    Frame frame;
+    while (read_frame(data, size, used, &frame)) {
+        if (frame.opcode == 8) {
             shut(listener);
             return size;
         }
-        if (opcode == 9 && length <= 125) pong(listener, data + used + start, length);
-        if (opcode <= 2) note_frame(listener, data + used + start, length);
-        used += start + length;
+        if (frame.opcode == 9 && frame.length <= 125) pong(listener, frame.payload, frame.length);
+        if (frame.opcode <= 2 && frame.final) note_message(listener, frame.payload, frame.length, frame.compressed);
+        if (frame.opcode <= 2 && !frame.final) {
+            int compressed = frame.compressed;
+            size_t length = 0;
+            do {
+                memcpy(joined + length, frame.payload, frame.length);
+                length += frame.length;
+            } while (!frame.final && read_frame(data, size, frame.end, &frame));
+            if (!frame.final) break;
+            note_message(listener, joined, length, compressed);
+        }
+        used = frame.end;
     }
     return used;
 }
@@ -137,15 +213,18 @@ static size_t take(Listener *listener, const char *data, size_t size) {
         fprintf(stderr, "refused: %.*s\n", (int)(end - data), data);
         exit(1);
     }
+    const char *agreed = memmem(data, (size_t)(end - data), "permessage-deflate", 18);
+    if (agreed && !memmem(agreed, (size_t)(end - agreed), "server_no_context_takeover", 26))
+        listener->context = new_inflater();
     listener->open = 1;
     size_t head = (size_t)(end - data) + 4;
     return head + take_frames(listener, data + head, size - head);
 }
 
 static void keep(Listener *listener, const char *data, size_t size) {
-    if (size > listener->kept_room) {
-        listener->kept_room = size * 2;
-        char *room = malloc(listener->kept_room);
+    if (size > listener->partial_room) {
+        listener->partial_room = size * 2;
+        char *room = malloc(listener->partial_room);
         if (!room) fail("malloc");
         memcpy(room, data, size);
         free(listener->partial);
@@ -168,6 +247,7 @@ static void receive(Listener *listener) {
         shut(listener);
         return;
     }
+    if (measuring) total.wire_bytes += (uint64_t)count;
     size_t size = partial + (size_t)count, used = take(listener, buffer, size);
     if (size > used) keep(listener, buffer + used, size - used);
     else listener->partial_size = 0;
@@ -184,8 +264,9 @@ static void dial(Listener *listener, int port) {
     fcntl(listener->fd, F_SETFL, O_NONBLOCK);
     dprintf(listener->fd,
             "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n",
-            listener->path);
+            "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n%s\r\n",
+            listener->path,
+            offers_deflate ? "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n" : "");
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = listener};
     if (epoll_ctl(epoll, EPOLL_CTL_ADD, listener->fd, &event) < 0) fail("epoll_ctl");
 }
@@ -233,8 +314,9 @@ static char **read_paths(int *count) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 5) {
-        fprintf(stderr, "usage: listeners PORT COUNT WARM_SECONDS SECONDS < paths\n");
+    offers_deflate = argc == 6 && !strcmp(argv[5], "deflate");
+    if (argc != 5 && !offers_deflate) {
+        fprintf(stderr, "usage: listeners PORT COUNT WARM_SECONDS SECONDS [deflate] < paths\n");
         return 2;
     }
     int port = atoi(argv[1]), count = atoi(argv[2]), paths_count = 0;
@@ -261,8 +343,9 @@ int main(int argc, char **argv) {
     uint64_t served = 0;
     for (int i = 0; i < count; i++) served += listeners[i].frames > 0;
     printf("{\"seconds\":%.3f,\"cpu_seconds\":%.3f,\"listeners\":%d,\"served\":%lu,\"closed\":%lu,\"frames\":%lu,"
-           "\"bytes\":%lu,\"largest\":%lu,\"quotes\":%lu,\"age_p50\":%.1f,\"age_p99\":%.1f,\"age_max\":%.1f}\n",
-           took, used, count, served, total.closed, total.frames, total.bytes, total.largest, total.quotes,
+           "\"bytes\":%lu,\"wire_bytes\":%lu,\"deflated\":%lu,\"largest\":%lu,\"quotes\":%lu,\"age_p50\":%.1f,\"age_p99\":%.1f,\"age_max\":%.1f}\n",
+           took, used, count, served, total.closed, total.frames, total.bytes, total.wire_bytes,
+           total.deflated, total.largest, total.quotes,
            percentile(0.5), percentile(0.99), percentile(0.999999));
     return 0;
 }

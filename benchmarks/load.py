@@ -31,7 +31,12 @@ class ListenerResult(Struct):
     served: int
     closed: int
     frames: int
+    #: Of messages, inflated.
     bytes: int
+    #: As they came, compressed and with the headers of frames.
+    wire_bytes: int
+    #: Frames that came compressed.
+    deflated: int
     largest: int
     quotes: int
     age_p50: float
@@ -46,6 +51,11 @@ class ListenerResult(Struct):
     def frames_per_cpu_second(self) -> float:
         """Frames per CPU second of the server."""
         return self.frames / self.server_cpu_seconds
+
+    @property
+    def bytes_per_quote(self) -> float:
+        """On the wire."""
+        return self.wire_bytes / self.quotes
 
     @property
     def quotes_per_cpu_second(self) -> float:
@@ -78,10 +88,18 @@ def ask(url: str, pids: Sequence[int], seconds: float) -> HttpResult:
 
 
 def listen(
-    port: int, paths: Sequence[str], count: int, pids: Sequence[int], *, warm: float = 1.5, seconds: float
+    port: int,
+    paths: Sequence[str],
+    count: int,
+    pids: Sequence[int],
+    *,
+    warm: float = 1.5,
+    seconds: float,
+    deflate: bool = False,
 ) -> ListenerResult:
-    """Connects that many listeners, which take the paths in turn, and returns their measurements."""
+    """Connects listeners, which take the paths in turn; with `deflate` they offer compression."""
     command = [*PINNED, str(compile_listeners()), str(port), str(count), f"{warm:g}", f"{seconds:g}"]
+    command += ["deflate"] * deflate
     began = cpu_seconds(pids)
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as listeners:
         assert listeners.stdin
@@ -103,5 +121,6 @@ def compile_listeners() -> Path:
     """Returns the program, compiled from its source."""
     program = HERE / "build" / "listeners"
     program.parent.mkdir(exist_ok=True)
-    subprocess.run(["cc", "-O2", "-o", str(program), str(HERE / "listeners.c")], check=True)
+    source = HERE / "listeners.c"
+    subprocess.run(["cc", "-O2", "-o", str(program), str(source), "-lz"], check=True)
     return program

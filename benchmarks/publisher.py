@@ -45,17 +45,19 @@ def message(numbers: list[int], turn: int) -> bytes:
 
 
 def quote(number: int, turn: int, now: str) -> dict[str, object]:
-    """Returns the moving fields of a stock's quote."""
-    price = 100 + number + turn % 100 / 100
+    """Returns the moving fields of a stock's quote, which compress as a real market's do."""
+    opened = 20 + number * 7919 % 48_000 / 100
+    price = round(opened * (1 + (number * 31 + turn * 17) % 997 / 20_000 - 0.025), 2)
+    change = round(price - opened * 0.99, 2)
     return {
         "ticker": f"S{number:04}",
         "price": price,
-        "change": 1.23,
-        "changePercent": 0.4567,
-        "open": 100.12,
-        "high": 712.34,
-        "low": 98.76,
-        "volume": "12345678",
+        "change": change,
+        "changePercent": round(change / opened * 100, 4),
+        "open": opened,
+        "high": round(max(price, opened) * 1.01, 2),
+        "low": round(min(price, opened) * 0.99, 2),
+        "volume": str(number * 104_729 % 90_000_000 + turn * (number % 97)),
         "timestamp": now,
     }
 

@@ -132,7 +132,8 @@ class Hub:
         state = self.mirror.state(now)
         frames = length = 0
         due: list[Connection] = []
-        shared: dict[tuple[str, Wanted, int], tuple[FeedSession, Frame | None, int]] = {}
+        #: Connections that get the same frame, by notation, list and cursor.
+        groups: dict[tuple[str, Wanted, int], list[Connection]] = {}
         for connection in self._tiers[interval]:
             session = connection.session
             is_due = now >= connection.heartbeat_at or connection.announced_state != state
@@ -145,18 +146,12 @@ class Hub:
                 due.append(connection)
             if session.mark is mark:
                 continue
-            owing = (session.encoding.subprotocol, session.wanted, session.mark.revision)
-            if owing in shared:
-                first, frame, size = shared[owing]
-                session.copy_position(first)
-            else:
-                frame = session.advance()
-                size = len(frame) if frame else 0
-                shared[owing] = session, frame, size
-            if frame is not None:
-                connection.start(frame, now)
-                frames += 1
-                length += size
+            wants = (session.encoding.subprotocol, session.wanted, session.mark.revision)
+            groups.setdefault(wants, []).append(connection)
+        for connections in groups.values():
+            sent, size = _send_one_frame(connections, now)
+            frames += sent
+            length += size
         if frames:
             self._count(frames, length)
             if self.mirror.published_at:
@@ -216,3 +211,16 @@ class Hub:
             self._disconnected += 1
             self.leave(connection)
             connection.disconnect(CloseCode.SLOW)
+
+
+def _send_one_frame(connections: Sequence[Connection], now: float) -> tuple[int, int]:
+    """Sends the same frame to connections of one group; returns the number of frames and their length."""
+    first = connections[0].session
+    frame = first.advance()
+    for connection in connections[1:]:
+        connection.session.copy_position(first)
+    if frame is None:
+        return 0, 0
+    for connection in connections:
+        connection.start(frame, now)
+    return len(connections), len(connections) * len(frame)

@@ -16,7 +16,9 @@ from websockets.protocol import OPEN
 from websockets.server import ServerProtocol
 
 from quotecast.asgi import App
+from quotecast.feed.encoding import DEFLATE
 from quotecast.feed.pace import CommandPace
+from quotecast.stream.deflate import EXTENSION
 from quotecast.stream.framing import Encode
 from quotecast.stream.handshakes import answer_handshake, refusal_for, scope_of
 from quotecast.stream.messages import Assembly, BadMessageError, is_whole
@@ -52,6 +54,7 @@ class Socket(asyncio.Protocol):
         "_assembly",
         "_closing",
         "_deadline",
+        "_deflates",
         "_drained",
         "_encode",
         "_inbox",
@@ -71,10 +74,12 @@ class Socket(asyncio.Protocol):
         self._app = app
         self._encode = encode
         self._room = room
-        self._protocol = ServerProtocol(max_size=MAX_MESSAGE_BYTES)
+        self._protocol = ServerProtocol(max_size=MAX_MESSAGE_BYTES, extensions=[EXTENSION])
         #: The response to the handshake, until the application accepts or refuses it.
         self._response: Response | None = None
         self._open = False
+        #: Whether the client accepts compressed messages.
+        self._deflates = False
         #: Whether the close frame is sent or received; `_deadline` then ends the connection.
         self._closing = False
         #: Received bytes that are not parsed yet.
@@ -135,7 +140,7 @@ class Socket(asyncio.Protocol):
     def write(self, frame: str | bytes) -> "Socket":
         """Starts sending a frame; does nothing once the connection is closed."""
         if self._open:
-            self._transport.write(self._encode(frame))
+            self._transport.write(self._encode(frame, deflates=self._deflates))
         return self
 
     def done(self) -> bool:
@@ -234,7 +239,7 @@ class Socket(asyncio.Protocol):
                 if not self._open:
                     raise ConnectionResetError("the client has left")
                 text = event.get("text")
-                self._transport.write(self._encode(event["bytes"] if text is None else text))
+                self.write(event["bytes"] if text is None else text)
             case "websocket.accept":
                 self._accept(event.get("subprotocol"))
             case "websocket.close":
@@ -248,6 +253,7 @@ class Socket(asyncio.Protocol):
         if subprotocol:
             response.headers["Sec-WebSocket-Protocol"] = subprotocol
         self._deadline.cancel()
+        self._deflates = bool(self._protocol.extensions) and subprotocol != DEFLATE.subprotocol
         self._open = True
         self._answer(response)
 

@@ -46,7 +46,8 @@ and receives the changes since then. A slow consumer receives the newest state a
 queue. `sector:Energy`, `category:gold` and `bank:akbank` are groups and follow their members. Clients must \
 ignore unknown types and fields. \
 Subprotocol: none, or `quotecast.v1.json` (text), `quotecast.v1.msgpack` (binary MessagePack, same \
-structures) or `quotecast.v1.json.deflate` (binary, raw deflate of the JSON text, each frame by itself).
+structures) or `quotecast.v1.json.deflate` (deprecated: raw deflate of the JSON). \
+The server accepts permessage-deflate (RFC 7692) without context takeover and compresses shared frames.
 
 Close codes: {", ".join(f"{code.value} {code.name.lower().replace('_', ' ')}" for code in CloseCode)}. \
 Below 4450 reconnecting will not help; from 4450, and after 1012, reconnect with backoff."""

@@ -2,7 +2,11 @@
 import { createClient } from "redis";
 import { WebSocketServer } from "ws";
 
-const server = new WebSocketServer({ port: Number(process.env.PORT), host: "127.0.0.1" });
+const server = new WebSocketServer({
+  port: Number(process.env.PORT),
+  host: "127.0.0.1",
+  perMessageDeflate: process.env.DEFLATE === "1",
+});
 const subscriber = createClient({ url: process.env.REDIS_URL });
 
 await subscriber.connect();
