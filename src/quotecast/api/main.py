@@ -113,15 +113,8 @@ async def _serve(settings: Settings) -> None:
             monotonic=time.monotonic,
         )
         serves = asyncio.Event()
-        scraped = await stack.enter_async_context(
-            metrics.serve_metrics(
-                settings.metrics_host,
-                settings.metrics_port,
-                partial(families, counting),
-                counts.families,
-                readiness=partial(readiness_on_private_port, services, serves.is_set),
-            )
-        )
+        ready = partial(readiness_on_private_port, services, serves.is_set)
+        scraped = await stack.enter_async_context(_metrics_port(settings, partial(families, counting), ready))
         await _serve_until_stopped(
             edge,
             services,
@@ -133,6 +126,14 @@ async def _serve(settings: Settings) -> None:
             serves=serves,
             scraped=scraped,
         )
+
+
+def _metrics_port(
+    settings: Settings, worker: metrics.Source, ready: metrics.Readiness
+) -> contextlib.AbstractAsyncContextManager[str]:
+    return metrics.serve_metrics(
+        settings.metrics_host, settings.metrics_port, worker, counts.families, readiness=ready
+    )
 
 
 async def _serve_until_stopped(
