@@ -5,9 +5,7 @@ By hand: `PYTHONPATH=tests python -m fakes.alpaca --port 8700`.
 
 import argparse
 import asyncio
-import base64
 import contextlib
-import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +14,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 from fakes import alpaca_rows as made
+from fakes.alpaca_query import BadQuery, feed_of, limit_of, moment_of, offset_of, page_token, tickers_of
 from fakes.alpaca_rows import Trade
 from fakes.http import Answer, FakeHttp, HttpRequest, Row
 from quotecast.market.sessions import NEW_YORK, TradingDay, trading_days_between
@@ -29,8 +28,6 @@ NOT_FOUND: Final = Answer.of({"code": 40410000, "message": "not found"}, 404)
 
 #: Minimum age of data from the consolidated tape under the free plan.
 FREE_DELAY: Final = timedelta(minutes=15)
-
-_WELL_FORMED: Final = re.compile(r"[A-Z]+(\.[A-Z]+)?")
 
 
 @dataclass(frozen=True)
@@ -47,10 +44,6 @@ class Split:
     @property
     def midnight(self) -> datetime:
         return datetime.combine(self.day, datetime.min.time(), NEW_YORK)
-
-
-class _Bad(Exception):
-    """A query parameter that Alpaca rejects."""
 
 
 class FakeAlpaca(FakeHttp):
@@ -108,27 +101,27 @@ class FakeAlpaca(FakeHttp):
         }
         try:
             return paths[request.path](request.query) if request.path in paths else NOT_FOUND
-        except _Bad as error:
+        except BadQuery as error:
             return Answer.of({"message": str(error)}, 400)
 
     def _snapshots(self, query: Mapping[str, str]) -> Answer:
-        feed, now = _feed(query, "iex" if self.free else "sip"), self._now()
+        feed, now = feed_of(query, "iex" if self.free else "sip"), self._now()
         return Answer.of(
             {
                 ticker: made.snapshot(self._visible_trades(ticker, feed, now - timedelta(days=5), now))
-                for ticker in _tickers(query)
+                for ticker in tickers_of(query)
             }
         )
 
     def _bars(self, query: Mapping[str, str]) -> Answer:
-        tickers, feed, timeframe = _tickers(query), _feed(query, "sip"), query.get("timeframe", "")
+        tickers, feed, timeframe = tickers_of(query), feed_of(query, "sip"), query.get("timeframe", "")
         if timeframe not in made.TIMEFRAMES:
-            raise _Bad(f"invalid timeframe: {timeframe}")
+            raise BadQuery(f"invalid timeframe: {timeframe}")
         adjustment = query.get("adjustment", "raw")
         if adjustment not in {"raw", "split", "dividend", "all"}:
-            raise _Bad("invalid adjustment")
+            raise BadQuery("invalid adjustment")
         now = self._now()
-        start, end = _moment(query, "start", now.replace(hour=0)), _moment(query, "end", now)
+        start, end = moment_of(query, "start", now.replace(hour=0)), moment_of(query, "end", now)
         if self.free and feed == "sip" and end > now - FREE_DELAY:
             return RECENT_SIP
         found = [
@@ -159,22 +152,22 @@ class FakeAlpaca(FakeHttp):
 
     def _page(self, found: Sequence[tuple[str, Row]], query: Mapping[str, str]) -> Answer:
         """Returns a page, ordered by symbol, then time: the first page may hold the first symbol alone."""
-        size = min(_limit(query, 1000, 10_000), self.rows_per_page)
-        first = _offset(query)
+        size = min(limit_of(query, 1000, 10_000), self.rows_per_page)
+        first = offset_of(query)
         bars: dict[str, list[Row]] = {}
         for ticker, row in found[first : first + size]:
             bars.setdefault(ticker, []).append(row)
         more = first + size < len(found)
-        return Answer.of({"bars": bars, "next_page_token": _token(first + size) if more else None})
+        return Answer.of({"bars": bars, "next_page_token": page_token(first + size) if more else None})
 
     def _news(self, query: Mapping[str, str]) -> Answer:
-        size, first = _limit(query, 10, 50), _offset(query)
+        size, first = limit_of(query, 10, 50), offset_of(query)
         newest = sorted(self.stories, key=lambda row: str(row["updated_at"]), reverse=True)
         more = first + size < len(newest)
         return Answer.of(
             {
                 "news": newest[first : first + size],
-                "next_page_token": _token(first + size) if more else None,
+                "next_page_token": page_token(first + size) if more else None,
             }
         )
 
@@ -219,50 +212,8 @@ def _split(trade: Trade, split: Split) -> Trade:
     return replace(trade, price=round(trade.price / split.ratio, 4), size=round(trade.size * split.ratio))
 
 
-def _tickers(query: Mapping[str, str]) -> list[str]:
-    tickers = query.get("symbols", "").split(",")
-    for ticker in tickers:
-        if not _WELL_FORMED.fullmatch(ticker):
-            raise _Bad(f"invalid symbol: {ticker}")
-    return tickers
-
-
-def _feed(query: Mapping[str, str], default: str) -> str:
-    feed = query.get("feed", default)
-    if feed not in {"iex", "sip"}:
-        raise _Bad(f"invalid feed: {feed}")
-    return feed
-
-
-def _moment(query: Mapping[str, str], name: str, default: datetime) -> datetime:
-    try:
-        moment = datetime.fromisoformat(query[name]) if name in query else default
-    except ValueError as error:
-        raise _Bad(f"invalid {name}") from error
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
 def _local(moment: datetime) -> str:
     return moment.astimezone(NEW_YORK).isoformat()
-
-
-def _limit(query: Mapping[str, str], default: int, most: int) -> int:
-    limit = query.get("limit", str(default))
-    if not limit.isdecimal() or not 1 <= int(limit) <= most:
-        raise _Bad("invalid limit")
-    return int(limit)
-
-
-def _token(offset: int) -> str:
-    return base64.urlsafe_b64encode(str(offset).encode()).decode()
-
-
-def _offset(query: Mapping[str, str]) -> int:
-    """Returns the index at which a page begins; a literal `null` is not a token."""
-    try:
-        return int(base64.urlsafe_b64decode(query["page_token"])) if "page_token" in query else 0
-    except ValueError as error:
-        raise _Bad("invalid page_token") from error
 
 
 def _fill(fake: FakeAlpaca) -> None:

@@ -6,15 +6,14 @@ By hand: `PYTHONPATH=tests python -m fakes.finnhub --port 8700`.
 import argparse
 import asyncio
 import contextlib
-import math
 import re
 import sys
 import time
-import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
+from fakes.finnhub_rows import company, event
 from fakes.http import Answer, FakeHttp, HttpRequest, Row
 from quotecast.providers.reference import stocks
 
@@ -127,153 +126,6 @@ class FakeFinnhub(FakeHttp):
         if len(found) > self.most_events:
             found = sorted(found, key=lambda row: str(row["date"]), reverse=True)[: self.most_events]
         return Answer.of({"earningsCalendar": found})
-
-
-def company(symbol: str, now: float = 0.0) -> dict[str, Any]:
-    """Returns the answer of each path for a fictional company; its price moves about 1 % in an hour."""
-    size = 1 + zlib.crc32(symbol.encode()) % 400
-    price = round(size * (1 + math.sin(now / 600 + size) / 100), 2)
-    day = datetime.fromtimestamp(now, UTC).date()
-    quarters = [*_quarter_ends(day, 4)]
-    return {
-        "/stock/metric": {
-            "symbol": symbol,
-            "metricType": "all",
-            "metric": {
-                "10DayAverageTradingVolume": 48.1,
-                "52WeekHigh": round(size * 1.1, 2),
-                "52WeekHighDate": (day - timedelta(days=23)).isoformat(),
-                "52WeekLow": str(round(size * 0.7, 2)),
-                "beta": 1.2,
-                "dividendYieldIndicatedAnnual": None,
-                "longTermDebt/equityAnnual": 1.1,
-                "marketCapitalization": round(price * 15_000, 1),
-                "peTTM": round(price / size * 33.1, 2),
-            },
-            "series": {
-                "annual": {"eps": [{"period": quarters[0].isoformat(), "v": 6.9}]},
-                "quarterly": {"eps": [{"period": each.isoformat(), "v": 1.6} for each in quarters]},
-            },
-        },
-        "/stock/earnings": [_earnings(symbol, each) for each in quarters],
-        "/stock/recommendation": [_recommendation(symbol, day.replace(day=1))],
-        "/stock/revenue-estimate": _estimates(
-            symbol, day, {"revenueAvg": 117_840_000_000, "revenueHigh": 121.5e9, "revenueLow": 110.2e9}
-        ),
-        "/stock/eps-estimate": _estimates(symbol, day, {"epsAvg": 2.11, "epsHigh": 2.4, "epsLow": 1.9}),
-        "/stock/earnings-quality-score": {
-            "symbol": symbol,
-            "freq": "quarterly",
-            "data": [_quality(each) for each in quarters],
-        },
-        "/stock/profile2": profile(symbol),
-        "/quote": {
-            "c": price,
-            "d": 2.3,
-            "dp": 1.0,
-            "h": 232,
-            "l": 228.5,
-            "o": 229,
-            "pc": 229.1,
-            "t": int(now),
-        },
-    }
-
-
-def profile(symbol: str, currency: str = "USD") -> Row:
-    """Returns the profile of a company; `symbol` is that of its home listing."""
-    return {
-        "country": currency[:2],
-        "currency": currency,
-        "estimateCurrency": currency,
-        "exchange": "NASDAQ NMS - GLOBAL MARKET",
-        "finnhubIndustry": "Technology",
-        "ipo": "1980-12-12",
-        "marketCapitalization": 3_287_742.6,
-        "name": f"{symbol} Inc",
-        "shareOutstanding": 15_037.87,
-        "ticker": symbol,
-    }
-
-
-def company_abroad(home: str, currency: str) -> dict[str, Any]:
-    """Returns a company like `company` with the home listing's symbol in every row, and no currency."""
-    return company(home) | {"/stock/profile2": profile(home, currency)}
-
-
-def event(symbol: str, day: date, hour: str = "amc") -> Row:
-    """Returns a row of the earnings calendar: an expected report."""
-    return {
-        "symbol": symbol,
-        "date": day.isoformat(),
-        "hour": hour,
-        "year": day.year,
-        "quarter": (day.month - 1) // 3 or 4,
-        "epsEstimate": 1.45,
-        "epsActual": None,
-        "revenueEstimate": 102_000_000_000,
-        "revenueActual": None,
-    }
-
-
-def _quote(price: float, close: float, now: float) -> Row:
-    """Returns a quote; `close` is the previous session's."""
-    change = round(price - close, 2)
-    extremes = {"h": max(price, close), "l": min(price, close), "o": close, "pc": close}
-    return {"c": price, "d": change, "dp": round(100 * change / close, 4), **extremes, "t": int(now)}
-
-
-def _earnings(symbol: str, period: date) -> Row:
-    return {
-        "symbol": symbol,
-        "period": period.isoformat(),
-        "quarter": period.month // 3,
-        "year": period.year,
-        "actual": 1.5,
-        "estimate": 1.45,
-        "surprise": 0.05,
-        "surprisePercent": 3.45,
-    }
-
-
-def _recommendation(symbol: str, period: date) -> Row:
-    counts = {"strongBuy": 10, "buy": 20, "hold": 9, "sell": 2, "strongSell": 0}
-    return {"symbol": symbol, "period": period.isoformat(), **counts}
-
-
-def _estimates(symbol: str, day: date, values: Row) -> Row:
-    """Returns estimates of the coming four quarters, the furthest first."""
-    periods = _quarter_ends(day + timedelta(days=366), 4)
-    data = [
-        {
-            "period": each.isoformat(),
-            "quarter": each.month // 3,
-            "year": each.year,
-            "numberAnalysts": 28,
-            **values,
-        }
-        for each in periods
-    ]
-    return {"symbol": symbol, "freq": "quarterly", "data": data}
-
-
-def _quality(period: date) -> Row:
-    return {
-        "period": period.isoformat(),
-        "growth": 50.5,
-        "profitability": 72.2,
-        "capitalAllocation": 84,
-        "leverage": 89.9,
-        "score": 74.15,
-        "letterScore": "A-",
-    }
-
-
-def _quarter_ends(day: date, count: int) -> Iterable[date]:
-    """Returns the last days of past quarters, newest first."""
-    for _ in range(count):
-        day = day.replace(month=(day.month - 1) // 3 * 3 + 1, day=1) - timedelta(days=1)
-        yield day
 
 
 def _fill(fake: FakeFinnhub) -> None:

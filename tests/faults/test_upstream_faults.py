@@ -13,7 +13,8 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from fakes.binance import FakeBinance
 from fakes.binance_rows import statistics
-from fakes.finnhub import VERSION, FakeFinnhub, company
+from fakes.finnhub import VERSION, FakeFinnhub
+from fakes.finnhub_rows import company
 from fakes.http import ENDLESS, HTML_503, TRUNCATED
 from support.binance_made import DAY, INFO, LISTING
 from support.fault_proxy import FaultProxy

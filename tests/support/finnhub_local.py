@@ -5,7 +5,8 @@ from contextlib import asynccontextmanager
 from datetime import date
 from typing import Any, Final
 
-from fakes.finnhub import FakeFinnhub, company
+from fakes.finnhub import FakeFinnhub
+from fakes.finnhub_rows import company
 from quotecast.providers.finnhub.client import FinnhubFinancials
 from support.caching import Clock
 

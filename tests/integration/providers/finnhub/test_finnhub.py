@@ -6,7 +6,8 @@ from typing import Any, Final
 
 import pytest
 
-from fakes.finnhub import VERSION, FakeFinnhub, event
+from fakes.finnhub import VERSION, FakeFinnhub
+from fakes.finnhub_rows import event
 from fakes.http import Answer
 from quotecast.errors import SymbolNotFound
 from quotecast.market.financials import (

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from fakes.financials import COMPANY, running_worker
-from fakes.finnhub import NO_ACCESS, TOO_MANY, VERSION, FakeFinnhub, company, company_abroad, event, profile
+from fakes.finnhub import NO_ACCESS, TOO_MANY, VERSION, FakeFinnhub
+from fakes.finnhub_rows import company, company_abroad, event, profile
 from fakes.http import HANGING, HTML_503, TRUNCATED, Answer
 from quotecast.providers.finnhub import profiles
 from support.caching import Clock

@@ -7,7 +7,8 @@ from typing import Any, Final
 import pytest
 
 from fakes.financials import COMPANY, MEMBERS, running_worker
-from fakes.finnhub import NO_ACCESS, FakeFinnhub, company
+from fakes.finnhub import NO_ACCESS, FakeFinnhub
+from fakes.finnhub_rows import company
 from fakes.http import Answer
 from quotecast.errors import NotOffered, UpstreamError
 from quotecast.limits.budget import budget

@@ -6,7 +6,8 @@ from datetime import date, timedelta
 import pytest
 
 from fakes.financials import CALENDAR, running_worker
-from fakes.finnhub import FakeFinnhub, event
+from fakes.finnhub import FakeFinnhub
+from fakes.finnhub_rows import event
 from support.caching import Clock
 from support.finnhub_local import local_finnhub, provider
 
