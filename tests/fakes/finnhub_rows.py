@@ -96,13 +96,6 @@ def event(symbol: str, day: date, hour: str = "amc") -> Row:
     }
 
 
-def _quote(price: float, close: float, now: float) -> Row:
-    """Returns a quote; `close` is the previous session's."""
-    change = round(price - close, 2)
-    extremes = {"h": max(price, close), "l": min(price, close), "o": close, "pc": close}
-    return {"c": price, "d": change, "dp": round(100 * change / close, 4), **extremes, "t": int(now)}
-
-
 def _earnings(symbol: str, period: date) -> Row:
     return {
         "symbol": symbol,

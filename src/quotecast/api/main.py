@@ -67,7 +67,7 @@ def _check(settings: Settings) -> None:
 
 async def _serve(settings: Settings) -> None:
     """The composition root: opens everything here, and closes it in the reverse order."""
-    draining = asyncio.Event()
+    draining, serves = asyncio.Event(), asyncio.Event()
     redis = (settings.redis_url, settings.redis_prefix)
     async with contextlib.AsyncExitStack() as stack:
         traced = stack.enter_context(tracing.export_traces("quotecast-api"))
@@ -112,7 +112,6 @@ async def _serve(settings: Settings) -> None:
             budgets=left,
             monotonic=time.monotonic,
         )
-        serves = asyncio.Event()
         ready = partial(readiness_on_private_port, services, serves.is_set)
         scraped = await stack.enter_async_context(_metrics_port(settings, partial(families, counting), ready))
         await _serve_until_stopped(

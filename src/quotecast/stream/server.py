@@ -50,25 +50,10 @@ class Socket(asyncio.Protocol):
     """
 
     __slots__ = (
-        "_app",
-        "_assembly",
-        "_closing",
-        "_deadline",
-        "_deflates",
-        "_drained",
-        "_encode",
-        "_inbox",
-        "_message_waiter",
-        "_open",
-        "_pace",
-        "_pause",
-        "_protocol",
-        "_response",
-        "_room",
-        "_task",
-        "_transport",
-        "_unparsed",
-    )
+        "_app", "_assembly", "_closing", "_deadline", "_deflates", "_drained", "_encode", "_inbox",
+        "_message_waiter", "_open", "_pace", "_pause", "_protocol", "_response", "_room", "_task",
+        "_transport", "_unparsed",
+    )  # fmt: skip
 
     def __init__(self, app: App, encode: Encode, room: Room) -> None:
         self._app = app

@@ -51,7 +51,7 @@ async def clients_of(*compressions: str | None) -> AsyncIterator[tuple[Broadcast
             await stack.enter_async_context(connect(url, compression=each, max_size=None))
             for each in compressions
         ]
-        for client in clients:  # whoever is answered has been accepted
+        for client in clients:  # an answer shows that the application has accepted the client
             await client.send("x")
             assert await client.recv() == "x"
         yield app, clients
