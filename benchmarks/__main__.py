@@ -9,8 +9,15 @@ from typing import Final
 
 from benchmarks import bus, fanout, figures, limiter, report, size
 from benchmarks.contenders import install_node_packages
-from benchmarks.fanout import BATCHED, NCHAN
-from benchmarks.figures import BARE, FASTAPI, OURS, Figure, Goal
+from benchmarks.fanout import (
+    BATCHED,
+    BUN_BATCHED,
+    NCHAN,
+    NODE,
+    UWEBSOCKETS,
+    UWEBSOCKETS_BATCHED,
+)
+from benchmarks.figures import BARE, BUN, FASTAPI, OURS, Figure, Goal
 
 FIGURES: Final = (
     Figure(
@@ -26,24 +33,32 @@ FIGURES: Final = (
         "small frames, 2,500 clients at 10 a second",
         "frames per CPU s",
         fanout.small_frames,
-        (Goal(NCHAN, 0.8), Goal(FASTAPI, 1.4)),
+        (Goal(NCHAN, 1.0), Goal(UWEBSOCKETS, 0.9), Goal(BUN, 0.85), Goal(NODE, 1.3), Goal(FASTAPI, 1.8)),
     ),
     Figure(
         "P3s",
         "small frames, as many a second as it can",
         "frames/s",
         fanout.small_frames_saturated,
-        (Goal(NCHAN, 0.8), Goal(FASTAPI, 1.4)),
+        (Goal(NCHAN, 0.9), Goal(FASTAPI, 1.4)),
     ),
     Figure(
         "P4",
         "market: 500 symbols x 4/s to 500 clients on `all`",
         "quotes per CPU s",
         fanout.market,
-        (Goal(NCHAN, 25), Goal(BATCHED, 0.8), Goal(FASTAPI, 80)),
+        (Goal(NCHAN, 25), Goal(BATCHED, 0.8), Goal(UWEBSOCKETS_BATCHED, 1.2), Goal(FASTAPI, 80)),
     ),
+    Figure(
+        "P4d",
+        "same, permessage-deflate offered",
+        "quotes per CPU s",
+        fanout.market_deflated,
+        (Goal(BATCHED, 1.5), Goal(BUN_BATCHED, 1.5), Goal(UWEBSOCKETS_BATCHED, 1.5)),
+    ),
+    Figure("P4e", "same, on the wire per quote", "bytes", fanout.bytes_per_quote, at_most=45),
     Figure("P4a", "same, age of quotes, p99", "ms", fanout.market_age, at_most=300),
-    Figure("P5", "same, 20 own symbols each", "quotes per CPU s", fanout.own_lists, (Goal(FASTAPI, 15),)),
+    Figure("P5", "same, 20 own symbols each", "quotes per CPU s", fanout.own_lists, (Goal(FASTAPI, 25),)),
     Figure("P6", "limiter checks", "per CPU s", limiter.checks, (Goal(limiter.SINGLE, 2),)),
     Figure("P6a", "admitted of one key, limit 100, 4 workers", "requests", limiter.admissions, at_most=100),
     Figure("P7", "simulator to mirror", "updates/s", bus.updates, at_least=100_000),
