@@ -78,11 +78,12 @@ class FeedPublisher:
         """Publishes until another ingest has the lease."""
         self._statistics.leading = True
         try:
-            await self._inherit()
             async with asyncio.TaskGroup() as tasks:
+                # First: without renewals an outage of Redis here would leave the standing at `leading`.
                 tasks.create_task(
                     lease.renew(self._bus, self._feed, self._owner, report=self._statistics.set_standing)
                 )
+                await self._inherit()
                 tasks.create_task(pump(self._provider, self._take))
                 tasks.create_task(self._write())
         except* LeaseLostError:

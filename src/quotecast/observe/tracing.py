@@ -52,7 +52,7 @@ def export_traces(service: str, environment: Mapping[str, str] = os.environ) -> 
         log.warning("traces need an extra: pip install 'quotecast[otel]'", asked_by=name)
         yield _wrap_nothing
         return
-    with spans.exporting(service) as traced:
+    with spans.export_spans(service) as traced:
         yield traced
 
 

@@ -1,0 +1,35 @@
+"""The standing of an ingest whose bus fails at the moment in which it becomes the leader."""
+
+import pytest
+
+from quotecast.bus.memory import MemoryBus
+from quotecast.errors import BusError
+from quotecast.ingest import lease
+from quotecast.ingest.publish import FeedPublisher, IngestStatistics
+from quotecast.market.feeds import Feed
+from quotecast.providers.simulator.client import SimulatorProvider
+from support.following import running, until
+
+
+class FailingBus(MemoryBus):
+    """A bus that neither loads a state nor renews a lease."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda: 0.0)
+
+    async def load(self, *_: object) -> None:
+        raise BusError("away")
+
+    async def hold(self, *_: object) -> bool:
+        raise BusError("away")
+
+
+async def test_outage_before_the_first_state_is_loaded_changes_the_standing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Readiness must not report `leading` while no bus confirms it."""
+    monkeypatch.setattr(lease, "RENEW_SECONDS", 0.0)
+    statistics = IngestStatistics(standing="leading")
+    provider = SimulatorProvider(Feed.CRYPTO, seed=1, rate=1.0, speed=1.0, always_open=True)
+    async with running(FeedPublisher(provider, FailingBus(), "me", statistics=statistics).run()):
+        await until(lambda: statistics.standing == "unknown")
