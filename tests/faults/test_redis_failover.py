@@ -69,6 +69,7 @@ def test_a_sentinel_swaps_master_and_replica(sentinels: SentinelSet, figures: Fi
         judge(load, sentinels.failover(), figures)
 
 
+@pytest.mark.slow
 def test_two_masters_for_a_while(sentinels: SentinelSet, figures: Figures) -> None:
     """A Sentinel's failover without COORDINATED leaves two masters for seconds; all clients recover."""
     with Service(sentinels, SETTINGS) as service, under_load(service, 50) as load:

@@ -55,7 +55,12 @@ def attacked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 @pytest.mark.parametrize(
     ("name", "count"),
-    [(name, count) for name in ATTACKS for count in COUNTS.get(name, (1, 50))],
+    [
+        # One attacker alone is the lighter case of each attack.
+        pytest.param(name, count, marks=[pytest.mark.slow] if count == 1 else [])
+        for name in ATTACKS
+        for count in COUNTS.get(name, (1, 50))
+    ],
 )
 def test_no_attack_exhausts_a_worker(attacked: Attacked, figures: Figures, name: str, count: int) -> None:
     """No attack, alone or in numbers, exhausts the worker."""
