@@ -21,11 +21,15 @@ CLIENTS: Final = Path(__file__).with_name("clients")
 #: The greeting has three frames.
 FRAMES: Final = 8
 READ: Final = """([url, count]) => new Promise((resolve, reject) => {
-  const socket = new WebSocket(url), frames = [];
-  socket.onerror = () => reject(new Error("the connection failed"));
-  socket.onmessage = (event) => {
-    frames.push(event.data);
-    if (frames.length === count) resolve([socket.extensions, ...frames]);
+  // The server compresses frames that clients share: this one comes first.
+  const companion = new WebSocket(url);
+  companion.onopen = () => {
+    const socket = new WebSocket(url), frames = [];
+    socket.onerror = () => reject(new Error("the connection failed"));
+    socket.onmessage = (event) => {
+      frames.push(event.data);
+      if (frames.length === count) resolve([socket.extensions, ...frames]);
+    };
   };
 })"""
 

@@ -12,7 +12,7 @@ from quotecast.providers.transport import outcomes
 _GAUGES = (
     ("lease_held", "1 while this ingest leads the feed.", "leading"),
     ("seq", "Sequence number in the epoch of the last batch published from here.", "seq"),
-    ("upstream_told_timestamp_seconds", "Unix time of the last update of the upstream.", "heard_at"),
+    ("upstream_update_timestamp_seconds", "Unix time of the last update of the upstream.", "heard_at"),
 )
 _COUNTERS = (
     ("batches", "Batches published.", "batches"),

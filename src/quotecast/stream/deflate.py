@@ -1,4 +1,4 @@
-"""permessage-deflate (RFC 7692) as the feed server speaks it: without context takeover in either direction.
+"""permessage-deflate (RFC 7692) on the feed server, without context takeover in either direction.
 
 A compressed message then depends on no other, so that all clients of a frame share its bytes, and an idle
 connection holds no compressor.
@@ -36,7 +36,7 @@ class _Factory(ServerPerMessageDeflateFactory):
 EXTENSION: Final = _Factory(server_no_context_takeover=True, client_no_context_takeover=True)
 
 
-def deflated(payload: bytes) -> bytes:
+def deflate(payload: bytes) -> bytes:
     """Returns the payload of a compressed message."""
     compressor = zlib.compressobj(LEVEL, zlib.DEFLATED, -WINDOW_BITS)
     return (compressor.compress(payload) + compressor.flush(zlib.Z_SYNC_FLUSH)).removesuffix(_TAIL)

@@ -5,15 +5,13 @@ from typing import Final, Protocol
 
 from websockets.frames import Opcode
 
-from quotecast.stream.deflate import deflated
+from quotecast.stream.deflate import deflate
 
 #: The bit RSV1, which marks a compressed message (RFC 7692, section 6).
 _COMPRESSED: Final = 0x40
 
 #: Compression of a smaller message saves less than it costs.
 LEAST_DEFLATED_BYTES: Final = 1024
-#: A larger message is compressed for a single client too, one between the two bounds only for several.
-LEAST_DEFLATED_ALONE_BYTES: Final = 16_384
 
 
 class Encode(Protocol):
@@ -25,28 +23,27 @@ class Encode(Protocol):
 
 
 def frame_encoder() -> Encode:
-    """Returns an encoder that remembers the last message, which the hub gives to many clients in a row."""
+    """Returns an encoder that remembers the last message, which the hub gives to many clients in a row.
+
+    It compresses a message for its second client and those after it. For a client alone, compression costs
+    several times what the frame costs otherwise: 65 µs for 100 quotes, 550 µs for 500.
+    """
     last: str | bytes | None = None
     plain = b""
-    #: Clients that accept compression and got the last message.
-    clients = 0
-    #: Separate from `last`: a large snapshot stays here between the greetings of its clients.
-    last_compressed: str | bytes | None = None
+    #: The last message of a compressible size; small ones between the greetings of its clients do not count.
+    candidate: str | bytes | None = None
     compressed = b""
 
     def encode(message: str | bytes, *, deflates: bool) -> bytes:
-        nonlocal last, plain, clients, last_compressed, compressed
-        if deflates and message is last_compressed:
+        nonlocal last, plain, candidate, compressed
+        if deflates and message is candidate:
+            compressed = compressed or _compressed_frame(message)
             return compressed
         if message is not last:
-            last, plain, clients = message, _plain_frame(message), 0
-        if not deflates or len(plain) < LEAST_DEFLATED_BYTES:
-            return plain
-        clients += 1
-        if clients == 1 and len(plain) < LEAST_DEFLATED_ALONE_BYTES:
-            return plain
-        last_compressed, compressed = message, _compressed_frame(message)
-        return compressed
+            last, plain = message, _plain_frame(message)
+        if deflates and len(plain) >= LEAST_DEFLATED_BYTES:
+            candidate, compressed = message, b""
+        return plain
 
     return encode
 
@@ -57,7 +54,7 @@ def _plain_frame(message: str | bytes) -> bytes:
 
 def _compressed_frame(message: str | bytes) -> bytes:
     opcode, payload = _opcode_and_payload(message)
-    return _unmasked(opcode | _COMPRESSED, deflated(payload))
+    return _unmasked(opcode | _COMPRESSED, deflate(payload))
 
 
 def _opcode_and_payload(message: str | bytes) -> tuple[int, bytes]:
