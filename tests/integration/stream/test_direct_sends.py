@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import uvloop
 
+from quotecast.feed.framing import Frame
 from quotecast.stream.direct import send_now
 from quotecast.stream.listeners import serve_feeds
 from support.feed_sockets import HANDSHAKE, raw
@@ -106,10 +107,10 @@ def test_nothing_follows_the_close_frame(run: Run) -> None:
             await reader.readuntil(b"\r\n\r\n")
             connection = app.write(b"before")
             app.send({"type": "websocket.close", "code": 1000, "reason": ""})
-            connection.write(b"after")
+            connection.write(Frame(b"after", binary=True))
             writer.write(b"\x88\x82" + bytes(4) + b"\x03\xe8")
             assert await asyncio.wait_for(reader.read(), 10) == frame_of(b"before") + b"\x88\x02\x03\xe8"
-            connection.write(b"after")
+            connection.write(Frame(b"after", binary=True))
 
     run(scenario())
 
@@ -129,7 +130,7 @@ def test_sends_to_a_client_that_has_reset_end_its_connection(run: Run) -> None:
                     gone.append(app.write(b"present"))
                     assert await reader.readexactly(9) == frame_of(b"present")
                     for each in gone[:-1]:
-                        each.write(b"stray")
+                        each.write(Frame(b"stray", binary=True))
                     app.write(b"next")
                     assert await reader.readexactly(6) == frame_of(b"next")
                     linger = socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0"
@@ -137,7 +138,7 @@ def test_sends_to_a_client_that_has_reset_end_its_connection(run: Run) -> None:
                 app.send = None
                 async with asyncio.timeout(10):
                     while gone[-1]._open:
-                        gone[-1].write(b"too late")
+                        gone[-1].write(Frame(b"too late", binary=True))
                         await asyncio.sleep(0.001)
 
     run(scenario())
