@@ -35,6 +35,9 @@ NAMES_PER_SYMBOL: Final = 2
 Wanted = frozenset[str] | None
 
 
+_NOTHING: Final[frozenset[str]] = frozenset()
+
+
 class FeedSession:
     """The subscription and cursor of one client; a `close_code` asks the stream to disconnect it."""
 
@@ -61,7 +64,7 @@ class FeedSession:
         encoding: Encoding = JSON,
         resumptions: Counter[str] | None = None,
     ) -> None:
-        self.wanted: Wanted = frozenset()
+        self.wanted: Wanted = _NOTHING
         self.mark = mirror.mark
         self.interval = DEFAULT_INTERVAL
         self.encoding = encoding
@@ -71,7 +74,7 @@ class FeedSession:
         #: Counts of reconnects with a cursor, by their outcome: `resume` or `resync`.
         self._resumptions = Counter[str]() if resumptions is None else resumptions
         #: The symbols that `wanted` meant at `mark`.
-        self.keys: frozenset[str] = frozenset()
+        self.keys = _NOTHING
         self.entries: list[QuoteEntry] = []
         #: Whether `wanted` includes groups, whose members change.
         self._in_groups = False

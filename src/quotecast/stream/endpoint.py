@@ -10,7 +10,7 @@ import itertools
 import random
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 from urllib.parse import parse_qs
 
@@ -108,7 +108,9 @@ class Streams:
             return
         self._streams.add(stream)
         try:
-            await self._serve(hub, stream, _query(scope), receive)
+            query = _query(scope)
+            scope.clear()  # servers and middleware hold it, with all headers, as long as the connection lasts
+            await self._serve(hub, stream, query, receive)
         finally:
             hub.leave(stream.connection)
             self._streams.remove(stream)
@@ -134,9 +136,7 @@ class Streams:
         session = stream.connection.session
         try:
             await _wait_for_data(hub.mirror, query)
-            greeting = session.open(query, self._heartbeat_ms)
-            await stream.answer(greeting)
-            hub.count(greeting)
+            await _answer(hub, stream, session.open(query, self._heartbeat_ms))
             hub.join(stream.connection)
             await _run_commands(hub, stream, receive)
         except _ConnectionEnded as end:
@@ -230,25 +230,22 @@ def _event(frame: Frame) -> dict[str, Any]:
 async def _run_commands(hub: Hub, stream: _Client, receive: Any) -> None:
     """Answers the client's commands until either side ends the connection."""
     session = stream.connection.session
-    async for message in _messages(receive):
+    while (event := await receive())["type"] == "websocket.receive":
         if pause := session.pause(time.monotonic()):
             await asyncio.sleep(pause)
         await stream.wait_until_sent()
-        frames = session.receive(message, time.time())
+        text = event.get("text")
+        frames = session.receive(event["bytes"] if text is None else text, time.time())
         hub.move(stream.connection)
-        await stream.answer(frames)
-        hub.count(frames)
+        await _answer(hub, stream, frames)
+        del frames  # a snapshot may be large, and the next command hours away
         if session.close_code:
             raise _ConnectionEnded(session.close_code)
 
 
-async def _messages(receive: Any) -> AsyncIterator[str | bytes]:
-    while True:
-        event = await receive()
-        if event["type"] == "websocket.disconnect":
-            return
-        text = event.get("text")
-        yield event["bytes"] if text is None else text
+async def _answer(hub: Hub, stream: _Client, frames: list[Frame]) -> None:
+    await stream.answer(frames)
+    hub.count(frames)
 
 
 async def _wait_for_data(mirror: Mirror, query: Query) -> None:
