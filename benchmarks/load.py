@@ -102,7 +102,8 @@ def listen(
 ) -> ListenerResult:
     """Connects listeners, which take the paths in turn; with `deflate` they offer compression.
 
-    With `rows` they ask for rows, whose ages they do not see. With `over_veth` they run in a network namespace of their own.
+    With `rows` they ask for rows, whose ages they do not see. With `over_veth` they run in a network
+    namespace of their own.
     """
     address, prefix = (veth.SERVERS, veth.listeners_prefix()) if over_veth else ("127.0.0.1", [])
     command = [*prefix, *PINNED, str(compile_listeners())]

@@ -120,7 +120,7 @@ def test_tick_of_500_who_share_a_frame(benchmark: Any, moving: Moving) -> None:
     writer = _Writer()
     sent = writer.sent
     for _ in range(500):
-        hub.join(Connection(moving.session("all"), writer, lambda _: None))
+        hub.join(Connection(moving.session("all"), writer, lambda _: True))
 
     def setup() -> None:
         sent.clear()
@@ -135,6 +135,7 @@ class _Writer:
     """A socket that is always ready."""
 
     ready = True
+    paused_at = 0.0
 
     def __init__(self) -> None:
         self.sent: list[Frame] = []

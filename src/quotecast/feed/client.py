@@ -12,7 +12,7 @@ from msgspec import UNSET
 
 from quotecast.errors import CloseCode
 from quotecast.feed import frames
-from quotecast.feed.commands import Command, CommandError, Query, command_of, decode, tag_of
+from quotecast.feed.commands import Command, CommandError, Query, command_of, decode, tags_of
 from quotecast.feed.encoding import JSON, Encoding
 from quotecast.feed.frames import Id, Label, Limits
 from quotecast.feed.framing import Frame
@@ -27,7 +27,7 @@ from quotecast.market.feeds import Feed
 MAX_FAULTS: Final = 10
 COMMANDS_PER_SECOND: Final = 20
 
-_NAMES: Final = tuple(feed.spec.name for feed in Feed)
+_NAMES: Final = {feed.spec.name: feed for feed in Feed}
 _FEED_RULE: Final = f"feed: Must be one of {', '.join(_NAMES)}"
 
 
@@ -62,8 +62,10 @@ class ClientSession:
         """Returns the frames that greet a client: the welcome, and the answers to its address by feed."""
         greeting = [self._welcome(heartbeat_ms)]
         for name, query in queries.items():
-            if query != Query():
+            if name in _NAMES and query != Query():
                 greeting += self._answer(name, query)
+        if queries.keys() - _NAMES:
+            greeting.append(self._refuse(CommandError(_FEED_RULE), None))
         return greeting
 
     def receive(self, message: str | bytes, now: float) -> list[Frame]:
@@ -74,7 +76,8 @@ class ClientSession:
                 return [self.encoding.write(frames.pong(iso_utc(now), command.id))]
             name = self._feed_of(command)
         except CommandError as refusal:
-            return [self._refuse(refusal, tag_of(message))]
+            request, feed = tags_of(message)
+            return [self._refuse(refusal, request, self._label(feed))]
         return self._answer(name, command, command.id)
 
     def shutdown(self, retry_after_ms: int) -> Frame:
@@ -102,25 +105,21 @@ class ClientSession:
         """Returns the name of the feed that a command is for. Raises CommandError."""
         if not self._among_feeds:
             return next(iter(self.feeds))
-        if command.feed not in _NAMES:
+        if command.feed is None or command.feed not in _NAMES:
             raise CommandError(_FEED_RULE)
         return command.feed
 
     def _answer(self, name: str, asked: Query | Command, request: Id = None) -> list[Frame]:
         """Returns what a feed answers, or an error."""
-        label: Label = name if self._among_feeds and name in _NAMES else UNSET
         try:
-            return self._session(name).obey(command_of(asked) if isinstance(asked, Query) else asked)
+            if name not in self.feeds:
+                raise CommandError(f"this service has no provider for the feed {name}", 404)  # noqa: TRY301 - answered here
+            return self.feeds[name].obey(command_of(asked) if isinstance(asked, Query) else asked)
         except CommandError as refusal:
-            return [self._refuse(refusal, request, label)]
+            return [self._refuse(refusal, request, self._label(name))]
 
-    def _session(self, name: str) -> FeedSession:
-        """Returns the session of a feed. Raises CommandError."""
-        if name not in _NAMES:
-            raise CommandError(_FEED_RULE)
-        if name not in self.feeds:
-            raise CommandError(f"this service has no provider for the feed {name}", 404)
-        return self.feeds[name]
+    def _label(self, name: str | None) -> Label:
+        return name if self._among_feeds and name in _NAMES else UNSET
 
     def _refuse(self, refusal: CommandError, request: Id, label: Label = UNSET) -> Frame:
         if refusal.code == 400:

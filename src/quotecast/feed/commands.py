@@ -35,7 +35,7 @@ class Query(Struct, frozen=True):
 class Command(Struct, frozen=True):
     """A command of a client; `interval` in milliseconds, `since` as `<epoch>-<seq>`.
 
-    `feed` names the feed on the socket of all feeds; a feed's own socket ignores it.
+    `feed` names the feed on the socket of all feeds; a feed's own socket ignores which.
     """
 
     action: Literal["subscribe", "unsubscribe", "list", "ping"]
@@ -53,6 +53,7 @@ _LISTS: Final = ("symbols", "fields")
 
 class _Tagged(Struct):
     id: WireInteger | str | None = None
+    feed: str | None = None
 
 
 class CommandError(Exception):
@@ -105,14 +106,13 @@ def _list_rule(field: str) -> str:
     return f"{field}: Must be a list of {field}, or all"
 
 
-def tag_of(message: str | bytes) -> Id:
-    """Returns the id of a rejected command for the error frame; None if it has none that can be read."""
+def tags_of(message: str | bytes) -> tuple[Id, str | None]:
+    """Returns the id and the feed of a rejected command for the error frame; None for what is unreadable."""
     try:
-        if isinstance(message, bytes):
-            return _packed_tags.decode(message).id
-        return _tags.decode(message).id
+        tagged = _packed_tags.decode(message) if isinstance(message, bytes) else _tags.decode(message)
     except (msgspec.DecodeError, RecursionError, UnicodeError):
-        return None
+        return None, None
+    return tagged.id, tagged.feed
 
 
 def names_of(symbols: str | None) -> list[str] | Literal["all"]:

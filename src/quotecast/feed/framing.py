@@ -21,11 +21,11 @@ _TAIL: Final = b"\x00\x00\xff\xff"
 class Frame:
     """One frame of the protocol: its payload, and its bytes on the wire as a whole message."""
 
-    __slots__ = ("_compressed", "_is_shared", "binary", "payload", "plain")
+    __slots__ = ("_compressed", "_is_shared", "_length", "binary", "plain")
 
     def __init__(self, payload: bytes, *, binary: bool = False) -> None:
-        self.payload = payload
         self.binary = binary
+        self._length = len(payload)
         #: The bytes for a client without compression.
         self.plain = _message(Opcode.BINARY if binary else Opcode.TEXT, payload)
         self._compressed = self.plain if len(payload) < LEAST_DEFLATED_BYTES else None
@@ -33,7 +33,12 @@ class Frame:
 
     def __len__(self) -> int:
         """Returns the length of the payload."""
-        return len(self.payload)
+        return self._length
+
+    @property
+    def payload(self) -> bytes:
+        """The frame without the header of its message."""
+        return self.plain[len(self.plain) - self._length :]
 
     def compressed(self) -> bytes:
         """Returns the bytes for a client that accepts permessage-deflate.

@@ -27,6 +27,8 @@ class Writer(Protocol):
 
     #: Whether the socket has taken everything that was written.
     ready: bool
+    #: Monotonic time since which it is not ready.
+    paused_at: float
 
     def write(self, frame: Frame) -> object:
         """Starts to send a frame and returns at once."""
@@ -42,20 +44,17 @@ class Connection:
         "cohort",
         "disconnect",
         "heartbeat_at",
-        "sent_at",
         "session",
         "writer",
     )
 
-    def __init__(self, session: FeedSession, writer: Writer, disconnect: Callable[[CloseCode], None]) -> None:
+    def __init__(self, session: FeedSession, writer: Writer, disconnect: Callable[[CloseCode], bool]) -> None:
         self.session = session
         self.writer = writer
-        #: Ends the connection with a close code.
+        #: Ends the connection with a close code; returns whether it was not ending already.
         self.disconnect = disconnect
         #: True while a command is answered. The hub sends nothing then, so that frames stay in order.
         self.busy = False
-        #: When the hub last wrote to this connection alone.
-        self.sent_at = 0.0
         self.heartbeat_at = 0.0
         #: The feed's state that the client last received; a client assumes `live`.
         self.announced_state: FeedState = "live"
@@ -66,21 +65,15 @@ class Connection:
         """Returns whether the connection is ready for the next frame."""
         return self.writer.ready and not self.busy
 
-    def start(self, frame: Frame, now: float) -> None:
-        """Starts sending a frame."""
-        self.writer.write(frame)
-        self.sent_at = now
-
 
 class _Cohort:
     """Connections that share a subscription, and with it a cursor."""
 
-    __slots__ = ("members", "sent_at", "subscription")
+    __slots__ = ("members", "subscription")
 
     def __init__(self, subscription: Subscription) -> None:
         self.subscription = subscription
         self.members: dict[Connection, None] = {}
-        self.sent_at = 0.0
 
 
 class _Tier:
@@ -92,7 +85,7 @@ class _Tier:
         self.cohorts: dict[Key, _Cohort] = {}
         self.stragglers: dict[Connection, None] = {}
 
-    def gather(self, connections: Sequence[Connection]) -> None:
+    def join_cohort(self, connections: Sequence[Connection]) -> None:
         """Moves stragglers with equal subscriptions, which have caught up, to their cohort."""
         subscription = connections[0].session.subscription
         cohort = self.cohorts.setdefault(subscription.key, _Cohort(subscription))
@@ -102,12 +95,11 @@ class _Tier:
             connection.cohort = cohort
             cohort.members[connection] = None
 
-    def part(self, connection: Connection, subscription: Subscription) -> None:
+    def make_straggler(self, connection: Connection, subscription: Subscription) -> None:
         """Makes a straggler of a cohort's member, with a subscription of its own."""
         cohort = connection.cohort
         assert cohort is not None, "stragglers have no cohort to leave"  # noqa: S101 - narrows the type
         connection.cohort = None
-        connection.sent_at = max(connection.sent_at, cohort.sent_at)
         connection.session.subscription = subscription
         self.stragglers[connection] = None
         del cohort.members[connection]
@@ -166,7 +158,7 @@ class Hub:
 
     def enter(self, connection: Connection) -> None:
         """Serves a connection, at the interval of its session."""
-        if self._state != connection.announced_state:
+        if self._state != connection.announced_state or self._clock() >= connection.heartbeat_at:
             self._due[connection] = None
         interval = connection.session.interval
         self._connections[connection] = interval
@@ -179,7 +171,7 @@ class Hub:
             return
         tier = self._tiers[interval]
         if connection.cohort is not None:
-            tier.part(connection, connection.session.subscription.copy())
+            tier.make_straggler(connection, connection.session.subscription.copy())
         del tier.stragglers[connection]
         self._due.pop(connection, None)
 
@@ -193,9 +185,9 @@ class Hub:
         mark = self.mirror.mark
         for cohort in [*tier.cohorts.values()]:
             if cohort.subscription.mark is not mark:
-                self._serve(tier, cohort, now)
+                self._serve(tier, cohort)
         if tier.stragglers:
-            self._catch_up(tier, now)
+            self._catch_up(tier)
         if self._frames_sent > before and self.mirror.published_at:
             self.ages.observe(max(0.0, self._wall_clock() - self.mirror.published_at))
         # After the tick's frames: a connection that is busy at every sweep gets its heartbeats here.
@@ -213,31 +205,32 @@ class Hub:
         self._beat([connection for connection in self._due if connection.idle()], now, state)
 
     def statistics(self) -> dict[str, int]:
-        """Returns counts since the start, and the number of open connections."""
+        """Returns counts since the start."""
         return {
-            "connections": len(self._connections),
             "frames_sent": self._frames_sent,
             "length_sent": self._length_sent,
             "passed_over": self._passed_over,
             "expelled": self._disconnected,
         }
 
-    def _serve(self, tier: _Tier, cohort: _Cohort, now: float) -> None:
-        """Sends a cohort its update; who is not ready becomes a straggler at the mark before it."""
+    def _serve(self, tier: _Tier, cohort: _Cohort) -> None:
+        """Sends a cohort its update.
+
+        A member that is not ready leaves first, so its mark stays at its last frame.
+        """
         subscription = cohort.subscription
         late = [member for member in cohort.members if member.busy or not member.writer.ready]
         for connection in late:
-            tier.part(connection, subscription.copy())
+            tier.make_straggler(connection, subscription.copy())
         members = cohort.members
         frame = subscription.advance() if members else None
         if frame is None:
             return
         for connection in members:
             connection.writer.write(frame)
-        cohort.sent_at = now
         self._count(len(members), len(members) * len(frame))
 
-    def _catch_up(self, tier: _Tier, now: float) -> None:
+    def _catch_up(self, tier: _Tier) -> None:
         """Sends stragglers one update each, with which they join their cohorts."""
         groups: dict[tuple[Key, int], list[Connection]] = {}
         for connection in tier.stragglers:
@@ -248,10 +241,10 @@ class Hub:
                 self._passed_over += 1
         for connections in groups.values():
             frame = connections[0].session.subscription.advance()
-            tier.gather(connections)
+            tier.join_cohort(connections)
             if frame is not None:
                 for connection in connections:
-                    connection.start(frame, now)
+                    connection.writer.write(frame)
                 self._count(len(connections), len(connections) * len(frame))
 
     def _announce(self, now: float) -> FeedState:
@@ -273,7 +266,7 @@ class Hub:
             connection.heartbeat_at = now + self._heartbeat_seconds
             connection.announced_state = state
             frame = connection.session.heartbeat(timestamp, state, market)
-            connection.start(frame, now)
+            connection.writer.write(frame)
             self._count(1, len(frame))
 
     def _count(self, frames: int, length: int) -> None:
@@ -281,8 +274,6 @@ class Hub:
         self._length_sent += length
 
     def _disconnect_if_slow(self, connection: Connection, now: float) -> None:
-        sent_at = max(connection.sent_at, connection.cohort.sent_at if connection.cohort else 0.0)
-        if not connection.busy and now - sent_at > self._slow_seconds:
-            self._disconnected += 1
+        if not connection.busy and now - connection.writer.paused_at > self._slow_seconds:
             self.leave(connection)
-            connection.disconnect(CloseCode.SLOW)
+            self._disconnected += connection.disconnect(CloseCode.SLOW)

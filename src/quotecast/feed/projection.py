@@ -40,6 +40,7 @@ def moving_fields(feed: Feed) -> tuple[str, ...]:
     return tuple(field.encode_name for field in fields(feed.spec.move)[1:])
 
 
+# Unbounded, but small: ten fields have 1,023 selections.
 @cache
 def projection_of(
     feed: Feed, notation: Notation, *, rows: bool = False, selected: tuple[str, ...] | None = None
@@ -105,7 +106,7 @@ def _names(chosen: "tuple[FieldInfo, ...] | list[FieldInfo]") -> tuple[str, ...]
 
 
 def _values(chosen: "tuple[FieldInfo, ...] | list[FieldInfo]") -> Callable[[Quote], tuple[object, ...]]:
-    """Returns a function from a quote to the values of those fields, of which there are several."""
+    """Returns a getter of at least two fields; `attrgetter` of one would return no tuple."""
     getter: Callable[[Quote], tuple[object, ...]] = attrgetter(*(field.name for field in chosen))
     return getter
 

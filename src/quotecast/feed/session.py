@@ -68,13 +68,16 @@ class FeedSession:
         added, rejected = self._resolve(command.symbols)
         wanted = self._union(added)
         self.interval = interval
+        reformed = form != subscription.form and subscription.wanted != frozenset()
+        subscription.form = form
         if command.since is not None:
-            subscription.form, subscription.wanted = form, wanted
-            # A name that is rejected now may have existed at `since`: only a resync says that it is gone.
-            resumed = self._resume(command.since, known=not rejected)
+            subscription.wanted = wanted
+            # A name that is rejected now may have existed at `since`: only a resync says that it is gone. Nor
+            # does a copy with other fields resume.
+            resumed = self._resume(command.since, known=not rejected and not reformed)
             return [self._acknowledgement(command.id, rejected), resumed]
-        if form != subscription.form:
-            return self._change_form(form, wanted, command.id, rejected)
+        if reformed:
+            return self._replace(wanted, command.id, rejected)
         if wanted == subscription.wanted:
             return [self._acknowledgement(command.id, rejected)]
         return self._extend(wanted, command.id, rejected)
@@ -94,16 +97,12 @@ class FeedSession:
             return form
         return form.select(self.mirror.feed, require_fields(command.fields, moving_fields(self.mirror.feed)))
 
-    def _change_form(
-        self, form: Form, wanted: Wanted, request: Id, rejected: Sequence[Rejected]
-    ) -> list[Frame]:
+    def _replace(self, wanted: Wanted, request: Id, rejected: Sequence[Rejected]) -> list[Frame]:
         """Replaces the client's whole copy, whose items have other fields from now on."""
         subscription = self.subscription
-        subscription.form = form
         subscription.mark = self.mirror.mark
         subscription.want(wanted)
-        answer = [self._acknowledgement(request, rejected)]
-        return [*answer, subscription.snapshot("resync")] if wanted != frozenset() else answer
+        return [self._acknowledgement(request, rejected), subscription.snapshot("resync")]
 
     def _extend(self, wanted: Wanted, request: Id, rejected: Sequence[Rejected]) -> list[Frame]:
         """Advances the old set before it adds symbols, so that one cursor serves both."""

@@ -99,11 +99,15 @@ class Subscription:
         return encoding.write(frames.update(label, self.mark, encoding.join(data), sorted(removed)))
 
     def snapshot(self, reason: str, entries: Iterable[QuoteEntry] | None = None) -> Frame:
-        """Returns a snapshot of some entries, or of the whole list; clients share that of the whole feed."""
-        if entries is None and self.wanted is None:
+        """Returns a snapshot of some entries, or of the whole list.
+
+        Clients share that of the whole feed, unless they have selected fields: selections are many, and each
+        snapshot would stay in memory until the next change.
+        """
+        if entries is None and self.wanted is None and self.form.projection.fields is None:
             return self.mirror.derive(_whole_snapshot, reason, self.form)
         if entries is None:
-            entries = self.mirror.entries(self.keys)
+            entries = self.mirror.live() if self.wanted is None else self.mirror.entries(self.keys)
         return _snapshot(self.mirror, reason, self.form, entries)
 
     def changes_past(self, seq: int) -> list[QuoteEntry] | None:

@@ -21,9 +21,9 @@ class Socket(Writer, Awaitable[Any], Protocol):
 
 
 class ConnectionEnded(Exception):
-    """The connection is over; `code` is for the close frame, None if the client has disconnected."""
+    """The server ends the connection; `code` is for the close frame."""
 
-    def __init__(self, code: CloseCode | None = None) -> None:
+    def __init__(self, code: CloseCode) -> None:
         self.code = code
 
 
@@ -50,11 +50,13 @@ class Client:
             for hub, feed in zip(hubs, session.feeds.values(), strict=True)
         ]
 
-    def disconnect(self, code: CloseCode) -> None:
-        """Cancels the connection's task, which then closes the socket with the first code that it gets."""
-        if self.code is None:
-            self.code = code
-            self.task.cancel()
+    def disconnect(self, code: CloseCode) -> bool:
+        """Cancels the connection's task, which then closes the socket; returns False if it does already."""
+        if self.code is not None:
+            return False
+        self.code = code
+        self.task.cancel()
+        return True
 
     async def dismiss(self, delays: tuple[int, int]) -> None:
         """Sends `shutdown` and disconnects the client as soon as it has read that."""

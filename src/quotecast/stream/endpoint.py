@@ -61,9 +61,11 @@ class Streams:
         self._address_of = address_of
         self._streams: set[Client] = set()
         self._by_address: Counter[str] = Counter()
-        #: Open sockets, and what they got in answers, by feed, or `all`.
+        #: Open sockets by feed, or `all`.
         self.sockets: Counter[str] = Counter()
+        #: Frames sent in answers by feed, or `all`.
         self.answers: Counter[str] = Counter()
+        #: Their length in bytes.
         self.answered_length: Counter[str] = Counter()
         #: Accepted handshakes by feed, or `all`.
         self.connects: Counter[str] = Counter()
@@ -147,8 +149,7 @@ class Streams:
             stream.join()
             await self._run_commands(stream, receive)
         except ConnectionEnded as end:
-            if end.code:
-                await self._close(stream, end.code)
+            await self._close(stream, end.code)
         except asyncio.CancelledError:
             if stream.code is None:
                 raise
@@ -194,17 +195,21 @@ async def _wait_for_data(stream: Client, queries: Mapping[str, Query]) -> None:
         for hub, _ in stream.connections
         if (name := hub.mirror.feed.spec.name) in queries
     ]
+    among_feeds = stream.name == ALL  # where one feed without data must not delay the others
     for _ in range(int(CATCH_UP_SECONDS / CATCH_UP_STEP_SECONDS)):
-        if not any(_is_behind(mirror, query) for mirror, query in asked):
+        if not any(
+            is_ahead(mirror, query.since) or (_is_waiting(mirror, query) and not among_feeds)
+            for mirror, query in asked
+        ):
             break
         await asyncio.sleep(CATCH_UP_STEP_SECONDS)
-    if stream.name != ALL and any(_is_too_early(mirror, query) for mirror, query in asked):
+    if not among_feeds and any(_is_too_early(mirror, query) for mirror, query in asked):
         # A refusal of the names or of the cursor would be final; after this close the client reconnects.
         raise ConnectionEnded(CloseCode.NO_DATA)
 
 
-def _is_behind(mirror: Mirror, query: Query) -> bool:
-    return is_ahead(mirror, query.since) or (query.symbols is not None and not mirror.loaded)
+def _is_waiting(mirror: Mirror, query: Query) -> bool:
+    return query.symbols is not None and not mirror.loaded
 
 
 def _is_too_early(mirror: Mirror, query: Query) -> bool:

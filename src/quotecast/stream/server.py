@@ -7,6 +7,7 @@ port.
 
 import asyncio
 import socket
+import time
 from collections.abc import Generator
 from typing import Any, Final
 
@@ -54,7 +55,7 @@ class Socket(asyncio.Protocol):
     __slots__ = (
         "_app", "_assembly", "_closing", "_deadline", "_deflates", "_direct", "_drained", "_inbox",
         "_message_waiter", "_open", "_pace", "_pause", "_protocol", "_response", "_room", "_task",
-        "_transport", "_unparsed", "ready",
+        "_transport", "_unparsed", "paused_at", "ready",
     )  # fmt: skip
 
     def __init__(self, app: App, room: Room) -> None:
@@ -82,6 +83,7 @@ class Socket(asyncio.Protocol):
         self._message_waiter: asyncio.Future[None] | None = None
         #: Whether the kernel has taken everything that was sent.
         self.ready = True
+        self.paused_at = 0.0
         #: Pending while a sender waits for that.
         self._drained: asyncio.Future[None] | None = None
 
@@ -106,6 +108,7 @@ class Socket(asyncio.Protocol):
     def pause_writing(self) -> None:
         """Stops reading: the socket has not taken everything that was sent."""
         self.ready = False
+        self.paused_at = time.monotonic()
         self._update_reading()
 
     def resume_writing(self) -> None:

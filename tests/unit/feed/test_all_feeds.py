@@ -127,7 +127,14 @@ def test_an_address_names_lists_and_cursors_by_feed() -> None:
     assert queries_of(b"interval=500", None) == {}
 
 
-def test_a_cursor_of_no_feed_is_an_error(socket: Socket) -> None:
+@pytest.mark.parametrize("since", [b"e.1-2", b"a,b,c:1,d,e,f,g,h,i,j,k,l"])
+def test_cursors_of_no_feed_are_one_error(socket: Socket, since: bytes) -> None:
     """So a client that forgot the feed's name learns it."""
-    frames = socket.open(**queries_of(b"since=e.1-2", None))
-    assert frames[1]["detail"] == "feed: Must be one of market, crypto, doviz"
+    _, error = socket.open(**queries_of(b"since=" + since, None))
+    assert error["detail"] == "feed: Must be one of market, crypto, doviz"
+
+
+def test_a_command_that_cannot_be_read_is_answered_with_its_feed(socket: Socket) -> None:
+    """As its id."""
+    (error,) = socket.ask(action="subscribe", feed="market", symbols=5, id=7)
+    assert (error["feed"], error["id"]) == ("market", 7)

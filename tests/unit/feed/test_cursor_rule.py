@@ -44,6 +44,7 @@ class Client:
         self.encoding = encoding
         self.fields = fields
         self.ready = True
+        self.paused_at = 0.0
         self.copy = MergingClient(subprotocol=encoding.subprotocol)
         self.worker = worker
 
@@ -54,7 +55,7 @@ class Client:
         """Connects to the worker."""
         fields = ",".join(self.fields) if self.fields else None
         self.session = MarketSession(self.worker.mirror, self.encoding)
-        self.connection = Connection(self.session.feed, self, lambda _: None)
+        self.connection = Connection(self.session.feed, self, lambda _: True)
         for frame in self.session.greet(Query(symbols, since=since, fields=fields)):
             self.write(frame)
         self.worker.hub.join(self.connection)

@@ -22,6 +22,7 @@ class Socket:
         self.length = 0
         self.frames = 0
         self.ready = True
+        self.paused_at = 0.0
 
     def write(self, frame: Frame) -> None:
         self.frames += 1
@@ -47,7 +48,7 @@ def joined(hub: Hub) -> Socket:
     socket = Socket()
     session = MarketSession(hub.mirror)
     session.greet(Query("all"))
-    hub.join(Connection(session.feed, socket, lambda _: None))
+    hub.join(Connection(session.feed, socket, lambda _: True))
     return socket
 
 

@@ -1,5 +1,7 @@
 """Clients select fields, and take quotes as rows."""
 
+import itertools
+import json
 from typing import Any
 
 import pytest
@@ -8,8 +10,8 @@ from quotecast.bus.base import Batch, Change
 from quotecast.feed import frames
 from quotecast.feed.commands import Query
 from quotecast.feed.encoding import ENCODINGS, JSON, ROWS, Encoding
-from quotecast.feed.mirror import Mark, Mirror
-from quotecast.feed.projection import moving_fields
+from quotecast.feed.mirror import MAX_ENCODED, Mark, Mirror
+from quotecast.feed.projection import WHOLE, moving_fields, projection_of
 from quotecast.market.feeds import Feed
 from support.feed_session import MarketSession, made_mirror, move, opened, parsed
 from support.market_made import EPOCH, state_of, stock
@@ -74,6 +76,47 @@ def test_other_fields_replace_the_copy(mirror: Mirror) -> None:
     (again,) = parsed(session.receive('{"action":"subscribe","fields":["price"]}', 0.0))
     assert again["fields"] == ["price"]
     assert session.advance() is None
+
+
+def test_the_first_list_is_no_resync(mirror: Mirror) -> None:
+    """There is no copy yet to replace."""
+    _, greeting = opened(mirror, symbols="AAPL", fields="price")
+    assert greeting[2]["reason"] == "subscribe"
+    session, _ = opened(mirror)
+    answer = parsed(session.receive('{"action":"subscribe","symbols":["AAPL"],"fields":["price"]}', 0.0))
+    assert [frame.get("reason") for frame in answer] == [None, "subscribe"]
+
+
+def test_a_copy_does_not_resume_with_other_fields(mirror: Mirror) -> None:
+    """It would keep the old fields of quotes that did not change."""
+    session, greeting = opened(mirror, symbols="AAPL,MSFT", fields="price")
+    cursor = f"{greeting[2]['epoch']}-{greeting[2]['seq']}"
+    command = {"action": "subscribe", "fields": ["price", "volume"], "since": cursor}
+    answer = parsed(session.receive(json.dumps(command), 0.0))
+    assert (answer[1]["reason"], len(answer[1]["data"])) == ("resync", 2)
+    command["since"] = cursor
+    assert parsed(session.receive(json.dumps(command), 0.0))[1]["reason"] == "resume"
+
+
+def test_selections_leave_no_snapshots_behind(mirror: Mirror) -> None:
+    """A client may try every selection while the market rests; shared snapshots are those of all fields."""
+    sizes = []
+    for count in range(1, 8):
+        for fields in itertools.combinations(moving_fields(Feed.STOCKS), count):
+            greeted(mirror, ROWS, symbols="all", fields=",".join(fields))
+        sizes.append(len(mirror._derived))
+    assert set(sizes) == {sizes[0]}
+
+
+def test_selections_do_not_evict_the_whole_quotes(mirror: Mirror) -> None:
+    """REST reads those."""
+    entry = mirror.find("AAPL")
+    assert entry is not None
+    whole = entry.full(WHOLE["json"])
+    for fields in itertools.combinations(moving_fields(Feed.STOCKS), 2):
+        entry.full(projection_of(Feed.STOCKS, "json", selected=fields))
+    assert entry.full(WHOLE["json"]) is whole
+    assert len(entry._full) <= MAX_ENCODED
 
 
 def test_fields_before_any_symbol_hold_for_later_ones(mirror: Mirror) -> None:

@@ -19,10 +19,15 @@ class Socket:
     def __init__(self) -> None:
         self.frames: list[Frame] = []
         self.ready = True
+        self.paused_at = 0.0
         self.expelled: list[CloseCode] = []
 
     def write(self, frame: Frame) -> None:
         self.frames.append(frame)
+
+    def expel(self, code: CloseCode) -> bool:
+        self.expelled.append(code)
+        return True
 
     def last(self) -> dict[str, Any]:
         return parsed(self.frames)[-1]
@@ -52,7 +57,7 @@ def joined(hub: Hub, query: Query) -> tuple[Connection, Socket]:
     socket = Socket()
     session = MarketSession(hub.mirror)
     session.greet(query)
-    connection = Connection(session.feed, socket, socket.expelled.append)
+    connection = Connection(session.feed, socket, socket.expel)
     hub.join(connection)
     return connection, socket
 
@@ -116,7 +121,7 @@ def test_hub_disconnects_a_slow_consumer_after_ten_seconds(hub: Hub, clock: Cloc
     _, fine = joined(hub, Query("all"))
     move(hub, "AAPL", 1.0)
     hub.tick(250)
-    stuck.ready = False
+    stuck.ready, stuck.paused_at = False, clock.now
     clock.now += 10.0
     hub.sweep()
     assert stuck.expelled == []
@@ -200,7 +205,7 @@ def test_a_due_heartbeat_goes_with_the_tick(hub: Hub, clock: Clock) -> None:
         socket.ready = True
         hub.tick(250)
         # The tick's frame is still pending at the sweep of the same moment.
-        socket.ready = False
+        socket.ready, socket.paused_at = False, clock.now
         hub.sweep()
     assert len(heartbeats(socket)) == 1
 
@@ -213,3 +218,23 @@ def test_a_feed_that_is_live_again_says_so_at_the_next_tick(hub: Hub, clock: Clo
     hub.mirror.heard_at = clock.now
     hub.tick(250)
     assert [beat["feed"] for beat in heartbeats(socket)] == ["stale", "live"]
+
+
+def test_a_quiet_feed_leaves_a_socket_alone_that_another_feed_keeps_busy(hub: Hub, clock: Clock) -> None:
+    """Feeds may share a socket, so what counts is how long it has taken nothing."""
+    _, socket = joined(hub, Query("AAPL"))
+    clock.now += 60
+    socket.ready, socket.paused_at = False, clock.now - 1
+    hub.sweep()
+    assert socket.expelled == []
+
+
+def test_a_command_keeps_a_due_heartbeat(hub: Hub, clock: Clock) -> None:
+    """A command takes the connection out of the hub for a moment."""
+    connection, socket = joined(hub, Query("AAPL"))
+    clock.now += 15
+    hub.mirror.heard_at = clock.now
+    hub.leave(connection)
+    hub.enter(connection)
+    hub.tick(250)
+    assert len(heartbeats(socket)) == 1
