@@ -1,13 +1,18 @@
 """A session follows a mirror of three stocks, which a test moves."""
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from quotecast.bus.base import Batch, Change
 from quotecast.feed.commands import Query
+from quotecast.feed.client import ClientSession
+from quotecast.feed.encoding import JSON, Encoding
 from quotecast.feed.frames import Limits
+from quotecast.feed.framing import Frame
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.session import FeedSession
+from quotecast.feed.subscription import Subscription
 from quotecast.market.feeds import Feed
 from support.market_made import EPOCH, state_of, stock
 
@@ -18,9 +23,36 @@ def made_mirror() -> Mirror:
     return mirror
 
 
-def opened(mirror: Mirror, **query: str) -> tuple[FeedSession, list[dict[str, Any]]]:
-    session = FeedSession(mirror, Limits(symbols=2))
-    return session, [json.loads(frame) for frame in session.open(Query(**query), 15_000)]
+class MarketSession(ClientSession):
+    """A client on the socket of the market's feed."""
+
+    def __init__(self, mirror: Mirror, encoding: Encoding = JSON, limits: Limits | None = None) -> None:
+        super().__init__([mirror], limits or Limits(), encoding)
+
+    def greet(self, query: Query) -> list[Frame]:
+        return self.open({"market": query}, 15_000)
+
+    def advance(self) -> Frame | None:
+        return self.subscription.advance()
+
+    @property
+    def feed(self) -> FeedSession:
+        return self.feeds["market"]
+
+    @property
+    def subscription(self) -> Subscription:
+        return self.feed.subscription
+
+
+def opened(
+    mirror: Mirror, limits: Limits | None = None, **query: str
+) -> tuple[MarketSession, list[dict[str, Any]]]:
+    session = MarketSession(mirror, limits=limits or Limits(symbols=2))
+    return session, parsed(session.greet(Query(**query)))
+
+
+def parsed(frames: Iterable[Frame | None]) -> list[dict[str, Any]]:
+    return [json.loads(frame.payload) for frame in frames if frame is not None]
 
 
 def move(mirror: Mirror, ticker: str, price: float, *, removed: tuple[str, ...] = ()) -> None:

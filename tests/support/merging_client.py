@@ -11,6 +11,8 @@ import msgspec
 READERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "quotecast.v1.json": json.loads,
     "quotecast.v1.msgpack": msgspec.msgpack.decode,
+    "quotecast.v1.rows": json.loads,
+    "quotecast.v1.rows.msgpack": msgspec.msgpack.decode,
     "quotecast.v1.json.deflate": lambda data: json.loads(zlib.decompress(data, -zlib.MAX_WBITS)),
 }
 
@@ -31,6 +33,8 @@ class MergingClient:
         self.frames: list[dict[str, Any]] = []
         self._key = key
         self._read = READERS[subprotocol]
+        #: Names of a row's values, from the last snapshot.
+        self._columns: list[str] = []
 
     @property
     def since(self) -> str:
@@ -70,6 +74,13 @@ class MergingClient:
         for key in [key for key, quote in self.quotes.items() if not self.wants(key, quote["sector"])]:
             del self.quotes[key]
 
+    def _items(self, frame: dict[str, Any]) -> list[dict[str, Any]]:
+        """Returns a frame's quotes; a row of moving fields is shorter than the columns."""
+        if not self._columns:
+            items: list[dict[str, Any]] = frame["data"]
+            return items
+        return [dict(zip(self._columns, row, strict=False)) for row in frame["data"]]
+
     def _acknowledge(self, symbols: list[str] | Literal["all"]) -> None:
         if symbols == "all":
             self.wanted = "all"
@@ -81,10 +92,11 @@ class MergingClient:
         self.covered = self.wanted
         if frame["reason"] == "resync":
             self.quotes.clear()
-        self.quotes.update({item[self._key]: item for item in frame["data"]})
+        self._columns = frame.get("columns", [])
+        self.quotes.update({item[self._key]: item for item in self._items(frame)})
 
     def _update(self, frame: dict[str, Any]) -> None:
-        for item in frame["data"]:
+        for item in self._items(frame):
             held = self.quotes.setdefault(item[self._key], {})
             assert held or "name" in item, "a new symbol comes in full"
             held.update(item)

@@ -28,7 +28,6 @@ from quotecast.providers import reference
 from quotecast.providers.offer import Budgets
 from quotecast.providers.offers import NONE
 from quotecast.settings.model import Settings
-from quotecast.stream import endpoint
 from quotecast.stream.capacity import OWN_FILES, Capacity, capacity, memory, open_files
 from quotecast.stream.endpoint import Streams
 
@@ -80,7 +79,7 @@ def make_streams(http: App, hubs: Mapping[Feed, Hub], settings: Settings) -> Str
     """Returns the feeds' endpoints in front of the HTTP application."""
     return Streams(
         http,
-        endpoint.paths(hubs),
+        hubs,
         heartbeat_ms=settings.heartbeat_ms,
         sockets_per_address=settings.sockets_per_address,
         address_of=identify_by_address(settings.trusted_proxies),

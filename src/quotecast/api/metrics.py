@@ -18,7 +18,7 @@ from quotecast.limits.window import Window
 from quotecast.market.feeds import Feed
 from quotecast.observe.metrics import counter, gauge, histogram
 from quotecast.providers.transport import outcomes
-from quotecast.stream.endpoint import Streams
+from quotecast.stream.endpoint import ALL, Streams
 from quotecast.stream.handshakes import REASONS
 from quotecast.stream.room import Room
 
@@ -107,7 +107,10 @@ def _connections(room: Room) -> Iterator[Metric]:
 
 def _handshakes(hubs: Mapping[Feed, Hub], streams: Streams, room: Room) -> Iterator[Metric]:
     yield counter(
-        "feed_connects", "Handshakes accepted.", {(feed,): streams.connects[feed] for feed in hubs}, ["feed"]
+        "feed_connects",
+        "Handshakes accepted; `all`: of the socket of all feeds.",
+        {(name,): streams.connects[name] for name in (*hubs, ALL)},
+        ["feed"],
     )
     yield counter(
         "feed_handshakes_refused",
@@ -129,12 +132,26 @@ def _fan_out(hubs: Mapping[Feed, Hub], streams: Streams) -> Iterator[Metric]:
     def by_feed(name: str) -> dict[tuple[str, ...], float]:
         return {(feed,): each[name] for feed, each in counts.items()}
 
-    yield gauge("feed_sockets", "Open WebSockets.", by_feed("connections"), ["feed"])
-    yield counter("feed_frames", "Frames sent.", by_feed("frames_sent"), ["feed"])
+    def with_answers(name: str, answers: Mapping[str, int]) -> dict[tuple[str, ...], float]:
+        sent = {(feed,): each[name] + answers[feed] for feed, each in counts.items()}
+        return {(ALL,): answers[ALL], **sent}
+
+    yield gauge(
+        "feed_sockets",
+        "Open WebSockets; `all`: of all feeds at once.",
+        {(name,): streams.sockets[name] for name in (*hubs, ALL)},
+        ["feed"],
+    )
+    yield counter(
+        "feed_frames",
+        "Frames sent; `all`: answers on the socket of all feeds.",
+        with_answers("frames_sent", streams.answers),
+        ["feed"],
+    )
     yield counter(
         "feed_bytes",
-        "Length of the frames sent, before framing; a character counts as one byte.",
-        by_feed("length_sent"),
+        "Bytes of the frames sent, before framing and compression.",
+        with_answers("length_sent", streams.answered_length),
         ["feed"],
     )
     yield counter(

@@ -28,16 +28,26 @@ class Query(Struct, frozen=True):
     symbols: str | None = None
     interval: str | None = None
     since: str | None = None
+    fields: str | None = None
 
 
 class Command(Struct, frozen=True):
-    """A command of a client; `interval` in milliseconds, `since` as `<epoch>-<seq>`."""
+    """A command of a client; `interval` in milliseconds, `since` as `<epoch>-<seq>`.
+
+    `feed` names the feed on the socket of all feeds; a feed's own socket ignores it.
+    """
 
     action: Literal["subscribe", "unsubscribe", "list", "ping"]
     symbols: list[str] | All | None = None
     id: WireInteger | str | None = None
     interval: int | None = None
     since: str | None = None
+    fields: list[str] | All | None = None
+    feed: str | None = None
+
+
+#: Fields of a command that are a list, or `all`.
+_LISTS: Final = ("symbols", "fields")
 
 
 class _Tagged(Struct):
@@ -45,7 +55,11 @@ class _Tagged(Struct):
 
 
 class CommandError(Exception):
-    """A command is malformed or out of bounds; the session is unchanged."""
+    """A command is rejected; the session is unchanged. Its client is at fault if `code` is 400."""
+
+    def __init__(self, detail: str, code: int = 400) -> None:
+        super().__init__(detail)
+        self.code = code
 
 
 _commands = msgspec.json.Decoder(Command)
@@ -74,8 +88,8 @@ def decode(message: str | bytes, encoding: Encoding) -> Command:
 
 def _explain(text: str) -> str:
     field = complaint(text).field
-    if field == "symbols":
-        return "symbols: Must be a list of symbols, or all"
+    if field in _LISTS:
+        return f"{field}: Must be a list of {field}, or all"
     explained = complaint(text, choices_of(get_type_hints(Command).get(field)))
     return f"{field or 'command'}: {explained.message}"
 
@@ -96,7 +110,30 @@ def names_of(symbols: str | None) -> list[str] | Literal["all"]:
     return "all" if [name.lower() for name in names] == ["all"] else names
 
 
-def interval_of(text: str | None) -> int | None:
+def command_of(query: Query) -> Command:
+    """Returns the subscription that an address asks for. Raises CommandError."""
+    return Command(
+        "subscribe",
+        names_of(query.symbols),
+        interval=_interval_of(query.interval),
+        since=query.since,
+        fields=None if query.fields is None else names_of(query.fields),
+    )
+
+
+def require_fields(given: list[str] | str, known: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Returns the selected fields in the order of `known`; None for all. Raises CommandError."""
+    if isinstance(given, str):
+        return None
+    if not given:
+        raise CommandError("fields: needs a name, or all")
+    unknown = next((name for name in given if name not in known), None)
+    if unknown is not None:
+        raise CommandError(f'fields: unknown "{unknown[:64]}"; known are {", ".join(known)}')
+    return tuple(name for name in known if name in given)
+
+
+def _interval_of(text: str | None) -> int | None:
     """Returns the interval that an address names, in milliseconds. Raises CommandError."""
     if text is None:
         return None

@@ -1,48 +1,72 @@
-"""Encodings of frames: each WebSocket subprotocol has a notation and perhaps a compression."""
+"""Encodings of frames: each WebSocket subprotocol has a notation, and perhaps rows or a compression."""
 
+import struct
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
+from quotecast.feed.framing import DEFLATE_LEVEL, WINDOW_BITS, Frame
 from quotecast.market.codec import Notation
-
-#: Higher levels save little on small frames, and each frame is sent once.
-DEFLATE_LEVEL: Final = 1
-
-Frame = str | bytes
 
 
 class Encoding(NamedTuple):
     """One way to encode frames; clients with equal subscriptions share an encoded frame."""
 
     subprotocol: str
-    #: The notation of the quotes within a frame.
     notation: Notation
+    #: Whether quotes are rows, and not objects.
+    rows: bool
     write: Callable[[Struct], Frame]
+    #: Joins quotes that are encoded already to an array of a frame.
+    join: Callable[[Sequence[bytes]], Raw]
 
 
 _json: Final = msgspec.json.Encoder()
 _msgpack: Final = msgspec.msgpack.Encoder()
 
 
-def _text(frame: Struct) -> str:
-    return str(_json.encode(frame), "utf-8")
+def _text(frame: Struct) -> Frame:
+    return Frame(_json.encode(frame))
 
 
-def _deflate(frame: Struct) -> bytes:
+def _packed(frame: Struct) -> Frame:
+    return Frame(_msgpack.encode(frame), binary=True)
+
+
+def _deflated(frame: Struct) -> Frame:
     """Returns raw deflate (RFC 1951); each frame is compressed by itself, so that clients can share it."""
-    squeeze = zlib.compressobj(DEFLATE_LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
-    return squeeze.compress(_json.encode(frame)) + squeeze.flush()
+    squeeze = zlib.compressobj(DEFLATE_LEVEL, zlib.DEFLATED, -WINDOW_BITS)
+    return Frame(squeeze.compress(_json.encode(frame)) + squeeze.flush(), binary=True)
 
 
-JSON: Final = Encoding("quotecast.v1.json", "json", _text)
-MSGPACK: Final = Encoding("quotecast.v1.msgpack", "msgpack", _msgpack.encode)
-DEFLATE: Final = Encoding("quotecast.v1.json.deflate", "json", _deflate)
+def _join_json(items: Sequence[bytes]) -> Raw:
+    return Raw(b"[%b]" % b",".join(items))
 
-ENCODINGS: Final = (JSON, MSGPACK, DEFLATE)
+
+def _join_packed(items: Sequence[bytes]) -> Raw:
+    """Returns an array in MessagePack, whose header has one of three lengths."""
+    count = len(items)
+    if count < 16:
+        head = struct.pack("!B", 0x90 | count)
+    elif count < 1 << 16:
+        head = struct.pack("!BH", 0xDC, count)
+    else:
+        head = struct.pack("!BI", 0xDD, count)
+    return Raw(head + b"".join(items))
+
+
+JSON: Final = Encoding("quotecast.v1.json", "json", rows=False, write=_text, join=_join_json)
+MSGPACK: Final = Encoding("quotecast.v1.msgpack", "msgpack", rows=False, write=_packed, join=_join_packed)
+ROWS: Final = Encoding("quotecast.v1.rows", "json", rows=True, write=_text, join=_join_json)
+PACKED_ROWS: Final = Encoding(
+    "quotecast.v1.rows.msgpack", "msgpack", rows=True, write=_packed, join=_join_packed
+)
+DEFLATE: Final = Encoding("quotecast.v1.json.deflate", "json", rows=False, write=_deflated, join=_join_json)
+
+ENCODINGS: Final = (JSON, MSGPACK, ROWS, PACKED_ROWS, DEFLATE)
 
 
 def negotiate(offered: list[str]) -> Encoding | None:

@@ -1,14 +1,18 @@
-"""The frames that a feed sends. Their quotes are bytes, encoded once per change."""
+"""The frames that a feed sends. Their quotes are bytes, encoded once per change.
 
-from collections.abc import Iterable, Sequence
+On the socket of all feeds every frame of a feed has its name, the label; on a feed's own socket it has none.
+"""
+
+from collections.abc import Mapping, Sequence
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from quotecast.feed.mirror import FeedState, Mark, QuoteEntry
-from quotecast.market.codec import Notation
+from quotecast.feed.mirror import FeedState, Mark
 from quotecast.market.feeds import Feed
 
 Id = int | str | None
+#: A feed's name, in the frames of a socket that serves all feeds.
+Label = str | UnsetType
 
 
 class Limits(Struct, frozen=True):
@@ -17,10 +21,23 @@ class Limits(Struct, frozen=True):
     symbols: int = 1000
 
 
+class Place(Struct, frozen=True):
+    """A position in a feed."""
+
+    epoch: str
+    seq: int
+
+
 class _Welcome(Struct, frozen=True, rename="camel", tag_field="type", tag="welcome"):
     feed: str
     epoch: str
     seq: int
+    heartbeat_ms: int
+    limits: Limits
+
+
+class _WelcomeToAll(Struct, frozen=True, rename="camel", tag_field="type", tag="welcome"):
+    feeds: Mapping[str, Place]
     heartbeat_ms: int
     limits: Limits
 
@@ -32,24 +49,29 @@ class Rejected(Struct, frozen=True):
     code: int = 404
 
 
-class _Subscribed(Struct, frozen=True, tag_field="type", tag="subscribed"):
+class _Subscribed(Struct, frozen=True, kw_only=True, tag_field="type", tag="subscribed"):
+    feed: Label = UNSET
     symbols: Sequence[str] | str
     rejected: Sequence[Rejected]
     interval: int
+    fields: Sequence[str] | UnsetType = UNSET
     id: int | str | UnsetType = UNSET
 
 
-class _Snapshot(Struct, frozen=True, tag_field="type", tag="snapshot"):
+class _Snapshot(Struct, frozen=True, kw_only=True, tag_field="type", tag="snapshot"):
+    feed: Label = UNSET
     epoch: str
     seq: int
     reason: str
-    data: Sequence[Raw]
+    columns: Sequence[str] | UnsetType = UNSET
+    data: Raw
 
 
-class _Update(Struct, frozen=True, tag_field="type", tag="update"):
+class _Update(Struct, frozen=True, kw_only=True, tag_field="type", tag="update"):
+    feed: Label = UNSET
     epoch: str
     seq: int
-    data: Sequence[Raw]
+    data: Raw
     removed: Sequence[str] | UnsetType = UNSET
 
 
@@ -61,12 +83,22 @@ class _Heartbeat(Struct, frozen=True, tag_field="type", tag="heartbeat"):
     market: str
 
 
+class _FeedHeartbeat(Struct, frozen=True, tag_field="type", tag="heartbeat"):
+    feed: str
+    epoch: str
+    seq: int
+    timestamp: str
+    state: FeedState
+    market: str
+
+
 class _Pong(Struct, frozen=True, tag_field="type", tag="pong"):
     timestamp: str
     id: int | str | UnsetType = UNSET
 
 
-class _Error(Struct, frozen=True, tag_field="type", tag="error"):
+class _Error(Struct, frozen=True, kw_only=True, tag_field="type", tag="error"):
+    feed: Label = UNSET
     code: int
     detail: str
     id: int | str | UnsetType = UNSET
@@ -77,38 +109,53 @@ class _Shutdown(Struct, frozen=True, rename="camel", tag_field="type", tag="shut
 
 
 def welcome(feed: Feed, mark: Mark, heartbeat_ms: int, limits: Limits) -> Struct:
-    """Returns the first frame of every connection."""
+    """Returns the first frame of a connection to one feed."""
     return _Welcome(feed.spec.name, mark.epoch, mark.seq, heartbeat_ms, limits)
 
 
+def welcome_to_all(marks: Mapping[str, Mark], heartbeat_ms: int, limits: Limits) -> Struct:
+    """Returns the first frame of a connection to all feeds; `marks` by the feed's name."""
+    places = {name: Place(mark.epoch, mark.seq) for name, mark in marks.items()}
+    return _WelcomeToAll(places, heartbeat_ms, limits)
+
+
 def subscribed(
-    symbols: Sequence[str] | str, rejected: Sequence[Rejected], interval: int, request: Id = None
+    label: Label,
+    symbols: Sequence[str] | str,
+    rejected: Sequence[Rejected],
+    interval: int,
+    *,
+    fields: Sequence[str] | None = None,
+    request: Id = None,
 ) -> Struct:
     """Returns the answer to subscribe, unsubscribe and list: all subscribed symbols, or `all`."""
-    return _Subscribed(symbols, rejected, interval, _unset_or(request))
+    return _Subscribed(
+        feed=label,
+        symbols=symbols,
+        rejected=rejected,
+        interval=interval,
+        fields=UNSET if fields is None else fields,
+        id=_unset_or(request),
+    )
 
 
-def snapshot(mark: Mark, reason: str, entries: Iterable[QuoteEntry], notation: Notation = "json") -> Struct:
-    """Returns a snapshot: full quotes as of `mark`."""
-    data = [entry.full(notation) for entry in entries]
-    return _Snapshot(mark.epoch, mark.seq, reason, data)
+def snapshot(label: Label, mark: Mark, reason: str, columns: Sequence[str], data: Raw) -> Struct:
+    """Returns a snapshot: an array of full quotes as of `mark`. Rows have columns."""
+    return _Snapshot(
+        feed=label, epoch=mark.epoch, seq=mark.seq, reason=reason, columns=columns or UNSET, data=data
+    )
 
 
-def update(
-    mark: Mark,
-    changed: Iterable[QuoteEntry],
-    revision: int,
-    removed: Sequence[str] = (),
-    notation: Notation = "json",
-) -> Struct:
-    """Returns an update: the changes from `revision` to `mark`, and the symbols that are gone."""
-    data = [entry.since(revision, notation) for entry in changed]
-    return _Update(mark.epoch, mark.seq, data, removed or UNSET)
+def update(label: Label, mark: Mark, data: Raw, removed: Sequence[str] = ()) -> Struct:
+    """Returns an update: an array of the changes up to `mark`, and the symbols that are gone."""
+    return _Update(feed=label, epoch=mark.epoch, seq=mark.seq, data=data, removed=removed or UNSET)
 
 
-def heartbeat(mark: Mark, timestamp: str, feed: FeedState, market: str) -> Struct:
-    """Returns a heartbeat with the connection's cursor; `feed` is the state of the feed."""
-    return _Heartbeat(mark.epoch, mark.seq, timestamp, feed, market)
+def heartbeat(label: Label, mark: Mark, timestamp: str, state: FeedState, market: str) -> Struct:
+    """Returns a heartbeat with the connection's cursor."""
+    if label is UNSET:
+        return _Heartbeat(mark.epoch, mark.seq, timestamp, state, market)
+    return _FeedHeartbeat(label, mark.epoch, mark.seq, timestamp, state, market)
 
 
 def pong(timestamp: str, request: Id) -> Struct:
@@ -116,9 +163,9 @@ def pong(timestamp: str, request: Id) -> Struct:
     return _Pong(timestamp, _unset_or(request))
 
 
-def error(code: int, detail: str, request: Id = None) -> Struct:
+def error(code: int, detail: str, request: Id = None, label: Label = UNSET) -> Struct:
     """Returns the answer to a rejected command, which changed nothing."""
-    return _Error(code, detail, _unset_or(request))
+    return _Error(feed=label, code=code, detail=detail, id=_unset_or(request))
 
 
 def shutdown(retry_after_ms: int) -> Struct:

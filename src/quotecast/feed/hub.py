@@ -1,30 +1,35 @@
 """Fan-out of one feed: at each tick of an interval, the hub sends every connection one merged update.
 
-Connections with equal subscriptions and cursors share an encoded frame. There is no queue: the hub skips a
-connection whose last send is still pending, and merges the skipped changes into its next update
-(conflation). The hub disconnects a slow consumer, which accepts nothing for ten seconds.
+Connections with equal subscriptions stand in a cohort and get the same frame. There is no queue: a connection
+whose last send is still pending leaves its cohort as a straggler, and the skipped changes merge into its next
+update (conflation); with that it catches up and joins its cohort again. The hub disconnects a slow consumer,
+which accepts nothing for ten seconds.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from quotecast.errors import CloseCode
 from quotecast.feed.commands import INTERVALS
-from quotecast.feed.encoding import Frame
+from quotecast.feed.framing import Frame
 from quotecast.feed.mirror import FeedState, Mirror
-from quotecast.feed.session import FeedSession, Wanted
+from quotecast.feed.session import FeedSession
+from quotecast.feed.subscription import Key, Subscription
 from quotecast.market.codec import iso_utc
 from quotecast.observe.histograms import Histogram
 
 SLOW_AFTER_SECONDS: Final = 10.0
 
 
-class Sending(Protocol):
-    """A pending send."""
+class Writer(Protocol):
+    """A client's socket."""
 
-    def done(self) -> bool:
-        """Returns whether the socket has accepted the frame."""
+    #: Whether the socket has taken everything that was written.
+    ready: bool
+
+    def write(self, frame: Frame) -> object:
+        """Starts to send a frame and returns at once."""
         ...
 
 
@@ -34,38 +39,80 @@ class Connection:
     __slots__ = (
         "announced_state",
         "busy",
+        "cohort",
         "disconnect",
         "heartbeat_at",
-        "send",
-        "sending",
         "sent_at",
         "session",
+        "writer",
     )
 
-    def __init__(
-        self, session: FeedSession, send: Callable[[Frame], Sending], disconnect: Callable[[CloseCode], None]
-    ) -> None:
+    def __init__(self, session: FeedSession, writer: Writer, disconnect: Callable[[CloseCode], None]) -> None:
         self.session = session
-        #: Starts a send and returns at once.
-        self.send = send
+        self.writer = writer
         #: Ends the connection with a close code.
         self.disconnect = disconnect
         #: True while a command is answered. The hub sends nothing then, so that frames stay in order.
         self.busy = False
-        self.sending: Sending | None = None
+        #: When the hub last wrote to this connection alone.
         self.sent_at = 0.0
         self.heartbeat_at = 0.0
         #: The feed's state that the client last received; a client assumes `live`.
         self.announced_state: FeedState = "live"
+        #: None for a straggler, and outside the hub.
+        self.cohort: _Cohort | None = None
 
     def idle(self) -> bool:
-        """Returns whether the socket is ready for the next frame."""
-        return not self.busy and (self.sending is None or self.sending.done())
+        """Returns whether the connection is ready for the next frame."""
+        return self.writer.ready and not self.busy
 
     def start(self, frame: Frame, now: float) -> None:
         """Starts sending a frame."""
-        self.sending = self.send(frame)
+        self.writer.write(frame)
         self.sent_at = now
+
+
+class _Cohort:
+    """Connections that share a subscription, and with it a cursor."""
+
+    __slots__ = ("members", "sent_at", "subscription")
+
+    def __init__(self, subscription: Subscription) -> None:
+        self.subscription = subscription
+        self.members: dict[Connection, None] = {}
+        self.sent_at = 0.0
+
+
+class _Tier:
+    """The connections of one interval: cohorts by the key of their subscription, and stragglers."""
+
+    __slots__ = ("cohorts", "stragglers")
+
+    def __init__(self) -> None:
+        self.cohorts: dict[Key, _Cohort] = {}
+        self.stragglers: dict[Connection, None] = {}
+
+    def gather(self, connections: Sequence[Connection]) -> None:
+        """Moves stragglers with equal subscriptions, which have caught up, to their cohort."""
+        subscription = connections[0].session.subscription
+        cohort = self.cohorts.setdefault(subscription.key, _Cohort(subscription))
+        for connection in connections:
+            del self.stragglers[connection]
+            connection.session.subscription = cohort.subscription
+            connection.cohort = cohort
+            cohort.members[connection] = None
+
+    def part(self, connection: Connection, subscription: Subscription) -> None:
+        """Makes a straggler of a cohort's member, with a subscription of its own."""
+        cohort = connection.cohort
+        assert cohort is not None, "stragglers have no cohort to leave"  # noqa: S101 - narrows the type
+        connection.cohort = None
+        connection.sent_at = max(connection.sent_at, cohort.sent_at)
+        connection.session.subscription = subscription
+        self.stragglers[connection] = None
+        del cohort.members[connection]
+        if not cohort.members:
+            del self.cohorts[cohort.subscription.key]
 
 
 class Hub:
@@ -91,7 +138,11 @@ class Hub:
         self._market = market
         self._slow_seconds = slow_seconds
         self._connections: dict[Connection, int] = {}
-        self._tiers: dict[int, dict[Connection, None]] = {interval: {} for interval in INTERVALS}
+        self._tiers: dict[int, _Tier] = {interval: _Tier() for interval in INTERVALS}
+        #: The feed's state at the last tick or sweep.
+        self._state: FeedState = "live"
+        #: Connections that get a heartbeat as soon as they are idle.
+        self._due: dict[Connection, None] = {}
         self._frames_sent = 0
         self._length_sent = 0
         self._passed_over = 0
@@ -110,71 +161,56 @@ class Hub:
     def join(self, connection: Connection) -> None:
         """Starts to serve a connection that has received its greeting."""
         connection.heartbeat_at = self._clock() + self._heartbeat_seconds
-        self._enter(connection)
+        self.enter(connection)
         self.on_join()
 
-    def move(self, connection: Connection) -> None:
-        """Moves the connection to the tier of its session's interval."""
-        if self._connections.get(connection) != connection.session.interval:
-            self.leave(connection)
-            self._enter(connection)
+    def enter(self, connection: Connection) -> None:
+        """Serves a connection, at the interval of its session."""
+        if self._state != connection.announced_state:
+            self._due[connection] = None
+        interval = connection.session.interval
+        self._connections[connection] = interval
+        self._tiers[interval].stragglers[connection] = None
 
     def leave(self, connection: Connection) -> None:
-        """Forgets a connection."""
+        """Forgets a connection; its session then has a subscription of its own."""
         interval = self._connections.pop(connection, None)
-        if interval is not None:
-            del self._tiers[interval][connection]
+        if interval is None:
+            return
+        tier = self._tiers[interval]
+        if connection.cohort is not None:
+            tier.part(connection, connection.session.subscription.copy())
+        del tier.stragglers[connection]
+        self._due.pop(connection, None)
 
     def tick(self, interval: int) -> None:
         """Sends every ready connection of one interval its update, and due heartbeats."""
-        mark = self.mirror.mark
         now = self._clock()
-        state = self.mirror.state(now)
-        frames = length = 0
-        due: list[Connection] = []
-        #: Connections that get the same frame, by notation, list and cursor.
-        groups: dict[tuple[str, Wanted, int], list[Connection]] = {}
-        for connection in self._tiers[interval]:
-            session = connection.session
-            is_due = now >= connection.heartbeat_at or connection.announced_state != state
-            if session.mark is mark and not is_due:
-                continue
-            if not connection.idle():
-                self._passed_over += 1
-                continue
-            if is_due:
-                due.append(connection)
-            if session.mark is mark:
-                continue
-            wants = (session.encoding.subprotocol, session.wanted, session.mark.revision)
-            groups.setdefault(wants, []).append(connection)
-        for connections in groups.values():
-            sent, size = _send_one_frame(connections, now)
-            frames += sent
-            length += size
-        if frames:
-            self._count(frames, length)
-            if self.mirror.published_at:
-                self.ages.observe(max(0.0, self._wall_clock() - self.mirror.published_at))
+        state = self._announce(now)
+        due = [connection for connection in self._due if connection.idle()] if self._due else []
+        tier = self._tiers[interval]
+        before = self._frames_sent
+        mark = self.mirror.mark
+        for cohort in [*tier.cohorts.values()]:
+            if cohort.subscription.mark is not mark:
+                self._serve(tier, cohort, now)
+        if tier.stragglers:
+            self._catch_up(tier, now)
+        if self._frames_sent > before and self.mirror.published_at:
+            self.ages.observe(max(0.0, self._wall_clock() - self.mirror.published_at))
         # After the tick's frames: a connection that is busy at every sweep gets its heartbeats here.
         self._beat(due, now, state)
-
-    def count(self, frames: Iterable[Frame]) -> None:
-        """Counts frames that the stream sent outside the hub."""
-        for frame in frames:
-            self._count(1, len(frame))
 
     def sweep(self) -> None:
         """Sends due heartbeats and disconnects slow consumers; call it twice a second."""
         now = self._clock()
-        state = self.mirror.state(now)
-        due: list[Connection] = []
-        for connection in list(self._connections):
-            if not connection.idle():
+        state = self._announce(now)
+        for connection in [*self._connections]:
+            if now >= connection.heartbeat_at:
+                self._due[connection] = None
+            if not connection.writer.ready:
                 self._disconnect_if_slow(connection, now)
-            elif now >= connection.heartbeat_at or connection.announced_state != state:
-                due.append(connection)
-        self._beat(due, now, state)
+        self._beat([connection for connection in self._due if connection.idle()], now, state)
 
     def statistics(self) -> dict[str, int]:
         """Returns counts since the start, and the number of open connections."""
@@ -186,11 +222,54 @@ class Hub:
             "expelled": self._disconnected,
         }
 
+    def _serve(self, tier: _Tier, cohort: _Cohort, now: float) -> None:
+        """Sends a cohort its update; who is not ready becomes a straggler at the mark before it."""
+        subscription = cohort.subscription
+        late = [member for member in cohort.members if member.busy or not member.writer.ready]
+        for connection in late:
+            tier.part(connection, subscription.copy())
+        members = cohort.members
+        frame = subscription.advance() if members else None
+        if frame is None:
+            return
+        for connection in members:
+            connection.writer.write(frame)
+        cohort.sent_at = now
+        self._count(len(members), len(members) * len(frame))
+
+    def _catch_up(self, tier: _Tier, now: float) -> None:
+        """Sends stragglers one update each, with which they join their cohorts."""
+        groups: dict[tuple[Key, int], list[Connection]] = {}
+        for connection in tier.stragglers:
+            subscription = connection.session.subscription
+            if connection.idle():
+                groups.setdefault((subscription.key, subscription.mark.revision), []).append(connection)
+            elif subscription.mark is not self.mirror.mark:
+                self._passed_over += 1
+        for connections in groups.values():
+            frame = connections[0].session.subscription.advance()
+            tier.gather(connections)
+            if frame is not None:
+                for connection in connections:
+                    connection.start(frame, now)
+                self._count(len(connections), len(connections) * len(frame))
+
+    def _announce(self, now: float) -> FeedState:
+        """Returns the feed's state; all connections get a heartbeat when it has changed."""
+        state = self.mirror.state(now)
+        if state != self._state:
+            self._state = state
+            self._due.update(
+                (connection, None) for connection in self._connections if connection.announced_state != state
+            )
+        return state
+
     def _beat(self, due: Sequence[Connection], now: float, state: FeedState) -> None:
         if not due:
             return
         timestamp, market = iso_utc(self._wall_clock()), self._market()
         for connection in due:
+            del self._due[connection]
             connection.heartbeat_at = now + self._heartbeat_seconds
             connection.announced_state = state
             frame = connection.session.heartbeat(timestamp, state, market)
@@ -201,26 +280,9 @@ class Hub:
         self._frames_sent += frames
         self._length_sent += length
 
-    def _enter(self, connection: Connection) -> None:
-        interval = connection.session.interval
-        self._connections[connection] = interval
-        self._tiers[interval][connection] = None
-
     def _disconnect_if_slow(self, connection: Connection, now: float) -> None:
-        if not connection.busy and now - connection.sent_at > self._slow_seconds:
+        sent_at = max(connection.sent_at, connection.cohort.sent_at if connection.cohort else 0.0)
+        if not connection.busy and now - sent_at > self._slow_seconds:
             self._disconnected += 1
             self.leave(connection)
             connection.disconnect(CloseCode.SLOW)
-
-
-def _send_one_frame(connections: Sequence[Connection], now: float) -> tuple[int, int]:
-    """Sends the same frame to connections of one group; returns the number of frames and their length."""
-    first = connections[0].session
-    frame = first.advance()
-    for connection in connections[1:]:
-        connection.session.copy_position(first)
-    if frame is None:
-        return 0, 0
-    for connection in connections:
-        connection.start(frame, now)
-    return len(connections), len(connections) * len(frame)

@@ -12,18 +12,17 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, Concatenate, Final, Literal, NamedTuple, ParamSpec, TypeVar
 
-from msgspec import Raw
-
 from quotecast.bus.base import Batch, FeedInfo, Snapshot, StoredQuote
-from quotecast.market import codec
-from quotecast.market.codec import Notation
+from quotecast.feed.projection import WHOLE, Encode, Projection
 from quotecast.market.feeds import Feed
 from quotecast.market.groups import groups
 from quotecast.market.instruments import canonical_symbol
-from quotecast.market.moves import move_of, only_moves_differ, shape_digest
+from quotecast.market.moves import only_moves_differ, shape_digest
 from quotecast.market.quotes import Quote
 
 STALE_AFTER_SECONDS: Final = 3.0
+#: Projections in which a quote stays encoded: it bounds the memory that clients' selections cost.
+MAX_ENCODED: Final = 16
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -53,9 +52,9 @@ class QuoteEntry:
         self.full_revision = 0
         self.seq = 0
         self.full_seq = 0
-        # Encoded quotes by notation, filled at the first use.
-        self._full: dict[Notation, Raw] = {}
-        self._moving: dict[Notation, Raw] = {}
+        # Encoded quotes by projection, filled at the first use.
+        self._full: dict[Projection, bytes] = {}
+        self._moving: dict[Projection, bytes] = {}
 
     def change(self, quote: Quote | None, revision: int, seq: int, *, full: bool) -> None:
         """Stores a newer state and drops the encoded quotes."""
@@ -70,21 +69,25 @@ class QuoteEntry:
 
     def full_json(self) -> bytes:
         """Returns the whole quote as REST answers it."""
-        return bytes(self.full("json"))
+        return self.full(WHOLE["json"])
 
-    def full(self, notation: Notation) -> Raw:
+    def full(self, projection: Projection) -> bytes:
         """Returns the quote, encoded once per change. Raises KeyError for a tombstone."""
-        if notation not in self._full and self.quote is not None:
-            self._full[notation] = Raw(codec.encode(self.quote, notation))
-        return self._full[notation]
+        return self._full.get(projection) or self._encode(self._full, projection, projection.full)
 
-    def since(self, revision: int, notation: Notation) -> Raw:
+    def since(self, revision: int, projection: Projection) -> bytes:
         """Returns the minimal change for a client at `revision`: the moving fields, or the whole quote."""
         if self.full_revision > revision:
-            return self.full(notation)
-        if notation not in self._moving and self.quote is not None:
-            self._moving[notation] = Raw(codec.encode(move_of(self.quote), notation))
-        return self._moving[notation]
+            return self.full(projection)
+        return self._moving.get(projection) or self._encode(self._moving, projection, projection.moving)
+
+    def _encode(self, cache: dict[Projection, bytes], projection: Projection, encode: Encode) -> bytes:
+        if self.quote is None:
+            raise KeyError(self.key)
+        if len(cache) >= MAX_ENCODED:
+            cache.clear()
+        encoded = cache[projection] = encode(self.quote)
+        return encoded
 
 
 class Mirror:

@@ -1,220 +1,153 @@
-"""One connection's side of the feed protocol: commands in, frames out; no I/O.
-
-The state of a connection is its subscription and its cursor: the mark up to which it has received changes.
-"""
+"""One client's side of one feed: commands in, frames out; no I/O."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-from quotecast.errors import CloseCode
+from msgspec import UNSET
+
 from quotecast.feed import frames
 from quotecast.feed.commands import (
     DEFAULT_INTERVAL,
     Command,
     CommandError,
-    Query,
-    decode,
-    interval_of,
-    names_of,
+    require_fields,
     require_interval,
-    tag_of,
 )
-from quotecast.feed.encoding import JSON, Encoding, Frame
 from quotecast.feed.frames import Id, Limits, Rejected
-from quotecast.feed.mirror import FeedState, Mirror, QuoteEntry
-from quotecast.feed.pace import CommandPace
-from quotecast.market.codec import iso_utc
+from quotecast.feed.framing import Frame
+from quotecast.feed.mirror import FeedState, Mirror
+from quotecast.feed.projection import moving_fields
+from quotecast.feed.subscription import Form, Subscription, Wanted
 
-MAX_FAULTS: Final = 10
-COMMANDS_PER_SECOND: Final = 20
 #: A command may repeat names and include unknown ones, so it may be longer than a subscription.
 NAMES_PER_SYMBOL: Final = 2
 
-#: A subscription: keys of symbols and names of groups; None is every symbol.
-Wanted = frozenset[str] | None
-
 
 class FeedSession:
-    """The subscription and cursor of one client; a `close_code` asks the stream to disconnect it."""
+    """The subscription of one client to one feed; equal sessions may share it between two commands."""
 
-    __slots__ = (
-        "_faults",
-        "_in_groups",
-        "_limits",
-        "_mirror",
-        "_pace",
-        "_resumptions",
-        "close_code",
-        "encoding",
-        "entries",
-        "interval",
-        "keys",
-        "mark",
-        "wanted",
-    )
+    __slots__ = ("_limits", "_resumptions", "interval", "subscription")
 
     def __init__(
-        self,
-        mirror: Mirror,
-        limits: Limits,
-        encoding: Encoding = JSON,
-        resumptions: Counter[str] | None = None,
+        self, mirror: Mirror, limits: Limits, form: Form, resumptions: Counter[str] | None = None
     ) -> None:
-        self.wanted: Wanted = frozenset()
-        self.mark = mirror.mark
         self.interval = DEFAULT_INTERVAL
-        self.encoding = encoding
-        self.close_code: CloseCode | None = None
-        self._mirror = mirror
+        self.subscription = Subscription(mirror, form)
         self._limits = limits
         #: Counts of reconnects with a cursor, by their outcome: `resume` or `resync`.
         self._resumptions = Counter[str]() if resumptions is None else resumptions
-        #: The symbols that `wanted` meant at `mark`.
-        self.keys: frozenset[str] = frozenset()
-        self.entries: list[QuoteEntry] = []
-        #: Whether `wanted` includes groups, whose members change.
-        self._in_groups = False
-        self._faults = 0
-        self._pace = CommandPace(COMMANDS_PER_SECOND)
 
-    def open(self, query: Query, heartbeat_ms: int) -> list[Frame]:
-        """Returns the frames that greet a client: the welcome, and the answer to the query of its address."""
-        write = self.encoding.write
-        greeting = [write(frames.welcome(self._mirror.feed, self._mirror.mark, heartbeat_ms, self._limits))]
-        if query == Query():
-            return greeting
-        try:
-            interval = interval_of(query.interval)
-            command = Command("subscribe", names_of(query.symbols), interval=interval, since=query.since)
-            return greeting + self._subscribe(command)
-        except CommandError as refusal:
-            return [*greeting, self._fault(str(refusal))]
+    @property
+    def mirror(self) -> Mirror:
+        """The mirror of the feed."""
+        return self.subscription.mirror
 
-    def receive(self, message: str | bytes, now: float) -> list[Frame]:
-        """Returns the frames that answer one command; `now` is Unix time, for the pong."""
-        request: Id = None
-        try:
-            command = decode(message, self.encoding)
-            request = command.id
-            return self._obey(command, now)
-        except CommandError as refusal:
-            return [self._fault(str(refusal), request or tag_of(message))]
-
-    def advance(self) -> Frame | None:
-        """Moves the cursor to the mirror's mark; returns the update with the changes, or None."""
-        mirror, before, held = self._mirror, self.mark, self.keys
-        self.mark = mirror.mark
-        if self.wanted is None:
-            changed = mirror.changes_since(before.revision)
-            removed: frozenset[str] = frozenset()
-        else:
-            if self._in_groups:
-                self._hold(mirror.keys_of(self.wanted))
-            changed = mirror.changes_among(self.keys, self.entries, before.revision)
-            removed = held - self.keys if self._in_groups else frozenset()
-        if not changed and not removed:
-            return None
-        data = [entry for entry in changed if entry.quote is not None]
-        if len(data) < len(changed):
-            removed |= {entry.key for entry in changed if entry.quote is None}
-        notation = self.encoding.notation
-        return self.encoding.write(frames.update(self.mark, data, before.revision, sorted(removed), notation))
-
-    def copy_position(self, other: "FeedSession") -> None:
-        """Copies the cursor of an identical session that was just advanced."""
-        self.mark, self.keys, self.entries = other.mark, other.keys, other.entries
-
-    def heartbeat(self, timestamp: str, feed: FeedState, market: str) -> Frame:
-        """Returns a heartbeat frame with this session's cursor."""
-        return self.encoding.write(frames.heartbeat(self.mark, timestamp, feed, market))
-
-    def shutdown(self, retry_after_ms: int) -> Frame:
-        """Returns the shutdown frame of a restarting server."""
-        return self.encoding.write(frames.shutdown(retry_after_ms))
-
-    def pause(self, now: float) -> float:
-        """Counts one command; returns the seconds to wait before the next one (`now` is monotonic)."""
-        return self._pace.spend(1, now)
-
-    def _obey(self, command: Command, now: float) -> list[Frame]:
+    def obey(self, command: Command) -> list[Frame]:
+        """Returns the answer to subscribe, unsubscribe or list. Raises CommandError."""
         match command.action:
             case "subscribe":
                 return self._subscribe(command)
             case "unsubscribe":
                 return self._unsubscribe(command)
-            case "list":
+            case _:
                 return [self._acknowledgement(command.id)]
-            case "ping":
-                return [self.encoding.write(frames.pong(iso_utc(now), command.id))]
+
+    def heartbeat(self, timestamp: str, state: FeedState, market: str) -> Frame:
+        """Returns a heartbeat frame with this session's cursor."""
+        encoding, _, label = self.subscription.form
+        return encoding.write(frames.heartbeat(label, self.subscription.mark, timestamp, state, market))
 
     def _subscribe(self, command: Command) -> list[Frame]:
-        if command.symbols is None and command.interval is None and command.since is None:
+        if (command.symbols, command.interval, command.since, command.fields) == (None, None, None, None):
             raise CommandError("subscribe needs symbols, a list or all")
-        if isinstance(command.symbols, list) and command.symbols and not self._mirror.loaded:
-            raise CommandError("there is no data yet, so no symbol is known")
+        self._require_data(command)
+        subscription = self.subscription
         interval = require_interval(command.interval, self.interval)
+        form = self._form(command)
         added, rejected = self._resolve(command.symbols)
         wanted = self._union(added)
         self.interval = interval
         if command.since is not None:
-            self.wanted = wanted
+            subscription.form, subscription.wanted = form, wanted
             # A name that is rejected now may have existed at `since`: only a resync says that it is gone.
             resumed = self._resume(command.since, known=not rejected)
             return [self._acknowledgement(command.id, rejected), resumed]
-        if wanted == self.wanted:
+        if form != subscription.form:
+            return self._change_form(form, wanted, command.id, rejected)
+        if wanted == subscription.wanted:
             return [self._acknowledgement(command.id, rejected)]
         return self._extend(wanted, command.id, rejected)
 
+    def _require_data(self, command: Command) -> None:
+        """Raises CommandError for names or a cursor before the feed has data."""
+        names = isinstance(command.symbols, list) and bool(command.symbols)
+        among_feeds = self.subscription.form.label is not UNSET
+        if not self.mirror.loaded and (names or (among_feeds and command.since is not None)):
+            code = 503 if among_feeds else 400
+            raise CommandError("there is no data yet, so no symbol is known", code)
+
+    def _form(self, command: Command) -> Form:
+        """Returns the form with the fields of a command."""
+        form = self.subscription.form
+        if command.fields is None:
+            return form
+        return form.select(self.mirror.feed, require_fields(command.fields, moving_fields(self.mirror.feed)))
+
+    def _change_form(
+        self, form: Form, wanted: Wanted, request: Id, rejected: Sequence[Rejected]
+    ) -> list[Frame]:
+        """Replaces the client's whole copy, whose items have other fields from now on."""
+        subscription = self.subscription
+        subscription.form = form
+        subscription.mark = self.mirror.mark
+        subscription.want(wanted)
+        answer = [self._acknowledgement(request, rejected)]
+        return [*answer, subscription.snapshot("resync")] if wanted != frozenset() else answer
+
     def _extend(self, wanted: Wanted, request: Id, rejected: Sequence[Rejected]) -> list[Frame]:
         """Advances the old set before it adds symbols, so that one cursor serves both."""
-        update = self.advance()
-        held = self.keys
-        self._want(wanted)
+        subscription = self.subscription
+        update = subscription.advance()
+        held = subscription.keys
+        subscription.want(wanted)
         opening = [update] if update else []
-        return [*opening, self._acknowledgement(request, rejected), self._snapshot("subscribe", held)]
+        return [*opening, self._acknowledgement(request, rejected), self._added(held)]
+
+    def _added(self, held: frozenset[str]) -> Frame:
+        """Returns the snapshot of the symbols that the client does not have."""
+        subscription = self.subscription
+        if not held:
+            return subscription.snapshot("subscribe")
+        everything = subscription.wanted is None
+        entries = self.mirror.live() if everything else self.mirror.entries(subscription.keys)
+        return subscription.snapshot("subscribe", (entry for entry in entries if entry.key not in held))
 
     def _resume(self, since: str, *, known: bool) -> Frame:
         """Returns the changes after the client's cursor; a resync if this mirror lacks that point."""
-        self.mark = self._mirror.mark
-        self._want(self.wanted)
+        subscription = self.subscription
+        subscription.mark = self.mirror.mark
+        subscription.want(subscription.wanted)
         epoch, seq = parse_since(since)
-        changed = self._changes_past(seq) if known and epoch == self.mark.epoch else None
+        same = known and epoch == subscription.mark.epoch
+        changed = subscription.changes_past(seq) if same else None
         if epoch:  # other texts ask for a resync
             self._resumptions["resync" if changed is None else "resume"] += 1
-        return self._snapshot("resync") if changed is None else self._encode_snapshot("resume", changed)
-
-    def _changes_past(self, seq: int) -> list[QuoteEntry] | None:
-        """Returns the subscribed entries changed after `seq`; None if the client needs a resync."""
-        if seq > self.mark.seq:
-            return None
-        changed = [entry for entry in self._mirror.changes_past(seq) if self._wants(entry.key)]
-        # A merged snapshot cannot say that a symbol is gone; a resync can.
-        whole = all(entry.quote is not None for entry in changed) and not self._may_have_lost_members(seq)
-        return changed if whole else None
-
-    def _snapshot(self, reason: str, held: frozenset[str] = frozenset()) -> Frame:
-        """Returns a snapshot of the subscription without `held`; sessions share that of the whole feed."""
-        if self.wanted is None and not held:
-            return self._mirror.derive(_whole_snapshot, reason, self.encoding)
-        entries = self._mirror.live() if self.wanted is None else self._mirror.entries(self.keys)
-        return self._encode_snapshot(reason, (entry for entry in entries if entry.key not in held))
-
-    def _encode_snapshot(self, reason: str, entries: Iterable[QuoteEntry]) -> Frame:
-        return self.encoding.write(frames.snapshot(self.mark, reason, entries, self.encoding.notation))
+        return subscription.snapshot("resync" if changed is None else "resume", changed)
 
     def _unsubscribe(self, command: Command) -> list[Frame]:
+        subscription = self.subscription
         if command.symbols is None:
             raise CommandError("unsubscribe needs symbols, a list or all")
-        if isinstance(command.symbols, list) and self.wanted is None:
+        if isinstance(command.symbols, list) and subscription.wanted is None:
             raise CommandError("the subscription is to all; unsubscribe all, then subscribe to names")
         # The client must hear of symbols that left a group before the set changes.
-        update = self.advance()
-        if isinstance(command.symbols, str) or self.wanted is None:
-            self._want(frozenset())
+        update = subscription.advance()
+        if isinstance(command.symbols, str) or subscription.wanted is None:
+            subscription.want(frozenset())
         else:
             gone, _ = self._resolve(command.symbols)
-            self._want(self.wanted - (gone or frozenset()) - frozenset(command.symbols))
+            subscription.want(subscription.wanted - (gone or frozenset()) - frozenset(command.symbols))
         return [*([update] if update else []), self._acknowledgement(command.id)]
 
     def _resolve(self, symbols: list[str] | str | None) -> tuple[Wanted, list[Rejected]]:
@@ -233,49 +166,24 @@ class FeedSession:
 
     def _name_of(self, name: str) -> str | None:
         if ":" in name:
-            return self._mirror.group(name)
-        entry = self._mirror.find(name)
+            return self.mirror.group(name)
+        entry = self.mirror.find(name)
         return entry.key if entry is not None else None
 
     def _union(self, added: Wanted) -> Wanted:
-        if added is None or self.wanted is None:
+        wanted = self.subscription.wanted
+        if added is None or wanted is None:
             return None
-        joined = self.wanted | added
+        joined = wanted | added
         if len(joined) > self._limits.symbols:
             raise CommandError(f"at most {self._limits.symbols} symbols per connection")
         return joined
 
-    def _want(self, wanted: Wanted) -> None:
-        self.wanted = wanted
-        self._in_groups = wanted is not None and any(":" in name for name in wanted)
-        self._hold(frozenset() if wanted is None else self._mirror.keys_of(wanted))
-
-    def _hold(self, keys: frozenset[str]) -> None:
-        if keys != self.keys:
-            self.keys = keys
-            self.entries = self._mirror.entries_of(keys)
-
-    def _wants(self, key: str) -> bool:
-        return self.wanted is None or key in self.keys
-
-    def _may_have_lost_members(self, seq: int) -> bool:
-        """Returns whether a symbol may have left a subscribed group since `seq`: the client still has it."""
-        return self._in_groups and self._mirror.may_have_left_since(seq, self.keys)
-
     def _acknowledgement(self, request: Id, rejected: Sequence[Rejected] = ()) -> Frame:
-        symbols = "all" if self.wanted is None else sorted(self.wanted)
-        return self.encoding.write(frames.subscribed(symbols, rejected, self.interval, request))
-
-    def _fault(self, detail: str, request: Id = None) -> Frame:
-        self._faults += 1
-        if self._faults > MAX_FAULTS:
-            self.close_code = CloseCode.BAD_COMMANDS
-        return self.encoding.write(frames.error(400, detail, request))
-
-
-def _whole_snapshot(mirror: Mirror, reason: str, encoding: Encoding) -> Frame:
-    """Returns the snapshot of all quotes at the mirror's present mark."""
-    return encoding.write(frames.snapshot(mirror.mark, reason, mirror.live(), encoding.notation))
+        wanted, (encoding, projection, label) = self.subscription.key
+        symbols = "all" if wanted is None else sorted(wanted)
+        fields = projection.fields
+        return encoding.write(frames.subscribed(label, symbols, rejected, self.interval, fields=fields, request=request))
 
 
 def parse_since(text: str) -> tuple[str, int]:

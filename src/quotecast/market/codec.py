@@ -1,12 +1,10 @@
 """Encoding of quotes: each quote once per change; frames join the encoded bytes."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Literal
 
 import msgspec
-
-from quotecast.market.quotes import Move, Quote
 
 #: The wire format of a quote.
 Notation = Literal["json", "msgpack"]
@@ -18,9 +16,9 @@ _packer = msgspec.msgpack.Encoder()
 encode_json = _encoder.encode
 
 
-def encode(value: Quote | Move, notation: Notation) -> bytes:
-    """Returns a quote or its moving fields, encoded with the field names of the API."""
-    return _encoder.encode(value) if notation == "json" else _packer.encode(value)
+def encoder_of(notation: Notation) -> Callable[[object], bytes]:
+    """Returns the function that encodes quotes, with the field names of the API."""
+    return _encoder.encode if notation == "json" else _packer.encode
 
 
 def object_json(items: Iterable[tuple[str, bytes]]) -> bytes:

@@ -4,7 +4,6 @@ A compressed message then depends on no other, so that all clients of a frame sh
 connection holds no compressor.
 """
 
-import zlib
 from collections.abc import Sequence
 from typing import Final
 
@@ -13,11 +12,7 @@ from websockets.extensions import Extension
 from websockets.extensions.permessage_deflate import PerMessageDeflate, ServerPerMessageDeflateFactory
 from websockets.typing import ExtensionParameter
 
-#: Higher levels cost more than they save on frames that live for a moment.
-LEVEL: Final = 1
-WINDOW_BITS: Final = 15
-#: A sync flush ends with these bytes, which messages omit (RFC 7692, section 7.2.1).
-_TAIL: Final = b"\x00\x00\xff\xff"
+from quotecast.feed.framing import WINDOW_BITS
 
 
 class _Factory(ServerPerMessageDeflateFactory):
@@ -34,9 +29,3 @@ class _Factory(ServerPerMessageDeflateFactory):
 
 
 EXTENSION: Final = _Factory(server_no_context_takeover=True, client_no_context_takeover=True)
-
-
-def deflate(payload: bytes) -> bytes:
-    """Returns the payload of a compressed message."""
-    compressor = zlib.compressobj(LEVEL, zlib.DEFLATED, -WINDOW_BITS)
-    return (compressor.compress(payload) + compressor.flush(zlib.Z_SYNC_FLUSH)).removesuffix(_TAIL)

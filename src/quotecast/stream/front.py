@@ -26,7 +26,7 @@ MAX_HEAD_BYTES: Final = 32 * 1024
 #: Seconds that the last answers have to leave when the worker stops.
 LAST_ANSWERS_SECONDS: Final = 1.0
 
-_FEED: Final = b"GET /api/ws/"
+_FEED: Final = b"GET /api/ws"
 _END_OF_HEAD: Final = b"\r\n\r\n"
 _HEALTH: Final = (b"GET /api/health ", b"GET /api/ready ")
 _UPGRADE: Final = re.compile(rb"\r\nupgrade:[ \t]*websocket", re.IGNORECASE)

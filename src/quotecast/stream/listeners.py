@@ -11,7 +11,6 @@ from typing import Final
 
 from quotecast.asgi import App
 from quotecast.errors import ServerFailedError
-from quotecast.stream.framing import frame_encoder
 from quotecast.stream.room import Room
 from quotecast.stream.server import Socket
 
@@ -64,8 +63,8 @@ def listeners_of(port: int) -> Iterator[socket.socket]:
 
 
 def connection_factory(app: App, room: Room | None = None) -> Callable[[], Socket]:
-    """Returns a factory of WebSocket connections, which share a room and the bytes of the last frame."""
-    return partial(Socket, app, frame_encoder(), room or Room())
+    """Returns a factory of WebSocket connections, which share a room."""
+    return partial(Socket, app, room or Room())
 
 
 @contextlib.asynccontextmanager

@@ -17,15 +17,15 @@ from websockets.server import ServerProtocol
 
 from quotecast.asgi import App
 from quotecast.feed.encoding import DEFLATE
+from quotecast.feed.framing import Frame as FeedFrame
 from quotecast.feed.pace import CommandPace
 from quotecast.stream.deflate import EXTENSION
-from quotecast.stream.framing import Encode
 from quotecast.stream.handshakes import answer_handshake, refusal_for, scope_of
 from quotecast.stream.messages import Assembly, BadMessageError, is_whole
 from quotecast.stream.room import Room
 
-#: The ASGI extension that holds the socket's `write`: frames of a tick go out without ASGI events.
-WRITE: Final = "quotecast.write"
+#: The ASGI extension that holds the socket: feeds write their frames to it without ASGI events.
+WRITER: Final = "quotecast.writer"
 HANDSHAKE_SECONDS: Final = 10.0
 #: Seconds that a client has to read the close frame and to answer it.
 CLOSE_SECONDS: Final = 3.0
@@ -50,14 +50,13 @@ class Socket(asyncio.Protocol):
     """
 
     __slots__ = (
-        "_app", "_assembly", "_closing", "_deadline", "_deflates", "_drained", "_encode", "_inbox",
+        "_app", "_assembly", "_closing", "_deadline", "_deflates", "_drained", "_inbox",
         "_message_waiter", "_open", "_pace", "_pause", "_protocol", "_response", "_room", "_task",
-        "_transport", "_unparsed",
+        "_transport", "_unparsed", "ready",
     )  # fmt: skip
 
-    def __init__(self, app: App, encode: Encode, room: Room) -> None:
+    def __init__(self, app: App, room: Room) -> None:
         self._app = app
-        self._encode = encode
         self._room = room
         self._protocol = ServerProtocol(max_size=MAX_MESSAGE_BYTES, extensions=[EXTENSION])
         #: The response to the handshake, until the application accepts or refuses it.
@@ -77,7 +76,9 @@ class Socket(asyncio.Protocol):
         self._inbox: list[str | bytes | None] = []
         #: Pending while the application waits for a message.
         self._message_waiter: asyncio.Future[None] | None = None
-        #: Pending while the socket has not taken everything.
+        #: Whether the kernel has taken everything that was sent.
+        self.ready = True
+        #: Pending while a sender waits for that.
         self._drained: asyncio.Future[None] | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # TCP's
@@ -100,15 +101,18 @@ class Socket(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         """Stops reading: the socket has not taken everything that was sent."""
-        self._drained = asyncio.get_running_loop().create_future()
+        self.ready = False
         self._update_reading()
 
     def resume_writing(self) -> None:
         """Reads on: the socket has taken everything that was sent."""
+        if self.ready:
+            return
+        self.ready = True
         if self._drained is not None:
             self._drained.set_result(None)
             self._drained = None
-            self._parse()
+        self._parse()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Frees the connection's place and wakes every waiter."""
@@ -122,19 +126,16 @@ class Socket(asyncio.Protocol):
         self.resume_writing()
         self._deliver(None)
 
-    def write(self, frame: str | bytes) -> "Socket":
-        """Starts sending a frame; does nothing once the connection is closed."""
+    def write(self, frame: FeedFrame) -> None:
+        """Starts to send a frame; does nothing once the connection is closed."""
         if self._open:
-            self._transport.write(self._encode(frame, deflates=self._deflates))
-        return self
-
-    def done(self) -> bool:
-        """Whether the socket has taken everything that was sent."""
-        return self._drained is None
+            self._transport.write(frame.compressed() if self._deflates else frame.plain)
 
     def __await__(self) -> Generator[Any, None, None]:
         """Waits until the socket has taken everything that was sent, or is closed."""
-        if self._drained is not None:
+        if not self.ready:
+            if self._drained is None:
+                self._drained = asyncio.get_running_loop().create_future()
             yield from asyncio.shield(self._drained).__await__()
 
     def _parse(self) -> None:
@@ -148,7 +149,7 @@ class Socket(asyncio.Protocol):
         self._update_reading()
 
     def _may_read(self) -> bool:
-        return self._drained is None and self._pause is None and len(self._inbox) <= MAX_WAITING
+        return self.ready and self._pause is None and len(self._inbox) <= MAX_WAITING
 
     def _update_reading(self) -> None:
         """Resumes or pauses reading."""
@@ -190,7 +191,7 @@ class Socket(asyncio.Protocol):
             self._refuse("worker_full")
             return
         self._response = response
-        scope = scope_of(request, self._transport) | {"extensions": {WRITE: self.write}}
+        scope = scope_of(request, self._transport) | {"extensions": {WRITER: self}}
         self._task = asyncio.get_running_loop().create_task(self._run(scope))
 
     async def _run(self, scope: dict[str, Any]) -> None:
@@ -224,7 +225,9 @@ class Socket(asyncio.Protocol):
                 if not self._open:
                     raise ConnectionResetError("the client has left")
                 text = event.get("text")
-                self.write(event["bytes"] if text is None else text)
+                self.write(
+                    FeedFrame(event["bytes"], binary=True) if text is None else FeedFrame(text.encode())
+                )
             case "websocket.accept":
                 self._accept(event.get("subprotocol"))
             case "websocket.close":

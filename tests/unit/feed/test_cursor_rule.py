@@ -1,6 +1,7 @@
 """The main rule of the feeds: after any sequence of events, a client has the mirror's state."""
 
 import json
+from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -8,15 +9,17 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from quotecast.bus.base import Batch, Snapshot
 from quotecast.feed.commands import Query
-from quotecast.feed.encoding import ENCODINGS, JSON, Encoding, Frame
-from quotecast.feed.frames import Limits
+from quotecast.feed.encoding import ENCODINGS, JSON, Encoding
+from quotecast.feed.framing import Frame
 from quotecast.feed.hub import Connection, Hub
 from quotecast.feed.mirror import Mirror, QuoteEntry
-from quotecast.feed.session import FeedSession, is_ahead
+from quotecast.feed.projection import moving_fields
+from quotecast.feed.session import is_ahead
 from quotecast.ingest.ledger import Ledger
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import StockQuote
 from quotecast.providers.base import Update
+from support.feed_session import MarketSession
 from support.market_made import INFO, stock
 from support.merging_client import MergingClient
 
@@ -25,22 +28,77 @@ symbols = st.sampled_from(SYMBOLS)
 sectors = st.sampled_from(["Energy", "Materials"])
 names = symbols | sectors.map("sector:{}".format)
 name_lists = st.lists(names, min_size=1, max_size=3, unique=True)
+#: Selected moving fields; None is all of them.
+Fields = list[str] | None
+selections = st.none() | st.lists(
+    st.sampled_from(["price", "change", "volume"]), min_size=1, max_size=3, unique=True
+)
+#: One of the two clients.
+which = st.integers(0, 1)
 
 
-class Socket:
-    """A socket that accepts one frame at a time; while stuck, its send stays pending."""
+class Client:
+    """A client on one worker; its socket takes one frame at a time, and none while it is not ready."""
 
-    def __init__(self, encoding: Encoding) -> None:
+    def __init__(self, worker: "Worker", encoding: Encoding, fields: Fields) -> None:
         self.encoding = encoding
-        self.client = MergingClient(subprotocol=encoding.subprotocol)
-        self.stuck = False
+        self.fields = fields
+        self.ready = True
+        self.copy = MergingClient(subprotocol=encoding.subprotocol)
+        self.worker = worker
 
-    def send(self, frame: Frame) -> "Socket":
-        self.client.take(frame)
-        return self
+    def write(self, frame: Frame) -> None:
+        self.copy.take(frame.payload)
 
-    def done(self) -> bool:
-        return not self.stuck
+    def open(self, symbols: str, since: str | None = None) -> None:
+        """Connects to the worker."""
+        fields = ",".join(self.fields) if self.fields else None
+        self.session = MarketSession(self.worker.mirror, self.encoding)
+        self.connection = Connection(self.session.feed, self, lambda _: None)
+        for frame in self.session.greet(Query(symbols, since=since, fields=fields)):
+            self.write(frame)
+        self.worker.hub.join(self.connection)
+
+    def send(self, **command: Any) -> list[Frame]:
+        """Returns the answer to a command."""
+        self.worker.hub.leave(self.connection)
+        frames = self.session.receive(json.dumps(command), 0.0)
+        self.worker.hub.enter(self.connection)
+        return frames
+
+    def command(self, **command: Any) -> None:
+        """Takes the answer to a command."""
+        for frame in self.send(**command):
+            self.write(frame)
+        self.copy.drop_unwanted()
+
+    def reconnect(self, worker: "Worker") -> None:
+        """Reconnects with the names that its cursor covers, and subscribes the others again."""
+        wanted = self.copy.wanted
+        self.worker.hub.leave(self.connection)
+        self.worker = worker
+        self.ready = True
+        self.open(self.copy.names_to_resume, self.copy.since)
+        self.copy.drop_unwanted()
+        if missing := self.copy.names_to_subscribe(wanted):
+            self.command(action="subscribe", symbols=missing)
+
+    def catch_up(self) -> None:
+        self.worker.hub.tick(self.session.feed.interval)
+
+    def wants(self, quote: StockQuote) -> bool:
+        wanted = self.session.subscription.wanted
+        return wanted is None or quote.ticker in wanted or f"sector:{quote.sector}" in wanted
+
+    def expected(self) -> dict[str, dict[str, Any]]:
+        """Returns the client's part of the mirror: its symbols, and of the moving fields the selected ones."""
+        dropped = set(moving_fields(Feed.STOCKS)) - set(self.fields or moving_fields(Feed.STOCKS))
+        live = {entry.key: entry for entry in self.worker.mirror.live() if self.wants(quote_of(entry))}
+        quotes = {key: json.loads(entry.full_json()) for key, entry in live.items()}
+        return {
+            key: {name: value for name, value in quote.items() if name not in dropped}
+            for key, quote in quotes.items()
+        }
 
 
 class Worker:
@@ -53,7 +111,7 @@ class Worker:
 
 
 class Feeds(RuleBasedStateMachine):
-    """One ingest, two workers, and a client that connects, disconnects, stalls and changes workers."""
+    """One ingest, two workers, and two clients that connect, disconnect, stall and change workers."""
 
     @initialize()
     def start(self) -> None:
@@ -64,8 +122,9 @@ class Feeds(RuleBasedStateMachine):
         self.workers = [Worker(self.time), Worker(self.time)]
         self.stored: Snapshot | None = None
         self.takeover()
-        self.at = self.workers[0]
-        self.connect("all", JSON)
+        self.clients = [Client(self.workers[0], JSON, None) for _ in range(2)]
+        for client in self.clients:
+            client.open("all")
 
     @rule(symbol=symbols, price=st.integers(1, 9))
     def move(self, symbol: str, price: int) -> None:
@@ -108,79 +167,83 @@ class Feeds(RuleBasedStateMachine):
         for worker in self.workers:
             worker.mirror.load(self.stored)
 
-    @rule(wanted=st.one_of(st.just("all"), name_lists.map(",".join)), encoding=st.sampled_from(ENCODINGS))
-    def connect(self, wanted: str, encoding: Encoding) -> None:
-        self.socket = Socket(encoding)
-        self.open(Query(symbols=wanted))
+    @rule(
+        which=which,
+        wanted=st.just("all") | name_lists.map(",".join),
+        encoding=st.sampled_from(ENCODINGS),
+        fields=selections,
+    )
+    def connect(self, which: int, wanted: str, encoding: Encoding, fields: Fields) -> None:
+        old = self.clients[which]
+        old.worker.hub.leave(old.connection)
+        self.clients[which] = Client(old.worker, encoding, fields)
+        self.clients[which].open(wanted)
 
-    @rule(worker=st.integers(0, 1))
-    def resume_elsewhere(self, worker: int) -> None:
-        """Reconnects the client, perhaps to another worker, with the names that its cursor covers."""
-        client = self.socket.client
-        wanted = client.wanted
-        self.at.hub.leave(self.connection)
-        self.at = self.workers[worker]
-        self.socket.stuck = False
-        if is_ahead(self.at.mirror, client.since):
+    @rule(which=which)
+    def imitate(self, which: int) -> None:
+        """Connects a client with the subscription of the other: both stand in one cohort."""
+        other = self.clients[1 - which]
+        old = self.clients[which]
+        old.worker.hub.leave(old.connection)
+        self.clients[which] = Client(other.worker, other.encoding, other.fields)
+        wanted = other.copy.wanted
+        self.clients[which].open("all" if wanted == "all" else ",".join(wanted))
+
+    @rule(which=which, worker=st.integers(0, 1))
+    def resume_elsewhere(self, which: int, worker: int) -> None:
+        """Reconnects a client, perhaps to another worker."""
+        self.reconnect(self.clients[which], self.workers[worker])
+
+    def reconnect(self, client: Client, worker: Worker) -> None:
+        if is_ahead(worker.mirror, client.copy.since):
             self.heal()  # the stream waits for this before it answers
-        self.open(Query(symbols=client.names_to_resume, since=client.since))
-        client.drop_unwanted()
-        if missing := client.names_to_subscribe(wanted):
-            for frame in self.session.receive(json.dumps({"action": "subscribe", "symbols": missing}), 0.0):
-                self.socket.send(frame)
+        client.reconnect(worker)
 
-    def open(self, query: Query) -> None:
-        self.session = FeedSession(self.at.mirror, Limits(), self.socket.encoding)
-        self.connection = Connection(self.session, self.socket.send, lambda _: None)
-        for frame in self.session.open(query, 15_000):
-            self.socket.send(frame)
-        self.at.hub.join(self.connection)
+    @rule(which=which, action=st.sampled_from(["subscribe", "unsubscribe"]), names=name_lists)
+    def command(self, which: int, action: str, names: list[str]) -> None:
+        if self.clients[which].ready:
+            self.clients[which].command(action=action, symbols=names)
 
-    @rule(action=st.sampled_from(["subscribe", "unsubscribe"]), names=name_lists)
-    def command(self, action: str, names: list[str]) -> None:
-        if not self.socket.stuck:
-            for frame in self.session.receive(json.dumps({"action": action, "symbols": names}), 0.0):
-                self.socket.send(frame)
-            self.socket.client.drop_unwanted()
+    @rule(which=which, fields=selections)
+    def select(self, which: int, fields: Fields) -> None:
+        client = self.clients[which]
+        if client.ready:
+            client.fields = fields
+            client.command(action="subscribe", fields=fields or "all")
 
     @rule(
+        which=which,
         action=st.sampled_from(["subscribe", "unsubscribe"]),
         names=name_lists | st.just("all"),
         received=st.integers(0, 3),
         worker=st.integers(0, 1),
     )
-    def break_off(self, action: str, names: list[str] | str, received: int, worker: int) -> None:
+    def break_off(
+        self, which: int, action: str, names: list[str] | str, received: int, worker: int
+    ) -> None:
         """Disconnects during the answer to a command, and reconnects."""
-        if not self.socket.stuck:
-            frames = self.session.receive(json.dumps({"action": action, "symbols": names}), 0.0)
-            for frame in frames[:received]:
-                self.socket.send(frame)
-            self.socket.client.drop_unwanted()
-            self.resume_elsewhere(worker)
+        client = self.clients[which]
+        if client.ready:
+            for frame in client.send(action=action, symbols=names)[:received]:
+                client.write(frame)
+            client.copy.drop_unwanted()
+            self.reconnect(client, self.workers[worker])
 
-    @rule(stuck=st.booleans())
-    def stall(self, stuck: bool) -> None:  # noqa: FBT001 - drawn by hypothesis
-        self.socket.stuck = stuck
+    @rule(which=which, ready=st.booleans())
+    def stall(self, which: int, ready: bool) -> None:  # noqa: FBT001 - drawn by hypothesis
+        self.clients[which].ready = ready
 
-    @rule()
-    def tick(self) -> None:
-        self.at.hub.tick(self.session.interval)
+    @rule(which=which)
+    def tick(self, which: int) -> None:
+        self.clients[which].catch_up()
 
     @invariant()
     def told_is_true(self) -> None:
-        """After a tick with a free socket, the client has exactly its part of the mirror."""
-        if not hasattr(self, "socket") or self.socket.stuck:
-            return
-        self.at.hub.tick(self.session.interval)
-        held = self.socket.client.quotes
-        live = {entry.key: json.loads(entry.full_json()) for entry in self.at.mirror.live()}
-        assert held == {key: quote for key, quote in live.items() if self.wants(key)}
-
-    def wants(self, key: str) -> bool:
-        if self.session.wanted is None or key in self.session.wanted:
-            return True
-        entry = self.at.mirror.find(key)
-        return entry is not None and f"sector:{quote_of(entry).sector}" in self.session.wanted
+        """After a tick with a free socket, a client has exactly its part of the mirror."""
+        for client in getattr(self, "clients", []):
+            if client.ready:
+                client.catch_up()
+                assert client.copy.quotes == client.expected()
 
 
 def quote_of(entry: QuoteEntry) -> StockQuote:

@@ -1,38 +1,31 @@
 """The hub: fan-out of one feed."""
 
-import json
 from typing import Any
 
 import pytest
 
 from quotecast.bus.base import Batch, Change
 from quotecast.errors import CloseCode
-from quotecast.feed.commands import Query
-from quotecast.feed.encoding import Frame
-from quotecast.feed.frames import Limits
+from quotecast.feed.commands import Command, Query
+from quotecast.feed.framing import Frame
 from quotecast.feed.hub import Connection, Hub
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.session import FeedSession
 from quotecast.market.feeds import Feed
+from support.feed_session import MarketSession, parsed
 from support.market_made import EPOCH, state_of, stock, wire_epoch
 
 
 class Socket:
     def __init__(self) -> None:
         self.frames: list[Frame] = []
-        self.free = True
+        self.ready = True
         self.expelled: list[CloseCode] = []
 
-    def send(self, frame: Frame) -> "Socket":
+    def write(self, frame: Frame) -> None:
         self.frames.append(frame)
-        return self
-
-    def done(self) -> bool:
-        return self.free
 
     def last(self) -> dict[str, Any]:
-        frame: dict[str, Any] = json.loads(self.frames[-1])
-        return frame
+        return parsed(self.frames)[-1]
 
 
 class Clock:
@@ -57,8 +50,9 @@ def hub(clock: Clock) -> Hub:
 
 def joined(hub: Hub, query: Query) -> tuple[Connection, Socket]:
     socket = Socket()
-    connection = Connection(FeedSession(hub.mirror, Limits()), socket.send, socket.expelled.append)
-    connection.session.open(query, 15_000)
+    session = MarketSession(hub.mirror)
+    session.greet(query)
+    connection = Connection(session.feed, socket, socket.expelled.append)
     hub.join(connection)
     return connection, socket
 
@@ -105,12 +99,12 @@ def test_a_busy_socket_gets_the_merged_newest_state_later(hub: Hub) -> None:
     _, socket = joined(hub, Query("all"))
     move(hub, "AAPL", 1.0)
     hub.tick(250)
-    socket.free = False
+    socket.ready = False
     for price in (2.0, 3.0, 4.0):
         move(hub, "AAPL", price)
         hub.tick(250)
     assert len(socket.frames) == 1
-    socket.free = True
+    socket.ready = True
     hub.tick(250)
     assert [item["price"] for item in socket.last()["data"]] == [4.0]
     assert hub.statistics()["passed_over"] == 3
@@ -122,7 +116,7 @@ def test_hub_disconnects_a_slow_consumer_after_ten_seconds(hub: Hub, clock: Cloc
     _, fine = joined(hub, Query("all"))
     move(hub, "AAPL", 1.0)
     hub.tick(250)
-    stuck.free = False
+    stuck.ready = False
     clock.now += 10.0
     hub.sweep()
     assert stuck.expelled == []
@@ -156,7 +150,7 @@ def test_heartbeats_come_when_due_and_at_once_when_the_feed_changes(hub: Hub, cl
     hub.mirror.heard_at = clock.now = clock.now + 15
     hub.sweep()
     assert (socket.last()["feed"], socket.last()["seq"]) == ("live", 2)
-    assert connection.session.mark.seq == 2
+    assert connection.session.subscription.mark.seq == 2
 
 
 def test_client_that_joins_a_stale_feed_gets_a_heartbeat(hub: Hub, clock: Clock) -> None:
@@ -180,8 +174,9 @@ def test_the_hub_keeps_out_while_a_command_is_answered(hub: Hub) -> None:
 def test_a_changed_interval_moves_the_connection(hub: Hub) -> None:
     """After a change of the interval, only ticks of the new interval serve the connection."""
     connection, socket = joined(hub, Query("all"))
-    connection.session.receive('{"action":"subscribe","interval":1000}', 0.0)
-    hub.move(connection)
+    hub.leave(connection)
+    connection.session.obey(Command("subscribe", interval=1000))
+    hub.enter(connection)
     move(hub, "AAPL", 2.0)
     hub.tick(250)
     assert socket.frames == []
@@ -192,7 +187,7 @@ def test_a_changed_interval_moves_the_connection(hub: Hub) -> None:
 
 
 def heartbeats(socket: Socket) -> list[dict[str, Any]]:
-    return [frame for frame in map(json.loads, socket.frames) if frame["type"] == "heartbeat"]
+    return [frame for frame in parsed(socket.frames) if frame["type"] == "heartbeat"]
 
 
 def test_a_due_heartbeat_goes_with_the_tick(hub: Hub, clock: Clock) -> None:
@@ -202,10 +197,10 @@ def test_a_due_heartbeat_goes_with_the_tick(hub: Hub, clock: Clock) -> None:
         clock.now += 0.5
         hub.mirror.heard_at = clock.now
         move(hub, "AAPL", 5.0 + step)
-        socket.free = True
+        socket.ready = True
         hub.tick(250)
         # The tick's frame is still pending at the sweep of the same moment.
-        socket.free = False
+        socket.ready = False
         hub.sweep()
     assert len(heartbeats(socket)) == 1
 

@@ -7,11 +7,10 @@ import pytest
 
 from quotecast.bus.base import Batch, Change
 from quotecast.feed.commands import Query
-from quotecast.feed.encoding import Frame
-from quotecast.feed.frames import Limits
+from quotecast.feed.framing import Frame
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.session import FeedSession
 from quotecast.market.feeds import Feed
+from support.feed_session import MarketSession
 from support.market_made import EPOCH, state_of, stock
 from support.merging_client import MergingClient
 
@@ -48,18 +47,18 @@ def test_the_connection_breaks_within_the_answer(
     }
 
 
-def opened(mirror: Mirror, client: MergingClient) -> FeedSession:
+def opened(mirror: Mirror, client: MergingClient) -> MarketSession:
     """Returns the session of a client that subscribes to AAPL first."""
-    session = FeedSession(mirror, Limits())
+    session = MarketSession(mirror)
     query = Query(symbols=client.names_to_resume or "AAPL", since=client.since)
-    merge(client, session.open(query, 15_000))
+    merge(client, session.greet(query))
     return session
 
 
-def subscribed(session: FeedSession, names: list[str] | Literal["all"]) -> list[Frame]:
+def subscribed(session: MarketSession, names: list[str] | Literal["all"]) -> list[Frame]:
     return session.receive(json.dumps({"action": "subscribe", "symbols": names}), 0.0)
 
 
 def merge(client: MergingClient, frames: list[Frame]) -> None:
     for frame in frames:
-        client.take(frame)
+        client.take(frame.payload)

@@ -8,11 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quotecast.errors import CloseCode
-from quotecast.feed.frames import Limits
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.session import FeedSession
 from quotecast.market.feeds import Feed
-from support.feed_session import made_mirror, move, opened
+from support.feed_session import MarketSession, made_mirror, move, opened, parsed
 from support.market_made import wire_epoch
 
 
@@ -21,8 +19,8 @@ def mirror() -> Mirror:
     return made_mirror()
 
 
-def answers_to(session: FeedSession, **command: Any) -> list[dict[str, Any]]:
-    return [json.loads(frame) for frame in session.receive(json.dumps(command), 0.0)]
+def answers_to(session: MarketSession, **command: Any) -> list[dict[str, Any]]:
+    return parsed(session.receive(json.dumps(command), 0.0))
 
 
 def kinds(frames: list[dict[str, Any]]) -> list[str]:
@@ -57,7 +55,7 @@ def test_the_address_may_subscribe(mirror: Mirror) -> None:
     assert frames[2]["reason"] == "subscribe"
     assert [quote["ticker"] for quote in frames[2]["data"]] == ["AAPL", "MSFT"]
     assert frames[2]["data"][0] == json.loads(mirror.find("AAPL").full_json())  # type: ignore[union-attr]  # is there
-    assert session.interval == 1000
+    assert session.feed.interval == 1000
 
 
 def test_all_is_all_of_them(mirror: Mirror) -> None:
@@ -99,7 +97,7 @@ def test_an_update_has_exactly_the_moving_fields(mirror: Mirror) -> None:
     """Moving fields are absolute values, so that updates merge."""
     session, _ = opened(mirror, symbols="AAPL")
     move(mirror, "AAPL", 7.0)
-    frame = json.loads(session.advance() or "")
+    (frame,) = parsed([session.advance()])
     assert frame.keys() == {"type", "epoch", "seq", "data"}
     assert frame["data"][0].keys() == {
         "ticker",
@@ -118,7 +116,7 @@ def test_removed_symbols_are_named(mirror: Mirror) -> None:
     """An update names removed symbols, and omits the field without any."""
     session, _ = opened(mirror, symbols="all")
     move(mirror, "", 0.0, removed=("TSLA",))
-    frame = json.loads(session.advance() or "")
+    (frame,) = parsed([session.advance()])
     assert (frame["data"], frame["removed"]) == ([], ["TSLA"])
 
 
@@ -176,12 +174,11 @@ def test_too_many_symbols_change_nothing(mirror: Mirror) -> None:
 def test_a_bad_command_is_answered_and_changes_nothing(mirror: Mirror, message: str | bytes) -> None:
     """The error of a bad command says what is wrong, and nothing changes."""
     session, _ = opened(mirror, symbols="AAPL")
-    (text,) = session.receive(message, 0.0)
-    frame = json.loads(text)
+    (frame,) = parsed(session.receive(message, 0.0))
     assert (frame["type"], frame["code"]) == ("error", 400)
     assert frame["detail"]
     assert answers_to(session, action="list")[0]["symbols"] == ["AAPL"]
-    assert session.interval == 250
+    assert session.feed.interval == 250
 
 
 def test_a_bad_command_is_answered_with_its_id(mirror: Mirror) -> None:
@@ -219,13 +216,13 @@ def test_commands_beyond_twenty_a_second_wait(mirror: Mirror) -> None:
 def test_no_message_breaks_a_session(message: str | bytes) -> None:
     """Any message gets frames in answer, and no exception."""
     session, _ = opened(made_mirror())
-    for frame in session.receive(message, 0.0):
-        assert json.loads(frame)["type"] in {"error", "pong", "subscribed", "snapshot", "update"}
+    for frame in parsed(session.receive(message, 0.0)):
+        assert frame["type"] in {"error", "pong", "subscribed", "snapshot", "update"}
 
 
 def test_no_symbol_is_refused_before_there_is_data() -> None:
     """Before the first data, a subscribe gets an error: a rejection would be final."""
-    session = FeedSession(Mirror(Feed.STOCKS), Limits())
+    session = MarketSession(Mirror(Feed.STOCKS))
     assert kinds(answers_to(session, action="subscribe", symbols=["AAPL"])) == ["error"]
     assert kinds(answers_to(session, action="subscribe", symbols="all")) == ["subscribed", "snapshot"]
 

@@ -6,18 +6,17 @@ from typing import Any
 import pytest
 
 from quotecast.feed.commands import Query
-from quotecast.feed.frames import Limits
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.session import FeedSession
 from quotecast.market.feeds import Feed
+from support.feed_session import MarketSession, parsed
 from support.market_made import state_of, stock
 
 
-def opened(symbols: str | None = None) -> tuple[FeedSession, list[dict[str, Any]]]:
+def opened(symbols: str | None = None) -> tuple[MarketSession, list[dict[str, Any]]]:
     mirror = Mirror(Feed.STOCKS)
     mirror.load(state_of([stock("AAPL"), stock("ALL")]))
-    session = FeedSession(mirror, Limits())
-    return session, [json.loads(frame) for frame in session.open(Query(symbols=symbols), 15_000)]
+    session = MarketSession(mirror)
+    return session, parsed(session.greet(Query(symbols=symbols)))
 
 
 @pytest.mark.parametrize(
@@ -35,8 +34,8 @@ def test_in_an_address_all_alone_is_everything(asked: str, subscribed: Any) -> N
 def test_in_a_command_a_list_names_symbols(symbols: Any, subscribed: Any) -> None:
     """In a command the text `all` means every symbol; a list names symbols."""
     session, _ = opened()
-    frames = session.receive(json.dumps({"action": "subscribe", "symbols": symbols}), 0.0)
-    assert json.loads(frames[0])["symbols"] == subscribed
+    frames = parsed(session.receive(json.dumps({"action": "subscribe", "symbols": symbols}), 0.0))
+    assert frames[0]["symbols"] == subscribed
 
 
 @pytest.mark.parametrize(
@@ -44,6 +43,8 @@ def test_in_a_command_a_list_names_symbols(symbols: Any, subscribed: Any) -> Non
     [
         ({"action": "subscribe", "symbols": "AAPL"}, "symbols: Must be a list of symbols, or all"),
         ({"action": "subscribe", "symbols": 3}, "symbols: Must be a list of symbols, or all"),
+        ({"action": "subscribe", "fields": 3}, "fields: Must be a list of fields, or all"),
+        ({"action": "subscribe", "fields": []}, "fields: needs a name, or all"),
         ({"action": "dance"}, "action: Must be one of subscribe, unsubscribe, list, ping"),
         ({"action": "ping", "id": None, "since": 3}, "since: Must be text, not a whole number"),
         ({}, "action: Missing"),
@@ -52,4 +53,4 @@ def test_in_a_command_a_list_names_symbols(symbols: Any, subscribed: Any) -> Non
 )
 def test_what_is_wrong_with_a_command_is_said_to_people(command: Any, detail: str) -> None:
     session, _ = opened()
-    assert json.loads(session.receive(json.dumps(command), 0.0)[0])["detail"] == detail
+    assert parsed(session.receive(json.dumps(command), 0.0))[0]["detail"] == detail

@@ -1,18 +1,15 @@
 """Groups in subscriptions, and the encodings of frames."""
 
-import json
-from typing import Any
-
 import msgspec
 import pytest
 
 from quotecast.bus.base import Batch, Change
 from quotecast.feed.commands import Query
-from quotecast.feed.encoding import ENCODINGS, MSGPACK
+from quotecast.feed.encoding import DEFLATE, JSON, MSGPACK
 from quotecast.feed.frames import Limits
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.session import FeedSession
 from quotecast.market.feeds import Feed
+from support.feed_session import MarketSession, opened, parsed
 from support.market_made import EPOCH, state_of, stock, wire_epoch
 from support.merging_client import READERS
 
@@ -24,14 +21,9 @@ def mirror() -> Mirror:
     return mirror
 
 
-def opened(mirror: Mirror, **query: str) -> tuple[FeedSession, list[dict[str, Any]]]:
-    session = FeedSession(mirror, Limits())
-    return session, [json.loads(frame) for frame in session.open(Query(**query), 15_000)]
-
-
 def test_groups_follow_their_members(mirror: Mirror) -> None:
     """A new member arrives as a full quote; a former member is in `removed`."""
-    session, frames = opened(mirror, symbols="sector:energy")
+    session, frames = opened(mirror, Limits(), symbols="sector:energy")
     assert frames[1]["symbols"] == ["sector:Energy"]
     assert {quote["ticker"] for quote in frames[2]["data"]} == {"AAPL", "MSFT", "TSLA"}
     changes = [
@@ -39,15 +31,15 @@ def test_groups_follow_their_members(mirror: Mirror) -> None:
         Change(stock("NEW"), full=True),
     ]
     assert mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=changes))
-    frame = json.loads(session.advance() or "")
+    (frame,) = parsed([session.advance()])
     assert [item["ticker"] for item in frame["data"]] == ["NEW"]
     assert frame["removed"] == ["AAPL"]
-    assert json.loads(session.receive('{"action":"list"}', 0.0)[0])["symbols"] == ["sector:Energy"]
+    assert parsed(session.receive('{"action":"list"}', 0.0))[0]["symbols"] == ["sector:Energy"]
 
 
 def test_a_group_nobody_belongs_to_is_rejected(mirror: Mirror) -> None:
     """A group without members is rejected like an unknown symbol."""
-    _, frames = opened(mirror, symbols="sector:Tulips")
+    _, frames = opened(mirror, Limits(), symbols="sector:Tulips")
     assert frames[1]["rejected"] == [{"symbol": "sector:Tulips", "code": 404}]
 
 
@@ -55,39 +47,39 @@ def test_resume_starts_over_when_a_member_may_have_left(mirror: Mirror) -> None:
     """A resume causes a resync if a member may have left: the client would keep it for ever."""
     changes = [Change(stock("AAPL", sector="Materials"), full=True)]
     assert mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=changes))
-    _, frames = opened(mirror, symbols="sector:Energy", since=f"{wire_epoch()}-1")
+    _, frames = opened(mirror, Limits(), symbols="sector:Energy", since=f"{wire_epoch()}-1")
     assert frames[2]["reason"] == "resync"
     assert {quote["ticker"] for quote in frames[2]["data"]} == {"MSFT", "TSLA"}
 
 
 def test_a_msgpack_client_is_understood_in_its_own_notation(mirror: Mirror) -> None:
     """A MessagePack client sends commands in MessagePack or JSON, and gets MessagePack."""
-    session = FeedSession(mirror, Limits(), MSGPACK)
+    session = MarketSession(mirror, MSGPACK)
     packed = msgspec.msgpack.encode({"action": "ping", "id": 1})
     for message in (packed, '{"action":"ping","id":1}'):
         (frame,) = session.receive(message, 0.0)
-        assert isinstance(frame, bytes)
-        assert msgspec.msgpack.decode(frame)["type"] == "pong"
+        assert frame.binary
+        assert msgspec.msgpack.decode(frame.payload)["type"] == "pong"
     (frame,) = session.receive(b"\xc1", 0.0)
-    assert isinstance(frame, bytes)
-    assert msgspec.msgpack.decode(frame)["detail"] == "Malformed MessagePack"
+    assert frame.binary
+    assert msgspec.msgpack.decode(frame.payload)["detail"] == "Malformed MessagePack"
 
 
 def test_every_encoding_says_the_same(mirror: Mirror) -> None:
-    """All encodings of a frame decode to the same structure."""
+    """All encodings of a frame with objects decode to the same structure."""
     said = []
-    for encoding in ENCODINGS:
-        session = FeedSession(mirror, Limits(), encoding)
-        said.append([READERS[encoding.subprotocol](each) for each in session.open(Query("all"), 15_000)])
+    for encoding in (JSON, MSGPACK, DEFLATE):
+        greeting = MarketSession(mirror, encoding).greet(Query("all"))
+        said.append([READERS[encoding.subprotocol](each.payload) for each in greeting])
     assert said[0] == said[1] == said[2]
 
 
 def test_unsubscribing_tells_first_what_left_a_group(mirror: Mirror) -> None:
     """Unsubscribe sends the removals of a group first: the client would keep those symbols for ever."""
-    session, _ = opened(mirror, symbols="sector:Energy,NEW")
+    session, _ = opened(mirror, Limits(), symbols="sector:Energy,NEW")
     changes = [Change(stock("AAPL", sector="Materials"), full=True)]
     assert mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=changes))
     said = session.receive('{"action":"unsubscribe","symbols":["NEW"]}', 0.0)
-    update, acknowledgement = map(json.loads, said)
+    update, acknowledgement = parsed(said)
     assert update["removed"] == ["AAPL"]
     assert acknowledgement["symbols"] == ["sector:Energy"]

@@ -1,0 +1,130 @@
+"""One client's side of the protocol: commands in, frames out; no I/O.
+
+A socket serves one feed, or all of them. In the second case commands name their feed, and so do the frames;
+each feed has its own subscription and cursor.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from msgspec import UNSET
+
+from quotecast.errors import CloseCode
+from quotecast.feed import frames
+from quotecast.feed.commands import Command, CommandError, Query, command_of, decode, tag_of
+from quotecast.feed.encoding import JSON, Encoding
+from quotecast.feed.frames import Id, Label, Limits
+from quotecast.feed.framing import Frame
+from quotecast.feed.mirror import Mirror
+from quotecast.feed.pace import CommandPace
+from quotecast.feed.projection import projection_of
+from quotecast.feed.session import FeedSession
+from quotecast.feed.subscription import Form
+from quotecast.market.codec import iso_utc
+from quotecast.market.feeds import Feed
+
+MAX_FAULTS: Final = 10
+COMMANDS_PER_SECOND: Final = 20
+
+_NAMES: Final = tuple(feed.spec.name for feed in Feed)
+_FEED_RULE: Final = f"feed: Must be one of {', '.join(_NAMES)}"
+
+
+class ClientSession:
+    """The sessions of one socket by feed; a `close_code` asks the stream to disconnect the client."""
+
+    __slots__ = ("_among_feeds", "_faults", "_limits", "_pace", "close_code", "encoding", "feeds")
+
+    def __init__(
+        self,
+        mirrors: Sequence[Mirror],
+        limits: Limits,
+        encoding: Encoding = JSON,
+        *,
+        among_feeds: bool = False,
+        resumptions: Sequence[Counter[str]] = (),
+    ) -> None:
+        self.encoding = encoding
+        self.close_code: CloseCode | None = None
+        self._limits = limits
+        #: Whether commands and frames name their feed.
+        self._among_feeds = among_feeds
+        counts = resumptions or [Counter() for _ in mirrors]
+        self.feeds = {
+            mirror.feed.spec.name: FeedSession(mirror, limits, self._form(mirror.feed), counted)
+            for mirror, counted in zip(mirrors, counts, strict=True)
+        }
+        self._faults = 0
+        self._pace = CommandPace(COMMANDS_PER_SECOND)
+
+    def open(self, queries: Mapping[str, Query], heartbeat_ms: int) -> list[Frame]:
+        """Returns the frames that greet a client: the welcome, and the answers to its address by feed."""
+        greeting = [self._welcome(heartbeat_ms)]
+        for name, query in queries.items():
+            if query != Query():
+                greeting += self._answer(name, query)
+        return greeting
+
+    def receive(self, message: str | bytes, now: float) -> list[Frame]:
+        """Returns the frames that answer one command; `now` is Unix time, for the pong."""
+        try:
+            command = decode(message, self.encoding)
+            if command.action == "ping":
+                return [self.encoding.write(frames.pong(iso_utc(now), command.id))]
+            name = self._feed_of(command)
+        except CommandError as refusal:
+            return [self._refuse(refusal, tag_of(message))]
+        return self._answer(name, command, command.id)
+
+    def shutdown(self, retry_after_ms: int) -> Frame:
+        """Returns the shutdown frame of a restarting server."""
+        return self.encoding.write(frames.shutdown(retry_after_ms))
+
+    def pause(self, now: float) -> float:
+        """Counts one command; returns the seconds to wait before the next one (`now` is monotonic)."""
+        return self._pace.spend(1, now)
+
+    def _form(self, feed: Feed) -> Form:
+        encoding = self.encoding
+        whole = projection_of(feed, encoding.notation, rows=encoding.rows)
+        return Form(encoding, whole, feed.spec.name if self._among_feeds else UNSET)
+
+    def _welcome(self, heartbeat_ms: int) -> Frame:
+        mirrors = {name: session.mirror for name, session in self.feeds.items()}
+        if self._among_feeds:
+            marks = {name: mirror.mark for name, mirror in mirrors.items()}
+            return self.encoding.write(frames.welcome_to_all(marks, heartbeat_ms, self._limits))
+        (mirror,) = mirrors.values()
+        return self.encoding.write(frames.welcome(mirror.feed, mirror.mark, heartbeat_ms, self._limits))
+
+    def _feed_of(self, command: Command) -> str:
+        """Returns the name of the feed that a command is for. Raises CommandError."""
+        if not self._among_feeds:
+            return next(iter(self.feeds))
+        if command.feed not in _NAMES:
+            raise CommandError(_FEED_RULE)
+        return command.feed
+
+    def _answer(self, name: str, asked: Query | Command, request: Id = None) -> list[Frame]:
+        """Returns what a feed answers, or an error."""
+        label: Label = name if self._among_feeds and name in _NAMES else UNSET
+        try:
+            return self._session(name).obey(command_of(asked) if isinstance(asked, Query) else asked)
+        except CommandError as refusal:
+            return [self._refuse(refusal, request, label)]
+
+    def _session(self, name: str) -> FeedSession:
+        """Returns the session of a feed. Raises CommandError."""
+        if name not in _NAMES:
+            raise CommandError(_FEED_RULE)
+        if name not in self.feeds:
+            raise CommandError(f"this service has no provider for the feed {name}", 404)
+        return self.feeds[name]
+
+    def _refuse(self, refusal: CommandError, request: Id, label: Label = UNSET) -> Frame:
+        if refusal.code == 400:
+            self._faults += 1
+            if self._faults > MAX_FAULTS:
+                self.close_code = CloseCode.BAD_COMMANDS
+        return self.encoding.write(frames.error(refusal.code, str(refusal), request, label))

@@ -1,0 +1,66 @@
+"""Frames of a feed as WebSocket bytes, made once for all clients that get the same frame."""
+
+import struct
+import zlib
+from typing import Final
+
+from websockets.frames import Opcode
+
+#: Compression of a smaller frame saves less than it costs.
+LEAST_DEFLATED_BYTES: Final = 1024
+#: Higher levels cost more than they save on frames that live for a moment.
+DEFLATE_LEVEL: Final = 1
+WINDOW_BITS: Final = 15
+
+#: The bit RSV1, which marks a compressed message (RFC 7692, section 6).
+_COMPRESSED: Final = 0x40
+#: A sync flush ends with these bytes, which messages omit (RFC 7692, section 7.2.1).
+_TAIL: Final = b"\x00\x00\xff\xff"
+
+
+class Frame:
+    """One frame of the protocol: its payload, and its bytes on the wire as a whole message."""
+
+    __slots__ = ("_compressed", "_is_shared", "binary", "payload", "plain")
+
+    def __init__(self, payload: bytes, *, binary: bool = False) -> None:
+        self.payload = payload
+        self.binary = binary
+        #: The bytes for a client without compression.
+        self.plain = _message(Opcode.BINARY if binary else Opcode.TEXT, payload)
+        self._compressed = self.plain if len(payload) < LEAST_DEFLATED_BYTES else None
+        self._is_shared = False
+
+    def __len__(self) -> int:
+        """Returns the length of the payload."""
+        return len(self.payload)
+
+    def compressed(self) -> bytes:
+        """Returns the bytes for a client that accepts permessage-deflate.
+
+        The first such client gets them plain, the others compressed: for a client alone, compression costs
+        several times what the frame costs otherwise (65 µs for 100 quotes, 550 µs for 500).
+        """
+        if self._compressed is None:
+            if not self._is_shared:
+                self._is_shared = True
+                return self.plain
+            opcode = Opcode.BINARY if self.binary else Opcode.TEXT
+            self._compressed = _message(opcode | _COMPRESSED, _deflated(self.payload))
+        return self._compressed
+
+
+def _deflated(payload: bytes) -> bytes:
+    """Returns the payload of a compressed message, which depends on no other message."""
+    compressor = zlib.compressobj(DEFLATE_LEVEL, zlib.DEFLATED, -WINDOW_BITS)
+    return (compressor.compress(payload) + compressor.flush(zlib.Z_SYNC_FLUSH)).removesuffix(_TAIL)
+
+
+def _message(opcode: int, payload: bytes) -> bytes:
+    """Returns a whole message in one WebSocket frame, as servers send it (RFC 6455, section 5.2)."""
+    length = len(payload)
+    if length < 126:
+        return struct.pack("!BB", 0x80 | opcode, length) + payload
+    if length < 1 << 16:
+        return struct.pack("!BBH", 0x80 | opcode, 126, length) + payload
+    return struct.pack("!BBQ", 0x80 | opcode, 127, length) + payload

@@ -1,0 +1,41 @@
+"""The queries of feeds' addresses."""
+
+from collections.abc import Mapping, Sequence
+from urllib.parse import parse_qs
+
+from quotecast.feed.commands import Query
+from quotecast.market.feeds import Feed
+
+
+def queries_of(query_string: bytes, feed: Feed | None) -> dict[str, Query]:
+    """Returns what an address asks for, by the feed's name; on the socket of all feeds `feed` is None.
+
+    There, each list is a parameter with the feed's name, and `since` has a cursor for each feed.
+    """
+    given = parse_qs(query_string.decode("latin-1"), keep_blank_values=True)
+    if feed:
+        return {feed.spec.name: _query(given, "symbols", _last(given, "since"))}
+    cursors = dict(_cursors(given))
+    lists = [each.spec.name for each in Feed if each.spec.name in given]
+    return {name: _query(given, name, cursors.get(name)) for name in dict.fromkeys([*lists, *cursors])}
+
+
+def _query(given: Mapping[str, Sequence[str]], name: str, since: str | None) -> Query:
+    symbols = given.get(name)
+    return Query(
+        # Lists add up when a client repeats them; of a single value the last counts.
+        symbols=None if symbols is None else ",".join(symbols),
+        interval=_last(given, "interval"),
+        since=since,
+        fields=_last(given, "fields"),
+    )
+
+
+def _cursors(given: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+    """Returns the cursors of `since=market:<epoch>-<seq>,crypto:<epoch>-<seq>` by feed."""
+    parts = [part.strip().partition(":") for part in (_last(given, "since") or "").split(",") if part.strip()]
+    return [(name, cursor) for name, _, cursor in parts]
+
+
+def _last(given: Mapping[str, Sequence[str]], name: str) -> str | None:
+    return given.get(name, [None])[-1]
