@@ -56,6 +56,8 @@ export class Feed<N extends FeedName> {
    * `acknowledged` until the frame after that answer, which is the snapshot if the command added symbols.
    */
   #subscription: "none" | "asked" | "acknowledged" | "complete" = "none";
+  /** Whether the server did not know a symbol of the list; it may know it after a reconnection. */
+  #hasUnknown = false;
   #lastId = 0;
   #retry: ReturnType<typeof setTimeout> | undefined;
   readonly #backoff = new Backoff();
@@ -80,7 +82,7 @@ export class Feed<N extends FeedName> {
     }
     const gone = [...before].filter((each) => !after.has(each));
     const added = [...after].filter((each) => !before.has(each));
-    if (gone.length && hasGroups(before)) this.#startOver();
+    if (gone.length && hasGroups([...before, ...after])) this.#startOver();
     else this.#changeList(gone, added);
   }
 
@@ -93,6 +95,7 @@ export class Feed<N extends FeedName> {
   /** Subscribes to the whole list on a connection without a subscription; the connection calls it. */
   open(): void {
     clearTimeout(this.#retry);
+    this.#hasUnknown = false;
     const { interval = 250 } = this.options;
     const since = this.#isComplete ? this.copy.since : "none";
     const symbols = this.#symbols === "all" ? "all" : [...this.#symbols];
@@ -111,7 +114,7 @@ export class Feed<N extends FeedName> {
     this.lastFrameAt = Date.now();
     if (this.#subscription === "acknowledged") {
       this.#subscription = "complete";
-      this.#isComplete = true;
+      this.#isComplete = !this.#hasUnknown;
     }
     switch (frame.type) {
       case "subscribed":
@@ -151,7 +154,8 @@ export class Feed<N extends FeedName> {
   }
 
   /** Frames that come after the answer to the last command have quotes of the present list only. */
-  #takeAnswer({ id, symbols }: Subscribed): void {
+  #takeAnswer({ id, symbols, rejected }: Subscribed): void {
+    if (rejected.length) this.#hasUnknown = true;
     if (this.#subscription !== "asked" || id !== this.#lastId) return;
     this.#subscription = "acknowledged";
     if (Array.isArray(symbols) && !hasGroups(symbols)) this.copy.retain(symbols);
@@ -194,6 +198,6 @@ export class Feed<N extends FeedName> {
 }
 
 /** Returns whether a list has groups, of which only the server knows the members. */
-function hasGroups(symbols: Iterable<string>): boolean {
-  return [...symbols].some((each) => each.includes(":"));
+function hasGroups(symbols: readonly string[]): boolean {
+  return symbols.some((each) => each.includes(":"));
 }

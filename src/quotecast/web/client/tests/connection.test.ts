@@ -120,12 +120,24 @@ test("a cursor never covers a symbol whose snapshot has not come", (context) => 
   assert.deepEqual(cursors(second.commands()), { market: "none" });
 });
 
-test("a symbol that no feed has does not cost the cursor", (context) => {
+test("a cursor never covers a symbol that the server did not know", (context) => {
+  const feed = openFake(context).feed("market");
+  feed.follow(["A", "NEW"]);
+  newest().receive(welcome("market"));
+  const [command] = newest().commands();
+  const rejected = [{ symbol: "NEW", code: 404 }];
+  newest().receive({ ...subscribed("market", command?.id, "A"), rejected }, snapshot("market", 3, "resync", "A"));
+  const second = reconnect(context);
+  second.receive(welcome("market"));
+  assert.deepEqual(cursors(second.commands()), { market: "none" });
+});
+
+test("a symbol that is in the list by another name does not cost the cursor", (context) => {
   const feed = openFake(context).feed("market");
   feed.follow(["A"]);
   newest().receive(welcome("market"));
   answer(newest(), 3);
-  feed.follow(["A", "NOPE"]);
+  feed.follow(["A", "a"]);
   const [command] = newest().commands();
   newest().receive(subscribed("market", command?.id, "A"), heartbeat("market", 9));
   const second = reconnect(context);

@@ -2,6 +2,8 @@ import type { FakeSocket, Sent } from "./fake-socket.ts";
 
 type Value = string | number | null;
 export type FakeQuote = Record<string, Value>;
+const GROUP = "in:";
+
 type Symbols = ReadonlySet<string> | "all";
 
 const [MOVING, FIXED] = [
@@ -16,9 +18,17 @@ interface Entry {
   fixedSeq: number;
 }
 
+/** Returns a quote with the selected moving fields. */
+export const select = (quote: FakeQuote, fields: readonly string[] | "all"): FakeQuote =>
+  Object.fromEntries(
+    ["ticker", ...(fields === "all" ? MOVING : fields), ...FIXED].map((field) => [field, quote[field] as Value]),
+  );
+
 /** The quotes of one feed, as a worker has them. */
 export class FakeFeed {
   readonly entries = new Map<string, Entry>();
+  /** All quotes as of each seq. */
+  readonly history: ReadonlyMap<string, FakeQuote>[] = [new Map()];
   epoch = "a";
   seq = 0;
   isLoaded = false;
@@ -30,6 +40,9 @@ export class FakeFeed {
     const isFixed = !known?.quote || !fields || "name" in fields;
     const fixedSeq = isFixed ? this.seq : known.fixedSeq;
     this.entries.set(key, { quote: quote && { ...quote, ...fields }, seq: this.seq, fixedSeq });
+    this.history.push(
+      new Map([...this.entries].flatMap(([each, { quote: held }]) => (held ? [[each, held] as const] : []))),
+    );
   }
 
   /** Another ingest takes over: cursors of before mean nothing. */
@@ -37,6 +50,9 @@ export class FakeFeed {
     this.epoch += "a";
   }
 }
+
+export const has = (symbols: Symbols, key: string): boolean =>
+  symbols === "all" || symbols.has(key) || [...symbols].some((each) => each.startsWith(GROUP) && each.includes(key));
 
 /** What a server knows of one feed on one connection. */
 class Subscription {
@@ -55,8 +71,9 @@ class Subscription {
     return [...this.feed.entries].filter(([key, { seq }]) => seq > since && this.has(key));
   }
 
+  /** The group `in:ABC` has the symbols A, B and C. */
   has(key: string): boolean {
-    return this.symbols === "all" || this.symbols.has(key);
+    return has(this.symbols, key);
   }
 
   /** Returns the update with the changes after the cursor; nothing if there are none. */
@@ -125,9 +142,11 @@ export class FakeServer {
     if (frame) this.socket.receive(frame);
   }
 
-  #send({ feed, id }: Sent, { symbols }: Subscription, frames: object[]): void {
+  #send({ feed, id, action, symbols: named }: Sent, { symbols }: Subscription, frames: object[]): void {
     const list = symbols === "all" ? "all" : [...symbols].sort();
-    const acknowledgement = { type: "subscribed", symbols: list, rejected: [], interval: 250, id };
+    const unknown = action === "subscribe" && Array.isArray(named) ? named.filter((each) => !has(symbols, each)) : [];
+    const rejected = unknown.map((symbol) => ({ symbol, code: 404 }));
+    const acknowledgement = { type: "subscribed", symbols: list, rejected, interval: 250, id };
     for (const frame of frames) this.outbox.push({ ...("type" in frame ? frame : acknowledgement), feed });
   }
 
@@ -147,12 +166,12 @@ export class FakeServer {
     subscription.symbols = known === "all" ? "all" : new Set([...before, ...known]);
     if (command.since !== undefined)
       return [{}, this.#resume(subscription, command.since as string, known === "all" || known === named)];
-    const added = subscription.changes(-1).filter(([key]) => before !== "all" && !before.has(key));
+    const added = subscription.changes(-1).filter(([key]) => !has(before, key));
     return [...update, {}, ...(added.length ? [subscription.snapshot("subscribe", added)] : [])];
   }
 
   #find({ feed }: Subscription, key: string): boolean {
-    return Boolean(feed.entries.get(key)?.quote);
+    return key.startsWith(GROUP) || Boolean(feed.entries.get(key)?.quote);
   }
 
   #resume(subscription: Subscription, since: string, isKnown: boolean): object {

@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 
 import { type Connection, type Encoding, type Feed, type FeedName, JSON_TEXT, ROWS } from "../index.ts";
-import { FakeFeed, type FakeQuote, FakeServer } from "./fake-service.ts";
+import { FakeFeed, type FakeQuote, FakeServer, has, select } from "./fake-service.ts";
 import { newest, openFake } from "./fake-socket.ts";
 
 const [SEQUENCES, STEPS] = [150, 120];
 const NAMES = ["market", "crypto"] as const;
 const KEYS = [..."ABCDEFGH"];
+const GROUPS = ["in:ABC", "in:CDE"];
 const FIELDS = [["price"], ["change", "volume"], "all"] as const;
 
 /** A generator with a seed (mulberry32). */
@@ -47,15 +48,20 @@ class Run {
     const weighted: [weight: number, step: () => unknown][] = [
       [20, () => this.#change(feed)],
       [20, () => this.server.tick(name)],
-      [20, () => this.server.obey()],
+      [20, () => this.#obey()],
       [40, () => this.server.deliver()],
-      [6, () => copy.follow(this.#draw() < 0.2 ? "all" : KEYS.filter(() => this.#draw() < 0.5))],
+      [6, () => copy.follow(this.#draw() < 0.2 ? "all" : this.#list())],
       [3, () => copy.select(this.#pick(FIELDS) as readonly "price"[] | "all")],
       [5, () => this.#reconnect()],
       [1, () => feed.restart()],
     ];
     const steps = weighted.flatMap(([weight, step]) => Array.from({ length: weight }, () => step));
     this.#pick(steps)();
+  }
+
+  #list(): string[] {
+    const [keys, groups] = [this.#draw(), this.#draw() / 2];
+    return [...KEYS.filter(() => this.#draw() < keys), ...GROUPS.filter(() => this.#draw() < groups)];
   }
 
   /** Delivers everything that is on its way. */
@@ -66,7 +72,7 @@ class Run {
     }
     while (this.server.outbox.length || this.server.socket.sent.length) {
       while (this.server.outbox.length) this.server.deliver();
-      while (this.server.socket.sent.length) this.server.obey();
+      while (this.server.socket.sent.length) this.#obey();
     }
     for (const name of NAMES) this.server.tick(name);
     while (this.server.outbox.length) this.server.deliver();
@@ -85,10 +91,21 @@ class Run {
     const subscription = this.server.subscriptions.get(name);
     const quotes = [...(this.feeds.get(name)?.entries ?? [])].flatMap(([key, { quote }]): [string, object][] => {
       if (!quote || !subscription?.has(key)) return [];
-      const fields = ["ticker", ...subscription.fields, "type", "name"];
-      return [[key, Object.fromEntries(fields.map((field) => [field, quote[field]]))]];
+      return [[key, select(quote, subscription.fields)]];
     });
     return sorted(quotes);
+  }
+
+  /** Answers a command; a cursor in it promises that the copy has the whole list as of that point. */
+  #obey(): void {
+    const { feed: name, since, symbols, fields } = this.server.socket.sent[0] ?? {};
+    const feed = this.feeds.get(name as string);
+    const copy = this.copies.get(name as string)?.copy;
+    if (feed && copy && since === `${feed.epoch}-${copy.seq}`)
+      for (const [key, quote] of feed.history[copy.seq] ?? [])
+        if (has(symbols === "all" ? symbols : new Set(symbols as string[]), key))
+          assert.deepEqual(copy.quotes.get(key), select(quote, fields as string[] | "all"));
+    this.server.obey();
   }
 
   #change(feed: FakeFeed): void {
