@@ -10,25 +10,26 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import Struct
 from msgspec.structs import fields
 
 from docs.pages import blocks, page
-from quotecast.api.reference.asyncapi import frame_structs
-from quotecast.api.reference.examples import QUOTES
+from quotecast.api.reference.feed_schemas import feed_schemas, frame_structs, reference, schema_name
 from quotecast.errors import CloseCode
+from quotecast.feed.client import COMMANDS_PER_SECOND
 from quotecast.feed.commands import DEFAULT_INTERVAL, INTERVALS, MAX_MESSAGE_BYTES, Command, Query
-from quotecast.feed.encoding import ENCODINGS, Frame
+from quotecast.feed.encoding import ENCODINGS
 from quotecast.feed.frames import Limits
+from quotecast.feed.framing import Frame
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.session import COMMANDS_PER_SECOND, FeedSession
 from quotecast.ingest.ledger import Ledger
 from quotecast.market.feeds import Feed
-from quotecast.market.moves import move_of
 from quotecast.providers.base import Update
+from support.feed_session import MarketSession
 from support.market_made import INFO, stock
+from support.schemas import validator_of
 
 GUIDE = page("feeds")
+SOCKETS = {feed.spec.name for feed in Feed}
 
 
 def examples() -> list[dict[str, Any]]:
@@ -36,21 +37,16 @@ def examples() -> list[dict[str, Any]]:
     return [json.loads(line) for block in blocks(GUIDE, "json") for line in block.splitlines()]
 
 
-def is_exact(value: dict[str, Any], kind: type[Struct]) -> bool:
-    """Returns whether the value has exactly the fields of the struct."""
-    return bool(msgspec.to_builtins(msgspec.convert(value, kind)) == value)
-
-
 def test_frames_are_as_the_feeds_send_them() -> None:
-    """Each frame has the fields of its type; each item those of a quote or of its moving part."""
+    """Every frame of the guide fits its schema, and the guide has a frame of every type."""
     shown = [frame for frame in examples() if "type" in frame]
-    structs, quote = frame_structs(), QUOTES[Feed.STOCKS]
+    schemas = feed_schemas()
     for frame in shown:
-        if frame["type"] in structs:
-            assert is_exact(frame, structs[frame["type"]]), frame
-        for item in frame.get("data", []):
-            assert is_exact(item, type(quote if "type" in item else move_of(quote))), item
-    assert {frame["type"] for frame in shown} == {*structs, "snapshot", "update"}
+        among_feeds = "feeds" in frame or (frame.get("feed") in SOCKETS and frame["type"] != "welcome")
+        name = schema_name(frame["type"], None if among_feeds else Feed.STOCKS)
+        validator_of(reference(name), {"schemas": schemas}).validate(frame)
+    tags = {kind.__struct_config__.tag for kind in frame_structs()}
+    assert {frame["type"] for frame in shown} == {*tags, "snapshot", "update"}
 
 
 def test_commands_are_as_the_feeds_understand_them() -> None:
@@ -115,13 +111,13 @@ class World:
         self._receive([] if frame is None else [frame])
 
     def truth(self) -> dict[str, Any]:
-        session = self._session
+        subscription = self._session.subscription
         live = {entry.key: json.loads(entry.full_json()) for entry in self._mirror.live()}
-        return {key: quote for key, quote in live.items() if session.wanted is None or key in session.keys}
+        return {key: quote for key, quote in live.items() if subscription.wants(key)}
 
     def _greeting(self) -> list[Frame]:
-        self._session = FeedSession(self._mirror, Limits())
-        return self._session.open(Query(symbols=self._wanted, since=self.copy.since), 15_000)
+        self._session = MarketSession(self._mirror)
+        return self._session.greet(Query(symbols=self._wanted, since=self.copy.since))
 
     def _publish(self, update: Update) -> None:
         self._ledger.take(update)
@@ -133,7 +129,7 @@ class World:
         """Merges frames, and requests a full snapshot where the page's client does."""
         waiting = deque(sent)
         while waiting:
-            frame = json.loads(waiting.popleft())
+            frame = json.loads(waiting.popleft().payload)
             self.copy.take(frame)
             if frame["type"] == "subscribed" and frame["rejected"]:
                 waiting.extend(self._session.receive('{"action":"subscribe","since":"none"}', 0.0))

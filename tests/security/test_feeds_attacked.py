@@ -9,8 +9,8 @@ from typing import Any, Final
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
+from quotecast.feed.client import MAX_FAULTS
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.session import MAX_FAULTS
 from quotecast.market.feeds import Feed
 from quotecast.stream.endpoint import Streams
 from quotecast.stream.hubs import hub_of
@@ -43,7 +43,7 @@ def feeds() -> Streams:
     mirror.load(state_of([stock("AAPL"), stock("MSFT")]))
     return Streams(
         _nothing,
-        {PATH: hub_of(mirror, 15_000)},
+        {Feed.STOCKS: hub_of(mirror, 15_000)},
         heartbeat_ms=15_000,
         sockets_per_address=0,
         address_of=lambda _: "",

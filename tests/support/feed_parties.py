@@ -12,7 +12,6 @@ from quotecast.bus.redis import RedisBus
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
 from quotecast.market.feeds import Feed
-from quotecast.stream import endpoint
 from quotecast.stream.endpoint import Streams
 from quotecast.stream.hubs import hub_of
 from quotecast.stream.listeners import serve_feeds
@@ -31,7 +30,7 @@ class Worker:
         self.hub = hub_of(mirror, 15_000)
         self.streams = Streams(
             _nothing,
-            endpoint.paths({Feed.STOCKS: self.hub}),
+            {Feed.STOCKS: self.hub},
             heartbeat_ms=15_000,
             sockets_per_address=0,
             address_of=lambda _: "",

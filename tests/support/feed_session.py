@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from quotecast.bus.base import Batch, Change
-from quotecast.feed.commands import Query
 from quotecast.feed.client import ClientSession
+from quotecast.feed.commands import Query
 from quotecast.feed.encoding import JSON, Encoding
 from quotecast.feed.frames import Limits
 from quotecast.feed.framing import Frame

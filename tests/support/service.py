@@ -135,7 +135,7 @@ class FeedClient:
 
     def __init__(self, connection: Connection, key: str) -> None:
         self.connection = connection
-        self.state = MergingClient(key)
+        self.state = MergingClient(key, connection.subprotocol or "quotecast.v1.json")
 
     def next(self, seconds: float = 10.0) -> dict[str, Any]:
         message = self.connection.recv(timeout=seconds)

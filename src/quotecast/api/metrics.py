@@ -133,8 +133,8 @@ def _fan_out(hubs: Mapping[Feed, Hub], streams: Streams) -> Iterator[Metric]:
         return {(feed,): each[name] for feed, each in counts.items()}
 
     def with_answers(name: str, answers: Mapping[str, int]) -> dict[tuple[str, ...], float]:
-        sent = {(feed,): each[name] + answers[feed] for feed, each in counts.items()}
-        return {(ALL,): answers[ALL], **sent}
+        sent = {str(feed): each[name] + answers[feed] for feed, each in counts.items()}
+        return {(feed,): count for feed, count in {**sent, ALL: answers[ALL]}.items()}
 
     yield gauge(
         "feed_sockets",

@@ -46,11 +46,11 @@ class Frame:
                 self._is_shared = True
                 return self.plain
             opcode = Opcode.BINARY if self.binary else Opcode.TEXT
-            self._compressed = _message(opcode | _COMPRESSED, _deflated(self.payload))
+            self._compressed = _message(opcode | _COMPRESSED, deflate(self.payload))
         return self._compressed
 
 
-def _deflated(payload: bytes) -> bytes:
+def deflate(payload: bytes) -> bytes:
     """Returns the payload of a compressed message, which depends on no other message."""
     compressor = zlib.compressobj(DEFLATE_LEVEL, zlib.DEFLATED, -WINDOW_BITS)
     return (compressor.compress(payload) + compressor.flush(zlib.Z_SYNC_FLUSH)).removesuffix(_TAIL)

@@ -182,8 +182,10 @@ class FeedSession:
     def _acknowledgement(self, request: Id, rejected: Sequence[Rejected] = ()) -> Frame:
         wanted, (encoding, projection, label) = self.subscription.key
         symbols = "all" if wanted is None else sorted(wanted)
-        fields = projection.fields
-        return encoding.write(frames.subscribed(label, symbols, rejected, self.interval, fields=fields, request=request))
+        answer = frames.subscribed(
+            label, symbols, rejected, self.interval, fields=projection.fields, request=request
+        )
+        return encoding.write(answer)
 
 
 def parse_since(text: str) -> tuple[str, int]:

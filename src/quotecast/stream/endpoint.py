@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from quotecast.asgi import App
 from quotecast.errors import CloseCode
-from quotecast.feed.commands import Query, names_of
 from quotecast.feed.client import ClientSession
+from quotecast.feed.commands import Query, names_of
 from quotecast.feed.encoding import JSON, negotiate
 from quotecast.feed.frames import Limits
 from quotecast.feed.framing import Frame

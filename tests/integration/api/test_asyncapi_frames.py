@@ -5,14 +5,15 @@ import signal
 from collections.abc import Iterator
 from typing import Any
 
-import jsonschema  # type: ignore[import-untyped]  # ships no types
 import pytest
 
+from quotecast.feed.encoding import JSON, ROWS
+from support.schemas import validator_of
 from support.servers import running_valkey
 from support.service import FeedClient, Service
 
 #: A symbol of each feed that the simulated market trades often.
-SYMBOLS = {"market": "AAPL", "crypto": "BTC/USDT", "doviz": "USD"}
+SYMBOLS = {"market": "AAPL", "crypto": "BTC/USDT", "doviz": "USD", "all": "AAPL"}
 SETTINGS = {"QUOTECAST_HEARTBEAT_MS": "500", "QUOTECAST_LOG_LEVEL": "error"}
 
 
@@ -24,36 +25,26 @@ def service() -> Iterator[Service]:
         yield running
 
 
-def closed(schema: Any) -> Any:
-    """Returns the schema without additional properties."""
-    if isinstance(schema, list):
-        return [closed(each) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
-    made = {key: closed(value) for key, value in schema.items()}
-    return made | {"additionalProperties": False} if "properties" in schema else made
-
-
 def validators(document: dict[str, Any], channel: str) -> dict[str, Any]:
     """Returns the validator of each payload by the name of its message."""
-    components = closed(document["components"])
     messages = document["channels"][channel]["messages"]
     return {
-        name: jsonschema.Draft202012Validator({**message["payload"], "components": components})
-        for name, message in messages.items()
+        name: validator_of(message["payload"], document["components"]) for name, message in messages.items()
     }
 
 
 def frames_of_every_kind(service: Service, client: FeedClient, channel: str) -> list[dict[str, Any]]:
     """Provokes every kind of frame, the last by the end of the worker."""
+    named = {"feed": "market"} if channel == "all" else {}
     symbol = SYMBOLS[channel]
     commands: list[dict[str, Any]] = [
-        {"action": "subscribe", "symbols": [symbol, "NO-SUCH"], "interval": 100, "id": 1},
-        {"action": "list", "id": "two"},
+        {"action": "subscribe", **named, "symbols": [symbol, "NO-SUCH"], "interval": 100, "id": 1},
+        {"action": "list", **named, "id": "two"},
         {"action": "ping", "id": 3},
         {"action": "dance"},
-        {"action": "unsubscribe", "symbols": [symbol]},
-        {"action": "subscribe", "symbols": "all", "interval": 100},
+        {"action": "unsubscribe", **named, "symbols": [symbol]},
+        {"action": "subscribe", **named, "symbols": "all", "interval": 100},
+        {"action": "subscribe", **named, "fields": ["price", "timestamp"]},
     ]
     for command in commands:
         client.send(json.dumps(command))
@@ -64,13 +55,15 @@ def frames_of_every_kind(service: Service, client: FeedClient, channel: str) -> 
     return client.state.frames
 
 
+@pytest.mark.parametrize("subprotocol", [JSON.subprotocol, ROWS.subprotocol])
 @pytest.mark.parametrize("channel", SYMBOLS)
-def test_every_frame_fits_its_schema(service: Service, channel: str) -> None:
+def test_every_frame_fits_its_schema(service: Service, channel: str, subprotocol: str) -> None:
     """Every kind of frame occurs, without undocumented fields."""
     service.start("api")
     document = service.get("/api/asyncapi.json").json()
     known = validators(document, channel)
-    with service.feed(f"/api/ws/{channel}?interval=100") as client:
+    address = document["channels"][channel]["address"]
+    with service.feed(f"{address}?interval=100", subprotocols=[subprotocol]) as client:
         frames = frames_of_every_kind(service, client, channel)
     assert {frame["type"] for frame in frames} == known.keys() - {"command"}
     for frame in frames:

@@ -57,7 +57,7 @@ async def running(*, sockets_per_address: int = 0) -> AsyncIterator[Running]:
     )
     streams = Streams(
         _nothing,
-        {"/api/ws/market": hub},
+        {Feed.STOCKS: hub},
         heartbeat_ms=15_000,
         sockets_per_address=sockets_per_address,
         address_of=lambda scope: scope["client"][0],

@@ -91,7 +91,7 @@ class Client:
         return wanted is None or quote.ticker in wanted or f"sector:{quote.sector}" in wanted
 
     def expected(self) -> dict[str, dict[str, Any]]:
-        """Returns the client's part of the mirror: its symbols, and of the moving fields the selected ones."""
+        """Returns the client's part of the mirror: its symbols, with the fields that it selected."""
         dropped = set(moving_fields(Feed.STOCKS)) - set(self.fields or moving_fields(Feed.STOCKS))
         live = {entry.key: entry for entry in self.worker.mirror.live() if self.wants(quote_of(entry))}
         quotes = {key: json.loads(entry.full_json()) for key, entry in live.items()}
@@ -218,9 +218,7 @@ class Feeds(RuleBasedStateMachine):
         received=st.integers(0, 3),
         worker=st.integers(0, 1),
     )
-    def break_off(
-        self, which: int, action: str, names: list[str] | str, received: int, worker: int
-    ) -> None:
+    def break_off(self, which: int, action: str, names: list[str] | str, received: int, worker: int) -> None:
         """Disconnects during the answer to a command, and reconnects."""
         client = self.clients[which]
         if client.ready:

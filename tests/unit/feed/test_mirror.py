@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from quotecast.bus.base import Batch, Change, StoredQuote
 from quotecast.feed.mirror import Mirror
+from quotecast.feed.projection import WHOLE
 from quotecast.market.feeds import Feed
 from support.market_made import EPOCH, state_of, stock
 
@@ -54,8 +55,8 @@ def test_a_client_told_before_a_full_change_gets_the_full_quote() -> None:
     mirror.apply(batch(2, Change(stock("AAPL", 2.0, name="Apple"), full=True)))
     mirror.apply(batch(3, Change(stock("AAPL", 3.0, name="Apple"))))
     (entry,) = mirror.changes_since(before)
-    assert b'"name":"Apple"' in bytes(entry.since(before, "json"))
-    assert b"name" not in bytes(entry.since(mirror.mark.revision - 1, "json"))
+    assert b'"name":"Apple"' in bytes(entry.since(before, WHOLE["json"]))
+    assert b"name" not in bytes(entry.since(mirror.mark.revision - 1, WHOLE["json"]))
 
 
 def test_walks_by_key_and_by_change_agree() -> None:

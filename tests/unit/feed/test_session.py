@@ -190,7 +190,7 @@ def test_a_bad_command_is_answered_with_its_id(mirror: Mirror) -> None:
 @pytest.mark.parametrize("query", [{"interval": "333"}, {"interval": "x"}, {"symbols": "AAPL,MSFT,TSLA"}])
 def test_a_bad_address_is_answered_after_the_welcome(mirror: Mirror, query: dict[str, str]) -> None:
     """The error of a bad address follows the welcome, and the connection stays open."""
-    _, frames = opened(mirror, **query)
+    _, frames = opened(mirror, None, **query)
     assert kinds(frames) == ["welcome", "error"]
 
 

@@ -2,17 +2,18 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable
+from collections.abc import Generator
 from typing import Any
 
 import pytest
 
+from quotecast.feed.framing import Frame
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import StockQuote
 from quotecast.stream.endpoint import Streams
-from quotecast.stream.server import WRITE
+from quotecast.stream.server import WRITER
 from support.market_made import state_of, stock
 
 
@@ -24,6 +25,8 @@ class Server:
         self.reads = asyncio.Event()
         self.reads.set()
         self._connected = False
+        #: The bytes of a frame wait while the client does not read.
+        self.ready = True
 
     async def receive(self) -> dict[str, Any]:
         if self._connected:
@@ -31,27 +34,23 @@ class Server:
         self._connected = True
         return {"type": "websocket.connect"}
 
-    def send(self, event: dict[str, Any]) -> Awaitable[None]:
+    async def send(self, event: dict[str, Any]) -> None:
         self.sent.append(event)
-        return asyncio.ensure_future(self._taken(event))
 
-    def write(self, frame: str | bytes) -> "Server":
-        self.sent.append({"type": "websocket.send", "text": frame})
-        return self
+    def write(self, frame: Frame) -> None:
+        self.sent.append({"type": "websocket.send", "text": frame.payload})
+        self.ready = self.reads.is_set()
 
-    def done(self) -> bool:
-        return True
-
-    async def _taken(self, event: dict[str, Any]) -> None:
-        if event["type"] == "websocket.send":
-            await self.reads.wait()
+    def __await__(self) -> Generator[Any, None, None]:
+        yield from self.reads.wait().__await__()
+        self.ready = True
 
     def scope(self, query: bytes) -> dict[str, Any]:
         return {
             "type": "websocket",
             "path": "/api/ws/market",
             "query_string": query,
-            "extensions": {WRITE: self.write},
+            "extensions": {WRITER: self},
         }
 
     def frames(self) -> list[str]:
@@ -65,7 +64,7 @@ def served(*quotes: StockQuote) -> tuple[Streams, Hub]:
     hub = Hub(mirror, heartbeat_seconds=15, clock=lambda: 0.0, wall_clock=lambda: 0.0, market=lambda: "open")
     streams = Streams(
         nothing,
-        {"/api/ws/market": hub},
+        {Feed.STOCKS: hub},
         heartbeat_ms=15_000,
         sockets_per_address=0,
         address_of=lambda _: "client",

@@ -1,0 +1,78 @@
+"""Examples of the feeds' frames and commands, from the functions that the feeds use."""
+
+import json
+from typing import Any, Final
+
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
+
+from quotecast.api.reference.examples import QUOTES
+from quotecast.feed import frames
+from quotecast.feed.commands import DEFAULT_INTERVAL
+from quotecast.feed.encoding import JSON, ROWS, Encoding
+from quotecast.feed.frames import Label, Limits, Rejected
+from quotecast.feed.mirror import Mark, QuoteEntry
+from quotecast.feed.projection import projection_of
+from quotecast.market.feeds import Feed
+
+_EPOCH: Final = "06a1f3c2b7"
+_TIME: Final = "2026-11-20T15:30:00.000Z"
+_MARK: Final = Mark(1, _EPOCH, 11)
+_LATER: Final = Mark(2, _EPOCH, 12)
+
+
+def frames_from(feed: Feed | None) -> dict[str, list[dict[str, Any]]]:
+    """Returns frames of each type, on the socket of a feed or, for None, of all feeds."""
+    shown = feed or Feed.STOCKS
+    label: Label = UNSET if feed else shown.spec.name
+    key = QUOTES[shown].key
+    sent = [
+        frames.welcome(feed, _MARK, 15_000, Limits())
+        if feed
+        else frames.welcome_to_all({each.spec.name: _MARK for each in Feed}, 15_000, Limits()),
+        frames.subscribed(label, [key], [Rejected("XXXX")], DEFAULT_INTERVAL, request=1),
+        frames.subscribed(label, [key], [], DEFAULT_INTERVAL, fields=["price"], request=2),
+        *_quotes(shown, label, JSON, None),
+        *_quotes(shown, label, ROWS, ("price",)),
+        frames.heartbeat(label, _LATER, _TIME, "live", "open"),
+        frames.pong(_TIME, 4),
+        frames.error(400, "Malformed JSON", 1),
+        frames.shutdown(2731),
+    ]
+    examples: dict[str, list[dict[str, Any]]] = {}
+    for frame in map(_parsed, sent):
+        examples.setdefault(frame["type"], []).append(frame)
+    return examples
+
+
+def commands_to(feed: Feed | None) -> list[dict[str, Any]]:
+    """Returns a command of each kind."""
+    named = {} if feed else {"feed": Feed.STOCKS.spec.name}
+    symbol = QUOTES[feed or Feed.STOCKS].key
+    return [
+        {"action": "subscribe", **named, "symbols": [symbol], "interval": 500, "id": 1},
+        {"action": "subscribe", **named, "symbols": "all", "since": f"{_EPOCH}-12", "id": 2},
+        {"action": "subscribe", **named, "fields": ["price", "changePercent"], "id": 3},
+        {"action": "unsubscribe", **named, "symbols": [symbol], "id": 4},
+        {"action": "list", **named, "id": 5},
+        {"action": "ping", "id": 6},
+    ]
+
+
+def _quotes(feed: Feed, label: Label, encoding: Encoding, fields: tuple[str, ...] | None) -> list[Struct]:
+    """Returns a snapshot and an update of one quote."""
+    quote = QUOTES[feed]
+    form = projection_of(feed, encoding.notation, rows=encoding.rows, selected=fields)
+    entry = QuoteEntry(quote.key)
+    entry.change(quote, _MARK.revision, _MARK.seq, full=True)
+    data = encoding.join([entry.full(form)])
+    snapshot = frames.snapshot(label, _MARK, "subscribe", form.columns, data)
+    moved = replace(quote, price=round(quote.price * 1.001, 2))
+    entry.change(moved, _LATER.revision, _LATER.seq, full=False)
+    change = encoding.join([entry.since(_MARK.revision, form)])
+    return [snapshot, frames.update(label, _LATER, change)]
+
+
+def _parsed(frame: Struct) -> dict[str, Any]:
+    parsed: dict[str, Any] = json.loads(JSON.write(frame).payload)
+    return parsed

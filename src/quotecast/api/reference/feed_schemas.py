@@ -1,0 +1,87 @@
+"""JSON Schemas of the feeds' frames and commands, from their structs."""
+
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import fields
+
+from quotecast.feed import frames
+from quotecast.feed.commands import Command
+from quotecast.market.feeds import Feed
+
+#: Tags of frames that carry quotes.
+_CARRYING: Final = ("snapshot", "update")
+#: Schemas of the socket of all feeds by tag, where they differ from those of a feed's own socket.
+_AMONG_FEEDS: Final = {"welcome": "WelcomeToAll", "heartbeat": "FeedHeartbeat"}
+_ROW: Final = {"type": "array", "items": {"type": ["string", "number", "null"]}}
+
+
+def feed_schemas() -> dict[str, Any]:
+    """Returns the schemas of all frames and commands, by name."""
+    specs = [feed.spec for feed in Feed]
+    _, components = msgspec.json.schema_components(
+        [Command, *frame_structs(), *(spec.quote for spec in specs), *(spec.move for spec in specs)],
+        ref_template="#/components/schemas/{name}",
+    )
+    named = {name.strip("_"): schema | {"title": name.strip("_")} for name, schema in components.items()}
+    parts = {_part_name(feed): _part(feed, named[feed.spec.quote.__name__]) for feed in Feed}
+    carrying = {schema_name(tag, feed): _carrying(tag, feed) for feed in Feed for tag in _CARRYING}
+    choices = {
+        schema_name(tag, None): {"oneOf": [reference(schema_name(tag, feed)) for feed in Feed]}
+        for tag in _CARRYING
+    }
+    return named | parts | carrying | choices
+
+
+def frame_structs() -> list[type[Struct]]:
+    """Returns the structs of frames, without those that carry quotes, which differ by feed."""
+    kinds = [kind for kind in vars(frames).values() if isinstance(kind, type) and issubclass(kind, Struct)]
+    return [kind for kind in kinds if kind.__struct_config__.tag not in (None, *_CARRYING)]
+
+
+def schema_name(tag: str, feed: Feed | None) -> str:
+    """Returns the name of a frame's schema, on the socket of a feed or, for None, of all feeds."""
+    if tag in _CARRYING:
+        return f"{feed.spec.name.capitalize() if feed else 'Any'}{tag.capitalize()}"
+    return tag.capitalize() if feed else _AMONG_FEEDS.get(tag, tag.capitalize())
+
+
+def reference(name: str) -> dict[str, str]:
+    """Returns a reference to a schema."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _carrying(tag: str, feed: Feed) -> dict[str, Any]:
+    """Returns the schema of a frame that carries quotes."""
+    full, part = reference(feed.spec.quote.__name__), reference(_part_name(feed))
+    properties: dict[str, Any] = {
+        "type": {"const": tag},
+        "epoch": {"type": "string"},
+        "seq": {"type": "integer"},
+    }
+    names = {"type": "array", "items": {"type": "string"}}
+    if tag == "snapshot":
+        properties["reason"] = {"enum": ["subscribe", "resume", "resync"]}
+        properties["data"] = {"type": "array", "items": {"anyOf": [full, part, _ROW]}}
+        optional = {"columns": names}
+    else:
+        move = reference(feed.spec.move.__name__)
+        properties["data"] = {"type": "array", "items": {"anyOf": [move, full, part, _ROW]}}
+        optional = {"removed": names}
+    return {
+        "title": schema_name(tag, feed),
+        "type": "object",
+        "properties": properties | {"feed": {"const": feed.spec.name}} | optional,
+        "required": list(properties),
+    }
+
+
+def _part_name(feed: Feed) -> str:
+    return f"{feed.spec.quote.__name__}Part"
+
+
+def _part(feed: Feed, quote: dict[str, Any]) -> dict[str, Any]:
+    """Returns the schema of a quote whose client has selected fields."""
+    key = fields(feed.spec.move)[0].encode_name
+    return quote | {"title": _part_name(feed), "required": [key]}
