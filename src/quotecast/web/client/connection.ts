@@ -1,8 +1,8 @@
 import { Backoff } from "./backoff.ts";
 import { type Encoding, ROWS } from "./encodings.ts";
 import { Feed, type FeedOptions } from "./feed.ts";
-import type { Pong } from "./feed-types.ts";
-import type { Command, FeedName, Frame, Welcome } from "./frames.ts";
+import type { Pong, WelcomeToAll } from "./feed-types.ts";
+import type { Command, FeedFrame, FeedName, Frame } from "./frames.ts";
 
 export interface ConnectionOptions {
   /** Origin of the service, such as `https://quotes.example.com`. */
@@ -33,7 +33,7 @@ export class Connection {
   readonly #feeds = new Map<FeedName, AnyFeed>();
   #socket: WebSocket | null = null;
   /** The greeting of the present connection. */
-  #welcome: Welcome | null = null;
+  #welcome: WelcomeToAll | null = null;
   #heartbeatMs = DEFAULT_HEARTBEAT_MS;
   #watchdog: ReturnType<typeof setTimeout> | undefined;
   #pongTimer: ReturnType<typeof setTimeout> | undefined;
@@ -111,12 +111,12 @@ export class Connection {
         this.#retryAfterMs = frame.retryAfterMs;
         break;
       default:
-        if ("feed" in frame) this.#feeds.get(frame.feed)?.take(frame);
+        this.#feeds.get(frame.feed as FeedName)?.take(frame as FeedFrame);
         if (frame.type === "heartbeat") this.#ping();
     }
   }
 
-  #handleWelcome(welcome: Welcome): void {
+  #handleWelcome(welcome: WelcomeToAll): void {
     this.#welcome = welcome;
     this.#heartbeatMs = welcome.heartbeatMs;
     this.#backoff.reset();
@@ -125,7 +125,7 @@ export class Connection {
   }
 
   /** Subscribes a feed, if the service has a provider for it. */
-  #open(name: FeedName, feed: AnyFeed, welcome: Welcome): void {
+  #open(name: FeedName, feed: AnyFeed, welcome: WelcomeToAll): void {
     if (welcome.feeds[name]) feed.open();
     else feed.end("refused");
   }

@@ -1,15 +1,6 @@
 import { Backoff } from "./backoff.ts";
-import type {
-  CommandError,
-  FeedCommand,
-  FeedFrame,
-  FeedName,
-  Heartbeat,
-  MovingField,
-  Snapshot,
-  Subscribed,
-  Update,
-} from "./frames.ts";
+import type { AnySnapshot, AnyUpdate, Error as CommandError, FeedHeartbeat, Subscribed } from "./feed-types.ts";
+import type { FeedCommand, FeedFrame, FeedName, MovingField } from "./frames.ts";
 import { type Change, Merged } from "./merged.ts";
 
 /**
@@ -48,7 +39,7 @@ export class Feed<N extends FeedName> {
   lastQuotesAt = 0;
 
   #symbols: Symbols = new Set();
-  #fields: readonly string[] | "all";
+  #fields: string[] | "all";
   /** Whether the copy holds the whole list, as of its cursor. */
   #isComplete = false;
   /**
@@ -68,7 +59,7 @@ export class Feed<N extends FeedName> {
     private readonly send: (command: FeedCommand) => void,
   ) {
     this.copy = new Merged(name);
-    this.#fields = options.fields ?? "all";
+    this.#fields = copyOf(options.fields ?? "all");
   }
 
   /** Follows exactly these symbols from now on; groups such as `sector:Energy` count as symbols. */
@@ -88,7 +79,7 @@ export class Feed<N extends FeedName> {
 
   /** Selects the moving fields that quotes have from now on; the copy changes with the next snapshot. */
   select(fields: readonly MovingField<N>[] | "all"): void {
-    this.#fields = fields;
+    this.#fields = copyOf(fields);
     this.#startOver();
   }
 
@@ -98,8 +89,7 @@ export class Feed<N extends FeedName> {
     this.#hasUnknown = false;
     const { interval = 250 } = this.options;
     const since = this.#isComplete ? this.copy.since : "none";
-    const symbols = this.#symbols === "all" ? "all" : [...this.#symbols];
-    this.#command({ action: "subscribe", symbols, since, interval, fields: this.#fields });
+    this.#command({ action: "subscribe", symbols: copyOf(this.#symbols), since, interval, fields: this.#fields });
   }
 
   /** Notes that the connection ended, for good if it was `refused`; the connection calls it. */
@@ -161,7 +151,7 @@ export class Feed<N extends FeedName> {
     if (Array.isArray(symbols) && !hasGroups(symbols)) this.copy.retain(symbols);
   }
 
-  #takeQuotes(frame: Snapshot | Update): void {
+  #takeQuotes(frame: AnySnapshot | AnyUpdate): void {
     this.#backoff.reset();
     this.lastQuotesAt = this.lastFrameAt;
     const change = this.copy.take(frame);
@@ -170,7 +160,7 @@ export class Feed<N extends FeedName> {
   }
 
   /** Moves the cursor only if all changes before it have come; heartbeats come without a subscription, too. */
-  #takeHeartbeat(heartbeat: Heartbeat): void {
+  #takeHeartbeat(heartbeat: FeedHeartbeat): void {
     if (this.#subscription === "complete") this.copy.take(heartbeat);
     this.#setState(heartbeat.state);
     if (this.#subscription === "none" && heartbeat.state !== "down") this.open();
@@ -196,6 +186,8 @@ export class Feed<N extends FeedName> {
     this.options.onState?.(state);
   }
 }
+
+const copyOf = (list: Iterable<string> | "all"): string[] | "all" => (list === "all" ? "all" : [...list]);
 
 /** Returns whether a list has groups, of which only the server knows the members. */
 function hasGroups(symbols: readonly string[]): boolean {

@@ -1,4 +1,5 @@
-import type { FeedName, Heartbeat, Item, QuoteOf, Snapshot, Update } from "./frames.ts";
+import type { AnySnapshot, AnyUpdate, FeedHeartbeat } from "./feed-types.ts";
+import type { FeedName, QuoteOf } from "./frames.ts";
 
 /** Quotes that a frame added, changed or removed. */
 export interface Change {
@@ -8,6 +9,8 @@ export interface Change {
   readonly isUpdate: boolean;
 }
 
+/** A quote or its changed fields: an object, or values in the order of the last snapshot's columns. */
+type Item = (AnySnapshot | AnyUpdate)["data"][number];
 type Fields = Record<string, unknown>;
 
 const NOTHING: Change = { keys: [], removed: [], isUpdate: false };
@@ -35,7 +38,7 @@ export class Merged<N extends FeedName> {
   }
 
   /** Merges a frame into the copy and returns its changes; a heartbeat only moves the cursor. */
-  take(frame: Snapshot | Update | Heartbeat): Change {
+  take(frame: AnySnapshot | AnyUpdate | FeedHeartbeat): Change {
     this.epoch = frame.epoch;
     this.seq = frame.seq;
     if (frame.type === "heartbeat") return NOTHING;
@@ -64,7 +67,7 @@ export class Merged<N extends FeedName> {
   }
 
   #mergeItem(item: Item): string {
-    const fields = Array.isArray(item) ? this.#fieldsOf(item) : (item as Fields);
+    const fields: Fields = Array.isArray(item) ? this.#fieldsOf(item) : item;
     const key = fields[this.#key] as string;
     const known = this.quotes.get(key);
     this.quotes.set(key, (known ? { ...known, ...fields } : fields) as QuoteOf[N]);
