@@ -8,7 +8,9 @@ import pytest
 from quotecast.bus import wire
 from quotecast.bus.base import Batch, Change, FeedInfo, Snapshot, StoredQuote
 from quotecast.feed.commands import Query
+from quotecast.feed.client import ClientSession
 from quotecast.feed.frames import Limits
+from quotecast.feed.framing import Frame
 from quotecast.feed.hub import Connection, Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.session import FeedSession
@@ -53,9 +55,9 @@ class Moving:
 
     def session(self, symbols: str) -> FeedSession:
         """Returns a session that has sent its greeting."""
-        session = FeedSession(self.mirror, Limits())
-        session.open(Query(symbols), 15_000)
-        return session
+        client = ClientSession([self.mirror], Limits())
+        client.open({"market": Query(symbols)}, 15_000)
+        return client.feeds["market"]
 
 
 @pytest.fixture
@@ -87,8 +89,8 @@ def test_frame_for_everything_is_built(benchmark: Any, moving: Moving, count: in
     def setup() -> None:
         moving.mirror.apply(moving.batch(count))
 
-    frame = benchmark.pedantic(session.advance, setup=setup, rounds=200)
-    assert len(msgspec.json.decode(frame)["data"]) == count
+    frame = benchmark.pedantic(session.subscription.advance, setup=setup, rounds=200)
+    assert len(msgspec.json.decode(frame.payload)["data"]) == count
 
 
 def test_frame_for_twenty_symbols_is_built(benchmark: Any, moving: Moving) -> None:
@@ -100,10 +102,10 @@ def test_frame_for_twenty_symbols_is_built(benchmark: Any, moving: Moving) -> No
 
     def setup() -> None:
         moving.mirror.apply(moving.batch(SYMBOLS))
-        other.advance()
+        other.subscription.advance()
 
-    frame = benchmark.pedantic(session.advance, setup=setup, rounds=200)
-    assert len(msgspec.json.decode(frame)["data"]) == 20
+    frame = benchmark.pedantic(session.subscription.advance, setup=setup, rounds=200)
+    assert len(msgspec.json.decode(frame.payload)["data"]) == 20
 
 
 def test_tick_of_500_who_share_a_frame(benchmark: Any, moving: Moving) -> None:
@@ -115,14 +117,10 @@ def test_tick_of_500_who_share_a_frame(benchmark: Any, moving: Moving) -> None:
         wall_clock=lambda: 0.0,
         market=lambda: "open",
     )
-    sent: list[object] = []
-
-    def send(frame: object) -> _Done:
-        sent.append(frame)
-        return _Done()
-
+    writer = _Writer()
+    sent = writer.sent
     for _ in range(500):
-        hub.join(Connection(moving.session("all"), send, lambda _: None))
+        hub.join(Connection(moving.session("all"), writer, lambda _: None))
 
     def setup() -> None:
         sent.clear()
@@ -133,15 +131,19 @@ def test_tick_of_500_who_share_a_frame(benchmark: Any, moving: Moving) -> None:
     assert len({id(frame) for frame in sent}) == 1
 
 
-class _Done:
-    def done(self) -> bool:
-        return True
+class _Writer:
+    """A socket that is always ready."""
 
-    def cancel(self) -> None:
-        """Has nothing to cancel."""
+    ready = True
+
+    def __init__(self) -> None:
+        self.sent: list[Frame] = []
+
+    def write(self, frame: Frame) -> None:
+        self.sent.append(frame)
 
 
 @pytest.mark.parametrize("notation", ["json", "msgpack"])
 def test_quote_is_encoded(benchmark: Any, notation: Any) -> None:
     """Encodes the whole quote."""
-    assert len(benchmark(codec.encode, quote(1), notation)) > 100
+    assert len(benchmark(codec.encoder_of(notation), quote(1))) > 100

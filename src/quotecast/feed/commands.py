@@ -18,8 +18,9 @@ MAX_MESSAGE_BYTES: Final = 65_536
 WireInteger = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 
 
-#: `all` in any letter case. A list always names symbols, even a symbol ALL.
-All = Annotated[str, Meta(pattern="^[Aa][Ll][Ll]$", extra_json_schema={"enum": ["all"]})]
+#: `all` in any letter case. A list always names symbols, even a symbol ALL. `decode` checks the spelling: a
+#: struct with two fields of a type that has a pattern and a list crashes at exit (msgspec 0.22).
+All = Annotated[str, Meta(extra_json_schema={"enum": ["all"]})]
 
 
 class Query(Struct, frozen=True):
@@ -78,20 +79,30 @@ def decode(message: str | bytes, encoding: Encoding) -> Command:
         raise CommandError(f"at most {MAX_MESSAGE_BYTES} bytes per message")
     try:
         if isinstance(message, bytes):
-            return _packed_commands.decode(message)
-        return _commands.decode(message)
+            command = _packed_commands.decode(message)
+        else:
+            command = _commands.decode(message)
     except msgspec.ValidationError as error:
         raise CommandError(_explain(str(error))) from None
     except (msgspec.DecodeError, RecursionError, UnicodeError):
         raise CommandError("Malformed MessagePack" if packed else "Malformed JSON") from None
+    for field in _LISTS:
+        value = getattr(command, field)
+        if isinstance(value, str) and value.lower() != "all":
+            raise CommandError(_list_rule(field))
+    return command
 
 
 def _explain(text: str) -> str:
     field = complaint(text).field
     if field in _LISTS:
-        return f"{field}: Must be a list of {field}, or all"
+        return _list_rule(field)
     explained = complaint(text, choices_of(get_type_hints(Command).get(field)))
     return f"{field or 'command'}: {explained.message}"
+
+
+def _list_rule(field: str) -> str:
+    return f"{field}: Must be a list of {field}, or all"
 
 
 def tag_of(message: str | bytes) -> Id:
