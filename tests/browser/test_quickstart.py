@@ -43,7 +43,7 @@ def test_the_frontend_follows_two_feeds(service: Service, tmp_path: Path) -> Non
     bundled = tmp_path / "program.mjs"
     run(tools / "esbuild", tmp_path / "program.ts", "--bundle", "--format=esm", f"--outfile={bundled}")
     printed: set[str] = set()
-    command = [shutil.which("node") or "node", "--experimental-websocket", bundled]
+    command = [shutil.which("node") or "node", "--experimental-websocket", str(bundled)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as node:
         assert node.stdout
         for line in node.stdout:
