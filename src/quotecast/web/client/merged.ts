@@ -76,6 +76,8 @@ export class Merged<N extends FeedName> {
 
   /** Returns the fields of a row, which may be shorter than the columns. */
   #fieldsOf(row: readonly unknown[]): Fields {
-    return Object.fromEntries(row.map((value, index) => [this.#columns[index], value]));
+    const fields: Fields = {};
+    for (const [index, value] of row.entries()) fields[this.#columns[index] as string] = value;
+    return fields;
   }
 }
