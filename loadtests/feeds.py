@@ -21,6 +21,7 @@ OPENING_SECONDS = 30.0
 #: Heartbeats of silence after which the connection counts as dead.
 SILENT_HEARTBEATS = 2.5
 EVERYTHING_SHARE = 0.3
+AMONG_FEEDS_SHARE = 0.5
 OWN_SYMBOLS = 20
 QUOTES = {
     "market": "/api/market/quotes?symbols=all",
@@ -39,6 +40,8 @@ class Closed(Exception):
 
 class FeedReader(HttpUser):
     """A client of one feed at a time: of everything, or of twenty symbols of its own.
+
+    It has the feed's own socket and reads objects, or that of all feeds and reads rows.
 
     A frame's response time is the age of its newest quote, or of the heartbeat; a snapshot's is the time
     since
@@ -68,20 +71,28 @@ class FeedReader(HttpUser):
 
     def choose_feed(self, feed: str) -> FeedState:
         """Returns a random feed's empty state, with its symbols."""
+        among_feeds = random.random() < AMONG_FEEDS_SHARE
         if random.random() < EVERYTHING_SHARE:
-            return FeedState(feed)
+            return FeedState(feed, among_feeds=among_feeds)
         response = ask(self.client, "GET", QUOTES[feed], name=QUOTES[feed])
         symbols = sorted(response.json()) if response.status_code == 200 else []
-        return FeedState(feed, random.sample(symbols, min(OWN_SYMBOLS, len(symbols))) or None)
+        own = random.sample(symbols, min(OWN_SYMBOLS, len(symbols)))
+        return FeedState(feed, own or None, among_feeds=among_feeds)
 
     def run_connection(self, state: FeedState, ends: float) -> float:
         """Runs one connection; returns the seconds that the server asks to stay away after it."""
         began = time.monotonic()
-        connection = websocket.create_connection(address(self.host, state), timeout=OPENING_SECONDS)
+        connection = websocket.create_connection(
+            address(self.host, state),
+            timeout=OPENING_SECONDS,
+            subprotocols=["quotecast.v1.rows" if state.among_feeds else "quotecast.v1.json"],
+        )
         try:
             while time.monotonic() < ends:
                 data = receive(connection)
                 frame = json.loads(data)
+                if state.among_feeds and frame.get("feed", state.feed) != state.feed:
+                    continue
                 match frame["type"]:
                     case "welcome":
                         connection.settimeout(frame["heartbeatMs"] / 1000 * SILENT_HEARTBEATS)
@@ -93,7 +104,7 @@ class FeedReader(HttpUser):
                         self.fire_event(state.feed, name, (time.monotonic() - began) * 1000, len(data))
                     case "update":
                         state.merge(frame)
-                        self.fire_update(state.feed, frame, len(data))
+                        self.fire_update(state, frame, len(data))
                     case "heartbeat":
                         state.merge(frame)
                         self.fire_event(state.feed, "heartbeat", age(frame["timestamp"]), len(data))
@@ -105,12 +116,12 @@ class FeedReader(HttpUser):
             connection.close(timeout=1)
         return 0.0
 
-    def fire_update(self, feed: str, frame: dict[str, Any], size: int) -> None:
+    def fire_update(self, state: FeedState, frame: dict[str, Any], size: int) -> None:
         """Fires an event for the frame, and one for each quote."""
-        ages = [age(item["timestamp"]) for item in frame["data"] if item["timestamp"]]
-        self.fire_event(feed, "update", min(ages, default=0.0), size)
+        ages = [age(item["timestamp"]) for item in state.items(frame) if item["timestamp"]]
+        self.fire_event(state.feed, "update", min(ages, default=0.0), size)
         for milliseconds in ages:
-            self.fire_event(feed, "quote", milliseconds, kind="QUOTE")
+            self.fire_event(state.feed, "quote", milliseconds, kind="QUOTE")
 
     def fire_event(
         self,
@@ -136,12 +147,15 @@ class FeedReader(HttpUser):
 def address(host: str, state: FeedState) -> str:
     """Returns the URL of a feed with the symbols, and the cursor if there is one."""
     query = {
-        "symbols": "all" if state.wanted is None else ",".join(state.wanted),
+        state.feed if state.among_feeds else "symbols": "all"
+        if state.wanted is None
+        else ",".join(state.wanted),
         "interval": random.choice([250, 500, 1000]),
     }
     if state.since:
-        query["since"] = state.since
-    return f"{host.replace('http', 'ws', 1)}/api/ws/{state.feed}?{urlencode(query)}"
+        query["since"] = f"{state.feed}:{state.since}" if state.among_feeds else state.since
+    path = "/api/ws" if state.among_feeds else f"/api/ws/{state.feed}"
+    return f"{host.replace('http', 'ws', 1)}{path}?{urlencode(query)}"
 
 
 def receive(connection: websocket.WebSocket) -> bytes:

@@ -14,12 +14,17 @@ class BrokenPromise(Exception):
 class FeedState:
     """The quotes of one subscription, merged from its frames over any number of connections.
 
-    `wanted` are the symbols subscribed to; None is everything.
+    `wanted` are the symbols subscribed to; None is everything. With `among_feeds` the subscription is one on
+    the socket of all feeds, and its quotes are rows.
     """
 
-    def __init__(self, feed: str, wanted: Collection[str] | None = None) -> None:
+    def __init__(
+        self, feed: str, wanted: Collection[str] | None = None, *, among_feeds: bool = False
+    ) -> None:
         self.feed = feed
         self.wanted = wanted
+        self.among_feeds = among_feeds
+        self._columns: list[str] = []
         self.quotes: dict[str, dict[str, Any]] = {}
         self.epoch = ""
         self.seq = 0
@@ -45,11 +50,17 @@ class FeedState:
             raise BrokenPromise("a gap: the heartbeat is ahead of the frames")
         if over:
             self.quotes.clear()
-        for item in frame.get("data", ()):
+        self._columns = frame.get("columns", self._columns)
+        for item in self.items(frame):
             self._merge_item(item, whole=frame["type"] == "snapshot")
         for gone in frame.get("removed", ()):
             self.quotes.pop(gone, None)
         self.epoch, self.seq = frame["epoch"], frame["seq"]
+
+    def items(self, frame: dict[str, Any]) -> list[dict[str, Any]]:
+        """Returns a frame's quotes; a row of moving fields has the first of the columns."""
+        data: list[Any] = frame.get("data", [])
+        return [dict(zip(self._columns, row, strict=False)) for row in data] if self.among_feeds else data
 
     def _merge_item(self, item: dict[str, Any], *, whole: bool) -> None:
         key = item[KEYS[self.feed]]

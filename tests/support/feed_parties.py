@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import json
+from collections.abc import Sequence
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
@@ -55,21 +57,36 @@ async def _nothing(_scope: Any, _receive: Any, _send: Any) -> None:
 
 
 class FeedParty:
-    """A frontend that merges what it reads, drops what it unsubscribed, and may pause reading."""
+    """A frontend that merges what it reads, drops what it unsubscribed, and may pause reading.
 
-    def __init__(self, subprotocol: str) -> None:
+    `among_feeds` says whether it follows the market on the socket of all feeds.
+    """
+
+    def __init__(
+        self, subprotocol: str, *, among_feeds: bool = False, fields: Sequence[str] | None = None
+    ) -> None:
         self.subprotocol = subprotocol
+        self.among_feeds = among_feeds
+        self.fields = fields
         self.state = MergingClient(subprotocol=subprotocol)
         self.reads = asyncio.Event()
         #: Set after each merged frame, and at the end of the connection.
         self.frame_arrived = asyncio.Event()
         self.acknowledged = False
 
-    async def open(self, port: int, query: str) -> None:
+    async def open(self, port: int, names: str, since: str | None = None) -> None:
         self.acknowledged = False
         self.reads.set()
+        query = {"interval": str(INTERVAL)}
+        if names:
+            query["market" if self.among_feeds else "symbols"] = names
+        if names and self.fields:
+            query["fields"] = ",".join(self.fields)
+        if since is not None:
+            query["since"] = f"market:{since}" if self.among_feeds else since
+        path = "/api/ws" if self.among_feeds else "/api/ws/market"
         self.connection = await connect(
-            f"ws://127.0.0.1:{port}/api/ws/market?interval={INTERVAL}{query}",
+            f"ws://127.0.0.1:{port}{path}?{urlencode(query)}",
             subprotocols=[Subprotocol(self.subprotocol)],
             max_size=None,
             max_queue=1,
@@ -89,15 +106,22 @@ class FeedParty:
         """Resumes the names that its cursor covers, and subscribes the others again."""
         wanted = self.state.wanted
         names = self.state.names_to_resume
-        await self.open(port, f"&symbols={names}&since={self.state.since}" if names else "")
-        await self.until_acknowledged()
+        await self.open(port, names, self.state.since if names else None)
+        if names or not self.among_feeds:
+            await self.until_acknowledged()
         if missing := self.state.names_to_subscribe(wanted):
-            await self.send_command("subscribe", missing)
+            await self.send_command("subscribe", symbols=missing, fields=self.fields or "all")
 
-    async def send_command(self, action: str, given: list[str] | str) -> None:
+    async def select(self, fields: Sequence[str] | None) -> None:
+        """Changes the fields of the subscription."""
+        self.fields = fields
+        await self.send_command("subscribe", fields=fields or "all")
+
+    async def send_command(self, action: str, **given: Any) -> None:
         """Sends a command and waits for its answer."""
         self.acknowledged = False
-        await self.connection.send(json.dumps({"action": action, "symbols": given, "id": 1}))
+        feed = {"feed": "market"} if self.among_feeds else {}
+        await self.connection.send(json.dumps({"action": action, "id": 1, **feed, **given}))
         await self.until_acknowledged()
 
     async def wait_for_frame(self) -> None:

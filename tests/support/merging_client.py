@@ -52,7 +52,12 @@ class MergingClient:
         return [] if self.wanted == "all" else sorted(wanted - self.wanted)
 
     def take(self, message: str | bytes) -> dict[str, Any]:
-        frame = self._read(message)
+        return self.merge(self.read(message))
+
+    def read(self, message: str | bytes) -> dict[str, Any]:
+        return self._read(message)
+
+    def merge(self, frame: dict[str, Any]) -> dict[str, Any]:
         self.frames.append(frame)
         if frame["type"] in {"snapshot", "update", "heartbeat"}:
             if frame["epoch"] == self.epoch and frame.get("reason") != "resync":
@@ -74,7 +79,7 @@ class MergingClient:
         for key in [key for key, quote in self.quotes.items() if not self.wants(key, quote["sector"])]:
             del self.quotes[key]
 
-    def _items(self, frame: dict[str, Any]) -> list[dict[str, Any]]:
+    def items(self, frame: dict[str, Any]) -> list[dict[str, Any]]:
         """Returns a frame's quotes; a row of moving fields is shorter than the columns."""
         if not self._columns:
             items: list[dict[str, Any]] = frame["data"]
@@ -93,10 +98,10 @@ class MergingClient:
         if frame["reason"] == "resync":
             self.quotes.clear()
         self._columns = frame.get("columns", [])
-        self.quotes.update({item[self._key]: item for item in self._items(frame)})
+        self.quotes.update({item[self._key]: item for item in self.items(frame)})
 
     def _update(self, frame: dict[str, Any]) -> None:
-        for item in self._items(frame):
+        for item in self.items(frame):
             held = self.quotes.setdefault(item[self._key], {})
             assert held or "name" in item, "a new symbol comes in full"
             held.update(item)

@@ -42,7 +42,9 @@ READ_PAUSE_SECONDS: Final = 0.05
 #: Seconds between two connection attempts of a client.
 RETRY_SECONDS: Final = 0.2
 START_SECONDS: Final = 60.0
+#: What half of the clients speak, and what the other half does on the socket of all feeds.
 PROTOCOL: Final = Subprotocol("quotecast.v1.msgpack")
+ROWS: Final = Subprotocol("quotecast.v1.rows.msgpack")
 
 #: Simulated stocks fall by less, and no split may look like a fall.
 GREATEST_FALL_PERCENT: Final = -20.0
@@ -62,11 +64,18 @@ class Read(NamedTuple):
 
 
 class Listener:
-    """A client of one feed that reconnects after every disconnection."""
+    """A client of one feed that reconnects after every disconnection.
 
-    def __init__(self, url: str, feed: str, interval: int | None = None) -> None:
+    On the socket of all feeds (`among_feeds`) it reads rows, and permessage-deflate.
+    """
+
+    def __init__(
+        self, url: str, feed: str, interval: int | None = None, *, among_feeds: bool = False
+    ) -> None:
         self.feed = feed
-        self.state = MergingClient("symbol" if feed == "doviz" else "ticker", PROTOCOL)
+        self._among_feeds = among_feeds
+        self._protocol = ROWS if among_feeds else PROTOCOL
+        self.state = MergingClient("symbol" if feed == "doviz" else "ticker", self._protocol)
         #: Broken promises, as text.
         self.broken_promises: list[str] = []
         #: Close code of each connection.
@@ -81,7 +90,8 @@ class Listener:
         self.latencies: list[float] = []
         self._times: dict[str, str] = {}
         self._key = "symbol" if feed == "doviz" else "ticker"
-        self._url = f"{url}/api/ws/{feed}?symbols=all{f'&interval={interval}' if interval else ''}"
+        address = f"/api/ws?{feed}=all" if among_feeds else f"/api/ws/{feed}?symbols=all"
+        self._url = f"{url}{address}{f'&interval={interval}' if interval else ''}"
         self._connection: ClientConnection | None = None
 
     async def run(self) -> None:
@@ -97,34 +107,49 @@ class Listener:
             self._connection.transport.abort()
 
     async def _listen(self) -> None:
-        since = f"&since={self.state.since}" if self.state.epoch else ""
+        cursor = f"{self.feed}:{self.state.since}" if self._among_feeds else self.state.since
         async with connect(
-            self._url + since, subprotocols=[PROTOCOL], compression=None, max_size=None, ping_interval=None
+            self._url + (f"&since={cursor}" if self.state.epoch else ""),
+            subprotocols=[self._protocol],
+            compression="deflate" if self._among_feeds else None,
+            max_size=None,
+            ping_interval=None,
         ) as connection:
             self._connection, self.connected_at = connection, time.time()
             try:
-                while True:
-                    self._take(await connection.recv())
+                while self._take(await connection.recv()):
+                    pass
             except ConnectionClosed:
                 self.closes.append(connection.close_code or 0)
 
-    def _take(self, message: str | bytes) -> None:
+    def _take(self, message: str | bytes) -> bool:
+        """Merges a frame; returns False if the feed has no data yet, so that the client connects again."""
         before = self.state.epoch
+        frame = self.state.read(message)
+        if self._among_feeds and frame.get("feed", self.feed) != self.feed:
+            return True
         try:
-            frame = self.state.take(message)
+            self.state.merge(frame)
         except AssertionError as error:
             self.broken_promises.append(str(error))
-            return
+            return True
         self.state.frames.clear()
         if before > self.state.epoch:
             self.broken_promises.append(f"epoch {self.state.epoch} after {before}")
         match frame["type"]:
             case "snapshot" | "update":
                 self._judge(frame, fresh=before != self.state.epoch or frame.get("reason") == "resync")
-            case "heartbeat" if frame["feed"] != self.feed_state:
-                self.feed_state, self.feed_state_at = frame["feed"], time.time()
+            case "heartbeat":
+                self._hear(frame["state" if self._among_feeds else "feed"])
             case "shutdown":
                 self.farewell_at = time.time()
+            case "error":
+                return False
+        return True
+
+    def _hear(self, feed_state: str) -> None:
+        if feed_state != self.feed_state:
+            self.feed_state, self.feed_state_at = feed_state, time.time()
 
     def _judge(self, frame: dict[str, Any], *, fresh: bool) -> None:
         """Notes each price that is older than the one before it in the same epoch."""
@@ -133,7 +158,8 @@ class Listener:
             self._times.clear()
         if frame["type"] == "snapshot":
             self.state_at = self.told_at
-        for item in frame["data"]:
+        items = self.state.items(frame)
+        for item in items:
             key, at = item[self._key], item["timestamp"] or ""
             if at < self._times.get(key, ""):
                 self.broken_promises.append(f"{key}: the price of {at} after that of {self._times[key]}")
@@ -141,7 +167,7 @@ class Listener:
             change = item.get("changePercent") or 0.0
             if self.feed == "market" and change < GREATEST_FALL_PERCENT:
                 self.broken_promises.append(f"{key}: fell by {-change} percent")
-        newest = max((item["timestamp"] or "" for item in frame["data"]), default="")
+        newest = max((item["timestamp"] or "" for item in items), default="")
         if newest > self.newest:
             self.newest = newest
             self.latencies.append(self.told_at - datetime.fromisoformat(newest).timestamp())
@@ -157,8 +183,11 @@ class StandardLoad:
         self, port: int, *, clients: int = CLIENTS, readers: int = 4, interval: int | None = None
     ) -> None:
         self.url = f"http://127.0.0.1:{port}"
-        feeds = [FEEDS[number % len(FEEDS)] for number in range(clients)]
-        self.listeners = [Listener(f"ws://127.0.0.1:{port}", feed, interval) for feed in feeds]
+        feeds = [(FEEDS[number % len(FEEDS)], number // len(FEEDS) % 2 == 1) for number in range(clients)]
+        self.listeners = [
+            Listener(f"ws://127.0.0.1:{port}", feed, interval, among_feeds=among_feeds)
+            for feed, among_feeds in feeds
+        ]
         self.reads: list[Read] = []
         self._readers = readers
         self._loop = uvloop.new_event_loop()

@@ -17,6 +17,7 @@ from hypothesis.stateful import (
 )
 
 from quotecast.bus.redis import RedisBus
+from quotecast.feed.projection import moving_fields
 from quotecast.ingest.ledger import Ledger, new_epoch
 from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed
@@ -32,6 +33,7 @@ symbols = st.sampled_from("ABCDE")
 sectors = st.sampled_from(["Energy", "Materials"])
 names = symbols | sectors.map("sector:{}".format)
 name_lists = st.lists(names, min_size=1, max_size=3, unique=True)
+selections = st.none() | st.lists(st.sampled_from(["price", "volume"]), min_size=1, unique=True)
 
 
 class Move(NamedTuple):
@@ -83,13 +85,23 @@ class Feeds(RuleBasedStateMachine):
         self.epochs = 0
 
     @initialize(
-        wanted=st.just("all") | name_lists.map(",".join), subprotocol=st.sampled_from(sorted(READERS))
+        wanted=st.just("all") | name_lists.map(",".join),
+        subprotocol=st.sampled_from(sorted(READERS)),
+        among_feeds=st.booleans(),
+        fields=selections,
     )
-    def start(self, wanted: str, subprotocol: str) -> None:
+    def start(
+        self,
+        wanted: str,
+        subprotocol: str,
+        among_feeds: bool,  # noqa: FBT001 - drawn by hypothesis
+        fields: list[str] | None,
+    ) -> None:
         self.admin = redis.Redis.from_url(self.url)
         self.admin.flushall()
         self.say([Describe(symbol, long=False, sector="Energy") for symbol in "ABC"])
-        self.run(self._start(wanted, subprotocol))
+        self.client = FeedParty(subprotocol, among_feeds=among_feeds, fields=fields)
+        self.run(self._start(wanted))
 
     @rule(changes=changes)
     def change(self, changes: list[Change]) -> None:
@@ -124,7 +136,14 @@ class Feeds(RuleBasedStateMachine):
         self.run(self._publish(changes))
         # Unsubscribing names from all is an error, and a client has only ten.
         if not (action == "unsubscribe" and self.client.state.wanted == "all" and given != "all"):
-            self.run(self.client.send_command(action, given))
+            self.run(self.client.send_command(action, symbols=given))
+
+    @precondition(lambda self: self.client.reads.is_set())
+    @rule(fields=selections, changes=changes)
+    def select(self, fields: list[str] | None, changes: list[Change]) -> None:
+        """Changes the fields of the subscription, which replaces the client's copy."""
+        self.run(self._publish(changes))
+        self.run(self.client.select(fields))
 
     @rule()
     def stall(self) -> None:
@@ -173,20 +192,25 @@ class Feeds(RuleBasedStateMachine):
         self.ledger.take(Update([quote]))
 
     def _is_told(self) -> bool:
-        return self.client.state.quotes == {
+        fields = moving_fields(Feed.STOCKS)
+        dropped = set(fields) - set(self.client.fields or fields)
+        wanted = {
             key: json.loads(encode_json(quote))
             for key, quote in self.published.items()
             if self.client.state.wants(key, quote.sector)
         }
+        return self.client.state.quotes == {
+            key: {name: value for name, value in quote.items() if name not in dropped}
+            for key, quote in wanted.items()
+        }
 
-    async def _start(self, wanted: str, subprotocol: str) -> None:
+    async def _start(self, wanted: str) -> None:
         self.bus = RedisBus(self.url, "t")
         await self._lead([])
         self.workers = [Worker(self.url), Worker(self.url)]
         for worker in self.workers:
             await worker.start()
-        self.client = FeedParty(subprotocol)
-        await self.client.open(self.workers[0].port, f"&symbols={wanted}")
+        await self.client.open(self.workers[0].port, wanted)
         await self.client.until_acknowledged()
 
     async def _lead(self, changes: list[Change]) -> None:
