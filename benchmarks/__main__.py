@@ -1,13 +1,13 @@
-"""`python -m benchmarks [--quick] [--only P1,P3] [--rounds N] [--seconds S] [--write]`."""
+"""`python -m benchmarks [--quick] [--veth] [--only P1,P3] [--rounds N] [--seconds S] [--write]`."""
 
 import argparse
 import sys
 import time
 from collections.abc import Sequence
 from itertools import islice
-from typing import Final
+from typing import Final, NoReturn
 
-from benchmarks import bus, fanout, figures, limiter, report, size
+from benchmarks import bus, fanout, figures, limiter, report, size, veth
 from benchmarks.contenders import install_node_packages
 from benchmarks.fanout import (
     BATCHED,
@@ -63,13 +63,30 @@ FIGURES: Final = (
     Figure("P6a", "admitted of one key, limit 100, 4 workers", "requests", limiter.admissions, at_most=100),
     Figure("P7", "simulator to mirror", "updates/s", bus.updates, at_least=100_000),
     Figure("P7a", "lag at 2,000 updates/s, p99", "ms", bus.lag, at_most=5),
-    Figure("P8", "memory per idle WebSocket, 10,000 open", "KB", size.memory, at_most=15),
+    Figure("P8", "memory per idle WebSocket, 10,000 open", "KB", size.memory, at_most=12),
     Figure("P8a", "10,000 clients, own 20 symbols at 1 s: age, p99", "ms", size.many, at_most=1500),
     Figure("P9", "CPU per client, 2,000 clients to 200", "x", size.listeners, at_most=1.2),
     Figure("P9a", "CPU per frame, 2 workers to 1", "x", size.workers, at_most=1.1),
     Figure("P10", "5Y daily bars, cached", "requests per CPU s", figures.bars_cached, (Goal(BARE, 0.5),)),
     Figure("P10a", "overview, cached", "requests per CPU s", figures.overview_cached, (Goal(BARE, 0.5),)),
     Figure("P11", "`up` to the first quotes", "s", size.start, at_most=5),
+)
+#: Figures that `--veth` adds.
+VETH_FIGURES: Final = (
+    Figure(
+        "P3v",
+        "small frames, over a veth pair",
+        "frames per CPU s",
+        fanout.small_frames_over_veth,
+        (Goal(NCHAN, 1.0), Goal(UWEBSOCKETS, 0.9), Goal(BUN, 0.85), Goal(NODE, 1.3), Goal(FASTAPI, 1.8)),
+    ),
+    Figure(
+        "P4v",
+        "market on `all`, over a veth pair",
+        "quotes per CPU s",
+        fanout.market_over_veth,
+        (Goal(BATCHED, 0.8), Goal(UWEBSOCKETS_BATCHED, 1.2)),
+    ),
 )
 #: Figures of `--quick`, in less than two minutes: those that everyday changes may spoil.
 QUICK: Final = {"P1", "P4", "P5", "P6"}
@@ -82,10 +99,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     rounds = options.rounds or (1 if options.quick else 5)
     seconds = options.seconds or (2.0 if options.quick else 4.0)
     install_node_packages()
-    results = [_measure(figure, rounds, seconds) for figure in FIGURES if not wanted or figure.name in wanted]
+    if options.veth and not veth.is_inside():
+        _run_over_veth(arguments)
+    available = (*FIGURES, *VETH_FIGURES) if options.veth else FIGURES
+    results = [_measure(each, rounds, seconds) for each in available if not wanted or each.name in wanted]
     sys.stdout.write(f"\n{report.machine()}\n{report.table(results)}")
     if options.write:
         report.write(results, rounds, seconds)
+
+
+def _run_over_veth(arguments: Sequence[str] | None) -> NoReturn:
+    """Runs the benchmarks again where the listeners have a network namespace of their own, and exits."""
+    command = [sys.executable, "-m", "benchmarks", *(sys.argv[1:] if arguments is None else arguments)]
+    try:
+        sys.exit(veth.run(command))
+    except veth.VethError as error:
+        sys.exit(str(error))
 
 
 def _measure(figure: Figure, rounds: int, seconds: float) -> report.Measurement:
@@ -105,6 +134,7 @@ def _measure(figure: Figure, rounds: int, seconds: float) -> report.Measurement:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="just bench", description="Measures this service and its peers.")
     parser.add_argument("--quick", action="store_true", help="some figures, one round, under two minutes")
+    parser.add_argument("--veth", action="store_true", help="also P3v and P4v, over a veth pair; needs root")
     parser.add_argument("--only", default="", help="figures by name, such as P1,P3")
     parser.add_argument("--rounds", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=0.0, help="of each measurement")

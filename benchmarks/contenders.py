@@ -15,6 +15,7 @@ import httpx
 from msgspec import Struct
 
 from benchmarks.processes import (
+    HOST,
     LOAD_CORE,
     SERVER_CORE,
     answers,
@@ -100,6 +101,7 @@ def quotecast(settings: Mapping[str, str] = {}, workers: int = 1) -> Iterator[Se
             "QUOTECAST_REDIS_URL": f"redis://127.0.0.1:{redis_port}",
             "QUOTECAST_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none",
             "QUOTECAST_JWT_SECRET": "a secret that benchmarks tell everybody",
+            "QUOTECAST_HOST": HOST,
             "QUOTECAST_PORT": str(port),
             "QUOTECAST_FEED_PORT": str(feed_port),
             "QUOTECAST_SIMULATOR_HOURS": "always",
@@ -142,7 +144,7 @@ def _python_peer(app: str, ready: str, feed: Feed) -> Start:
     @contextlib.contextmanager
     def start() -> Iterator[Server]:
         with folder() as place, redis(place) as redis_port, reserved_port() as port:
-            options = ["--host", "127.0.0.1", "--port", str(port), "--loop", "uvloop", "--http", "httptools"]
+            options = ["--host", HOST, "--port", str(port), "--loop", "uvloop", "--http", "httptools"]
             quiet = ["--no-access-log", "--log-level", "warning"]
             command = [str(PEER_PYTHON), "-m", "uvicorn", app, "--app-dir", str(PEERS), *options, *quiet]
             environment = {"REDIS_URL": f"redis://127.0.0.1:{redis_port}"}
@@ -183,7 +185,7 @@ def _subscriber(name: str, command: Sequence[str], feed: Feed, *, deflate: bool)
     def start() -> Iterator[Server]:
         with folder() as place, redis(place) as redis_port, reserved_port() as port:
             url = f"redis://127.0.0.1:{redis_port}"
-            environment = {"PORT": str(port), "REDIS_URL": url, "DEFLATE": str(int(deflate))}
+            environment = {"HOST": HOST, "PORT": str(port), "REDIS_URL": url, "DEFLATE": str(int(deflate))}
             log = place / "peer.log"
             with running(command, core=SERVER_CORE, environment=environment, log=log) as process:
                 wait_until(lambda: listens(port), process, name)
@@ -201,7 +203,7 @@ def nchan(feed: Feed, *, deflate: bool = False) -> Start:
         with folder() as place, reserved_port() as port:
             compression = "nchan_deflate_message_for_websocket on;" if deflate else ""
             text = (PEERS / "nginx.conf").read_text()
-            text = text.format(modules=MODULES, folder=place, port=port, compression=compression)
+            text = text.format(modules=MODULES, folder=place, host=HOST, port=port, compression=compression)
             configuration = place / "nginx.conf"
             configuration.write_text(text)
             # nginx's worker may run as another user.

@@ -21,7 +21,7 @@ from benchmarks.contenders import (
     quotecast,
     uwebsockets,
 )
-from benchmarks.figures import BUN, FASTAPI, OURS, Round, listeners_of
+from benchmarks.figures import BUN, FASTAPI, OURS, Round, bytes_per_quote_of, listeners_of
 from benchmarks.load import ListenerResult, OverloadedError, listen
 from quotecast.providers import reference
 
@@ -85,12 +85,32 @@ def small_frames_saturated(seconds: float) -> Iterator[Round]:
                 listeners = offered // SMALL_PER_SECOND if each.name == OURS else SMALL_LISTENERS
                 result = _listen(each, listeners, seconds, warm=SETTLING_SECONDS + 2)
                 found[each.name] = max(found.get(each.name, 0.0), result.frames / result.seconds)
+                found[bytes_per_quote_of(each.name)] = result.bytes_per_quote
         yield found
 
 
 def market(seconds: float) -> Iterator[Round]:
     """Yields quotes per second of server CPU, with all symbols for each listener."""
     yield from _measure_each(_market(), LISTENERS, seconds, lambda result: result.quotes_per_cpu_second)
+
+
+def small_frames_over_veth(seconds: float) -> Iterator[Round]:
+    """Yields the same as `small_frames`, between two network namespaces."""
+    yield from _measure_each(
+        _small(Feed(SMALL_PER_SECOND, symbols=1)),
+        SMALL_LISTENERS,
+        seconds,
+        lambda result: result.frames_per_cpu_second,
+        sustains=_misses_none,
+        over_veth=True,
+    )
+
+
+def market_over_veth(seconds: float) -> Iterator[Round]:
+    """Yields the same as `market`, between two network namespaces."""
+    yield from _measure_each(
+        _market(), LISTENERS, seconds, lambda result: result.quotes_per_cpu_second, over_veth=True
+    )
 
 
 def market_deflated(seconds: float) -> Iterator[Round]:
@@ -217,33 +237,44 @@ def _measure_each(
     seconds: float,
     value: Callable[[ListenerResult], float],
     sustains: Callable[[ListenerResult], bool] = _is_young,
+    *,
+    over_veth: bool = False,
 ) -> Iterator[Round]:
     """Measures the contenders in turn, each under the heaviest load that it sustains."""
     loads: dict[str, int] = {}
     while True:
         found: dict[str, float] = {}
         for each in contenders:
-            result = _reduce_load(each, loads.get(each.name, listeners), seconds, sustains)
+            count = loads.get(each.name, listeners)
+            result = _reduce_load(each, count, seconds, sustains, over_veth=over_veth)
             loads[each.name] = result.listeners
             found[each.name] = value(result)
+            found[bytes_per_quote_of(each.name)] = result.bytes_per_quote
             if result.listeners < listeners:
                 found[listeners_of(each.name)] = result.listeners
         yield found
 
 
 def _reduce_load(
-    contender: Contender, listeners: int, seconds: float, sustains: Callable[[ListenerResult], bool]
+    contender: Contender,
+    listeners: int,
+    seconds: float,
+    sustains: Callable[[ListenerResult], bool],
+    *,
+    over_veth: bool,
 ) -> ListenerResult:
     """Reduces the listeners until the contender sustains the load."""
     while True:
         with suppress(OverloadedError):
-            result = _listen(contender, listeners, seconds)
+            result = _listen(contender, listeners, seconds, over_veth=over_veth)
             if listeners == 1 or sustains(result):
                 return result
         listeners = max(1, listeners // 2)
 
 
-def _listen(contender: Contender, listeners: int, seconds: float, warm: float = 1.5) -> ListenerResult:
+def _listen(
+    contender: Contender, listeners: int, seconds: float, warm: float = 1.5, *, over_veth: bool = False
+) -> ListenerResult:
     with contender.start() as server:
         port = server.feed_port or server.port
         return listen(
@@ -254,4 +285,5 @@ def _listen(contender: Contender, listeners: int, seconds: float, warm: float = 
             warm=warm,
             seconds=seconds,
             deflate=contender.deflate,
+            over_veth=over_veth,
         )

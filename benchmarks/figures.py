@@ -24,6 +24,11 @@ def listeners_of(contender: str) -> str:
     return f"listeners of {contender}"
 
 
+def bytes_per_quote_of(contender: str) -> str:
+    """Returns the key of a round's values for the bytes on the wire per quote to a contender's listeners."""
+    return f"bytes per quote of {contender}"
+
+
 class Goal(Struct, frozen=True):
     """Required ratio of ours to a peer's: at least or, where less is better, at most."""
 

@@ -1,10 +1,10 @@
 /* Many WebSocket listeners in one thread, which measure the number and age of quotes.
  *
- *   listeners PORT COUNT WARM_SECONDS SECONDS [deflate] < paths
+ *   listeners ADDRESS PORT COUNT WARM_SECONDS SECONDS [deflate] < paths
  *
  * `deflate` offers permessage-deflate (RFC 7692) as browsers do, and inflates every frame.
  *
- * Reads paths from standard input, a line each, and opens COUNT connections to 127.0.0.1:PORT, which take
+ * Reads paths from standard input, a line each, and opens COUNT connections to ADDRESS:PORT, which take
  * the paths in turn. Prints `started` when all are open and WARM_SECONDS have passed, and one line of JSON after
  * SECONDS more. Counts quotes by `"price":`. The age of every 16th quote, and of the first in each frame, is the
  * present time less its `"timestamp":"..."`.
@@ -253,9 +253,7 @@ static void receive(Listener *listener) {
     else listener->partial_size = 0;
 }
 
-static void dial(Listener *listener, int port) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+static void dial(Listener *listener, struct sockaddr_in address) {
     listener->fd = socket(AF_INET, SOCK_STREAM, 0);
     if (listener->fd < 0) fail("socket");
     int on = 1;
@@ -314,12 +312,14 @@ static char **read_paths(int *count) {
 }
 
 int main(int argc, char **argv) {
-    offers_deflate = argc == 6 && !strcmp(argv[5], "deflate");
-    if (argc != 5 && !offers_deflate) {
-        fprintf(stderr, "usage: listeners PORT COUNT WARM_SECONDS SECONDS [deflate] < paths\n");
+    offers_deflate = argc == 7 && !strcmp(argv[6], "deflate");
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    if ((argc != 6 && !offers_deflate) || !inet_aton(argv[1], &address.sin_addr)) {
+        fprintf(stderr, "usage: listeners ADDRESS PORT COUNT WARM_SECONDS SECONDS [deflate] < paths\n");
         return 2;
     }
-    int port = atoi(argv[1]), count = atoi(argv[2]), paths_count = 0;
+    address.sin_port = htons((uint16_t)atoi(argv[2]));
+    int count = atoi(argv[3]), paths_count = 0;
     char **paths = read_paths(&paths_count);
     if (!paths_count || count < 1) return 2;
     Listener *listeners = calloc((size_t)count, sizeof *listeners);
@@ -327,17 +327,17 @@ int main(int argc, char **argv) {
     double deadline = seconds(CLOCK_MONOTONIC) + OPEN_SECONDS + (double)count / OPENED_PER_SECOND;
     for (int i = 0; i < count; i++) {
         listeners[i].path = paths[i % paths_count];
-        dial(&listeners[i], port);
+        dial(&listeners[i], address);
         if (i >= AT_ONCE) wait_for(&listeners[i - AT_ONCE], deadline);
     }
     for (int i = 0; i < count; i++) wait_for(&listeners[i], deadline);
-    listen_until(seconds(CLOCK_MONOTONIC) + atof(argv[3]));
+    listen_until(seconds(CLOCK_MONOTONIC) + atof(argv[4]));
     for (int i = 0; i < count; i++) listeners[i].frames = 0;
     puts("started");
     fflush(stdout);
     double begun = seconds(CLOCK_MONOTONIC), used = seconds(CLOCK_PROCESS_CPUTIME_ID);
     measuring = 1;
-    listen_until(begun + atof(argv[4]));
+    listen_until(begun + atof(argv[5]));
     double took = seconds(CLOCK_MONOTONIC) - begun;
     used = seconds(CLOCK_PROCESS_CPUTIME_ID) - used;
     uint64_t served = 0;

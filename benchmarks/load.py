@@ -10,6 +10,7 @@ from typing import Final
 
 from msgspec import Struct, convert
 
+from benchmarks import veth
 from benchmarks.processes import LOAD_CORE, cpu_seconds, resident_bytes
 
 HERE: Final = Path(__file__).parent
@@ -54,8 +55,8 @@ class ListenerResult(Struct):
 
     @property
     def bytes_per_quote(self) -> float:
-        """On the wire."""
-        return self.wire_bytes / self.quotes
+        """Bytes on the wire per quote, with the headers of frames and without those of TCP."""
+        return self.wire_bytes / max(self.quotes, 1)
 
     @property
     def quotes_per_cpu_second(self) -> float:
@@ -96,10 +97,15 @@ def listen(
     warm: float = 1.5,
     seconds: float,
     deflate: bool = False,
+    over_veth: bool = False,
 ) -> ListenerResult:
-    """Connects listeners, which take the paths in turn; with `deflate` they offer compression."""
-    command = [*PINNED, str(compile_listeners()), str(port), str(count), f"{warm:g}", f"{seconds:g}"]
-    command += ["deflate"] * deflate
+    """Connects listeners, which take the paths in turn; with `deflate` they offer compression.
+
+    With `over_veth` they run in a network namespace of their own.
+    """
+    address, prefix = (veth.SERVERS, veth.listeners_prefix()) if over_veth else ("127.0.0.1", [])
+    command = [*prefix, *PINNED, str(compile_listeners())]
+    command += [address, str(port), str(count), f"{warm:g}", f"{seconds:g}", *["deflate"] * deflate]
     began = cpu_seconds(pids)
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as listeners:
         assert listeners.stdin

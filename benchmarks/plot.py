@@ -16,6 +16,8 @@ PANELS = {
     "P4": "Market: quotes per CPU second (log)",
     "P5": "Own lists: quotes per CPU second (log)",
 }
+#: Keys of values that are no contender's.
+NOT_BARS = ("listeners of ", "bytes per quote of ")
 
 
 def main(source: Path, target: Path) -> None:
@@ -25,7 +27,7 @@ def main(source: Path, target: Path) -> None:
     panels = [(title, values[name]) for name, title in PANELS.items() if name in values]
     figure, rows = plt.subplots(len(panels), 1, figsize=(9, 1.9 * len(panels)), squeeze=False)
     for axis, (title, contenders) in zip(rows[:, 0], panels, strict=True):
-        names = [name for name in contenders if not name.startswith("listeners of ")][::-1]
+        names = [name for name in contenders if not name.startswith(NOT_BARS)][::-1]
         middles = [median(contenders[name]) for name in names]
         spreads = [
             [m - min(contenders[name]) for m, name in zip(middles, names, strict=True)],

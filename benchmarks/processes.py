@@ -16,6 +16,8 @@ import httpx
 SERVER_CORE: Final = 0
 LOAD_CORE: Final = 1
 START_SECONDS: Final = 40.0
+#: Address that servers listen on; `benchmarks.veth` sets another one.
+HOST: Final = os.environ.get("BENCH_HOST", "127.0.0.1")
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from benchmarks.figures import OURS, Figure, listeners_of
+from benchmarks.figures import OURS, Figure, bytes_per_quote_of, listeners_of
 
 HERE: Final = Path(__file__).parent
 PAGE: Final = HERE.parent / "docs" / "benchmarks.md"
@@ -63,14 +63,15 @@ def table(results: Sequence[Measurement]) -> str:
         "|---|---|---|---|---|---|",
         *(line for measured in results for line in goal_rows(measured)),
         "",
-        "| | contender | min | median | max | unit |",
-        "|---|---|---|---|---|---|",
+        "| | contender | min | median | max | unit | bytes on the wire per quote |",
+        "|---|---|---|---|---|---|---|",
     ]
     for measured in results:
         lines += [
-            f"| {measured.figure.name} | {name} | {_number(min(values))} | {_number(median(values))} "
-            f"| {_number(max(values))} | {_unit(measured.figure, name)} |"
+            f"| {measured.figure.name} | {name} | {_number(min(values))} | {_number(median(values))} | "
+            f"{_number(max(values))} | {_unit(measured.figure, name)} | {_bytes_per_quote(measured, name)} |"
             for name, values in measured.values.items()
+            if not name.startswith(bytes_per_quote_of(""))
         ]
     return "\n".join(lines) + "\n"
 
@@ -137,6 +138,11 @@ def _peers() -> list[str]:
 def _output_of(*command: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return (done.stdout or done.stderr).strip()
+
+
+def _bytes_per_quote(measured: Measurement, name: str) -> str:
+    found = measured.values.get(bytes_per_quote_of(name))
+    return _number(median(found)) if found else ""
 
 
 def _unit(figure: Figure, name: str) -> str:

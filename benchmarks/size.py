@@ -10,7 +10,7 @@ from typing import Final
 
 from benchmarks.contenders import folder, quotecast
 from benchmarks.fanout import MARKET, own_paths
-from benchmarks.figures import OURS, Round
+from benchmarks.figures import OURS, Round, bytes_per_quote_of
 from benchmarks.load import ListenerResult, listen
 from benchmarks.processes import answers, family, reserved_port, resident_bytes, running, wait_until
 
@@ -35,6 +35,7 @@ def many(seconds: float) -> Iterator[Round]:
             result = listen(server.feed_port, paths, MANY, server.pids, warm=3.0, seconds=max(seconds, 3.0))
             yield {
                 OURS: result.age_p99,
+                bytes_per_quote_of(OURS): result.bytes_per_quote,
                 "served": float(result.served),
                 "kilobytes each": (result.server_bytes - before) / MANY / 1024,
                 "share of a core": result.server_cpu_seconds / result.seconds,

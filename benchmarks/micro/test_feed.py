@@ -7,8 +7,8 @@ import pytest
 
 from quotecast.bus import wire
 from quotecast.bus.base import Batch, Change, FeedInfo, Snapshot, StoredQuote
-from quotecast.feed.commands import Query
 from quotecast.feed.client import ClientSession
+from quotecast.feed.commands import Query
 from quotecast.feed.frames import Limits
 from quotecast.feed.framing import Frame
 from quotecast.feed.hub import Connection, Hub

@@ -44,7 +44,7 @@ async function admitted(address: string, path: string): Promise<boolean> {
 }
 
 const server = serve({
-  hostname: "127.0.0.1",
+  hostname: process.env.HOST,
   port: Number(process.env.PORT),
   async fetch(request, server) {
     const url = new URL(request.url);

@@ -4,7 +4,7 @@ import { WebSocketServer } from "ws";
 
 const server = new WebSocketServer({
   port: Number(process.env.PORT),
-  host: "127.0.0.1",
+  host: process.env.HOST,
   perMessageDeflate: process.env.DEFLATE === "1",
 });
 const subscriber = createClient({ url: process.env.REDIS_URL });

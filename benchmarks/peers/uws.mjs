@@ -10,7 +10,7 @@ app.ws("/ws", {
   maxBackpressure: 1 << 20,
   open: (socket) => socket.subscribe("quotes"),
 });
-app.listen("127.0.0.1", Number(process.env.PORT), (socket) => {
+app.listen(process.env.HOST, Number(process.env.PORT), (socket) => {
   if (!socket) process.exit(1);
 });
 

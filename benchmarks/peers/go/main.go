@@ -94,5 +94,5 @@ func main() {
 		}
 	}()
 	http.HandleFunc("/ws", serve)
-	log.Fatal(http.ListenAndServe("127.0.0.1:"+os.Getenv("PORT"), nil))
+	log.Fatal(http.ListenAndServe(os.Getenv("HOST")+":"+os.Getenv("PORT"), nil))
 }

@@ -6,6 +6,7 @@ port.
 """
 
 import asyncio
+import socket
 from collections.abc import Generator
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ from quotecast.feed.encoding import DEFLATE
 from quotecast.feed.framing import Frame as FeedFrame
 from quotecast.feed.pace import CommandPace
 from quotecast.stream.deflate import EXTENSION
+from quotecast.stream.direct import direct_socket, send_now
 from quotecast.stream.handshakes import answer_handshake, refusal_for, scope_of
 from quotecast.stream.messages import Assembly, BadMessageError, is_whole
 from quotecast.stream.room import Room
@@ -50,7 +52,7 @@ class Socket(asyncio.Protocol):
     """
 
     __slots__ = (
-        "_app", "_assembly", "_closing", "_deadline", "_deflates", "_drained", "_inbox",
+        "_app", "_assembly", "_closing", "_deadline", "_deflates", "_direct", "_drained", "_inbox",
         "_message_waiter", "_open", "_pace", "_pause", "_protocol", "_response", "_room", "_task",
         "_transport", "_unparsed", "ready",
     )  # fmt: skip
@@ -62,6 +64,8 @@ class Socket(asyncio.Protocol):
         #: The response to the handshake, until the application accepts or refuses it.
         self._response: Response | None = None
         self._open = False
+        #: Sends frames while the transport has nothing to send; None until the connection is open.
+        self._direct: socket.socket | None = None
         #: Whether the client accepts compressed messages.
         self._deflates = False
         #: Whether the close frame is sent or received; `_deadline` then ends the connection.
@@ -118,6 +122,8 @@ class Socket(asyncio.Protocol):
         """Frees the connection's place and wakes every waiter."""
         del exc
         self._open = False
+        if self._direct is not None:
+            self._direct.detach()
         self._room.leave(self._transport)
         self._deadline.cancel()
         self._unparsed.clear()
@@ -128,8 +134,12 @@ class Socket(asyncio.Protocol):
 
     def write(self, frame: FeedFrame) -> None:
         """Starts to send a frame; does nothing once the connection is closed."""
-        if self._open:
-            self._transport.write(frame.compressed() if self._deflates else frame.plain)
+        if self._open and self._direct is not None:
+            data = frame.compressed() if self._deflates else frame.plain
+            if self.ready:
+                data = send_now(self._direct, data)
+            if data:
+                self._transport.write(data)
 
     def __await__(self) -> Generator[Any, None, None]:
         """Waits until the socket has taken everything that was sent, or is closed."""
@@ -242,6 +252,7 @@ class Socket(asyncio.Protocol):
             response.headers["Sec-WebSocket-Protocol"] = subprotocol
         self._deadline.cancel()
         self._deflates = bool(self._protocol.extensions) and subprotocol != DEFLATE.subprotocol
+        self._direct = direct_socket(self._transport)
         self._open = True
         self._answer(response)
 

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import AsyncIterator
 from typing import Any
 
+import aiohttp
 import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosedError
@@ -145,6 +146,31 @@ async def test_large_snapshot_is_compressed_once_between_other_messages(compress
             writer.write(frame)
             assert [await client.recv(), await client.recv()] == [f"welcome {number}", snapshot]
     assert compressions == [50_000]
+
+
+async def test_aiohttp_reads_every_frame(compressions: list[int]) -> None:
+    """A client with a permessage-deflate of its own: two share a frame, a third gets it plain."""
+    app = Broadcast()
+    messages: list[str | bytes] = [text_of(size) for size in (90, 5000, 100, 70_000)]
+    messages += [b"\x82" * 3000, text_of(5000)]
+    async with contextlib.AsyncExitStack() as stack:
+        port = await stack.enter_async_context(serve_feeds(app, "127.0.0.1", 0))
+        session = await stack.enter_async_context(aiohttp.ClientSession())
+        clients = [
+            await stack.enter_async_context(
+                session.ws_connect(f"http://127.0.0.1:{port}/feed", compress=bits)
+            )
+            for bits in (15, 15, 0)
+        ]
+        assert [client.compress for client in clients] == [15, 15, 0]
+        for client in clients:  # a long command, compressed where that is agreed
+            await client.send_str(greeting := text_of(3000))
+            assert await client.receive_str() == greeting
+        for message in messages:
+            app.publish(message)
+        for client in clients:
+            assert [(await client.receive()).data for _ in messages] == messages
+    assert compressions == [5000, 70_000, 3000, 5000]
 
 
 async def test_commands_may_be_compressed() -> None:
