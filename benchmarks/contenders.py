@@ -68,6 +68,8 @@ class Contender(Struct, frozen=True):
     paths: Sequence[str] = ("/ws",)
     #: Whether its listeners offer permessage-deflate.
     deflate: bool = False
+    #: Whether its listeners ask for rows.
+    rows: bool = False
 
 
 @contextlib.contextmanager

@@ -125,6 +125,15 @@ def bytes_per_quote(seconds: float) -> Iterator[Round]:
     yield from _measure_each(_market_deflated(), LISTENERS, seconds, lambda result: result.bytes_per_quote)
 
 
+def bytes_per_price(seconds: float) -> Iterator[Round]:
+    """Yields bytes on the wire per quote, with the price of all symbols as rows, compressed."""
+    paths = ("/api/ws/market?symbols=all&interval=250&fields=price",)
+    contender = Contender(OURS, lambda: quotecast(MARKET), paths, deflate=True, rows=True)
+    yield from _measure_each(
+        [contender], LISTENERS, seconds, lambda result: result.bytes_per_quote, sustains=_serves_all
+    )
+
+
 def market_age(seconds: float) -> Iterator[Round]:
     """Yields the age of quotes at the listeners, 99th percentile in milliseconds."""
     contenders = [each for each in _market() if each.name in (OURS, BATCHED)]
@@ -224,7 +233,11 @@ def _ticker(moment: float, step: int) -> str:
 
 
 def _is_young(result: ListenerResult) -> bool:
-    return result.age_p99 <= BOUNDED_MS and result.served == result.listeners
+    return result.age_p99 <= BOUNDED_MS and _serves_all(result)
+
+
+def _serves_all(result: ListenerResult) -> bool:
+    return result.served == result.listeners
 
 
 def _misses_none(result: ListenerResult) -> bool:
@@ -285,5 +298,6 @@ def _listen(
             warm=warm,
             seconds=seconds,
             deflate=contender.deflate,
+            rows=contender.rows,
             over_veth=over_veth,
         )

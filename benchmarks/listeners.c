@@ -1,8 +1,9 @@
 /* Many WebSocket listeners in one thread, which measure the number and age of quotes.
  *
- *   listeners ADDRESS PORT COUNT WARM_SECONDS SECONDS [deflate] < paths
+ *   listeners ADDRESS PORT COUNT WARM_SECONDS SECONDS [deflate] [rows] < paths
  *
- * `deflate` offers permessage-deflate (RFC 7692) as browsers do, and inflates every frame.
+ * `deflate` offers permessage-deflate (RFC 7692) as browsers do, and inflates every frame. `rows` asks for rows, and
+ * counts them by `["`.
  *
  * Reads paths from standard input, a line each, and opens COUNT connections to ADDRESS:PORT, which take
  * the paths in turn. Prints `started` when all are open and WARM_SECONDS have passed, and one line of JSON after
@@ -45,7 +46,7 @@ static struct {
 
 static uint32_t ages[AGES]; /* in tenths of a millisecond */
 static uint64_t ages_count;
-static int measuring, offers_deflate;
+static int measuring, offers_deflate, takes_rows;
 static int epoll;
 
 static double seconds(clockid_t clock) {
@@ -122,8 +123,9 @@ static void note_frame(Listener *listener, const char *payload, size_t size) {
     total.frames++;
     total.bytes += size;
     if (size > total.largest) total.largest = size;
-    const char *end = payload + size, *at = payload;
-    for (uint64_t number = 0; (at = memmem(at, (size_t)(end - at), "\"price\":", 8)); at += 8, number++) {
+    const char *end = payload + size, *at = payload, *mark = takes_rows ? "[\"" : "\"price\":";
+    size_t length = strlen(mark);
+    for (uint64_t number = 0; (at = memmem(at, (size_t)(end - at), mark, length)); at += length, number++) {
         total.quotes++;
         if (number % AGE_EVERY) continue;
         const char *stamp = memmem(at, (size_t)(end - at), "\"timestamp\":\"", 13);
@@ -262,8 +264,8 @@ static void dial(Listener *listener, struct sockaddr_in address) {
     fcntl(listener->fd, F_SETFL, O_NONBLOCK);
     dprintf(listener->fd,
             "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n%s\r\n",
-            listener->path,
+            "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n%s%s\r\n",
+            listener->path, takes_rows ? "Sec-WebSocket-Protocol: quotecast.v1.rows\r\n" : "",
             offers_deflate ? "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n" : "");
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = listener};
     if (epoll_ctl(epoll, EPOLL_CTL_ADD, listener->fd, &event) < 0) fail("epoll_ctl");
@@ -312,10 +314,15 @@ static char **read_paths(int *count) {
 }
 
 int main(int argc, char **argv) {
-    offers_deflate = argc == 7 && !strcmp(argv[6], "deflate");
     struct sockaddr_in address = {.sin_family = AF_INET};
-    if ((argc != 6 && !offers_deflate) || !inet_aton(argv[1], &address.sin_addr)) {
-        fprintf(stderr, "usage: listeners ADDRESS PORT COUNT WARM_SECONDS SECONDS [deflate] < paths\n");
+    int known = argc > 5 && inet_aton(argv[1], &address.sin_addr);
+    for (int i = 6; i < argc; i++) {
+        if (!strcmp(argv[i], "deflate")) offers_deflate = 1;
+        else if (!strcmp(argv[i], "rows")) takes_rows = 1;
+        else known = 0;
+    }
+    if (!known) {
+        fprintf(stderr, "usage: listeners ADDRESS PORT COUNT WARM_SECONDS SECONDS [deflate] [rows] < paths\n");
         return 2;
     }
     address.sin_port = htons((uint16_t)atoi(argv[2]));

@@ -97,15 +97,24 @@ def listen(
     warm: float = 1.5,
     seconds: float,
     deflate: bool = False,
+    rows: bool = False,
     over_veth: bool = False,
 ) -> ListenerResult:
     """Connects listeners, which take the paths in turn; with `deflate` they offer compression.
 
-    With `over_veth` they run in a network namespace of their own.
+    With `rows` they ask for rows, whose ages they do not see. With `over_veth` they run in a network namespace of their own.
     """
     address, prefix = (veth.SERVERS, veth.listeners_prefix()) if over_veth else ("127.0.0.1", [])
     command = [*prefix, *PINNED, str(compile_listeners())]
-    command += [address, str(port), str(count), f"{warm:g}", f"{seconds:g}", *["deflate"] * deflate]
+    command += [
+        address,
+        str(port),
+        str(count),
+        f"{warm:g}",
+        f"{seconds:g}",
+        *["deflate"] * deflate,
+        *["rows"] * rows,
+    ]
     began = cpu_seconds(pids)
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as listeners:
         assert listeners.stdin

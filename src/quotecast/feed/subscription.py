@@ -31,6 +31,8 @@ class Form(NamedTuple):
         return self._replace(projection=chosen)
 
 
+_NOTHING: Final[frozenset[str]] = frozenset()
+
 #: Subscriptions with equal keys and marks get the same frames.
 Key = tuple[Wanted, Form]
 
@@ -47,9 +49,9 @@ class Subscription:
         self.mirror: Final = mirror
         self.form = form
         self.mark = mirror.mark
-        self.wanted: Wanted = frozenset()
+        self.wanted: Wanted = _NOTHING
         #: The symbols that `wanted` meant at `mark`.
-        self.keys: frozenset[str] = frozenset()
+        self.keys = _NOTHING
         self._entries: list[QuoteEntry] = []
         #: Whether `wanted` includes groups, whose members change.
         self._in_groups = False

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from quotecast.asgi import App
@@ -115,7 +115,9 @@ class Streams:
         self._streams.add(stream)
         self.sockets[stream.name] += 1
         try:
-            await self._serve(stream, queries_of(scope["query_string"], feed), receive)
+            queries = queries_of(scope["query_string"], feed)
+            scope.clear()  # servers and middleware hold it, with all headers, as long as the connection lasts
+            await self._serve(stream, queries, receive)
         finally:
             stream.leave()
             self._streams.remove(stream)
@@ -156,11 +158,12 @@ class Streams:
     async def _run_commands(self, stream: Client, receive: Any) -> None:
         """Answers the client's commands until either side ends the connection."""
         session = stream.session
-        async for message in _messages(receive):
+        while (event := await receive())["type"] == "websocket.receive":
             if pause := session.pause(time.monotonic()):
                 await asyncio.sleep(pause)
             await stream.wait_until_sent()
-            await self._answer(stream, stream.obey(message))
+            text = event.get("text")
+            await self._answer(stream, stream.obey(event["bytes"] if text is None else text))
             if session.close_code:
                 raise ConnectionEnded(session.close_code)
 
@@ -182,15 +185,6 @@ async def _refuse_path(path: str, send: Any) -> None:
         await send({"type": "websocket.close", "code": int(code), "reason": code.name.lower()})
     else:
         await send({"type": "websocket.close", "code": 1008, "reason": "unknown_feed"})
-
-
-async def _messages(receive: Any) -> AsyncIterator[str | bytes]:
-    while True:
-        event = await receive()
-        if event["type"] == "websocket.disconnect":
-            return
-        text = event.get("text")
-        yield event["bytes"] if text is None else text
 
 
 async def _wait_for_data(stream: Client, queries: Mapping[str, Query]) -> None:

@@ -96,6 +96,5 @@ def scope_of(request: Request, transport: asyncio.Transport) -> dict[str, Any]:
         "root_path": "",
         "headers": headers,
         "client": transport.get_extra_info("peername")[:2],
-        "server": transport.get_extra_info("sockname")[:2],
         "subprotocols": [name.strip() for name in offered if name.strip()],
     }

@@ -202,6 +202,7 @@ class Socket(asyncio.Protocol):
             return
         self._response = response
         scope = scope_of(request, self._transport) | {"extensions": {WRITER: self}}
+        request.headers.clear()  # the protocol holds the request as long as the connection lasts
         self._task = asyncio.get_running_loop().create_task(self._run(scope))
 
     async def _run(self, scope: dict[str, Any]) -> None:
