@@ -89,7 +89,8 @@ check-deploy: setup
     deploy/check-manifests
     {{ bin }}/pytest -m deploy tests/deploy/test_rolling_restart.py tests/deploy/test_first_run.py \
         tests/deploy/test_tls.py tests/deploy/test_systemd.py tests/deploy/test_site.py tests/deploy/test_figures.py \
-        tests/deploy/test_pgbouncer.py tests/deploy/test_pgbouncer_outages.py tests/deploy/test_alerts.py
+        tests/deploy/test_pgbouncer.py tests/deploy/test_pgbouncer_outages.py tests/deploy/test_alerts.py \
+        tests/deploy/test_edge.py
 
 # load a running service with users of a frontend, of feeds and of accounts; arguments are locust's
 load *arguments: setup

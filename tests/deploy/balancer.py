@@ -33,13 +33,20 @@ class Balancer(NamedTuple):
             assert time.monotonic() < deadline, "haproxy does not find the workers"
             time.sleep(0.05)
 
+    def sessions(self, backend: str) -> int:
+        """Returns how many connections a backend has served."""
+        (row,) = (row for row in self._rows() if (row["pxname"], row["svname"]) == (backend, "BACKEND"))
+        return int(row["stot"])
+
     def _in_service(self) -> set[tuple[str, str]]:
         """Returns the workers that passed their last check; an unchecked worker does not count."""
+        return {(row["pxname"], row["svname"]) for row in self._rows() if row["check_status"] == "L7OK"}
+
+    def _rows(self) -> list[dict[str, str]]:
         with socket.socket(socket.AF_UNIX) as console:
             console.connect(str(self.console))
             console.sendall(b"show stat\n")
-            rows = csv.DictReader(console.makefile().read().removeprefix("# ").splitlines())
-        return {(row["pxname"], row["svname"]) for row in rows if row["check_status"] == "L7OK"}
+            return list(csv.DictReader(console.makefile().read().removeprefix("# ").splitlines()))
 
 
 def find_haproxy() -> str | None:

@@ -125,9 +125,9 @@ def test_an_empty_ticker_is_invalid(
     assert fields(ask(service, "POST", path, json=body, headers=signed_in)) == ["ticker"]
 
 
-@pytest.mark.parametrize("feed", ["market", "crypto", "doviz"])
-def test_a_plain_get_of_a_feed_asks_for_an_upgrade(service: Service, feed: str) -> None:
-    answer = service.get(f"/api/ws/{feed}", headers={"origin": LOCAL_ORIGIN})
+@pytest.mark.parametrize("path", ["/api/ws", "/api/ws/market", "/api/ws/crypto", "/api/ws/doviz"])
+def test_a_plain_get_of_a_feed_asks_for_an_upgrade(service: Service, path: str) -> None:
+    answer = service.get(path, headers={"origin": LOCAL_ORIGIN})
     assert answer.status_code == 426
     assert answer.headers["upgrade"] == "websocket"
     assert answer.json()["detail"] == "This path is a WebSocket feed: connect with a WebSocket client"

@@ -14,7 +14,8 @@ function row(cell, ...texts) {
 // In a few words what a schema allows: names of schemas stand for themselves.
 function kindOf(schema) {
   if (schema.$ref) return schema.$ref.split("/").at(-1);
-  if (schema.anyOf) return schema.anyOf.map(kindOf).join(" or ");
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (choices) return choices.map(kindOf).join(" or ");
   if ("const" in schema) return JSON.stringify(schema.const);
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" or ");
   if (schema.type === "array") return `list of ${kindOf(schema.items ?? {})}`;
@@ -22,6 +23,7 @@ function kindOf(schema) {
 }
 
 function fieldsOf(schema) {
+  if (schema.oneOf) return element("p", `One of ${kindOf(schema)}`);
   const required = schema.required ?? [];
   const rows = Object.entries(schema.properties ?? {}).map(([name, field]) =>
     row("td", name, kindOf(field), required.includes(name) ? "always" : "", field.description ?? ""));

@@ -6,6 +6,8 @@ export type Command = {
   id?: number | string | null;
   interval?: number | null;
   since?: string | null;
+  fields?: string[] | "all" | null;
+  feed?: string | null;
 };
 
 export type Welcome = {
@@ -21,11 +23,25 @@ export type Limits = {
   symbols?: number;
 };
 
+export type WelcomeToAll = {
+  type: "welcome";
+  feeds: Record<string, Place>;
+  heartbeatMs: number;
+  limits: Limits;
+};
+
+export type Place = {
+  epoch: string;
+  seq: number;
+};
+
 export type Subscribed = {
   type: "subscribed";
+  feed?: string;
   symbols: string[] | string;
   rejected: Rejected[];
   interval: number;
+  fields?: string[];
   id?: number | string;
 };
 
@@ -43,6 +59,16 @@ export type Heartbeat = {
   market: string;
 };
 
+export type FeedHeartbeat = {
+  type: "heartbeat";
+  feed: string;
+  epoch: string;
+  seq: number;
+  timestamp: string;
+  state: "down" | "live" | "stale";
+  market: string;
+};
+
 export type Pong = {
   type: "pong";
   timestamp: string;
@@ -51,6 +77,7 @@ export type Pong = {
 
 export type Error = {
   type: "error";
+  feed?: string;
   code: number;
   detail: string;
   id?: number | string;
@@ -157,19 +184,79 @@ export type DovizMove = {
   timestamp: string | null;
 };
 
+export type StockQuotePart = {
+  type?: "stock_quote";
+  ticker: string;
+  name?: string;
+  price?: number;
+  change?: number | null;
+  changePercent?: number | null;
+  open?: number | null;
+  high?: number | null;
+  low?: number | null;
+  previousClose?: number | null;
+  volume?: string | null;
+  sector?: string;
+  industry?: string;
+  timestamp?: string | null;
+};
+
+export type CryptoQuotePart = {
+  type?: "crypto_quote";
+  provider?: string;
+  exchange?: string;
+  ticker: string;
+  name?: string;
+  symbol?: string;
+  price?: number;
+  bid?: number | null;
+  ask?: number | null;
+  change?: number | null;
+  changePercent?: number | null;
+  open?: number | null;
+  high?: number | null;
+  low?: number | null;
+  volume?: number | null;
+  timestamp?: string | null;
+};
+
+export type DovizQuotePart = {
+  type?: "doviz_quote";
+  provider?: string;
+  symbol: string;
+  name?: string;
+  category?: string;
+  source?: string;
+  unit?: string;
+  currency?: string;
+  buying?: number;
+  selling?: number;
+  price?: number;
+  change?: number | null;
+  changePercent?: number | null;
+  open?: number | null;
+  high?: number | null;
+  low?: number | null;
+  previousClose?: number | null;
+  timestamp?: string | null;
+};
+
 export type MarketSnapshot = {
   type: "snapshot";
   epoch: string;
   seq: number;
   reason: "subscribe" | "resume" | "resync";
-  data: StockQuote[];
+  data: (StockQuote | StockQuotePart | (string | number | null)[])[];
+  feed?: "market";
+  columns?: string[];
 };
 
 export type MarketUpdate = {
   type: "update";
   epoch: string;
   seq: number;
-  data: (StockMove | StockQuote)[];
+  data: (StockMove | StockQuote | StockQuotePart | (string | number | null)[])[];
+  feed?: "market";
   removed?: string[];
 };
 
@@ -178,14 +265,17 @@ export type CryptoSnapshot = {
   epoch: string;
   seq: number;
   reason: "subscribe" | "resume" | "resync";
-  data: CryptoQuote[];
+  data: (CryptoQuote | CryptoQuotePart | (string | number | null)[])[];
+  feed?: "crypto";
+  columns?: string[];
 };
 
 export type CryptoUpdate = {
   type: "update";
   epoch: string;
   seq: number;
-  data: (CryptoMove | CryptoQuote)[];
+  data: (CryptoMove | CryptoQuote | CryptoQuotePart | (string | number | null)[])[];
+  feed?: "crypto";
   removed?: string[];
 };
 
@@ -194,13 +284,20 @@ export type DovizSnapshot = {
   epoch: string;
   seq: number;
   reason: "subscribe" | "resume" | "resync";
-  data: DovizQuote[];
+  data: (DovizQuote | DovizQuotePart | (string | number | null)[])[];
+  feed?: "doviz";
+  columns?: string[];
 };
 
 export type DovizUpdate = {
   type: "update";
   epoch: string;
   seq: number;
-  data: (DovizMove | DovizQuote)[];
+  data: (DovizMove | DovizQuote | DovizQuotePart | (string | number | null)[])[];
+  feed?: "doviz";
   removed?: string[];
 };
+
+export type AnySnapshot = MarketSnapshot | CryptoSnapshot | DovizSnapshot;
+
+export type AnyUpdate = MarketUpdate | CryptoUpdate | DovizUpdate;

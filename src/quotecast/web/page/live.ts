@@ -1,4 +1,4 @@
-import { type Change, Feed, type FeedName, type FeedState, type QuoteOf } from "../client/index.ts";
+import { type Change, Connection, type Feed, type FeedName, type FeedState, type QuoteOf } from "../client/index.ts";
 
 export type AnyQuote = QuoteOf[FeedName];
 /** Paints a quote; `continues` says that no update is missing since the last call. */
@@ -49,12 +49,12 @@ export class Live {
   #pending: ReturnType<typeof setTimeout> | undefined;
   #quiet: ReturnType<typeof setTimeout> | undefined;
   #following: ReturnType<typeof setTimeout> | undefined;
+  readonly #connection: Connection;
 
   constructor(address: string, onState: (feed: FeedName, state: FeedState) => void) {
+    this.#connection = new Connection({ address });
     for (const name of FEEDS) {
-      const feed = new Feed<FeedName>({
-        address,
-        feed: name,
+      const feed = this.#connection.feed<FeedName>(name, {
         onChange: (change) => this.#noteChange(name, change),
         onState: (state) => onState(name, state),
       });
@@ -63,11 +63,14 @@ export class Live {
       this.#dirty[name] = new Set();
       this.#jumped[name] = new Set();
     }
-    const check = () => {
-      for (const name of FEEDS) this.figures[name].feed.check();
-    };
+    const check = () => this.#connection.check();
     for (const event of ["online", "offline"]) addEventListener(event, check);
     document.addEventListener("visibilitychange", () => document.hidden || check());
+  }
+
+  /** Milliseconds by which the service's clock is ahead of this machine's. */
+  get clockOffset(): number {
+    return this.#connection.clockOffset;
   }
 
   /** Returns the last quote; undefined for a symbol that the page does not follow. */
@@ -171,7 +174,7 @@ export class Live {
   }
 
   #measure(figures: FeedFigures, timestamp: string): void {
-    const delay = Math.max(0, Date.now() + figures.feed.clockOffset - Date.parse(timestamp));
+    const delay = Math.max(0, Date.now() + this.clockOffset - Date.parse(timestamp));
     figures.delay = figures.delay === null ? delay : 0.8 * figures.delay + 0.2 * delay;
   }
 

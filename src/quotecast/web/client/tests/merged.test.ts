@@ -14,8 +14,9 @@ test("a snapshot merges, a resync replaces", () => {
   copy.take({ type: "snapshot", reason: "subscribe", ...at(1), data: [quote("A", 1), quote("B", 2)] });
   copy.take({ type: "snapshot", reason: "resume", ...at(2), data: [quote("B", 3)] });
   assert.deepEqual([...copy.quotes.keys()], ["A", "B"]);
-  const change = copy.take({ type: "snapshot", reason: "resync", ...at(3), data: [quote("B", 4)] });
+  const change = copy.take({ type: "snapshot", reason: "resync", ...at(3), data: [{ ticker: "B", volume: "4" }] });
   assert.deepEqual(change, { keys: ["B"], removed: ["A"], isUpdate: false });
+  assert.deepEqual([...copy.quotes.values()], [{ ticker: "B", volume: "4" }]);
   assert.equal(copy.since, "e-3");
 });
 
@@ -24,6 +25,25 @@ test("an update overwrites what it holds and keeps the rest", () => {
   copy.take({ type: "snapshot", reason: "subscribe", ...at(1), data: [quote("A", 1), quote("B", 2)] });
   copy.take({ type: "update", ...at(2), data: [{ ticker: "A", price: 5 } as StockQuote], removed: ["B"] });
   assert.deepEqual([...copy.quotes.values()], [quote("A", 5)]);
+});
+
+test("a row follows the columns of the last snapshot; a short one has their first fields", () => {
+  const copy = new Merged("market");
+  const columns = ["ticker", "price", "volume", "type", "name"];
+  const row = ["A", 1, null, "stock_quote", "Anna"];
+  copy.take({ type: "snapshot", reason: "subscribe", ...at(1), columns, data: [row] });
+  copy.take({ type: "update", ...at(2), data: [["A", 2, "9"]] });
+  assert.deepEqual(copy.quotes.get("A"), { ticker: "A", price: 2, volume: "9", type: "stock_quote", name: "Anna" });
+  copy.take({ type: "update", ...at(3), data: [["A", 3, "9", "stock_quote", "Ann"]] });
+  assert.deepEqual(copy.quotes.get("A"), { ticker: "A", price: 3, volume: "9", type: "stock_quote", name: "Ann" });
+  copy.take({
+    type: "snapshot",
+    reason: "resync",
+    ...at(4),
+    columns: ["ticker", "type", "name"],
+    data: [["A", "t", "n"]],
+  });
+  assert.deepEqual(copy.quotes.get("A"), { ticker: "A", type: "t", name: "n" });
 });
 
 test("waits grow, stay within their bounds, and start over after success", () => {

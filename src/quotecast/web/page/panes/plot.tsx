@@ -101,7 +101,7 @@ function barsOf({ feed }: Instrument, interval: Interval): Bars {
 function addTicks(bars: Bars, { feed, key }: Instrument, update: (bar: Bar) => void, onGap: () => void): () => void {
   return live.watch(feed, key, (quote, continues) => {
     const volume = "volume" in quote && quote.volume !== null ? Number(quote.volume) : null;
-    const at = quote.timestamp ? Date.parse(quote.timestamp) : Date.now() + live.figures[feed].feed.clockOffset;
+    const at = quote.timestamp ? Date.parse(quote.timestamp) : Date.now() + live.clockOffset;
     const venue = "exchange" in quote ? quote.exchange : undefined;
     const bar = bars.take({ price: quote.price, at, volume, continues, venue });
     if (bar) update(bar);

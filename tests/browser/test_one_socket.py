@@ -1,0 +1,119 @@
+"""The terminal page follows three feeds over one WebSocket, each through outages of its own."""
+
+import contextlib
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from support.fault_proxy import FaultProxy
+from support.opened_page import DEADLINE_MS, address, open_page, register, wait_for_live, wait_for_price
+from support.servers import Valkey, running_valkey
+from support.service import Service
+
+pytestmark = pytest.mark.browser
+
+FEEDS: Final = ("market", "crypto", "doviz")
+SETTINGS: Final = {"QUOTECAST_HEARTBEAT_MS": "1000", "QUOTECAST_LIMIT_MARKET": "1000"}
+#: Of two ingests, so that a test can stop the crypto feed alone.
+ALL_BUT_CRYPTO: Final = {"QUOTECAST_CRYPTO": "none"}
+ONLY_CRYPTO: Final = {"QUOTECAST_STOCKS": "none", "QUOTECAST_DOVIZ": "none"}
+HAS_MOVED: Final = """([feed, before]) =>
+    document.querySelector(`.feed[data-feed=${feed}]`).dataset.cursor !== before"""
+
+
+@pytest.fixture
+def valkey() -> Iterator[Valkey]:
+    """Yields a bus that has no feed's data."""
+    with running_valkey() as running:
+        yield running
+
+
+@contextlib.contextmanager
+def line_to(service: Service) -> Iterator[FaultProxy]:
+    """Yields a proxy, which sees every connection of the page."""
+    with FaultProxy(lambda: socket.create_connection(("127.0.0.1", service.port))) as line:
+        yield line
+
+
+def sockets(line: FaultProxy) -> list[bytes]:
+    """Returns the handshakes of all WebSockets that the page has opened."""
+    sent = (bytes(link.sent) for link in line.links)
+    return [each for each in sent if each.startswith(b"GET /api/ws")]
+
+
+def wait_for_updates(page: Page, *feeds: str) -> None:
+    """Waits until each feed is live and brings an update."""
+    for feed in feeds:
+        wait_for_live(page, feed)
+    cursors = {feed: page.locator(f".feed[data-feed={feed}]").get_attribute("data-cursor") for feed in feeds}
+    for feed, cursor in cursors.items():
+        page.wait_for_function(HAS_MOVED, arg=[feed, cursor])
+
+
+def wait_for_state(page: Page, feed: str, state: str) -> None:
+    page.locator(f".feed[data-feed={feed}][data-state={state}]").wait_for()
+
+
+def test_three_feeds_share_a_socket(browser: Browser, service: Service) -> None:
+    """The page follows all feeds over one WebSocket, in rows; a user who registers opens no other."""
+    with line_to(service) as line, open_page(browser, f"http://127.0.0.1:{line.port}") as page:
+        wait_for_price(page)
+        wait_for_updates(page, *FEEDS)
+        register(page, address(browser, "socket"))
+        wait_for_updates(page, *FEEDS)
+        (handshake,) = sockets(line)
+        assert handshake.startswith(b"GET /api/ws HTTP/1.1\r\n")
+        assert b"sec-websocket-protocol: quotecast.v1.rows\r\n" in handshake.lower()
+
+
+def test_all_feeds_resume_after_a_restart(browser: Browser, service: Service) -> None:
+    """When its worker restarts, the page reconnects once, and all feeds go on."""
+    with line_to(service) as line, open_page(browser, f"http://127.0.0.1:{line.port}") as page:
+        wait_for_updates(page, *FEEDS)
+        before = service.processes[-1]
+        service.start("api")
+        before.send_signal(signal.SIGTERM)
+        before.wait(30)
+        deadline = time.monotonic() + DEADLINE_MS / 1000
+        while len(sockets(line)) < 2:
+            assert time.monotonic() < deadline, "the page does not reconnect"
+            page.wait_for_timeout(20)
+        wait_for_updates(page, *FEEDS)
+        assert len(sockets(line)) == 2
+
+
+def test_an_outage_of_one_feed_leaves_the_others_live(browser: Browser, valkey: Valkey) -> None:
+    """A feed without data comes alive by itself, and is stale alone; the socket stays the same."""
+    with Service(valkey, SETTINGS) as service, line_to(service) as line:
+        service.launch("ingest", ALL_BUT_CRYPTO)
+        service.launch("api")
+        service.until_ready(2)
+        with open_page(browser, f"http://127.0.0.1:{line.port}") as page:
+            wait_for_updates(page, "market", "doviz")
+            wait_for_state(page, "crypto", "down")
+            crypto = service.launch("ingest", ONLY_CRYPTO)
+            wait_for_updates(page, "crypto")
+            crypto.send_signal(signal.SIGSTOP)
+            wait_for_state(page, "crypto", "stale")
+            banner = page.locator(".banner")
+            expect(banner).to_contain_text("Crypto")
+            wait_for_updates(page, "market", "doviz")
+            crypto.send_signal(signal.SIGCONT)
+            wait_for_updates(page, *FEEDS)
+            expect(banner).to_be_empty()
+        assert len(sockets(line)) == 1
+
+
+def test_a_feed_without_a_provider_is_refused_alone(browser: Browser, valkey: Valkey) -> None:
+    """The page says so, and goes on with the other feeds."""
+    with Service(valkey, SETTINGS | {"QUOTECAST_DOVIZ": "none"}) as service, line_to(service) as line:
+        service.start("ingest", "api")
+        with open_page(browser, f"http://127.0.0.1:{line.port}") as page:
+            wait_for_updates(page, "market", "crypto")
+            wait_for_state(page, "doviz", "refused")
+        assert len(sockets(line)) == 1
