@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from quotecast.bus.base import Batch, Change
+from quotecast.bus.base import Batch
+from quotecast.bus.wire import encode_change
 from quotecast.feed.commands import Query
 from quotecast.feed.frames import Limits
 from quotecast.feed.mirror import Mirror
@@ -25,5 +26,5 @@ def opened(mirror: Mirror, **query: str) -> tuple[FeedSession, list[dict[str, An
 
 def move(mirror: Mirror, ticker: str, price: float, *, removed: tuple[str, ...] = ()) -> None:
     seq = mirror.mark.seq + 1
-    changes = [Change(stock(ticker, price))] if ticker else []
+    changes = [encode_change(stock(ticker, price))] if ticker else []
     assert mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=seq, changes=changes, removed=removed))

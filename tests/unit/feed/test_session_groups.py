@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from quotecast.bus.base import Batch, Change
+from quotecast.bus.base import Batch
+from quotecast.bus.wire import encode_change
 from quotecast.feed.commands import Query
 from quotecast.feed.encoding import ENCODINGS, MSGPACK
 from quotecast.feed.frames import Limits
@@ -35,8 +36,8 @@ def test_groups_follow_their_members(mirror: Mirror) -> None:
     assert frames[1]["symbols"] == ["sector:Energy"]
     assert {quote["ticker"] for quote in frames[2]["data"]} == {"AAPL", "MSFT", "TSLA"}
     changes = [
-        Change(stock("AAPL", sector="Materials"), full=True),
-        Change(stock("NEW"), full=True),
+        encode_change(stock("AAPL", sector="Materials"), full=True),
+        encode_change(stock("NEW"), full=True),
     ]
     assert mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=changes))
     frame = json.loads(session.advance() or "")
@@ -53,7 +54,7 @@ def test_a_group_nobody_belongs_to_is_rejected(mirror: Mirror) -> None:
 
 def test_resume_starts_over_when_a_member_may_have_left(mirror: Mirror) -> None:
     """A resume causes a resync if a member may have left: the client would keep it for ever."""
-    changes = [Change(stock("AAPL", sector="Materials"), full=True)]
+    changes = [encode_change(stock("AAPL", sector="Materials"), full=True)]
     assert mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=changes))
     _, frames = opened(mirror, symbols="sector:Energy", since=f"{wire_epoch()}-1")
     assert frames[2]["reason"] == "resync"
@@ -85,7 +86,7 @@ def test_every_encoding_says_the_same(mirror: Mirror) -> None:
 def test_unsubscribing_tells_first_what_left_a_group(mirror: Mirror) -> None:
     """Unsubscribe sends the removals of a group first: the client would keep those symbols for ever."""
     session, _ = opened(mirror, symbols="sector:Energy,NEW")
-    changes = [Change(stock("AAPL", sector="Materials"), full=True)]
+    changes = [encode_change(stock("AAPL", sector="Materials"), full=True)]
     assert mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=changes))
     said = session.receive('{"action":"unsubscribe","symbols":["NEW"]}', 0.0)
     update, acknowledgement = map(json.loads, said)
