@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from quotecast.bus import wire
-from quotecast.bus.base import Batch, Change, FeedInfo, Snapshot, StoredQuote
+from quotecast.bus.base import Batch, FeedInfo, Snapshot, StoredQuote
+from quotecast.bus.wire import encode_change
 from quotecast.feed.commands import Query
 from quotecast.feed.frames import Limits
 from quotecast.feed.hub import Connection, Hub
@@ -48,7 +49,7 @@ class Moving:
     def batch(self, count: int) -> Batch:
         """Returns the next batch, in which that many quotes change."""
         seq = self.mirror.mark.seq + 1
-        changes = [Change(quote(number, 100 + seq % 50)) for number in range(count)]
+        changes = [encode_change(quote(number, 100 + seq % 50)) for number in range(count)]
         return Batch(feed=Feed.STOCKS, epoch="epoch", seq=seq, changes=changes)
 
     def session(self, symbols: str) -> FeedSession:
