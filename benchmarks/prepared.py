@@ -2,14 +2,14 @@
 
 As a program, `python -m benchmarks.prepared URL SHAPE` publishes until killed. The shape is `flood`, which
 sends prepared batches as fast as the workers read them, or `steady` or `bursts`: both give a real ingest
-2,000 updates a second, one by one or 200 at a time. The timestamp of a quote is its Unix time.
+2,000 updates a second, one by one or 200 at a time. The timestamp of a quote is the Unix time of its update.
 """
 
 import asyncio
 import sys
 import time
 from collections.abc import AsyncGenerator, Iterator, Mapping
-from itertools import cycle
+from itertools import cycle, islice
 from typing import Any, Final
 
 import redis.asyncio
@@ -47,6 +47,7 @@ class Upstream:
 
     def __init__(self, size: int) -> None:
         self._size = size
+        self._moves = cycle([quote(number, turn) for turn in (1, 2) for number in range(STOCKS)])
 
     async def updates(self) -> AsyncGenerator[Update, None]:
         """Yields all quotes, then those that move."""
@@ -54,7 +55,8 @@ class Upstream:
         began, sent = time.monotonic(), 0
         while True:
             while time.monotonic() >= began + (sent + self._size) / RATE:
-                yield Update([quote((sent + each) % STOCKS, sent) for each in range(self._size)])
+                now, moves = str(time.time()), islice(self._moves, self._size)
+                yield Update([structs.replace(move, timestamp=now) for move in moves])
                 sent += self._size
             await asyncio.sleep(self._size / RATE / 4)
 
@@ -77,7 +79,7 @@ def quote(number: int, turn: int) -> StockQuote:
         volume=str(1_000_000 + turn),
         sector="Information Technology",
         industry="Semiconductors",
-        timestamp=str(time.time()),
+        timestamp="0",
     )
 
 

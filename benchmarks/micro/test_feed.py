@@ -65,7 +65,7 @@ def moving() -> Moving:
 
 
 def test_mirror_takes_a_batch_of_100(benchmark: Any, moving: Moving) -> None:
-    """The mirror encodes nothing: that waits for a session."""
+    """The mirror decodes and encodes no quote: that waits for a session."""
 
     def setup() -> tuple[tuple[Batch], dict[str, Any]]:
         return (moving.batch(100),), {}
