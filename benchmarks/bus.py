@@ -1,7 +1,7 @@
-"""Throughput and latency from the simulator to a worker's mirror.
+"""Throughput and latency from ingest to a worker's mirror.
 
 As a program, `python -m benchmarks.bus URL SECONDS` follows the bus as a worker does and prints what
-arrived.
+arrived; with the word `lag` at the end it reads each change at once.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from subprocess import run
+from typing import Final
 
 import uvloop
 
@@ -20,37 +21,43 @@ from benchmarks.figures import OURS, Round
 from benchmarks.processes import SERVER_CORE, running
 from quotecast.bus.base import Batch, Message
 from quotecast.bus.redis import RedisBus
+from quotecast.feed.commands import INTERVALS
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
 from quotecast.market.feeds import Feed
 
+LAG: Final = "lag"
+
 
 def updates(seconds: float) -> Iterator[Round]:
-    """Yields updates per second that reach the mirror when the simulator makes 100,000 a second."""
+    """Yields updates per second that a worker takes in from a prepared publisher; none after a hole.
+
+    Meanwhile the worker reads all changes as often as its clients can want them.
+    """
     while True:
-        result = _follow(100_000, seconds)
-        yield {OURS: result["updates"] / seconds, "holes": result["holes"]}
+        result = _follow("flood", seconds)
+        per_second = 0.0 if result["holes"] else result["updates"] / seconds
+        yield {OURS: per_second, "holes": result["holes"], "share of a core": result["cpu"] / seconds}
 
 
-def lag(seconds: float) -> Iterator[Round]:
-    """Yields the 99th percentile in ms from publishing to the mirror at 2,000 updates a second."""
+def quiet_lag(seconds: float) -> Iterator[Round]:
+    """Yields the 99th percentile in ms from the upstream to the mirror: 200 updates, ten times a second."""
     while True:
-        yield {OURS: _follow(2000, seconds)["lag_p99"]}
+        yield {OURS: _follow("bursts", seconds, LAG)["lag_p99"]}
 
 
-def _follow(rate: int, seconds: float) -> dict[str, float]:
+def busy_lag(seconds: float) -> Iterator[Round]:
+    """Yields the same of 2,000 updates a second that come one by one."""
+    while True:
+        yield {OURS: _follow("steady", seconds, LAG)["lag_p99"]}
+
+
+def _follow(shape: str, seconds: float, *words: str) -> dict[str, float]:
     with folder() as place, redis(place, core=None) as port:
         url = f"redis://127.0.0.1:{port}"
-        settings = {
-            "QUOTECAST_REDIS_URL": url,
-            "QUOTECAST_SIMULATOR_RATE": str(rate),
-            "QUOTECAST_SIMULATOR_HOURS": "always",
-            "QUOTECAST_CRYPTO": "none",
-            "QUOTECAST_DOVIZ": "none",
-        }
-        ingest = [sys.executable, "-m", "quotecast", "ingest"]
-        with running(ingest, environment=settings, log=place / "ingest.log"):
-            reader = [sys.executable, "-m", "benchmarks.bus", url, str(seconds)]
+        ingest = [sys.executable, "-m", "benchmarks.prepared", url, shape]
+        with running(ingest, log=place / "ingest.log"):
+            reader = [sys.executable, "-m", "benchmarks.bus", url, str(seconds), *words]
             result = run(
                 ["taskset", "-c", str(SERVER_CORE), *reader],
                 capture_output=True,
@@ -61,45 +68,70 @@ def _follow(rate: int, seconds: float) -> dict[str, float]:
     return found
 
 
-class _Timed(RedisBus):
-    """Notes the time at which the mirror has applied a batch: when the relay asks for the next message."""
+class _Measured(RedisBus):
+    """Counts updates, and reads a batch when the mirror has it: the relay then asks for the next message."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, mirror: Mirror, *, lag: bool) -> None:
         super().__init__(url, "quotecast")
         self.lags: list[float] = []
         self.updates = 0
+        self._mirror = mirror
+        self._lag = lag
+        self._revision = 0
 
     @asynccontextmanager
     async def listen(self, feeds: Sequence[Feed]) -> AsyncIterator[AsyncIterator[Message | None]]:
         async with super().listen(feeds) as messages:
-            yield self._note_times(messages)
+            yield self._measure(messages)
 
-    async def _note_times(self, messages: AsyncIterator[Message | None]) -> AsyncIterator[Message | None]:
+    async def read_often(self) -> None:
+        """Reads the changes at each tick of the shortest interval."""
+        while True:
+            await asyncio.sleep(INTERVALS[0] / 1000)
+            self._mirror.changes_since(self._revision)
+            self._revision = self._mirror.mark.revision
+
+    async def _measure(self, messages: AsyncIterator[Message | None]) -> AsyncIterator[Message | None]:
         async for message in messages:
             yield message
             if isinstance(message, Batch):
-                self.lags.append((time.time() - message.sent_at) * 1000)
                 self.updates += len(message.changes)
+                if self._lag:
+                    self._note_lags()
+
+    def _note_lags(self) -> None:
+        changed = self._mirror.changes_since(self._revision)
+        now, self._revision = time.time(), self._mirror.mark.revision
+        times = [entry.quote.timestamp for entry in changed if entry.quote is not None]
+        self.lags += [(now - float(each)) * 1000 for each in times if each is not None]
 
 
-async def _main(url: str, seconds: float) -> None:
-    bus, mirror = _Timed(url), Mirror(Feed.STOCKS)
+async def _main(url: str, seconds: float, *, lag: bool) -> None:
+    mirror = Mirror(Feed.STOCKS)
+    bus = _Measured(url, mirror, lag=lag)
     relay = Relay(bus, {Feed.STOCKS: mirror})
-    following = asyncio.create_task(relay.run())
+    tasks = [asyncio.create_task(relay.run())]
     while not mirror.mark.epoch:  # noqa: ASYNC110 - a mirror tells nobody
         await asyncio.sleep(0.05)
+    if not lag:
+        tasks.append(asyncio.create_task(bus.read_often()))
     await asyncio.sleep(1)
     bus.lags.clear()
-    before, bus.updates = relay.statistics(), 0
+    before, used, bus.updates = relay.statistics(), time.process_time(), 0
     await asyncio.sleep(seconds)
-    after, lags = relay.statistics(), sorted(bus.lags)
-    following.cancel()
-    with suppress(asyncio.CancelledError):
-        await following
-    holes = after["reloads"] - before["reloads"]
-    result = {"updates": bus.updates, "holes": holes, "lag_p99": lags[int(len(lags) * 0.99)]}
+    after, used, lags = relay.statistics(), time.process_time() - used, sorted(bus.lags)
+    for task in tasks:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+    result = {
+        "updates": bus.updates,
+        "holes": after["reloads"] - before["reloads"],
+        "cpu": used,
+        "lag_p99": lags[int(len(lags) * 0.99)] if lags else 0.0,
+    }
     sys.stdout.write(json.dumps(result))
 
 
 if __name__ == "__main__":
-    uvloop.run(_main(sys.argv[1], float(sys.argv[2])))
+    uvloop.run(_main(sys.argv[1], float(sys.argv[2]), lag=LAG in sys.argv))

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from quotecast.bus import wire
-from quotecast.bus.base import Batch, Change, FeedInfo, Snapshot, StoredQuote
+from quotecast.bus.base import Batch, FeedInfo, Snapshot, StoredQuote
+from quotecast.bus.wire import encode_change
 from quotecast.feed.client import ClientSession
 from quotecast.feed.commands import Query
 from quotecast.feed.frames import Limits
@@ -50,7 +51,7 @@ class Moving:
     def batch(self, count: int) -> Batch:
         """Returns the next batch, in which that many quotes change."""
         seq = self.mirror.mark.seq + 1
-        changes = [Change(quote(number, 100 + seq % 50)) for number in range(count)]
+        changes = [encode_change(quote(number, 100 + seq % 50)) for number in range(count)]
         return Batch(feed=Feed.STOCKS, epoch="epoch", seq=seq, changes=changes)
 
     def session(self, symbols: str) -> FeedSession:
@@ -66,7 +67,7 @@ def moving() -> Moving:
 
 
 def test_mirror_takes_a_batch_of_100(benchmark: Any, moving: Moving) -> None:
-    """The mirror encodes nothing: that waits for a session."""
+    """The mirror decodes and encodes no quote: that waits for a session."""
 
     def setup() -> tuple[tuple[Batch], dict[str, Any]]:
         return (moving.batch(100),), {}

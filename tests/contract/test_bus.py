@@ -7,9 +7,10 @@ from collections.abc import AsyncIterator
 import pytest
 from msgspec import structs
 
-from quotecast.bus.base import Batch, Beat, Change, Snapshot, StoredQuote
+from quotecast.bus.base import Batch, Beat, Snapshot, StoredQuote
 from quotecast.bus.memory import MemoryBus
 from quotecast.bus.redis import RedisBus
+from quotecast.bus.wire import encode_change
 from quotecast.market.feeds import Feed
 from support.alpaca_made import closed_day
 from support.market_made import INFO, state_of, stock
@@ -29,7 +30,7 @@ async def bus(request: pytest.FixtureRequest) -> AsyncIterator[Bus]:
 
 def second_batch(price: float = 2.0) -> tuple[Batch, dict[str, StoredQuote]]:
     quote = stock("AAPL", price)
-    batch = Batch(feed=Feed.STOCKS, epoch=STATE.epoch, seq=2, changes=[Change(quote)])
+    batch = Batch(feed=Feed.STOCKS, epoch=STATE.epoch, seq=2, changes=[encode_change(quote)])
     return batch, {"AAPL": StoredQuote(2, 1, quote)}
 
 

@@ -13,8 +13,9 @@ import pytest
 from msgspec.structs import replace
 
 import quotecast
-from quotecast.bus.base import Batch, Change, FeedInfo, Snapshot, StoredQuote
+from quotecast.bus.base import Batch, FeedInfo, Snapshot, StoredQuote
 from quotecast.bus.redis import RedisBus
+from quotecast.bus.wire import encode_change
 from quotecast.market.feeds import Feed
 from support.market_made import stock
 from support.servers import Valkey
@@ -110,6 +111,6 @@ async def test_a_change_reaches_clients_of_both_versions(
         for client in clients:
             client.next_of("snapshot")
         moved = replace(stock("AAPL"), price=101.0)
-        batch = Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=[Change(moved)])
+        batch = Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=[encode_change(moved)])
         assert await bus.publish(batch, {"AAPL": StoredQuote(2, 1, moved)})
         assert [client.next_of("update")["data"][0]["price"] for client in clients] == [101.0, 101.0]

@@ -5,12 +5,14 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Final, Literal
+from importlib import resources
+from typing import Any, Final, Literal
 
 import redis
 from msgspec import Struct
 
 from faults.split_drawn import stocks_split
+from quotecast.bus import wire
 from quotecast.bus.base import REPORT_SECONDS
 from support.figures import SLACK
 from support.whole_service import Whole
@@ -19,6 +21,7 @@ from support.whole_service import Whole
 OUTAGE_SECONDS: Final = 8.0
 FROZEN_WORKER_SECONDS: Final = 3.0
 PATIENCE_SECONDS: Final = 45.0
+PUBLISH: Final = resources.files("quotecast.bus").joinpath("publish.lua").read_text("utf-8")
 #: Within which a poisoned feed has a new epoch; its ingest makes one for a report at most every ten seconds.
 POISONED_SECONDS: Final = 3.0 + REPORT_SECONDS
 
@@ -115,6 +118,35 @@ def value_is_poisoned(whole: Whole) -> Iterator[None]:
             time.sleep(0.02)
 
 
+@contextmanager
+def batch_is_poisoned(whole: Whole) -> Iterator[None]:
+    """Publishes a well-formed batch with a quote of wrong types, by the script that ingest calls."""
+    with redis.Redis.from_url(whole.redis.url) as client:
+        before = _epoch(client)
+        publish = client.register_script(PUBLISH)
+        deadline = time.monotonic() + POISONED_SECONDS * SLACK
+        # Ingest may publish between the two steps.
+        while not publish(*_poisoned_batch(client)):
+            assert time.monotonic() < deadline, "ingest leaves no time between two batches"
+        yield
+        while _epoch(client) in {before, None}:
+            assert time.monotonic() < deadline, "the batch of another ingest starts no new epoch"
+            time.sleep(0.02)
+
+
+def _poisoned_batch(client: Any) -> tuple[list[Any], list[Any]]:
+    """Returns keys and arguments of the script that publishes a batch."""
+    (state,) = client.scan_iter("*:{crypto}:state")
+    epoch, seq = client.hmget(state, ["epoch", "seq"])
+    quote = {"type": "crypto_quote", "ticker": "BTC/USDT", "price": "a lot"}
+    batch = {"type": "batch", "feed": "crypto", "epoch": epoch.decode(), "seq": int(seq) + 1}
+    message = wire.encode({**batch, "changes": [{"key": "BTC/USDT", "quote": quote}]})
+    stored = wire.encode({"seq": int(seq) + 1, "full_seq": 1, "quote": quote})
+    keys = [state, state.replace(b"state", b"quotes")]
+    channel = state.replace(b"state", b"batches")
+    return keys, [epoch, seq, int(seq) + 1, "PUBLISH", channel, message, "BTC/USDT", stored]
+
+
 def _epoch(client: redis.Redis) -> bytes | str | None:
     """The epoch of crypto, where there is one."""
     return next((client.hget(key, "epoch") for key in client.scan_iter("*:{crypto}:state")), None)
@@ -191,7 +223,10 @@ def pgbouncer_restarts(whole: Whole) -> Iterator[None]:
 Group = tuple[Fault, ...]
 
 _SPLITS: Final = (Fault("stocks split", stocks_split, healed_within=5.0),)
-_POISONED: Final = (Fault("a value is poisoned", value_is_poisoned, healed_within=5.0),)
+_POISONED: Final = (
+    Fault("a value is poisoned", value_is_poisoned, healed_within=5.0),
+    Fault("a batch is poisoned", batch_is_poisoned, healed_within=5.0),
+)
 _WORKERS: Final = (
     Fault("a worker dies", worker_dies, healed_within=5.0, reads="lost"),
     Fault("a worker is replaced", worker_is_replaced, healed_within=10.0, reads="repeated"),

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from faults.drawn_faults import value_is_poisoned
+from faults.drawn_faults import batch_is_poisoned, value_is_poisoned
 from faults.split_drawn import SETTINGS, stocks_split
 from support.figures import Figures
 from support.standard_load import StandardLoad
@@ -35,6 +35,19 @@ def test_a_value_that_nobody_can_read_costs_a_new_epoch(whole: Whole, figures: F
     with whole.under_load() as load:
         began, before = time.time(), epochs(load)
         with value_is_poisoned(whole):
+            pass
+        figures.at_most("new epoch", time.time() - began, 3)
+        figures.at_most("healed", load.until_newer(time.time(), PATIENCE_SECONDS), 2)
+        after = epochs(load)
+        assert [feed for feed in before if before[feed] != after[feed]] == ["crypto"]
+        assert load.closes == {}
+
+
+def test_a_batch_with_a_wrong_quote_costs_a_new_epoch(whole: Whole, figures: Figures) -> None:
+    """That of its feed alone. No client is cut off, and none misses a price."""
+    with whole.under_load() as load:
+        began, before = time.time(), epochs(load)
+        with batch_is_poisoned(whole):
             pass
         figures.at_most("new epoch", time.time() - began, 3)
         figures.at_most("healed", load.until_newer(time.time(), PATIENCE_SECONDS), 2)

@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from quotecast.bus.base import Batch, Change
+from quotecast.bus.base import Batch
+from quotecast.bus.wire import encode_change
 from quotecast.feed.client import ClientSession
 from quotecast.feed.commands import Query
 from quotecast.feed.encoding import JSON, Encoding
@@ -57,5 +58,5 @@ def parsed(frames: Iterable[Frame | None]) -> list[dict[str, Any]]:
 
 def move(mirror: Mirror, ticker: str, price: float, *, removed: tuple[str, ...] = ()) -> None:
     seq = mirror.mark.seq + 1
-    changes = [Change(stock(ticker, price))] if ticker else []
+    changes = [encode_change(stock(ticker, price))] if ticker else []
     assert mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=seq, changes=changes, removed=removed))

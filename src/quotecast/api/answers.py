@@ -11,7 +11,8 @@ from litestar.types import Receive, Scope, Send
 
 from quotecast.api.negotiation import VARY, best_coding, content_tag, matches, negotiation_headers
 from quotecast.asgi import Header, content_length, respond
-from quotecast.feed.mirror import FeedState, Mirror, QuoteEntry
+from quotecast.feed.entry import QuoteEntry
+from quotecast.feed.mirror import FeedState, Mirror
 from quotecast.market import codec
 
 P = ParamSpec("P")

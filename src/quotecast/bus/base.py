@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Final, Protocol
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
@@ -40,11 +40,13 @@ class FeedInfo(Struct, frozen=True, kw_only=True):
     unscheduled: Unscheduled | None = None
 
 
-class Change(Struct, frozen=True, omit_defaults=True):
-    """A symbol's newest quote; `full` if other than its moving fields changed."""
+class Change(Struct, frozen=True, gc=False, omit_defaults=True):
+    """A symbol's newest quote, encoded; `full` if other than its moving fields changed."""
 
-    quote: Quote
+    quote: Raw
     full: bool = False
+    #: The quote's key; `wire.decode_message` adds it to messages of older versions, which lack it.
+    key: str = ""
 
 
 class Batch(Struct, frozen=True, kw_only=True, tag="batch", omit_defaults=True):

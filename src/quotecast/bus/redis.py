@@ -213,7 +213,7 @@ def _lua(name: str) -> str:
 def _snapshot(feed: Feed, epoch: bytes, seq: bytes, info: bytes | None, flat: Sequence[bytes]) -> Snapshot:
     try:
         symbols = [key.decode() for key in flat[::2]]
-        entries = dict(zip(symbols, map(wire.decode_quote, flat[1::2]), strict=True))
+        entries = dict(zip(symbols, map(wire.decode_stored, flat[1::2]), strict=True))
         return Snapshot(feed, epoch.decode(), int(seq), wire.decode_info(info or b""), entries)
     except ValueError as error:
         raise UnreadableState(f"unreadable data on the bus: {error}") from error

@@ -5,38 +5,69 @@ from hashlib import blake2b
 from typing import Final, TypeVar
 
 import msgspec
+from msgspec import Raw, structs
 
-from quotecast.bus.base import Document, FeedInfo, Message, StoredQuote
+from quotecast.bus.base import Batch, Change, Document, FeedInfo, Message, StoredQuote
 from quotecast.errors import UnreadableState
 from quotecast.market.assets import Asset
 from quotecast.market.feeds import Feed
 from quotecast.market.news import Article
+from quotecast.market.quotes import Quote
 
 T = TypeVar("T")
 
 _encoder: Final = msgspec.msgpack.Encoder()
 _message_decoder: Final[msgspec.msgpack.Decoder[Message]] = msgspec.msgpack.Decoder(Message)
-_quote_decoder: Final = msgspec.msgpack.Decoder(StoredQuote)
+_quote_decoder: Final[msgspec.msgpack.Decoder[Quote]] = msgspec.msgpack.Decoder(Quote)
+_stored_decoder: Final = msgspec.msgpack.Decoder(StoredQuote)
 _info_decoder: Final = msgspec.msgpack.Decoder(FeedInfo)
 _article_decoder: Final = msgspec.msgpack.Decoder(list[Article])
 _asset_decoder: Final = msgspec.msgpack.Decoder(list[Asset])
+
+#: What msgspec raises for data that it cannot decode: besides its own errors, which are ValueErrors, that is
+#: UnicodeDecodeError for text, and RecursionError for arrays in arrays.
+_DECODE_ERRORS: Final = (ValueError, RecursionError)
 
 encode = _encoder.encode
 
 
 def decode_message(data: bytes) -> Message | None:
-    """Returns the message, None for an unknown kind. Raises UnreadableState for invalid MessagePack."""
+    """Returns the message, None for an unknown kind. Raises UnreadableState for invalid MessagePack.
+
+    The quotes of a batch stay encoded.
+    """
     try:
-        return _message_decoder.decode(data)
+        message = _message_decoder.decode(data)
     except msgspec.ValidationError:
         return None
-    except msgspec.DecodeError as error:
+    except _DECODE_ERRORS as error:
+        raise UnreadableState(f"unreadable data on the bus: {error}") from None
+    # All changes of a batch come from one ingest, so all have a key or none.
+    if isinstance(message, Batch) and message.changes and not message.changes[0].key:
+        return structs.replace(message, changes=[_with_key(change) for change in message.changes])
+    return message
+
+
+def encode_change(quote: Quote, *, full: bool = False) -> Change:
+    """Returns the change to a quote."""
+    return Change(Raw(encode(quote)), full, quote.key)
+
+
+def decode_quote(data: Raw) -> Quote:
+    """Returns a change's quote. Raises UnreadableState if no known version wrote it."""
+    try:
+        return _quote_decoder.decode(data)
+    except _DECODE_ERRORS as error:
         raise UnreadableState(f"unreadable data on the bus: {error}") from None
 
 
-def decode_quote(data: bytes) -> StoredQuote:
+def _with_key(change: Change) -> Change:
+    return structs.replace(change, key=decode_quote(change.quote).key)
+
+
+def decode_stored(data: bytes) -> StoredQuote:
     """Returns a stored quote. Raises UnreadableState if no known version wrote it."""
-    return _decode(_quote_decoder, data)
+    return _decode(_stored_decoder, data)
 
 
 def decode_info(data: bytes) -> FeedInfo:
@@ -68,5 +99,5 @@ def decode_assets(content: bytes) -> list[Asset]:
 def _decode(decoder: msgspec.msgpack.Decoder[T], data: bytes) -> T:
     try:
         return decoder.decode(data)
-    except msgspec.DecodeError as error:
+    except _DECODE_ERRORS as error:
         raise UnreadableState(f"unreadable data on the bus: {error}") from None

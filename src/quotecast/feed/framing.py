@@ -4,14 +4,15 @@ import struct
 import zlib
 from typing import Final
 
-from websockets.frames import Opcode
-
 #: Compression of a smaller frame saves less than it costs.
 LEAST_DEFLATED_BYTES: Final = 1024
 #: Higher levels cost more than they save on frames that live for a moment.
 DEFLATE_LEVEL: Final = 1
 WINDOW_BITS: Final = 15
 
+#: Opcodes of messages (RFC 6455, section 5.2).
+_TEXT: Final = 0x1
+_BINARY: Final = 0x2
 #: The bit RSV1, which marks a compressed message (RFC 7692, section 6).
 _COMPRESSED: Final = 0x40
 #: A sync flush ends with these bytes, which messages omit (RFC 7692, section 7.2.1).
@@ -27,7 +28,7 @@ class Frame:
         self.binary = binary
         self._length = len(payload)
         #: The bytes for a client without compression.
-        self.plain = _message(Opcode.BINARY if binary else Opcode.TEXT, payload)
+        self.plain = _message(_BINARY if binary else _TEXT, payload)
         self._compressed = self.plain if len(payload) < LEAST_DEFLATED_BYTES else None
         self._is_shared = False
 
@@ -50,7 +51,7 @@ class Frame:
             if not self._is_shared:
                 self._is_shared = True
                 return self.plain
-            opcode = Opcode.BINARY if self.binary else Opcode.TEXT
+            opcode = _BINARY if self.binary else _TEXT
             self._compressed = _message(opcode | _COMPRESSED, deflate(self.payload))
         return self._compressed
 

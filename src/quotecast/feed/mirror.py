@@ -4,6 +4,9 @@ The mirror uses two numberings. The bus numbers batches (epoch, seq); an epoch e
 over. The mirror numbers changes by its own revision, which only grows. So a connection's cursor is one
 integer, and after a takeover clients receive only real changes.
 
+The mirror decodes no quote of a batch until a method or `mark` is read; then it applies all batches that have
+arrived.
+
 The epoch that clients see includes the shape of the quotes: a cursor from a worker of another version says
 nothing about the fields that only this version sends.
 """
@@ -13,7 +16,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, Concatenate, Final, Literal, NamedTuple, ParamSpec, TypeVar
 
 from quotecast.bus.base import Batch, FeedInfo, Snapshot, StoredQuote
-from quotecast.feed.projection import WHOLE, Encode, Projection
+from quotecast.errors import UnreadableState
+from quotecast.feed.arrivals import Arrivals
+from quotecast.feed.entry import QuoteEntry
 from quotecast.market.feeds import Feed
 from quotecast.market.groups import groups
 from quotecast.market.instruments import canonical_symbol
@@ -21,9 +26,6 @@ from quotecast.market.moves import only_moves_differ, shape_digest
 from quotecast.market.quotes import Quote
 
 STALE_AFTER_SECONDS: Final = 3.0
-#: Projections in which a quote stays encoded: it bounds the memory that clients' selections cost. Those of
-#: all fields, of which there are four, are never dropped.
-MAX_ENCODED: Final = 16
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -40,64 +42,13 @@ class Mark(NamedTuple):
     seq: int
 
 
-class QuoteEntry:
-    """The last state of one symbol; a removed symbol stays as a tombstone without a quote."""
-
-    __slots__ = ("_full", "_moving", "full_revision", "full_seq", "key", "quote", "revision", "seq")
-
-    def __init__(self, key: str) -> None:
-        self.key = key
-        self.quote: Quote | None = None
-        #: Revision (mirror) and seq (bus) of the last change, and of the last change of a non-moving field.
-        self.revision = 0
-        self.full_revision = 0
-        self.seq = 0
-        self.full_seq = 0
-        # Encoded quotes by projection, filled at the first use.
-        self._full: dict[Projection, bytes] = {}
-        self._moving: dict[Projection, bytes] = {}
-
-    def change(self, quote: Quote | None, revision: int, seq: int, *, full: bool) -> None:
-        """Stores a newer state and drops the encoded quotes."""
-        self.quote = quote
-        self.revision = revision
-        self.seq = seq
-        if full:
-            self.full_revision = revision
-            self.full_seq = seq
-        self._full.clear()
-        self._moving.clear()
-
-    def full_json(self) -> bytes:
-        """Returns the whole quote as REST answers it."""
-        return self.full(WHOLE["json"])
-
-    def full(self, projection: Projection) -> bytes:
-        """Returns the quote, encoded once per change. Raises KeyError for a tombstone."""
-        return self._full.get(projection) or self._encode(self._full, projection, projection.full)
-
-    def since(self, revision: int, projection: Projection) -> bytes:
-        """Returns the minimal change for a client at `revision`: the moving fields, or the whole quote."""
-        if self.full_revision > revision:
-            return self.full(projection)
-        return self._moving.get(projection) or self._encode(self._moving, projection, projection.moving)
-
-    def _encode(self, cache: dict[Projection, bytes], projection: Projection, encode: Encode) -> bytes:
-        if self.quote is None:
-            raise KeyError(self.key)
-        if len(cache) >= MAX_ENCODED:
-            del cache[next(each for each in cache if each.fields is not None)]
-        encoded = cache[projection] = encode(self.quote)
-        return encoded
-
-
 class Mirror:
     """The last values of one feed. `mark.revision` is 0 until the first load."""
 
     def __init__(self, feed: Feed) -> None:
         self.feed = feed
         self.info: FeedInfo | None = None
-        self.mark = Mark(0, "", 0)
+        self._mark = Mark(0, "", 0)
         #: The bus's name of the present epoch.
         self.epoch = ""
         self._shape = shape_digest(feed)
@@ -105,19 +56,32 @@ class Mirror:
         self.readable = True
         #: Monotonic time of the last message of this feed.
         self.heard_at = float("-inf")
-        #: Unix time at which the newest batch was published; 0 after a load.
+        #: Unix time at which the newest batch up to `mark` was published; 0 after a load.
         self.published_at = 0.0
-        self._entries: OrderedDict[str, QuoteEntry] = OrderedDict()
+        self._arrivals = Arrivals()
+        self._present: OrderedDict[str, QuoteEntry] = OrderedDict()
         self._spellings: dict[str, str] = {}
         self._tombstones = 0
         self._groups: dict[str, frozenset[str]] | None = None
         self._derived: dict[tuple[Callable[..., Any], tuple[Any, ...]], Any] = {}
-        self._derived_at = self.mark
+        self._derived_at = self._mark
 
     @property
     def loaded(self) -> bool:
         """Whether the mirror has had a state."""
-        return bool(self.mark.epoch)
+        return bool(self._mark.epoch)
+
+    @property
+    def mark(self) -> Mark:
+        """The point in history that readers see."""
+        self._settle()
+        return self._mark
+
+    @property
+    def _entries(self) -> OrderedDict[str, QuoteEntry]:
+        """The entries at `mark`."""
+        self._settle()
+        return self._present
 
     def state(self, now: float) -> FeedState:
         """Returns `down` before any data; `stale` while bus or upstream are silent or unreadable."""
@@ -169,6 +133,7 @@ class Mirror:
 
     def members(self) -> dict[str, frozenset[str]]:
         """Returns the keys of the quotes in each group, by the group's name."""
+        self._settle()
         if self._groups is None:
             self._groups = groups(self.quotes(), self.feed.spec.groups)
         return self._groups
@@ -221,75 +186,83 @@ class Mirror:
         return any(entry.full_seq > seq for entry in self._entries.values() if entry.key not in keys)
 
     def apply(self, batch: Batch) -> bool:
-        """Applies a batch and returns True; returns False and does nothing if earlier batches are missing.
+        """Accepts a batch and returns True; returns False and does nothing if earlier batches are missing.
 
-        A batch that was applied before returns True too.
+        A batch that was accepted before returns True too.
         """
-        if batch.epoch != self.epoch:
+        if batch.epoch != self.epoch or batch.seq > self._arrivals.seq + 1:
             return False
-        if batch.seq <= self.mark.seq:
-            return True
-        if batch.seq != self.mark.seq + 1:
-            return False
-        revision = self.mark.revision
-        for change in batch.changes:
-            revision += 1
-            self._put(change.quote.key, change.quote, revision, batch.seq, full=change.full)
-        for key in batch.removed:
-            revision += 1
-            self._put(key, None, revision, batch.seq, full=True)
-        self.mark = Mark(revision, self.mark.epoch, batch.seq)
-        self.published_at = batch.sent_at
+        if batch.seq > self._arrivals.seq:
+            self._arrivals.add(batch)
         return True
 
     def load(self, snapshot: Snapshot) -> None:
         """Replaces the state by a snapshot; only real differences count as changes."""
         self.info = snapshot.info
+        mark = self.mark
         same_epoch = snapshot.epoch == self.epoch
-        if same_epoch and snapshot.seq <= self.mark.seq:
+        if same_epoch and snapshot.seq <= mark.seq:
             return
-        revision = self.mark.revision
-        for key in [key for key in self._entries if key not in snapshot.entries]:
+        revision = mark.revision
+        for key in [key for key in self._present if key not in snapshot.entries]:
             revision += self._forget(key, revision + 1)
         for key, stored in sorted(snapshot.entries.items(), key=lambda item: item[1].seq):
             revision += self._take(key, stored, revision + 1)
         self.epoch = snapshot.epoch
-        self.mark = Mark(revision, f"{snapshot.epoch}.{self._shape}", snapshot.seq)
+        self._mark = Mark(revision, f"{snapshot.epoch}.{self._shape}", snapshot.seq)
+        self._arrivals.seq = snapshot.seq
         self.published_at = 0.0
+
+    def _settle(self) -> None:
+        """Applies the batches that have arrived; an unreadable quote drops them, which leaves a gap."""
+        if self._arrivals.seq == self._mark.seq:
+            return
+        revision = self._mark.revision
+        try:
+            arrivals = self._arrivals.take()
+        except UnreadableState:
+            self._arrivals.seq = self._mark.seq
+            return
+        for key, quote, seq, full_seq in arrivals:
+            revision += 1
+            entry = self._put(key, quote, revision, seq, full=bool(full_seq))
+            entry.full_seq = full_seq or entry.full_seq
+        self._mark = Mark(revision, self._mark.epoch, self._arrivals.seq)
+        self.published_at = self._arrivals.sent_at
 
     def _forget(self, key: str, revision: int) -> int:
         """Leaves a tombstone for a symbol that the snapshot lacks; returns the number of changes, 0 or 1."""
-        if self._entries[key].quote is None:
-            self._entries[key].seq = 0
+        if self._present[key].quote is None:
+            self._present[key].seq = 0
             return 0
         self._put(key, None, revision, 0, full=True)
         return 1
 
     def _take(self, key: str, stored: StoredQuote, revision: int) -> int:
         """Stores one entry of a snapshot; returns the number of changes, 0 or 1."""
-        entry = self._entries.get(key)
+        entry = self._present.get(key)
         before = entry.quote if entry is not None else None
         if entry is not None and before == stored.quote:
             entry.seq, entry.full_seq = stored.seq, stored.full_seq
             return 0
         full = before is None or stored.quote is None or not only_moves_differ(before, stored.quote)
-        self._put(key, stored.quote, revision, stored.seq, full=full)
-        self._entries[key].full_seq = stored.full_seq
+        self._put(key, stored.quote, revision, stored.seq, full=full).full_seq = stored.full_seq
         return 1
 
-    def _put(self, key: str, quote: Quote | None, revision: int, seq: int, *, full: bool) -> None:
-        entry = self._entries.get(key)
+    def _put(self, key: str, quote: Quote | None, revision: int, seq: int, *, full: bool) -> QuoteEntry:
+        entry = self._present.get(key)
         if entry is None:
-            entry = self._entries[key] = QuoteEntry(key)
+            entry = self._present[key] = QuoteEntry(key)
             self._tombstones += 1
             self._spellings[canonical_symbol(self.feed, key) or key] = key
         else:
-            self._entries.move_to_end(key)
+            self._present.move_to_end(key)
         self._tombstones += (quote is None) - (entry.quote is None)
         full = full or entry.full_revision == 0
         entry.change(quote, revision, seq, full=full)
         if full:
             self._groups = None
+        return entry
 
 
 def _group_names(mirror: Mirror) -> dict[str, str]:

@@ -7,9 +7,10 @@ from msgspec import UNSET
 
 from quotecast.feed import frames
 from quotecast.feed.encoding import JSON, Encoding
+from quotecast.feed.entry import QuoteEntry
 from quotecast.feed.frames import Label
 from quotecast.feed.framing import Frame
-from quotecast.feed.mirror import Mirror, QuoteEntry
+from quotecast.feed.mirror import Mirror
 from quotecast.feed.projection import WHOLE, Projection, projection_of
 from quotecast.market.feeds import Feed
 

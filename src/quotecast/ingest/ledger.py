@@ -3,7 +3,8 @@
 import secrets
 from collections.abc import Mapping
 
-from quotecast.bus.base import Batch, Change, FeedInfo, Snapshot, StoredQuote
+from quotecast.bus.base import Batch, FeedInfo, Snapshot, StoredQuote
+from quotecast.bus.wire import encode_change
 from quotecast.market.feeds import Feed
 from quotecast.market.moves import only_moves_differ
 from quotecast.market.quotes import Quote
@@ -68,7 +69,9 @@ class Ledger:
         self.seq += 1
         entries = {key: self._entry(key, full=full) for key, full in waiting.items()}
         self._stored.update(entries)
-        changes = [Change(entry.quote, waiting[key]) for key, entry in entries.items() if entry.quote]
+        changes = [
+            encode_change(entry.quote, full=waiting[key]) for key, entry in entries.items() if entry.quote
+        ]
         removed = [key for key, entry in entries.items() if entry.quote is None]
         batch = Batch(
             feed=self._feed,

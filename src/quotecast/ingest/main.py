@@ -18,7 +18,7 @@ from quotecast.ingest import lease, sources
 from quotecast.ingest.documents import DocumentSource, publish_documents
 from quotecast.ingest.health import readiness
 from quotecast.ingest.metrics import families
-from quotecast.ingest.publish import FeedPublisher, IngestStatistics
+from quotecast.ingest.publish import SPACING_SECONDS, FeedPublisher, IngestStatistics
 from quotecast.limits.budget import budget
 from quotecast.limits.window import Window
 from quotecast.market.feeds import Feed
@@ -70,8 +70,9 @@ async def _lead_all(
 ) -> None:
     bus = RedisBus(settings.redis_url, settings.redis_prefix)
     owner = f"{os.getpid()}-{secrets.token_hex(8)}"
+    lead = partial(_lead, spacing_seconds=settings.bus_spacing_ms / 1000)
     tasks = [
-        asyncio.create_task(_lead(provider, documents, bus, owner, statistics[provider.feed]))
+        asyncio.create_task(lead(provider, documents, bus, owner, statistics=statistics[provider.feed]))
         for provider in providers
     ]
     parent.announce(_introduction(providers) + scraped)
@@ -97,7 +98,9 @@ async def _lead(
     documents: list[DocumentSource],
     bus: BusWriter,
     owner: str,
+    *,
     statistics: IngestStatistics | None = None,
+    spacing_seconds: float = SPACING_SECONDS,
 ) -> None:
     """Leads the feed and publishes its documents whenever no other ingest does."""
     own = [each for each in documents if each.feed is provider.feed]
@@ -106,7 +109,10 @@ async def _lead(
         await lease.acquire(bus, provider.feed, owner, report=statistics.set_standing)
         async with publish_documents(own, bus, owner):
             # A task of its own: before Python 3.13 a failing TaskGroup loses a cancellation.
-            await asyncio.create_task(FeedPublisher(provider, bus, owner, statistics=statistics).run())
+            publisher = FeedPublisher(
+                provider, bus, owner, statistics=statistics, spacing_seconds=spacing_seconds
+            )
+            await asyncio.create_task(publisher.run())
             _raise_if_cancelled()
 
 

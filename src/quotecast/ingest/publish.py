@@ -14,6 +14,7 @@ from quotecast.errors import BusError, UnreadableState
 from quotecast.ingest import lease
 from quotecast.ingest.lease import LeaseLostError
 from quotecast.ingest.ledger import Ledger, new_epoch
+from quotecast.ingest.spacing import Spacing
 from quotecast.ingest.supervise import pump
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
@@ -22,8 +23,8 @@ from quotecast.observe.outages import OutageLog
 from quotecast.providers.base import QuoteProvider, Resumable, Update
 
 BEAT_SECONDS: Final = 1.0
-#: Least seconds between two batches: it bounds the load of the workers and adds little latency.
-SPACING_SECONDS: Final = 0.002
+#: Seconds between two batches of a feed that changes all the time.
+SPACING_SECONDS: Final = 0.02
 RETRY_SECONDS: Final = 0.2
 
 log = structlog.get_logger()
@@ -58,8 +59,10 @@ class FeedPublisher:
         provider: QuoteProvider,
         bus: BusWriter,
         owner: str,
+        *,
         clock: Callable[[], float] = time.time,
         statistics: IngestStatistics | None = None,
+        spacing_seconds: float = SPACING_SECONDS,
     ) -> None:
         self._provider = provider
         self._feed: Feed = provider.feed
@@ -70,6 +73,7 @@ class FeedPublisher:
         self._wake = asyncio.Event()
         self._heard_at = clock()
         self._statistics = statistics or IngestStatistics()
+        self._spacing = Spacing(spacing_seconds)
         self._last_update: str | None = None
         self._unscheduled: Unscheduled | None = None
         self._outage = OutageLog()
@@ -120,18 +124,20 @@ class FeedPublisher:
             self._wake.set()
 
     async def _write(self) -> None:
-        """Publishes waiting changes at the spacing of batches, and a beat every second, one at a time."""
+        """Publishes waiting changes, and a beat every second, one at a time."""
         loop = asyncio.get_running_loop()
-        beat_at = next_at = loop.time()
+        beat_at = loop.time()
         while True:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout_at(beat_at):
                     await self._wake.wait()
-            if (early := next_at - loop.time()) > 0:
-                await asyncio.sleep(early)
-            self._wake.clear()
             try:
-                await self._publish()
+                if self._wake.is_set():
+                    await asyncio.sleep(self._spacing.next_delay(loop.time()))
+                    self._wake.clear()
+                    began = loop.time()
+                    await self._publish()
+                    self._spacing.note_batch(began, loop.time())
                 if loop.time() >= beat_at:
                     beat_at = loop.time() + BEAT_SECONDS
                     await self._beat()
@@ -143,7 +149,6 @@ class FeedPublisher:
                 self._ledger.epoch = ""
                 self._wake.set()
                 await asyncio.sleep(RETRY_SECONDS)
-            next_at = loop.time() + SPACING_SECONDS
 
     async def _publish(self) -> None:
         if self._ledger.epoch and self._ledger.waiting:

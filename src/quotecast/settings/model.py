@@ -85,6 +85,15 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
             extra={DEMAND: "be 1 to 32 of a-z, 0-9, - and _"},
         ),
     ] = "quotecast"
+    bus_spacing_ms: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=100,
+            description="Maximum milliseconds that ingest collects changes for a batch on the bus while they "
+            "keep coming; 0: every change goes out at once",
+        ),
+    ] = 20
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], Meta(description="Lowest level of logged events")
     ] = "info"

@@ -11,7 +11,8 @@ import zstandard
 from quotecast.api.answers import SharedBody, all_quotes
 from quotecast.api.edge.middleware import Edge
 from quotecast.api.negotiation import best_coding
-from quotecast.bus.base import Batch, Change
+from quotecast.bus.base import Batch
+from quotecast.bus.wire import encode_change
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
 from support.factories import EPOCH, client_of, client_to, edge_of, full_mirrors, services, snapshot_of
@@ -77,7 +78,7 @@ async def test_a_change_is_sent_again() -> None:
 
 
 def move(quote: Quote, seq: int) -> Batch:
-    return Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=seq, changes=[Change(quote)])
+    return Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=seq, changes=[encode_change(quote)])
 
 
 async def test_one_quote_is_not_sent_again_until_it_changes() -> None:

@@ -12,7 +12,8 @@ from quotecast.api.edge import repeats
 from quotecast.api.edge.middleware import Edge
 from quotecast.api.edge.repeats import MAX_URLS, Repeats
 from quotecast.api.edge.throttle import Throttle
-from quotecast.bus.base import Batch, Change
+from quotecast.bus.base import Batch
+from quotecast.bus.wire import encode_change
 from quotecast.errors import UpstreamError
 from quotecast.feed.documents import Documents
 from quotecast.limits.decision import Decision
@@ -101,7 +102,7 @@ class World:
     def move(self, *quotes: Quote) -> None:
         """Applies a batch to the stocks."""
         mirror = self.mirrors[Feed.STOCKS]
-        changes = [Change(quote) for quote in quotes]
+        changes = [encode_change(quote) for quote in quotes]
         assert mirror.apply(
             Batch(feed=Feed.STOCKS, epoch=mirror.epoch, seq=mirror.mark.seq + 1, changes=changes)
         )

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 import redis
 
-from quotecast.bus.base import Batch, Beat, Change, Document, StoredQuote
+from quotecast.bus.base import Batch, Beat, Document, StoredQuote
 from quotecast.bus.redis import RedisBus
+from quotecast.bus.wire import encode_change
 from quotecast.local import servers
 from quotecast.market.feeds import Feed
 from support.market_made import INFO, state_of, stock
@@ -56,7 +57,7 @@ async def test_a_full_server_takes_what_a_feed_writes(own_valkey: Valkey, bus: R
         with pytest.raises(redis.OutOfMemoryError):
             client.set("series", "...")
     quote = stock("AAPL", 101.0)
-    batch = Batch(feed=Feed.STOCKS, epoch=STATE.epoch, seq=2, changes=[Change(quote)])
+    batch = Batch(feed=Feed.STOCKS, epoch=STATE.epoch, seq=2, changes=[encode_change(quote)])
     assert await bus.publish(batch, {"AAPL": StoredQuote(2, 1, quote)})
     assert await bus.beat(Beat(feed=Feed.STOCKS, epoch=STATE.epoch, seq=2, info=INFO))
     assert await bus.store("me", Document(Feed.STOCKS, "news", "digest", b"content"))

@@ -1,13 +1,15 @@
 """An unreadable value on the bus: other feeds go on, and its own feed gets a new epoch."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
 
 import pytest
 import redis.asyncio
-from msgspec import structs
+from msgspec import Raw, structs
 
-from quotecast.bus.base import NEWS, Document
+from quotecast.bus import wire
+from quotecast.bus.base import NEWS, Batch, Document, StoredQuote
 from quotecast.bus.redis import RedisBus
 from quotecast.feed.documents import Documents
 from quotecast.feed.mirror import Mirror
@@ -16,10 +18,12 @@ from quotecast.ingest.documents import DocumentPublisher, DocumentSource
 from quotecast.market.feeds import Feed
 from support.documents_made import article, news_of
 from support.following import ScriptedProvider, lead, price, running, until
-from support.market_made import state_of, stock
+from support.market_made import pair, state_of, stock
 from support.servers import Valkey
+from support.unreadable import KINDS, with_unreadable_quote
 
 BAD = b"\xc1 no MessagePack"
+NO_TEXT = wire.encode({"type": "batch", "feed": "crypto", "epoch": "e"}).replace(b"\xa1e", b"\xa1\xff")
 POISONS: dict[str, list[bytes | str]] = {
     "a quote": ["HSET", "test:{stocks}:quotes", "AAPL", BAD],
     "a symbol": ["HSET", "test:{stocks}:quotes", b"\xff", BAD],
@@ -177,18 +181,60 @@ async def test_a_damaged_document_heals(own_valkey: Valkey, bus: RedisBus, damag
     assert await bus.document(Feed.STOCKS, NEWS) == document
 
 
-async def test_an_unreadable_message_ends_no_subscription(own_valkey: Valkey, bus: RedisBus) -> None:
-    """The worker skips an unreadable message, and finds the gap by the next seq."""
+@pytest.mark.parametrize("message", [BAD, NO_TEXT], ids=["no MessagePack", "text of no encoding"])
+async def test_an_unreadable_message_ends_no_subscription(
+    own_valkey: Valkey, bus: RedisBus, message: bytes
+) -> None:
+    """The worker skips a message that it cannot decode, and finds the gap by the next seq."""
     upstream, mirrors = ScriptedProvider(), two_mirrors()
     relay = Relay(bus, mirrors)
     async with running(lead(bus, upstream, "a"), relay.run()):
         upstream.send(stock("AAPL", 1.0))
         await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 1.0)
         async with redis.asyncio.Redis.from_url(own_valkey.url) as client:
-            assert await client.publish("test:{crypto}:batches", BAD) == 1
+            assert await client.publish("test:{crypto}:batches", message) == 1
         upstream.send(stock("AAPL", 2.0))
         await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 2.0)
         assert relay.statistics()["reconnects"] == 0
+
+
+class CorruptingBus(RedisBus):
+    """The bus of an ingest that writes an unreadable quote of AAPL, once there is a kind."""
+
+    kind = ""
+
+    async def publish(self, batch: Batch, entries: Mapping[str, StoredQuote]) -> bool:
+        if self.kind:
+            batch = with_unreadable_quote(batch, self.kind)
+            # A quote of another key is readable where it is stored.
+            quote = Raw(b"\x07") if self.kind == "another key" else batch.changes[-1].quote
+            entry: Any = {"seq": batch.seq, "full_seq": batch.seq, "quote": quote}
+            entries, self.kind = {**entries, "AAPL": entry}, ""
+        return await super().publish(batch, entries)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_an_unreadable_quote_in_a_batch_heals(own_valkey: Valkey, bus: RedisBus, kind: str) -> None:
+    """The feed keeps its last good quotes until it has a new epoch; the other feed goes on."""
+    upstream, mirrors, corrupting = ScriptedProvider(), two_mirrors(), CorruptingBus(own_valkey.url, "test")
+    stocks, crypto = mirrors[Feed.STOCKS], mirrors[Feed.CRYPTO]
+    await bus.hold(Feed.CRYPTO, "me", 60_000)
+    await bus.begin("me", state_of([pair("BTC/USDT", 1.0)], feed=Feed.CRYPTO))
+    relay = Relay(bus, mirrors)
+    async with running(lead(corrupting, upstream, "a"), relay.run()):
+        upstream.send(stock("AAPL", 1.0), stock("MSFT", 1.0))
+        await until(lambda: price(stocks, "MSFT") == 1.0 and crypto.loaded)
+        epoch, corrupting.kind = stocks.epoch, kind
+        upstream.send(stock("MSFT", 2.0))
+        await until(lambda: not corrupting.kind)
+        moved = [wire.encode_change(pair("BTC/USDT", 2.0))]
+        assert await bus.publish(Batch(feed=Feed.CRYPTO, epoch=crypto.epoch, seq=2, changes=moved), {})
+        await until(lambda: price(crypto, "BTC/USDT") == 2.0)
+        assert price(stocks, "AAPL") == 1.0
+        await until(lambda: price(stocks, "MSFT") == 2.0)
+        assert (stocks.epoch > epoch, stocks.readable, price(stocks, "AAPL")) == (True, True, 1.0)
+        assert (relay.statistics()["reconnects"], upstream.connections) == (0, 1)
+    await corrupting.close()
 
 
 async def test_an_unreadable_feed_is_stale_until_it_is_read(own_valkey: Valkey, bus: RedisBus) -> None:

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 import redis
 
-from quotecast.bus.base import Batch, Beat, Change, StoredQuote
+from quotecast.bus.base import Batch, Beat, StoredQuote
 from quotecast.bus.redis import RedisBus
+from quotecast.bus.wire import encode_change
 from quotecast.cache.base import Policy
 from quotecast.cache.redis import RedisCache
 from quotecast.errors import BusError
@@ -144,7 +145,7 @@ async def test_the_bus_carries_every_feed(bus: RedisBus, feed: Feed) -> None:
     """State, batches and beats arrive for keys on any node."""
     state = state_of([stock("AAPL")], feed=feed)
     quote = stock("AAPL", 101.0)
-    batch = Batch(feed=feed, epoch=state.epoch, seq=2, changes=[Change(quote)])
+    batch = Batch(feed=feed, epoch=state.epoch, seq=2, changes=[encode_change(quote)])
     beat = Beat(feed=feed, epoch=state.epoch, seq=2, info=INFO)
     assert await bus.hold(feed, "me", 10_000)
     assert await bus.begin("me", state)

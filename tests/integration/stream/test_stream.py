@@ -11,7 +11,8 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from quotecast.bus.base import Batch, Change
+from quotecast.bus.base import Batch
+from quotecast.bus.wire import encode_change
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
@@ -34,7 +35,7 @@ class Running:
 
     def move(self, price: float) -> None:
         """Moves every price and ticks every client."""
-        changes = [Change(stock(ticker, price)) for ticker in TICKERS]
+        changes = [encode_change(stock(ticker, price)) for ticker in TICKERS]
         seq = self.hub.mirror.mark.seq + 1
         assert self.hub.mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=seq, changes=changes))
         self.hub.mirror.heard_at = time.monotonic()

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from quotecast.bus.base import Batch, Change
+from quotecast.bus.base import Batch
+from quotecast.bus.wire import encode_change
 from quotecast.errors import CloseCode
 from quotecast.feed.client import ClientSession
 from quotecast.feed.commands import Query
@@ -51,7 +52,7 @@ def test_welcome_has_the_position_of_every_feed(socket: Socket) -> None:
 def test_frames_name_their_feed(socket: Socket) -> None:
     """The feed follows the type in every frame but the pong."""
     frames = socket.open(market=Query("AAPL"))[1:]
-    change = Change(stock("AAPL", 7.0))
+    change = encode_change(stock("AAPL", 7.0))
     assert socket.market.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=[change]))
     market = socket.session.feeds["market"]
     update, heartbeat = market.subscription.advance(), market.heartbeat("now", "live", "open")

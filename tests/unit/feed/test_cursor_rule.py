@@ -10,9 +10,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from quotecast.bus.base import Batch, Snapshot
 from quotecast.feed.commands import Query
 from quotecast.feed.encoding import ENCODINGS, JSON, Encoding
+from quotecast.feed.entry import QuoteEntry
 from quotecast.feed.framing import Frame
 from quotecast.feed.hub import Connection, Hub
-from quotecast.feed.mirror import Mirror, QuoteEntry
+from quotecast.feed.mirror import Mirror
 from quotecast.feed.projection import moving_fields
 from quotecast.feed.session import is_ahead
 from quotecast.ingest.ledger import Ledger
@@ -22,6 +23,7 @@ from quotecast.providers.base import Update
 from support.feed_session import MarketSession
 from support.market_made import INFO, stock
 from support.merging_client import MergingClient
+from support.unreadable import KINDS, with_unreadable_quote
 
 SYMBOLS = ("A", "B", "C", "D", "E")
 symbols = st.sampled_from(SYMBOLS)
@@ -143,13 +145,26 @@ class Feeds(RuleBasedStateMachine):
     def publish(self, heard: list[bool]) -> None:
         """Publishes a batch; a worker that misses it finds a gap later."""
         if self.ledger.waiting:
-            batch, entries = self.ledger.next_batch(0.0)
-            assert self.stored is not None
-            merged = {**self.stored.entries, **entries}
-            self.stored = Snapshot(Feed.STOCKS, batch.epoch, batch.seq, INFO, merged)
+            batch = self.next_batch()
             for worker, hears in zip(self.workers, heard, strict=True):
                 if hears:
                     self.deliver(worker, batch)
+
+    @rule(symbol=symbols, kind=st.sampled_from(KINDS), heard=st.lists(st.booleans(), min_size=2, max_size=2))
+    def publish_unreadable(self, symbol: str, kind: str, heard: list[bool]) -> None:
+        """Publishes a batch with a quote that workers cannot decode; it is a gap to them."""
+        if self.ledger.waiting:
+            batch = with_unreadable_quote(self.next_batch(), kind, symbol)
+            for worker, hears in zip(self.workers, heard, strict=True):
+                if hears:
+                    self.deliver(worker, batch)
+
+    def next_batch(self) -> Batch:
+        assert self.stored is not None
+        batch, entries = self.ledger.next_batch(0.0)
+        merged = {**self.stored.entries, **entries}
+        self.stored = Snapshot(Feed.STOCKS, batch.epoch, batch.seq, INFO, merged)
+        return batch
 
     def deliver(self, worker: Worker, batch: Batch) -> None:
         if not worker.mirror.apply(batch):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from quotecast.bus.base import Batch, Change, Message, Snapshot
+from quotecast.bus.base import Batch, Message, Snapshot
+from quotecast.bus.wire import encode_change
 from quotecast.feed.commands import Query
 from quotecast.feed.framing import Frame
 from quotecast.feed.hub import Connection, Hub
@@ -54,7 +55,7 @@ def joined(hub: Hub) -> Socket:
 
 def batch(mirror: Mirror, seq: int | None = None) -> Batch:
     seq = mirror.mark.seq + 1 if seq is None else seq
-    changes = [Change(stock("AAPL", 100.0 + seq))]
+    changes = [encode_change(stock("AAPL", 100.0 + seq))]
     return Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=seq, changes=changes, sent_at=PUBLISHED)
 
 

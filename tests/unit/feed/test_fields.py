@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
-from quotecast.bus.base import Batch, Change
+from quotecast.bus.base import Batch
+from quotecast.bus.wire import encode_change
 from quotecast.feed import frames
 from quotecast.feed.commands import Query
 from quotecast.feed.encoding import ENCODINGS, JSON, ROWS, Encoding
-from quotecast.feed.mirror import MAX_ENCODED, Mark, Mirror
+from quotecast.feed.entry import MAX_ENCODED
+from quotecast.feed.mirror import Mark, Mirror
 from quotecast.feed.projection import WHOLE, moving_fields, projection_of
 from quotecast.market.feeds import Feed
 from support.feed_session import MarketSession, made_mirror, move, opened, parsed
@@ -144,7 +146,7 @@ def test_a_snapshot_of_rows_names_their_columns(mirror: Mirror) -> None:
 def test_a_row_of_a_whole_quote_is_as_long_as_the_columns(mirror: Mirror) -> None:
     """It comes when a field changed that does not move."""
     session, frames = greeted(mirror, ROWS, symbols="AAPL")
-    change = Change(stock("AAPL", name="Another Inc."), full=True)
+    change = encode_change(stock("AAPL", name="Another Inc."), full=True)
     assert mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=[change]))
     (update,) = parsed([session.advance()])
     item = dict(zip(frames[2]["columns"], update["data"][0], strict=True))
@@ -168,7 +170,7 @@ def test_fifty_quotes_as_rows_with_the_price_alone_are_small() -> None:
     mirror.load(state_of([stock(ticker) for ticker in tickers]))
     rows, _ = greeted(mirror, ROWS, symbols="all", fields="price")
     objects, _ = greeted(mirror, JSON, symbols="all")
-    changes = [Change(stock(ticker, 123.45)) for ticker in tickers]
+    changes = [encode_change(stock(ticker, 123.45)) for ticker in tickers]
     assert mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=changes))
     small, large = rows.advance(), objects.advance()
     assert small is not None

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from quotecast.bus.base import Batch, Change
+from quotecast.bus.base import Batch
+from quotecast.bus.wire import encode_change
 from quotecast.errors import CloseCode
 from quotecast.feed.commands import Command, Query
 from quotecast.feed.framing import Frame
@@ -63,7 +64,7 @@ def joined(hub: Hub, query: Query) -> tuple[Connection, Socket]:
 
 
 def move(hub: Hub, ticker: str, price: float) -> None:
-    change = Change(stock(ticker, price))
+    change = encode_change(stock(ticker, price))
     assert hub.mirror.apply(
         Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=hub.mirror.mark.seq + 1, changes=[change])
     )

@@ -5,7 +5,8 @@ from typing import Literal
 
 import pytest
 
-from quotecast.bus.base import Batch, Change
+from quotecast.bus.base import Batch
+from quotecast.bus.wire import encode_change
 from quotecast.feed.commands import Query
 from quotecast.feed.framing import Frame
 from quotecast.feed.mirror import Mirror
@@ -30,7 +31,7 @@ def test_the_connection_breaks_within_the_answer(
     """The answer is an update, `subscribed` and a snapshot; the last may be lost, or the last two, or all."""
     client = MergingClient()
     session = opened(mirror, client)
-    change = Change(stock("AAPL", 7.0))
+    change = encode_change(stock("AAPL", 7.0))
     assert mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=[change]))
     answer = subscribed(session, added)
     assert len(answer) == 3

@@ -2,11 +2,15 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from quotecast.bus.base import Batch, Change, StoredQuote
+from quotecast.bus.wire import encode_change
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.projection import WHOLE
 from quotecast.market.feeds import Feed
 from support.market_made import EPOCH, state_of, stock
+from support.unreadable import KINDS, with_unreadable_quote
 
 
 def loaded(*tickers: str) -> Mirror:
@@ -22,11 +26,11 @@ def batch(seq: int, *changes: Change, removed: tuple[str, ...] = (), epoch: str 
 def test_only_the_next_batch_is_taken() -> None:
     """The mirror rejects a batch after a gap, and accepts one that it has applied before."""
     mirror = loaded("AAPL")
-    assert not mirror.apply(batch(3, Change(stock("AAPL", 1.0))))
-    assert mirror.apply(batch(1, Change(stock("AAPL", 2.0))))
-    assert not mirror.apply(batch(2, Change(stock("AAPL", 3.0)), epoch="other"))
+    assert not mirror.apply(batch(3, encode_change(stock("AAPL", 1.0))))
+    assert mirror.apply(batch(1, encode_change(stock("AAPL", 2.0))))
+    assert not mirror.apply(batch(2, encode_change(stock("AAPL", 3.0)), epoch="other"))
     assert mirror.quotes() == {"AAPL": stock("AAPL")}
-    assert mirror.apply(batch(2, Change(stock("AAPL", 4.0))))
+    assert mirror.apply(batch(2, encode_change(stock("AAPL", 4.0))))
     assert mirror.quotes() == {"AAPL": stock("AAPL", 4.0)}
 
 
@@ -43,7 +47,7 @@ def test_a_takeover_counts_as_changes_only_what_differs() -> None:
 def test_an_older_state_of_the_same_epoch_is_ignored() -> None:
     """A load that raced with newer batches does not bring old prices back."""
     mirror = loaded("AAPL")
-    mirror.apply(batch(2, Change(stock("AAPL", 2.0))))
+    mirror.apply(batch(2, encode_change(stock("AAPL", 2.0))))
     mirror.load(state_of([stock("AAPL", 1.0)]))
     assert mirror.quotes() == {"AAPL": stock("AAPL", 2.0)}
 
@@ -52,11 +56,12 @@ def test_a_client_told_before_a_full_change_gets_the_full_quote() -> None:
     """Moving fields suffice only if no other field changed after the cursor."""
     mirror = loaded("AAPL")
     before = mirror.mark.revision
-    mirror.apply(batch(2, Change(stock("AAPL", 2.0, name="Apple"), full=True)))
-    mirror.apply(batch(3, Change(stock("AAPL", 3.0, name="Apple"))))
+    mirror.apply(batch(2, encode_change(stock("AAPL", 2.0, name="Apple"), full=True)))
+    between = mirror.mark.revision
+    mirror.apply(batch(3, encode_change(stock("AAPL", 3.0, name="Apple"))))
     (entry,) = mirror.changes_since(before)
-    assert b'"name":"Apple"' in bytes(entry.since(before, WHOLE["json"]))
-    assert b"name" not in bytes(entry.since(mirror.mark.revision - 1, WHOLE["json"]))
+    assert b'"name":"Apple"' in entry.since(before, WHOLE["json"])
+    assert b"name" not in entry.since(between, WHOLE["json"])
 
 
 def test_walks_by_key_and_by_change_agree() -> None:
@@ -64,7 +69,7 @@ def test_walks_by_key_and_by_change_agree() -> None:
     mirror = loaded(*(f"T{number}" for number in range(50)))
     before = mirror.mark.revision
     for seq in range(2, 12):
-        mirror.apply(batch(seq, Change(stock(f"T{seq}", float(seq)))))
+        mirror.apply(batch(seq, encode_change(stock(f"T{seq}", float(seq)))))
     few, many = frozenset({"T3"}), frozenset(f"T{number}" for number in range(40))
     assert [entry.key for entry in mirror.changes_among(few, mirror.entries_of(few), before)] == ["T3"]
     assert {entry.key for entry in mirror.changes_among(many, mirror.entries_of(many), before)} == {
@@ -80,7 +85,7 @@ def test_removed_symbols_are_remembered_and_may_come_back() -> None:
     assert mirror.find("OLD") is None
     assert len(mirror) == 1
     assert [(entry.key, entry.quote) for entry in mirror.changes_since(before)] == [("OLD", None)]
-    mirror.apply(batch(3, Change(stock("OLD"))))
+    mirror.apply(batch(3, encode_change(stock("OLD"))))
     assert mirror.find("old") is not None
     assert len(mirror) == 2
 
@@ -116,7 +121,7 @@ def test_a_view_is_computed_once_per_state() -> None:
         return computed[-1]
 
     assert [mirror.derive(revision) for _ in range(3)] == [1, 1, 1]
-    mirror.apply(batch(2, Change(stock("AAPL", 2.0))))
+    mirror.apply(batch(2, encode_change(stock("AAPL", 2.0))))
     assert mirror.derive(revision) == 2
     assert computed == [1, 2]
 
@@ -146,3 +151,30 @@ def test_constants_are_passed_to_a_view_and_are_not_its_key() -> None:
 
     assert mirror.derive(weights, shares={"AAPL": 7}) == 7
     assert mirror.derive(weights, shares={}) == 7
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_unreadable_quote_leaves_a_gap(kind: str) -> None:
+    """The mirror keeps the state of the last read, and rejects batches until it has loaded a state."""
+    mirror = loaded("AAPL", "MSFT")
+    assert mirror.apply(batch(2, encode_change(stock("MSFT", 2.0))))
+    before = mirror.mark
+    assert mirror.apply(batch(3, encode_change(stock("MSFT", 3.0))))
+    assert mirror.apply(with_unreadable_quote(batch(4), kind))
+    assert mirror.apply(batch(5, encode_change(stock("MSFT", 5.0))))
+    assert mirror.quotes() == {"AAPL": stock("AAPL"), "MSFT": stock("MSFT", 2.0)}
+    assert mirror.mark is before
+    assert not mirror.apply(batch(6, encode_change(stock("AAPL", 6.0))))
+    mirror.load(state_of([stock("AAPL", 6.0), stock("MSFT", 3.0)], seq=6))
+    assert {entry.key for entry in mirror.changes_since(before.revision)} == {"AAPL", "MSFT"}
+    assert mirror.apply(batch(7, encode_change(stock("AAPL", 7.0))))
+    assert mirror.quotes() == {"AAPL": stock("AAPL", 7.0), "MSFT": stock("MSFT", 3.0)}
+
+
+def test_a_newer_quote_replaces_an_unreadable_one() -> None:
+    """The mirror decodes only the newest quote of a symbol."""
+    mirror = loaded("AAPL")
+    assert mirror.apply(with_unreadable_quote(batch(2), KINDS[0]))
+    assert mirror.apply(batch(3, encode_change(stock("AAPL", 3.0))))
+    assert mirror.quotes() == {"AAPL": stock("AAPL", 3.0)}
+    assert mirror.mark.seq == 3

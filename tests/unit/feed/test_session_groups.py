@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 
-from quotecast.bus.base import Batch, Change
+from quotecast.bus.base import Batch
+from quotecast.bus.wire import encode_change
 from quotecast.feed.commands import Query
 from quotecast.feed.encoding import DEFLATE, JSON, MSGPACK
 from quotecast.feed.frames import Limits
@@ -27,8 +28,8 @@ def test_groups_follow_their_members(mirror: Mirror) -> None:
     assert frames[1]["symbols"] == ["sector:Energy"]
     assert {quote["ticker"] for quote in frames[2]["data"]} == {"AAPL", "MSFT", "TSLA"}
     changes = [
-        Change(stock("AAPL", sector="Materials"), full=True),
-        Change(stock("NEW"), full=True),
+        encode_change(stock("AAPL", sector="Materials"), full=True),
+        encode_change(stock("NEW"), full=True),
     ]
     assert mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=changes))
     (frame,) = parsed([session.advance()])
@@ -45,7 +46,7 @@ def test_a_group_nobody_belongs_to_is_rejected(mirror: Mirror) -> None:
 
 def test_resume_starts_over_when_a_member_may_have_left(mirror: Mirror) -> None:
     """A resume causes a resync if a member may have left: the client would keep it for ever."""
-    changes = [Change(stock("AAPL", sector="Materials"), full=True)]
+    changes = [encode_change(stock("AAPL", sector="Materials"), full=True)]
     assert mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=changes))
     _, frames = opened(mirror, Limits(), symbols="sector:Energy", since=f"{wire_epoch()}-1")
     assert frames[2]["reason"] == "resync"
@@ -77,7 +78,7 @@ def test_every_encoding_says_the_same(mirror: Mirror) -> None:
 def test_unsubscribing_tells_first_what_left_a_group(mirror: Mirror) -> None:
     """Unsubscribe sends the removals of a group first: the client would keep those symbols for ever."""
     session, _ = opened(mirror, Limits(), symbols="sector:Energy,NEW")
-    changes = [Change(stock("AAPL", sector="Materials"), full=True)]
+    changes = [encode_change(stock("AAPL", sector="Materials"), full=True)]
     assert mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=changes))
     said = session.receive('{"action":"unsubscribe","symbols":["NEW"]}', 0.0)
     update, acknowledgement = parsed(said)

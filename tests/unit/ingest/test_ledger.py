@@ -1,6 +1,7 @@
 """What the leader of a feed knows and has yet to tell."""
 
 from quotecast.bus.base import StoredQuote
+from quotecast.bus.wire import encode_change
 from quotecast.ingest.ledger import Ledger, new_epoch
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import Update
@@ -20,9 +21,7 @@ def test_changes_of_a_symbol_merge_until_a_batch_takes_them() -> None:
     ledger.take(Update([stock("AAPL", 2.0, name="Apple")]))
     ledger.take(Update([stock("AAPL", 3.0, name="Apple")]))
     batch, entries = ledger.next_batch(5.0)
-    assert [(change.quote, change.full) for change in batch.changes] == [
-        (stock("AAPL", 3.0, name="Apple"), True)
-    ]
+    assert batch.changes == [encode_change(stock("AAPL", 3.0, name="Apple"), full=True)]
     assert entries == {"AAPL": StoredQuote(2, 2, stock("AAPL", 3.0, name="Apple"))}
     assert (batch.seq, batch.epoch, batch.sent_at) == (2, "e1", 5.0)
     assert not ledger.waiting

@@ -10,8 +10,9 @@ from quotecast.api.reference.examples import QUOTES
 from quotecast.feed import frames
 from quotecast.feed.commands import DEFAULT_INTERVAL
 from quotecast.feed.encoding import JSON, ROWS, Encoding
+from quotecast.feed.entry import QuoteEntry
 from quotecast.feed.frames import Label, Limits, Rejected
-from quotecast.feed.mirror import Mark, QuoteEntry
+from quotecast.feed.mirror import Mark
 from quotecast.feed.projection import projection_of
 from quotecast.market.feeds import Feed
 

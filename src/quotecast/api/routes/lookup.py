@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 
 from quotecast.errors import NoData
-from quotecast.feed.mirror import Mirror, QuoteEntry
+from quotecast.feed.entry import QuoteEntry
+from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical_symbol
 

@@ -1,0 +1,61 @@
+"""The last quote of one symbol, and its encoded forms."""
+
+from typing import Final
+
+from quotecast.feed.projection import WHOLE, Encode, Projection
+from quotecast.market.quotes import Quote
+
+#: Projections in which a quote stays encoded: it bounds the memory that clients' selections cost. Those of
+#: all fields, of which there are four, are never dropped.
+MAX_ENCODED: Final = 16
+
+
+class QuoteEntry:
+    """The last state of one symbol; a removed symbol stays as a tombstone without a quote."""
+
+    __slots__ = ("_full", "_moving", "full_revision", "full_seq", "key", "quote", "revision", "seq")
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.quote: Quote | None = None
+        #: Revision (mirror) and seq (bus) of the last change, and of the last change of a non-moving field.
+        self.revision = 0
+        self.full_revision = 0
+        self.seq = 0
+        self.full_seq = 0
+        # Encoded quotes by projection, filled at the first use.
+        self._full: dict[Projection, bytes] = {}
+        self._moving: dict[Projection, bytes] = {}
+
+    def change(self, quote: Quote | None, revision: int, seq: int, *, full: bool) -> None:
+        """Stores a newer state and drops the encoded quotes."""
+        self.quote = quote
+        self.revision = revision
+        self.seq = seq
+        if full:
+            self.full_revision = revision
+            self.full_seq = seq
+        self._full.clear()
+        self._moving.clear()
+
+    def full_json(self) -> bytes:
+        """Returns the whole quote as REST answers it."""
+        return self.full(WHOLE["json"])
+
+    def full(self, projection: Projection) -> bytes:
+        """Returns the quote, encoded once per change. Raises KeyError for a tombstone."""
+        return self._full.get(projection) or self._encode(self._full, projection, projection.full)
+
+    def since(self, revision: int, projection: Projection) -> bytes:
+        """Returns the minimal change for a client at `revision`: the moving fields, or the whole quote."""
+        if self.full_revision > revision:
+            return self.full(projection)
+        return self._moving.get(projection) or self._encode(self._moving, projection, projection.moving)
+
+    def _encode(self, cache: dict[Projection, bytes], projection: Projection, encode: Encode) -> bytes:
+        if self.quote is None:
+            raise KeyError(self.key)
+        if len(cache) >= MAX_ENCODED:
+            del cache[next(each for each in cache if each.fields is not None)]
+        encoded = cache[projection] = encode(self.quote)
+        return encoded
