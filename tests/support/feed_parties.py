@@ -68,6 +68,9 @@ class FeedParty:
         self.subprotocol = subprotocol
         self.among_feeds = among_feeds
         self.fields = fields
+        #: The fields of the last acknowledgement, and those of the copy: a snapshot brings them.
+        self._acknowledged_fields: Sequence[str] | None = None
+        self._copied_fields: Sequence[str] | None = None
         self.state = MergingClient(subprotocol=subprotocol)
         self.reads = asyncio.Event()
         #: Set after each merged frame, and at the end of the connection.
@@ -80,8 +83,9 @@ class FeedParty:
         query = {"interval": str(INTERVAL)}
         if names:
             query["market" if self.among_feeds else "symbols"] = names
-        if names and self.fields:
-            query["fields"] = ",".join(self.fields)
+        fields = self.fields if since is None else self._copied_fields
+        if names and fields:
+            query["fields"] = ",".join(fields)
         if since is not None:
             query["since"] = f"market:{since}" if self.among_feeds else since
         path = "/api/ws" if self.among_feeds else "/api/ws/market"
@@ -109,18 +113,22 @@ class FeedParty:
         await self.open(port, names, self.state.since if names else None)
         if names or not self.among_feeds:
             await self.until_acknowledged()
-        if missing := self.state.names_to_subscribe(wanted):
-            await self.send_command("subscribe", symbols=missing, fields=self.fields or "all")
+        missing = self.state.names_to_subscribe(wanted)
+        if missing or set(self._copied_fields or ()) != set(self.fields or ()):
+            await self.send_command("subscribe", **({"symbols": missing} if missing else {}))
 
     async def select(self, fields: Sequence[str] | None) -> None:
         """Changes the fields of the subscription."""
         self.fields = fields
-        await self.send_command("subscribe", fields=fields or "all")
+        await self.send_command("subscribe")
 
     async def send_command(self, action: str, **given: Any) -> None:
         """Sends a command and waits for its answer."""
         self.acknowledged = False
         feed = {"feed": "market"} if self.among_feeds else {}
+        if action == "subscribe":
+            # An address without lists sets neither on the socket of all feeds.
+            given |= {"interval": INTERVAL, "fields": self.fields or "all"}
         await self.connection.send(json.dumps({"action": action, "id": 1, **feed, **given}))
         await self.until_acknowledged()
 
@@ -149,6 +157,9 @@ class FeedParty:
 
     def _take(self, frame: dict[str, Any]) -> None:
         if frame["type"] == "subscribed":
+            self._acknowledged_fields = frame.get("fields")
             self.state.drop_unwanted()
+        if frame["type"] == "snapshot":
+            self._copied_fields = self._acknowledged_fields
         if frame["type"] in {"subscribed", "error"}:
             self.acknowledged = True

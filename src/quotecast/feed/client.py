@@ -19,7 +19,7 @@ from quotecast.feed.framing import Frame
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.pace import CommandPace
 from quotecast.feed.projection import projection_of
-from quotecast.feed.session import FeedSession
+from quotecast.feed.session import FeedSession, is_ahead
 from quotecast.feed.subscription import Form
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
@@ -79,6 +79,16 @@ class ClientSession:
             request, feed = tags_of(message)
             return [self._refuse(refusal, request, self._label(feed))]
         return self._answer(name, command, command.id)
+
+    def is_behind(self, message: str | bytes) -> bool:
+        """Returns whether a command has a cursor ahead of this worker, as it may be from a faster one."""
+        try:
+            command = decode(message, self.encoding)
+            return command.since is not None and is_ahead(
+                self.feeds[self._feed_of(command)].mirror, command.since
+            )
+        except (CommandError, KeyError):
+            return False
 
     def shutdown(self, retry_after_ms: int) -> Frame:
         """Returns the shutdown frame of a restarting server."""

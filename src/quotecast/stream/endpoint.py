@@ -15,7 +15,7 @@ from quotecast.asgi import App
 from quotecast.errors import CloseCode
 from quotecast.feed.client import ClientSession
 from quotecast.feed.commands import Query, names_of
-from quotecast.feed.encoding import JSON, negotiate
+from quotecast.feed.encoding import JSON, Encoding, negotiate
 from quotecast.feed.frames import Limits
 from quotecast.feed.framing import Frame
 from quotecast.feed.hub import Hub
@@ -82,7 +82,7 @@ class Streams:
         await receive()
         path = scope["path"]
         if path != ALL_FEEDS and PATHS.get(path) not in self._hubs:
-            await _refuse_path(path, send)
+            await _refuse_path(scope, send)
             return
         address = self._address_of(scope)
         if self._per_address and self._by_address[address] >= self._per_address:
@@ -98,9 +98,7 @@ class Streams:
 
     async def _accept(self, feed: Feed | None, scope: Any, receive: Any, send: Any) -> None:
         """Serves one feed, or all of them."""
-        encoding = negotiate(scope.get("subprotocols", ()))
-        subprotocol = encoding.subprotocol if encoding else None
-        await send({"type": "websocket.accept", "subprotocol": subprotocol, "headers": []})
+        encoding = await _accept_socket(scope, send)
         hubs = [self._hubs[feed]] if feed else [*self._hubs.values()]
         session = ClientSession(
             [hub.mirror for hub in hubs],
@@ -164,7 +162,9 @@ class Streams:
                 await asyncio.sleep(pause)
             await stream.wait_until_sent()
             text = event.get("text")
-            await self._answer(stream, stream.obey(event["bytes"] if text is None else text))
+            message = event["bytes"] if text is None else text
+            await _wait_while(lambda: session.is_behind(message))  # noqa: B023 - awaited at once
+            await self._answer(stream, stream.obey(message))
             if session.close_code:
                 raise ConnectionEnded(session.close_code)
 
@@ -178,10 +178,21 @@ class Streams:
         await stream.close(code)
 
 
-async def _refuse_path(path: str, send: Any) -> None:
+async def _accept_socket(scope: Any, send: Any) -> Encoding | None:
+    """Accepts a handshake; returns the encoding that the client asked for, if any.
+
+    A browser fails a connection that selects none of the subprotocols that it offered.
+    """
+    encoding = negotiate(scope.get("subprotocols", ()))
+    subprotocol = encoding.subprotocol if encoding else None
+    await send({"type": "websocket.accept", "subprotocol": subprotocol, "headers": []})
+    return encoding
+
+
+async def _refuse_path(scope: Any, send: Any) -> None:
     """Closes a feed without a provider; refuses the handshake on a path that is no feed."""
-    if path in PATHS:
-        await send({"type": "websocket.accept", "subprotocol": None, "headers": []})
+    if scope["path"] in PATHS:
+        await _accept_socket(scope, send)
         code = CloseCode.NO_PROVIDER
         await send({"type": "websocket.close", "code": int(code), "reason": code.name.lower()})
     else:
@@ -196,16 +207,23 @@ async def _wait_for_data(stream: Client, queries: Mapping[str, Query]) -> None:
         if (name := hub.mirror.feed.spec.name) in queries
     ]
     among_feeds = stream.name == ALL  # where one feed without data must not delay the others
-    for _ in range(int(CATCH_UP_SECONDS / CATCH_UP_STEP_SECONDS)):
-        if not any(
+    await _wait_while(
+        lambda: any(
             is_ahead(mirror, query.since) or (_is_waiting(mirror, query) and not among_feeds)
             for mirror, query in asked
-        ):
-            break
-        await asyncio.sleep(CATCH_UP_STEP_SECONDS)
+        )
+    )
     if not among_feeds and any(_is_too_early(mirror, query) for mirror, query in asked):
         # A refusal of the names or of the cursor would be final; after this close the client reconnects.
         raise ConnectionEnded(CloseCode.NO_DATA)
+
+
+async def _wait_while(is_behind: Callable[[], bool]) -> None:
+    """Waits at most CATCH_UP_SECONDS for a mirror."""
+    for _ in range(int(CATCH_UP_SECONDS / CATCH_UP_STEP_SECONDS)):
+        if not is_behind():
+            return
+        await asyncio.sleep(CATCH_UP_STEP_SECONDS)
 
 
 def _is_waiting(mirror: Mirror, query: Query) -> bool:

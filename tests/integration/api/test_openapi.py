@@ -62,6 +62,7 @@ OPERATIONS = {("get", path): group for path, group in PATHS.items()} | ACCOUNT_O
 HIDDEN = {
     "/api/docs",
     "/api/docs/{name}",
+    "/api/ws",
     *(f"/api/ws/{feed.spec.name}" for feed in Feed),
     # Symbols with a slash, which no company has.
     "/api/financials/company/{symbol}/{rest}/{part}",

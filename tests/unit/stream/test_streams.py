@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from quotecast.bus.base import Batch
+from quotecast.bus.wire import encode_change
 from quotecast.feed.framing import Frame
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
@@ -14,7 +16,7 @@ from quotecast.market.feeds import Feed
 from quotecast.market.quotes import StockQuote
 from quotecast.stream.endpoint import Streams
 from quotecast.stream.server import WRITER
-from support.market_made import state_of, stock
+from support.market_made import EPOCH, state_of, stock, wire_epoch
 
 
 class Server:
@@ -25,10 +27,13 @@ class Server:
         self.reads = asyncio.Event()
         self.reads.set()
         self._connected = False
+        self.commands: list[str] = []
         #: The bytes of a frame wait while the client does not read.
         self.ready = True
 
     async def receive(self) -> dict[str, Any]:
+        if self._connected and self.commands:
+            return {"type": "websocket.receive", "text": self.commands.pop(0)}
         if self._connected:
             await asyncio.Event().wait()
         self._connected = True
@@ -104,3 +109,34 @@ async def test_a_client_that_names_what_is_not_known_yet_is_sent_away_for_a_whil
     await streams(server.scope(query), server.receive, server.send)
     assert server.sent[-1]["code"] == 4451
     assert server.frames() == []
+
+
+async def test_a_command_with_a_cursor_of_a_faster_worker_waits_for_the_mirror() -> None:
+    """A resync would take the client back to older prices."""
+    (streams, hub), server = served(stock()), Server()
+    command = {"action": "subscribe", "symbols": "all", "since": f"{wire_epoch()}-2"}
+    server.commands.append(json.dumps(command))
+    connection = asyncio.create_task(streams(server.scope(b""), server.receive, server.send))
+    await turns()
+    assert server.frames() == ["welcome"]
+    change = encode_change(stock(price=7.0))
+    assert hub.mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=[change]))
+    async with asyncio.timeout(10):
+        while len(server.frames()) < 3:
+            await asyncio.sleep(0.01)
+    assert json.loads(server.sent[-1]["text"])["reason"] == "resume"
+    connection.cancel()
+    await asyncio.gather(connection, return_exceptions=True)
+
+
+async def test_a_feed_without_a_provider_selects_the_subprotocol_before_it_closes() -> None:
+    """A browser that got none would not see the close code."""
+    streams, server = (
+        Streams(nothing, {}, heartbeat_ms=1, sockets_per_address=0, address_of=lambda _: ""),
+        Server(),
+    )
+    scope = server.scope(b"") | {"subprotocols": ["other", "quotecast.v1.json"]}
+    await streams(scope, server.receive, server.send)
+    accepted, closed = server.sent
+    assert accepted["subprotocol"] == "quotecast.v1.json"
+    assert closed["code"] == 4404
