@@ -122,7 +122,7 @@ async def test_a_command_with_a_cursor_of_a_faster_worker_waits_for_the_mirror()
     change = encode_change(stock(price=7.0))
     assert hub.mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=[change]))
     async with asyncio.timeout(10):
-        while len(server.frames()) < 3:
+        while len(server.frames()) < 3:  # noqa: ASYNC110 - a fake server tells nobody
             await asyncio.sleep(0.01)
     assert json.loads(server.sent[-1]["text"])["reason"] == "resume"
     connection.cancel()
