@@ -13,7 +13,7 @@ MAX_ENCODED: Final = 16
 class QuoteEntry:
     """The last state of one symbol; a removed symbol stays as a tombstone without a quote."""
 
-    __slots__ = ("_full", "_moving", "full_revision", "full_seq", "key", "quote", "revision", "seq")
+    __slots__ = ("_full", "full_revision", "full_seq", "key", "moving", "quote", "revision", "seq")
 
     def __init__(self, key: str) -> None:
         self.key = key
@@ -23,9 +23,9 @@ class QuoteEntry:
         self.full_revision = 0
         self.seq = 0
         self.full_seq = 0
-        # Encoded quotes by projection, filled at the first use.
+        # Encoded quotes by projection, filled at the first use: whole ones, and moving fields.
         self._full: dict[Projection, bytes] = {}
-        self._moving: dict[Projection, bytes] = {}
+        self.moving: dict[Projection, bytes] = {}
 
     def change(self, quote: Quote | None, revision: int, seq: int, *, full: bool) -> None:
         """Stores a newer state and drops the encoded quotes."""
@@ -36,7 +36,7 @@ class QuoteEntry:
             self.full_revision = revision
             self.full_seq = seq
         self._full.clear()
-        self._moving.clear()
+        self.moving.clear()
 
     def full_json(self) -> bytes:
         """Returns the whole quote as REST answers it."""
@@ -50,7 +50,7 @@ class QuoteEntry:
         """Returns the minimal change for a client at `revision`: the moving fields, or the whole quote."""
         if self.full_revision > revision:
             return self.full(projection)
-        return self._moving.get(projection) or self._encode(self._moving, projection, projection.moving)
+        return self.moving.get(projection) or self._encode(self.moving, projection, projection.moving)
 
     def _encode(self, cache: dict[Projection, bytes], projection: Projection, encode: Encode) -> bytes:
         if self.quote is None:

@@ -62,6 +62,8 @@ class Mirror:
         self._present: OrderedDict[str, QuoteEntry] = OrderedDict()
         self._spellings: dict[str, str] = {}
         self._tombstones = 0
+        #: Revision of the last change of a non-moving field, or of a removal.
+        self.full_revision = 0
         self._groups: dict[str, frozenset[str]] | None = None
         self._derived: dict[tuple[Callable[..., Any], tuple[Any, ...]], Any] = {}
         self._derived_at = self._mark
@@ -262,6 +264,7 @@ class Mirror:
         entry.change(quote, revision, seq, full=full)
         if full:
             self._groups = None
+            self.full_revision = revision
         return entry
 
 

@@ -94,8 +94,10 @@ class Subscription:
         if not changed and not removed:
             return None
         encoding, projection, label = self.form
-        data = [entry.since(before, projection) for entry in changed if entry.quote is not None]
-        if len(data) < len(changed):
+        if mirror.full_revision <= before:  # the usual case, in one short loop
+            data = [entry.moving.get(projection) or entry.since(before, projection) for entry in changed]
+        else:
+            data = [entry.since(before, projection) for entry in changed if entry.quote is not None]
             removed |= {entry.key for entry in changed if entry.quote is None}
         return encoding.write(frames.update(label, self.mark, encoding.join(data), sorted(removed)))
 
