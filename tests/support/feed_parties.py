@@ -45,6 +45,11 @@ class Worker:
     async def start(self) -> None:
         self.port = await self.listening.__aenter__()
 
+    async def loaded(self) -> None:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not self.hub.mirror.loaded:  # noqa: ASYNC110 - a mirror tells nobody
+                await asyncio.sleep(0.001)
+
     async def stop(self) -> None:
         await self.listening.__aexit__(None, None, None)
         self.following.cancel()
@@ -79,6 +84,8 @@ class FeedParty:
 
     async def open(self, port: int, names: str, since: str | None = None) -> None:
         self.acknowledged = False
+        if not names:  # on the socket of all feeds, nothing acknowledges an empty list
+            self.state.forget_subscription()
         self.reads.set()
         query = {"interval": str(INTERVAL)}
         if names:

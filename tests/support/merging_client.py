@@ -74,6 +74,10 @@ class MergingClient:
     def wants(self, key: str, sector: str) -> bool:
         return self.wanted == "all" or key in self.wanted or f"sector:{sector}" in self.wanted
 
+    def forget_subscription(self) -> None:
+        """Begins a connection that subscribes to nothing yet."""
+        self.wanted = self.covered = frozenset()
+
     def drop_unwanted(self) -> None:
         """Deletes quotes outside of the subscription: the feed does not list them as removed."""
         for key in [key for key, quote in self.quotes.items() if not self.wants(key, quote["sector"])]:

@@ -210,6 +210,8 @@ class Feeds(RuleBasedStateMachine):
         self.workers = [Worker(self.url), Worker(self.url)]
         for worker in self.workers:
             await worker.start()
+            # The socket of all feeds refuses names and cursors until then.
+            await worker.loaded()
         await self.client.open(self.workers[0].port, wanted)
         await self.client.until_acknowledged()
 
