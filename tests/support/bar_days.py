@@ -34,7 +34,7 @@ class Step(Struct, frozen=True):
 def steps(feed: Feed, seed: int, count: int = 24) -> Iterator[Step]:
     """Yields the steps of one generated day."""
     random = Random(seed)
-    now = MORNING + random.randrange(_HOURS[feed] * 3600)
+    now: float = MORNING + random.randrange(_HOURS[feed] * 3600)
     volumes = dict.fromkeys(_SYMBOLS[feed], 1000.0)
     for _ in range(count):
         now += random.choice((0.1, 0.5, 3, 20, 61, 130, 900, 4000))
