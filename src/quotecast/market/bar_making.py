@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final
 
-from msgspec.structs import replace
-
 from quotecast.market.bars import LENGTHS, opening_of_bar
 from quotecast.market.calendars import NEW_YORK_DAYS, Calendar
 from quotecast.market.own_bars import (
@@ -75,7 +73,8 @@ class BarMaker:
         if present < self.through or present - minute > LATEST_SECONDS:
             self.late += 1
             return
-        minute = max(minute, self.through, state.minute.opened if state else 0)
+        bar = state.minute if state is not None else None
+        minute = max(minute, self.through, bar.opened if bar is not None else 0)
         volume = _volume_of(quote)
         seen = state.seen if state is not None and _continues(quote, before) else None
         day = self._day_of(minute)
@@ -84,11 +83,9 @@ class BarMaker:
         if is_new_day and state is not None and volume == seen:
             day = state.day  # the upstream still has yesterday's volume
         seen = _seen(quote, volume, seen, is_new_day=is_new_day)
-        if self._slot_of(minute) is None:
-            if state is not None:
-                self.progress[key] = replace(state, seen=seen, day=day)
-            return
-        bar, ended = _extended(state, minute, quote.price, rise)
+        ended = state.ended if state is not None else None
+        if self._slot_of(minute) is not None:
+            bar, ended = _extended(bar, ended, minute, quote.price, rise)
         self.progress[key] = Progress(bar, ended, seen, day)
 
     def close(self, now: int) -> list[Closing]:
@@ -195,14 +192,13 @@ def slot_of(calendar: Calendar, minute: int) -> Slot | None:
 
 
 def _extended(
-    state: Progress | None, minute: int, price: float, rise: float | None
+    bar: OwnBar | None, ended: OwnBar | None, minute: int, price: float, rise: float | None
 ) -> tuple[OwnBar, OwnBar | None]:
     """Returns the minute's bar with one more update, and the bar before it."""
-    bar = state.minute if state is not None else None
-    if bar is None or bar.opened != minute:
-        return OwnBar(minute, price, price, price, price, rise, 1), bar
     piece = OwnBar(minute, price, price, price, price, rise, 1)
-    return extend(bar, piece, minute), state.ended if state is not None else None
+    if bar is None or bar.opened != minute:
+        return piece, bar
+    return extend(bar, piece, minute), ended
 
 
 def _volume_of(quote: Quote) -> float | None:

@@ -45,10 +45,11 @@ class Part(Struct, frozen=True, gc=False, array_like=True):
 class Progress(Struct, frozen=True, gc=False, array_like=True):
     """A symbol's newest one-minute bar, and the one before it if it may not be final yet.
 
-    `seen` is the quote's volume up to which the bars count, and `day` the trading day of that volume.
+    There is none before the first update in trading hours. `seen` is the quote's volume up to which the bars
+    count, and `day` the trading day of that volume.
     """
 
-    minute: OwnBar
+    minute: OwnBar | None
     ended: OwnBar | None
     seen: float | None
     day: int
