@@ -31,7 +31,7 @@ CLOSINGS: Final = 30
 #: Seconds of one transaction: a frozen PostgreSQL costs no more.
 DEADLINE_SECONDS: Final = 5.0
 #: Seconds between two tries to write during an outage, at most.
-RETRY_SECONDS: Final = 15.0
+RETRY_SECONDS: Final = 5.0
 #: Seconds between two looks for partitions past retention.
 RETENTION_SECONDS: Final = 600.0
 
