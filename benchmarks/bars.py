@@ -103,7 +103,7 @@ def _take(maker: BarMaker, pairs: list[tuple[Quote, Quote]], now: int) -> None:
         wire.encode(closing)
     for quote, before in pairs:
         maker.add(quote, before, now)
-        progress = maker.progress[quote.key]
+        progress = maker.progress_of(quote.key)
         wire.encode(progress)
         wire.encode(progress)
 
