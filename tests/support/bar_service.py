@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from quotecast.bus.base import FeedInfo
 from quotecast.cache.base import Cached, Fetch, Policy
+from quotecast.errors import UpstreamError
 from quotecast.market.bars import Bar, Interval, bar_time
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
@@ -51,18 +52,32 @@ class BarService:
         self.mirrors = empty_mirrors()
         self.histories: dict[Feed, dict[str, HistoryProvider]] = {}
         self.edge = edge_of(
-            services(self.mirrors, history=self.histories, cache=self, clock=lambda: self.now)
+            services(
+                self.mirrors,
+                history=self.histories,
+                cache=self,
+                clock=lambda: self.now,
+                past_reads=lambda _upstream: self.admit,
+            )
         )
         self.reset(History())
 
     def reset(self, history: History) -> None:
         self.now = NOW
+        #: Calls for bars of the past that are left.
+        self.past_calls = 1_000_000
         self.info = FeedInfo(provider="test")
         self.history = history
         self.histories.update({feed: {"test": history} for feed in (Feed.STOCKS, Feed.CRYPTO)})
         self.cache = MemoryCache(lambda: self.now)
         self.quote("AAPL", 100.0, FRIDAY)
         self.quote("BTC/USDT", 100.0, FRIDAY)
+
+    async def admit(self) -> None:
+        """Counts a call for bars of the past."""
+        if self.past_calls == 0:
+            raise UpstreamError("no calls left", retry_after=7)
+        self.past_calls -= 1
 
     async def read(self, key: str, policy: Policy, fetch: Fetch) -> Cached:
         """Returns the cache of the present test."""

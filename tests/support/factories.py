@@ -110,6 +110,7 @@ def services(mirrors: dict[Feed, Mirror], **other: Any) -> Services:
         "floors": Floors(),
         "financials": None,
         "history": {},
+        "past_reads": lambda _upstream: unlimited,
         "cache": KeepsNothing(),
         "accounts": NO_ACCOUNTS,
         "providers": dict.fromkeys(Feed, "simulator"),

@@ -58,6 +58,8 @@ class Services(Struct, frozen=True, kw_only=True):
     unlisted: Admission
     #: Providers of bars by feed, then by the name of the provider whose quotes complete the last bar.
     history: Mapping[Feed, Mapping[str, HistoryProvider]]
+    #: Admits a read of bars of the past from an upstream, by its name.
+    past_reads: Callable[[str], Admission]
     #: Answers of upstreams to requests.
     cache: Cache
     accounts: Accounts

@@ -1,10 +1,20 @@
-"""Query parameters of the two routes of bars, and their validation."""
+"""Query parameters of the routes of bars, and their validation."""
 
 import re
 from typing import Annotated, Final
 
 from litestar.params import QueryParameter
+from msgspec import Struct
 
+from quotecast.api.bar_queries import (
+    DEFAULT_BARS,
+    MAX_BARS,
+    ORDERS,
+    BarQuery,
+    Order,
+    parse_time,
+    query_of_page,
+)
 from quotecast.errors import InvalidValue
 from quotecast.market.bars import INTERVALS, Interval
 from quotecast.market.ranges import (
@@ -17,8 +27,6 @@ from quotecast.market.ranges import (
 )
 
 STOCK_INTERVALS: Final[tuple[Interval, ...]] = ("1m", "5m", "15m", "1h", "4h", "D", "W", "M")
-MAX_BARS: Final = 1000
-DEFAULT_BARS: Final = "500"
 
 _COUNT: Final = re.compile(r"[1-9][0-9]{0,3}")
 
@@ -27,7 +35,14 @@ def _choice(name: str, description: str, values: tuple[str, ...]) -> QueryParame
     return QueryParameter(name=name, description=description, schema_extra={"enum": [*values]})
 
 
-Span = Annotated[str, _choice("range", "How far back, in any letter case", RANGES)]
+Span = Annotated[
+    str | None,
+    QueryParameter(
+        name="range",
+        description="How far back from `end`, in any letter case; `1D` without a `start`",
+        schema_extra={"enum": [*RANGES], "default": "1D"},
+    ),
+]
 StockInterval = Annotated[
     str | None,
     _choice(
@@ -44,20 +59,73 @@ Timeframe = Annotated[
         INTERVALS,
     ),
 ]
+_COUNTED: Final = {"type": "integer", "minimum": 1, "maximum": MAX_BARS, "default": DEFAULT_BARS}
+# Strings to the framework, which would accept 1e2 as an integer.
 Count = Annotated[
-    str,
+    str | None,
+    QueryParameter(name="limit", description="How many bars at most", schema_extra=_COUNTED),
+]
+Start = Annotated[
+    str | None,
     QueryParameter(
-        name="limit",
-        description="How many bars at most, the newest",
-        # A string to the framework, which would accept 1e2 as an integer.
-        schema_extra={"type": "integer", "minimum": 1, "maximum": MAX_BARS, "default": int(DEFAULT_BARS)},
+        name="start",
+        description="Bars that open from this time on: ISO 8601, in UTC without an offset, or Unix seconds",
     ),
+]
+End = Annotated[
+    str | None,
+    QueryParameter(name="end", description="Bars that open before this time; the present by default"),
+]
+Ordered = Annotated[
+    str | None,
+    QueryParameter(
+        name="order",
+        description="`asc` has the oldest bar first, `desc` the newest",
+        schema_extra={"enum": [*ORDERS], "default": ORDERS[0]},
+    ),
+]
+PageToken = Annotated[
+    str | None,
+    QueryParameter(name="page", description="`X-Next-Page` of the last answer to the same query"),
 ]
 
 
-def range_and_interval(span: str, interval: str | None) -> tuple[Range, Interval]:
+class Paging(Struct, frozen=True):
+    """Query parameters of a part of a history, unparsed; None where one is missing."""
+
+    start: str | None = None
+    end: str | None = None
+    limit: str | None = None
+    order: str | None = None
+    page: str | None = None
+
+    def asks_for_page(self) -> bool:
+        """Returns whether a query is for a page of bars, and not for the newest bars."""
+        return any(each is not None for each in (self.start, self.end, self.order, self.page))
+
+    def query(self, interval: Interval) -> BarQuery:
+        """Returns the query. Raises InvalidValue."""
+        query = BarQuery(
+            interval,
+            None if self.start is None else parse_time("start", self.start),
+            None if self.end is None else parse_time("end", self.end),
+            count_of(self.limit),
+            _order_of(self.order),
+        )
+        return query if self.page is None else query_of_page(query, self.page)
+
+
+def _order_of(text: str | None) -> Order:
+    folded = ORDERS[0] if text is None else text.strip().lower()
+    order = next((each for each in ORDERS if each == folded), None)
+    if order is None:
+        raise InvalidValue("order", f"One of {', '.join(ORDERS)}")
+    return order
+
+
+def range_and_interval(span: str | None, interval: str | None) -> tuple[Range, Interval]:
     """Returns range and interval of a request for stocks. Raises InvalidValue, also if they do not fit."""
-    wanted = parse_range(span)
+    wanted = parse_range("1D" if span is None else span)
     if wanted is None:
         raise InvalidValue("range", f"One of {', '.join(RANGES)}")
     if interval is None:
@@ -69,13 +137,22 @@ def range_and_interval(span: str, interval: str | None) -> tuple[Range, Interval
     return wanted, length
 
 
+def interval_since(span: str | None, interval: str | None) -> Interval:
+    """Returns the interval of a request for stocks with a start. Raises InvalidValue."""
+    if span is not None:
+        raise InvalidValue("range", "Not together with start: give one of them")
+    return "D" if interval is None else _require_interval("interval", interval, STOCK_INTERVALS)
+
+
 def timeframe_of(text: str) -> Interval:
     """Returns the interval of a timeframe. Raises InvalidValue."""
     return _require_interval("timeframe", text, INTERVALS)
 
 
-def count_of(text: str) -> int:
+def count_of(text: str | None) -> int:
     """Returns the number of bars that a request asks for. Raises InvalidValue."""
+    if text is None:
+        return DEFAULT_BARS
     if not _COUNT.fullmatch(text) or int(text) > MAX_BARS:
         raise InvalidValue("limit", f"A whole number from 1 to {MAX_BARS}")
     return int(text)

@@ -1,67 +1,44 @@
 """Bars of one instrument: the cached history of the upstream, closed with the current price."""
 
 import asyncio
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from quotecast.api.answers import Answer, feed_headers
+from quotecast.api.answers import Answer, SharedBody, feed_headers
+from quotecast.api.bar_market import (
+    Market,
+    bars_headers,
+    market_of,
+    tail_with_price,
+    until_price_moves,
+)
+from quotecast.api.bar_pages import Page, read_page
+from quotecast.api.bar_queries import MAX_BARS, BarQuery, check_span, token_of
+from quotecast.api.bar_sources import PAST_SECONDS, TICK, Source, Upstream, history_of, policy_of
 from quotecast.api.routes import series
-from quotecast.api.routes.bar_parameters import MAX_BARS, count_of, range_and_interval, timeframe_of
-from quotecast.api.services import Services, require_mirror
-from quotecast.bus.base import FeedInfo
-from quotecast.cache.base import Cached, Policy
-from quotecast.errors import ProviderMissing, SymbolNotFound
-from quotecast.market.bars import Bar, Interval, bars_with_price, opening_of_bar
-from quotecast.market.calendars import EXCHANGE, Calendar, Exchange, is_open
+from quotecast.api.routes.bar_parameters import (
+    Paging,
+    count_of,
+    interval_since,
+    range_and_interval,
+    timeframe_of,
+)
+from quotecast.api.services import Services
+from quotecast.cache.base import Cached
+from quotecast.market.bars import Interval, opening_of_bar
+from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed
-from quotecast.market.quotes import Quote, StockQuote
 from quotecast.market.ranges import start_of, start_of_newest
 
-#: Seconds for which clients may cache bars while the market trades, and while it rests.
-MAX_AGE: Final = 5
-RESTING_SECONDS: Final = 60
-#: Seconds for which a cached history is fresh; the last bar always closes with the current quote.
-_FRESH: Final[dict[Interval, int]] = {
-    "1m": 5,
-    "5m": 5,
-    "15m": 10,
-    "30m": 10,
-    "1h": 15,
-    "4h": 30,
-    "D": 30,
-    "W": 60,
-    "M": 60,
-}
-#: A stale history may be served for this multiple of its fresh time: an hour for `1m`, half a day for `M`.
-_STALE: Final = 720
 #: Numbers of bars to fetch: requests for fewer share a cached history.
 _SIZES: Final = (100, 500, MAX_BARS)
-#: Seconds for which an answer is sent again while the price is unchanged; `Age` counts whole seconds.
-HELD_SECONDS: Final = 0.5
-#: The resolution of timestamps in quotes.
-_TICK: Final = timedelta(milliseconds=1)
-
-
-class Market(Struct, frozen=True):
-    """The current price of an instrument, its time, and the time and calendar of its market."""
-
-    symbol: str
-    #: The provider of the price; only its bars fit the price.
-    provider: str
-    price: float
-    traded: datetime
-    moment: datetime
-    calendar: Calendar
-    #: Of the mirror's entry.
-    revision: int
-    #: Whether the market is closed, and stays closed for RESTING_SECONDS before and after now.
-    resting: bool
 
 
 class HistorySpan(Struct, frozen=True):
-    """A part of a history; its `name` is a part of the cache key."""
+    """A part of a history that ends now; its `name` is a part of the cache key."""
 
     name: str
     interval: Interval
@@ -69,117 +46,87 @@ class HistorySpan(Struct, frozen=True):
     limit: int | None = None
 
 
-async def stock_bars(services: Services, symbol: str, span: str, interval: str | None) -> Answer:
-    """Returns the bars of a range that ends now."""
+async def stock_bars(
+    services: Services, symbol: str, span: str | None, interval: str | None, paging: Paging
+) -> Answer:
+    """Returns the bars of a range, or a page of bars."""
+    if paging.start is not None:
+        query = paging.query(interval_since(span, interval))
+        return await _page_answer(services, market_of(services, Feed.STOCKS, symbol), query)
     wanted, length = range_and_interval(span, interval)
-    market = _market(services, Feed.STOCKS, symbol)
-    start = start_of(wanted, market.calendar, market.moment)
-    return await _answer(services, Feed.STOCKS, market, HistorySpan(f"{start:%Y%m%dT%H%M}", length, start))
+    query = paging.query(length)
+    market = market_of(services, Feed.STOCKS, symbol)
+    if paging.page is not None:
+        return await _page_answer(services, market, query)
+    moment = (
+        market.moment if query.end is None else min(market.moment, datetime.fromtimestamp(query.end, UTC))
+    )
+    start = start_of(wanted, market.calendar, moment)
+    if paging.asks_for_page() or paging.limit is not None:
+        first = opening_of_bar(market.calendar, length, start) or start
+        return await _page_answer(services, market, replace(query, start=int(first.timestamp())))
+    return await _answer(services, market, HistorySpan(f"{start:%Y%m%dT%H%M}", length, start))
 
 
-async def crypto_bars(services: Services, symbol: str, timeframe: str, limit: str) -> Answer:
-    """Returns the newest bars."""
-    length, count = timeframe_of(timeframe), count_of(limit)
-    market = _market(services, Feed.CRYPTO, symbol)
+async def crypto_bars(services: Services, symbol: str, timeframe: str, paging: Paging) -> Answer:
+    """Returns the newest bars, or a page of bars."""
+    length, count = timeframe_of(timeframe), count_of(paging.limit)
+    query = paging.query(length)
+    market = market_of(services, Feed.CRYPTO, symbol)
+    if paging.asks_for_page():
+        return await _page_answer(services, market, query)
     size = next(size for size in _SIZES if size >= count)
     start = start_of_newest(size, length, market.moment)
-    return await _answer(services, Feed.CRYPTO, market, HistorySpan(f"newest{size}", length, start, count))
+    return await _answer(services, market, HistorySpan(f"newest{size}", length, start, count))
 
 
-def _market(services: Services, feed: Feed, symbol: str) -> Market:
-    """Returns the market of a symbol. Raises ProviderMissing, NoData or SymbolNotFound."""
-    mirror = require_mirror(services, feed)
-    entry = mirror.find(symbol)
-    if entry is None or entry.quote is None:
-        raise SymbolNotFound
-    info, quote = mirror.info, entry.quote
-    calendar = _calendar(feed, info)
-    now = datetime.fromtimestamp(services.clock(), UTC)
-    traded = datetime.fromisoformat(quote.timestamp) if quote.timestamp else now
-    pause = timedelta(seconds=RESTING_SECONDS)
-    return Market(
-        symbol=quote.key,
-        provider=_provider(quote, info),
-        price=quote.price,
-        traded=traded,
-        # Simulated and recorded feeds have a time of their own: the timestamp of the quote.
-        moment=traded if info is not None and info.simulated else now,
-        calendar=calendar,
-        revision=entry.revision,
-        resting=not is_open(calendar, now - pause) and not is_open(calendar, now + pause),
+async def _page_answer(services: Services, market: Market, query: BarQuery) -> Answer:
+    source: Source = Upstream(services, market)
+    page = await read_page(source, market, check_span(query, market.moment.timestamp()))
+    mirror = services.mirrors[market.feed]
+    state, body = mirror.state(services.monotonic()), SharedBody(encode_json(page.bars))
+    more = [(b"x-cache", page.status.encode()), (b"x-source", source.name.encode()), *_next(page)]
+    if page.past:
+        cache = b"public, max-age=%d" % PAST_SECONDS
+        headers = [*feed_headers(body.tag, state, cache), *more, (b"age", b"%d" % page.age_seconds)]
+    else:
+        headers = bars_headers(state, market, body.tag, *more)
+    return Answer(body, headers, tag=headers[0][1], is_current=until_price_moves(services, mirror, market))
+
+
+def _next(page: Page) -> list[tuple[bytes, bytes]]:
+    return [] if page.rest is None else [(b"x-next-page", token_of(page.rest).encode())]
+
+
+async def _answer(services: Services, market: Market, span: HistorySpan) -> Answer:
+    cached, source = await _read(services, market, span)
+    stored = series.decode(cached.body)
+    tail = tail_with_price(stored.last, market, span.interval, span.start)
+    document = series.document(stored, tail, span.limit)
+    mirror = services.mirrors[market.feed]
+    headers = bars_headers(
+        mirror.state(services.monotonic()),
+        market,
+        document.tag,
+        (b"x-cache", cached.status.encode()),
+        (b"x-source", source.encode()),
+    )
+    return Answer(
+        document, headers, tag=headers[0][1], is_current=until_price_moves(services, mirror, market)
     )
 
 
-def _provider(quote: Quote, info: FeedInfo | None) -> str:
-    """Returns the provider of a quote; after a failover a pair names it before the feed's state does."""
-    if isinstance(quote, StockQuote):
-        return info.provider if info is not None else ""
-    return quote.provider
+async def _read(services: Services, market: Market, span: HistorySpan) -> tuple[Cached, str]:
+    """Reads a history through the cache, and returns its source.
 
-
-def exchange_of(info: FeedInfo | None) -> Exchange:
-    """Returns the exchange's calendar, with the deviations of today that its own clock reports."""
-    return Exchange(info.unscheduled) if info and info.unscheduled else EXCHANGE
-
-
-def _calendar(feed: Feed, info: FeedInfo | None) -> Calendar:
-    if info is not None and info.always_open:
-        return feed.spec.always_open
-    return exchange_of(info) if feed.spec.has_closing_time else feed.spec.calendar
-
-
-async def _answer(services: Services, feed: Feed, market: Market, span: HistorySpan) -> Answer:
-    cached = await _read(services, feed, market, span)
-    stored = series.decode(cached.body)
-    document = series.document(stored, _tail(stored.last, market, span), span.limit)
-    mirror = services.mirrors[feed]
-    state = mirror.state(services.monotonic())
-    cache = b"public, max-age=%d" % (RESTING_SECONDS if market.resting else MAX_AGE)
-    headers = [
-        *feed_headers(document.tag, state, cache),
-        (b"x-cache", cached.status.encode()),
-        # The last bar closes with the current price, whatever the age of the history.
-        (b"age", b"0"),
-    ]
-    until = services.monotonic() + HELD_SECONDS
-
-    def is_current() -> bool:
-        now, entry = services.monotonic(), mirror.find(market.symbol)
-        same_price = entry is not None and entry.revision == market.revision
-        return same_price and now < until and mirror.state(now) == state
-
-    return Answer(document, headers, tag=headers[0][1], is_current=is_current)
-
-
-async def _read(services: Services, feed: Feed, market: Market, span: HistorySpan) -> Cached:
-    """Reads a history through the cache. Raises ProviderMissing, SymbolNotFound, NotOffered or UpstreamError.
-
-    Bars come from the provider of the price only, and the cache key names it: a candle is of one venue.
+    Raises ProviderMissing, SymbolNotFound, NotOffered or UpstreamError.
     """
-    offered = services.history.get(feed)
-    if not offered:
-        raise ProviderMissing(f"bars of {feed}")
-    history = offered.get(market.provider)
-    if history is None:
-        raise ProviderMissing(f"bars of {market.provider}")
+    history = history_of(services, market)
 
     async def fetch() -> bytes:
-        end = market.moment + _TICK
+        end = market.moment + TICK
         found = await history.bars(market.symbol, span.interval, span.start, end)
         return await asyncio.to_thread(lambda: series.encode(series.series_of(found)))
 
     key = f"{history.name}:bars{series.VERSION}:{market.symbol}:{span.interval}:{span.name}"
-    return await services.cache.read(key, _policy(market, span.interval), fetch)
-
-
-def _policy(market: Market, interval: Interval) -> Policy:
-    fresh = RESTING_SECONDS if market.resting else _FRESH[interval]
-    return Policy(fresh_seconds=fresh, stale_seconds=_FRESH[interval] * _STALE)
-
-
-def _tail(last: Bar | None, market: Market, span: HistorySpan) -> list[Bar]:
-    """Returns the last bars with the current price; a price outside trading hours changes nothing."""
-    opened = opening_of_bar(market.calendar, span.interval, market.traded)
-    if opened is None or market.traded < span.start:
-        return [] if last is None else [last]
-    return bars_with_price(last, opened, market.price)
+    return await services.cache.read(key, policy_of(market, span.interval), fetch), history.name

@@ -10,7 +10,7 @@ from quotecast.api.answers import Answer, all_quotes, names_answer, quotes_answe
 from quotecast.api.edge.repeats import repeatable
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import TAG, BarsReading, FeedReading, answered
-from quotecast.api.routes.bar_parameters import DEFAULT_BARS, Count, Timeframe
+from quotecast.api.routes.bar_parameters import Count, End, Ordered, PageToken, Paging, Start, Timeframe
 from quotecast.api.routes.bars import crypto_bars
 from quotecast.api.routes.quotes import one_quote
 from quotecast.api.selection import symbol_of_path
@@ -98,14 +98,26 @@ def symbols(services: Services) -> Answer:
 )
 @repeatable
 async def bars(
-    services: Services, symbol: Pair, timeframe: Timeframe = "1h", limit: Count = DEFAULT_BARS
+    services: Services,
+    symbol: Pair,
+    *,
+    timeframe: Timeframe = "1h",
+    start: Start = None,
+    end: End = None,
+    limit: Count = None,
+    order: Ordered = None,
+    page: PageToken = None,
 ) -> Answer:
     """Returns the newest `limit` bars, or all if there are fewer. Days, weeks and months are in UTC.
 
     Periods without trades have no bar. All bars come from the exchange of the pair's quote. The last bar's
     close is the current price.
+
+    With a `start`, or in the order `desc`, the answer is a page: `X-Next-Page` is the `page` of the next one;
+    it is absent on the last page. A page may have fewer bars than `limit`.
     """
-    return await crypto_bars(services, symbol_of_path(symbol), timeframe, limit)
+    paging = Paging(start, end, limit, order, page)
+    return await crypto_bars(services, symbol_of_path(symbol), timeframe, paging)
 
 
 def _symbols(mirror: Mirror) -> bytes:

@@ -18,7 +18,16 @@ from quotecast.api.negotiation import content_tag
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import TAG, BarsReading, BatchReading, FeedReading, Reading, answered
 from quotecast.api.routes.assets import assets
-from quotecast.api.routes.bar_parameters import Span, StockInterval
+from quotecast.api.routes.bar_parameters import (
+    Count,
+    End,
+    Ordered,
+    PageToken,
+    Paging,
+    Span,
+    Start,
+    StockInterval,
+)
 from quotecast.api.routes.bars import stock_bars
 from quotecast.api.routes.news import news
 from quotecast.api.routes.overviews import heatmap, movers
@@ -95,15 +104,29 @@ def quote(services: Services, symbol: Symbol) -> Answer:
 )
 @repeatable
 async def bars(
-    services: Services, symbol: Symbol, span: Span = "1D", interval: StockInterval = None
+    services: Services,
+    symbol: Symbol,
+    *,
+    span: Span = None,
+    interval: StockInterval = None,
+    start: Start = None,
+    end: End = None,
+    limit: Count = None,
+    order: Ordered = None,
+    page: PageToken = None,
 ) -> Answer:
     """`1D` is the latest session and `5D` the last five; longer ranges begin with a session.
 
     `1m` bars reach back one month (`1M`), `5m` six months, `15m` one year; hours have no limit. Periods
     without trades have no bar. `D`, `W` and `M` start at midnight in New York of their first session. The
     last bar's close is the current price.
+
+    With any of `start`, `end`, `limit` and `order` the answer is a page of at most `limit` bars, 500 by
+    default. `X-Next-Page` is the `page` of the next one; it is absent on the last page. A page may have fewer
+    bars than `limit`. With a `start` the default interval is `D`.
     """
-    return await stock_bars(services, symbol_of_path(symbol), span, interval)
+    paging = Paging(start, end, limit, order, page)
+    return await stock_bars(services, symbol_of_path(symbol), span, interval, paging)
 
 
 @get(
