@@ -1,6 +1,6 @@
 """The market of an instrument at one moment: its price, its time and its calendar."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -14,7 +14,7 @@ from quotecast.errors import SymbolNotFound
 from quotecast.feed.mirror import FeedState, Mirror
 from quotecast.market.bars import Bar, Interval, bars_with_price, opening_of_bar
 from quotecast.market.calendars import EXCHANGE, Calendar, Exchange, is_open
-from quotecast.market.feeds import Feed
+from quotecast.market.feeds import Feed, calendar_of
 from quotecast.market.quotes import Quote, StockQuote
 
 #: Seconds for which clients may cache bars while the market trades, and while it rests.
@@ -48,7 +48,7 @@ def market_of(services: Services, feed: Feed, symbol: str) -> Market:
     if entry is None or entry.quote is None:
         raise SymbolNotFound
     info, quote = mirror.info, entry.quote
-    calendar = calendar_of(feed, info)
+    calendar = _calendar(feed, info)
     now = datetime.fromtimestamp(services.clock(), UTC)
     traded = datetime.fromisoformat(quote.timestamp) if quote.timestamp else now
     pause = timedelta(seconds=RESTING_SECONDS)
@@ -78,11 +78,10 @@ def exchange_of(info: FeedInfo | None) -> Exchange:
     return Exchange(info.unscheduled) if info and info.unscheduled else EXCHANGE
 
 
-def calendar_of(feed: Feed, info: FeedInfo | None) -> Calendar:
-    """Returns the calendar of a feed's venues."""
-    if info is not None and info.always_open:
-        return feed.spec.always_open
-    return exchange_of(info) if feed.spec.has_closing_time else feed.spec.calendar
+def _calendar(feed: Feed, info: FeedInfo | None) -> Calendar:
+    if info is None:
+        return feed.spec.calendar
+    return calendar_of(feed, always_open=info.always_open, unscheduled=info.unscheduled)
 
 
 def tail_with_price(last: Bar | None, market: Market, interval: Interval, start: datetime) -> list[Bar]:
@@ -103,13 +102,16 @@ def bars_headers(state: FeedState, market: Market, tag: bytes, *more: Header) ->
     return [*feed_headers(tag, state, cache), *more, (b"age", b"0")]
 
 
-def until_price_moves(services: Services, mirror: Mirror, market: Market) -> Callable[[], bool]:
+def until_prices_move(services: Services, mirror: Mirror, markets: Sequence[Market]) -> Callable[[], bool]:
     """Returns a function that says whether an answer made now may be sent again."""
     until, state = services.monotonic() + HELD_SECONDS, mirror.state(services.monotonic())
 
     def is_current() -> bool:
-        now, entry = services.monotonic(), mirror.find(market.symbol)
-        same_price = entry is not None and entry.revision == market.revision
-        return same_price and now < until and mirror.state(now) == state
+        now = services.monotonic()
+        return now < until and mirror.state(now) == state and all(map(is_same_price, markets))
+
+    def is_same_price(market: Market) -> bool:
+        entry = mirror.find(market.symbol)
+        return entry is not None and entry.revision == market.revision
 
     return is_current

@@ -30,6 +30,8 @@ class Page(Struct, frozen=True):
     age_seconds: int
     #: Whether no bar changes any more.
     past: bool
+    #: Whether the source had more than the bar of the current price.
+    history: bool
 
 
 async def read_page(source: Source, market: Market, query: BarQuery, most: int = MAX_WINDOWS) -> Page:
@@ -63,6 +65,7 @@ def _page(bars: list[Bar], rest: BarQuery | None, parts: list[Part]) -> Page:
         "STALE" if "STALE" in statuses else "MISS" if "MISS" in statuses else "HIT",
         max((part.age_seconds for part in parts), default=0),
         all(part.past for part in parts),
+        any(part.history for part in parts),
     )
 
 
@@ -86,8 +89,8 @@ def _windows(market: Market, query: BarQuery) -> Iterator[Window]:
 
 
 def _selected(bars: Sequence[Bar], query: BarQuery) -> list[Bar]:
-    low = "" if query.start is None else _time(query.start)
-    high = _END_OF_TIME if query.end is None else _time(query.end)
+    low = "" if query.start is None else time_of(query.start)
+    high = _END_OF_TIME if query.end is None else time_of(query.end)
     found = [bar for bar in bars if low <= bar.time < high]
     return found if query.order == "asc" else found[::-1]
 
@@ -104,5 +107,6 @@ def _rest_from_bar(query: BarQuery, found: list[Bar]) -> BarQuery:
     return replace(query, end=opening_of(found[query.limit - 1]))
 
 
-def _time(seconds: int) -> str:
+def time_of(seconds: int) -> str:
+    """Returns the `time` of a bar that opens at a Unix time."""
     return bar_time(datetime.fromtimestamp(seconds, UTC))

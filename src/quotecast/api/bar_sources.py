@@ -47,12 +47,16 @@ _decode: Final = msgspec.json.Decoder(list[Bar]).decode
 
 
 class Part(Struct, frozen=True):
-    """The bars of one window, ascending, and how the cache answered; `past` bars do not change any more."""
+    """The bars of one window, ascending, and how the cache answered.
+
+    `past` bars do not change any more. Without `history` there is at most the bar of the current price.
+    """
 
     bars: Sequence[Bar]
     status: Literal["HIT", "MISS", "STALE"]
     age_seconds: int
     past: bool
+    history: bool
 
 
 class Source(Protocol):
@@ -92,11 +96,12 @@ class Upstream:
         key = window_key(self.name, f"{market.symbol}:{interval}", window, market)
         policy = PAST_POLICY if past else policy_of(market, interval)
         cached, bars = await read_window(self._cache, key, policy, fetch)
+        history = bool(bars)
         opened = opening_of_bar(market.calendar, interval, market.traded)
         if opened and window.start <= opened < window.end:
             bars[-1:] = tail_with_price(bars[-1] if bars else None, market, interval, window.start)
             past = False
-        return Part(bars, cached.status, cached.age_seconds, past)
+        return Part(bars, cached.status, cached.age_seconds, past, history)
 
 
 def history_of(services: Services, market: Market) -> HistoryProvider:

@@ -15,6 +15,7 @@ from quotecast.api.edge.requests import Requests
 from quotecast.api.edge.throttle import Throttle
 from quotecast.api.names import Names
 from quotecast.api.services import Accounts, Services
+from quotecast.api.stored_bars import NothingStored
 from quotecast.asgi import App
 from quotecast.bus.redis import RedisBus
 from quotecast.cache.base import Cache
@@ -53,6 +54,7 @@ def make_services(
         financials=sources.financials_provider(settings, budgets),
         unlisted=sources.unlisted_admission(settings, budgets),
         past_reads=past_reads,
+        stored_bars=NothingStored(),
         cache=cache,
         accounts=accounts,
         shares={stock.ticker: stock.shares for stock in reference.stocks()},

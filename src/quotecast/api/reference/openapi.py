@@ -73,7 +73,10 @@ _HEADERS: Final[dict[str, OpenAPIHeader | Reference]] = {
         "Seconds since the upstream answered; 0 for bars that end with the current price.",
         OpenAPIType.INTEGER,
     ),
-    "X-Source": _header("Source of the bars: a provider's name, or `own` for bars made from our own quotes."),
+    "X-Source": _header(
+        "Source of the bars: a provider's name, or `own` for bars made from the service's own quotes. A "
+        "batch may have several sources."
+    ),
     "X-Next-Page": _header(
         "Value of `page` for the next page of the same query; absent on the last page, and without pages."
     ),
@@ -140,6 +143,20 @@ class BarsReading(FeedReading, CachedReading):
     def _headers_of(self, status: str) -> list[str]:
         names = super()._headers_of(status)
         return [*names, "X-Source", "X-Next-Page"] if status in {"200", "304"} else names
+
+
+@dataclass
+class BatchBarsReading(BatchReading, BarsReading):
+    """A reading of bars of several symbols."""
+
+
+@dataclass
+class SparklinesReading(BatchReading, CachedReading):
+    """A reading of sparklines of several symbols."""
+
+    def _headers_of(self, status: str) -> list[str]:
+        names = super()._headers_of(status)
+        return [*names, "X-Source"] if status in {"200", "304"} else names
 
 
 @dataclass

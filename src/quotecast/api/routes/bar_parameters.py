@@ -1,10 +1,12 @@
 """Query parameters of the routes of bars, and their validation."""
 
 import re
+from datetime import UTC, datetime
 from typing import Annotated, Final
 
 from litestar.params import QueryParameter
 from msgspec import Struct
+from msgspec.structs import replace
 
 from quotecast.api.bar_queries import (
     DEFAULT_BARS,
@@ -16,7 +18,8 @@ from quotecast.api.bar_queries import (
     query_of_page,
 )
 from quotecast.errors import InvalidValue
-from quotecast.market.bars import INTERVALS, Interval
+from quotecast.market.bars import INTERVALS, Interval, opening_of_bar
+from quotecast.market.calendars import Calendar
 from quotecast.market.ranges import (
     RANGES,
     Range,
@@ -24,10 +27,12 @@ from quotecast.market.ranges import (
     intervals_of,
     parse_interval,
     parse_range,
+    start_of,
 )
 
 STOCK_INTERVALS: Final[tuple[Interval, ...]] = ("1m", "5m", "15m", "1h", "4h", "D", "W", "M")
 
+_OWN: Final = "own"
 _COUNT: Final = re.compile(r"[1-9][0-9]{0,3}")
 
 
@@ -88,20 +93,35 @@ PageToken = Annotated[
     str | None,
     QueryParameter(name="page", description="`X-Next-Page` of the last answer to the same query"),
 ]
+Source = Annotated[
+    str | None,
+    QueryParameter(
+        name="source",
+        description="`own` asks for bars made from the service's own quotes only",
+        schema_extra={"enum": [_OWN]},
+    ),
+]
 
 
 class Paging(Struct, frozen=True):
-    """Query parameters of a part of a history, unparsed; None where one is missing."""
+    """Query parameters that all routes of bars have, unparsed; None where one is missing."""
 
     start: str | None = None
     end: str | None = None
     limit: str | None = None
     order: str | None = None
     page: str | None = None
+    source: str | None = None
 
     def asks_for_page(self) -> bool:
         """Returns whether a query is for a page of bars, and not for the newest bars."""
         return any(each is not None for each in (self.start, self.end, self.order, self.page))
+
+    def own_only(self) -> bool:
+        """Returns whether a query is for own bars only. Raises InvalidValue."""
+        if self.source is not None and self.source.strip().lower() != _OWN:
+            raise InvalidValue("source", f"Only {_OWN}, or nothing")
+        return self.source is not None
 
     def query(self, interval: Interval) -> BarQuery:
         """Returns the query. Raises InvalidValue."""
@@ -137,7 +157,45 @@ def range_and_interval(span: str | None, interval: str | None) -> tuple[Range, I
     return wanted, length
 
 
-def interval_since(span: str | None, interval: str | None) -> Interval:
+class StockQuery(Struct, frozen=True):
+    """A query for bars of stocks: those of a range, or those since a start."""
+
+    query: BarQuery
+    #: None with a start, or with a page.
+    span: Range | None
+    #: Whether the answer is a page, and not the whole range.
+    is_page: bool
+    own_only: bool
+
+    @classmethod
+    def of(cls, span: str | None, interval: str | None, paging: Paging) -> "StockQuery":
+        """Returns the query of a request. Raises InvalidValue."""
+        if paging.start is not None:
+            query, wanted = paging.query(_interval_since(span, interval)), None
+        else:
+            wanted, length = range_and_interval(span, interval)
+            query = paging.query(length)
+        is_page = paging.asks_for_page() or paging.limit is not None
+        return cls(query, None if paging.page else wanted, is_page, paging.own_only())
+
+    def start_of_range(self, calendar: Calendar, moment: datetime) -> datetime | None:
+        """Returns the opening with which the range begins; None without a range."""
+        if self.span is None:
+            return None
+        if self.query.end is not None:
+            moment = min(moment, datetime.fromtimestamp(self.query.end, UTC))
+        return start_of(self.span, calendar, moment)
+
+    def query_for(self, calendar: Calendar, moment: datetime) -> BarQuery:
+        """Returns the query with the start of its range: the opening of the range's first bar."""
+        start = self.start_of_range(calendar, moment)
+        if start is None:
+            return self.query
+        first = opening_of_bar(calendar, self.query.interval, start) or start
+        return replace(self.query, start=int(first.timestamp()))
+
+
+def _interval_since(span: str | None, interval: str | None) -> Interval:
     """Returns the interval of a request for stocks with a start. Raises InvalidValue."""
     if span is not None:
         raise InvalidValue("range", "Not together with start: give one of them")

@@ -1,8 +1,9 @@
 """Bars of one instrument: the cached history of the upstream, closed with the current price."""
 
 import asyncio
-from datetime import UTC, datetime
-from typing import Final
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,28 +14,43 @@ from quotecast.api.bar_market import (
     bars_headers,
     market_of,
     tail_with_price,
-    until_price_moves,
+    until_prices_move,
 )
-from quotecast.api.bar_pages import Page, read_page
-from quotecast.api.bar_queries import MAX_BARS, BarQuery, check_span, token_of
-from quotecast.api.bar_sources import PAST_SECONDS, TICK, Source, Upstream, history_of, policy_of
+from quotecast.api.bar_pages import RANGE_WINDOWS
+from quotecast.api.bar_queries import MAX_BARS, BarQuery, token_of
+from quotecast.api.bar_reading import WITHOUT_BARS, FoundPage, own_page, read_bars
+from quotecast.api.bar_sources import PAST_SECONDS, TICK, history_of, policy_of
 from quotecast.api.routes import series
-from quotecast.api.routes.bar_parameters import (
-    Paging,
-    count_of,
-    interval_since,
-    range_and_interval,
-    timeframe_of,
-)
+from quotecast.api.routes.bar_parameters import Paging, StockQuery, timeframe_of
 from quotecast.api.services import Services
+from quotecast.asgi import Header
 from quotecast.cache.base import Cached
-from quotecast.market.bars import Interval, opening_of_bar
+from quotecast.market.bars import Bar, Interval
 from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed
-from quotecast.market.ranges import start_of, start_of_newest
+from quotecast.market.ranges import start_of_newest
 
 #: Numbers of bars to fetch: requests for fewer share a cached history.
 _SIZES: Final = (100, 500, MAX_BARS)
+#: More bars than a range has.
+_ALL: Final = 1_000_000
+
+
+class DovizBar(Struct, frozen=True):
+    """Selling prices of one interval; `time` is its opening, ISO 8601 in UTC, ending with Z."""
+
+    time: str
+    open: float
+    high: float
+    low: float
+    close: float
+    #: Null: nobody publishes it.
+    volume: None = None
+
+    @classmethod
+    def of(cls, bar: Bar) -> "DovizBar":
+        """Returns a bar without its volume."""
+        return cls(bar.time, bar.open, bar.high, bar.low, bar.close)
 
 
 class HistorySpan(Struct, frozen=True):
@@ -46,73 +62,86 @@ class HistorySpan(Struct, frozen=True):
     limit: int | None = None
 
 
-async def stock_bars(
-    services: Services, symbol: str, span: str | None, interval: str | None, paging: Paging
-) -> Answer:
+async def stock_bars(services: Services, symbol: str, wanted: StockQuery) -> Answer:
     """Returns the bars of a range, or a page of bars."""
-    if paging.start is not None:
-        query = paging.query(interval_since(span, interval))
-        return await _page_answer(services, market_of(services, Feed.STOCKS, symbol), query)
-    wanted, length = range_and_interval(span, interval)
-    query = paging.query(length)
     market = market_of(services, Feed.STOCKS, symbol)
-    if paging.page is not None:
-        return await _page_answer(services, market, query)
-    moment = (
-        market.moment if query.end is None else min(market.moment, datetime.fromtimestamp(query.end, UTC))
-    )
-    start = start_of(wanted, market.calendar, moment)
-    if paging.asks_for_page() or paging.limit is not None:
-        first = opening_of_bar(market.calendar, length, start) or start
-        return await _page_answer(services, market, replace(query, start=int(first.timestamp())))
-    return await _answer(services, market, HistorySpan(f"{start:%Y%m%dT%H%M}", length, start))
+    query = wanted.query_for(market.calendar, market.moment)
+    if wanted.is_page:
+        return await _page_answer(services, market, query, own_only=wanted.own_only)
+    query = replace(query, limit=_ALL)
+    start = wanted.start_of_range(market.calendar, market.moment)
+    if wanted.own_only or start is None:
+        found = await read_bars(services, market, query, own_only=True, most=RANGE_WINDOWS)
+        return _answer_of(services, market, found)
+    span = HistorySpan(f"{start:%Y%m%dT%H%M}", query.interval, start)
+    return await _whole_answer(services, market, span, query)
 
 
 async def crypto_bars(services: Services, symbol: str, timeframe: str, paging: Paging) -> Answer:
     """Returns the newest bars, or a page of bars."""
-    length, count = timeframe_of(timeframe), count_of(paging.limit)
-    query = paging.query(length)
+    length = timeframe_of(timeframe)
+    query, own_only = paging.query(length), paging.own_only()
     market = market_of(services, Feed.CRYPTO, symbol)
-    if paging.asks_for_page():
-        return await _page_answer(services, market, query)
-    size = next(size for size in _SIZES if size >= count)
+    if paging.asks_for_page() or own_only:
+        return await _page_answer(services, market, query, own_only=own_only)
+    size = next(size for size in _SIZES if size >= query.limit)
     start = start_of_newest(size, length, market.moment)
-    return await _answer(services, market, HistorySpan(f"newest{size}", length, start, count))
+    span = HistorySpan(f"newest{size}", length, start, query.limit)
+    return await _whole_answer(services, market, span, query)
 
 
-async def _page_answer(services: Services, market: Market, query: BarQuery) -> Answer:
-    source: Source = Upstream(services, market)
-    page = await read_page(source, market, check_span(query, market.moment.timestamp()))
-    mirror = services.mirrors[market.feed]
-    state, body = mirror.state(services.monotonic()), SharedBody(encode_json(page.bars))
-    more = [(b"x-cache", page.status.encode()), (b"x-source", source.name.encode()), *_next(page)]
+async def doviz_bars(services: Services, symbol: str, timeframe: str, paging: Paging) -> Answer:
+    """Returns the newest bars, or a page of bars: always our own."""
+    query, _ = paging.query(timeframe_of(timeframe)), paging.own_only()
+    return await _page_answer(services, market_of(services, Feed.DOVIZ, symbol), query, own_only=True)
+
+
+async def _page_answer(services: Services, market: Market, query: BarQuery, *, own_only: bool) -> Answer:
+    return _answer_of(services, market, await read_bars(services, market, query, own_only=own_only))
+
+
+def _answer_of(services: Services, market: Market, found: FoundPage) -> Answer:
+    page, mirror = found.page, services.mirrors[market.feed]
+    body = SharedBody(encode_json(answered_bars(market.feed, page.bars)))
+    state = mirror.state(services.monotonic())
+    more = [(b"x-cache", page.status.encode()), (b"x-source", found.source.encode()), *next_page(page.rest)]
     if page.past:
         cache = b"public, max-age=%d" % PAST_SECONDS
         headers = [*feed_headers(body.tag, state, cache), *more, (b"age", b"%d" % page.age_seconds)]
     else:
         headers = bars_headers(state, market, body.tag, *more)
-    return Answer(body, headers, tag=headers[0][1], is_current=until_price_moves(services, mirror, market))
+    return Answer(body, headers, tag=headers[0][1], is_current=until_prices_move(services, mirror, [market]))
 
 
-def _next(page: Page) -> list[tuple[bytes, bytes]]:
-    return [] if page.rest is None else [(b"x-next-page", token_of(page.rest).encode())]
+def answered_bars(feed: Feed, bars: Sequence[Bar]) -> Sequence[Any]:
+    """Returns bars as a feed's routes answer them."""
+    return [DovizBar.of(bar) for bar in bars] if feed is Feed.DOVIZ else bars
 
 
-async def _answer(services: Services, market: Market, span: HistorySpan) -> Answer:
-    cached, source = await _read(services, market, span)
+def next_page(rest: BarQuery | None) -> list[Header]:
+    """Returns the header that names the page of the rest of a query."""
+    return [] if rest is None else [(b"x-next-page", token_of(rest).encode())]
+
+
+async def _whole_answer(services: Services, market: Market, span: HistorySpan, query: BarQuery) -> Answer:
+    """Returns a whole history; `query` asks for the same of our own bars."""
+    try:
+        cached, source = await _read(services, market, span)
+    except WITHOUT_BARS:
+        own = await own_page(services, market, query, RANGE_WINDOWS)
+        if own is None:
+            raise
+        return _answer_of(services, market, own)
     stored = series.decode(cached.body)
+    if stored.last is None and (own := await own_page(services, market, query, RANGE_WINDOWS)):
+        return _answer_of(services, market, own)
     tail = tail_with_price(stored.last, market, span.interval, span.start)
     document = series.document(stored, tail, span.limit)
     mirror = services.mirrors[market.feed]
-    headers = bars_headers(
-        mirror.state(services.monotonic()),
-        market,
-        document.tag,
-        (b"x-cache", cached.status.encode()),
-        (b"x-source", source.encode()),
-    )
+    more = [(b"x-cache", cached.status.encode()), (b"x-source", source.encode())]
+    headers = bars_headers(mirror.state(services.monotonic()), market, document.tag, *more)
     return Answer(
-        document, headers, tag=headers[0][1], is_current=until_price_moves(services, mirror, market)
+        document, headers, tag=headers[0][1], is_current=until_prices_move(services, mirror, [market])
     )
 
 
