@@ -63,6 +63,10 @@ class Ledger:
         self._waiting = {}
         return Snapshot(self._feed, epoch, 1, info, self._stored)
 
+    def snapshot(self, info: FeedInfo) -> Snapshot:
+        """Returns the state that the last batch led to."""
+        return Snapshot(self._feed, self.epoch, self.seq, info, dict(self._stored))
+
     def next_batch(self, unix_time: float) -> tuple[Batch, dict[str, StoredQuote]]:
         """Returns all waiting changes as the next batch, and the entries to store with it."""
         waiting, self._waiting = self._waiting, {}

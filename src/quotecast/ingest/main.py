@@ -14,7 +14,8 @@ from quotecast import parent
 from quotecast.bus.base import BusWriter
 from quotecast.bus.redis import RedisBus
 from quotecast.errors import BusError, SettingsError
-from quotecast.ingest import lease, sources
+from quotecast.history.recorder import FeedRecorder, Recorder
+from quotecast.ingest import lease, recording, sources
 from quotecast.ingest.documents import DocumentSource, publish_documents
 from quotecast.ingest.health import readiness
 from quotecast.ingest.metrics import families
@@ -50,15 +51,19 @@ async def _serve(settings: Settings) -> None:
         async def ready() -> tuple[HTTPStatus, bytes]:
             return readiness(own)
 
-        async with metrics.serve_metrics(
-            settings.metrics_host,
-            settings.metrics_port,
-            partial(families, statistics, calls_left),
-            counts.families,
-            readiness=ready,
-        ) as scraped:
+        async with (
+            recording.recording(settings) as recorder,
+            metrics.serve_metrics(
+                settings.metrics_host,
+                settings.metrics_port,
+                partial(families, statistics, calls_left),
+                counts.families,
+                partial(recording.families, recorder),
+                readiness=ready,
+            ) as scraped,
+        ):
             documents = sources.document_sources(settings, budgets)
-            await _lead_all(settings, providers, documents, statistics, scraped)
+            await _lead_all(settings, providers, documents, statistics, recorder=recorder, scraped=scraped)
 
 
 async def _lead_all(
@@ -66,16 +71,28 @@ async def _lead_all(
     providers: list[QuoteProvider],
     documents: list[DocumentSource],
     statistics: Mapping[Feed, IngestStatistics],
+    *,
+    recorder: Recorder | None,
     scraped: str,
 ) -> None:
     bus = RedisBus(settings.redis_url, settings.redis_prefix)
     owner = f"{os.getpid()}-{secrets.token_hex(8)}"
     lead = partial(_lead, spacing_seconds=settings.bus_spacing_ms / 1000)
     tasks = [
-        asyncio.create_task(lead(provider, documents, bus, owner, statistics=statistics[provider.feed]))
+        asyncio.create_task(
+            lead(
+                provider,
+                documents,
+                bus,
+                owner,
+                statistics=statistics[provider.feed],
+                recorder=recorder.feeds[provider.feed] if recorder else None,
+            )
+        )
         for provider in providers
     ]
-    parent.announce(_introduction(providers) + scraped)
+    kept = f"; history of {settings.history}" if recorder else ""
+    parent.announce(_introduction(providers) + kept + scraped)
     stop = asyncio.create_task(parent.wait_for_stop())
     tasks.append(asyncio.create_task(parent.beat()))
     try:
@@ -101,6 +118,7 @@ async def _lead(
     *,
     statistics: IngestStatistics | None = None,
     spacing_seconds: float = SPACING_SECONDS,
+    recorder: FeedRecorder | None = None,
 ) -> None:
     """Leads the feed and publishes its documents whenever no other ingest does."""
     own = [each for each in documents if each.feed is provider.feed]
@@ -110,7 +128,12 @@ async def _lead(
         async with publish_documents(own, bus, owner):
             # A task of its own: before Python 3.13 a failing TaskGroup loses a cancellation.
             publisher = FeedPublisher(
-                provider, bus, owner, statistics=statistics, spacing_seconds=spacing_seconds
+                provider,
+                bus,
+                owner,
+                statistics=statistics,
+                spacing_seconds=spacing_seconds,
+                recorder=recorder,
             )
             await asyncio.create_task(publisher.run())
             _raise_if_cancelled()

@@ -9,8 +9,9 @@ from typing import Final
 
 import structlog
 
-from quotecast.bus.base import Beat, BusWriter, FeedInfo
+from quotecast.bus.base import Beat, BusWriter, FeedInfo, Snapshot
 from quotecast.errors import BusError, UnreadableState
+from quotecast.history.recorder import FeedRecorder
 from quotecast.ingest import lease
 from quotecast.ingest.lease import LeaseLostError
 from quotecast.ingest.ledger import Ledger, new_epoch
@@ -52,7 +53,10 @@ class IngestStatistics:
 
 
 class FeedPublisher:
-    """Publishes one feed while this ingest holds its lease; `clock` is Unix time."""
+    """Publishes one feed while this ingest holds its lease; `clock` is Unix time.
+
+    `recorder` gets everything that was published; None records nothing.
+    """
 
     def __init__(
         self,
@@ -63,6 +67,7 @@ class FeedPublisher:
         clock: Callable[[], float] = time.time,
         statistics: IngestStatistics | None = None,
         spacing_seconds: float = SPACING_SECONDS,
+        recorder: FeedRecorder | None = None,
     ) -> None:
         self._provider = provider
         self._feed: Feed = provider.feed
@@ -77,6 +82,7 @@ class FeedPublisher:
         self._last_update: str | None = None
         self._unscheduled: Unscheduled | None = None
         self._outage = OutageLog()
+        self._recorder = recorder
 
     async def run(self) -> None:
         """Publishes until another ingest has the lease."""
@@ -157,6 +163,8 @@ class FeedPublisher:
                 self._statistics.batches += 1
                 self._statistics.changes += len(batch.changes) + len(batch.removed)
                 self._statistics.seq = batch.seq
+                if self._recorder:
+                    self._recorder.add(batch, self._state)
                 return
             log.warning("bus has another state", feed=self._feed, epoch=batch.epoch, seq=batch.seq)
             self._ledger.epoch = ""
@@ -172,6 +180,8 @@ class FeedPublisher:
                 raise LeaseLostError
         self._statistics.epochs += 1
         self._statistics.seq = snapshot.seq
+        if self._recorder:
+            self._recorder.begin(self._state())
 
     async def _beat(self) -> None:
         if not self._ledger.epoch:
@@ -180,6 +190,11 @@ class FeedPublisher:
         if not await self._bus.beat(beat):
             self._ledger.epoch = ""
             self._wake.set()
+        elif self._recorder:
+            self._recorder.beat(beat, self._state)
+
+    def _state(self) -> Snapshot:
+        return self._ledger.snapshot(self._info())
 
     def _info(self) -> FeedInfo:
         provider = self._provider

@@ -94,6 +94,18 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
             "keep coming; 0: every change goes out at once",
         ),
     ] = 20
+    history: Annotated[
+        str,
+        Meta(
+            pattern=r"^(off|[1-9][0-9]{0,3}[dh])$",
+            description="Days or hours for which published batches are stored for replay, such as `7d` or "
+            "`12h`, or `off`",
+            extra={DEMAND: "be a number of days or hours such as 7d or 12h, or off"},
+        ),
+    ] = "off"
+    history_store: Annotated[
+        str, Meta(description="Folder of the recorded segments; empty: `history` in the data folder")
+    ] = ""
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], Meta(description="Lowest level of logged events")
     ] = "info"
@@ -184,6 +196,18 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
         int,
         Meta(ge=0, description="Lowest volume, in shares of the day, of a stock in the ranking of movers"),
     ] = 1000
+
+
+def history_seconds(settings: Settings) -> int:
+    """Returns how long published batches are kept; 0 if they are not."""
+    if settings.history == "off":
+        return 0
+    return int(settings.history[:-1]) * (86_400 if settings.history.endswith("d") else 3600)
+
+
+def history_folder(settings: Settings) -> Path:
+    """Returns the folder of the segments."""
+    return Path(settings.history_store) if settings.history_store else settings.data_dir / "history"
 
 
 def all_variables() -> list[Variable]:
