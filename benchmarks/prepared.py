@@ -87,7 +87,7 @@ async def flood(url: str) -> None:
     """Publishes prepared batches by the script that ingest calls; pauses while a worker lags behind."""
     bus, client = RedisBus(url, "quotecast"), redis.asyncio.Redis.from_url(url)
     ledger = Ledger(Feed.STOCKS)
-    ledger.take(Update([quote(number, 0) for number in range(STOCKS)]))
+    ledger.take(Update([quote(number, 0) for number in range(STOCKS)]), 0.0)
     snapshot = ledger.begin(new_epoch(time.time()), FeedInfo(provider="prepared"))
     await bus.hold(Feed.STOCKS, "prepared", LEASE_MILLISECONDS)
     await bus.begin("prepared", snapshot)
@@ -102,8 +102,8 @@ def _prepared(ledger: Ledger) -> Iterator[tuple[Batch, Mapping[str, StoredQuote]
     """Yields batches with two prices of each stock; their quotes are already encoded."""
     for turn in (1, 2):
         for first in range(0, STOCKS, BATCH):
-            ledger.take(Update([quote(number, turn) for number in range(first, first + BATCH)]))
-            batch, entries = ledger.next_batch(0.0)
+            ledger.take(Update([quote(number, turn) for number in range(first, first + BATCH)]), 0.0)
+            batch, entries, _ = ledger.next_batch(0.0)
             changes: Any = Raw(wire.encode(batch.changes))
             encoded: Any = {key: Raw(wire.encode(stored)) for key, stored in entries.items()}
             yield structs.replace(batch, changes=changes), encoded

@@ -77,7 +77,7 @@ class World:
         self._wanted = wanted
         self._epochs = 0
         self._ledger = Ledger(Feed.STOCKS)
-        self._ledger.take(Update([stock(symbol) for symbol in "ABC"]))
+        self._ledger.take(Update([stock(symbol) for symbol in "ABC"]), 0.0)
         self._mirror = Mirror(Feed.STOCKS)
         self.takeover("")
         self.reconnect("")
@@ -120,9 +120,9 @@ class World:
         return self._session.greet(Query(symbols=self._wanted, since=self.copy.since))
 
     def _publish(self, update: Update) -> None:
-        self._ledger.take(update)
+        self._ledger.take(update, 0.0)
         if self._ledger.waiting:
-            batch, _ = self._ledger.next_batch(0.0)
+            batch, _, _ = self._ledger.next_batch(0.0)
             assert self._mirror.apply(batch)
 
     def _receive(self, sent: list[Frame]) -> None:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from faults.split_drawn import stocks_split
 from quotecast.bus import wire
-from quotecast.bus.base import REPORT_SECONDS
+from quotecast.bus.base import MAX_CLOSINGS, REPORT_SECONDS
 from support.figures import SLACK
 from support.whole_service import Whole
 
@@ -142,9 +142,21 @@ def _poisoned_batch(client: Any) -> tuple[list[Any], list[Any]]:
     batch = {"type": "batch", "feed": "crypto", "epoch": epoch.decode(), "seq": int(seq) + 1}
     message = wire.encode({**batch, "changes": [{"key": "BTC/USDT", "quote": quote}]})
     stored = wire.encode({"seq": int(seq) + 1, "full_seq": 1, "quote": quote})
-    keys = [state, state.replace(b"state", b"quotes")]
+    keys = [state.replace(b"state", name) for name in (b"state", b"quotes", b"bars", b"closings")]
     channel = state.replace(b"state", b"batches")
-    return keys, [epoch, seq, int(seq) + 1, "PUBLISH", channel, message, "BTC/USDT", stored]
+    return keys, [
+        epoch,
+        seq,
+        int(seq) + 1,
+        "PUBLISH",
+        channel,
+        message,
+        MAX_CLOSINGS,
+        1,
+        0,
+        "BTC/USDT",
+        stored,
+    ]
 
 
 def _epoch(client: redis.Redis) -> bytes | str | None:

@@ -45,7 +45,7 @@ class RecordedLeader:
         self.ledger = Ledger(feed)
 
     def begin(self, epoch: str, quotes: Iterable[Quote]) -> Snapshot:
-        self.ledger.take(Update(list(quotes), complete=True))
+        self.ledger.take(Update(list(quotes), complete=True), self.clock.now)
         snapshot = self.ledger.begin(epoch, INFO)
         # The ledger continues to fill its own entries.
         self.published.append(self.ledger.snapshot(INFO))
@@ -54,10 +54,10 @@ class RecordedLeader:
 
     def publish(self, quotes: Iterable[Quote] = (), removed: Iterable[str] = ()) -> Batch | None:
         """Publishes the changes, if there are any."""
-        self.ledger.take(Update(list(quotes), list(removed)))
+        self.ledger.take(Update(list(quotes), list(removed)), self.clock.now)
         if not self.ledger.waiting:
             return None
-        batch, _ = self.ledger.next_batch(self.clock.now)
+        batch, _, _ = self.ledger.next_batch(self.clock.now)
         self.published.append(batch)
         self.recorder.feeds[self.feed].add(batch, self.state)
         return batch

@@ -15,10 +15,17 @@ from typing import Final, Protocol
 from msgspec import Raw, Struct
 
 from quotecast.market.feeds import Feed
+from quotecast.market.own_bars import Closing, Parts, Progress
 from quotecast.market.quotes import Quote
 from quotecast.market.sessions import Unscheduled
 
 VERSION: Final = 1
+#: Closings that readers load, and that stay in Redis after they are in the database.
+RECENT_CLOSINGS: Final = 30
+#: Closings that Redis holds while the database is away: a day in which something changes every minute.
+MAX_CLOSINGS: Final = 1440
+
+NO_PARTS: Final[Mapping[str, Parts]] = {}
 #: Seconds in which a feed begins at most one new epoch at readers' request: a worker whose version cannot
 #: read the feed would repeat its request for ever.
 REPORT_SECONDS: Final = 10
@@ -47,6 +54,8 @@ class Change(Struct, frozen=True, gc=False, omit_defaults=True):
     full: bool = False
     #: The quote's key; `wire.decode_message` adds it to messages of older versions, which lack it.
     key: str = ""
+    #: The symbol's bars in progress, an encoded `Progress`; empty in messages of older versions.
+    bars: bytes = b""
 
 
 class Batch(Struct, frozen=True, kw_only=True, tag="batch", omit_defaults=True):
@@ -57,6 +66,8 @@ class Batch(Struct, frozen=True, kw_only=True, tag="batch", omit_defaults=True):
     seq: int
     changes: Sequence[Change] = ()
     removed: Sequence[str] = ()
+    #: Bars that became final, before the changes; the oldest first.
+    closings: Sequence[Closing] = ()
     #: Unix time of publishing, for the measurement of lag.
     sent_at: float = 0.0
     version: int = VERSION
@@ -91,7 +102,16 @@ class StoredQuote(Struct, frozen=True, omit_defaults=True):
     #: The seq at which a field other than the moving ones last changed.
     full_seq: int
     quote: Quote | None = None
+    bars: Progress | None = None
     version: int = VERSION
+
+
+class NumberedClosing(Struct, frozen=True, gc=False):
+    """A closing, and the epoch and seq of its batch."""
+
+    epoch: str
+    seq: int
+    closing: Closing
 
 
 class Snapshot(Struct, frozen=True):
@@ -102,6 +122,10 @@ class Snapshot(Struct, frozen=True):
     seq: int
     info: FeedInfo
     entries: Mapping[str, StoredQuote]
+    #: What is final of coarser bars in progress, by symbol.
+    parts: Mapping[str, Parts] = NO_PARTS
+    #: The newest closings, the oldest first.
+    closings: Sequence[NumberedClosing] = ()
 
 
 #: Names of documents.
@@ -178,8 +202,10 @@ class BusWriter(Protocol):
         """Replaces the feed's state by a new epoch, atomically. Returns False without the lease."""
         ...
 
-    async def publish(self, batch: Batch, entries: Mapping[str, StoredQuote]) -> bool:
-        """Stores and publishes a batch, atomically.
+    async def publish(
+        self, batch: Batch, entries: Mapping[str, StoredQuote], parts: Mapping[str, Parts] = NO_PARTS
+    ) -> bool:
+        """Stores and publishes a batch, atomically; `parts` are those that its closings changed.
 
         Returns False, having done nothing, when the stored state is not (batch.epoch, batch.seq - 1): another
         leader took over, or the bus lost its data.
@@ -191,6 +217,14 @@ class BusWriter(Protocol):
 
         Returns False when the bus has another epoch, or a reader asked for a new one.
         """
+        ...
+
+    async def closings_after(self, feed: Feed, through: int, count: int) -> Sequence[Closing]:
+        """Returns at most `count` stored closings after the Unix time `through`, the oldest first."""
+        ...
+
+    async def trim_closings(self, feed: Feed, through: int) -> None:
+        """Forgets the closings up to the Unix time `through`, but for the newest RECENT_CLOSINGS."""
         ...
 
     async def digest(self, feed: Feed, name: str) -> str | None:

@@ -7,16 +7,21 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from msgspec import structs
 
 from quotecast.bus.base import (
+    MAX_CLOSINGS,
+    NO_PARTS,
+    RECENT_CLOSINGS,
     REPORT_SECONDS,
     Batch,
     Beat,
     Document,
     DocumentChanged,
     Message,
+    NumberedClosing,
     Snapshot,
     StoredQuote,
 )
 from quotecast.market.feeds import Feed
+from quotecast.market.own_bars import Closing, Parts
 
 
 class MemoryBus:
@@ -27,6 +32,7 @@ class MemoryBus:
         self._silence_seconds = silence_seconds
         self._leases: dict[Feed, tuple[str, float]] = {}
         self._states: dict[Feed, Snapshot] = {}
+        self._closings: dict[Feed, list[NumberedClosing]] = {}
         self._documents: dict[tuple[Feed, str], Document] = {}
         #: Feeds with a request for a new epoch, and the times until which further requests have no effect.
         self._reported: set[Feed] = set()
@@ -47,7 +53,20 @@ class MemoryBus:
 
     async def load(self, feed: Feed) -> Snapshot | None:
         """See BusReader."""
-        return self._states.get(feed)
+        state = self._states.get(feed)
+        newest = tuple(self._closings.get(feed, [])[-RECENT_CLOSINGS:])
+        return structs.replace(state, closings=newest) if state else None
+
+    async def closings_after(self, feed: Feed, through: int, count: int) -> Sequence[Closing]:
+        """See BusWriter."""
+        stored = [each.closing for each in self._closings.get(feed, [])]
+        return [closing for closing in stored if closing.through > through][:count]
+
+    async def trim_closings(self, feed: Feed, through: int) -> None:
+        """See BusWriter."""
+        stored = self._closings.get(feed, [])
+        older, newest = stored[:-RECENT_CLOSINGS], stored[-RECENT_CLOSINGS:]
+        self._closings[feed] = [each for each in older if each.closing.through > through] + newest
 
     async def report(self, feed: Feed) -> None:
         """See BusReader."""
@@ -59,17 +78,24 @@ class MemoryBus:
         """See BusWriter."""
         if self._holder(snapshot.feed) != owner:
             return False
-        self._states[snapshot.feed] = snapshot
+        feed, closings = snapshot.feed, [each.closing for each in snapshot.closings]
+        self._keep(feed, snapshot.epoch, snapshot.seq, closings)
+        self._states[feed] = snapshot
         self._send(Beat(feed=snapshot.feed, epoch=snapshot.epoch, seq=snapshot.seq, info=snapshot.info))
         return True
 
-    async def publish(self, batch: Batch, entries: Mapping[str, StoredQuote]) -> bool:
+    async def publish(
+        self, batch: Batch, entries: Mapping[str, StoredQuote], parts: Mapping[str, Parts] = NO_PARTS
+    ) -> bool:
         """See BusWriter."""
         state = self._states.get(batch.feed)
         if state is None or (state.epoch, state.seq) != (batch.epoch, batch.seq - 1):
             return False
         new_entries = {**state.entries, **entries}
-        self._states[batch.feed] = structs.replace(state, seq=batch.seq, entries=new_entries)
+        self._states[batch.feed] = structs.replace(
+            state, seq=batch.seq, entries=new_entries, parts={**state.parts, **parts}
+        )
+        self._keep(batch.feed, batch.epoch, batch.seq, batch.closings)
         self._send(batch)
         return True
 
@@ -129,6 +155,13 @@ class MemoryBus:
                 yield None
             else:
                 yield message
+
+    def _keep(self, feed: Feed, epoch: str, seq: int, closings: Sequence[Closing]) -> None:
+        stored = self._closings.setdefault(feed, [])
+        for closing in closings:
+            if not stored or closing.through > stored[-1].closing.through:
+                stored.append(NumberedClosing(epoch, seq, closing))
+        del stored[:-MAX_CLOSINGS]
 
     def _holder(self, feed: Feed) -> str | None:
         owner, until = self._leases.get(feed, (None, 0.0))

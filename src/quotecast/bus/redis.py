@@ -5,7 +5,7 @@ The keys of one feed share a hash tag, so that they lie on one node of a cluster
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any, Final, TypeVar
 
@@ -14,18 +14,23 @@ from redis.exceptions import ResponseError
 
 from quotecast.bus import wire
 from quotecast.bus.base import (
+    MAX_CLOSINGS,
+    NO_PARTS,
+    RECENT_CLOSINGS,
     REPORT_SECONDS,
     Batch,
     Beat,
     Document,
     DocumentChanged,
     Message,
+    NumberedClosing,
     Snapshot,
     StoredQuote,
 )
 from quotecast.bus.subscription import PUBLISH, SHARDED_PUBLISH, Payloads, subscribe
 from quotecast.errors import BusError, UnreadableState
 from quotecast.market.feeds import Feed
+from quotecast.market.own_bars import Closing, Parts
 from quotecast.redis.client import check_writable, connect, drop_connections, script
 from quotecast.redis.commands import MeasuredCommand
 from quotecast.redis.counts import CODES, Part, error_kind
@@ -56,6 +61,7 @@ class RedisBus:
         self._store = self._script("store")
         self._report = self._script("report")
         self._forget = self._script("forget")
+        self._trim = self._script("trim")
 
     async def close(self) -> None:
         """Closes every connection."""
@@ -86,11 +92,11 @@ class RedisBus:
 
     async def load(self, feed: Feed) -> Snapshot | None:
         """See BusReader."""
-        keys = [self._key(feed, "state"), self._key(feed, "quotes")]
-        answer: list[Any] = await self._deadline(self._load(keys=keys))
+        keys = [self._key(feed, name) for name in ("state", "quotes", "bars", "closings")]
+        answer: list[Any] = await self._deadline(self._load(keys=keys, args=[RECENT_CLOSINGS]))
         if not answer:
             return None
-        return _snapshot(feed, *answer)
+        return _snapshot(feed, answer)
 
     async def report(self, feed: Feed) -> None:
         """See BusReader."""
@@ -100,7 +106,7 @@ class RedisBus:
         """See BusWriter."""
         feed = snapshot.feed
         beat = Beat(feed=feed, epoch=snapshot.epoch, seq=snapshot.seq, info=snapshot.info)
-        keys = [self._key(feed, name) for name in ("lease", "state", "quotes")]
+        keys = [self._key(feed, name) for name in ("lease", "state", "quotes", "bars", "closings")]
         head: list[str | bytes | int] = [
             owner,
             snapshot.epoch,
@@ -109,12 +115,15 @@ class RedisBus:
             self._verb,
             self._channel(feed),
         ]
-        args = [*head, wire.encode(beat), *_flatten(snapshot.entries)]
+        closings = [each.closing for each in snapshot.closings]
+        args = [*head, wire.encode(beat), *_stored(snapshot.entries, snapshot.parts, closings)]
         return bool(await self._deadline(self._begin(keys=keys, args=args)))
 
-    async def publish(self, batch: Batch, entries: Mapping[str, StoredQuote]) -> bool:
+    async def publish(
+        self, batch: Batch, entries: Mapping[str, StoredQuote], parts: Mapping[str, Parts] = NO_PARTS
+    ) -> bool:
         """See BusWriter."""
-        keys = [self._key(batch.feed, "state"), self._key(batch.feed, "quotes")]
+        keys = [self._key(batch.feed, name) for name in ("state", "quotes", "bars", "closings")]
         head: list[str | bytes | int] = [
             batch.epoch,
             batch.seq - 1,
@@ -123,7 +132,20 @@ class RedisBus:
             self._channel(batch.feed),
             wire.encode(batch),
         ]
-        return bool(await self._deadline(self._publish(keys, [*head, *_flatten(entries)])))
+        return bool(
+            await self._deadline(self._publish(keys, [*head, *_stored(entries, parts, batch.closings)]))
+        )
+
+    async def closings_after(self, feed: Feed, through: int, count: int) -> Sequence[Closing]:
+        """See BusWriter."""
+        stored: Any = await self._deadline(
+            self._redis.xrange(self._key(feed, "closings"), f"({through}-0", "+", count)
+        )
+        return [wire.decode_closing(fields[b"closing"]) for _, fields in stored]
+
+    async def trim_closings(self, feed: Feed, through: int) -> None:
+        """See BusWriter."""
+        await self._deadline(self._trim(keys=[self._key(feed, "closings")], args=[through, RECENT_CLOSINGS]))
 
     async def beat(self, beat: Beat) -> bool:
         """See BusWriter."""
@@ -210,13 +232,28 @@ def _lua(name: str) -> str:
     return resources.files("quotecast.bus").joinpath(f"{name}.lua").read_text()
 
 
-def _snapshot(feed: Feed, epoch: bytes, seq: bytes, info: bytes | None, flat: Sequence[bytes]) -> Snapshot:
+def _snapshot(feed: Feed, answer: Sequence[Any]) -> Snapshot:
+    """Returns what `load.lua` answers. Raises UnreadableState."""
+    epoch, seq, info, quotes, parts, closings = answer
     try:
-        symbols = [key.decode() for key in flat[::2]]
-        entries = dict(zip(symbols, map(wire.decode_stored, flat[1::2]), strict=True))
-        return Snapshot(feed, epoch.decode(), int(seq), wire.decode_info(info or b""), entries)
+        return Snapshot(
+            feed,
+            epoch.decode(),
+            int(seq),
+            wire.decode_info(info or b""),
+            _pairs(quotes, wire.decode_stored),
+            _pairs(parts, wire.decode_parts),
+            tuple(
+                NumberedClosing(began.decode(), int(number), wire.decode_closing(closing))
+                for began, number, closing in reversed(closings)
+            ),
+        )
     except ValueError as error:
         raise UnreadableState(f"unreadable data on the bus: {error}") from error
+
+
+def _pairs(flat: Sequence[bytes], decode: Callable[[bytes], T]) -> dict[str, T]:
+    return dict(zip((key.decode() for key in flat[::2]), map(decode, flat[1::2]), strict=True))
 
 
 async def _messages(payloads: Payloads) -> AsyncIterator[Message | None]:
@@ -244,5 +281,14 @@ def _raise_bus_errors() -> Iterator[None]:
         raise BusError(f"Redis: {str(error) or type(error).__name__}") from error
 
 
-def _flatten(entries: Mapping[str, StoredQuote]) -> list[str | bytes]:
-    return [part for key, stored in entries.items() for part in (key, wire.encode(stored))]
+def _stored(
+    entries: Mapping[str, StoredQuote], parts: Mapping[str, Parts], closings: Sequence[Closing]
+) -> list[str | bytes | int]:
+    """Returns what a script stores: its counts, quotes by symbol, parts by symbol, closings by time."""
+    flat: list[str | bytes | int] = [MAX_CLOSINGS, len(entries), len(parts)]
+    for stored in (entries, parts):
+        for key, value in stored.items():
+            flat += key, wire.encode(value)
+    for closing in closings:
+        flat += closing.through, wire.encode(closing)
+    return flat

@@ -12,6 +12,7 @@ from quotecast.errors import UnreadableState
 from quotecast.market.assets import Asset
 from quotecast.market.feeds import Feed
 from quotecast.market.news import Article
+from quotecast.market.own_bars import Closing, Parts, Progress
 from quotecast.market.quotes import Quote
 
 T = TypeVar("T")
@@ -21,6 +22,9 @@ _message_decoder: Final[msgspec.msgpack.Decoder[Message]] = msgspec.msgpack.Deco
 _quote_decoder: Final[msgspec.msgpack.Decoder[Quote]] = msgspec.msgpack.Decoder(Quote)
 _stored_decoder: Final = msgspec.msgpack.Decoder(StoredQuote)
 _info_decoder: Final = msgspec.msgpack.Decoder(FeedInfo)
+_progress_decoder: Final = msgspec.msgpack.Decoder(Progress)
+_parts_decoder: Final = msgspec.msgpack.Decoder(Parts)
+_closing_decoder: Final = msgspec.msgpack.Decoder(Closing)
 _article_decoder: Final = msgspec.msgpack.Decoder(list[Article])
 _asset_decoder: Final = msgspec.msgpack.Decoder(list[Asset])
 
@@ -48,9 +52,9 @@ def decode_message(data: bytes) -> Message | None:
     return message
 
 
-def encode_change(quote: Quote, *, full: bool = False) -> Change:
-    """Returns the change to a quote."""
-    return Change(Raw(encode(quote)), full, quote.key)
+def encode_change(quote: Quote, *, full: bool = False, bars: Progress | None = None) -> Change:
+    """Returns the change to a quote and its bars in progress."""
+    return Change(Raw(encode(quote)), full, quote.key, encode(bars) if bars is not None else b"")
 
 
 def decode_quote(data: Raw) -> Quote:
@@ -73,6 +77,21 @@ def decode_stored(data: bytes) -> StoredQuote:
 def decode_info(data: bytes) -> FeedInfo:
     """Returns a feed's info. Raises UnreadableState if no known version wrote it."""
     return _decode(_info_decoder, data)
+
+
+def decode_progress(data: bytes) -> Progress:
+    """Returns a symbol's bars in progress. Raises UnreadableState if no known version wrote them."""
+    return _decode(_progress_decoder, data)
+
+
+def decode_parts(data: bytes) -> Parts:
+    """Returns the parts of one symbol. Raises UnreadableState if no known version wrote them."""
+    return _decode(_parts_decoder, data)
+
+
+def decode_closing(data: bytes) -> Closing:
+    """Returns a closing. Raises UnreadableState if no known version wrote it."""
+    return _decode(_closing_decoder, data)
 
 
 def encode_document(feed: Feed, name: str, content: Sequence[Article | Asset]) -> Document:

@@ -2,7 +2,9 @@
 
 from typing import Final
 
+from quotecast.bus.wire import decode_progress
 from quotecast.feed.projection import WHOLE, Encode, Projection
+from quotecast.market.own_bars import Progress
 from quotecast.market.quotes import Quote
 
 #: Projections in which a quote stays encoded: it bounds the memory that clients' selections cost. Those of
@@ -13,11 +15,12 @@ MAX_ENCODED: Final = 16
 class QuoteEntry:
     """The last state of one symbol; a removed symbol stays as a tombstone without a quote."""
 
-    __slots__ = ("_full", "full_revision", "full_seq", "key", "moving", "quote", "revision", "seq")
+    __slots__ = ("_bars", "_full", "full_revision", "full_seq", "key", "moving", "quote", "revision", "seq")
 
     def __init__(self, key: str) -> None:
         self.key = key
         self.quote: Quote | None = None
+        self._bars: Progress | bytes | None = None
         #: Revision (mirror) and seq (bus) of the last change, and of the last change of a non-moving field.
         self.revision = 0
         self.full_revision = 0
@@ -37,6 +40,17 @@ class QuoteEntry:
             self.full_seq = seq
         self._full.clear()
         self.moving.clear()
+
+    @property
+    def progress(self) -> Progress | None:
+        """The symbol's bars in progress. Raises UnreadableState if no known version wrote them."""
+        if isinstance(self._bars, bytes):
+            self._bars = decode_progress(self._bars) if self._bars else None
+        return self._bars
+
+    def set_bars(self, bars: Progress | bytes | None) -> None:
+        """Stores newer bars in progress, which may be encoded."""
+        self._bars = bars
 
     def full_json(self) -> bytes:
         """Returns the whole quote as REST answers it."""

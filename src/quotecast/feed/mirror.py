@@ -18,6 +18,7 @@ from typing import Any, Concatenate, Final, Literal, NamedTuple, ParamSpec, Type
 from quotecast.bus.base import Batch, FeedInfo, Snapshot, StoredQuote
 from quotecast.errors import UnreadableState
 from quotecast.feed.arrivals import Arrivals
+from quotecast.feed.bars import BarBook, KnownClosing
 from quotecast.feed.entry import QuoteEntry
 from quotecast.market.feeds import Feed
 from quotecast.market.groups import groups
@@ -59,6 +60,7 @@ class Mirror:
         #: Unix time at which the newest batch up to `mark` was published; 0 after a load.
         self.published_at = 0.0
         self._arrivals = Arrivals()
+        self._book = BarBook(feed)
         self._present: OrderedDict[str, QuoteEntry] = OrderedDict()
         self._spellings: dict[str, str] = {}
         self._tombstones = 0
@@ -78,6 +80,13 @@ class Mirror:
         """The point in history that readers see."""
         self._settle()
         return self._mark
+
+    @property
+    def bars(self) -> BarBook:
+        """The bars at `mark`."""
+        self._settle()
+        self._book.use(self.info)
+        return self._book
 
     @property
     def _entries(self) -> OrderedDict[str, QuoteEntry]:
@@ -210,6 +219,7 @@ class Mirror:
             revision += self._forget(key, revision + 1)
         for key, stored in sorted(snapshot.entries.items(), key=lambda item: item[1].seq):
             revision += self._take(key, stored, revision + 1)
+        revision += self._book.load(snapshot, revision)
         self.epoch = snapshot.epoch
         self._mark = Mark(revision, f"{snapshot.epoch}.{self._shape}", snapshot.seq)
         self._arrivals.seq = snapshot.seq
@@ -220,14 +230,19 @@ class Mirror:
         if self._arrivals.seq == self._mark.seq:
             return
         revision = self._mark.revision
+        closings = self._arrivals.take_closings()
         try:
             arrivals = self._arrivals.take()
         except UnreadableState:
             self._arrivals.seq = self._mark.seq
             return
-        for key, quote, seq, full_seq in arrivals:
+        for seq, closing in closings:
+            revision += 1
+            self._book.close(KnownClosing(revision, seq, closing))
+        for key, quote, bars, seq, full_seq in arrivals:
             revision += 1
             entry = self._put(key, quote, revision, seq, full=bool(full_seq))
+            entry.set_bars(bars)
             entry.full_seq = full_seq or entry.full_seq
         self._mark = Mark(revision, self._mark.epoch, self._arrivals.seq)
         self.published_at = self._arrivals.sent_at
@@ -246,9 +261,12 @@ class Mirror:
         before = entry.quote if entry is not None else None
         if entry is not None and before == stored.quote:
             entry.seq, entry.full_seq = stored.seq, stored.full_seq
+            entry.set_bars(stored.bars)
             return 0
         full = before is None or stored.quote is None or not only_moves_differ(before, stored.quote)
-        self._put(key, stored.quote, revision, stored.seq, full=full).full_seq = stored.full_seq
+        entry = self._put(key, stored.quote, revision, stored.seq, full=full)
+        entry.full_seq = stored.full_seq
+        entry.set_bars(stored.bars)
         return 1
 
     def _put(self, key: str, quote: Quote | None, revision: int, seq: int, *, full: bool) -> QuoteEntry:

@@ -1,14 +1,22 @@
 """The state of a feed at its leader, and the changes that the bus does not have yet; no I/O."""
 
 import secrets
-from collections.abc import Mapping
+from collections import deque
+from typing import Final
 
-from quotecast.bus.base import Batch, FeedInfo, Snapshot, StoredQuote
+from msgspec.structs import replace
+
+from quotecast.bus.base import Batch, FeedInfo, NumberedClosing, Snapshot, StoredQuote
 from quotecast.bus.wire import encode_change
+from quotecast.market.bar_making import BarMaker
 from quotecast.market.feeds import Feed
 from quotecast.market.moves import only_moves_differ
+from quotecast.market.own_bars import Closing, Parts
 from quotecast.market.quotes import Quote
 from quotecast.providers.base import Update
+
+#: Closings that a Redis which lost its data gets back: an hour's, if something changes every minute.
+REMEMBERED_CLOSINGS: Final = 60
 
 
 def new_epoch(unix_time: float) -> str:
@@ -27,10 +35,25 @@ class Ledger:
         #: Symbols that changed since the last batch; true where other fields than those of a move changed.
         self._waiting: dict[str, bool] = {}
         self._newest: dict[str, Quote | None] = {}
+        self.bars = BarMaker(feed.spec.calendar)
+        #: Closings that the bus does not have yet, and the newest that were published.
+        self._closings: list[Closing] = []
+        self._remembered: deque[NumberedClosing] = deque(maxlen=REMEMBERED_CLOSINGS)
+        #: The parts of coarser bars that were published; those of the maker may have closings that wait.
+        self._parts: dict[str, Parts] = {}
 
-    def inherit(self, entries: Mapping[str, StoredQuote]) -> None:
-        """Starts from the state of an earlier leader."""
-        self._newest = {key: entry.quote for key, entry in entries.items() if entry.quote is not None}
+    def inherit(self, state: Snapshot, *, same_provider: bool) -> None:
+        """Starts from an earlier leader's bars, and from its quotes if they are of one provider."""
+        entries = state.entries
+        if same_provider:
+            self._newest = {key: entry.quote for key, entry in entries.items() if entry.quote is not None}
+        progress = {key: entry.bars for key, entry in entries.items() if entry.bars is not None}
+        if not same_provider:
+            # The volume of another provider says nothing about a rise.
+            progress = {key: replace(bars, seen=None) for key, bars in progress.items()}
+        self._remembered.extend(state.closings)
+        through = state.closings[-1].closing.through if state.closings else 0
+        self.bars.inherit(progress, state.parts, through)
 
     def __bool__(self) -> bool:
         """Returns whether there is any quote or removal to publish."""
@@ -39,10 +62,15 @@ class Ledger:
     @property
     def waiting(self) -> bool:
         """Returns whether there are changes for a batch."""
-        return bool(self._waiting)
+        return bool(self._waiting or self._closings)
 
-    def take(self, update: Update) -> None:
-        """Applies an update of the upstream; ignores quotes that did not change."""
+    def close_bars(self, now: float) -> None:
+        """Makes the bars final that end by the feed's time `now`, Unix time that never falls."""
+        self._closings += self.bars.close(int(now))
+
+    def take(self, update: Update, now: float) -> None:
+        """Applies an update of the upstream at the feed's time `now`; ignores quotes that did not change."""
+        self.close_bars(now)
         for quote in update.quotes:
             key = quote.key
             before = self._newest.get(key)
@@ -50,6 +78,7 @@ class Ledger:
                 continue
             full = before is None or not only_moves_differ(before, quote)
             self._newest[key] = quote
+            self.bars.add(quote, before, int(now))
             self._waiting[key] = self._waiting.get(key, False) or full
         for key in self._gone(update):
             self._newest[key] = None
@@ -59,22 +88,36 @@ class Ledger:
         """Returns the whole state as number 1 of a new epoch; no changes wait after it."""
         self.epoch, self.seq = epoch, 1
         self._newest = {key: quote for key, quote in self._newest.items() if quote is not None}
-        self._stored = {key: StoredQuote(1, 1, quote) for key, quote in self._newest.items()}
+        progress = self.bars.progress
+        self._stored = {
+            key: StoredQuote(1, 1, quote, progress.get(key)) for key, quote in self._newest.items()
+        }
         self._waiting = {}
-        return Snapshot(self._feed, epoch, 1, info, self._stored)
+        self._remember()
+        for _ in range(len(self._remembered)):
+            self._remembered.append(NumberedClosing(epoch, 1, self._remembered.popleft().closing))
+        self._parts = {key: dict(own) for key, own in self.bars.parts.items()}
+        return self.snapshot(info)
 
     def snapshot(self, info: FeedInfo) -> Snapshot:
         """Returns the state that the last batch led to."""
-        return Snapshot(self._feed, self.epoch, self.seq, info, dict(self._stored))
+        entries, parts, closings = dict(self._stored), dict(self._parts), list(self._remembered)
+        return Snapshot(self._feed, self.epoch, self.seq, info, entries, parts, closings)
 
-    def next_batch(self, unix_time: float) -> tuple[Batch, dict[str, StoredQuote]]:
-        """Returns all waiting changes as the next batch, and the entries to store with it."""
+    def next_batch(self, unix_time: float) -> tuple[Batch, dict[str, StoredQuote], dict[str, Parts]]:
+        """Returns all waiting changes as the next batch, and the entries and parts to store with it."""
         waiting, self._waiting = self._waiting, {}
         self.seq += 1
+        closings = self._remember()
+        closed = {key for closing in closings for bars in closing.bars.values() for key in bars}
+        parts = {key: dict(self.bars.parts.get(key, {})) for key in closed}
+        self._parts.update(parts)
         entries = {key: self._entry(key, full=full) for key, full in waiting.items()}
         self._stored.update(entries)
         changes = [
-            encode_change(entry.quote, full=waiting[key]) for key, entry in entries.items() if entry.quote
+            encode_change(entry.quote, full=waiting[key], bars=entry.bars)
+            for key, entry in entries.items()
+            if entry.quote
         ]
         removed = [key for key, entry in entries.items() if entry.quote is None]
         batch = Batch(
@@ -83,14 +126,20 @@ class Ledger:
             seq=self.seq,
             changes=changes,
             removed=removed,
+            closings=closings,
             sent_at=unix_time,
         )
-        return batch, entries
+        return batch, entries, parts
 
     def _entry(self, key: str, *, full: bool) -> StoredQuote:
         before = self._stored.get(key)
         full_seq = self.seq if full or before is None else before.full_seq
-        return StoredQuote(self.seq, full_seq, self._newest[key])
+        return StoredQuote(self.seq, full_seq, self._newest[key], self.bars.progress.get(key))
+
+    def _remember(self) -> list[Closing]:
+        closings, self._closings = self._closings, []
+        self._remembered.extend(NumberedClosing(self.epoch, self.seq, closing) for closing in closings)
+        return closings
 
     def _gone(self, update: Update) -> list[str]:
         gone = set(update.removed)

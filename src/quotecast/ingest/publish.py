@@ -13,12 +13,13 @@ from quotecast.bus.base import Beat, BusWriter, FeedInfo, Snapshot
 from quotecast.errors import BusError, UnreadableState
 from quotecast.history.recorder import FeedRecorder
 from quotecast.ingest import lease
+from quotecast.ingest.feed_time import FeedTime
 from quotecast.ingest.lease import LeaseLostError
 from quotecast.ingest.ledger import Ledger, new_epoch
 from quotecast.ingest.spacing import Spacing
 from quotecast.ingest.supervise import pump
 from quotecast.market.codec import iso_utc
-from quotecast.market.feeds import Feed
+from quotecast.market.feeds import Feed, calendar_of
 from quotecast.market.sessions import Unscheduled
 from quotecast.observe.outages import OutageLog
 from quotecast.providers.base import QuoteProvider, Resumable, Update
@@ -44,6 +45,9 @@ class IngestStatistics:
     #: Batches and beats that did not reach the bus.
     failures: int = 0
     seq: int = 0
+    #: Bars that became final, and updates that came too late for any.
+    bars: int = 0
+    late: int = 0
     #: Unix time of the last update of the upstream.
     heard_at: float = 0.0
 
@@ -77,6 +81,7 @@ class FeedPublisher:
         self._ledger = Ledger(self._feed)
         self._wake = asyncio.Event()
         self._heard_at = clock()
+        self._time = FeedTime(provider, clock)
         self._statistics = statistics or IngestStatistics()
         self._spacing = Spacing(spacing_seconds)
         self._last_update: str | None = None
@@ -113,18 +118,26 @@ class FeedPublisher:
             except BusError as error:
                 self._outage.log_failure("cannot load the last state", feed=self._feed, error=str(error))
                 await asyncio.sleep(RETRY_SECONDS)
-        if old is not None and old.info.provider == self._provider.name:
+        if old is None:
+            return
+        same = old.info.provider == self._provider.name
+        self._ledger.inherit(old, same_provider=same)
+        if same:
             self._last_update = old.info.last_update
             self._unscheduled = old.info.unscheduled
             if isinstance(self._provider, Resumable):
                 self._provider.resume(self._unscheduled)
-            self._ledger.inherit(old.entries)
             self._wake.set()
+        self._use_calendar()
 
     def _take(self, update: Update) -> None:
         self._heard_at = self._statistics.heard_at = self._clock()
-        self._unscheduled = update.unscheduled
-        self._ledger.take(update)
+        if update.unscheduled != self._unscheduled:
+            self._unscheduled = update.unscheduled
+            self._use_calendar()
+        self._time.hear(update)
+        self._ledger.take(update, self._time.now())
+        self._statistics.late = self._ledger.bars.late
         if self._ledger.waiting:
             self._last_update = iso_utc(self._heard_at)
             self._wake.set()
@@ -137,6 +150,9 @@ class FeedPublisher:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout_at(beat_at):
                     await self._wake.wait()
+            self._ledger.close_bars(self._time.now())
+            if self._ledger.waiting and self._ledger.epoch:
+                self._wake.set()
             try:
                 if self._wake.is_set():
                     await asyncio.sleep(self._spacing.next_delay(loop.time()))
@@ -158,10 +174,13 @@ class FeedPublisher:
 
     async def _publish(self) -> None:
         if self._ledger.epoch and self._ledger.waiting:
-            batch, entries = self._ledger.next_batch(self._clock())
-            if await self._bus.publish(batch, entries):
+            batch, entries, parts = self._ledger.next_batch(self._clock())
+            if await self._bus.publish(batch, entries, parts):
                 self._statistics.batches += 1
                 self._statistics.changes += len(batch.changes) + len(batch.removed)
+                self._statistics.bars += sum(
+                    len(bars) for each in batch.closings for bars in each.bars.values()
+                )
                 self._statistics.seq = batch.seq
                 if self._recorder:
                     self._recorder.add(batch, self._state)
@@ -195,6 +214,11 @@ class FeedPublisher:
 
     def _state(self) -> Snapshot:
         return self._ledger.snapshot(self._info())
+
+    def _use_calendar(self) -> None:
+        self._ledger.bars.use(
+            calendar_of(self._feed, always_open=self._provider.always_open, unscheduled=self._unscheduled)
+        )
 
     def _info(self) -> FeedInfo:
         provider = self._provider

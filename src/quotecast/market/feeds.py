@@ -3,11 +3,12 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Final, Literal
 
 from msgspec import Struct
 
-from quotecast.market.calendars import EXCHANGE, ISTANBUL_DAYS, NEW_YORK_DAYS, UTC_DAYS, Calendar
+from quotecast.market.calendars import EXCHANGE, ISTANBUL_DAYS, NEW_YORK_DAYS, UTC_DAYS, Calendar, Exchange
 from quotecast.market.groups import groups_of_currency, groups_of_stock, no_groups
 from quotecast.market.quotes import (
     CryptoMove,
@@ -19,6 +20,7 @@ from quotecast.market.quotes import (
     StockMove,
     StockQuote,
 )
+from quotecast.market.sessions import Unscheduled
 
 Kind = Literal["stock", "crypto", "doviz"]
 
@@ -123,6 +125,20 @@ _SPECS: Final = {
 }
 
 _BY_KIND: Final[dict[Kind, Feed]] = {feed.spec.kind: feed for feed in Feed}
+
+
+def calendar_of(feed: Feed, *, always_open: bool, unscheduled: Unscheduled | None) -> Calendar:
+    """Returns the calendar of a feed's venue, with today's deviation of the exchange."""
+    if always_open:
+        return feed.spec.always_open
+    if feed.spec.has_closing_time and unscheduled:
+        return _exchange_with(unscheduled)
+    return feed.spec.calendar
+
+
+@lru_cache(maxsize=8)
+def _exchange_with(unscheduled: Unscheduled) -> Exchange:
+    return Exchange(unscheduled)
 
 
 def feed_of_kind(kind: Kind) -> Feed:

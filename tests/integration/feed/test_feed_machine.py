@@ -185,11 +185,11 @@ class Feeds(RuleBasedStateMachine):
                     self._quote(stock(symbol, 5.0, name=LONG if long else "Short", sector=sector))
                 case Remove(symbol):
                     self.said.pop(symbol, None)
-                    self.ledger.take(Update(removed=[symbol]))
+                    self.ledger.take(Update(removed=[symbol]), 0.0)
 
     def _quote(self, quote: StockQuote) -> None:
         self.said[quote.ticker] = quote
-        self.ledger.take(Update([quote]))
+        self.ledger.take(Update([quote]), 0.0)
 
     def _is_told(self) -> bool:
         fields = moving_fields(Feed.STOCKS)

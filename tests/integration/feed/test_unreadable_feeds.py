@@ -9,13 +9,14 @@ import redis.asyncio
 from msgspec import Raw, structs
 
 from quotecast.bus import wire
-from quotecast.bus.base import NEWS, Batch, Document, StoredQuote
+from quotecast.bus.base import NEWS, NO_PARTS, Batch, Document, StoredQuote
 from quotecast.bus.redis import RedisBus
 from quotecast.feed.documents import Documents
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
 from quotecast.ingest.documents import DocumentPublisher, DocumentSource
 from quotecast.market.feeds import Feed
+from quotecast.market.own_bars import Parts
 from support.documents_made import article, news_of
 from support.following import ScriptedProvider, lead, price, running, until
 from support.market_made import pair, state_of, stock
@@ -108,7 +109,7 @@ REFUSALS: dict[str, list[str | bytes]] = {
     "out of memory": ["CONFIG", "SET", "maxmemory", "1"],
     "a key that is not its own": [
         *("ACL", "SETUSER", "default", "resetkeys", "~test:{crypto}:*"),
-        *(f"~test:{{stocks}}:{name}" for name in ("state", "quotes", "document:*")),
+        *(f"~test:{{stocks}}:{name}" for name in ("state", "quotes", "bars", "closings", "document:*")),
     ],
 }
 
@@ -203,14 +204,16 @@ class CorruptingBus(RedisBus):
 
     kind = ""
 
-    async def publish(self, batch: Batch, entries: Mapping[str, StoredQuote]) -> bool:
+    async def publish(
+        self, batch: Batch, entries: Mapping[str, StoredQuote], parts: Mapping[str, Parts] = NO_PARTS
+    ) -> bool:
         if self.kind:
             batch = with_unreadable_quote(batch, self.kind)
             # A quote of another key is readable where it is stored.
             quote = Raw(b"\x07") if self.kind == "another key" else batch.changes[-1].quote
             entry: Any = {"seq": batch.seq, "full_seq": batch.seq, "quote": quote}
             entries, self.kind = {**entries, "AAPL": entry}, ""
-        return await super().publish(batch, entries)
+        return await super().publish(batch, entries, parts)
 
 
 @pytest.mark.parametrize("kind", KINDS)

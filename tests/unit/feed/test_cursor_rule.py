@@ -120,7 +120,7 @@ class Feeds(RuleBasedStateMachine):
     def start(self) -> None:
         self.time = [0.0]
         self.ledger = Ledger(Feed.STOCKS)
-        self.ledger.take(Update([stock(symbol, 1.0) for symbol in "ABC"]))
+        self.ledger.take(Update([stock(symbol, 1.0) for symbol in "ABC"]), 0.0)
         self.epochs = 0
         self.workers = [Worker(self.time), Worker(self.time)]
         self.stored: Snapshot | None = None
@@ -131,15 +131,15 @@ class Feeds(RuleBasedStateMachine):
 
     @rule(symbol=symbols, price=st.integers(1, 9))
     def move(self, symbol: str, price: int) -> None:
-        self.ledger.take(Update([stock(symbol, float(price))]))
+        self.ledger.take(Update([stock(symbol, float(price))]), 0.0)
 
     @rule(symbol=symbols, name=st.sampled_from(["One", "Two"]), sector=sectors)
     def rename(self, symbol: str, name: str, sector: str) -> None:
-        self.ledger.take(Update([stock(symbol, 5.0, name=name, sector=sector)]))
+        self.ledger.take(Update([stock(symbol, 5.0, name=name, sector=sector)]), 0.0)
 
     @rule(symbol=symbols)
     def remove(self, symbol: str) -> None:
-        self.ledger.take(Update(removed=[symbol]))
+        self.ledger.take(Update(removed=[symbol]), 0.0)
 
     @rule(heard=st.lists(st.booleans(), min_size=2, max_size=2))
     def publish(self, heard: list[bool]) -> None:
@@ -161,7 +161,7 @@ class Feeds(RuleBasedStateMachine):
 
     def next_batch(self) -> Batch:
         assert self.stored is not None
-        batch, entries = self.ledger.next_batch(0.0)
+        batch, entries, _ = self.ledger.next_batch(0.0)
         merged = {**self.stored.entries, **entries}
         self.stored = Snapshot(Feed.STOCKS, batch.epoch, batch.seq, INFO, merged)
         return batch

@@ -84,7 +84,7 @@ class Mirrors(RuleBasedStateMachine):
     @initialize()
     def start(self) -> None:
         self.ledger = Ledger(Feed.STOCKS)
-        self.ledger.take(Update([stock(symbol, 1.0) for symbol in "ABC"]))
+        self.ledger.take(Update([stock(symbol, 1.0) for symbol in "ABC"]), 0.0)
         self.workers = self.eager, self.lazy = Worker(), Worker()
         self.stored = self.ledger.begin(f"{0:020x}", INFO)
         self.heal()
@@ -114,10 +114,10 @@ class Mirrors(RuleBasedStateMachine):
 
     def next_batch(self, edits: list[Update]) -> Batch | None:
         for update in edits:
-            self.ledger.take(update)
+            self.ledger.take(update, 0.0)
         if not self.ledger.waiting:
             return None
-        batch, entries = self.ledger.next_batch(0.0)
+        batch, entries, _ = self.ledger.next_batch(0.0)
         merged = {**self.stored.entries, **entries}
         self.stored = Snapshot(Feed.STOCKS, batch.epoch, batch.seq, INFO, merged)
         return batch

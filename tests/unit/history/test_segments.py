@@ -20,7 +20,9 @@ from quotecast.history.blocks import Damaged, GroupDecoder, Kind, blocks_of
 from quotecast.history.folder import Folder
 from quotecast.history.playback import NotKept, Playback, span_of
 from quotecast.history.segments import SUFFIX, HistoryError
+from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
+from quotecast.market.own_bars import LIVE_INTERVALS
 from quotecast.market.quotes import StockQuote
 from support.history_made import BEGIN, Clock, RecordedLeader, all_played, batches
 from support.market_made import pair, stock
@@ -28,6 +30,7 @@ from support.market_made import pair, stock
 #: Any double but NaN, which is not equal to itself; bits are compared below.
 numbers = st.floats(allow_nan=False)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+times = st.integers(0, 7_200_000).map(lambda number: iso_utc(BEGIN - 1800 + number / 1000))
 stocks = st.builds(
     StockQuote,
     ticker=st.sampled_from(["AAPL", "BRK.B", "ÇĞ", "X" * 12, "-"]),
@@ -35,9 +38,9 @@ stocks = st.builds(
     change=numbers | st.none(),
     change_percent=numbers | st.none(),
     high=numbers | st.none(),
-    volume=texts | st.none(),
+    volume=st.integers(0, 10**15).map(str) | st.none(),
     name=texts,
-    timestamp=texts | st.none(),
+    timestamp=times | st.none(),
 )
 steps = st.lists(
     st.tuples(
@@ -49,6 +52,18 @@ steps = st.lists(
     min_size=1,
     max_size=12,
 )
+
+
+def bars_of(mirror: Mirror) -> object:
+    """Returns the final bars with their places, and those in progress."""
+    book = mirror.bars
+    final = [(known.seq, known.closing) for known in book.closings]
+    in_progress = {
+        (entry.key, interval): book.in_progress(entry.key, entry.progress, interval)
+        for entry in mirror.live()
+        for interval in LIVE_INTERVALS
+    }
+    return book.through, final, in_progress
 
 
 @settings(max_examples=60)
@@ -91,13 +106,13 @@ def test_every_moment_has_the_state_of_then(
         if batch := leader.publish(quotes, removed):
             live.apply(batch)
         leader.beat()
-        moments.append((leader.clock.now, live.mark[1:], live.quotes()))
+        moments.append((leader.clock.now, live.mark[1:], live.quotes(), bars_of(live)))
     leader.stop()
-    for at, place, quotes in moments:
+    for at, place, quotes, bars in moments:
         playback = Playback(Folder(folder), Feed.STOCKS, at, clock=leader.clock)
         past = mirror_at(playback, at)
         playback.close()
-        assert (past.mark[1:], past.quotes()) == (place, quotes)
+        assert (past.mark[1:], past.quotes(), bars_of(past)) == (place, quotes, bars)
 
 
 def test_a_segment_cut_off_anywhere_is_readable_up_to_its_last_block(tmp_path: Path) -> None:

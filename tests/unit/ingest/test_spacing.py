@@ -7,11 +7,12 @@ from itertools import pairwise
 
 import pytest
 
-from quotecast.bus.base import Batch, StoredQuote
+from quotecast.bus.base import NO_PARTS, Batch, StoredQuote
 from quotecast.bus.memory import MemoryBus
 from quotecast.ingest.publish import FeedPublisher
 from quotecast.ingest.spacing import Spacing
 from quotecast.market.feeds import Feed
+from quotecast.market.own_bars import Parts
 from quotecast.providers.base import Update
 from support import virtual_time
 from support.following import ScriptedProvider
@@ -71,9 +72,11 @@ class Noting(MemoryBus):
         self.batches: list[tuple[float, int]] = []
         super().__init__(self._now)
 
-    async def publish(self, batch: Batch, entries: Mapping[str, StoredQuote]) -> bool:
+    async def publish(
+        self, batch: Batch, entries: Mapping[str, StoredQuote], parts: Mapping[str, Parts] = NO_PARTS
+    ) -> bool:
         self.batches.append((round(self._now(), 6), len(batch.changes)))
-        return await super().publish(batch, entries)
+        return await super().publish(batch, entries, parts)
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()

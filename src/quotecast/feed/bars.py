@@ -1,0 +1,128 @@
+"""A worker's bars of one feed: those in progress, and the newest final ones."""
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from quotecast.bus.base import RECENT_CLOSINGS, FeedInfo, Snapshot
+from quotecast.market.bar_making import slot_of
+from quotecast.market.calendars import Calendar
+from quotecast.market.feeds import Feed, calendar_of
+from quotecast.market.own_bars import (
+    MINUTE,
+    Closing,
+    LiveInterval,
+    OwnBar,
+    Parts,
+    Progress,
+    Slot,
+    close_parts,
+    extend,
+)
+
+#: Closings that a worker remembers: those of an hour in which something changes every minute.
+REMEMBERED_CLOSINGS: Final = 60
+_MAX_SLOTS: Final = 1024
+
+
+class KnownClosing(NamedTuple):
+    """A closing, the mirror's revision of it, and its seq; 0 for one of an earlier epoch."""
+
+    revision: int
+    seq: int
+    closing: Closing
+
+
+class BarBook:
+    """The bars of one feed at the mirror's mark."""
+
+    def __init__(self, feed: Feed) -> None:
+        self._feed = feed
+        self._calendar: Calendar = feed.spec.calendar
+        self._slots: dict[int, Slot | None] = {}
+        self._parts: dict[str, Parts] = {}
+        #: The newest closings, the oldest first.
+        self.closings: deque[KnownClosing] = deque(maxlen=REMEMBERED_CLOSINGS)
+        #: Unix time: the bars that end by it are final; the closings have those that end after `known_from`.
+        self.through = 0
+        self.known_from = 0
+        #: The mirror's revision at which closings were lost, that is not known here.
+        self.lost_at = 0
+
+    def use(self, info: FeedInfo | None) -> None:
+        """Takes the hours of the feed's venue."""
+        if info is None:
+            return
+        calendar = calendar_of(self._feed, always_open=info.always_open, unscheduled=info.unscheduled)
+        if calendar is not self._calendar:
+            self._calendar = calendar
+            self._slots.clear()
+
+    def load(self, snapshot: Snapshot, revision: int) -> int:
+        """Replaces the parts, and takes the closings that are new here; returns their number."""
+        self._parts = {key: dict(own) for key, own in snapshot.parts.items()}
+        new = [each for each in snapshot.closings if each.closing.through > self.through]
+        if self.closings and len(new) == len(snapshot.closings) == RECENT_CLOSINGS:
+            self.closings.clear()
+            self.lost_at = revision + 1
+        for number, each in enumerate(new, 1):
+            seq = each.seq if each.epoch == snapshot.epoch else 0
+            self._remember(KnownClosing(revision + number, seq, each.closing))
+        return len(new)
+
+    def close(self, known: KnownClosing) -> None:
+        """Takes a closing of a batch, which follows the last one."""
+        close_parts(self._parts, known.closing)
+        self._remember(known)
+
+    def in_progress(self, key: str, progress: Progress | None, interval: LiveInterval) -> OwnBar | None:
+        """Returns a symbol's bar that is not final; None if there is none."""
+        if progress is None:
+            return None
+        pieces = [
+            bar
+            for bar in (progress.ended, progress.minute)
+            if bar is not None and bar.opened + MINUTE > self.through
+        ]
+        if interval == "1m":
+            return pieces[-1] if pieces else None
+        part = self._parts.get(key, {}).get(interval)
+        bar = part.bar if part is not None else None
+        for piece in pieces:
+            slot = self._slot_of(piece.opened)
+            if slot is not None:
+                opened = slot[interval][0]
+                bar = extend(bar if bar is not None and bar.opened == opened else None, piece, opened)
+        return bar
+
+    def after(self, revision: int) -> list[KnownClosing]:
+        """Returns the closings after a revision of the mirror, the oldest first."""
+        newer = []
+        for known in reversed(self.closings):
+            if known.revision <= revision:
+                break
+            newer.append(known)
+        return newer[::-1]
+
+    def final(self, key: str, interval: LiveInterval, after: int) -> Iterator[OwnBar]:
+        """Yields a symbol's final bars that ended after a Unix time of at least `known_from`."""
+        for known in self.closings:
+            if known.closing.through > after:
+                bar = known.closing.bars.get(interval, {}).get(key)
+                if bar is not None:
+                    yield bar
+
+    def _remember(self, known: KnownClosing) -> None:
+        """Takes a closing whose bars the parts include already."""
+        full = len(self.closings) == REMEMBERED_CLOSINGS
+        if full or not self.closings:
+            self.known_from = self.closings[0].closing.through if full else known.closing.through - MINUTE
+        self.closings.append(known)
+        self.through = known.closing.through
+
+    def _slot_of(self, minute: int) -> Slot | None:
+        if minute not in self._slots:
+            if len(self._slots) >= _MAX_SLOTS:
+                self._slots.clear()
+            self._slots[minute] = slot_of(self._calendar, minute)
+        return self._slots[minute]
