@@ -10,6 +10,7 @@ import httpx
 from quotecast.api.app import build_app
 from quotecast.api.edge.middleware import Edge, Observer
 from quotecast.api.names import Names
+from quotecast.api.past import Past
 from quotecast.api.private import private_prefixes
 from quotecast.api.services import Services
 from quotecast.bus.base import FeedInfo, Snapshot, StoredQuote
@@ -112,6 +113,7 @@ def services(mirrors: dict[Feed, Mirror], **other: Any) -> Services:
         "history": {},
         "cache": KeepsNothing(),
         "accounts": NO_ACCOUNTS,
+        "past": Past(None),
         "providers": dict.fromkeys(Feed, "simulator"),
         "clock": lambda: NOW,
         "monotonic": lambda: MONOTONIC,

@@ -37,6 +37,15 @@ class NotKept(InvalidValue):
         super().__init__("at", f"{problem}; the history of {feed.spec.name} has {kept}")
 
 
+class HistoryOff(InvalidValue):
+    """This service records nothing."""
+
+    code = "history_off"
+
+    def __init__(self) -> None:
+        super().__init__("at", "This service records no history: QUOTECAST_HISTORY is off")
+
+
 class Playback:
     """The past of a feed from the keyframe before `at` (Unix time) on.
 

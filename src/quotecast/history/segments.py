@@ -24,6 +24,7 @@ _TIME: Final = "%Y%m%dT%H%M%S.%f"
 class HistoryError(QuotecastError):
     """The recorded past cannot be read or written."""
 
+    status = 503
     code = "history"
 
 

@@ -185,6 +185,12 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
     sockets_per_address: Annotated[
         int, Meta(ge=0, description="WebSockets per client address and worker; 0: no limit")
     ] = 1000
+    replays_per_worker: Annotated[
+        int, Meta(ge=0, le=1000, description="Replays of recorded feeds at once per worker; 0: none")
+    ] = 20
+    replays_per_address: Annotated[
+        int, Meta(ge=0, le=1000, description="Replays at once per client address and worker")
+    ] = 2
     heartbeat_ms: Annotated[
         int, Meta(ge=100, le=60_000, description="Milliseconds between heartbeats on a feed")
     ] = 15_000

@@ -12,12 +12,13 @@ from quotecast.errors import CloseCode
 from quotecast.feed.commands import DEFAULT_INTERVAL, INTERVALS
 from quotecast.feed.projection import moving_fields
 from quotecast.market.feeds import Feed
+from quotecast.stream.replay import MAX_SPEED, MIN_SPEED
 
 #: The channel of the socket that serves all feeds.
 _ALL: Final = "all"
 
 _WHAT: Final = {
-    "welcome": "The first frame of every connection.",
+    "welcome": "The first frame of every connection; of a replay with `replayed` and the moment `at`.",
     "subscribed": "The answer to subscribe, unsubscribe and list: all subscribed symbols.",
     "snapshot": (
         "Full quotes. `subscribe`: the added symbols, to merge; `resume`: the changes since `since`, to "
@@ -29,7 +30,8 @@ _WHAT: Final = {
         "field changed. `removed`, absent when empty, names symbols that are gone. A row follows the "
         "columns of the last snapshot, and may have only the first of them."
     ),
-    "heartbeat": "Sent at intervals, and at once when the feed's state changes; carries the cursor.",
+    "heartbeat": "Sent at intervals, and at once when the feed's state changes; carries the cursor."
+    " In a replay also the moment `at`.",
     "pong": "The answer to ping.",
     "error": "A command was malformed or out of bounds, and changed nothing.",
     "shutdown": "The server restarts: reconnect after the given time.",
@@ -123,4 +125,14 @@ def _query(feed: Feed | None) -> dict[str, Any]:
             "type": "string",
             "description": f"Comma-separated fields that move, or `all`{known}.",
         },
+        **(_replay() if feed else {}),
+    }
+
+
+def _replay() -> dict[str, Any]:
+    at = "A recorded moment from which to replay the feed: ISO 8601 with a time zone, or Unix seconds."
+    speed = {"type": "number", "minimum": MIN_SPEED, "maximum": MAX_SPEED, "default": 1}
+    return {
+        "at": {"type": "string", "description": at},
+        "speed": speed | {"description": "How many times faster than recorded; only with `at`."},
     }

@@ -18,6 +18,8 @@ from quotecast.market.feeds import Feed
 
 _EPOCH: Final = "06a1f3c2b7"
 _TIME: Final = "2026-11-20T15:30:00.000Z"
+#: The moment that a replay has reached.
+_MOMENT: Final = 1_795_185_060.0
 _MARK: Final = Mark(1, _EPOCH, 11)
 _LATER: Final = Mark(2, _EPOCH, 12)
 
@@ -36,6 +38,7 @@ def frames_from(feed: Feed | None) -> dict[str, list[dict[str, Any]]]:
         *_quotes(shown, label, JSON, None),
         *_quotes(shown, label, ROWS, ("price",)),
         frames.heartbeat(label, _LATER, _TIME, "live", "open"),
+        *([frames.heartbeat(label, _LATER, _TIME, "live", "open", replayed_at=_MOMENT)] if feed else []),
         frames.pong(_TIME, 4),
         frames.error(400, "Malformed JSON", 1),
         frames.shutdown(2731),

@@ -15,6 +15,7 @@ from quotecast.api.answers import (
 )
 from quotecast.api.edge.repeats import repeatable
 from quotecast.api.negotiation import content_tag
+from quotecast.api.past import At
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import TAG, BarsReading, BatchReading, FeedReading, Reading, answered
 from quotecast.api.routes.assets import assets
@@ -31,7 +32,7 @@ from quotecast.api.selection import (
     selection_of,
     symbol_of_path,
 )
-from quotecast.api.services import Services, require_mirror
+from quotecast.api.services import Services, mirror_at
 from quotecast.market import codec
 from quotecast.market.bars import Bar
 from quotecast.market.feeds import Feed
@@ -54,7 +55,6 @@ Symbol = Annotated[str, PathParameter(description="The ticker, in any case")]
 
 @get(
     "/quotes",
-    sync_to_thread=False,
     summary="Quotes of several stocks, or of all",
     operation_class=BatchReading,
     responses=answered(
@@ -62,10 +62,10 @@ Symbol = Annotated[str, PathParameter(description="The ticker, in any case")]
     ),
 )
 @repeatable
-def quotes(services: Services, symbols: Symbols) -> Answer:
+async def quotes(services: Services, symbols: Symbols, at: At = None) -> Answer:
     """Omits unknown symbols; `X-Missing-Count` counts them and `X-Missing-Symbols` names them."""
     wanted = selection_of(symbols)
-    mirror, now = require_mirror(services, Feed.STOCKS), services.monotonic()
+    mirror, now = await mirror_at(services, Feed.STOCKS, at), services.monotonic()
     if wanted == "all":
         return quotes_answer(mirror, now, all_quotes(mirror), *missing_headers([]))
     found = [(name, mirror.find(name)) for name in wanted]
