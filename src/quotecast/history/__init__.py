@@ -1,1 +1,1 @@
-"""Bars of our own in PostgreSQL: their partitions, their writer in ingest, and their reader in workers."""
+"""The past of the feeds: final bars in PostgreSQL, and segments of all that was published."""

@@ -14,8 +14,9 @@ from quotecast import parent
 from quotecast.bus.base import BusWriter
 from quotecast.bus.redis import RedisBus
 from quotecast.errors import BusError, SettingsError
+from quotecast.history.recorder import FeedRecorder, Recorder
 from quotecast.history.writer import BarWriter, write_bars
-from quotecast.ingest import lease, sources
+from quotecast.ingest import lease, recording, sources
 from quotecast.ingest.bars import bar_writers
 from quotecast.ingest.documents import DocumentSource, publish_documents
 from quotecast.ingest.health import readiness
@@ -52,15 +53,19 @@ async def _serve(settings: Settings) -> None:
         async def ready() -> tuple[HTTPStatus, bytes]:
             return readiness(own)
 
-        async with metrics.serve_metrics(
-            settings.metrics_host,
-            settings.metrics_port,
-            partial(families, statistics, calls_left),
-            counts.families,
-            readiness=ready,
-        ) as scraped:
+        async with (
+            recording.recording(settings) as recorder,
+            metrics.serve_metrics(
+                settings.metrics_host,
+                settings.metrics_port,
+                partial(families, statistics, calls_left),
+                counts.families,
+                partial(recording.families, recorder),
+                readiness=ready,
+            ) as scraped,
+        ):
             documents = sources.document_sources(settings, budgets)
-            await _lead_all(settings, providers, documents, statistics, scraped)
+            await _lead_all(settings, providers, documents, statistics, recorder=recorder, scraped=scraped)
 
 
 async def _lead_all(
@@ -68,6 +73,8 @@ async def _lead_all(
     providers: list[QuoteProvider],
     documents: list[DocumentSource],
     statistics: Mapping[Feed, IngestStatistics],
+    *,
+    recorder: Recorder | None,
     scraped: str,
 ) -> None:
     bus = RedisBus(settings.redis_url, settings.redis_prefix)
@@ -78,12 +85,21 @@ async def _lead_all(
         writers = await stack.enter_async_context(bar_writers(settings, bus, statistics))
         tasks = [
             asyncio.create_task(
-                lead(provider, documents, bus, owner, statistics=statistics[feed], bars=writers.get(feed))
+                lead(
+                    provider,
+                    documents,
+                    bus,
+                    owner,
+                    statistics=statistics[feed],
+                    bars=writers.get(feed),
+                    recorder=recorder.feeds[feed] if recorder else None,
+                )
             )
             for provider in providers
             for feed in [provider.feed]
         ]
-        parent.announce(_introduction(providers, with_bars=bool(writers)) + scraped)
+        kept = f"; history of {settings.history}" if recorder else ""
+        parent.announce(_introduction(providers, with_bars=bool(writers)) + kept + scraped)
         try:
             await _until_stopped(tasks)
         finally:
@@ -116,6 +132,7 @@ async def _lead(
     statistics: IngestStatistics | None = None,
     bars: BarWriter | None = None,
     spacing_seconds: float = SPACING_SECONDS,
+    recorder: FeedRecorder | None = None,
 ) -> None:
     """Leads the feed, publishes its documents and writes its bars whenever no other ingest does."""
     own = [each for each in documents if each.feed is provider.feed]
@@ -125,7 +142,12 @@ async def _lead(
         async with publish_documents(own, bus, owner), write_bars(bars):
             # A task of its own: before Python 3.13 a failing TaskGroup loses a cancellation.
             publisher = FeedPublisher(
-                provider, bus, owner, statistics=statistics, spacing_seconds=spacing_seconds
+                provider,
+                bus,
+                owner,
+                statistics=statistics,
+                spacing_seconds=spacing_seconds,
+                recorder=recorder,
             )
             await asyncio.create_task(publisher.run())
             _raise_if_cancelled()
