@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import LiveInterval, OwnBar
 
 
@@ -12,7 +11,7 @@ class NothingStored:
 
     async def read(
         self,
-        _feed: Feed,
+        _series: str,
         _symbols: Sequence[str],
         _interval: LiveInterval,
         _start: datetime,

@@ -7,19 +7,21 @@ from typing import Any
 
 from quotecast.accounts.database import Database
 from quotecast.history.partitions import TABLES
-from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import LiveInterval, OwnBar
 
 
 class StoredBars:
-    """The bars of all feeds in PostgreSQL. An hour or a day in progress has no bar here yet."""
+    """The bars of all feeds in PostgreSQL, by `series_name`.
+
+    An hour or a day in progress has no bar here yet.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def read(
         self,
-        feed: Feed,
+        series: str,
         symbols: Sequence[str],
         interval: LiveInterval,
         start: datetime,
@@ -28,7 +30,7 @@ class StoredBars:
         limit: int | None = None,
         newest: bool = False,
     ) -> dict[str, list[OwnBar]]:
-        """Returns the bars of each symbol that open from `start` to before `end`, the oldest first.
+        """Returns each symbol's bars of a series from `start` to before `end`, the oldest first.
 
         With `limit` they are the first so many bars of each symbol, or with `newest` the last. Raises
         DatabaseAway.
@@ -37,7 +39,7 @@ class StoredBars:
         if not bars:
             return bars
         query = _query(interval, newest=newest)
-        work = partial(_fetch, query=query, values=(feed, list(bars), start, end, limit))
+        work = partial(_fetch, query=query, values=(series, list(bars), start, end, limit))
         for symbol, *values in await self._database.session(work):
             bars[symbol].append(OwnBar(*values))
         if newest:

@@ -15,6 +15,7 @@ from quotecast.api.own_bars import LIVE_POLICY, OWN, as_upstream, recent_bars
 from quotecast.api.routes.bar_batches import markets_of, named_symbols
 from quotecast.api.selection import AS_TEXT, MAX_SYMBOLS, missing_headers
 from quotecast.api.services import Services
+from quotecast.api.stored_bars import series_of
 from quotecast.cache.base import Cached
 from quotecast.feed.mirror import Mirror
 from quotecast.market import codec
@@ -103,11 +104,12 @@ def _day_of(calendar: Calendar, moment: datetime) -> Day:
 
 async def _stored_closes(services: Services, mirror: Mirror, day: Day) -> Cached:
     """Reads the closes of all symbols of a feed at once, so that no request causes a read of its own."""
+    series = series_of(mirror)
 
     async def fetch() -> bytes:
         with as_upstream():
             found = await services.stored_bars.read(
-                mirror.feed, [*mirror.quotes()], "15m", day.start, day.start + timedelta(days=2)
+                series, [*mirror.quotes()], "15m", day.start, day.start + timedelta(days=2)
             )
         return _pack(
             {
@@ -116,7 +118,7 @@ async def _stored_closes(services: Services, mirror: Mirror, day: Day) -> Cached
             }
         )
 
-    key = f"{OWN}:sparklines{_VERSION}:{mirror.feed}:{day.start:%Y%m%dT%H%M}"
+    key = f"{OWN}:sparklines{_VERSION}:{series}:{day.start:%Y%m%dT%H%M}"
     return await services.cache.read(key, LIVE_POLICY, fetch)
 
 
