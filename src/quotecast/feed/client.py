@@ -14,13 +14,13 @@ from quotecast.errors import CloseCode
 from quotecast.feed import frames
 from quotecast.feed.commands import Command, CommandError, Query, command_of, decode, tags_of
 from quotecast.feed.encoding import JSON, Encoding
+from quotecast.feed.form import Form
 from quotecast.feed.frames import Id, Label, Limits
 from quotecast.feed.framing import Frame
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.pace import CommandPace
 from quotecast.feed.projection import projection_of
 from quotecast.feed.session import FeedSession, is_ahead
-from quotecast.feed.subscription import Form
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
 
@@ -109,7 +109,10 @@ class ClientSession:
             marks = {name: mirror.mark for name, mirror in mirrors.items()}
             return self.encoding.write(frames.welcome_to_all(marks, heartbeat_ms, self._limits))
         (mirror,) = mirrors.values()
-        return self.encoding.write(frames.welcome(mirror.feed, mirror.mark, heartbeat_ms, self._limits))
+        welcome = frames.welcome(
+            mirror.feed, mirror.mark, heartbeat_ms, self._limits, replayed_at=mirror.replayed_at
+        )
+        return self.encoding.write(welcome)
 
     def _feed_of(self, command: Command) -> str:
         """Returns the name of the feed that a command is for. Raises CommandError."""

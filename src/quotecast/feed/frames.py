@@ -4,12 +4,17 @@ On the socket of all feeds every frame of a feed has its name, the label; on a f
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from quotecast.feed.mirror import FeedState, Mark
+from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
+from quotecast.market.own_bars import LiveInterval
 
+#: Why a client receives a snapshot or bars that no change caused.
+Reason = Literal["subscribe", "resume", "resync"]
 Id = int | str | None
 #: A feed's name, in the frames of a socket that serves all feeds.
 Label = str | UnsetType
@@ -34,6 +39,8 @@ class _Welcome(Struct, frozen=True, rename="camel", tag_field="type", tag="welco
     seq: int
     heartbeat_ms: int
     limits: Limits
+    replayed: bool | UnsetType = UNSET
+    at: str | UnsetType = UNSET
 
 
 class _WelcomeToAll(Struct, frozen=True, rename="camel", tag_field="type", tag="welcome"):
@@ -55,6 +62,7 @@ class _Subscribed(Struct, frozen=True, kw_only=True, tag_field="type", tag="subs
     rejected: Sequence[Rejected]
     interval: int
     fields: Sequence[str] | UnsetType = UNSET
+    bars: LiveInterval | UnsetType = UNSET
     id: int | str | UnsetType = UNSET
 
 
@@ -75,12 +83,32 @@ class _Update(Struct, frozen=True, kw_only=True, tag_field="type", tag="update")
     removed: Sequence[str] | UnsetType = UNSET
 
 
+class Closed(Struct, frozen=True):
+    """An interval that ended at `time`, and the number of its final bars in the frame."""
+
+    time: str
+    count: int
+
+
+class _Bars(Struct, frozen=True, kw_only=True, tag_field="type", tag="bars"):
+    feed: Label = UNSET
+    epoch: str
+    seq: int
+    interval: LiveInterval
+    reason: Reason | UnsetType = UNSET
+    columns: Sequence[str] | UnsetType = UNSET
+    data: Raw
+    closed: Closed | UnsetType = UNSET
+
+
 class _Heartbeat(Struct, frozen=True, tag_field="type", tag="heartbeat"):
     epoch: str
     seq: int
     timestamp: str
     feed: FeedState
     market: str
+    replayed: bool | UnsetType = UNSET
+    at: str | UnsetType = UNSET
 
 
 class _FeedHeartbeat(Struct, frozen=True, tag_field="type", tag="heartbeat"):
@@ -108,9 +136,11 @@ class _Shutdown(Struct, frozen=True, rename="camel", tag_field="type", tag="shut
     retry_after_ms: int
 
 
-def welcome(feed: Feed, mark: Mark, heartbeat_ms: int, limits: Limits) -> Struct:
-    """Returns the first frame of a connection to one feed."""
-    return _Welcome(feed.spec.name, mark.epoch, mark.seq, heartbeat_ms, limits)
+def welcome(
+    feed: Feed, mark: Mark, heartbeat_ms: int, limits: Limits, *, replayed_at: float | None = None
+) -> Struct:
+    """Returns the first frame of a connection to one feed, or to a replay of it."""
+    return _Welcome(feed.spec.name, mark.epoch, mark.seq, heartbeat_ms, limits, *_replayed(replayed_at))
 
 
 def welcome_to_all(marks: Mapping[str, Mark], heartbeat_ms: int, limits: Limits) -> Struct:
@@ -126,6 +156,7 @@ def subscribed(
     interval: int,
     *,
     fields: Sequence[str] | None = None,
+    bars: LiveInterval | None = None,
     request: Id = None,
 ) -> Struct:
     """Returns the answer to subscribe, unsubscribe and list: all subscribed symbols, or `all`."""
@@ -135,6 +166,7 @@ def subscribed(
         rejected=rejected,
         interval=interval,
         fields=UNSET if fields is None else fields,
+        bars=bars or UNSET,
         id=_unset_or(request),
     )
 
@@ -151,10 +183,41 @@ def update(label: Label, mark: Mark, data: Raw, removed: Sequence[str] = ()) -> 
     return _Update(feed=label, epoch=mark.epoch, seq=mark.seq, data=data, removed=removed or UNSET)
 
 
-def heartbeat(label: Label, mark: Mark, timestamp: str, state: FeedState, market: str) -> Struct:
-    """Returns a heartbeat with the connection's cursor."""
+def bars(
+    label: Label,
+    place: Place,
+    interval: LiveInterval,
+    data: Raw,
+    *,
+    reason: Reason | None = None,
+    columns: Sequence[str] = (),
+    closed: Closed | None = None,
+) -> Struct:
+    """Returns bars of one interval: the final ones of a closing, or bars in progress. Rows have columns."""
+    return _Bars(
+        feed=label,
+        epoch=place.epoch,
+        seq=place.seq,
+        interval=interval,
+        reason=reason or UNSET,
+        columns=columns or UNSET,
+        data=data,
+        closed=closed or UNSET,
+    )
+
+
+def heartbeat(
+    label: Label,
+    mark: Mark,
+    timestamp: str,
+    state: FeedState,
+    market: str,
+    *,
+    replayed_at: float | None = None,
+) -> Struct:
+    """Returns a heartbeat with the connection's cursor, and with the moment of a replay."""
     if label is UNSET:
-        return _Heartbeat(mark.epoch, mark.seq, timestamp, state, market)
+        return _Heartbeat(mark.epoch, mark.seq, timestamp, state, market, *_replayed(replayed_at))
     return _FeedHeartbeat(label, mark.epoch, mark.seq, timestamp, state, market)
 
 
@@ -171,6 +234,10 @@ def error(code: int, detail: str, request: Id = None, label: Label = UNSET) -> S
 def shutdown(retry_after_ms: int) -> Struct:
     """Returns the last frame before a restart; clients reconnect after `retry_after_ms`."""
     return _Shutdown(retry_after_ms)
+
+
+def _replayed(at: float | None) -> tuple[bool, str] | tuple[()]:
+    return () if at is None else (True, iso_utc(at))
 
 
 def _unset_or(request: Id) -> int | str | UnsetType:

@@ -57,6 +57,8 @@ class Mirror:
         self.readable = True
         #: Monotonic time of the last message of this feed.
         self.heard_at = float("-inf")
+        #: The Unix time that a replay has reached; None in a mirror of the live feed.
+        self.replayed_at: float | None = None
         #: Unix time at which the newest batch up to `mark` was published; 0 after a load.
         self.published_at = 0.0
         self._arrivals = Arrivals()
@@ -252,7 +254,7 @@ class Mirror:
         if self._present[key].quote is None:
             self._present[key].seq = 0
             return 0
-        self._put(key, None, revision, 0, full=True)
+        self._put(key, None, revision, 0, full=True).set_bars(None)
         return 1
 
     def _take(self, key: str, stored: StoredQuote, revision: int) -> int:
