@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from quotecast.bus.base import FeedInfo, Snapshot, StoredQuote
 from quotecast.market.feeds import Feed
 from quotecast.market.moves import shape_digest
-from quotecast.market.quotes import CryptoQuote, Quote, StockQuote
+from quotecast.market.quotes import CryptoQuote, DovizQuote, Quote, StockQuote
 
 INFO = FeedInfo(provider="test")
 EPOCH = "0000000000aa00000001"
@@ -53,3 +53,19 @@ def state_of(
     quotes: Iterable[Quote], *, feed: Feed = Feed.STOCKS, epoch: str = EPOCH, seq: int = 1
 ) -> Snapshot:
     return Snapshot(feed, epoch, seq, INFO, {quote.key: StoredQuote(seq, seq, quote) for quote in quotes})
+
+
+def doviz(symbol: str = "gram-altin", price: float = 4_000.0) -> DovizQuote:
+    return DovizQuote(
+        provider="test",
+        symbol=symbol,
+        name=symbol,
+        category="gold",
+        source="Kapalıçarşı",
+        unit="gram",
+        currency="TRY",
+        buying=price - 1,
+        selling=price,
+        price=price,
+        timestamp="2026-11-20T15:00:00.000Z",
+    )

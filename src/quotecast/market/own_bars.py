@@ -16,7 +16,7 @@ LIVE_INTERVALS: Final[tuple[LiveInterval, ...]] = get_args(LiveInterval)
 COARSE: Final = LIVE_INTERVALS[1:]
 
 MINUTE: Final = 60
-#: Decimals of a volume: sums of floats would show rounding errors.
+#: Decimals of a volume.
 _VOLUME_DECIMALS: Final = 8
 
 
@@ -45,10 +45,11 @@ class Part(Struct, frozen=True, gc=False, array_like=True):
 class Progress(Struct, frozen=True, gc=False, array_like=True):
     """A symbol's newest one-minute bar, and the one before it if it may not be final yet.
 
-    `seen` is the quote's volume up to which the bars count, and `day` the trading day of that volume.
+    There is none before the first update in trading hours. `seen` is the quote's volume up to which the bars
+    count, and `day` the trading day of that volume.
     """
 
-    minute: OwnBar
+    minute: OwnBar | None
     ended: OwnBar | None
     seen: float | None
     day: int
@@ -82,16 +83,21 @@ def extend(bar: OwnBar | None, piece: OwnBar, opened: int) -> OwnBar:
         max(bar.high, piece.high),
         min(bar.low, piece.low),
         piece.close,
-        _add_volumes(bar.volume, piece.volume),
+        add_volumes(bar.volume, piece.volume),
         bar.updates + piece.updates,
     )
 
 
-def _add_volumes(first: float | None, second: float | None) -> float | None:
+def add_volumes(first: float | None, second: float | None) -> float | None:
     """Returns the sum; None only if neither is known."""
     if first is None or second is None:
         return second if first is None else first
-    return round(first + second, _VOLUME_DECIMALS)
+    return tidy_volume(first + second)
+
+
+def tidy_volume(volume: float) -> float:
+    """Returns a volume without the rounding error of a sum or a difference."""
+    return volume if volume.is_integer() else round(volume, _VOLUME_DECIMALS)
 
 
 def close_parts(parts: dict[str, Parts], closing: Closing) -> set[str]:

@@ -1,0 +1,106 @@
+"""How every bus carries bars: parts and closings with the state, and closings for the database."""
+
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+from msgspec import structs
+
+from quotecast.bus.base import RECENT_CLOSINGS, Batch, NumberedClosing, StoredQuote
+from quotecast.bus.memory import MemoryBus
+from quotecast.bus.redis import RedisBus
+from quotecast.market.feeds import Feed
+from quotecast.market.own_bars import Closing, OwnBar, Part, Progress
+from support.market_made import EPOCH, state_of, stock
+
+Bus = MemoryBus | RedisBus
+
+BAR = OwnBar(60, 1.0, 3.0, 0.5, 2.0, 12.5, 4)
+PARTS = {"AAPL": {"5m": Part(BAR, 300)}}
+STATE = structs.replace(
+    state_of([stock("AAPL")]),
+    entries={"AAPL": StoredQuote(1, 1, stock("AAPL"), Progress(BAR, None, 1000.0, 0))},
+)
+
+
+@pytest.fixture(params=["memory", "redis"])
+async def bus(request: pytest.FixtureRequest) -> AsyncIterator[Bus]:
+    if request.param == "memory":
+        yield MemoryBus(time.monotonic)
+        return
+    redis_bus = RedisBus(request.getfixturevalue("redis_url"), "test")
+    yield redis_bus
+    await redis_bus.close()
+
+
+def closing(through: int) -> Closing:
+    return Closing(through, {"1m": {"AAPL": structs.replace(BAR, opened=through - 60)}}, {"5m": (0, 300)})
+
+
+async def publish(bus: Bus, seq: int, *throughs: int) -> None:
+    batch = Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=seq, closings=[closing(each) for each in throughs])
+    assert await bus.publish(batch, {}, PARTS)  # type: ignore[arg-type]
+
+
+async def lead(bus: Bus, *remembered: int) -> None:
+    assert await bus.hold(Feed.STOCKS, "me", 10_000)
+    closings = [NumberedClosing(EPOCH, 1, closing(each)) for each in remembered]
+    assert await bus.begin("me", structs.replace(STATE, closings=closings))
+
+
+async def test_state_has_bars_in_progress_parts_and_closings(bus: Bus) -> None:
+    await lead(bus)
+    await publish(bus, 2, 120)
+    await publish(bus, 3, 180, 240)
+    state = await bus.load(Feed.STOCKS)
+    assert state is not None
+    assert state.entries == STATE.entries
+    assert state.parts == PARTS
+    assert [(each.epoch, each.seq, each.closing) for each in state.closings] == [
+        (EPOCH, 2, closing(120)),
+        (EPOCH, 3, closing(180)),
+        (EPOCH, 3, closing(240)),
+    ]
+
+
+async def test_a_new_epoch_keeps_closings_and_adds_those_that_were_lost(bus: Bus) -> None:
+    await lead(bus)
+    await publish(bus, 2, 120)
+    await lead(bus, 60, 120, 180)
+    assert [each.through for each in await bus.closings_after(Feed.STOCKS, 0, 10)] == [120, 180]
+    state = await bus.load(Feed.STOCKS)
+    assert state is not None
+    assert [each.seq for each in state.closings] == [2, 1]
+
+
+async def test_a_bus_without_data_gets_the_remembered_closings(bus: Bus) -> None:
+    await lead(bus, 60, 120)
+    assert [each.through for each in await bus.closings_after(Feed.STOCKS, 0, 10)] == [60, 120]
+
+
+async def test_a_minute_is_stored_once(bus: Bus) -> None:
+    """A batch with a minute that is stored is published all the same."""
+    await lead(bus)
+    await publish(bus, 2, 120)
+    await publish(bus, 3, 120)
+    state = await bus.load(Feed.STOCKS)
+    assert state is not None
+    assert (state.seq, [each.seq for each in state.closings]) == (3, [2])
+
+
+async def test_the_database_reads_on_and_forgets_what_it_has(bus: Bus) -> None:
+    """The newest closings stay, because workers load them."""
+    throughs = [60 * number for number in range(1, RECENT_CLOSINGS + 11)]
+    await lead(bus)
+    await publish(bus, 2, *throughs)
+    assert [each.through for each in await bus.closings_after(Feed.STOCKS, 120, 2)] == [180, 240]
+    await bus.trim_closings(Feed.STOCKS, 180)
+    assert [each.through for each in await bus.closings_after(Feed.STOCKS, 0, 1)] == [240]
+    await bus.trim_closings(Feed.STOCKS, throughs[-1])
+    kept = await bus.closings_after(Feed.STOCKS, 0, 100)
+    assert [each.through for each in kept] == throughs[-RECENT_CLOSINGS:]
+
+
+async def test_feeds_without_closings_have_none(bus: Bus) -> None:
+    assert not await bus.closings_after(Feed.DOVIZ, 0, 10)
+    await bus.trim_closings(Feed.DOVIZ, 600)
