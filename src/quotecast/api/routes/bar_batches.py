@@ -44,6 +44,7 @@ BatchCount = Annotated[
         description=f"How many bars of each symbol at most; of all symbols together, {MAX_BATCH_BARS:,}",
         schema_extra={
             "type": "integer",
+            "one_of": None,
             "minimum": 1,
             "maximum": 1000,
             "default": DEFAULT_BATCH_BARS,

@@ -45,12 +45,12 @@ class DovizBar(Struct, frozen=True):
     low: float
     close: float
     #: Null: nobody publishes it.
-    volume: None = None
+    volume: None
 
     @classmethod
     def of(cls, bar: Bar) -> "DovizBar":
         """Returns a bar without its volume."""
-        return cls(bar.time, bar.open, bar.high, bar.low, bar.close)
+        return cls(bar.time, bar.open, bar.high, bar.low, bar.close, None)
 
 
 class HistorySpan(Struct, frozen=True):
