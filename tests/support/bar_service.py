@@ -64,17 +64,8 @@ class Stored:
                 self.bars[feed, interval, symbol].setdefault(bar.opened, bar)
 
     async def read(
-        self,
-        feed: Feed,
-        symbols: Sequence[str],
-        interval: LiveInterval,
-        start: datetime,
-        end: datetime,
-        *,
-        limit: int | None = None,
-        newest: bool = False,
+        self, feed: Feed, symbols: Sequence[str], interval: LiveInterval, start: datetime, end: datetime
     ) -> dict[str, list[OwnBar]]:
-        assert (limit, newest) == (None, False)
         self.reads += 1
         if self.error is not None:
             raise self.error
