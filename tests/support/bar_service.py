@@ -85,6 +85,7 @@ class BarService:
     def __init__(self) -> None:
         self.mirrors = empty_mirrors()
         self.stored = Stored()
+        self.sparklines: dict[tuple[Feed, str], tuple[float, bytes]] = {}
         self.histories: dict[Feed, dict[str, HistoryProvider]] = {}
         self.edge = edge_of(
             services(
@@ -94,6 +95,7 @@ class BarService:
                 clock=lambda: self.now,
                 past_reads=lambda _upstream: self.admit,
                 stored_bars=self.stored,
+                sparklines=self.sparklines,
             )
         )
         self.reset(History())
@@ -101,6 +103,7 @@ class BarService:
     def reset(self, history: History) -> None:
         self.now = NOW
         self.stored.clear()
+        self.sparklines.clear()
         #: Calls for bars of the past that are left.
         self.past_calls = 1_000_000
         self.info = FeedInfo(provider="test")
