@@ -24,8 +24,8 @@ from quotecast.market.own_bars import LIVE_INTERVALS, LiveInterval, OwnBar
 
 #: The `X-Source` of these bars, and the upstream's name in the cache.
 OWN: Final = "own"
-#: How long a stored copy is fresh: the mirror has the final bars of half an hour, so nothing is missing between
-#: the two.
+#: How long a stored copy is fresh. The mirror has the final bars of half an hour, so there is no gap between
+#: the copy and the mirror.
 LIVE_POLICY: Final = Policy(fresh_seconds=60, stale_seconds=86_400)
 #: The time after which the bars of a window are written: they wait at most a day for a database that is away.
 _WRITTEN_AFTER: Final = timedelta(days=2)
