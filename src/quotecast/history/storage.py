@@ -24,12 +24,21 @@ _PARTITIONS: Final = (
     "SELECT relname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid"
     " WHERE inhparent = ANY($1::text[]::regclass[])"
 )
+#: An ingest whose clock was wrong, or whose simulation ran fast, must not stop the next one from writing.
+_FORGET_FUTURE: Final = (
+    "UPDATE bars_written SET through = to_timestamp(0)"
+    " WHERE feed = $1 AND through > now() + interval '1 hour'"
+)
 #: `through` of a closing may lie in the future, the server's clock may not: the earlier of both is the time.
 _NOW: Final = "SELECT least(now(), max(through)) FROM bars_written"
 
 
 async def written_through(connection: Any, feed: Feed) -> int:
-    """Returns the Unix time up to which the feed's closings are written; 0 before the first."""
+    """Returns the Unix time up to which the feed's closings are written; 0 before the first.
+
+    It is 0 too if it lies in the future: then all closings in Redis are written once more.
+    """
+    await connection.execute(_FORGET_FUTURE, feed)
     through = await connection.fetchval("SELECT through FROM bars_written WHERE feed = $1", feed)
     return int(through.timestamp()) if through else 0
 

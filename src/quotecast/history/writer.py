@@ -77,11 +77,7 @@ class BarWriter:
         try:
             is_behind = await self._write_next()
             await self._drop_expired()
-        except (BusError, DatabaseAway) as error:
-            return await self._note_failure(error)
-        except Exception as error:
-            # A bug here must not end the feed's quotes.
-            log.exception("writer of bars failed", feed=self._feed)
+        except Exception as error:  # noqa: BLE001 - a bug here must not end the feed's quotes
             return await self._note_failure(error)
         self._backoff.reset()
         self._outage.log_end("bars are written again", feed=self._feed)
@@ -107,13 +103,17 @@ class BarWriter:
     async def _note_failure(self, error: Exception) -> float:
         """Counts what waits in Redis. Returns the seconds until the next try."""
         self._statistics.failures += 1
-        with contextlib.suppress(BusError):
+        with contextlib.suppress(Exception):
             while closings := await self._bus.closings_after(
                 self._feed, max(self._through or 0, self._statistics.newest), CLOSINGS
             ):
                 self._statistics.note_waiting(closings)
         self._outage.log_failure(
-            "bars not written", feed=self._feed, error=str(error), minutes_waiting=self._statistics.waiting
+            "bars not written",
+            feed=self._feed,
+            error=str(error),
+            minutes_waiting=self._statistics.waiting,
+            exc_info=None if isinstance(error, BusError | DatabaseAway) else error,
         )
         return self._backoff.delay()
 
