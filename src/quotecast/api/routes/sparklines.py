@@ -16,13 +16,14 @@ from quotecast.api.own_bars import LIVE_POLICY, OWN, as_upstream, recent_bars
 from quotecast.api.routes.bar_batches import named_symbols
 from quotecast.api.selection import AS_TEXT, MAX_SYMBOLS, missing_headers
 from quotecast.api.services import Services, require_mirror
-from quotecast.cache.base import Cached
+from quotecast.errors import UpstreamError
 from quotecast.feed.entry import QuoteEntry
 from quotecast.feed.mirror import Mirror
 from quotecast.market import codec
 from quotecast.market.bars import bar_time
 from quotecast.market.calendars import Calendar, Exchange
 from quotecast.market.feeds import Feed
+from quotecast.market.quotes import Quote
 
 MAX_CLOSES: Final = 50
 #: Seconds for which a sparkline stays encoded.
@@ -65,7 +66,7 @@ _unpack: Final = lru_cache(maxsize=8)(msgspec.msgpack.Decoder(dict[str, Closes])
 
 
 async def sparklines_answer(services: Services, feed: Feed, symbols: Sequence[str]) -> Answer:
-    """Returns the sparklines of the known symbols. Raises InvalidValue, ProviderMissing or UpstreamError."""
+    """Returns the sparklines of the known symbols. Raises InvalidValue, ProviderMissing or NoData."""
     names, mirror = named_symbols(symbols, MAX_SYMBOLS), require_mirror(services, feed)
     found = {entry.key: entry for name in names if (entry := mirror.find(name)) is not None}
     missing = [name for name in names if mirror.find(name) is None]
@@ -73,10 +74,10 @@ async def sparklines_answer(services: Services, feed: Feed, symbols: Sequence[st
     status = "HIT"
     if found:
         day = _day_of(calendar_of_venue(mirror), _moment(services, mirror, found.values()))
-        cached = await _stored_closes(services, mirror, day)
-        stored, status = _unpack(cached.body), cached.status
+        stored, status = await _stored_closes(services, mirror, day)
         for number, (key, entry) in enumerate(found.items()):
-            lines.append((key, _encoded(services, mirror, entry, day, stored.get(key, {}))))
+            if entry.quote is not None:  # it may go in the meantime
+                lines.append((key, _encoded(services, mirror, entry.quote, day, stored.get(key, {}))))
             if number % _TURN == 0:
                 await asyncio.sleep(0)  # other requests and the feeds get a turn
     state = mirror.state(services.monotonic())
@@ -100,13 +101,13 @@ def _moment(services: Services, mirror: Mirror, entries: Iterable[QuoteEntry]) -
     return datetime.fromisoformat(max(times)) if times else now
 
 
-def _encoded(services: Services, mirror: Mirror, entry: QuoteEntry, day: Day, stored: Closes) -> bytes:
+def _encoded(services: Services, mirror: Mirror, quote: Quote, day: Day, stored: Closes) -> bytes:
     """Returns an encoded sparkline, made at most every few seconds."""
-    now, place = services.monotonic(), (mirror.feed, entry.key)
+    now, place = services.monotonic(), (mirror.feed, quote.key)
     made = services.sparklines.get(place)
     if made is not None and now - made[0] < _HELD_SECONDS:
         return made[1]
-    encoded = codec.encode_json(_sparkline(mirror, entry, day, stored))
+    encoded = codec.encode_json(_sparkline(mirror, quote, day, stored))
     services.sparklines[place] = now, encoded
     return encoded
 
@@ -120,8 +121,11 @@ def _day_of(calendar: Calendar, moment: datetime) -> Day:
     return Day(since - timedelta(seconds=since.timestamp() % half_hour.total_seconds()), 2 * _QUARTER)
 
 
-async def _stored_closes(services: Services, mirror: Mirror, day: Day) -> Cached:
-    """Reads the closes of all symbols of a feed at once, so that no request causes a read of its own."""
+async def _stored_closes(services: Services, mirror: Mirror, day: Day) -> tuple[dict[str, Closes], str]:
+    """Returns the closes of all symbols of a feed, and how the cache answered.
+
+    One read has all symbols, so that no request causes a read of its own.
+    """
 
     async def fetch() -> bytes:
         with as_upstream():
@@ -136,15 +140,17 @@ async def _stored_closes(services: Services, mirror: Mirror, day: Day) -> Cached
         )
 
     key = f"{OWN}:sparklines{_VERSION}:{mirror.feed}:{day.start:%Y%m%dT%H%M}"
-    return await services.cache.read(key, LIVE_POLICY, fetch)
+    try:
+        cached = await services.cache.read(key, LIVE_POLICY, fetch)
+    except UpstreamError:
+        return {}, "STALE"  # the mirror has the newest closes
+    return _unpack(cached.body), cached.status
 
 
-def _sparkline(mirror: Mirror, entry: QuoteEntry, day: Day, stored: Closes) -> Sparkline:
-    quote = entry.quote
-    assert quote is not None, "a mirror finds entries with a quote"  # noqa: S101 - narrows the type
+def _sparkline(mirror: Mirror, quote: Quote, day: Day, stored: Closes) -> Sparkline:
     traded = datetime.fromisoformat(quote.timestamp) if quote.timestamp else day.start
     closes, start = dict(stored), int(day.start.timestamp())
-    for bar in recent_bars(mirror, entry.key, "15m"):
+    for bar in recent_bars(mirror, quote.key, "15m"):
         if bar.opened >= start:
             closes[_point(bar.opened, day.step)] = bar.close
     newest = max(closes, default=_point(int(traded.timestamp()), day.step))
