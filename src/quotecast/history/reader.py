@@ -22,7 +22,10 @@ class StoredBars:
     async def read(
         self, series: str, symbols: Sequence[str], interval: LiveInterval, start: datetime, end: datetime
     ) -> dict[str, list[OwnBar]]:
-        """Returns the bars of a series by symbol: those that open in [start, end), ascending. Raises DatabaseAway."""
+        """Returns the bars of a series by symbol: those that open in [start, end), ascending.
+
+        Raises DatabaseAway.
+        """
         bars: dict[str, list[OwnBar]] = {symbol: [] for symbol in symbols}
         if not bars:
             return bars

@@ -91,6 +91,8 @@ class FeedPublisher:
         self._unscheduled: Unscheduled | None = None
         self._outage = OutageLog()
         self._recorder = recorder
+        #: Set once the bus has this leader's state.
+        self.begun = asyncio.Event()
 
     async def run(self) -> None:
         """Publishes until another ingest has the lease."""
@@ -111,7 +113,10 @@ class FeedPublisher:
             self._statistics.leading = False
 
     async def _inherit(self) -> None:
-        """Starts from the last leader's state if the provider is the same: quotes of two never mix."""
+        """Starts from the last leader's bars in one market, and from its quotes of one provider.
+
+        Bars of two markets never mix, nor quotes of two providers.
+        """
         while True:
             try:
                 old = await self._bus.load(self._feed)
@@ -123,6 +128,8 @@ class FeedPublisher:
                 self._outage.log_failure("cannot load the last state", feed=self._feed, error=str(error))
                 await asyncio.sleep(RETRY_SECONDS)
         if old is None:
+            return
+        if old.info.market != self._info().market:
             return
         same = old.info.provider == self._provider.name
         self._ledger.inherit(old, same_provider=same)
@@ -200,6 +207,7 @@ class FeedPublisher:
         while not await self._bus.begin(self._owner, snapshot):
             if not await self._bus.hold(self._feed, self._owner, lease.LEASE_MILLISECONDS):
                 raise LeaseLostError
+        self.begun.set()
         self._statistics.epochs += 1
         self._statistics.seq = snapshot.seq
         if self._recorder:

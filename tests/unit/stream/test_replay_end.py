@@ -39,4 +39,4 @@ async def test_a_client_may_leave_while_the_thread_of_its_replay_reads(tmp_path:
     async with playing(player, hub, end):
         await asyncio.to_thread(reads.wait, 10)
         asyncio.get_running_loop().call_later(0.05, go_on.set)
-    assert player._playback._messages.gi_frame is None
+    assert next(player._playback._messages, None) is None
