@@ -228,7 +228,7 @@ class Feeds(RuleBasedStateMachine):
     async def _publish(self, changes: list[Change]) -> None:
         self.say(changes)
         if self.ledger.waiting:
-            assert await self.bus.publish(*self.ledger.next_batch(0.0))
+            assert await self.bus.publish(f"ingest {self.epochs}", *self.ledger.next_batch(0.0))
         self.published = dict(self.said)
 
     async def _settle(self) -> None:
