@@ -22,6 +22,8 @@ from quotecast.stream.queries import Replay
 
 MIN_SPEED: Final = 0.1
 MAX_SPEED: Final = 100.0
+#: Replays that open at once: each decodes thousands of updates, and the live feeds share the processor.
+MAX_OPENING: Final = 2
 
 log = structlog.get_logger()
 
@@ -35,6 +37,7 @@ class Replays:
         self._per_worker = per_worker
         self._heartbeat_ms = heartbeat_ms
         self._by_address: Counter[str] = Counter()
+        self._turn = asyncio.Semaphore(MAX_OPENING)
 
     def take_place(self, address: str) -> bool:
         """Counts one more replay of an address; returns False, and counts nothing, if there is no room."""
@@ -56,7 +59,8 @@ class Replays:
         if self._store is None:
             raise HistoryOff
         store, at, speed = self._store, parse_moment("at", asked.at), parse_speed(asked.speed)
-        player = await Player.open(lambda: Playback(store, feed, at), at, speed)
+        async with self._turn:
+            player = await Player.open(lambda: Playback(store, feed, at), at, speed)
         hub = Hub(
             player.mirror,
             heartbeat_seconds=self._heartbeat_ms / 1000,
