@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from quotecast.market.bars import LENGTHS, opening_of_bar
-from quotecast.market.calendars import NEW_YORK_DAYS, Calendar
+from quotecast.market.calendars import NEW_YORK_DAYS, Calendar, latest_close
 from quotecast.market.own_bars import (
     COARSE,
     MINUTE,
@@ -199,13 +199,16 @@ class BarMaker:
 
 
 def slot_of(calendar: Calendar, minute: int) -> Slot | None:
-    """Returns a minute's place in coarser intervals; None outside trading hours."""
+    """Returns a minute's place in coarser intervals; None outside trading hours.
+
+    A halt ends no coarser bar: it goes on when the exchange trades again.
+    """
     moment = datetime.fromtimestamp(minute, UTC)
     day = next(calendar.until(moment))
     if moment >= day.close:
         return None
     slot: dict[LiveInterval, tuple[int, int]] = {}
-    closes = int(day.close.timestamp())
+    closes = int(latest_close(calendar, day).timestamp())
     for interval in COARSE:
         opened = opening_of_bar(calendar, interval, moment)
         assert opened is not None, "the market is open"  # noqa: S101 - narrows the type

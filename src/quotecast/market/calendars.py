@@ -65,6 +65,7 @@ class Exchange:
     def __init__(self, unscheduled: Unscheduled | None = None) -> None:
         self._date = unscheduled.date if unscheduled else None
         self._own: VenueDay | None = None
+        self.is_halted = unscheduled is not None and not unscheduled.is_open
         if unscheduled and unscheduled.open and unscheduled.close:
             midnight = _midnight(unscheduled.date, NEW_YORK)
             self._own = VenueDay(unscheduled.date, midnight, unscheduled.open, unscheduled.close)
@@ -98,6 +99,15 @@ ISTANBUL_DAYS: Final = AroundTheClock(ZoneInfo("Europe/Istanbul"))
 def is_open(calendar: Calendar, moment: datetime) -> bool:
     """Returns whether instruments trade at an aware moment; a day includes its open, not its close."""
     return moment < next(calendar.until(moment)).close
+
+
+def latest_close(calendar: Calendar, day: VenueDay) -> datetime:
+    """Returns the time at which a venue's day is over for certain.
+
+    A halt of the whole exchange moves the close to an earlier time, until it trades again on that day.
+    """
+    scheduled = trading_day(day.date) if isinstance(calendar, Exchange) and calendar.is_halted else None
+    return day.close if scheduled is None else max(day.close, scheduled.close)
 
 
 def _session(day: TradingDay) -> VenueDay:

@@ -165,3 +165,26 @@ def test_a_session_that_ends_early_ends_the_day() -> None:
     assert slot is not None
     assert slot["1h"] == (after_thanksgiving, after_thanksgiving + 1800)
     assert slot["D"][1] == after_thanksgiving + 12_600
+
+
+def test_a_halt_of_the_exchange_ends_no_longer_bar() -> None:
+    """When it trades again, its day and its hour go on: each bar becomes final once."""
+    venue, halted_at = nyse(), OPEN + 1210
+    venue.hear(traded(10.0, OPEN + 1200), OPEN + 1200)
+    upcoming = datetime.fromtimestamp(OPEN + 86_400, UTC)
+    halt = Unscheduled(
+        date=date(2026, 11, 23),
+        open=datetime.fromtimestamp(OPEN, UTC),
+        close=datetime.fromtimestamp(halted_at, UTC),
+        is_open=False,
+        next_open=upcoming,
+        next_close=upcoming,
+    )
+    venue.maker.use(Exchange(halt))
+    venue.wait(OPEN + 1500)
+    venue.maker.use(EXCHANGE)
+    venue.hear(traded(12.0, OPEN + 1510), OPEN + 1510)
+    venue.wait(OPEN + 23_402)
+    for interval in ("1h", "D"):
+        (bar,) = venue.bars(interval)
+        assert (bar.open, bar.close, bar.updates) == (10.0, 12.0, 2)
