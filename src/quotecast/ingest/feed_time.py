@@ -30,7 +30,7 @@ class FeedTime:
         if newest > self._newest:
             heard = datetime.fromisoformat(newest).timestamp()
             self._newest = newest
-            self._behind = min(self._behind, self._clock() - heard)
+            self._behind = self._clock() - heard
 
     def now(self) -> float:
         """Returns the feed's present time."""

@@ -47,3 +47,14 @@ def test_simulated_feed_has_the_time_of_its_newest_quote() -> None:
     assert time.now() == NOON + 3
     time.hear(Update([replace(stock(), timestamp="2026-11-20T15:10:00.000Z")]))
     assert time.now() == NOON + 600
+
+
+def test_a_recording_slower_than_the_clock_does_not_lose_its_bars() -> None:
+    """A time ahead of all quotes would make every update late."""
+    clock = [2 * NOON]
+    time = FeedTime(Simulated(), lambda: clock[0])
+    for second in range(600):
+        clock[0] = 2 * NOON + 2 * second
+        heard = f"2026-11-20T15:{second // 60:02}:{second % 60:02}.000Z"
+        time.hear(Update([replace(stock(), timestamp=heard)]))
+        assert NOON + second <= time.now() <= NOON + second + 2
