@@ -4,12 +4,16 @@ On the socket of all feeds every frame of a feed has its name, the label; on a f
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from quotecast.feed.mirror import FeedState, Mark
 from quotecast.market.feeds import Feed
+from quotecast.market.own_bars import LiveInterval
 
+#: Why a client receives a snapshot or bars that no change caused.
+Reason = Literal["subscribe", "resume", "resync"]
 Id = int | str | None
 #: A feed's name, in the frames of a socket that serves all feeds.
 Label = str | UnsetType
@@ -55,6 +59,7 @@ class _Subscribed(Struct, frozen=True, kw_only=True, tag_field="type", tag="subs
     rejected: Sequence[Rejected]
     interval: int
     fields: Sequence[str] | UnsetType = UNSET
+    bars: LiveInterval | UnsetType = UNSET
     id: int | str | UnsetType = UNSET
 
 
@@ -73,6 +78,24 @@ class _Update(Struct, frozen=True, kw_only=True, tag_field="type", tag="update")
     seq: int
     data: Raw
     removed: Sequence[str] | UnsetType = UNSET
+
+
+class Closed(Struct, frozen=True):
+    """An interval that ended at `time`, and the number of its final bars in the frame."""
+
+    time: str
+    count: int
+
+
+class _Bars(Struct, frozen=True, kw_only=True, tag_field="type", tag="bars"):
+    feed: Label = UNSET
+    epoch: str
+    seq: int
+    interval: LiveInterval
+    reason: Reason | UnsetType = UNSET
+    columns: Sequence[str] | UnsetType = UNSET
+    data: Raw
+    closed: Closed | UnsetType = UNSET
 
 
 class _Heartbeat(Struct, frozen=True, tag_field="type", tag="heartbeat"):
@@ -126,6 +149,7 @@ def subscribed(
     interval: int,
     *,
     fields: Sequence[str] | None = None,
+    bars: LiveInterval | None = None,
     request: Id = None,
 ) -> Struct:
     """Returns the answer to subscribe, unsubscribe and list: all subscribed symbols, or `all`."""
@@ -135,6 +159,7 @@ def subscribed(
         rejected=rejected,
         interval=interval,
         fields=UNSET if fields is None else fields,
+        bars=bars or UNSET,
         id=_unset_or(request),
     )
 
@@ -149,6 +174,29 @@ def snapshot(label: Label, mark: Mark, reason: str, columns: Sequence[str], data
 def update(label: Label, mark: Mark, data: Raw, removed: Sequence[str] = ()) -> Struct:
     """Returns an update: an array of the changes up to `mark`, and the symbols that are gone."""
     return _Update(feed=label, epoch=mark.epoch, seq=mark.seq, data=data, removed=removed or UNSET)
+
+
+def bars(
+    label: Label,
+    place: Place,
+    interval: LiveInterval,
+    data: Raw,
+    *,
+    reason: Reason | None = None,
+    columns: Sequence[str] = (),
+    closed: Closed | None = None,
+) -> Struct:
+    """Returns bars of one interval: the final ones of a closing, or bars in progress. Rows have columns."""
+    return _Bars(
+        feed=label,
+        epoch=place.epoch,
+        seq=place.seq,
+        interval=interval,
+        reason=reason or UNSET,
+        columns=columns or UNSET,
+        data=data,
+        closed=closed or UNSET,
+    )
 
 
 def heartbeat(label: Label, mark: Mark, timestamp: str, state: FeedState, market: str) -> Struct:

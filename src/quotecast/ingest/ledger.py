@@ -93,14 +93,15 @@ class Ledger:
         self._waiting = {}
         self._remember()
         closings = [NumberedClosing(epoch, 1, closing) for closing in self._remembered]
-        return Snapshot(self._feed, epoch, 1, info, self._stored, dict(self.bars.parts), closings)
+        parts = {key: dict(own) for key, own in self.bars.parts.items()}
+        return Snapshot(self._feed, epoch, 1, info, self._stored, parts, closings)
 
     def next_batch(self, unix_time: float) -> tuple[Batch, dict[str, StoredQuote], dict[str, Parts]]:
         """Returns all waiting changes as the next batch, and the entries and parts to store with it."""
         waiting, self._waiting = self._waiting, {}
         closings = self._remember()
         closed = {key for closing in closings for bars in closing.bars.values() for key in bars}
-        parts = {key: self.bars.parts.get(key, {}) for key in closed}
+        parts = {key: dict(self.bars.parts.get(key, {})) for key in closed}
         self.seq += 1
         entries = {key: self._entry(key, full=full) for key, full in waiting.items()}
         self._stored.update(entries)

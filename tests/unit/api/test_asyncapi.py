@@ -97,5 +97,5 @@ def test_a_cursor_is_not_the_point_of_the_welcome() -> None:
     """The document warns that the welcome's mark is not a cursor."""
     for channel in asyncapi_document()["channels"].values():
         since = channel["bindings"]["ws"]["query"]["properties"]["since"]["description"]
-        assert "the last snapshot, update or heartbeat" in since
+        assert "the last snapshot, update, bars or heartbeat" in since
         assert "never of the welcome" in since
