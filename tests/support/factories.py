@@ -12,6 +12,7 @@ from quotecast.api.edge.middleware import Edge, Observer
 from quotecast.api.names import Names
 from quotecast.api.private import private_prefixes
 from quotecast.api.services import Services
+from quotecast.api.stored_bars import NothingStored
 from quotecast.bus.base import FeedInfo, Snapshot, StoredQuote
 from quotecast.cache.base import Cached, Policy
 from quotecast.feed.documents import Documents
@@ -110,6 +111,8 @@ def services(mirrors: dict[Feed, Mirror], **other: Any) -> Services:
         "floors": Floors(),
         "financials": None,
         "history": {},
+        "past_reads": lambda _upstream: unlimited,
+        "stored_bars": NothingStored(),
         "cache": KeepsNothing(),
         "accounts": NO_ACCOUNTS,
         "providers": dict.fromkeys(Feed, "simulator"),

@@ -2,10 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from quotecast import parent
 from quotecast.api import checks, sources
+from quotecast.api.bar_market import exchange_of
 from quotecast.api.edge.access_log import access_log
 from quotecast.api.edge.addresses import identify_by_address
 from quotecast.api.edge.identity import identify_by_user
@@ -13,8 +14,8 @@ from quotecast.api.edge.middleware import Edge
 from quotecast.api.edge.requests import Requests
 from quotecast.api.edge.throttle import Throttle
 from quotecast.api.names import Names
-from quotecast.api.routes.bars import exchange_of
 from quotecast.api.services import Accounts, Services
+from quotecast.api.stored_bars import NothingStored
 from quotecast.asgi import App
 from quotecast.bus.redis import RedisBus
 from quotecast.cache.base import Cache
@@ -25,6 +26,7 @@ from quotecast.limits.window import Window
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Floors
 from quotecast.providers import reference
+from quotecast.providers.base import Admission
 from quotecast.providers.offer import Budgets
 from quotecast.providers.offers import NONE
 from quotecast.settings.model import Settings
@@ -39,6 +41,7 @@ def make_services(
     cache: Cache,
     accounts: Accounts,
     budgets: Budgets,
+    past_reads: Callable[[str], Admission],
     draining: asyncio.Event,
 ) -> Services:
     """Returns the services of the routes; the mirrors and documents are still empty."""
@@ -50,6 +53,8 @@ def make_services(
         history=sources.history_providers(settings, budgets, lambda: exchange_of(mirrors[Feed.STOCKS].info)),
         financials=sources.financials_provider(settings, budgets),
         unlisted=sources.unlisted_admission(settings, budgets),
+        past_reads=past_reads,
+        stored_bars=NothingStored(),
         cache=cache,
         accounts=accounts,
         shares={stock.ticker: stock.shares for stock in reference.stocks()},

@@ -12,6 +12,7 @@ from quotecast.accounts.passwords import Passwords
 from quotecast.accounts.tokens import Tokens
 from quotecast.api.logins import LoginWindow
 from quotecast.api.names import Names
+from quotecast.api.stored_bars import StoredBars
 from quotecast.cache.base import Cache
 from quotecast.errors import NoData, ProviderMissing
 from quotecast.feed.documents import Copy, Documents
@@ -58,6 +59,10 @@ class Services(Struct, frozen=True, kw_only=True):
     unlisted: Admission
     #: Providers of bars by feed, then by the name of the provider whose quotes complete the last bar.
     history: Mapping[Feed, Mapping[str, HistoryProvider]]
+    #: Admits a read of bars of the past from an upstream, by its name.
+    past_reads: Callable[[str], Admission]
+    #: Final bars made from our own quotes.
+    stored_bars: StoredBars
     #: Answers of upstreams to requests.
     cache: Cache
     accounts: Accounts

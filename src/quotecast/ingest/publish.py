@@ -93,6 +93,7 @@ class FeedPublisher:
                     lease.renew(self._bus, self._feed, self._owner, report=self._statistics.set_standing)
                 )
                 await self._inherit()
+                self._use_calendar()
                 tasks.create_task(pump(self._provider, self._take))
                 tasks.create_task(self._write())
         except* LeaseLostError:
@@ -122,7 +123,6 @@ class FeedPublisher:
             if isinstance(self._provider, Resumable):
                 self._provider.resume(self._unscheduled)
             self._wake.set()
-        self._use_calendar()
 
     def _take(self, update: Update) -> None:
         self._heard_at = self._statistics.heard_at = self._clock()
