@@ -14,14 +14,16 @@ from quotecast.api.edge.middleware import Edge
 from quotecast.api.edge.requests import Requests
 from quotecast.api.edge.throttle import Throttle
 from quotecast.api.names import Names
+from quotecast.api.past import Past
 from quotecast.api.services import Accounts, Services
-from quotecast.api.stored_bars import NothingStored
 from quotecast.asgi import App
 from quotecast.bus.redis import RedisBus
 from quotecast.cache.base import Cache
 from quotecast.feed.documents import Documents
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
+from quotecast.history.folder import Folder
+from quotecast.history.reader import StoredBars
 from quotecast.limits.window import Window
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Floors
@@ -29,9 +31,10 @@ from quotecast.providers import reference
 from quotecast.providers.base import Admission
 from quotecast.providers.offer import Budgets
 from quotecast.providers.offers import NONE
-from quotecast.settings.model import Settings
+from quotecast.settings.model import Settings, history_folder
 from quotecast.stream.capacity import OWN_FILES, Capacity, capacity, memory, open_files
 from quotecast.stream.endpoint import Streams
+from quotecast.stream.replay import Replays
 
 
 def make_services(
@@ -54,9 +57,10 @@ def make_services(
         financials=sources.financials_provider(settings, budgets),
         unlisted=sources.unlisted_admission(settings, budgets),
         past_reads=past_reads,
-        stored_bars=NothingStored(),
+        stored_bars=StoredBars(accounts.database),
         cache=cache,
         accounts=accounts,
+        past=Past(history_store(settings)),
         shares={stock.ticker: stock.shares for stock in reference.stocks()},
         floors=Floors(settings.movers_min_price, settings.movers_min_volume),
         providers={feed: ",".join(settings.providers_of(feed)) or NONE for feed in Feed},
@@ -88,7 +92,18 @@ def make_streams(http: App, hubs: Mapping[Feed, Hub], settings: Settings) -> Str
         heartbeat_ms=settings.heartbeat_ms,
         sockets_per_address=settings.sockets_per_address,
         address_of=identify_by_address(settings.trusted_proxies),
+        replays=Replays(
+            history_store(settings),
+            per_address=settings.replays_per_address,
+            per_worker=settings.replays_per_worker,
+            heartbeat_ms=settings.heartbeat_ms,
+        ),
     )
+
+
+def history_store(settings: Settings) -> Folder | None:
+    """Returns the recorded segments; None where history is off."""
+    return Folder(history_folder(settings)) if settings.history != "off" else None
 
 
 def make_edge(app: App, private: tuple[str, ...], requests: Requests, settings: Settings) -> Edge:

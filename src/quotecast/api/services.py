@@ -12,6 +12,7 @@ from quotecast.accounts.passwords import Passwords
 from quotecast.accounts.tokens import Tokens
 from quotecast.api.logins import LoginWindow
 from quotecast.api.names import Names
+from quotecast.api.past import Past
 from quotecast.api.stored_bars import StoredBars
 from quotecast.cache.base import Cache
 from quotecast.errors import NoData, ProviderMissing
@@ -65,6 +66,8 @@ class Services(Struct, frozen=True, kw_only=True):
     stored_bars: StoredBars
     #: Answers of upstreams to requests.
     cache: Cache
+    #: The recorded moments of the feeds.
+    past: Past
     accounts: Accounts
     #: Configured provider of each feed, or `none`.
     providers: Mapping[Feed, str]
@@ -95,6 +98,13 @@ def require_mirror(services: Services, feed: Feed) -> Mirror:
     if not mirror.loaded:
         raise NoData(feed)
     return mirror
+
+
+async def mirror_at(services: Services, feed: Feed, at: str | None) -> Mirror:
+    """Returns a feed's mirror, or one of a recorded moment. Raises InvalidValue too."""
+    if at is None:
+        return require_mirror(services, feed)
+    return await services.past.mirror(feed, at, services.monotonic())
 
 
 def combined_state(services: Services, feeds: Iterable[Feed]) -> FeedState:

@@ -24,21 +24,3 @@ class StoredBars(Protocol):
     ) -> Mapping[str, Sequence[OwnBar]]:
         """Returns each symbol's bars that open in [start, end), ascending. Raises DatabaseAway."""
         ...
-
-
-class NothingStored:
-    """Stored bars of a service that stores none: those of the last half hour are in the mirrors."""
-
-    async def read(
-        self,
-        _feed: Feed,
-        _symbols: Sequence[str],
-        _interval: LiveInterval,
-        _start: datetime,
-        _end: datetime,
-        *,
-        limit: int | None = None,  # noqa: ARG002 - as StoredBars
-        newest: bool = False,  # noqa: ARG002 - as StoredBars
-    ) -> Mapping[str, Sequence[OwnBar]]:
-        """Returns nothing."""
-        return {}

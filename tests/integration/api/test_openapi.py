@@ -218,7 +218,10 @@ async def test_an_account_operation_names_its_statuses_and_headers(
 async def test_a_batch_tells_of_missing_symbols(document: dict[str, Any]) -> None:
     operation = document["paths"]["/api/market/quotes"]["get"]
     assert "X-Missing-Symbols" in operation["responses"]["200"]["headers"]
-    assert [(each["name"], each["required"]) for each in operation["parameters"]] == [("symbols", True)]
+    assert [(each["name"], each["required"]) for each in operation["parameters"]] == [
+        ("symbols", True),
+        ("at", False),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -247,7 +250,7 @@ async def test_a_page_tells_how_long_the_list_is(document: dict[str, Any]) -> No
 
 
 async def test_categories_are_an_enumeration(document: dict[str, Any]) -> None:
-    (parameter,) = document["paths"]["/api/doviz/quotes"]["get"]["parameters"]
+    parameter, _ = document["paths"]["/api/doviz/quotes"]["get"]["parameters"]
     assert parameter["schema"]["enum"] == ["gold", "silver", "precious_metals", "currency", "index"]
 
 

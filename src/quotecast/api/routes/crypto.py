@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from quotecast.api.answers import Answer, all_quotes, names_answer, quotes_answer, shared_body
 from quotecast.api.edge.repeats import repeatable
+from quotecast.api.past import At
 from quotecast.api.reference import examples
 from quotecast.api.reference.examples import plain
 from quotecast.api.reference.openapi import (
@@ -41,7 +42,7 @@ from quotecast.api.routes.bars import crypto_bars
 from quotecast.api.routes.quotes import one_quote
 from quotecast.api.routes.sparklines import Sparkline, SparklineSymbols, sparklines_answer
 from quotecast.api.selection import symbol_of_path
-from quotecast.api.services import Services, require_mirror
+from quotecast.api.services import Services, mirror_at, require_mirror
 from quotecast.feed.mirror import Mirror
 from quotecast.market import codec
 from quotecast.market.bars import Bar
@@ -72,15 +73,16 @@ class CryptoSymbol(Struct, frozen=True):
 
 @get(
     "/quotes",
-    sync_to_thread=False,
     summary="Quotes of all pairs",
     operation_class=FeedReading,
-    responses=answered(dict[str, CryptoQuote], examples.by_key(examples.CRYPTO), "Quotes by pair", 429, 503),
+    responses=answered(
+        dict[str, CryptoQuote], examples.by_key(examples.CRYPTO), "Quotes by pair", 422, 429, 503
+    ),
 )
 @repeatable
-def quotes(services: Services) -> Answer:
+async def quotes(services: Services, at: At = None) -> Answer:
     """Changes are over the last 24 hours."""
-    mirror = require_mirror(services, Feed.CRYPTO)
+    mirror = await mirror_at(services, Feed.CRYPTO, at)
     return quotes_answer(mirror, services.monotonic(), all_quotes(mirror))
 
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from quotecast.api.answers import Answer, all_quotes, names_answer, quotes_answer, quotes_json, shared_body
 from quotecast.api.edge.repeats import repeatable
+from quotecast.api.past import At
 from quotecast.api.reference import examples
 from quotecast.api.reference.examples import plain
 from quotecast.api.reference.openapi import (
@@ -41,7 +42,7 @@ from quotecast.api.routes.bars import DovizBar, doviz_bars
 from quotecast.api.routes.quotes import one_quote
 from quotecast.api.routes.sparklines import Sparkline, SparklineSymbols, sparklines_answer
 from quotecast.api.selection import symbol_of_path
-from quotecast.api.services import Services, require_mirror
+from quotecast.api.services import Services, mirror_at, require_mirror
 from quotecast.errors import InvalidValue
 from quotecast.feed.mirror import Mirror
 from quotecast.market import codec
@@ -72,7 +73,6 @@ class DovizSymbol(Struct, frozen=True):
 
 @get(
     "/quotes",
-    sync_to_thread=False,
     summary="Quotes of everything, or of one category",
     operation_class=FeedReading,
     responses=answered(
@@ -80,10 +80,10 @@ class DovizSymbol(Struct, frozen=True):
     ),
 )
 @repeatable
-def quotes(services: Services, category: Category = None) -> Answer:
+async def quotes(services: Services, category: Category = None, at: At = None) -> Answer:
     """Currencies, gold, silver, precious metals and the index."""
     wanted = None if category is None else category.strip().lower()
-    mirror, now = require_mirror(services, Feed.DOVIZ), services.monotonic()
+    mirror, now = await mirror_at(services, Feed.DOVIZ, at), services.monotonic()
     if wanted is None:
         return quotes_answer(mirror, now, all_quotes(mirror))
     if wanted not in CATEGORIES:

@@ -17,6 +17,7 @@ from quotecast.api.bar_market import Market
 from quotecast.api.bar_queries import BarQuery
 from quotecast.api.edge.repeats import repeatable
 from quotecast.api.negotiation import content_tag
+from quotecast.api.past import At
 from quotecast.api.reference import examples
 from quotecast.api.reference.examples import plain
 from quotecast.api.reference.openapi import (
@@ -63,7 +64,7 @@ from quotecast.api.selection import (
     selection_of,
     symbol_of_path,
 )
-from quotecast.api.services import Services, require_mirror
+from quotecast.api.services import Services, mirror_at
 from quotecast.market import codec
 from quotecast.market.bars import Bar
 from quotecast.market.feeds import Feed
@@ -86,7 +87,6 @@ Symbol = Annotated[str, PathParameter(description="The ticker, in any case")]
 
 @get(
     "/quotes",
-    sync_to_thread=False,
     summary="Quotes of several stocks, or of all",
     operation_class=BatchReading,
     responses=answered(
@@ -94,10 +94,10 @@ Symbol = Annotated[str, PathParameter(description="The ticker, in any case")]
     ),
 )
 @repeatable
-def quotes(services: Services, symbols: Symbols) -> Answer:
+async def quotes(services: Services, symbols: Symbols, at: At = None) -> Answer:
     """Omits unknown symbols; `X-Missing-Count` counts them and `X-Missing-Symbols` names them."""
     wanted = selection_of(symbols)
-    mirror, now = require_mirror(services, Feed.STOCKS), services.monotonic()
+    mirror, now = await mirror_at(services, Feed.STOCKS, at), services.monotonic()
     if wanted == "all":
         return quotes_answer(mirror, now, all_quotes(mirror), *missing_headers([]))
     found = [(name, mirror.find(name)) for name in wanted]
