@@ -16,7 +16,8 @@ from quotecast.market.own_bars import LIVE_INTERVALS
 _CARRYING: Final = ("snapshot", "update", "bars")
 #: Schemas of the socket of all feeds by tag, where they differ from those of a feed's own socket.
 _AMONG_FEEDS: Final = {"welcome": "WelcomeToAll", "heartbeat": "FeedHeartbeat"}
-_ROW: Final = {"type": "array", "items": {"type": ["string", "number", "boolean", "null"]}}
+_ROW: Final = {"type": "array", "items": {"type": ["string", "number", "null"]}}
+_BAR_ROW: Final = {"type": "array", "items": {"type": ["string", "number", "boolean", "null"]}}
 
 
 def feed_schemas() -> dict[str, Any]:
@@ -72,7 +73,7 @@ def _carrying(tag: str, feed: Feed) -> dict[str, Any]:
     reasons = {"enum": [*get_args(frames.Reason)]}
     if tag == "bars":
         properties["interval"] = {"enum": [*LIVE_INTERVALS]}
-        properties["data"] = {"type": "array", "items": {"anyOf": [reference(_bar_name(feed)), _ROW]}}
+        properties["data"] = {"type": "array", "items": {"anyOf": [reference(_bar_name(feed)), _BAR_ROW]}}
         optional = {"reason": reasons, "columns": names, "closed": reference("Closed")}
     elif tag == "snapshot":
         properties["reason"] = reasons
