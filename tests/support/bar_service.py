@@ -54,17 +54,17 @@ class Stored:
         self.clear()
 
     def clear(self) -> None:
-        self.bars: dict[tuple[Feed, LiveInterval, str], dict[int, OwnBar]] = defaultdict(dict)
+        self.bars: dict[tuple[str, LiveInterval, str], dict[int, OwnBar]] = defaultdict(dict)
         self.reads = 0
         self.error: Exception | None = None
 
-    def write(self, feed: Feed, closing: Closing) -> None:
+    def write(self, series: str, closing: Closing) -> None:
         for interval, by_symbol in closing.bars.items():
             for symbol, bar in by_symbol.items():
-                self.bars[feed, interval, symbol].setdefault(bar.opened, bar)
+                self.bars[series, interval, symbol].setdefault(bar.opened, bar)
 
     async def read(
-        self, feed: Feed, symbols: Sequence[str], interval: LiveInterval, start: datetime, end: datetime
+        self, series: str, symbols: Sequence[str], interval: LiveInterval, start: datetime, end: datetime
     ) -> dict[str, list[OwnBar]]:
         self.reads += 1
         if self.error is not None:
@@ -72,7 +72,7 @@ class Stored:
         return {
             symbol: [
                 bar
-                for opened, bar in sorted(self.bars[feed, interval, symbol].items())
+                for opened, bar in sorted(self.bars[series, interval, symbol].items())
                 if start.timestamp() <= opened < end.timestamp()
             ]
             for symbol in symbols

@@ -14,6 +14,7 @@ import msgspec
 from quotecast.api.bar_market import Market
 from quotecast.api.bar_sources import EPOCH, PAST_POLICY, Part, window_key
 from quotecast.api.services import Services
+from quotecast.api.stored_bars import series_of
 from quotecast.cache.base import Policy
 from quotecast.errors import DatabaseAway, UnreadableState, UpstreamError
 from quotecast.feed.mirror import Mirror
@@ -55,16 +56,17 @@ class OwnBars:
     async def read(self, interval: Interval, window: Window) -> Part:
         """See Source; the bar in progress has every update, so it closes with the current price."""
         market, finer = self._market, _FINER[interval]
+        series = series_of(self._mirror)
         past = window.end + _WRITTEN_AFTER <= market.moment
 
         async def fetch() -> bytes:
             with as_upstream():
                 found = await self._services.stored_bars.read(
-                    market.feed, [market.symbol], finer, max(window.start, EPOCH), window.end
+                    series, [market.symbol], finer, max(window.start, EPOCH), window.end
                 )
             return _pack(list(found.get(market.symbol, ())))
 
-        key = window_key(OWN, f"{market.feed}:{market.symbol}:{finer}.{interval}", window, market)
+        key = window_key(OWN, f"{series}:{market.symbol}:{finer}.{interval}", window, market)
         policy = PAST_POLICY if past else LIVE_POLICY
         cached = await self._services.cache.read(key, policy, fetch)
         bars = {bar.opened: bar for bar in _unpack(cached.body)}

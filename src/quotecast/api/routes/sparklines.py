@@ -16,6 +16,7 @@ from quotecast.api.own_bars import LIVE_POLICY, OWN, as_upstream, recent_bars
 from quotecast.api.routes.bar_batches import named_symbols
 from quotecast.api.selection import AS_TEXT, MAX_SYMBOLS, missing_headers
 from quotecast.api.services import Services, require_mirror
+from quotecast.api.stored_bars import series_of
 from quotecast.errors import UpstreamError
 from quotecast.feed.entry import QuoteEntry
 from quotecast.feed.mirror import Mirror
@@ -126,11 +127,12 @@ async def _stored_closes(services: Services, mirror: Mirror, day: Day) -> tuple[
 
     One read has all symbols, so that no request causes a read of its own.
     """
+    series = series_of(mirror)
 
     async def fetch() -> bytes:
         with as_upstream():
             found = await services.stored_bars.read(
-                mirror.feed, [*mirror.quotes()], "15m", day.start, day.start + timedelta(days=2)
+                series, [*mirror.quotes()], "15m", day.start, day.start + timedelta(days=2)
             )
         return _pack(
             {
@@ -139,7 +141,7 @@ async def _stored_closes(services: Services, mirror: Mirror, day: Day) -> tuple[
             }
         )
 
-    key = f"{OWN}:sparklines{_VERSION}:{mirror.feed}:{day.start:%Y%m%dT%H%M}"
+    key = f"{OWN}:sparklines{_VERSION}:{series}:{day.start:%Y%m%dT%H%M}"
     try:
         cached = await services.cache.read(key, LIVE_POLICY, fetch)
     except UpstreamError:
