@@ -24,7 +24,7 @@ from quotecast.observe.outages import OutageLog
 #: Seconds between two blocks: a kill loses at most as much.
 FLUSH_SECONDS: Final = 1.0
 #: Updates after which a group ends: a reader decodes at most as many to open a moment.
-GROUP_UPDATES: Final = 50_000
+GROUP_UPDATES: Final = 25_000
 #: Changes that may wait for the thread: some 20 MB.
 MAX_WAITING: Final = 50_000
 #: Seconds between two beats in a segment, and between two tries to write after a failure.

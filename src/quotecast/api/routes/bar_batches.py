@@ -44,6 +44,7 @@ BatchCount = Annotated[
         description=f"How many bars of each symbol at most; of all symbols together, {MAX_BATCH_BARS:,}",
         schema_extra={
             "type": "integer",
+            "one_of": None,
             "minimum": 1,
             "maximum": 1000,
             "default": DEFAULT_BATCH_BARS,
@@ -128,6 +129,7 @@ async def _read_all(
 
     async def read(market: Market) -> FoundPage:
         async with turns:
+            await asyncio.sleep(0)  # other requests and the feeds get a turn between two symbols
             try:
                 return await read_bars(services, market, query_for(market), own_only=own_only)
             except SymbolNotFound:  # by the upstream: the feed knows it

@@ -1,9 +1,11 @@
 """Query parameters of the routes of bars, and their validation."""
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
+from litestar.openapi.spec import OpenAPIType
 from litestar.params import QueryParameter
 from msgspec import Struct
 from msgspec.structs import replace
@@ -36,17 +38,21 @@ _OWN: Final = "own"
 _COUNT: Final = re.compile(r"[1-9][0-9]{0,3}")
 
 
-def _choice(name: str, description: str, values: tuple[str, ...]) -> QueryParameter:
-    return QueryParameter(name=name, description=description, schema_extra={"enum": [*values]})
+def _choice(
+    name: str, description: str, values: Sequence[str] = (), default: str | None = None
+) -> QueryParameter:
+    """Returns an optional text; to the framework it may be null, which no query can say."""
+    schema: dict[str, Any] = {"type": OpenAPIType.STRING, "one_of": None}
+    if values:
+        schema["enum"] = [*values]
+    if default is not None:
+        schema["default"] = default
+    return QueryParameter(name=name, description=description, schema_extra=schema)
 
 
 Span = Annotated[
     str | None,
-    QueryParameter(
-        name="range",
-        description="How far back from `end`, in any letter case; `1D` without a `start`",
-        schema_extra={"enum": [*RANGES], "default": "1D"},
-    ),
+    _choice("range", "How far back from `end`, in any letter case; `1D` without a `start`", RANGES, "1D"),
 ]
 StockInterval = Annotated[
     str | None,
@@ -64,7 +70,13 @@ Timeframe = Annotated[
         INTERVALS,
     ),
 ]
-_COUNTED: Final = {"type": "integer", "minimum": 1, "maximum": MAX_BARS, "default": DEFAULT_BARS}
+_COUNTED: Final = {
+    "type": "integer",
+    "one_of": None,
+    "minimum": 1,
+    "maximum": MAX_BARS,
+    "default": DEFAULT_BARS,
+}
 # Strings to the framework, which would accept 1e2 as an integer.
 Count = Annotated[
     str | None,
@@ -72,34 +84,23 @@ Count = Annotated[
 ]
 Start = Annotated[
     str | None,
-    QueryParameter(
-        name="start",
-        description="Bars that open from this time on: ISO 8601, in UTC without an offset, or Unix seconds",
-    ),
+    _choice("start", "Bars that open from this time on: ISO 8601, in UTC without an offset, or Unix seconds"),
 ]
 End = Annotated[
     str | None,
-    QueryParameter(name="end", description="Bars that open before this time; the present by default"),
+    _choice("end", "Bars that open before this time; the present by default"),
 ]
 Ordered = Annotated[
     str | None,
-    QueryParameter(
-        name="order",
-        description="`asc` has the oldest bar first, `desc` the newest",
-        schema_extra={"enum": [*ORDERS], "default": ORDERS[0]},
-    ),
+    _choice("order", "`asc` has the oldest bar first, `desc` the newest", ORDERS, ORDERS[0]),
 ]
 PageToken = Annotated[
     str | None,
-    QueryParameter(name="page", description="`X-Next-Page` of the last answer to the same query"),
+    _choice("page", "`X-Next-Page` of the last answer to the same query"),
 ]
 Source = Annotated[
     str | None,
-    QueryParameter(
-        name="source",
-        description="`own` asks for bars made from the service's own quotes only",
-        schema_extra={"enum": [_OWN]},
-    ),
+    _choice("source", "`own` asks for bars made from the service's own quotes only", [_OWN]),
 ]
 
 

@@ -44,8 +44,8 @@ class DovizBar(Struct, frozen=True):
     high: float
     low: float
     close: float
-    #: Null: nobody publishes it.
-    volume: None = None
+    #: Always null: nobody publishes it.
+    volume: float | None = None
 
     @classmethod
     def of(cls, bar: Bar) -> "DovizBar":

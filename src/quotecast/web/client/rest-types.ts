@@ -73,7 +73,7 @@ export type DovizBar = {
   high: number;
   low: number;
   close: number;
-  volume?: null;
+  volume?: number | null;
 };
 
 export type DovizQuote = {
@@ -439,8 +439,8 @@ export type NewLayout = {
 export interface Operations {
   "GET /api/market/quotes": { answer: Record<string, StockQuote>; query: { symbols: string; at?: string | null; }; };
   "GET /api/market/quotes/{symbol}": { answer: StockQuote; path: { symbol: string; }; };
-  "GET /api/market/bars": { answer: Record<string, Bar[]>; query: { symbols: string; range?: "1D" | "5D" | "1M" | "3M" | "6M" | "YTD" | "1Y" | "5Y"; interval?: "1m" | "5m" | "15m" | "1h" | "4h" | "D" | "W" | "M"; start?: string | null; end?: string | null; limit?: string | null; order?: "asc" | "desc"; page?: string | null; source?: "own"; }; };
-  "GET /api/market/bars/{symbol}": { answer: Bar[]; path: { symbol: string; }; query?: { range?: "1D" | "5D" | "1M" | "3M" | "6M" | "YTD" | "1Y" | "5Y"; interval?: "1m" | "5m" | "15m" | "1h" | "4h" | "D" | "W" | "M"; start?: string | null; end?: string | null; limit?: string | null; order?: "asc" | "desc"; page?: string | null; source?: "own"; }; };
+  "GET /api/market/bars": { answer: Record<string, Bar[]>; query: { symbols: string; range?: "1D" | "5D" | "1M" | "3M" | "6M" | "YTD" | "1Y" | "5Y"; interval?: "1m" | "5m" | "15m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; }; };
+  "GET /api/market/bars/{symbol}": { answer: Bar[]; path: { symbol: string; }; query?: { range?: "1D" | "5D" | "1M" | "3M" | "6M" | "YTD" | "1Y" | "5Y"; interval?: "1m" | "5m" | "15m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; }; };
   "GET /api/market/sparklines": { answer: Record<string, Sparkline>; query: { symbols: string; }; };
   "GET /api/market/heatmap": { answer: Heatmap; };
   "GET /api/market/movers": { answer: Movers; };
@@ -449,14 +449,14 @@ export interface Operations {
   "GET /api/market/status": { answer: MarketStatus; };
   "GET /api/crypto/quotes": { answer: Record<string, CryptoQuote>; query?: { at?: string | null; }; };
   "GET /api/crypto/quotes/{symbol}": { answer: CryptoQuote; path: { symbol: string; }; };
-  "GET /api/crypto/bars": { answer: Record<string, Bar[]>; query: { symbols: string; timeframe?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; start?: string | null; end?: string | null; limit?: string | null; order?: "asc" | "desc"; page?: string | null; source?: "own"; }; };
-  "GET /api/crypto/bars/{symbol}": { answer: Bar[]; path: { symbol: string; }; query?: { timeframe?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; start?: string | null; end?: string | null; limit?: string | null; order?: "asc" | "desc"; page?: string | null; source?: "own"; }; };
+  "GET /api/crypto/bars": { answer: Record<string, Bar[]>; query: { symbols: string; timeframe?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; }; };
+  "GET /api/crypto/bars/{symbol}": { answer: Bar[]; path: { symbol: string; }; query?: { timeframe?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; }; };
   "GET /api/crypto/sparklines": { answer: Record<string, Sparkline>; query: { symbols: string; }; };
   "GET /api/crypto/symbols": { answer: CryptoSymbol[]; };
   "GET /api/doviz/quotes": { answer: Record<string, DovizQuote>; query?: { category?: "gold" | "silver" | "precious_metals" | "currency" | "index"; at?: string | null; }; };
   "GET /api/doviz/quotes/{symbol}": { answer: DovizQuote; path: { symbol: string; }; };
-  "GET /api/doviz/bars": { answer: Record<string, DovizBar[]>; query: { symbols: string; timeframe?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; start?: string | null; end?: string | null; limit?: string | null; order?: "asc" | "desc"; page?: string | null; source?: "own"; }; };
-  "GET /api/doviz/bars/{symbol}": { answer: DovizBar[]; path: { symbol: string; }; query?: { timeframe?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; start?: string | null; end?: string | null; limit?: string | null; order?: "asc" | "desc"; page?: string | null; source?: "own"; }; };
+  "GET /api/doviz/bars": { answer: Record<string, DovizBar[]>; query: { symbols: string; timeframe?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; }; };
+  "GET /api/doviz/bars/{symbol}": { answer: DovizBar[]; path: { symbol: string; }; query?: { timeframe?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; }; };
   "GET /api/doviz/sparklines": { answer: Record<string, Sparkline>; query: { symbols: string; }; };
   "GET /api/doviz/symbols": { answer: Record<string, DovizSymbol[]>; };
   "GET /api/financials/earnings-calendar": { answer: EarningsCalendar; query?: { from?: string | null; to?: string | null; }; };

@@ -16,7 +16,7 @@ const RANGES = ["1D", "5D", "1M", "3M", "6M", "YTD", "1Y", "5Y"] as const;
 const INTERVALS = ["1m", "5m", "15m", "1h", "4h", "D", "W", "M"] as const;
 const TIMEFRAMES = ["1m", "5m", "15m", "30m", "1h", "4h", "D", "W", "M"] as const;
 /** Number of bars of the charts that have no range. */
-const NEWEST = "300";
+const NEWEST = 300;
 /** Minimum milliseconds between two requests for bars, which the browser caches for five seconds. */
 const RELOAD_EVERY_MS = 6000;
 type Range = (typeof RANGES)[number];
