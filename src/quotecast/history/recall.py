@@ -1,23 +1,24 @@
-"""Continues coarser bars from the one-minute bars in PostgreSQL, where Redis and its leader died together."""
+"""Continues coarser bars from those in PostgreSQL, where Redis and the feed's leader lost them together."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from itertools import groupby
+from functools import partial
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
+from quotecast.accounts.database import Database
 from quotecast.history import storage
 from quotecast.history.partitions import TABLES
+from quotecast.history.reader import StoredBars
 from quotecast.market.bar_making import slot_of
 from quotecast.market.calendars import Calendar
-from quotecast.market.own_bars import MINUTE, Closing, OwnBar, Parts, close_parts
+from quotecast.market.own_bars import LIVE_INTERVALS, MINUTE, OwnBar, Part, Parts, Slot, extend
 
 #: A feed that was away for longer begins its bars from scratch, and so does a recording that starts over.
 LONGEST_SECONDS: Final = 86_400
-#: Seconds of one-minute bars that one query reads.
-_SPAN: Final = 3600
-_MINUTES: Final = (
-    "SELECT symbol, extract(epoch FROM opened)::bigint, open, high, low, close, volume, updates"  # noqa: S608 - a name of ours
-    f" FROM {TABLES['1m']} WHERE feed = $1 AND opened >= $2 AND opened < $3 ORDER BY opened"
+_SYMBOLS: Final = (
+    f"SELECT DISTINCT symbol FROM {TABLES['1m']}"  # noqa: S608 - a name of ours
+    " WHERE feed = $1 AND opened >= $2 AND opened < $3"
 )
 
 
@@ -28,28 +29,46 @@ class Recalled(NamedTuple):
     through: int
 
 
-async def recall(connection: Any, *, series: str, calendar: Calendar, now: float) -> Recalled | None:
-    """Returns the bars in progress of a feed as PostgreSQL has them; None without any of the last day."""
-    through = await storage.written_through(connection, series)
+async def recall(database: Database, *, series: str, calendar: Calendar, now: float) -> Recalled | None:
+    """Returns the bars in progress of a feed as PostgreSQL has them; None without any of the last day.
+
+    Raises DatabaseAway.
+    """
+    through = await database.session(partial(storage.written_through, series=series))
     if not now - LONGEST_SECONDS <= through <= now:
         return None
     slot = slot_of(calendar, through - MINUTE)
-    parts: dict[str, Parts] = {}
-    if slot is not None:
-        began = slot["D"][0]
-        for start in range(began, through, _SPAN):
-            end = min(start + _SPAN, through)
-            span = (datetime.fromtimestamp(each, UTC) for each in (start, end))
-            for closing in _closings(await connection.fetch(_MINUTES, series, *span), calendar):
-                close_parts(parts, closing)
-    return Recalled({key: _unfinished(own, through) for key, own in parts.items()}, through)
+    return Recalled(await _parts(database, series, slot, through) if slot is not None else {}, through)
 
 
-def _closings(rows: list[Any], calendar: Calendar) -> Iterator[Closing]:
-    for opened, minute in groupby(rows, key=lambda row: int(row[1])):
-        bars = {symbol: OwnBar(*values) for symbol, *values in minute}
-        yield Closing(opened + MINUTE, {"1m": bars}, dict(slot_of(calendar, opened) or {}))
+async def _parts(database: Database, series: str, slot: Slot, through: int) -> dict[str, Parts]:
+    """Folds each interval from the final bars of the next finer one, and what is final of its last bar."""
+    span = _moment(slot["D"][0]), _moment(through)
+    symbols: list[str] = await database.session(partial(_symbols, series=series, span=span))
+    parts: dict[str, Parts] = {symbol: {} for symbol in symbols}
+    stored, ended = StoredBars(database), through
+    for finer, interval in pairwise(LIVE_INTERVALS):
+        opened, ends = slot[interval]
+        final = await stored.read(series, symbols, finer, _moment(opened), _moment(ended))
+        for symbol, bars in final.items():
+            last = parts[symbol].get(finer)
+            bar = _fold([*bars, last.bar] if last is not None else bars, opened)
+            if bar is not None and ends > through:
+                parts[symbol][interval] = Part(bar, ends)
+        ended = opened if ends > through else through
+    return parts
 
 
-def _unfinished(own: Parts, through: int) -> Parts:
-    return {interval: part for interval, part in own.items() if part.ends > through}
+def _fold(pieces: list[OwnBar], opened: int) -> OwnBar | None:
+    bar = None
+    for piece in pieces:
+        bar = extend(bar, piece, opened)
+    return bar
+
+
+async def _symbols(connection: Any, series: str, span: tuple[datetime, datetime]) -> list[str]:
+    return [row["symbol"] for row in await connection.fetch(_SYMBOLS, series, *span)]
+
+
+def _moment(seconds: int) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)

@@ -71,9 +71,8 @@ class BarWriter:
 
     async def recall(self, calendar: Calendar, now: float) -> Recalled | None:
         """Returns the feed's bars in progress as PostgreSQL has them; None without any or an answer."""
-        work = partial(recall, series=self._series, calendar=calendar, now=now)
         try:
-            return await self._database.session(work)
+            return await recall(self._database, series=self._series, calendar=calendar, now=now)
         except Exception as error:  # noqa: BLE001 - quotes do not wait for bars
             log.warning("bars in progress not recalled", feed=self._feed, error=str(error))
             return None

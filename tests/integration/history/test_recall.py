@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from quotecast.accounts.database import Database
 from quotecast.bus.memory import MemoryBus
 from quotecast.bus.redis import RedisBus
-from quotecast.history.writer import BarWriter
 from quotecast.ingest.publish import FeedPublisher
 from quotecast.market.bar_making import BarMaker
 from quotecast.market.bars import bar_time
@@ -26,7 +25,6 @@ DAY = 86_400
 CALENDAR = Feed.DOVIZ.spec.calendar
 #: 9:00 of a Tuesday in Istanbul.
 BEGAN = int(datetime(2026, 3, 10, 6, tzinfo=UTC).timestamp())
-DIED = BEGAN + 203 * 60
 
 
 @pytest.fixture
@@ -36,14 +34,16 @@ async def database(own_accounts_url: str) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-async def writer(redis_url: str, database: Database) -> AsyncIterator[BarWriter]:
-    """Gives the writer of a feed that was written up to its death."""
+async def bus(redis_url: str) -> AsyncIterator[RedisBus]:
     bus = RedisBus(redis_url, "test")
-    writer = writer_of(bus, database, feed=Feed.DOVIZ)
-    await put(bus, closings_of(BarMaker(CALENDAR), range(BEGAN, DIED, 60)), Feed.DOVIZ)
-    await write_all(writer)
-    yield writer
+    yield bus
     await bus.close()
+
+
+async def write_until(bus: RedisBus, database: Database, died: int) -> None:
+    """Writes the bars of a feed up to its death."""
+    await put(bus, closings_of(BarMaker(CALENDAR), range(BEGAN, died, 60)), Feed.DOVIZ)
+    await write_all(writer_of(bus, database, feed=Feed.DOVIZ))
 
 
 def closings_of(maker: BarMaker, minutes: Iterable[int]) -> list[Closing]:
@@ -60,30 +60,35 @@ def closings_of(maker: BarMaker, minutes: Iterable[int]) -> list[Closing]:
     return closings
 
 
-async def test_coarser_bars_go_on_from_the_stored_minutes(writer: BarWriter) -> None:
+@pytest.mark.parametrize("minutes", [1, 3, 5, 14, 15, 58, 60, 203, 15 * 60])
+async def test_coarser_bars_go_on_from_the_stored_ones(
+    bus: RedisBus, database: Database, minutes: int
+) -> None:
     """They equal, bit for bit, those of a leader that never died."""
+    died = BEGAN + minutes * 60
+    await write_until(bus, database, died)
     maker = BarMaker(CALENDAR)
-    recalled = await writer.recall(CALENDAR, DIED + 30)
+    recalled = await writer_of(bus, database, feed=Feed.DOVIZ).recall(CALENDAR, died + 30)
     assert recalled is not None
     maker.inherit({}, recalled.parts, recalled.through)
-    later = range(DIED, BEGAN + 16 * 3600, 60)
-    expected = closings_of(BarMaker(CALENDAR), [*range(BEGAN, DIED, 60), *later])
-    assert closings_of(maker, later) == [each for each in expected if each.through > DIED]
+    later = range(died, BEGAN + 17 * 3600, 60)
+    expected = closings_of(BarMaker(CALENDAR), [*range(BEGAN, died, 60), *later])
+    assert closings_of(maker, later) == [each for each in expected if each.through > died]
     assert {interval for each in expected for interval in each.bars} == {"1m", "5m", "15m", "1h", "D"}
 
 
 @pytest.mark.parametrize("seconds", [-3600, DAY + 3600])
-async def test_bars_of_another_time_are_not_recalled(writer: BarWriter, seconds: int) -> None:
+async def test_bars_of_another_time_are_not_recalled(bus: RedisBus, database: Database, seconds: int) -> None:
     """A recording that starts over, and a feed that was away for days, begin from scratch."""
-    assert await writer.recall(CALENDAR, DIED + seconds) is None
+    died = BEGAN + 60
+    await write_until(bus, database, died)
+    assert await writer_of(bus, database, feed=Feed.DOVIZ).recall(CALENDAR, died + seconds) is None
 
 
-async def test_without_postgres_nothing_is_recalled(redis_url: str) -> None:
+async def test_without_postgres_nothing_is_recalled(bus: RedisBus) -> None:
     """Quotes do not wait for bars."""
-    bus = RedisBus(redis_url, "test")
     async with open_database("postgresql://nobody@127.0.0.1:1/none") as database:
-        assert await writer_of(bus, database).recall(CALENDAR, DIED) is None
-    await bus.close()
+        assert await writer_of(bus, database).recall(CALENDAR, BEGAN) is None
 
 
 async def test_a_leader_recalls_only_what_redis_lacks() -> None:
