@@ -77,6 +77,7 @@ class BarsCopy:
     def _store(self, bar: Bar) -> None:
         symbol, time = bar[self._key], bar["time"]
         if not bar["final"]:
+            self.repeated += (symbol, time) in self._received
             self.progress[symbol] = bar
             return
         known = self.final.setdefault(symbol, {})

@@ -12,15 +12,7 @@ class StoredBars(Protocol):
     """The final bars of all feeds, as far as they are written."""
 
     async def read(
-        self,
-        series: str,
-        symbols: Sequence[str],
-        interval: LiveInterval,
-        start: datetime,
-        end: datetime,
-        *,
-        limit: int | None = None,
-        newest: bool = False,
+        self, series: str, symbols: Sequence[str], interval: LiveInterval, start: datetime, end: datetime
     ) -> Mapping[str, Sequence[OwnBar]]:
         """Returns the bars of each symbol of a series that open in [start, end), ascending.
 

@@ -117,11 +117,13 @@ class FeedSession:
     ) -> list[Frame]:
         """Advances the old list in the old form before it changes either, so that one cursor serves both."""
         subscription = self.subscription
-        before, had_bars = subscription.wanted, subscription.form.bars
+        before = subscription.wanted
         reforms, grows = self._reforms(form), wanted != before
-        rebars = form.bars is not had_bars or bars_since is not None
+        rebars = form.bars is not subscription.form.bars or bars_since is not None
+        if rebars:
+            subscription.form = subscription.form._replace(bars=None)
         # A snapshot replaces the quotes, but no final bar.
-        advances = had_bars is not None if reforms else grows or rebars
+        advances = subscription.form.bars is not None if reforms else grows or rebars
         opening = subscription.advance() if advances else []
         held, place = subscription.keys, _place(subscription.mark) if before != frozenset() else NOWHERE
         subscription.form = form

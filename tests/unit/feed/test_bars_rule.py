@@ -34,9 +34,12 @@ START: Final = 1_795_237_500.0
 RECENT, REMEMBERED = 3, 4
 INFO: Final = FeedInfo(provider="test", always_open=True)
 symbols = st.sampled_from("ABC")
-lists = st.just("all") | st.lists(symbols, min_size=1, unique=True).map(",".join)
+name_lists = st.lists(symbols, min_size=1, unique=True)
+lists = st.just("all") | name_lists.map(",".join)
 intervals = st.sampled_from(LIVE_INTERVALS)
 which = st.integers(0, 1)
+Moves = list[tuple[str, int, int]]
+moves = st.lists(st.tuples(symbols, st.integers(1, 9), st.integers(20, 90)), max_size=5)
 hearing = st.lists(st.booleans(), min_size=2, max_size=2)
 
 
@@ -56,6 +59,7 @@ class Client:
         self.paused_at = 0.0
         #: How many frames arrive before the connection breaks.
         self.remaining = 1_000_000
+        self.was_cut = False
         self.copy = MergingClient(subprotocol=encoding.subprotocol)
         self.bars = BarsCopy(self.read)
 
@@ -71,6 +75,7 @@ class Client:
 
     def write(self, frame: Frame) -> None:
         if self.remaining <= 0:
+            self.was_cut = True
             return
         self.remaining -= 1
         merged = self.copy.take(frame.payload)
@@ -181,12 +186,12 @@ class Bars(RuleBasedStateMachine):
                 if hears and not worker.mirror.apply(batch):
                     worker.mirror.load(self.stored)
 
-    @rule(moves=st.lists(st.tuples(symbols, st.integers(1, 9), st.integers(20, 90)), min_size=2, max_size=6))
-    def miss(self, moves: list[tuple[str, int, int]]) -> None:
-        """Publishes batches that the second worker misses."""
+    @rule(moves=moves, heard=hearing)
+    def hurry(self, moves: Moves, heard: list[bool]) -> None:
+        """Publishes a batch for each move."""
         for symbol, price, seconds in moves:
             self.move(symbol, price, seconds)
-            self.publish([True, False])
+            self.publish(heard)
 
     def next_batch(self) -> Batch:
         batch, entries, parts = self.ledger.next_batch(0.0)
@@ -240,32 +245,59 @@ class Bars(RuleBasedStateMachine):
         self.clients[which] = Client(self, old.worker, encoding, interval, exact=exact)
         self.clients[which].open(wanted)
 
-    @rule(which=which, worker=st.integers(0, 1), received=st.integers(0, 5), greeted=st.integers(1, 6))
-    def reconnect(self, which: int, worker: int, received: int, greeted: int) -> None:
+    @rule(
+        which=which,
+        worker=st.integers(0, 1),
+        moves=moves,
+        heard=hearing,
+        received=st.integers(0, 4) | st.just(1_000_000),
+        missed=moves,
+        greeted=st.integers(1, 5) | st.just(1_000_000),
+    )
+    def reconnect(
+        self,
+        *,
+        which: int,
+        worker: int,
+        moves: Moves,
+        heard: list[bool],
+        received: int,
+        missed: Moves,
+        greeted: int,
+    ) -> None:
         """Breaks a connection in a tick or in a greeting, and resumes it, perhaps at another worker."""
         client = self.clients[which]
+        self.hurry(moves, heard)
         client.remaining = received
         client.catch_up()
+        self.hurry(missed, heard)
         if is_ahead(self.workers[worker].mirror, client.copy.since):
             self.heal()  # the stream waits for this before it answers
         client.reconnect(self.workers[worker], greeted)
 
     @rule(
-        which=which, action=st.sampled_from(["subscribe", "unsubscribe"]), names=st.lists(symbols, min_size=1)
+        which=which,
+        action=st.sampled_from(["subscribe", "unsubscribe"]),
+        names=name_lists,
+        moves=moves,
     )
-    def command(self, which: int, action: str, names: list[str]) -> None:
+    def command(self, which: int, action: str, names: list[str], moves: Moves) -> None:
+        """Sends a command before the client has received the moves."""
+        self.hurry(moves, [True, True])
         if self.clients[which].ready:
             self.clients[which].command(action=action, symbols=names)
 
-    @rule(which=which, interval=intervals)
-    def change_interval(self, which: int, interval: LiveInterval) -> None:
+    @rule(which=which, interval=intervals, moves=moves)
+    def change_interval(self, which: int, interval: LiveInterval, moves: Moves) -> None:
         client = self.clients[which]
+        self.hurry(moves, [True, True])
         if client.ready:
             client.interval = interval
             client.command(action="subscribe", bars=interval)
 
-    @rule(which=which, fields=st.sampled_from([["price"], "all"]))
-    def select(self, which: int, fields: list[str] | str) -> None:
+    @rule(which=which, fields=st.sampled_from([["price"], "all"]), moves=moves)
+    def select(self, which: int, fields: list[str] | str, moves: Moves) -> None:
+        self.hurry(moves, [True, True])
         if self.clients[which].ready:
             self.clients[which].command(action="subscribe", fields=fields)
 
@@ -286,7 +318,7 @@ class Bars(RuleBasedStateMachine):
                 self._check(client)
 
     def _check(self, client: Client) -> None:
-        if client.exact:
+        if client.exact or not client.was_cut:
             assert client.bars.repeated == 0
         book = client.worker.mirror.bars
         interval = client.interval
@@ -300,10 +332,16 @@ class Bars(RuleBasedStateMachine):
             }
         assert final == made
         style = bar_style_of(Feed.STOCKS, "json", interval, rows=False)
+        prices = {entry.key: entry.quote.price for entry in client.worker.mirror.live() if entry.quote}
+        wanted = {
+            key: price for key, price in prices.items() if client.symbols is None or key in client.symbols
+        }
+        assert {key: quote["price"] for key, quote in client.copy.quotes.items()} == wanted
         for entry in client.worker.mirror.live():
             bar = book.in_progress(entry.key, entry.progress, interval)
-            if bar is not None and (client.symbols is None or entry.key in client.symbols):
-                assert client.bars.progress.get(entry.key) == json.loads(style.encode(entry.key, bar, False))
+            if entry.key in wanted:
+                written = json.loads(style.encode(entry.key, bar, False)) if bar is not None else None
+                assert client.bars.progress.get(entry.key) == written
 
     def made(
         self, interval: LiveInterval, symbols: Iterable[str] | None, through: int
