@@ -17,7 +17,7 @@ from quotecast.market.own_bars import LIVE_INTERVALS, MINUTE, OwnBar, Part, Part
 #: A feed that was away for longer begins its bars from scratch, and so does a recording that starts over.
 LONGEST_SECONDS: Final = 86_400
 _SYMBOLS: Final = (
-    f"SELECT DISTINCT symbol FROM {TABLES['1m']}"  # noqa: S608 - a name of ours
+    f"SELECT DISTINCT symbol FROM {TABLES['1m']}"  # noqa: S608 - a name of ours  # nosec B608
     " WHERE feed = $1 AND opened >= $2 AND opened < $3"
 )
 
