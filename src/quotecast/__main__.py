@@ -1,4 +1,4 @@
-"""The command line: `quotecast up | api | ingest | migrate | record | users | doctor`."""
+"""The command line: `quotecast up | api | ingest | migrate | record | history | users | doctor`."""
 
 import argparse
 import importlib
@@ -19,6 +19,7 @@ _COMMANDS: Final = {
     "ingest": ("quotecast.ingest.main:run", "run one ingest: upstreams to the bus"),
     "migrate": ("quotecast.commands.migrate:run", "bring the database's tables up to date"),
     "record": ("quotecast.commands.record:run", "record an upstream's messages, for the provider `replay`"),
+    "history": ("quotecast.commands.history:run", "list what is recorded of the feeds, or export it"),
     "users": ("quotecast.commands.users:run", "list, disable or delete users, or reset their passwords"),
     "doctor": (
         "quotecast.commands.doctor:run",
@@ -30,6 +31,7 @@ _WITH_ARGUMENTS: Final = {
     "quotecast.commands.users:run",
     "quotecast.commands.migrate:undo",
     "quotecast.commands.record:run",
+    "quotecast.commands.history:run",
 }
 
 
@@ -68,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_variants(commands.choices)
     _add_actions(commands.choices["users"])
     _add_recording(commands.choices["record"])
+    _add_history(commands.choices["history"])
     return parser
 
 
@@ -119,6 +122,26 @@ def _add_recording(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", metavar="FILE", help="the file to write, which must not exist")
     command.add_argument(
         "--seconds", type=float, default=60.0, metavar="N", help="duration in seconds; 60 by default"
+    )
+
+
+def _add_history(command: argparse.ArgumentParser) -> None:
+    actions = command.add_subparsers(dest="action", metavar="ACTION", required=True)
+    actions.add_parser("list", help="list what is recorded of each feed")
+    export = actions.add_parser("export", help="write the updates of a feed to a file")
+    moment = "such as 2026-11-20T14:30:00Z, or Unix seconds"
+    export.add_argument("--feed", required=True, choices=("stocks", "crypto", "doviz"))
+    export.add_argument(
+        "--from", dest="start", required=True, metavar="TIME", help=f"the first moment, {moment}"
+    )
+    export.add_argument(
+        "--to", dest="end", required=True, metavar="TIME", help="the moment before which it ends"
+    )
+    export.add_argument(
+        "--format", default="csv", choices=("parquet", "csv", "ndjson"), help="csv by default"
+    )
+    export.add_argument(
+        "--output", required=True, metavar="FILE", help="the file to write, which must not exist"
     )
 
 

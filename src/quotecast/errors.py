@@ -264,6 +264,8 @@ class CloseCode(IntEnum):
     SERVICE_RESTART = 1012
     BAD_COMMANDS = 4400
     NO_PROVIDER = 4404
+    REPLAY_ENDED = 4410
+    NOT_KEPT = 4422
     NO_DATA = 4451
     SLOW = 4458
 

@@ -10,6 +10,7 @@ import httpx
 from quotecast.api.app import build_app
 from quotecast.api.edge.middleware import Edge, Observer
 from quotecast.api.names import Names
+from quotecast.api.past import Past
 from quotecast.api.private import private_prefixes
 from quotecast.api.services import Services
 from quotecast.bus.base import FeedInfo, Snapshot, StoredQuote
@@ -21,6 +22,7 @@ from quotecast.market.movers import Floors
 from quotecast.market.quotes import DovizQuote, Quote
 from quotecast.providers.base import unlimited
 from support.market_made import INFO, pair, stock
+from support.nothing_stored import NothingStored
 
 EPOCH = "0000000000aa00000001"
 #: A Friday, 10:30 in New York.
@@ -110,8 +112,11 @@ def services(mirrors: dict[Feed, Mirror], **other: Any) -> Services:
         "floors": Floors(),
         "financials": None,
         "history": {},
+        "past_reads": lambda _upstream: unlimited,
+        "stored_bars": NothingStored(),
         "cache": KeepsNothing(),
         "accounts": NO_ACCOUNTS,
+        "past": Past(None),
         "providers": dict.fromkeys(Feed, "simulator"),
         "clock": lambda: NOW,
         "monotonic": lambda: MONOTONIC,

@@ -9,10 +9,10 @@ import pytest
 from quotecast import __main__
 from quotecast.errors import QuotecastError
 
-COMMANDS = ["up", "api", "ingest", "migrate", "record", "users", "doctor"]
+COMMANDS = ["up", "api", "ingest", "migrate", "record", "history", "users", "doctor"]
 
 #: What a command cannot do without.
-ACTIONS = {"users": ["list"], "record": ["binance", "recording.ndjson"]}
+ACTIONS = {"users": ["list"], "history": ["list"], "record": ["binance", "recording.ndjson"]}
 
 
 @pytest.fixture

@@ -2,10 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from quotecast import parent
 from quotecast.api import checks, sources
+from quotecast.api.bar_market import exchange_of
 from quotecast.api.edge.access_log import access_log
 from quotecast.api.edge.addresses import identify_by_address
 from quotecast.api.edge.identity import identify_by_user
@@ -13,7 +14,7 @@ from quotecast.api.edge.middleware import Edge
 from quotecast.api.edge.requests import Requests
 from quotecast.api.edge.throttle import Throttle
 from quotecast.api.names import Names
-from quotecast.api.routes.bars import exchange_of
+from quotecast.api.past import Past
 from quotecast.api.services import Accounts, Services
 from quotecast.asgi import App
 from quotecast.bus.redis import RedisBus
@@ -21,15 +22,19 @@ from quotecast.cache.base import Cache
 from quotecast.feed.documents import Documents
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
+from quotecast.history.folder import Folder
+from quotecast.history.reader import StoredBars
 from quotecast.limits.window import Window
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Floors
 from quotecast.providers import reference
+from quotecast.providers.base import Admission
 from quotecast.providers.offer import Budgets
 from quotecast.providers.offers import NONE
-from quotecast.settings.model import Settings
+from quotecast.settings.model import Settings, history_folder
 from quotecast.stream.capacity import OWN_FILES, Capacity, capacity, memory, open_files
 from quotecast.stream.endpoint import Streams
+from quotecast.stream.replay import Replays
 
 
 def make_services(
@@ -39,6 +44,7 @@ def make_services(
     cache: Cache,
     accounts: Accounts,
     budgets: Budgets,
+    past_reads: Callable[[str], Admission],
     draining: asyncio.Event,
 ) -> Services:
     """Returns the services of the routes; the mirrors and documents are still empty."""
@@ -50,8 +56,11 @@ def make_services(
         history=sources.history_providers(settings, budgets, lambda: exchange_of(mirrors[Feed.STOCKS].info)),
         financials=sources.financials_provider(settings, budgets),
         unlisted=sources.unlisted_admission(settings, budgets),
+        past_reads=past_reads,
+        stored_bars=StoredBars(accounts.database),
         cache=cache,
         accounts=accounts,
+        past=Past(history_store(settings)),
         shares={stock.ticker: stock.shares for stock in reference.stocks()},
         floors=Floors(settings.movers_min_price, settings.movers_min_volume),
         providers={feed: ",".join(settings.providers_of(feed)) or NONE for feed in Feed},
@@ -83,7 +92,18 @@ def make_streams(http: App, hubs: Mapping[Feed, Hub], settings: Settings) -> Str
         heartbeat_ms=settings.heartbeat_ms,
         sockets_per_address=settings.sockets_per_address,
         address_of=identify_by_address(settings.trusted_proxies),
+        replays=Replays(
+            history_store(settings),
+            per_address=settings.replays_per_address,
+            per_worker=settings.replays_per_worker,
+            heartbeat_ms=settings.heartbeat_ms,
+        ),
     )
+
+
+def history_store(settings: Settings) -> Folder | None:
+    """Returns the recorded segments; None where history is off."""
+    return Folder(history_folder(settings)) if settings.history != "off" else None
 
 
 def make_edge(app: App, private: tuple[str, ...], requests: Requests, settings: Settings) -> Edge:

@@ -18,7 +18,7 @@ from quotecast.limits.window import Window
 from quotecast.market.feeds import Feed
 from quotecast.observe.metrics import counter, gauge, histogram
 from quotecast.providers.transport import outcomes
-from quotecast.stream.endpoint import ALL, Streams
+from quotecast.stream.endpoint import ALL, REPLAY, Streams
 from quotecast.stream.handshakes import REASONS
 from quotecast.stream.room import Room
 
@@ -108,8 +108,8 @@ def _connections(room: Room) -> Iterator[Metric]:
 def _handshakes(hubs: Mapping[Feed, Hub], streams: Streams, room: Room) -> Iterator[Metric]:
     yield counter(
         "feed_connects",
-        "Handshakes accepted; `all`: of the socket of all feeds.",
-        {(name,): streams.connects[name] for name in (*hubs, ALL)},
+        "Handshakes accepted; `all`: of the socket of all feeds; `replay`: of recorded ones.",
+        {(name,): streams.connects[name] for name in (*hubs, ALL, REPLAY)},
         ["feed"],
     )
     yield counter(
@@ -134,12 +134,13 @@ def _fan_out(hubs: Mapping[Feed, Hub], streams: Streams) -> Iterator[Metric]:
 
     def with_answers(name: str, answers: Mapping[str, int]) -> dict[tuple[str, ...], float]:
         sent = {str(feed): each[name] + answers[feed] for feed, each in counts.items()}
-        return {(feed,): count for feed, count in {**sent, ALL: answers[ALL]}.items()}
+        others = {each: answers[each] for each in (ALL, REPLAY)}
+        return {(feed,): count for feed, count in {**sent, **others}.items()}
 
     yield gauge(
         "feed_sockets",
-        "Open WebSockets; `all`: of all feeds at once.",
-        {(name,): streams.sockets[name] for name in (*hubs, ALL)},
+        "Open WebSockets; `all`: of all feeds at once; `replay`: of recorded ones.",
+        {(name,): streams.sockets[name] for name in (*hubs, ALL, REPLAY)},
         ["feed"],
     )
     yield counter(

@@ -12,6 +12,8 @@ from quotecast.accounts.passwords import Passwords
 from quotecast.accounts.tokens import Tokens
 from quotecast.api.logins import LoginWindow
 from quotecast.api.names import Names
+from quotecast.api.past import Past
+from quotecast.api.stored_bars import StoredBars
 from quotecast.cache.base import Cache
 from quotecast.errors import NoData, ProviderMissing
 from quotecast.feed.documents import Copy, Documents
@@ -58,8 +60,14 @@ class Services(Struct, frozen=True, kw_only=True):
     unlisted: Admission
     #: Providers of bars by feed, then by the name of the provider whose quotes complete the last bar.
     history: Mapping[Feed, Mapping[str, HistoryProvider]]
+    #: Admits a read of bars of the past from an upstream, by its name.
+    past_reads: Callable[[str], Admission]
+    #: Final bars made from our own quotes.
+    stored_bars: StoredBars
     #: Answers of upstreams to requests.
     cache: Cache
+    #: The recorded moments of the feeds.
+    past: Past
     accounts: Accounts
     #: Configured provider of each feed, or `none`.
     providers: Mapping[Feed, str]
@@ -90,6 +98,13 @@ def require_mirror(services: Services, feed: Feed) -> Mirror:
     if not mirror.loaded:
         raise NoData(feed)
     return mirror
+
+
+async def mirror_at(services: Services, feed: Feed, at: str | None) -> Mirror:
+    """Returns a feed's mirror, or one of a recorded moment. Raises InvalidValue too."""
+    if at is None:
+        return require_mirror(services, feed)
+    return await services.past.mirror(feed, at, services.monotonic())
 
 
 def combined_state(services: Services, feeds: Iterable[Feed]) -> FeedState:

@@ -109,7 +109,10 @@ class ClientSession:
             marks = {name: mirror.mark for name, mirror in mirrors.items()}
             return self.encoding.write(frames.welcome_to_all(marks, heartbeat_ms, self._limits))
         (mirror,) = mirrors.values()
-        return self.encoding.write(frames.welcome(mirror.feed, mirror.mark, heartbeat_ms, self._limits))
+        welcome = frames.welcome(
+            mirror.feed, mirror.mark, heartbeat_ms, self._limits, replayed_at=mirror.replayed_at
+        )
+        return self.encoding.write(welcome)
 
     def _feed_of(self, command: Command) -> str:
         """Returns the name of the feed that a command is for. Raises CommandError."""

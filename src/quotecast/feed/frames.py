@@ -9,6 +9,7 @@ from typing import Literal
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from quotecast.feed.mirror import FeedState, Mark
+from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import LiveInterval
 
@@ -38,6 +39,8 @@ class _Welcome(Struct, frozen=True, rename="camel", tag_field="type", tag="welco
     seq: int
     heartbeat_ms: int
     limits: Limits
+    replayed: bool | UnsetType = UNSET
+    at: str | UnsetType = UNSET
 
 
 class _WelcomeToAll(Struct, frozen=True, rename="camel", tag_field="type", tag="welcome"):
@@ -104,6 +107,8 @@ class _Heartbeat(Struct, frozen=True, tag_field="type", tag="heartbeat"):
     timestamp: str
     feed: FeedState
     market: str
+    replayed: bool | UnsetType = UNSET
+    at: str | UnsetType = UNSET
 
 
 class _FeedHeartbeat(Struct, frozen=True, tag_field="type", tag="heartbeat"):
@@ -131,9 +136,11 @@ class _Shutdown(Struct, frozen=True, rename="camel", tag_field="type", tag="shut
     retry_after_ms: int
 
 
-def welcome(feed: Feed, mark: Mark, heartbeat_ms: int, limits: Limits) -> Struct:
-    """Returns the first frame of a connection to one feed."""
-    return _Welcome(feed.spec.name, mark.epoch, mark.seq, heartbeat_ms, limits)
+def welcome(
+    feed: Feed, mark: Mark, heartbeat_ms: int, limits: Limits, *, replayed_at: float | None = None
+) -> Struct:
+    """Returns the first frame of a connection to one feed, or to a replay of it."""
+    return _Welcome(feed.spec.name, mark.epoch, mark.seq, heartbeat_ms, limits, *_replayed(replayed_at))
 
 
 def welcome_to_all(marks: Mapping[str, Mark], heartbeat_ms: int, limits: Limits) -> Struct:
@@ -199,10 +206,18 @@ def bars(
     )
 
 
-def heartbeat(label: Label, mark: Mark, timestamp: str, state: FeedState, market: str) -> Struct:
-    """Returns a heartbeat with the connection's cursor."""
+def heartbeat(
+    label: Label,
+    mark: Mark,
+    timestamp: str,
+    state: FeedState,
+    market: str,
+    *,
+    replayed_at: float | None = None,
+) -> Struct:
+    """Returns a heartbeat with the connection's cursor, and with the moment of a replay."""
     if label is UNSET:
-        return _Heartbeat(mark.epoch, mark.seq, timestamp, state, market)
+        return _Heartbeat(mark.epoch, mark.seq, timestamp, state, market, *_replayed(replayed_at))
     return _FeedHeartbeat(label, mark.epoch, mark.seq, timestamp, state, market)
 
 
@@ -219,6 +234,10 @@ def error(code: int, detail: str, request: Id = None, label: Label = UNSET) -> S
 def shutdown(retry_after_ms: int) -> Struct:
     """Returns the last frame before a restart; clients reconnect after `retry_after_ms`."""
     return _Shutdown(retry_after_ms)
+
+
+def _replayed(at: float | None) -> tuple[bool, str] | tuple[()]:
+    return () if at is None else (True, iso_utc(at))
 
 
 def _unset_or(request: Id) -> int | str | UnsetType:

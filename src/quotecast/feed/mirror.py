@@ -57,6 +57,8 @@ class Mirror:
         self.readable = True
         #: Monotonic time of the last message of this feed.
         self.heard_at = float("-inf")
+        #: The Unix time that a replay has reached; None in a mirror of the live feed.
+        self.replayed_at: float | None = None
         #: Unix time at which the newest batch up to `mark` was published; 0 after a load.
         self.published_at = 0.0
         self._arrivals = Arrivals()

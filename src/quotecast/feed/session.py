@@ -60,7 +60,9 @@ class FeedSession:
     def heartbeat(self, timestamp: str, state: FeedState, market: str) -> Frame:
         """Returns a heartbeat frame with this session's cursor."""
         encoding, _, label, _ = self.subscription.form
-        return encoding.write(frames.heartbeat(label, self.subscription.mark, timestamp, state, market))
+        at = self.mirror.replayed_at
+        beat = frames.heartbeat(label, self.subscription.mark, timestamp, state, market, replayed_at=at)
+        return encoding.write(beat)
 
     def _subscribe(self, command: Command) -> list[Frame]:
         if command == Command("subscribe", id=command.id, feed=command.feed):

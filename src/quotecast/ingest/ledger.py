@@ -38,7 +38,9 @@ class Ledger:
         self.bars = BarMaker(feed.spec.calendar)
         #: Closings that the bus does not have yet, and the newest that were published.
         self._closings: list[Closing] = []
-        self._remembered: deque[Closing] = deque(maxlen=REMEMBERED_CLOSINGS)
+        self._remembered: deque[NumberedClosing] = deque(maxlen=REMEMBERED_CLOSINGS)
+        #: The parts of coarser bars that were published; those of the maker may have closings that wait.
+        self._parts: dict[str, Parts] = {}
 
     def inherit(self, state: Snapshot, *, same_provider: bool) -> None:
         """Starts from an earlier leader's bars, and from its quotes if they are of one provider."""
@@ -49,9 +51,9 @@ class Ledger:
         if not same_provider:
             # The volume of another provider says nothing about a rise.
             progress = {key: replace(bars, seen=None) for key, bars in progress.items()}
-        closings = [each.closing for each in state.closings]
-        self._remembered.extend(closings)
-        self.bars.inherit(progress, state.parts, closings[-1].through if closings else 0)
+        self._remembered.extend(state.closings)
+        through = state.closings[-1].closing.through if state.closings else 0
+        self.bars.inherit(progress, state.parts, through)
 
     def __bool__(self) -> bool:
         """Returns whether there is any quote or removal to publish."""
@@ -91,17 +93,24 @@ class Ledger:
         }
         self._waiting = {}
         self._remember()
-        closings = [NumberedClosing(epoch, 1, closing) for closing in self._remembered]
-        parts = {key: dict(own) for key, own in self.bars.parts.items()}
-        return Snapshot(self._feed, epoch, 1, info, self._stored, parts, closings)
+        for _ in range(len(self._remembered)):
+            self._remembered.append(NumberedClosing(epoch, 1, self._remembered.popleft().closing))
+        self._parts = {key: dict(own) for key, own in self.bars.parts.items()}
+        return self.snapshot(info)
+
+    def snapshot(self, info: FeedInfo) -> Snapshot:
+        """Returns the state that the last batch led to."""
+        entries, parts, closings = dict(self._stored), dict(self._parts), list(self._remembered)
+        return Snapshot(self._feed, self.epoch, self.seq, info, entries, parts, closings)
 
     def next_batch(self, unix_time: float) -> tuple[Batch, dict[str, StoredQuote], dict[str, Parts]]:
         """Returns all waiting changes as the next batch, and the entries and parts to store with it."""
         waiting, self._waiting = self._waiting, {}
+        self.seq += 1
         closings = self._remember()
         closed = {key for closing in closings for bars in closing.bars.values() for key in bars}
         parts = {key: dict(self.bars.parts.get(key, {})) for key in closed}
-        self.seq += 1
+        self._parts.update(parts)
         entries = {key: self._entry(key, full=full) for key, full in waiting.items()}
         self._stored.update(entries)
         changes = [
@@ -128,7 +137,7 @@ class Ledger:
 
     def _remember(self) -> list[Closing]:
         closings, self._closings = self._closings, []
-        self._remembered.extend(closings)
+        self._remembered.extend(NumberedClosing(self.epoch, self.seq, closing) for closing in closings)
         return closings
 
     def _gone(self, update: Update) -> list[str]:

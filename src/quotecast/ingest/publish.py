@@ -4,13 +4,15 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import structlog
 
-from quotecast.bus.base import Beat, BusWriter, FeedInfo
+from quotecast.bus.base import Beat, BusWriter, FeedInfo, Snapshot
 from quotecast.errors import BusError, UnreadableState
+from quotecast.history.recorder import FeedRecorder
+from quotecast.history.statistics import BarStatistics
 from quotecast.ingest import lease
 from quotecast.ingest.feed_time import FeedTime
 from quotecast.ingest.lease import LeaseLostError
@@ -49,6 +51,8 @@ class IngestStatistics:
     late: int = 0
     #: Unix time of the last update of the upstream.
     heard_at: float = 0.0
+    #: Its bars on their way to PostgreSQL.
+    stored: BarStatistics = field(default_factory=BarStatistics)
 
     def set_standing(self, standing: lease.Standing) -> None:
         """Sets this ingest's role in the feed."""
@@ -56,7 +60,10 @@ class IngestStatistics:
 
 
 class FeedPublisher:
-    """Publishes one feed while this ingest holds its lease; `clock` is Unix time."""
+    """Publishes one feed while this ingest holds its lease; `clock` is Unix time.
+
+    `recorder` gets everything that was published; None records nothing.
+    """
 
     def __init__(
         self,
@@ -67,6 +74,7 @@ class FeedPublisher:
         clock: Callable[[], float] = time.time,
         statistics: IngestStatistics | None = None,
         spacing_seconds: float = SPACING_SECONDS,
+        recorder: FeedRecorder | None = None,
     ) -> None:
         self._provider = provider
         self._feed: Feed = provider.feed
@@ -82,6 +90,7 @@ class FeedPublisher:
         self._last_update: str | None = None
         self._unscheduled: Unscheduled | None = None
         self._outage = OutageLog()
+        self._recorder = recorder
 
     async def run(self) -> None:
         """Publishes until another ingest has the lease."""
@@ -176,6 +185,8 @@ class FeedPublisher:
                     len(bars) for each in batch.closings for bars in each.bars.values()
                 )
                 self._statistics.seq = batch.seq
+                if self._recorder:
+                    self._recorder.add(batch, self._state)
                 return
             log.warning("bus has another state", feed=self._feed, epoch=batch.epoch, seq=batch.seq)
             self._ledger.epoch = ""
@@ -191,6 +202,8 @@ class FeedPublisher:
                 raise LeaseLostError
         self._statistics.epochs += 1
         self._statistics.seq = snapshot.seq
+        if self._recorder:
+            self._recorder.begin(self._state())
 
     async def _beat(self) -> None:
         if not self._ledger.epoch:
@@ -199,6 +212,11 @@ class FeedPublisher:
         if not await self._bus.beat(beat):
             self._ledger.epoch = ""
             self._wake.set()
+        elif self._recorder:
+            self._recorder.beat(beat, self._state)
+
+    def _state(self) -> Snapshot:
+        return self._ledger.snapshot(self._info())
 
     def _use_calendar(self) -> None:
         self._ledger.bars.use(

@@ -51,7 +51,7 @@ def _state(settings: Settings, group: str) -> str:
     match names[0]:
         case "simulator":
             return "simulated"
-        case "replay":
+        case "replay" | "history":
             return "recorded"
         case "none":
             return _reason_off(group)

@@ -8,6 +8,7 @@ from quotecast.providers.alpaca import offer as alpaca
 from quotecast.providers.binance import offer as binance
 from quotecast.providers.coinbase import offer as coinbase
 from quotecast.providers.finnhub import offer as finnhub
+from quotecast.providers.history import offer as history
 from quotecast.providers.kraken import offer as kraken
 from quotecast.providers.offer import Offer
 from quotecast.providers.replay import offer as replay
@@ -22,6 +23,7 @@ BUILT_IN: Final[Mapping[str, Offer]] = {
     "coinbase": coinbase.OFFER,
     "kraken": kraken.OFFER,
     "replay": replay.OFFER,
+    "history": history.OFFER,
     "truncgil": truncgil.OFFER,
     "tcmb": tcmb.OFFER,
     "finnhub": finnhub.OFFER,

@@ -28,6 +28,7 @@ MIN_SECRET_BYTES: Final = 32
 SECRETS: Final = ("database_url", "redis_url", "jwt_secret", "jwt_previous_secret")
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
+Days = Annotated[int, Meta(ge=1, le=36_500)]
 
 
 def _cores() -> int:
@@ -94,6 +95,18 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
             "keep coming; 0: every change goes out at once",
         ),
     ] = 20
+    history: Annotated[
+        str,
+        Meta(
+            pattern=r"^(off|[1-9][0-9]{0,3}[dh])$",
+            description="Days or hours for which published batches are stored for replay, such as `7d` or "
+            "`12h`, or `off`",
+            extra={DEMAND: "be a number of days or hours such as 7d or 12h, or off"},
+        ),
+    ] = "off"
+    history_store: Annotated[
+        str, Meta(description="Folder of the recorded segments; empty: `history` in the data folder")
+    ] = ""
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], Meta(description="Lowest level of logged events")
     ] = "info"
@@ -127,6 +140,12 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
             "PgBouncer 1.21 need",
         ),
     ] = 100
+
+    bars_1m_days: Annotated[Days, Meta(description="Days that one-minute bars stay in PostgreSQL")] = 30
+    bars_5m_days: Annotated[Days, Meta(description="Days that five-minute bars stay in PostgreSQL")] = 180
+    bars_15m_days: Annotated[Days, Meta(description="Days that 15-minute bars stay in PostgreSQL")] = 365
+    bars_1h_days: Annotated[Days, Meta(description="Days that hourly bars stay in PostgreSQL")] = 3650
+    bars_d_days: Annotated[Days, Meta(description="Days that daily bars stay in PostgreSQL")] = 36_500
 
     jwt_secret: Annotated[
         str, Meta(description="Secret that signs users' tokens, at least 32 random bytes; `up` creates one")
@@ -173,6 +192,12 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
     sockets_per_address: Annotated[
         int, Meta(ge=0, description="WebSockets per client address and worker; 0: no limit")
     ] = 1000
+    replays_per_worker: Annotated[
+        int, Meta(ge=0, le=1000, description="Replays of recorded feeds at once per worker; 0: none")
+    ] = 20
+    replays_per_address: Annotated[
+        int, Meta(ge=0, le=1000, description="Replays at once per client address and worker")
+    ] = 2
     heartbeat_ms: Annotated[
         int, Meta(ge=100, le=60_000, description="Milliseconds between heartbeats on a feed")
     ] = 15_000
@@ -184,6 +209,18 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
         int,
         Meta(ge=0, description="Lowest volume, in shares of the day, of a stock in the ranking of movers"),
     ] = 1000
+
+
+def history_seconds(settings: Settings) -> int:
+    """Returns how long published batches are kept; 0 if they are not."""
+    if settings.history == "off":
+        return 0
+    return int(settings.history[:-1]) * (86_400 if settings.history.endswith("d") else 3600)
+
+
+def history_folder(settings: Settings) -> Path:
+    """Returns the folder of the segments."""
+    return Path(settings.history_store) if settings.history_store else settings.data_dir / "history"
 
 
 def all_variables() -> list[Variable]:

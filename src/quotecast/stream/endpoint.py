@@ -12,18 +12,19 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from quotecast.asgi import App
-from quotecast.errors import CloseCode
+from quotecast.errors import CloseCode, QuotecastError
 from quotecast.feed.client import ClientSession
 from quotecast.feed.commands import Query, names_of
 from quotecast.feed.encoding import JSON, Encoding, negotiate
-from quotecast.feed.frames import Limits
+from quotecast.feed.frames import Limits, error
 from quotecast.feed.framing import Frame
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.session import is_ahead
 from quotecast.market.feeds import Feed
 from quotecast.stream.client import CLOSE_SECONDS, Client, ConnectionEnded
-from quotecast.stream.queries import queries_of
+from quotecast.stream.queries import Replay, queries_of, replay_of
+from quotecast.stream.replay import Replays, playing, reason_of
 from quotecast.stream.restarts import retry_ms
 from quotecast.stream.server import WRITER
 
@@ -37,12 +38,13 @@ ALL_FEEDS: Final = "/api/ws"
 PATHS: Final = {f"{ALL_FEEDS}/{feed.spec.name}": feed for feed in Feed}
 #: What metrics call the sockets of all feeds.
 ALL: Final = "all"
+REPLAY: Final = "replay"
 
 
 class Streams:
     """ASGI application that serves every feed's path and passes all but WebSockets on to `http`.
 
-    `sockets_per_address` of 0 means no limit.
+    `sockets_per_address` of 0 means no limit. Without `replays` no feed is recorded.
     """
 
     def __init__(
@@ -53,23 +55,25 @@ class Streams:
         heartbeat_ms: int,
         sockets_per_address: int,
         address_of: Callable[[Any], str],
+        replays: Replays | None = None,
     ) -> None:
         self._http = http
         self._hubs = hubs
         self._heartbeat_ms = heartbeat_ms
         self._per_address = sockets_per_address
         self._address_of = address_of
+        self._replays = replays or Replays(None, per_address=1, per_worker=1, heartbeat_ms=heartbeat_ms)
         self._streams: set[Client] = set()
         self._by_address: Counter[str] = Counter()
-        #: Open sockets by feed, or `all`.
+        #: Open sockets by feed, `all` or `replay`; the counts below have the same names.
         self.sockets: Counter[str] = Counter()
-        #: Frames sent in answers by feed, or `all`.
+        #: Frames sent in answers.
         self.answers: Counter[str] = Counter()
         #: Their length in bytes.
         self.answered_length: Counter[str] = Counter()
-        #: Accepted handshakes by feed, or `all`.
+        #: Accepted handshakes.
         self.connects: Counter[str] = Counter()
-        #: Connections that this worker closed, by feed, or `all`, and code.
+        #: Connections that this worker closed, by that name and code.
         self.closes: Counter[tuple[str, CloseCode]] = Counter()
         #: Bounds of the reconnection delay in milliseconds; None until the worker stops.
         self._retry_ms: tuple[int, int] | None = None
@@ -88,10 +92,19 @@ class Streams:
         if self._per_address and self._by_address[address] >= self._per_address:
             await send({"type": "websocket.close", "code": 1013, "reason": "address_full"})
             return
+        asked = replay_of(scope["query_string"])
+        if asked and not self._replays.take_place(address):
+            await send({"type": "websocket.close", "code": 1013, "reason": "replays_full"})
+            return
         self._by_address[address] += 1
         try:
-            await self._accept(PATHS.get(path), scope, receive, send)
+            if asked:
+                await self._accept_replay(PATHS.get(path), asked, scope, receive, send)
+            else:
+                await self._accept(PATHS.get(path), scope, receive, send)
         finally:
+            if asked:
+                self._replays.leave(address)
             self._by_address[address] -= 1
             if not self._by_address[address]:
                 del self._by_address[address]
@@ -108,6 +121,34 @@ class Streams:
             resumptions=[hub.resumptions for hub in hubs],
         )
         stream = Client(feed or ALL, session, hubs, send, scope["extensions"][WRITER])
+        await self._run(stream, feed, scope, receive)
+
+    async def _accept_replay(
+        self, feed: Feed | None, asked: Replay, scope: Any, receive: Any, send: Any
+    ) -> None:
+        """Serves a recorded feed; answers what cannot be replayed with an error frame."""
+        encoding = await _accept_socket(scope, send) or JSON
+        try:
+            player, hub = await self._replays.open(feed, asked)
+        except QuotecastError as refusal:
+            scope["extensions"][WRITER].write(encoding.write(error(refusal.status, reason_of(refusal))))
+            code = CloseCode.NOT_KEPT
+            self.closes[REPLAY, code] += 1
+            await send({"type": "websocket.close", "code": int(code), "reason": code.name.lower()})
+            return
+        session = ClientSession([player.mirror], Limits(), encoding)
+        stream = Client(REPLAY, session, [hub], send, scope["extensions"][WRITER])
+
+        async def end() -> None:
+            # The hub sends the last changes first.
+            await asyncio.sleep(2 * max(each.interval for each in session.feeds.values()) / 1000)
+            stream.disconnect(CloseCode.REPLAY_ENDED)
+
+        async with playing(player, hub, end):
+            await self._run(stream, feed, scope, receive)
+
+    async def _run(self, stream: Client, feed: Feed | None, scope: Any, receive: Any) -> None:
+        """Serves a client to its end."""
         self.connects[stream.name] += 1
         if self._retry_ms:
             await self._send_back(stream, self._retry_ms)

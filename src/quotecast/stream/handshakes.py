@@ -24,6 +24,7 @@ _DETAILS: Final = {
 #: Any other reason is 403.
 FULL: Final = {
     "worker_full": "This worker holds as many feeds as it can; connect again later",
+    "replays_full": "There are as many replays as this worker or your address may have; try again later",
     "address_full": "Your address holds as many feeds as it may; close one, or connect again later",
 }
 #: The reasons of all refusals, as metrics name them.

@@ -1,10 +1,27 @@
 """The queries of feeds' addresses."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 from urllib.parse import parse_qs
 
 from quotecast.feed.commands import Query
 from quotecast.market.feeds import Feed
+
+
+class Replay(NamedTuple):
+    """The replay that an address asks for, unparsed."""
+
+    at: str
+    speed: str | None
+
+
+def replay_of(query_string: bytes) -> Replay | None:
+    """Returns the replay that an address asks for; None for the live feed."""
+    if b"at=" not in query_string:
+        return None
+    given = parse_qs(query_string.decode("latin-1"), keep_blank_values=True)
+    at = _last(given, "at")
+    return None if at is None else Replay(at, _last(given, "speed"))
 
 
 def queries_of(query_string: bytes, feed: Feed | None) -> dict[str, Query]:

@@ -27,6 +27,8 @@ MAX_LENGTH: Final = 512
 MAX_ANSWER_BYTES: Final = 512 * 1024
 MAX_ANSWERS_BYTES: Final = 64 * 1024 * 1024
 
+#: A parameter with more values than are worth remembering: each moment of the past is another one.
+_UNREPEATED: Final = frozenset({"at"})
 #: The type of a path's parameter, as in `{symbol:str}`.
 _TYPE: Final = re.compile(r":\w+(?=})")
 #: The entry of a request's scope where a route leaves its read.
@@ -196,4 +198,4 @@ class Repeats:
     def _has_known_parameters(self, scope: Any, query: bytes) -> bool:
         path = _TYPE.sub("", scope["path_template"])
         names = {part.partition("=")[0] for part in query.decode("latin-1").split("&")} if query else set()
-        return names <= {*self._parameters.get(path, ())}
+        return names <= {*self._parameters.get(path, ())} - _UNREPEATED

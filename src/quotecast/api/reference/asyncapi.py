@@ -13,12 +13,13 @@ from quotecast.feed.commands import DEFAULT_INTERVAL, INTERVALS
 from quotecast.feed.projection import moving_fields
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import LIVE_INTERVALS
+from quotecast.stream.replay import MAX_SPEED, MIN_SPEED
 
 #: The channel of the socket that serves all feeds.
 _ALL: Final = "all"
 
 _WHAT: Final = {
-    "welcome": "The first frame of every connection.",
+    "welcome": "The first frame of every connection; of a replay with `replayed` and the moment `at`.",
     "subscribed": "The answer to subscribe, unsubscribe and list: all subscribed symbols.",
     "snapshot": (
         "Full quotes. `subscribe`: the added symbols, to merge; `resume`: the changes since `since`, to "
@@ -37,7 +38,10 @@ _WHAT: Final = {
         "`source=own`; `resume`: begins with the final bars after `bars_since` or `since`. `columns`: the "
         "names of the values of rows, until the next frame with a reason."
     ),
-    "heartbeat": "Sent at intervals, and at once when the feed's state changes; carries the cursor.",
+    "heartbeat": (
+        "Sent at intervals, and at once when the feed's state changes; carries the cursor, and in a replay "
+        "the moment `at`."
+    ),
     "pong": "The answer to ping.",
     "error": "A command was malformed or out of bounds, and changed nothing.",
     "shutdown": "The server restarts: reconnect after the given time.",
@@ -140,4 +144,14 @@ def _query(feed: Feed | None) -> dict[str, Any]:
             "description": "The interval of live bars of the subscribed symbols.",
         },
         "bars_since": {"type": "string", "description": times},
+        **(_replay() if feed else {}),
+    }
+
+
+def _replay() -> dict[str, Any]:
+    at = "A recorded moment from which to replay the feed: ISO 8601 with a time zone, or Unix seconds."
+    speed = {"type": "number", "minimum": MIN_SPEED, "maximum": MAX_SPEED, "default": 1}
+    return {
+        "at": {"type": "string", "description": at},
+        "speed": speed | {"description": "How many times faster than recorded; only with `at`."},
     }

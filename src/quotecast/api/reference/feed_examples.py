@@ -22,6 +22,8 @@ _EPOCH: Final = "06a1f3c2b7"
 _TIME: Final = "2026-11-20T15:30:00.000Z"
 #: 2026-11-20 15:29.
 _MINUTE: Final = 1_795_188_540
+#: The moment that a replay has reached.
+_MOMENT: Final = 1_795_185_060.0
 _MARK: Final = Mark(1, _EPOCH, 11)
 _LATER: Final = Mark(2, _EPOCH, 12)
 
@@ -43,6 +45,7 @@ def frames_from(feed: Feed | None) -> dict[str, list[dict[str, Any]]]:
         *_bars(shown, label, JSON),
         *_bars(shown, label, ROWS),
         frames.heartbeat(label, _LATER, _TIME, "live", "open"),
+        *([frames.heartbeat(label, _LATER, _TIME, "live", "open", replayed_at=_MOMENT)] if feed else []),
         frames.pong(_TIME, 4),
         frames.error(400, "Malformed JSON", 1),
         frames.shutdown(2731),

@@ -1,0 +1,88 @@
+"""`quotecast history`: lists what is recorded, and exports updates to files."""
+
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+from quotecast.errors import InvalidValue, SettingsError
+from quotecast.history.export import CHUNK_ROWS, Format, Row, open_writer, rows_of
+from quotecast.history.folder import Folder
+from quotecast.history.moments import parse_moment
+from quotecast.history.playback import COVERED_SECONDS, NotKept, Playback, blocks_in, span_of
+from quotecast.history.segments import HistoryError
+from quotecast.market.codec import iso_utc
+from quotecast.market.feeds import Feed
+from quotecast.settings.model import Settings, history_folder
+
+
+def run(settings: Settings, arguments: Namespace) -> int:
+    """Runs the action that the arguments name. Raises SettingsError or HistoryError."""
+    store = Folder(history_folder(settings))
+    try:
+        if arguments.action == "list":
+            sys.stdout.writelines(f"{line}\n" for line in _lines(store))
+        else:
+            _export(store, arguments)
+    except InvalidValue as error:
+        names = {"at": "--from", "from": "--from", "to": "--to"}
+        raise SettingsError(f"{names.get(error.field, error.field)}: {error}") from error
+    return 0
+
+
+def _lines(store: Folder) -> Iterator[str]:
+    """Yields a line for each feed: the recorded time, its segments, updates, bytes and lost batches."""
+    yield f"{'feed':<8}{'from':<26}{'to':<26}segments      updates        bytes  lost"
+    for feed in Feed:
+        span = span_of(store, feed)
+        if span is None:
+            yield f"{feed:<8}nothing"
+            continue
+        names = store.names(feed)
+        updates, size, lost = map(sum, zip(*(_counts(store, feed, name) for name in names), strict=True))
+        times = f"{iso_utc(span[0])}  {iso_utc(span[1])}"
+        yield f"{feed:<8}{times}  {len(names):>8}  {updates:>11}  {size:>11}  {lost:>4}"
+
+
+def _counts(store: Folder, feed: Feed, name: str) -> tuple[int, int, int]:
+    """Returns the updates, the bytes and the lost batches of a segment, finished or not."""
+    if manifest := store.manifest(feed, name):
+        return manifest.updates, manifest.size, manifest.lost
+    blocks = blocks_in(store, feed, name)
+    return sum(block.updates for block in blocks), blocks[-1].end if blocks else 0, 0
+
+
+def _export(store: Folder, arguments: Namespace) -> None:
+    feed = Feed(arguments.feed)
+    start, end = parse_moment("from", arguments.start), parse_moment("to", arguments.end)
+    if not start < end:
+        raise InvalidValue("to", "Must be later than --from")
+    span = span_of(store, feed)
+    if span is None or end > span[1] + COVERED_SECONDS:
+        raise NotKept("The end is later than the last record", feed, span)
+    path = Path(arguments.output)
+    with closing(Playback(store, feed, start)) as playback:
+        try:
+            with path.open("xb") as file:
+                count = _write(file, arguments.format, feed, rows_of(playback, start, end))
+        except FileExistsError as error:
+            raise SettingsError(f"{path} exists already; name a new file") from error
+        except OSError as error:
+            path.unlink(missing_ok=True)
+            raise SettingsError(f"Cannot write {path}: {error.strerror}") from error
+        except HistoryError:
+            path.unlink(missing_ok=True)
+            raise
+    sys.stderr.write(f"{count} updates in {path}\n")
+
+
+def _write(file: BinaryIO, form: Format, feed: Feed, rows: Iterator[Row]) -> int:
+    writer, count = open_writer(form, feed, file), 0
+    while chunk := list(islice(rows, CHUNK_ROWS)):
+        writer.write(chunk)
+        count += len(chunk)
+    writer.close()
+    return count

@@ -1,0 +1,55 @@
+"""The segments in a folder: a folder for each feed, and in it a file for each segment."""
+
+import contextlib
+from pathlib import Path
+from typing import BinaryIO
+
+from quotecast.history.segments import (
+    MANIFEST_SUFFIX,
+    SUFFIX,
+    HistoryError,
+    Manifest,
+    decode_manifest,
+    is_segment_name,
+)
+from quotecast.market.feeds import Feed
+
+
+class Folder:
+    """Reads and deletes segments below a folder; a file with another name than a segment's is not seen."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def names(self, feed: Feed) -> list[str]:
+        """Returns the names of a feed's segments, in the order of time. Raises HistoryError."""
+        try:
+            found = [path.name.removesuffix(SUFFIX) for path in (self._root / feed).glob(f"*{SUFFIX}")]
+        except OSError as error:
+            raise HistoryError(f"the folder of segments cannot be read: {error.strerror}") from error
+        return sorted(name for name in found if is_segment_name(name))
+
+    def open(self, feed: Feed, name: str) -> BinaryIO:
+        """Opens a segment. Raises HistoryError, also for a segment that was deleted meanwhile."""
+        try:
+            return self._path(feed, name, SUFFIX).open("rb")
+        except OSError as error:
+            raise HistoryError(f"the segment {name} cannot be read: {error.strerror}") from error
+
+    def manifest(self, feed: Feed, name: str) -> Manifest | None:
+        """Returns the manifest of a finished segment; None for an open one, and one that a crash ended."""
+        try:
+            return decode_manifest(self._path(feed, name, MANIFEST_SUFFIX).read_bytes())
+        except OSError:
+            return None
+
+    def delete(self, feed: Feed, name: str) -> None:
+        """Deletes a segment and its manifest."""
+        for suffix in (MANIFEST_SUFFIX, SUFFIX):
+            with contextlib.suppress(OSError):
+                self._path(feed, name, suffix).unlink()
+
+    def _path(self, feed: Feed, name: str, suffix: str) -> Path:
+        if not is_segment_name(name):
+            raise HistoryError("this is no name of a segment")
+        return self._root / feed / f"{name}{suffix}"

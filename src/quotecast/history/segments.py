@@ -1,0 +1,83 @@
+"""Segments: files with ten minutes of one feed each, and what their names and manifests say.
+
+`<feed>/20261120T143000.012Z-1f0c9ae2.segment` begins with a keyframe at that time. The token belongs to one
+ingest, so two of them never write one file. A finished segment has a manifest beside it.
+"""
+
+import re
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from quotecast.errors import QuotecastError
+from quotecast.market.feeds import Feed
+
+SEGMENT_SECONDS: Final = 600
+SUFFIX: Final = ".segment"
+MANIFEST_SUFFIX: Final = ".json"
+_NAME: Final = re.compile(r"\d{8}T\d{6}\.\d{3}Z-[0-9a-f]{8}")
+_TIME: Final = "%Y%m%dT%H%M%S.%f"
+
+
+class HistoryError(QuotecastError):
+    """The recorded past cannot be read or written."""
+
+    status = 503
+    code = "history"
+
+
+class Run(Struct, frozen=True):
+    """The batches of one epoch in a segment."""
+
+    epoch: str
+    first_seq: int
+    last_seq: int
+
+
+class Manifest(Struct, frozen=True, kw_only=True):
+    """The contents of a finished segment."""
+
+    feed: Feed
+    segment: str
+    #: Unix times of the first and the last record.
+    first: float
+    last: float
+    epochs: list[Run]
+    keyframes: int
+    updates: int
+    size: int
+    #: Batches that the recorder lost just before a keyframe of this segment.
+    lost: int = 0
+
+
+_decoder: Final = msgspec.json.Decoder(Manifest)
+
+
+def segment_name(first: float, token: str) -> str:
+    """Returns the name of a segment, without suffix: names sort by time."""
+    return f"{datetime.fromtimestamp(first, UTC):{_TIME}}"[:-3] + f"Z-{token}"
+
+
+def is_segment_name(name: str) -> bool:
+    """Returns whether a name is that of a segment; others, such as paths, are not."""
+    return _NAME.fullmatch(name) is not None
+
+
+def begin_of(name: str) -> float:
+    """Returns the Unix time at which a segment begins, in whole milliseconds."""
+    return datetime.strptime(name.partition("Z")[0], _TIME).replace(tzinfo=UTC).timestamp()
+
+
+def slot_of(time: float) -> int:
+    """Returns the number of the ten minutes that a time belongs to; a segment has records of one."""
+    return int(time // SEGMENT_SECONDS)
+
+
+def decode_manifest(data: bytes) -> Manifest | None:
+    """Returns a manifest; None for data that no known version wrote."""
+    try:
+        return _decoder.decode(data)
+    except (msgspec.DecodeError, RecursionError):
+        return None

@@ -1,0 +1,1 @@
+"""Recorded segments as a provider of quotes."""

@@ -1,0 +1,85 @@
+"""Plays a recorded feed into a mirror of its own, at a multiple of the recorded pace."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Final
+
+from quotecast.feed.mirror import Mirror
+from quotecast.feed.past import apply_message, mirror_at
+from quotecast.history.playback import COVERED_SECONDS, Playback, Played
+
+#: Seconds between two looks for messages that are due.
+STEP_SECONDS: Final = 0.05
+#: Messages of one step: a replay that the worker cannot keep up with becomes slower.
+STEP_MESSAGES: Final = 500
+
+
+class Player:
+    """A playback, and the mirror that it fills; reads in worker threads, so live clients do not wait."""
+
+    def __init__(
+        self,
+        playback: Playback,
+        mirror: Mirror,
+        at: float,
+        speed: float,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.mirror = mirror
+        self._playback = playback
+        self._at = self._heard_until = at
+        self._speed = speed
+        self._clock = clock
+        self._wall_clock = wall_clock
+        self._began = clock()
+        self._mark_moment(at)
+
+    @classmethod
+    async def open(cls, make: Callable[[], Playback], at: float, speed: float) -> "Player":
+        """Returns a player whose mirror has the state of the moment. Raises NotKept or HistoryError."""
+
+        def load() -> tuple[Playback, Mirror]:
+            playback = make()
+            return playback, mirror_at(playback, at)
+
+        return cls(*await asyncio.to_thread(load), at, speed)
+
+    def moment(self) -> float:
+        """Returns the Unix time that the replay has reached."""
+        return self._at + (self._clock() - self._began) * self._speed
+
+    async def run(self) -> None:
+        """Plays until it reaches the present, or the end of what is recorded. Raises HistoryError."""
+        while not await self.step():  # noqa: ASYNC110 - paced by a clock
+            await asyncio.sleep(STEP_SECONDS)
+
+    async def step(self) -> bool:
+        """Applies the messages that are due; returns whether the replay is at its end."""
+        moment = self.moment()
+        messages, following = await asyncio.to_thread(self._read, moment)
+        for _, message in messages:
+            apply_message(self.mirror, message)
+        if messages:
+            self._heard_until = messages[-1][0] + COVERED_SECONDS
+        if len(messages) == STEP_MESSAGES:
+            # Behind: continue from here instead of skipping what is due.
+            moment = messages[-1][0]
+            self._at, self._began = moment, self._clock()
+        self._mark_moment(moment)
+        over = following is None and moment > self._heard_until
+        return over or moment >= self._wall_clock()
+
+    def close(self) -> None:
+        """Closes the open segment."""
+        self._playback.close()
+
+    def _read(self, moment: float) -> tuple[list[tuple[float, Played]], float | None]:
+        return self._playback.read(moment, STEP_MESSAGES), self._playback.next_time()
+
+    def _mark_moment(self, moment: float) -> None:
+        self.mirror.replayed_at = moment
+        if moment <= self._heard_until:
+            self.mirror.heard_at = self._clock()
