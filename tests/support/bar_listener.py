@@ -1,4 +1,7 @@
-"""A listener on the bus that remembers every closing, as an oracle for the bars in PostgreSQL."""
+"""A listener on the bus that remembers every closing, as an oracle for the bars in PostgreSQL.
+
+The feeds are simulated.
+"""
 
 import asyncio
 import threading
@@ -13,7 +16,7 @@ from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
 from quotecast.history.partitions import TABLES
 from quotecast.market.feeds import Feed
-from quotecast.market.own_bars import LIVE_INTERVALS, MINUTE, Closing
+from quotecast.market.own_bars import LIVE_INTERVALS, MINUTE, Closing, series_name
 from support.closings import rows_of, stored_rows
 from support.transactions import query_server
 
@@ -68,7 +71,7 @@ class BarListener:
             expected = {
                 row[:3]: row
                 for feed, closings in self.closings.items()
-                for row in rows_of(closings.values(), interval, feed)
+                for row in rows_of(closings.values(), interval, series_name(feed, simulated=True))
             }
             # A list, because a bar may be there twice.
             stored = await stored_rows(url, interval)
@@ -85,7 +88,7 @@ class BarListener:
         """Returns whether PostgreSQL has all closings that were seen until now."""
         query = "SELECT feed, extract(epoch FROM through)::bigint AS through FROM bars_written"
         written = {row["feed"]: row["through"] for row in asyncio.run(query_server(url, query))}
-        return all(written.get(feed, 0) >= self.newest(feed) for feed in Feed)
+        return all(written.get(series_name(feed, simulated=True), 0) >= self.newest(feed) for feed in Feed)
 
     def _run(self) -> None:
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:

@@ -54,34 +54,25 @@ class Stored:
         self.clear()
 
     def clear(self) -> None:
-        self.bars: dict[tuple[Feed, LiveInterval, str], dict[int, OwnBar]] = defaultdict(dict)
+        self.bars: dict[tuple[str, LiveInterval, str], dict[int, OwnBar]] = defaultdict(dict)
         self.reads = 0
         self.error: Exception | None = None
 
-    def write(self, feed: Feed, closing: Closing) -> None:
+    def write(self, series: str, closing: Closing) -> None:
         for interval, by_symbol in closing.bars.items():
             for symbol, bar in by_symbol.items():
-                self.bars[feed, interval, symbol].setdefault(bar.opened, bar)
+                self.bars[series, interval, symbol].setdefault(bar.opened, bar)
 
     async def read(
-        self,
-        feed: Feed,
-        symbols: Sequence[str],
-        interval: LiveInterval,
-        start: datetime,
-        end: datetime,
-        *,
-        limit: int | None = None,
-        newest: bool = False,
+        self, series: str, symbols: Sequence[str], interval: LiveInterval, start: datetime, end: datetime
     ) -> dict[str, list[OwnBar]]:
-        assert (limit, newest) == (None, False)
         self.reads += 1
         if self.error is not None:
             raise self.error
         return {
             symbol: [
                 bar
-                for opened, bar in sorted(self.bars[feed, interval, symbol].items())
+                for opened, bar in sorted(self.bars[series, interval, symbol].items())
                 if start.timestamp() <= opened < end.timestamp()
             ]
             for symbol in symbols
@@ -94,6 +85,7 @@ class BarService:
     def __init__(self) -> None:
         self.mirrors = empty_mirrors()
         self.stored = Stored()
+        self.sparklines: dict[tuple[Feed, str], tuple[float, bytes]] = {}
         self.histories: dict[Feed, dict[str, HistoryProvider]] = {}
         self.edge = edge_of(
             services(
@@ -103,6 +95,7 @@ class BarService:
                 clock=lambda: self.now,
                 past_reads=lambda _upstream: self.admit,
                 stored_bars=self.stored,
+                sparklines=self.sparklines,
             )
         )
         self.reset(History())
@@ -110,6 +103,7 @@ class BarService:
     def reset(self, history: History) -> None:
         self.now = NOW
         self.stored.clear()
+        self.sparklines.clear()
         #: Calls for bars of the past that are left.
         self.past_calls = 1_000_000
         self.info = FeedInfo(provider="test")

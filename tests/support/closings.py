@@ -60,9 +60,7 @@ async def write_all(writer: BarWriter) -> list[int | None]:
     return [*reached, writer._through]
 
 
-def rows_of(
-    closings: Iterable[Closing], interval: LiveInterval = "1m", feed: Feed = Feed.STOCKS
-) -> list[Row]:
+def rows_of(closings: Iterable[Closing], interval: LiveInterval = "1m", feed: str = Feed.STOCKS) -> list[Row]:
     """Returns the rows that the closings make, in order."""
     return sorted(
         (str(feed), symbol, bar.opened, bar.open, bar.high, bar.low, bar.close, bar.volume, bar.updates)

@@ -1,9 +1,12 @@
 """A feed whose leader makes bars, a database that stores them late, and a worker that serves them."""
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
 
 from quotecast.bus import wire
-from quotecast.bus.base import Batch, FeedInfo
+from quotecast.bus.base import RECENT_CLOSINGS, Batch, FeedInfo, NumberedClosing
 from quotecast.feed.mirror import Mirror
 from quotecast.ingest.ledger import Ledger
 from quotecast.market.feeds import Feed
@@ -27,10 +30,20 @@ class OwnFeed:
         self.oracle = Oracle(feed)
         self.ledger = Ledger(feed)
         self.waiting: list[Closing] = []
-        self.mirror = Mirror(feed)
-        self.mirror.load(self.ledger.begin("e1", info))
+        self.info = info
+        self.stream: deque[NumberedClosing] = deque(maxlen=RECENT_CLOSINGS)
+        self.epochs = 0
+        self.restart_worker()
+
+    def restart_worker(self) -> None:
+        """Begins an epoch, and replaces the worker by one that loads the feed's state."""
+        self.epochs += 1
+        snapshot = self.ledger.begin(f"e{self.epochs}", self.info)
+        self._keep(snapshot.epoch, 1, [each.closing for each in snapshot.closings])
+        self.mirror = Mirror(self.feed)
+        self.mirror.load(replace(snapshot, closings=[*self.stream]))
         self.mirror.heard_at = MONOTONIC
-        service.mirrors[feed] = self.mirror
+        self.service.mirrors[self.feed] = self.mirror
 
     def take(self, quote: Quote, now: float) -> None:
         """Publishes an update at the feed's time."""
@@ -52,8 +65,12 @@ class OwnFeed:
 
     def _publish(self) -> None:
         for batch in self._batches():
-            self.waiting += batch.closings
+            self._keep(batch.epoch, batch.seq, batch.closings)
             assert self.mirror.apply(batch)
+
+    def _keep(self, epoch: str, seq: int, closings: Sequence[Closing]) -> None:
+        self.waiting += closings
+        self.stream += [NumberedClosing(epoch, seq, closing) for closing in closings]
 
     def _batches(self) -> Iterator[Batch]:
         while self.ledger.waiting:

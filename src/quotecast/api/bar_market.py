@@ -48,7 +48,7 @@ def market_of(services: Services, feed: Feed, symbol: str) -> Market:
     if entry is None or entry.quote is None:
         raise SymbolNotFound
     info, quote = mirror.info, entry.quote
-    calendar = _calendar(feed, info)
+    calendar = calendar_of_venue(mirror)
     now = datetime.fromtimestamp(services.clock(), UTC)
     traded = datetime.fromisoformat(quote.timestamp) if quote.timestamp else now
     pause = timedelta(seconds=RESTING_SECONDS)
@@ -78,10 +78,12 @@ def exchange_of(info: FeedInfo | None) -> Exchange:
     return Exchange(info.unscheduled) if info and info.unscheduled else EXCHANGE
 
 
-def _calendar(feed: Feed, info: FeedInfo | None) -> Calendar:
+def calendar_of_venue(mirror: Mirror) -> Calendar:
+    """Returns the trading days of a feed's venue."""
+    info = mirror.info
     if info is None:
-        return feed.spec.calendar
-    return calendar_of(feed, always_open=info.always_open, unscheduled=info.unscheduled)
+        return mirror.feed.spec.calendar
+    return calendar_of(mirror.feed, always_open=info.always_open, unscheduled=info.unscheduled)
 
 
 def tail_with_price(last: Bar | None, market: Market, interval: Interval, start: datetime) -> list[Bar]:

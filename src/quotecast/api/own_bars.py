@@ -5,14 +5,16 @@ Only the stored ones come through the cache; the others are in each worker's mir
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Final
 
 import msgspec
 
 from quotecast.api.bar_market import Market
-from quotecast.api.bar_sources import EPOCH, Part, is_past, window_key
+from quotecast.api.bar_sources import EPOCH, PAST_POLICY, Part, window_key
 from quotecast.api.services import Services
+from quotecast.api.stored_bars import series_of
 from quotecast.cache.base import Policy
 from quotecast.errors import DatabaseAway, UnreadableState, UpstreamError
 from quotecast.feed.mirror import Mirror
@@ -23,10 +25,11 @@ from quotecast.market.own_bars import LIVE_INTERVALS, LiveInterval, OwnBar
 
 #: The `X-Source` of these bars, and the upstream's name in the cache.
 OWN: Final = "own"
-#: How long a stored copy is fresh: the mirror has the final bars of half an hour, so nothing lacks between
-#: the two. A copy of the past may be read before all of it is written.
+#: How long a stored copy is fresh. The mirror has the final bars of half an hour, so there is no gap between
+#: the copy and the mirror.
 LIVE_POLICY: Final = Policy(fresh_seconds=60, stale_seconds=86_400)
-_PAST_POLICY: Final = Policy(fresh_seconds=300, stale_seconds=86_400)
+#: The time after which the bars of a window are written: they wait at most a day for a database that is away.
+_WRITTEN_AFTER: Final = timedelta(days=2)
 #: The stored bars of which the other intervals are folded.
 _FINER: Final[Mapping[Interval, LiveInterval]] = {
     **{interval: interval for interval in LIVE_INTERVALS},
@@ -53,17 +56,18 @@ class OwnBars:
     async def read(self, interval: Interval, window: Window) -> Part:
         """See Source; the bar in progress has every update, so it closes with the current price."""
         market, finer = self._market, _FINER[interval]
-        past = is_past(window, market)
+        series = series_of(self._mirror)
+        past = window.end + _WRITTEN_AFTER <= market.moment
 
         async def fetch() -> bytes:
             with as_upstream():
                 found = await self._services.stored_bars.read(
-                    market.feed, [market.symbol], finer, max(window.start, EPOCH), window.end
+                    series, [market.symbol], finer, max(window.start, EPOCH), window.end
                 )
             return _pack(list(found.get(market.symbol, ())))
 
-        key = window_key(OWN, f"{market.feed}:{market.symbol}:{finer}.{interval}", window, market)
-        policy = _PAST_POLICY if past else LIVE_POLICY
+        key = window_key(OWN, f"{series}:{market.symbol}:{finer}.{interval}", window, market)
+        policy = PAST_POLICY if past else LIVE_POLICY
         cached = await self._services.cache.read(key, policy, fetch)
         bars = {bar.opened: bar for bar in _unpack(cached.body)}
         for bar in recent_bars(self._mirror, market.symbol, finer):
@@ -106,5 +110,10 @@ def recent_bars(mirror: Mirror, symbol: str, interval: LiveInterval) -> Iterator
 
 
 def _to_bar(bar: OwnBar) -> Bar:
-    opened = bar_time(datetime.fromtimestamp(bar.opened, UTC))
-    return Bar(opened, bar.open, bar.high, bar.low, bar.close, bar.volume or 0.0)
+    return Bar(_time(bar.opened), bar.open, bar.high, bar.low, bar.close, bar.volume or 0.0)
+
+
+# All symbols' bars have the same times.
+@lru_cache(maxsize=8192)
+def _time(opened: int) -> str:
+    return bar_time(datetime.fromtimestamp(opened, UTC))

@@ -5,7 +5,7 @@ from typing import Any, Final, TypeVar
 
 from litestar import Request
 from litestar.datastructures import State
-from msgspec import Struct
+from msgspec import Struct, field
 
 from quotecast.accounts.database import Database
 from quotecast.accounts.passwords import Passwords
@@ -76,6 +76,8 @@ class Services(Struct, frozen=True, kw_only=True):
     #: The clock of the mirrors' `heard_at`, in seconds.
     monotonic: Callable[[], float]
     checks: Mapping[str, Callable[[], Awaitable[str]]]
+    #: This worker's encoded sparklines, and when it made them, by feed and symbol.
+    sparklines: dict[tuple[Feed, str], tuple[float, bytes]] = field(default_factory=dict)
     #: Whether this worker is about to stop.
     draining: Callable[[], bool]
 

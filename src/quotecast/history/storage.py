@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from quotecast.history.partitions import TABLES, Partition, expired, partition_of
-from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import Closing, LiveInterval
 
 #: Milliseconds that a drop may wait for transactions which use its table: reads queue behind it meanwhile.
@@ -33,18 +32,18 @@ _FORGET_FUTURE: Final = (
 _NOW: Final = "SELECT least(now(), max(through)) FROM bars_written"
 
 
-async def written_through(connection: Any, feed: Feed) -> int:
-    """Returns the Unix time up to which the feed's closings are written; 0 before the first.
+async def written_through(connection: Any, series: str) -> int:
+    """Returns the Unix time up to which a feed's closings are written; 0 before the first.
 
     It is 0 too if it lies in the future: then all closings in Redis are written once more.
     """
-    await connection.execute(_FORGET_FUTURE, feed)
-    through = await connection.fetchval("SELECT through FROM bars_written WHERE feed = $1", feed)
+    await connection.execute(_FORGET_FUTURE, series)
+    through = await connection.fetchval("SELECT through FROM bars_written WHERE feed = $1", series)
     return int(through.timestamp()) if through else 0
 
 
 async def write(
-    connection: Any, *, feed: Feed, after: int, closings: Sequence[Closing]
+    connection: Any, *, series: str, after: int, closings: Sequence[Closing]
 ) -> tuple[int, Mapping[LiveInterval, int]]:
     """Writes closings that follow the Unix time `after`, the oldest first.
 
@@ -52,10 +51,10 @@ async def write(
     nothing if the feed is written up to another time: another ingest wrote, or a server took over that lacks
     the last transactions.
     """
-    stored = int((await connection.fetchval(_TAKE_TURN, feed)).timestamp())
+    stored = int((await connection.fetchval(_TAKE_TURN, series)).timestamp())
     if stored != after:
         return stored, {}
-    rows = list(_rows(feed, closings))
+    rows = list(_rows(series, closings))
     intervals = {row[0]: None for row in rows}
     await _make_partitions(connection, {partition_of(row[0], row[3]) for row in rows})
     await connection.execute(
@@ -67,7 +66,7 @@ async def write(
     written = {interval: await _insert(connection, interval) for interval in intervals}
     through = closings[-1].through
     await connection.execute(
-        "UPDATE bars_written SET through = to_timestamp($2) WHERE feed = $1", feed, through
+        "UPDATE bars_written SET through = to_timestamp($2) WHERE feed = $1", series, through
     )
     return through, written
 
@@ -120,10 +119,10 @@ async def _partitions(connection: Any) -> set[str]:
     return {row[0] for row in rows}
 
 
-def _rows(feed: Feed, closings: Sequence[Closing]) -> Iterator[tuple[Any, ...]]:
+def _rows(series: str, closings: Sequence[Closing]) -> Iterator[tuple[Any, ...]]:
     for closing in closings:
         for interval, bars in closing.bars.items():
             for symbol, bar in bars.items():
                 opened = datetime.fromtimestamp(bar.opened, UTC)
                 prices = (bar.open, bar.high, bar.low, bar.close)
-                yield interval, feed, symbol, opened, *prices, bar.volume, bar.updates
+                yield interval, series, symbol, opened, *prices, bar.volume, bar.updates

@@ -21,7 +21,7 @@ from quotecast.errors import BusError, DatabaseAway
 from quotecast.history import storage
 from quotecast.history.statistics import BarStatistics
 from quotecast.market.feeds import Feed
-from quotecast.market.own_bars import LiveInterval
+from quotecast.market.own_bars import LiveInterval, series_name
 from quotecast.observe.outages import OutageLog
 
 #: Seconds between two looks for new closings, of which a minute has one.
@@ -48,11 +48,13 @@ class BarWriter:
         database: Database,
         days: Mapping[LiveInterval, int],
         *,
+        simulated: bool = False,
         statistics: BarStatistics | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._feed = feed
+        self._series = series_name(feed, simulated=simulated)
         self._bus = bus
         self._database = database
         self._days = days
@@ -86,13 +88,15 @@ class BarWriter:
     async def _write_next(self) -> bool:
         """Returns whether there may be more to write at once."""
         if self._through is None:
-            self._through = await self._database.session(partial(storage.written_through, feed=self._feed))
+            self._through = await self._database.session(
+                partial(storage.written_through, series=self._series)
+            )
         closings = await self._bus.closings_after(self._feed, self._through, CLOSINGS)
         if not closings:
             return False
         self._statistics.note_oldest(closings[0].through)
         self._statistics.note_waiting(closings)
-        work = partial(storage.write, feed=self._feed, after=self._through, closings=closings)
+        work = partial(storage.write, series=self._series, after=self._through, closings=closings)
         through, written = await self._database.session(work)
         self._through = through
         self._statistics.written.update(written)

@@ -1,7 +1,7 @@
 """The writers of bars of an ingest's feeds, with their pool of connections to PostgreSQL."""
 
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from functools import partial
 
 from quotecast.accounts.database import Database
@@ -10,14 +10,21 @@ from quotecast.history.writer import DEADLINE_SECONDS, BarWriter
 from quotecast.ingest.publish import IngestStatistics
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import LiveInterval
+from quotecast.providers.base import QuoteProvider
 from quotecast.settings.model import Settings
 
 
 @contextlib.asynccontextmanager
 async def bar_writers(
-    settings: Settings, bus: BusWriter, statistics: Mapping[Feed, IngestStatistics]
+    settings: Settings,
+    providers: Iterable[QuoteProvider],
+    bus: BusWriter,
+    statistics: Mapping[Feed, IngestStatistics],
 ) -> AsyncIterator[Mapping[Feed, BarWriter]]:
-    """Gives each feed's writer; none without a database. The pool opens a connection on demand."""
+    """Gives the writer of each provider's feed; none without a database.
+
+    The pool opens a connection on demand.
+    """
     if not settings.database_url:
         yield {}
         return
@@ -26,7 +33,10 @@ async def bar_writers(
         settings.database_url, pool_size=len(Feed), statement_cache=0, deadline_seconds=DEADLINE_SECONDS
     ) as database:
         writer = partial(BarWriter, bus=bus, database=database, days=retention_days(settings))
-        yield {feed: writer(feed, statistics=each.stored) for feed, each in statistics.items()}
+        yield {
+            each.feed: writer(each.feed, simulated=each.simulated, statistics=statistics[each.feed].stored)
+            for each in providers
+        }
 
 
 def retention_days(settings: Settings) -> dict[LiveInterval, int]:

@@ -82,7 +82,7 @@ async def _lead_all(
     lead = partial(_lead, spacing_seconds=settings.bus_spacing_ms / 1000)
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(bus.close)
-        writers = await stack.enter_async_context(bar_writers(settings, bus, statistics))
+        writers = await stack.enter_async_context(bar_writers(settings, providers, bus, statistics))
         tasks = [
             asyncio.create_task(
                 lead(

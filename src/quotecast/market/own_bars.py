@@ -73,6 +73,11 @@ class Closing(Struct, frozen=True, gc=False, array_like=True):
     slot: dict[LiveInterval, tuple[int, int]]
 
 
+def series_name(feed: str, *, simulated: bool) -> str:
+    """Returns the name of a feed's stored bars: those of simulated upstreams never mix with real ones."""
+    return f"{feed}.simulated" if simulated else feed
+
+
 def extend(bar: OwnBar | None, piece: OwnBar, opened: int) -> OwnBar:
     """Returns the bar that opened at `opened`, extended by its next piece; a fold begins with None."""
     if bar is None:

@@ -12,6 +12,7 @@ from quotecast.market.bars import Bar, Interval, bar_time
 from quotecast.market.feeds import Feed
 from support.bar_service import FRIDAY, BarService, History, bar, new_service
 from support.market_made import doviz, pair, stock
+from support.memory_cache import MemoryCache
 from support.own_feed import OwnFeed
 
 STOCKS = "/api/market/bars?symbols="
@@ -190,3 +191,6 @@ async def test_many_sparklines_read_the_database_once_a_minute(service: BarServi
     service.now += 120
     answer = await service.get(LINES.format("doviz") + "s1")
     assert (answer.status_code, answer.headers["x-cache"]) == (200, "STALE")
+    service.cache = MemoryCache(lambda: service.now)
+    answer = await service.get(LINES.format("doviz") + "s2")
+    assert (answer.json()["s2"]["closes"], answer.headers["x-cache"]) == ([5.0], "STALE")

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from random import Random
 from typing import Any
 from urllib.parse import quote
 
@@ -143,6 +144,20 @@ async def test_spans_share_windows_and_the_past_stays_cached(service: BarService
         "cache-control": "public, max-age=3600",
         "x-source": "test",
     }
+
+
+@pytest.mark.parametrize("path", [APPLE, BITCOIN])
+async def test_no_spans_fill_the_cache(service: BarService, path: str) -> None:
+    """Any spans of a month of minutes read the same few windows: the cache's keys have a bound."""
+    given_bars(service, [])
+    service.quote("AAPL" if path == APPLE else "BTC/USDT", 100.0, FRIDAY)
+    interval, random = "interval" if path == APPLE else "timeframe", Random(1)
+    for _ in range(150):
+        start = random.randrange(NOW - 30 * DAY, NOW)
+        query = f"start={start}&end={start + random.randrange(1, 3 * DAY)}&limit={random.randrange(1, 1001)}"
+        answer = await service.get(f"{path}?{interval}=1m&{query}&order={random.choice(('asc', 'desc'))}")
+        assert answer.status_code == 200
+    assert len({key for key in service.cache.keys if key.startswith("test:")}) <= (6 if path == APPLE else 31)
 
 
 async def test_a_page_reads_few_windows(service: BarService) -> None:

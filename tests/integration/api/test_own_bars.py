@@ -88,10 +88,15 @@ async def walked(service: BarService, path: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("feed", Feed)
 async def test_bars_are_those_of_all_updates(service: BarService, feed: Feed) -> None:
-    """At any moment each interval has the bars that an oracle makes of the list of updates."""
+    """At any moment each interval has the bars that an oracle makes of the list of updates.
+
+    A worker that has just started has them, too.
+    """
     own = traded(service, feed)
-    for pause in (0, 1, 59, 62, 600):
+    for number, pause in enumerate((0, 1, 59, 62, 600)):
         own.pass_time(service.now + pause)
+        if number % 2:
+            own.restart_worker()
         every = own.oracle.bars()
         for interval in LIVE:
             expected = [

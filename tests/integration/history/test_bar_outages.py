@@ -211,6 +211,21 @@ async def test_a_time_from_the_future_stops_no_later_writer(
     assert await stored_rows(own_accounts_url) == rows_of([*present, *future])
 
 
+async def test_simulated_bars_never_mix_with_real_ones(
+    bus: RedisBus, redis_url: str, database: Database, own_accounts_url: str
+) -> None:
+    """An operator who tried the simulator first gets the upstream's bars of the same minutes, too."""
+    closings = made_closings(4)
+    await put(bus, closings[:2])
+    await write_all(writer_of(bus, database, simulated=True))
+    with redis.Redis.from_url(redis_url) as client:
+        client.flushall()
+    await put(bus, closings)
+    await write_all(writer_of(bus, database))
+    expected = sorted([*rows_of(closings[:2], feed="stocks.simulated"), *rows_of(closings)])
+    assert await stored_rows(own_accounts_url) == expected
+
+
 async def test_other_feeds_write_at_the_same_time(
     bus: RedisBus, database: Database, own_accounts_url: str
 ) -> None:

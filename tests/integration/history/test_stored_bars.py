@@ -11,7 +11,7 @@ from quotecast.errors import DatabaseAway
 from quotecast.history.reader import StoredBars, _query
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import OwnBar
-from support.closings import FIRST, SYMBOLS, made_closing, made_closings, put, write_all, writer_of
+from support.closings import FIRST, made_closing, made_closings, put, write_all, writer_of
 from support.transactions import open_database, query_server
 
 DAY = 86_400
@@ -51,13 +51,6 @@ async def test_a_span_begins_with_its_start_and_ends_before_its_end(stored: Stor
     assert await stored.read(Feed.STOCKS, ["AAPL"], "1m", END, START) == {"AAPL": []}
 
 
-async def test_a_limit_takes_the_first_or_the_newest_bars_of_each_symbol(stored: StoredBars) -> None:
-    first = await stored.read(Feed.STOCKS, SYMBOLS, "1m", START, END, limit=3)
-    newest = await stored.read(Feed.STOCKS, SYMBOLS, "1m", START, END, limit=3, newest=True)
-    assert first == {symbol: bars_of(symbol)[:3] for symbol in SYMBOLS}
-    assert newest == {symbol: bars_of(symbol)[-3:] for symbol in SYMBOLS}
-
-
 async def test_a_symbol_without_bars_has_none(stored: StoredBars) -> None:
     """Another feed's symbol of the same name is another one."""
     assert await stored.read(Feed.STOCKS, ["NONE", "AAPL"], "1m", START, START) == {"NONE": [], "AAPL": []}
@@ -78,8 +71,8 @@ async def test_a_read_opens_only_the_partitions_of_its_span(
     own_accounts_url: str,
 ) -> None:
     """A day of a table with years of partitions costs as much as of one with two."""
-    text = _query("1m", newest=True)
-    values = {"$1": "'stocks'", "$2": "ARRAY['AAPL']", "$3": f"'{START}'", "$4": "'2026-03-11'", "$5": "10"}
+    text = _query("1m")
+    values = {"$1": "'stocks'", "$2": "ARRAY['AAPL']", "$3": f"'{START}'", "$4": "'2026-03-11'"}
     for name, value in values.items():
         text = text.replace(name, value)
     plan = "\n".join(row[0] for row in await query_server(own_accounts_url, f"EXPLAIN {text}"))

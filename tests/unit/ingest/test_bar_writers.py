@@ -11,24 +11,27 @@ from quotecast.ingest.bars import bar_writers, retention_days
 from quotecast.ingest.main import _introduction
 from quotecast.ingest.publish import IngestStatistics
 from quotecast.market.feeds import Feed
+from quotecast.providers.simulator.client import SimulatorProvider
 from quotecast.settings.loading import load
+
+STOCKS = SimulatorProvider(Feed.STOCKS, seed=1, rate=1.0, speed=1.0, always_open=True)
 
 
 async def test_without_a_database_there_is_no_writer() -> None:
     """Bars are live only, and the first line of the ingest says so."""
     statistics = {feed: IngestStatistics() for feed in Feed}
-    async with bar_writers(load({}), MemoryBus(lambda: 0.0), statistics) as writers:
+    async with bar_writers(load({}), [STOCKS], MemoryBus(lambda: 0.0), statistics) as writers:
         assert writers == {}
     assert "bars are live only" in _introduction([], with_bars=False)
     assert "bars" not in _introduction([], with_bars=True)
 
 
-async def test_with_a_database_each_feed_has_a_writer() -> None:
+async def test_with_a_database_each_led_feed_has_a_writer() -> None:
     """None connects before it has something to write: there may be no server yet."""
     settings = load({"QUOTECAST_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"})
     statistics = {feed: IngestStatistics() for feed in Feed}
-    async with bar_writers(settings, MemoryBus(lambda: 0.0), statistics) as writers:
-        assert [*writers] == [*Feed]
+    async with bar_writers(settings, [STOCKS], MemoryBus(lambda: 0.0), statistics) as writers:
+        assert [*writers] == [Feed.STOCKS]
 
 
 def test_each_interval_has_a_retention_of_its_own() -> None:

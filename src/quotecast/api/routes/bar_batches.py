@@ -129,6 +129,7 @@ async def _read_all(
 
     async def read(market: Market) -> FoundPage:
         async with turns:
+            await asyncio.sleep(0)  # other requests and the feeds get a turn between two symbols
             try:
                 return await read_bars(services, market, query_for(market), own_only=own_only)
             except SymbolNotFound:  # by the upstream: the feed knows it

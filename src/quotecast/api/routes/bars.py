@@ -44,13 +44,13 @@ class DovizBar(Struct, frozen=True):
     high: float
     low: float
     close: float
-    #: Null: nobody publishes it.
-    volume: None
+    #: Always null: nobody publishes it.
+    volume: float | None = None
 
     @classmethod
     def of(cls, bar: Bar) -> "DovizBar":
         """Returns a bar without its volume."""
-        return cls(bar.time, bar.open, bar.high, bar.low, bar.close, None)
+        return cls(bar.time, bar.open, bar.high, bar.low, bar.close)
 
 
 class HistorySpan(Struct, frozen=True):

@@ -73,7 +73,7 @@ export type DovizBar = {
   high: number;
   low: number;
   close: number;
-  volume: null;
+  volume?: number | null;
 };
 
 export type DovizQuote = {
