@@ -6,7 +6,7 @@ ingest, so two of them never write one file. A finished segment has a manifest b
 
 import re
 from datetime import UTC, datetime
-from typing import Final
+from typing import BinaryIO, Final, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -50,6 +50,34 @@ class Manifest(Struct, frozen=True, kw_only=True):
     size: int
     #: Batches that the recorder lost just before a keyframe of this segment.
     lost: int = 0
+
+
+class Store(Protocol):
+    """Segments in a folder, or in a bucket too. Reading raises HistoryError."""
+
+    def names(self, feed: Feed) -> list[str]:
+        """Returns the names of a feed's segments, in the order of time."""
+        ...
+
+    def open(self, feed: Feed, name: str) -> BinaryIO:
+        """Opens a segment."""
+        ...
+
+    def manifest(self, feed: Feed, name: str) -> Manifest | None:
+        """Returns the manifest of a finished segment; None without one."""
+        ...
+
+
+class Deletable(Protocol):
+    """Segments of one place, which may be deleted."""
+
+    def names(self, feed: Feed) -> list[str]:
+        """Returns the names of a feed's segments, in the order of time."""
+        ...
+
+    def delete(self, feed: Feed, name: str) -> None:
+        """Deletes a segment and its manifest."""
+        ...
 
 
 _decoder: Final = msgspec.json.Decoder(Manifest)

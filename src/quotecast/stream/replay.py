@@ -11,9 +11,9 @@ import structlog
 
 from quotecast.errors import InvalidValue, QuotecastError
 from quotecast.feed.hub import Hub
-from quotecast.history.folder import Folder
 from quotecast.history.moments import parse_moment
 from quotecast.history.playback import HistoryOff, Playback
+from quotecast.history.segments import Store
 from quotecast.market.feeds import Feed
 from quotecast.stream import ticker
 from quotecast.stream.hubs import market_of
@@ -29,7 +29,7 @@ log = structlog.get_logger()
 class Replays:
     """Opens replays, at most so many at once; `store` is None where nothing is recorded."""
 
-    def __init__(self, store: Folder | None, *, per_address: int, per_worker: int, heartbeat_ms: int) -> None:
+    def __init__(self, store: Store | None, *, per_address: int, per_worker: int, heartbeat_ms: int) -> None:
         self._store = store
         self._per_address = per_address
         self._per_worker = per_worker
