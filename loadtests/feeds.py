@@ -22,6 +22,8 @@ OPENING_SECONDS = 30.0
 SILENT_HEARTBEATS = 2.5
 EVERYTHING_SHARE = 0.3
 AMONG_FEEDS_SHARE = 0.5
+BARS_SHARE = 0.3
+BAR_INTERVALS = ("1m", "1m", "5m", "1h", "D")
 OWN_SYMBOLS = 20
 QUOTES = {
     "market": "/api/market/quotes?symbols=all",
@@ -72,12 +74,13 @@ class FeedReader(HttpUser):
     def choose_feed(self, feed: str) -> FeedState:
         """Returns a random feed's empty state, with its symbols."""
         among_feeds = random.random() < AMONG_FEEDS_SHARE
+        bars = random.choice(BAR_INTERVALS) if random.random() < BARS_SHARE else None
         if random.random() < EVERYTHING_SHARE:
-            return FeedState(feed, among_feeds=among_feeds)
+            return FeedState(feed, among_feeds=among_feeds, bars=bars)
         response = ask(self.client, "GET", QUOTES[feed], name=QUOTES[feed])
         symbols = sorted(response.json()) if response.status_code == 200 else []
         own = random.sample(symbols, min(OWN_SYMBOLS, len(symbols)))
-        return FeedState(feed, own or None, among_feeds=among_feeds)
+        return FeedState(feed, own or None, among_feeds=among_feeds, bars=bars)
 
     def run_connection(self, state: FeedState, ends: float) -> float:
         """Runs one connection; returns the seconds that the server asks to stay away after it."""
@@ -105,6 +108,9 @@ class FeedReader(HttpUser):
                     case "update":
                         state.merge(frame)
                         self.fire_update(state, frame, len(data))
+                    case "bars":
+                        state.merge_bars(frame)
+                        self.fire_bars(state, frame, len(data))
                     case "heartbeat":
                         state.merge(frame)
                         self.fire_event(state.feed, "heartbeat", age(frame["timestamp"]), len(data))
@@ -122,6 +128,13 @@ class FeedReader(HttpUser):
         self.fire_event(state.feed, "update", min(ages, default=0.0), size)
         for milliseconds in ages:
             self.fire_event(state.feed, "quote", milliseconds, kind="QUOTE")
+
+    def fire_bars(self, state: FeedState, frame: dict[str, Any], size: int) -> None:
+        """Fires an event for the frame; its age is that of the interval's end, if it has final bars."""
+        if "closed" in frame and "reason" not in frame:
+            self.fire_event(state.feed, "bars (final)", age(frame["closed"]["time"]), size)
+        else:
+            self.fire_event(state.feed, "bars", 0, size)
 
     def fire_event(
         self,
@@ -154,6 +167,10 @@ def address(host: str, state: FeedState) -> str:
     }
     if state.since:
         query["since"] = f"{state.feed}:{state.since}" if state.among_feeds else state.since
+    if state.bars:
+        query["bars"] = state.bars
+    if state.bars_since:
+        query["bars_since"] = f"{state.feed}:{state.bars_since}" if state.among_feeds else state.bars_since
     path = "/api/ws" if state.among_feeds else f"/api/ws/{state.feed}"
     return f"{host.replace('http', 'ws', 1)}{path}?{urlencode(query)}"
 

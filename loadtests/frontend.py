@@ -13,7 +13,9 @@ PAGE = (
 )
 RANGES = ("1D", "5D", "1M", "1Y", "5Y")
 ASSETS = "/api/market/assets?limit=500"
+DOVIZ_SYMBOLS = "/api/doviz/symbols"
 SYMBOLS_PER_PAGE = 12
+PAGES_OF_BARS = 3
 
 
 class Frontend(HttpUser):
@@ -26,8 +28,9 @@ class Frontend(HttpUser):
         super().__init__(*arguments, **more)
         self.tickers: list[str] = []
         self.tags: dict[str, str] = {}
+        self.doviz: list[str] = []
 
-    @task
+    @task(4)
     def page(self) -> None:
         """Requests everything that a page shows."""
         if not self.tickers:
@@ -38,7 +41,35 @@ class Frontend(HttpUser):
             self.read(path, path)
         span = random.choice(RANGES)
         ticker = random.choice(self.tickers)
-        self.read(f"/api/market/bars/{ticker}?range={span}", f"/api/market/bars?range={span}")
+        self.read(f"/api/market/bars/{ticker}?range={span}", f"/api/market/bars/…?range={span}")
+        self.read(
+            f"/api/market/sparklines?symbols={','.join(self.tickers)}", "/api/market/sparklines?symbols="
+        )
+
+    @task
+    def past(self) -> None:
+        """Goes back in a chart of a stock, page by page."""
+        if not self.tickers:
+            return
+        path = f"/api/market/bars/{random.choice(self.tickers)}?range=1Y&interval=1h&order=desc&limit=300"
+        name, page = "/api/market/bars/…?order=desc&page=", ""
+        for _ in range(PAGES_OF_BARS):
+            response = ask(self.client, "GET", f"{path}{page}", name=name)
+            if "x-next-page" not in response.headers:
+                return
+            page = f"&page={response.headers['x-next-page']}"
+
+    @task
+    def gold(self) -> None:
+        """Shows a chart of a currency or of gold, and sparklines of a dozen others."""
+        if not self.doviz:
+            response = ask(self.client, "GET", DOVIZ_SYMBOLS, name=DOVIZ_SYMBOLS)
+            if response.status_code == 200:
+                self.doviz = [each["symbol"] for found in response.json().values() for each in found]
+            return
+        some = random.sample(self.doviz, min(SYMBOLS_PER_PAGE, len(self.doviz)))
+        self.read(f"/api/doviz/bars/{some[0]}?timeframe=5m", "/api/doviz/bars/…?timeframe=5m")
+        self.read(f"/api/doviz/sparklines?symbols={','.join(some)}", "/api/doviz/sparklines?symbols=")
 
     def choose(self) -> None:
         """Chooses a dozen stocks; if the service does not answer, it tries again later."""

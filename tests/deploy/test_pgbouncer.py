@@ -18,9 +18,13 @@ import structlog
 from quotecast.accounts import migrations, users
 from quotecast.accounts.database import Run
 from quotecast.accounts.tables import User
+from quotecast.bus.redis import RedisBus
 from quotecast.commands import doctor
 from quotecast.errors import DatabaseAway
+from quotecast.history.writer import CLOSINGS
+from quotecast.market.feeds import Feed
 from quotecast.settings.model import Settings
+from support.closings import made_closings, put, rows_of, stored_rows, write_all, writer_of
 from support.figures import SLACK
 from support.pgbouncer import DEBIAN, NEWER, PgBouncer, running_pgbouncer
 from support.reserved import port_number, reserve_port
@@ -235,3 +239,18 @@ def test_the_doctor_names_an_option_that_pgbouncer_refuses(
     with running_pgbouncer(own_postgres) as pooler:
         assert run_doctor(f"{pooler.url}&statement_timeout=1000", tmp_path, 0) == 1
     assert "ignore_startup_parameters" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("pooled", VERSIONS, indirect=True)
+async def test_bars_are_written_through_a_pooler(pooled: tuple[PgBouncer, int], redis_url: str) -> None:
+    """Each transaction has its temporary table on the session that it gets; no setting is needed."""
+    pooler, _ = pooled
+    await migrations.apply(pooler.url)
+    bus, closings = RedisBus(redis_url, "test"), made_closings(3 * CLOSINGS)
+    for feed in Feed:
+        await put(bus, closings, feed)
+    async with open_database(pooler.url, pool_size=3, statement_cache=0, deadline_seconds=20) as database:
+        await asyncio.gather(*(write_all(writer_of(bus, database, feed=feed)) for feed in Feed))
+    await bus.close()
+    expected = sorted(row for feed in Feed for row in rows_of(closings, feed=feed))
+    assert await stored_rows(pooler.url) == expected

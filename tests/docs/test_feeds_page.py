@@ -46,7 +46,7 @@ def test_frames_are_as_the_feeds_send_them() -> None:
         name = schema_name(frame["type"], None if among_feeds else Feed.STOCKS)
         validator_of(reference(name), {"schemas": schemas}).validate(frame)
     tags = {kind.__struct_config__.tag for kind in frame_structs()}
-    assert {frame["type"] for frame in shown} == {*tags, "snapshot", "update"}
+    assert {frame["type"] for frame in shown} == {*tags, "snapshot", "update", "bars"}
 
 
 def test_commands_are_as_the_feeds_understand_them() -> None:
@@ -54,7 +54,7 @@ def test_commands_are_as_the_feeds_understand_them() -> None:
     shown = [each for each in examples() if "action" in each]
     actions = {msgspec.convert(command, Command).action for command in shown}
     assert actions == {"subscribe", "unsubscribe", "list", "ping"}
-    assert set().union(*shown) <= {field.name for field in fields(Command)}
+    assert set().union(*shown) <= {field.encode_name for field in fields(Command)}
 
 
 def test_numbers_are_those_of_the_code() -> None:

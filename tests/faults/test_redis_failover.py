@@ -98,6 +98,7 @@ def test_the_master_freezes(sentinels: SentinelSet, figures: Figures) -> None:
             frozen.thaw()
 
 
+@pytest.mark.slow
 def test_a_demotion_behind_one_address(pair: Pair, figures: Figures) -> None:
     """A DNS name or balancer moves to the new master; the old one stays connected, as a replica."""
     with (
@@ -125,7 +126,12 @@ def listeners_at(server: Server) -> int:
 @pytest.mark.parametrize(
     ("refusal", "end", "kind"),
     [
-        ("CONFIG SET min-replicas-to-write 9", "CONFIG SET min-replicas-to-write 0", "noreplicas"),
+        pytest.param(
+            "CONFIG SET min-replicas-to-write 9",
+            "CONFIG SET min-replicas-to-write 0",
+            "noreplicas",
+            marks=pytest.mark.slow,
+        ),
         ("REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE", "readonly"),
     ],
 )

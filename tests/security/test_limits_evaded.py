@@ -20,6 +20,7 @@ NAMED: Final = (
     "/api/crypto/quotes/{}%2FUSDT",
     "/api/crypto/bars/{}-USDT",
     "/api/doviz/quotes/{}",
+    "/api/doviz/bars/{}",
     "/api/financials/company/{}/metrics",
     "/api/financials/company/{}/overview",
 )

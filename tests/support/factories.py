@@ -22,6 +22,7 @@ from quotecast.market.movers import Floors
 from quotecast.market.quotes import DovizQuote, Quote
 from quotecast.providers.base import unlimited
 from support.market_made import INFO, pair, stock
+from support.nothing_stored import NothingStored
 
 EPOCH = "0000000000aa00000001"
 #: A Friday, 10:30 in New York.
@@ -111,6 +112,8 @@ def services(mirrors: dict[Feed, Mirror], **other: Any) -> Services:
         "floors": Floors(),
         "financials": None,
         "history": {},
+        "past_reads": lambda _upstream: unlimited,
+        "stored_bars": NothingStored(),
         "cache": KeepsNothing(),
         "accounts": NO_ACCOUNTS,
         "past": Past(None),

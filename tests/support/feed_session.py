@@ -34,7 +34,8 @@ class MarketSession(ClientSession):
         return self.open({"market": query}, 15_000)
 
     def advance(self) -> Frame | None:
-        return self.subscription.advance()
+        """Returns the last frame of a tick, if there is any."""
+        return next(reversed(self.subscription.advance()), None)
 
     @property
     def feed(self) -> FeedSession:

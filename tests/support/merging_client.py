@@ -59,7 +59,7 @@ class MergingClient:
 
     def merge(self, frame: dict[str, Any]) -> dict[str, Any]:
         self.frames.append(frame)
-        if frame["type"] in {"snapshot", "update", "heartbeat"}:
+        if frame["type"] in {"snapshot", "update", "bars", "heartbeat"}:
             if frame["epoch"] == self.epoch and frame.get("reason") != "resync":
                 assert frame["seq"] >= self.seq, "a cursor never goes back within an epoch"
             self.epoch, self.seq = frame["epoch"], frame["seq"]

@@ -92,7 +92,7 @@ def test_forgetting_starts_over(everything: Any) -> None:
 @pytest.mark.parametrize(
     ("broken", "why"),
     [
-        (frame("heartbeat", 6), "gap"),
+        (frame("heartbeat", 7), "gap"),
         (frame("heartbeat", 4), "back"),
         (frame("update", 4, {"ticker": "AAPL", "price": 2.0}), "back"),
         (frame("update", 6, {"ticker": "NVDA", "price": 2.0}), "merge conflict"),
@@ -103,6 +103,47 @@ def test_broken_promises_are_failures(everything: Any, broken: dict[str, Any], w
     """A gap, a step back, and moving fields of an unknown symbol break the protocol."""
     with pytest.raises(held.BrokenPromise, match=why):
         everything.merge(broken)
+
+
+def bars(*times: str, final: bool, **more: Any) -> dict[str, Any]:
+    data = [{"ticker": "AAPL", "time": f"2026-11-20T15:{time}:00Z", "final": final} for time in times]
+    return frame("bars", 5, epoch="a", **more) | {"interval": "1m", "data": data}
+
+
+def closing(time: str, *times: str, count: int = 1) -> dict[str, Any]:
+    return bars(*times, final=True, closed={"time": f"2026-11-20T15:{time}:00Z", "count": count})
+
+
+def test_a_batch_may_close_bars_alone(everything: Any) -> None:
+    """It moves the cursor, and changes no quote."""
+    everything.merge(frame("heartbeat", 6))
+    assert everything.since == "a-6"
+
+
+def test_final_bars_move_the_time_to_resume_from(everything: Any) -> None:
+    """The marker says up to when the client has final bars; a resync begins them again."""
+    everything.merge_bars(bars("30", final=False, reason="subscribe"))
+    everything.merge_bars(closing("31", "30"))
+    everything.merge_bars(closing("32", count=0))
+    assert everything.bars_since == "2026-11-20T15:32:00Z"
+    everything.merge_bars(bars("30", final=False, reason="resync"))
+    assert everything.bars_since == ""
+
+
+@pytest.mark.parametrize(
+    ("broken", "why"),
+    [
+        (closing("31", "30"), "final already"),
+        (bars("30", final=False), "final already"),
+        (closing("32", "31", count=2), "count"),
+        (bars("31", final=False, closed={"time": "2026-11-20T15:32:00Z", "count": 1}), "count"),
+    ],
+)
+def test_broken_promises_of_bars_are_failures(everything: Any, broken: dict[str, Any], why: str) -> None:
+    """A final bar that comes twice, or a marker that does not count its bars, breaks the protocol."""
+    everything.merge_bars(closing("31", "30"))
+    with pytest.raises(held.BrokenPromise, match=why):
+        everything.merge_bars(broken)
 
 
 def test_a_quote_outside_of_the_subscription_is_a_failure() -> None:

@@ -1,4 +1,4 @@
-"""The API's connection to PostgreSQL: a bounded pool, transactions with a deadline, and Piccolo's queries.
+"""The connection to PostgreSQL: a bounded pool, and transactions with a deadline.
 
 Only prepared statements outlast a transaction, so that PgBouncer may give each transaction another session.
 """
@@ -6,6 +6,7 @@ Only prepared statements outlast a transaction, so that PgBouncer may give each 
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from typing import Any, Final, Self, TypeVar
 
 import asyncpg
@@ -13,6 +14,7 @@ from piccolo.query.base import Query
 
 from quotecast.accounts.database_errors import count_errors
 from quotecast.accounts.database_measurements import DatabaseMeasurements, time_block
+from quotecast.observe.outages import OutageLog
 
 #: Seconds for a transaction, the wait for a connection included; the rest of two seconds is for its rollback.
 DEADLINE_SECONDS: Final = 1.6
@@ -22,12 +24,9 @@ ROLLBACK_SECONDS: Final = 0.15
 GRACE_SECONDS: Final = 0.05
 #: Prepared statements per connection.
 STATEMENT_CACHE: Final = 100
-#: The time-outs let PostgreSQL end the transaction of a dead worker. PgBouncer rejects them as startup
-#: parameters; set for a session, they would apply to another client's transaction.
-_BEGIN: Final = (
-    "BEGIN; SET LOCAL statement_timeout = '2s'; SET LOCAL lock_timeout = '2s';"
-    " SET LOCAL idle_in_transaction_session_timeout = '5s'"
-)
+#: Seconds after the deadline until PostgreSQL itself ends a statement, and the transaction of a dead client.
+SERVER_SECONDS: Final = 0.4
+IDLE_SECONDS: Final = 3.4
 
 T = TypeVar("T")
 
@@ -53,7 +52,9 @@ class Database:
         self._pool_size = pool_size
         self._statement_cache = statement_cache
         self._deadline_seconds = deadline_seconds
+        self._begin = _begin(deadline_seconds)
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._outage = OutageLog()
         self.measurements = DatabaseMeasurements()
 
     async def __aenter__(self) -> Self:
@@ -88,11 +89,19 @@ class Database:
         }
 
     async def transaction(self, work: Callable[[Run], Awaitable[T]]) -> T:
-        """Returns the result of `work` after committing its queries; re-raises its error after a rollback.
+        """Returns the result of `work`, whose queries are Piccolo's; see `session`."""
 
-        It runs to its end even when the caller is cancelled, because a client may disconnect. Raises
-        DatabaseAway within two seconds when no connection is free or the server does not answer; the queries
-        may then be committed or not.
+        async def with_queries(connection: Any) -> T:
+            return await work(partial(self._run, connection))
+
+        return await self.session(with_queries)
+
+    async def session(self, work: Callable[[Any], Awaitable[T]]) -> T:
+        """Returns the result of `work` after committing what it did; re-raises its error after a rollback.
+
+        `work` gets asyncpg's connection, inside a transaction. It runs to its end even when the caller is
+        cancelled, because a client may disconnect. Raises DatabaseAway within 0.4 s of the deadline when no
+        connection is free or the server does not answer; the work may then be committed or not.
         """
         task = asyncio.create_task(self._transaction(work))
         self._tasks.add(task)
@@ -108,9 +117,9 @@ class Database:
         with self.measurements.measure_connect():
             return await asyncpg.connect(*arguments, **options)
 
-    async def _transaction(self, work: Callable[[Run], Awaitable[T]]) -> T:
+    async def _transaction(self, work: Callable[[Any], Awaitable[T]]) -> T:
         deadline = asyncio.get_running_loop().time() + self._deadline_seconds
-        with self.measurements.measure_transaction(), count_errors(self.measurements.errors):
+        with self.measurements.measure_transaction(), count_errors(self.measurements.errors, self._outage):
             with time_block(self.measurements.waits):
                 async with asyncio.timeout_at(deadline):
                     connection = await self._pool.acquire()
@@ -120,24 +129,38 @@ class Database:
                 with contextlib.suppress(Exception):
                     await self._pool.release(connection, timeout=ROLLBACK_SECONDS)
 
-    async def _run_work(self, connection: Any, deadline: float, work: Callable[[Run], Awaitable[T]]) -> T:
-        async def run(query: Query[Any, Any]) -> list[Any]:
-            (querystring,) = query.querystrings
-            sql, values = querystring.compile_string()
-            with time_block(self.measurements.statements):
-                rows: list[Any] = await connection.fetch(sql, *values)
-            return rows
+    async def _run(self, connection: Any, query: Query[Any, Any]) -> list[Any]:
+        (querystring,) = query.querystrings
+        sql, values = querystring.compile_string()
+        with time_block(self.measurements.statements):
+            rows: list[Any] = await connection.fetch(sql, *values)
+        return rows
 
+    async def _run_work(self, connection: Any, deadline: float, work: Callable[[Any], Awaitable[T]]) -> T:
         with _hang_up_at(connection, deadline):
             try:
                 async with asyncio.timeout_at(deadline + GRACE_SECONDS):
-                    await connection.execute(_BEGIN)
-                    result = await work(run)
+                    await connection.execute(self._begin)
+                    result = await work(connection)
                     await _commit(connection)
             except BaseException:
                 await _roll_back(connection)
                 raise
         return result
+
+
+def _begin(deadline_seconds: float) -> str:
+    """Returns the statements that begin a transaction, with the time-outs of the server's side.
+
+    PgBouncer rejects them as startup parameters; set for a session, they would apply to another client's
+    transaction.
+    """
+    bound = int((deadline_seconds + SERVER_SECONDS) * 1000)
+    idle = int((deadline_seconds + IDLE_SECONDS) * 1000)
+    return (
+        f"BEGIN; SET LOCAL statement_timeout = {bound}; SET LOCAL lock_timeout = {bound};"
+        f" SET LOCAL idle_in_transaction_session_timeout = {idle}"
+    )
 
 
 @contextlib.contextmanager

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 import asyncpg
-import structlog
 
 from quotecast.errors import DatabaseAway
+from quotecast.observe.outages import OutageLog
 
 #: The kind of a statement that PostgreSQL refused; every other kind is an outage.
 QUERY: Final = "query"
@@ -35,10 +35,9 @@ _KINDS: Final = {
     "58": "server",
 }
 _HINTS: Final = {
-    PREPARED: "a pooler changes sessions between transactions: set QUOTECAST_DATABASE_STATEMENT_CACHE=0"
+    PREPARED: "a pooler changes sessions between transactions: set QUOTECAST_DATABASE_STATEMENT_CACHE=0",
+    "schema": "a table is missing or an old one: run `quotecast migrate`",
 }
-
-log = structlog.get_logger()
 
 
 def error_kind(error: BaseException | None) -> str | None:
@@ -55,8 +54,11 @@ def error_kind(error: BaseException | None) -> str | None:
 
 
 @contextlib.contextmanager
-def count_errors(counts: Counter[str]) -> Iterator[None]:
-    """Counts errors by kind. Raises DatabaseAway for an outage, and the error itself for a refused query."""
+def count_errors(counts: Counter[str], outage: OutageLog) -> Iterator[None]:
+    """Counts errors by kind, and logs outages; the end of a block without an error ends the outage.
+
+    Raises DatabaseAway for an outage, and the error itself for a refused query.
+    """
     try:
         yield
     except Exception as error:
@@ -69,7 +71,7 @@ def count_errors(counts: Counter[str]) -> Iterator[None]:
             error.detail = None
             raise
         hint = {"hint": _HINTS[kind]} if kind in _HINTS else {}
-        log.warning(
+        outage.log_failure(
             "database away",
             kind=kind,
             error=type(error).__name__,
@@ -77,3 +79,5 @@ def count_errors(counts: Counter[str]) -> Iterator[None]:
             **hint,
         )
         raise DatabaseAway from error
+    else:
+        outage.log_end("database answers again")

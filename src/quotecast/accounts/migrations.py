@@ -67,9 +67,12 @@ async def undo(url: str, *, losing: Collection[str] | None = None) -> list[str]:
 
 
 async def _columns() -> set[tuple[str, str]]:
-    """Returns the pairs of table and column in the current schema."""
+    """Returns the pairs of table and column in the current schema; a partition belongs to its table."""
     rows = await Migration.raw(
-        "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema()"
+        "SELECT relname AS table_name, attname AS column_name"
+        " FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid"
+        " WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')"
+        " AND NOT relispartition AND attnum > 0 AND NOT attisdropped"
     )
     return {(row["table_name"], row["column_name"]) for row in rows}
 

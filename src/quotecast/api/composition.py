@@ -2,10 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from quotecast import parent
 from quotecast.api import checks, sources
+from quotecast.api.bar_market import exchange_of
 from quotecast.api.edge.access_log import access_log
 from quotecast.api.edge.addresses import identify_by_address
 from quotecast.api.edge.identity import identify_by_user
@@ -14,7 +15,6 @@ from quotecast.api.edge.requests import Requests
 from quotecast.api.edge.throttle import Throttle
 from quotecast.api.names import Names
 from quotecast.api.past import Past
-from quotecast.api.routes.bars import exchange_of
 from quotecast.api.services import Accounts, Services
 from quotecast.asgi import App
 from quotecast.bus.redis import RedisBus
@@ -23,11 +23,13 @@ from quotecast.feed.documents import Documents
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.history.opening import open_store
+from quotecast.history.reader import StoredBars
 from quotecast.history.segments import Store
 from quotecast.limits.window import Window
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Floors
 from quotecast.providers import reference
+from quotecast.providers.base import Admission
 from quotecast.providers.offer import Budgets
 from quotecast.providers.offers import NONE
 from quotecast.settings.model import Settings, history_folder
@@ -43,6 +45,7 @@ def make_services(
     cache: Cache,
     accounts: Accounts,
     budgets: Budgets,
+    past_reads: Callable[[str], Admission],
     draining: asyncio.Event,
 ) -> Services:
     """Returns the services of the routes; the mirrors and documents are still empty."""
@@ -54,6 +57,8 @@ def make_services(
         history=sources.history_providers(settings, budgets, lambda: exchange_of(mirrors[Feed.STOCKS].info)),
         financials=sources.financials_provider(settings, budgets),
         unlisted=sources.unlisted_admission(settings, budgets),
+        past_reads=past_reads,
+        stored_bars=StoredBars(accounts.database),
         cache=cache,
         accounts=accounts,
         past=Past(history_store(settings)),

@@ -42,6 +42,8 @@ from quotecast.stream.room import Room
 
 FIRST_DATA_SECONDS: Final = 5.0
 BUS_SECONDS: Final = 30.0
+#: Reads of bars of the past per upstream and minute, over all workers; the present ones do not count.
+PAST_READS: Final = 120
 
 
 def run(settings: Settings) -> int:
@@ -84,6 +86,7 @@ async def _serve(settings: Settings) -> None:
             cache=cache,
             accounts=accounts,
             budgets=partial(budget, budgets.check, left=left),
+            past_reads=lambda upstream: budget(budgets.check, f"{upstream}'s past bars", PAST_READS),
             draining=draining,
         )
         hubs = {feed: hub_of(services.mirrors[feed], settings.heartbeat_ms) for feed in services.configured()}

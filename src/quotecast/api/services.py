@@ -5,7 +5,7 @@ from typing import Any, Final, TypeVar
 
 from litestar import Request
 from litestar.datastructures import State
-from msgspec import Struct
+from msgspec import Struct, field
 
 from quotecast.accounts.database import Database
 from quotecast.accounts.passwords import Passwords
@@ -13,6 +13,7 @@ from quotecast.accounts.tokens import Tokens
 from quotecast.api.logins import LoginWindow
 from quotecast.api.names import Names
 from quotecast.api.past import Past
+from quotecast.api.stored_bars import StoredBars
 from quotecast.cache.base import Cache
 from quotecast.errors import NoData, ProviderMissing
 from quotecast.feed.documents import Copy, Documents
@@ -59,6 +60,10 @@ class Services(Struct, frozen=True, kw_only=True):
     unlisted: Admission
     #: Providers of bars by feed, then by the name of the provider whose quotes complete the last bar.
     history: Mapping[Feed, Mapping[str, HistoryProvider]]
+    #: Admits a read of bars of the past from an upstream, by its name.
+    past_reads: Callable[[str], Admission]
+    #: Final bars made from our own quotes.
+    stored_bars: StoredBars
     #: Answers of upstreams to requests.
     cache: Cache
     #: The recorded moments of the feeds.
@@ -71,6 +76,8 @@ class Services(Struct, frozen=True, kw_only=True):
     #: The clock of the mirrors' `heard_at`, in seconds.
     monotonic: Callable[[], float]
     checks: Mapping[str, Callable[[], Awaitable[str]]]
+    #: This worker's encoded sparklines, and when it made them, by feed and symbol.
+    sparklines: dict[tuple[Feed, str], tuple[float, bytes]] = field(default_factory=dict)
     #: Whether this worker is about to stop.
     draining: Callable[[], bool]
 

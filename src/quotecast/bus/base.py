@@ -220,7 +220,10 @@ class BusWriter(Protocol):
         ...
 
     async def closings_after(self, feed: Feed, through: int, count: int) -> Sequence[Closing]:
-        """Returns at most `count` stored closings after the Unix time `through`, the oldest first."""
+        """Returns at most `count` stored closings after the Unix time `through`, the oldest first.
+
+        Leaves out those that no known version wrote.
+        """
         ...
 
     async def trim_closings(self, feed: Feed, through: int) -> None:

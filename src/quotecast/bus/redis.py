@@ -5,7 +5,7 @@ The keys of one feed share a hash tag, so that they lie on one node of a cluster
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any, Final, TypeVar
 
@@ -141,7 +141,7 @@ class RedisBus:
         stored: Any = await self._deadline(
             self._redis.xrange(self._key(feed, "closings"), f"({through}-0", "+", count)
         )
-        return [wire.decode_closing(fields[b"closing"]) for _, fields in stored]
+        return list(_readable(fields.get(b"closing", b"") for _, fields in stored))
 
     async def trim_closings(self, feed: Feed, through: int) -> None:
         """See BusWriter."""
@@ -250,6 +250,12 @@ def _snapshot(feed: Feed, answer: Sequence[Any]) -> Snapshot:
         )
     except ValueError as error:
         raise UnreadableState(f"unreadable data on the bus: {error}") from error
+
+
+def _readable(stored: Iterable[bytes]) -> Iterator[Closing]:
+    for data in stored:
+        with contextlib.suppress(UnreadableState):
+            yield wire.decode_closing(data)
 
 
 def _pairs(flat: Sequence[bytes], decode: Callable[[bytes], T]) -> dict[str, T]:

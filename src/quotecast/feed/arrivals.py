@@ -11,7 +11,7 @@ from quotecast.errors import UnreadableState
 from quotecast.market.own_bars import Closing
 from quotecast.market.quotes import Quote
 
-#: A symbol's newest quote, None for a removal; its bars; its seq; and the seq of the last full change, or 0.
+#: A symbol's newest quote, None for a removal; its bars, its seq, and the seq of the last full change, or 0.
 #: A plain tuple, because a busy feed makes many.
 _Arrival = tuple[Raw | None, bytes, int, int]
 

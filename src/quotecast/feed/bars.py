@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from quotecast.bus.base import RECENT_CLOSINGS, FeedInfo, Snapshot
+from quotecast.feed.bar_styles import BarStyle
 from quotecast.market.bar_making import slot_of
 from quotecast.market.calendars import Calendar
 from quotecast.market.feeds import Feed, calendar_of
@@ -46,8 +47,13 @@ class BarBook:
         #: Unix time: the bars that end by it are final; the closings have those that end after `known_from`.
         self.through = 0
         self.known_from = 0
-        #: The mirror's revision at which closings were lost, that is not known here.
+        #: The mirror's revision up to which a closing may be missing here.
         self.lost_at = 0
+        #: The seq of the present epoch up to which a closing may be missing here.
+        self.lost_seq = 0
+        self._epoch = ""
+        #: Encoded final bars by style and closing, then by symbol.
+        self.encoded: dict[tuple[BarStyle, int], dict[str, bytes]] = {}
 
     def use(self, info: FeedInfo | None) -> None:
         """Takes the hours of the feed's venue."""
@@ -61,10 +67,12 @@ class BarBook:
     def load(self, snapshot: Snapshot, revision: int) -> int:
         """Replaces the parts, and takes the closings that are new here; returns their number."""
         self._parts = {key: dict(own) for key, own in snapshot.parts.items()}
+        self._begin(snapshot.epoch)
         new = [each for each in snapshot.closings if each.closing.through > self.through]
-        if self.closings and len(new) == len(snapshot.closings) == RECENT_CLOSINGS:
+        if len(new) == len(snapshot.closings) == RECENT_CLOSINGS:  # there may have been others before them
             self.closings.clear()
             self.lost_at = revision + 1
+            self.lost_seq = new[0].seq if new[0].epoch == snapshot.epoch else 0
         for number, each in enumerate(new, 1):
             seq = each.seq if each.epoch == snapshot.epoch else 0
             self._remember(KnownClosing(revision + number, seq, each.closing))
@@ -104,6 +112,19 @@ class BarBook:
             newer.append(known)
         return newer[::-1]
 
+    def past(self, moment: int | None, seq: int | None) -> list[KnownClosing] | None:
+        """Returns the closings after a client's position; None if any may be missing here.
+
+        The position is a Unix time, a seq of the present epoch, or both.
+        """
+        if moment is not None and moment > self.through:
+            return None
+        if moment is not None and moment >= self.known_from:
+            return [known for known in self.closings if known.closing.through > moment]
+        if seq is None or seq < self.lost_seq:
+            return None
+        return [known for known in self.closings if known.seq > seq and known.closing.through > (moment or 0)]
+
     def final(self, key: str, interval: LiveInterval, after: int) -> Iterator[OwnBar]:
         """Yields a symbol's final bars that ended after a Unix time of at least `known_from`."""
         for known in self.closings:
@@ -112,9 +133,20 @@ class BarBook:
                 if bar is not None:
                     yield bar
 
+    def _begin(self, epoch: str) -> None:
+        """Numbers the closings of an earlier epoch 0."""
+        if epoch != self._epoch:
+            self._epoch = epoch
+            self.lost_seq = 0
+            for number, known in enumerate(self.closings):
+                self.closings[number] = known._replace(seq=0)
+
     def _remember(self, known: KnownClosing) -> None:
         """Takes a closing whose bars the parts include already."""
         full = len(self.closings) == REMEMBERED_CLOSINGS
+        if full:
+            self.lost_at = max(self.lost_at, self.closings[0].revision)
+            self.lost_seq = max(self.lost_seq, self.closings[0].seq)
         if full or not self.closings:
             self.known_from = self.closings[0].closing.through if full else known.closing.through - MINUTE
         self.closings.append(known)

@@ -1,5 +1,6 @@
 """Parses what clients send to a feed: the query of its address and the commands on its socket."""
 
+from datetime import UTC, datetime
 from typing import Annotated, Final, Literal, get_type_hints
 
 import msgspec
@@ -8,6 +9,7 @@ from msgspec import Meta, Struct
 from quotecast.complaints import choices_of, complaint
 from quotecast.feed.encoding import Encoding
 from quotecast.feed.frames import Id
+from quotecast.market.own_bars import LIVE_INTERVALS, LiveInterval
 
 INTERVALS: Final = (100, 250, 500, 1000, 5000)
 DEFAULT_INTERVAL: Final = 250
@@ -30,11 +32,18 @@ class Query(Struct, frozen=True):
     interval: str | None = None
     since: str | None = None
     fields: str | None = None
+    bars: str | None = None
+    bars_since: str | None = None
 
 
-class Command(Struct, frozen=True):
+#: The interval of live bars; `none` ends them.
+BarsChoice = LiveInterval | Literal["none"]
+
+
+class Command(Struct, frozen=True, rename="camel"):
     """A command of a client; `interval` in milliseconds, `since` as `<epoch>-<seq>`.
 
+    `bars_since` is the time up to which the client has final bars, ISO 8601.
     `feed` names the feed on the socket of all feeds; a feed's own socket ignores which.
     """
 
@@ -44,6 +53,8 @@ class Command(Struct, frozen=True):
     interval: int | None = None
     since: str | None = None
     fields: list[str] | All | None = None
+    bars: BarsChoice | None = None
+    bars_since: str | None = None
     feed: str | None = None
 
 
@@ -129,6 +140,8 @@ def command_of(query: Query) -> Command:
         interval=_interval_of(query.interval),
         since=query.since,
         fields=None if query.fields is None else names_of(query.fields),
+        bars=_bars_of(query.bars),
+        bars_since=query.bars_since,
     )
 
 
@@ -142,6 +155,27 @@ def require_fields(given: list[str] | str, known: tuple[str, ...]) -> tuple[str,
     if unknown is not None:
         raise CommandError(f'fields: unknown "{unknown[:64]}"; known are {", ".join(known)}')
     return tuple(name for name in known if name in given)
+
+
+def require_time(text: str) -> int:
+    """Returns the Unix time of an ISO 8601 text, in UTC if it names no zone. Raises CommandError."""
+    try:
+        moment = datetime.fromisoformat(text)
+        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+    except (ValueError, OverflowError):
+        raise CommandError("barsSince: Must be a time such as 2026-11-22T13:31:00Z") from None
+
+
+def _bars_of(text: str | None) -> BarsChoice | None:
+    """Returns the interval of bars that an address names. Raises CommandError."""
+    if text is None:
+        return None
+    if text == "none":
+        return "none"
+    for interval in LIVE_INTERVALS:
+        if text == interval:
+            return interval
+    raise CommandError(f"bars: Must be one of {', '.join([*LIVE_INTERVALS, 'none'])}")
 
 
 def _interval_of(text: str | None) -> int | None:

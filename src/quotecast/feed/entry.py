@@ -3,6 +3,7 @@
 from typing import Final
 
 from quotecast.bus.wire import decode_progress
+from quotecast.feed.bar_styles import BarStyle
 from quotecast.feed.projection import WHOLE, Encode, Projection
 from quotecast.market.own_bars import Progress
 from quotecast.market.quotes import Quote
@@ -15,7 +16,10 @@ MAX_ENCODED: Final = 16
 class QuoteEntry:
     """The last state of one symbol; a removed symbol stays as a tombstone without a quote."""
 
-    __slots__ = ("_bars", "_full", "full_revision", "full_seq", "key", "moving", "quote", "revision", "seq")
+    __slots__ = (
+        "_bars", "_full", "encoded_bars", "full_revision", "full_seq", "key", "moving", "quote", "revision",
+        "seq",
+    )  # fmt: skip
 
     def __init__(self, key: str) -> None:
         self.key = key
@@ -29,6 +33,8 @@ class QuoteEntry:
         # Encoded quotes by projection, filled at the first use: whole ones, and moving fields.
         self._full: dict[Projection, bytes] = {}
         self.moving: dict[Projection, bytes] = {}
+        #: The encoded bar in progress by style, and up to which closing it is valid.
+        self.encoded_bars: dict[BarStyle, tuple[int, bytes]] = {}
 
     def change(self, quote: Quote | None, revision: int, seq: int, *, full: bool) -> None:
         """Stores a newer state and drops the encoded quotes."""
@@ -51,6 +57,8 @@ class QuoteEntry:
     def set_bars(self, bars: Progress | bytes | None) -> None:
         """Stores newer bars in progress, which may be encoded."""
         self._bars = bars
+        if self.encoded_bars:
+            self.encoded_bars.clear()
 
     def full_json(self) -> bytes:
         """Returns the whole quote as REST answers it."""

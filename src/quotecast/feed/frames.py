@@ -4,13 +4,17 @@ On the socket of all feeds every frame of a feed has its name, the label; on a f
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from quotecast.feed.mirror import FeedState, Mark
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
+from quotecast.market.own_bars import LiveInterval
 
+#: Why a client receives a snapshot or bars that no change caused.
+Reason = Literal["subscribe", "resume", "resync"]
 Id = int | str | None
 #: A feed's name, in the frames of a socket that serves all feeds.
 Label = str | UnsetType
@@ -58,6 +62,7 @@ class _Subscribed(Struct, frozen=True, kw_only=True, tag_field="type", tag="subs
     rejected: Sequence[Rejected]
     interval: int
     fields: Sequence[str] | UnsetType = UNSET
+    bars: LiveInterval | UnsetType = UNSET
     id: int | str | UnsetType = UNSET
 
 
@@ -76,6 +81,24 @@ class _Update(Struct, frozen=True, kw_only=True, tag_field="type", tag="update")
     seq: int
     data: Raw
     removed: Sequence[str] | UnsetType = UNSET
+
+
+class Closed(Struct, frozen=True):
+    """An interval that ended at `time`, and the number of its final bars in the frame."""
+
+    time: str
+    count: int
+
+
+class _Bars(Struct, frozen=True, kw_only=True, tag_field="type", tag="bars"):
+    feed: Label = UNSET
+    epoch: str
+    seq: int
+    interval: LiveInterval
+    reason: Reason | UnsetType = UNSET
+    columns: Sequence[str] | UnsetType = UNSET
+    data: Raw
+    closed: Closed | UnsetType = UNSET
 
 
 class _Heartbeat(Struct, frozen=True, tag_field="type", tag="heartbeat"):
@@ -133,6 +156,7 @@ def subscribed(
     interval: int,
     *,
     fields: Sequence[str] | None = None,
+    bars: LiveInterval | None = None,
     request: Id = None,
 ) -> Struct:
     """Returns the answer to subscribe, unsubscribe and list: all subscribed symbols, or `all`."""
@@ -142,6 +166,7 @@ def subscribed(
         rejected=rejected,
         interval=interval,
         fields=UNSET if fields is None else fields,
+        bars=bars or UNSET,
         id=_unset_or(request),
     )
 
@@ -156,6 +181,29 @@ def snapshot(label: Label, mark: Mark, reason: str, columns: Sequence[str], data
 def update(label: Label, mark: Mark, data: Raw, removed: Sequence[str] = ()) -> Struct:
     """Returns an update: an array of the changes up to `mark`, and the symbols that are gone."""
     return _Update(feed=label, epoch=mark.epoch, seq=mark.seq, data=data, removed=removed or UNSET)
+
+
+def bars(
+    label: Label,
+    place: Place,
+    interval: LiveInterval,
+    data: Raw,
+    *,
+    reason: Reason | None = None,
+    columns: Sequence[str] = (),
+    closed: Closed | None = None,
+) -> Struct:
+    """Returns bars of one interval: the final ones of a closing, or bars in progress. Rows have columns."""
+    return _Bars(
+        feed=label,
+        epoch=place.epoch,
+        seq=place.seq,
+        interval=interval,
+        reason=reason or UNSET,
+        columns=columns or UNSET,
+        data=data,
+        closed=closed or UNSET,
+    )
 
 
 def heartbeat(

@@ -7,7 +7,7 @@ which accepts nothing for ten seconds.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Final, Protocol
 
 from quotecast.errors import CloseCode
@@ -214,7 +214,7 @@ class Hub:
         }
 
     def _serve(self, tier: _Tier, cohort: _Cohort) -> None:
-        """Sends a cohort its update.
+        """Sends a cohort its frames.
 
         A member that is not ready leaves first, so its mark stays at its last frame.
         """
@@ -223,15 +223,11 @@ class Hub:
         for connection in late:
             tier.make_straggler(connection, subscription.copy())
         members = cohort.members
-        frame = subscription.advance() if members else None
-        if frame is None:
-            return
-        for connection in members:
-            connection.writer.write(frame)
-        self._count(len(members), len(members) * len(frame))
+        if members:
+            self._send(members, subscription.advance())
 
     def _catch_up(self, tier: _Tier) -> None:
-        """Sends stragglers one update each, with which they join their cohorts."""
+        """Sends stragglers what they miss, with which they join their cohorts."""
         groups: dict[tuple[Key, int], list[Connection]] = {}
         for connection in tier.stragglers:
             subscription = connection.session.subscription
@@ -240,12 +236,15 @@ class Hub:
             elif subscription.mark is not self.mirror.mark:
                 self._passed_over += 1
         for connections in groups.values():
-            frame = connections[0].session.subscription.advance()
+            frames = connections[0].session.subscription.advance()
             tier.join_cohort(connections)
-            if frame is not None:
-                for connection in connections:
-                    connection.writer.write(frame)
-                self._count(len(connections), len(connections) * len(frame))
+            self._send(connections, frames)
+
+    def _send(self, connections: Collection[Connection], frames: Sequence[Frame]) -> None:
+        for frame in frames:
+            for connection in connections:
+                connection.writer.write(frame)
+            self._count(len(connections), len(connections) * len(frame))
 
     def _announce(self, now: float) -> FeedState:
         """Returns the feed's state; all connections get a heartbeat when it has changed."""

@@ -254,7 +254,7 @@ class Mirror:
         if self._present[key].quote is None:
             self._present[key].seq = 0
             return 0
-        self._put(key, None, revision, 0, full=True)
+        self._put(key, None, revision, 0, full=True).set_bars(None)
         return 1
 
     def _take(self, key: str, stored: StoredQuote, revision: int) -> int:

@@ -13,15 +13,19 @@ from quotecast.feed.commands import (
     CommandError,
     require_fields,
     require_interval,
+    require_time,
 )
-from quotecast.feed.frames import Id, Limits, Rejected
+from quotecast.feed.form import Form
+from quotecast.feed.frames import Id, Limits, Place, Rejected
 from quotecast.feed.framing import Frame
-from quotecast.feed.mirror import FeedState, Mirror
+from quotecast.feed.mirror import FeedState, Mark, Mirror
 from quotecast.feed.projection import moving_fields
-from quotecast.feed.subscription import Form, Subscription, Wanted
+from quotecast.feed.subscription import Subscription, Wanted
 
 #: A command may repeat names and include unknown ones, so it may be longer than a subscription.
 NAMES_PER_SYMBOL: Final = 2
+#: The cursor of a client without a copy: every worker answers it with a resync.
+NOWHERE: Final = Place("", 0)
 
 
 class FeedSession:
@@ -55,34 +59,35 @@ class FeedSession:
 
     def heartbeat(self, timestamp: str, state: FeedState, market: str) -> Frame:
         """Returns a heartbeat frame with this session's cursor."""
-        encoding, _, label = self.subscription.form
+        encoding, _, label, _ = self.subscription.form
         at = self.mirror.replayed_at
         beat = frames.heartbeat(label, self.subscription.mark, timestamp, state, market, replayed_at=at)
         return encoding.write(beat)
 
     def _subscribe(self, command: Command) -> list[Frame]:
-        if (command.symbols, command.interval, command.since, command.fields) == (None, None, None, None):
+        if command == Command("subscribe", id=command.id, feed=command.feed):
             raise CommandError("subscribe needs symbols, a list or all")
         self._require_data(command)
         subscription = self.subscription
         interval = require_interval(command.interval, self.interval)
         form = self._form(command)
+        bars_since = None if command.bars_since is None else require_time(command.bars_since)
+        if bars_since is not None and form.bars is None:
+            raise CommandError("barsSince needs bars")
         added, rejected = self._resolve(command.symbols)
         wanted = self._union(added)
         self.interval = interval
-        reformed = form != subscription.form and subscription.wanted != frozenset()
+        if command.since is None:
+            return self._change(wanted, form, bars_since, command.id, rejected)
+        # A name that is rejected now may have existed at `since`: only a resync says that it is gone. Nor
+        # does a copy with other fields resume.
+        known = not rejected and not self._reforms(form)
         subscription.form = form
-        if command.since is not None:
-            subscription.wanted = wanted
-            # A name that is rejected now may have existed at `since`: only a resync says that it is gone. Nor
-            # does a copy with other fields resume.
-            resumed = self._resume(command.since, known=not rejected and not reformed)
-            return [self._acknowledgement(command.id, rejected), resumed]
-        if reformed:
-            return self._replace(wanted, command.id, rejected)
-        if wanted == subscription.wanted:
-            return [self._acknowledgement(command.id, rejected)]
-        return self._extend(wanted, command.id, rejected)
+        subscription.want(wanted)
+        return [
+            self._acknowledgement(command.id, rejected),
+            *self._resume(command.since, bars_since, known=known),
+        ]
 
     def _require_data(self, command: Command) -> None:
         """Raises CommandError for names or a cursor before the feed has data."""
@@ -95,25 +100,57 @@ class FeedSession:
     def _form(self, command: Command) -> Form:
         """Returns the form with the fields of a command."""
         form = self.subscription.form
-        if command.fields is None:
-            return form
-        return form.select(self.mirror.feed, require_fields(command.fields, moving_fields(self.mirror.feed)))
+        feed = self.mirror.feed
+        if command.fields is not None:
+            form = form.select(feed, require_fields(command.fields, moving_fields(feed)))
+        if command.bars is not None:
+            form = form.with_bars(feed, None if command.bars == "none" else command.bars)
+        return form
 
-    def _replace(self, wanted: Wanted, request: Id, rejected: Sequence[Rejected]) -> list[Frame]:
-        """Replaces the client's whole copy, whose items have other fields from now on."""
-        subscription = self.subscription
-        subscription.mark = self.mirror.mark
-        subscription.want(wanted)
-        return [self._acknowledgement(request, rejected), subscription.snapshot("resync")]
+    def _reforms(self, form: Form) -> bool:
+        """Returns whether a form replaces the client's copy, whose items then have other fields."""
+        present = self.subscription
+        return form.projection is not present.form.projection and present.wanted != frozenset()
 
-    def _extend(self, wanted: Wanted, request: Id, rejected: Sequence[Rejected]) -> list[Frame]:
-        """Advances the old set before it adds symbols, so that one cursor serves both."""
+    def _change(
+        self, wanted: Wanted, form: Form, bars_since: int | None, request: Id, rejected: Sequence[Rejected]
+    ) -> list[Frame]:
+        """Advances the old list in the old form before it changes either, so that one cursor serves both."""
         subscription = self.subscription
-        update = subscription.advance()
-        held = subscription.keys
-        subscription.want(wanted)
-        opening = [update] if update else []
-        return [*opening, self._acknowledgement(request, rejected), self._added(held)]
+        before = subscription.wanted
+        reforms, grows = self._reforms(form), wanted != before
+        rebars = form.bars is not subscription.form.bars or bars_since is not None
+        if rebars:
+            subscription.form = subscription.form._replace(bars=None)
+        # A snapshot replaces the quotes, but no final bar.
+        advances = subscription.form.bars is not None if reforms else grows or rebars
+        opening = subscription.advance() if advances else []
+        held, place = subscription.keys, _place(subscription.mark) if before != frozenset() else NOWHERE
+        subscription.form = form
+        if reforms or grows:
+            subscription.mark = self.mirror.mark
+            subscription.want(wanted)
+        bars: list[Frame] = []
+        if bars_since is not None:
+            bars = self._bars_past(bars_since, None, place)
+        elif rebars or grows:
+            bars = subscription.open_bars("subscribe", place, held=frozenset() if rebars else held)
+        quotes: list[Frame] = []
+        if reforms:
+            quotes = [subscription.snapshot("resync")]
+        elif grows:
+            quotes = [self._added(held)]
+        return [*opening, self._acknowledgement(request, rejected), *bars, *quotes]
+
+    def _bars_past(self, moment: int | None, seq: int | None, place: Place) -> list[Frame]:
+        """Returns the bars after a client's position; a resync if this worker lacks some."""
+        subscription = self.subscription
+        if subscription.form.bars is None:
+            return []
+        closings = self.mirror.bars.past(moment, seq)
+        if closings is None:
+            return subscription.open_bars("resync", place)
+        return subscription.open_bars("resume", place, closings)
 
     def _added(self, held: frozenset[str]) -> Frame:
         """Returns the snapshot of the symbols that the client does not have."""
@@ -124,17 +161,21 @@ class FeedSession:
         entries = self.mirror.live() if everything else self.mirror.entries(subscription.keys)
         return subscription.snapshot("subscribe", (entry for entry in entries if entry.key not in held))
 
-    def _resume(self, since: str, *, known: bool) -> Frame:
-        """Returns the changes after the client's cursor; a resync if this mirror lacks that point."""
+    def _resume(self, since: str, bars_since: int | None, *, known: bool) -> list[Frame]:
+        """Returns bars and changes after the client's cursor; a resync if this mirror lacks that point."""
         subscription = self.subscription
-        subscription.mark = self.mirror.mark
-        subscription.want(subscription.wanted)
+        mark = subscription.mark = self.mirror.mark
         epoch, seq = parse_since(since)
-        same = known and epoch == subscription.mark.epoch
-        changed = subscription.changes_past(seq) if same else None
+        present = epoch == mark.epoch
+        bars = self._bars_past(
+            bars_since,
+            seq if present and seq <= mark.seq else None,
+            Place(epoch, seq) if present else NOWHERE,
+        )
+        changed = subscription.changes_past(seq) if known and present else None
         if epoch:  # other texts ask for a resync
             self._resumptions["resync" if changed is None else "resume"] += 1
-        return subscription.snapshot("resync" if changed is None else "resume", changed)
+        return [*bars, subscription.snapshot("resync" if changed is None else "resume", changed)]
 
     def _unsubscribe(self, command: Command) -> list[Frame]:
         subscription = self.subscription
@@ -143,13 +184,13 @@ class FeedSession:
         if isinstance(command.symbols, list) and subscription.wanted is None:
             raise CommandError("the subscription is to all; unsubscribe all, then subscribe to names")
         # The client must hear of symbols that left a group before the set changes.
-        update = subscription.advance()
+        opening = subscription.advance()
         if isinstance(command.symbols, str) or subscription.wanted is None:
             subscription.want(frozenset())
         else:
             gone, _ = self._resolve(command.symbols)
             subscription.want(subscription.wanted - (gone or frozenset()) - frozenset(command.symbols))
-        return [*([update] if update else []), self._acknowledgement(command.id)]
+        return [*opening, self._acknowledgement(command.id)]
 
     def _resolve(self, symbols: list[str] | str | None) -> tuple[Wanted, list[Rejected]]:
         """Returns the keys and groups that the names mean, and the unknown names.
@@ -181,12 +222,22 @@ class FeedSession:
         return joined
 
     def _acknowledgement(self, request: Id, rejected: Sequence[Rejected] = ()) -> Frame:
-        wanted, (encoding, projection, label) = self.subscription.key
+        wanted, (encoding, projection, label, bars) = self.subscription.key
         symbols = "all" if wanted is None else sorted(wanted)
         answer = frames.subscribed(
-            label, symbols, rejected, self.interval, fields=projection.fields, request=request
+            label,
+            symbols,
+            rejected,
+            self.interval,
+            fields=projection.fields,
+            bars=bars.interval if bars else None,
+            request=request,
         )
         return encoding.write(answer)
+
+
+def _place(mark: Mark) -> Place:
+    return Place(mark.epoch, mark.seq)
 
 
 def parse_since(text: str) -> tuple[str, int]:

@@ -1,35 +1,20 @@
 """Subscriptions: a list of symbols, the form of its frames, and how far its clients have read."""
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
-
-from msgspec import UNSET
+from typing import Final
 
 from quotecast.feed import frames
-from quotecast.feed.encoding import JSON, Encoding
+from quotecast.feed.bar_frames import Part, bar_frames, closed_parts, progress_part
+from quotecast.feed.bar_styles import BarStyle
+from quotecast.feed.bars import KnownClosing
 from quotecast.feed.entry import QuoteEntry
-from quotecast.feed.frames import Label
+from quotecast.feed.form import Form
+from quotecast.feed.frames import Place, Reason
 from quotecast.feed.framing import Frame
-from quotecast.feed.mirror import Mirror
-from quotecast.feed.projection import WHOLE, Projection, projection_of
-from quotecast.market.feeds import Feed
+from quotecast.feed.mirror import Mark, Mirror
 
 #: Keys of symbols and names of groups; None is every symbol.
 Wanted = frozenset[str] | None
-
-
-class Form(NamedTuple):
-    """The form of a client's frames: their encoding, the projection of their quotes, and their label."""
-
-    encoding: Encoding = JSON
-    projection: Projection = WHOLE["json"]
-    label: Label = UNSET
-
-    def select(self, feed: Feed, fields: tuple[str, ...] | None) -> "Form":
-        """Returns this form for other moving fields; None is all of them."""
-        encoding = self.encoding
-        chosen = projection_of(feed, encoding.notation, rows=encoding.rows, selected=fields)
-        return self._replace(projection=chosen)
 
 
 _NOTHING: Final[frozenset[str]] = frozenset()
@@ -79,9 +64,10 @@ class Subscription:
         """Returns whether a symbol is in the list."""
         return self.wanted is None or key in self.keys
 
-    def advance(self) -> Frame | None:
-        """Moves the mark to the mirror's; returns the update with the changes, or None."""
-        mirror, before, held = self.mirror, self.mark.revision, self.keys
+    def advance(self) -> list[Frame]:
+        """Moves the mark to the mirror's; returns the frames with bars, if any, and with the changes."""
+        mirror, mark, held = self.mirror, self.mark, self.keys
+        before = mark.revision
         self.mark = mirror.mark
         if self.wanted is None:
             changed = mirror.changes_since(before)
@@ -91,15 +77,33 @@ class Subscription:
                 self._hold(mirror.keys_of(self.wanted))
             changed = mirror.changes_among(self.keys, self._entries, before)
             removed = held - self.keys if self._in_groups else frozenset()
-        if not changed and not removed:
-            return None
-        encoding, projection, label = self.form
-        if mirror.full_revision <= before:  # the usual case, in one short loop
-            data = [entry.moving.get(projection) or entry.since(before, projection) for entry in changed]
-        else:
-            data = [entry.since(before, projection) for entry in changed if entry.quote is not None]
-            removed |= {entry.key for entry in changed if entry.quote is None}
-        return encoding.write(frames.update(label, self.mark, encoding.join(data), sorted(removed)))
+        update = self._update(before, changed, removed) if changed or removed else None
+        if self.form.bars is not None and self.wanted != _NOTHING:
+            sent = self._advance_bars(self.form.bars, mark, changed, is_last=update is None)
+            return [*sent, update] if update else sent
+        return [update] if update else []
+
+    def open_bars(
+        self,
+        reason: Reason,
+        place: Place,
+        closings: Iterable[KnownClosing] = (),
+        held: frozenset[str] = _NOTHING,
+    ) -> list[Frame]:
+        """Returns frames with closings and all bars in progress, without those of `held` symbols.
+
+        They have the cursor that the client has until the snapshot after them.
+        """
+        style = self.form.bars
+        if style is None or self.wanted == _NOTHING:
+            return []
+        book = self.mirror.bars
+        entries = [entry for entry in self._all_entries() if entry.key not in held]
+        parts = self._closed_parts(style, closings)
+        progress = progress_part(book, style, entries)
+        if progress.data or not parts:
+            parts.append(progress)
+        return bar_frames(self.form, parts, place, place, reason)
 
     def snapshot(self, reason: str, entries: Iterable[QuoteEntry] | None = None) -> Frame:
         """Returns a snapshot of some entries, or of the whole list.
@@ -109,9 +113,7 @@ class Subscription:
         """
         if entries is None and self.wanted is None and self.form.projection.fields is None:
             return self.mirror.derive(_whole_snapshot, reason, self.form)
-        if entries is None:
-            entries = self.mirror.live() if self.wanted is None else self.mirror.entries(self.keys)
-        return _snapshot(self.mirror, reason, self.form, entries)
+        return _snapshot(self.mirror, reason, self.form, self._all_entries() if entries is None else entries)
 
     def changes_past(self, seq: int) -> list[QuoteEntry] | None:
         """Returns the entries changed after `seq` of the present epoch; None if a client needs a resync."""
@@ -121,6 +123,39 @@ class Subscription:
         # A merged snapshot cannot say that a symbol is gone; a resync can.
         whole = all(entry.quote is not None for entry in changed) and not self._may_have_lost_members(seq)
         return changed if whole else None
+
+    def _update(self, before: int, changed: list[QuoteEntry], removed: frozenset[str]) -> Frame:
+        encoding, projection, label, _ = self.form
+        if self.mirror.full_revision <= before:  # the usual case, in one short loop
+            data = [entry.moving.get(projection) or entry.since(before, projection) for entry in changed]
+        else:
+            data = [entry.since(before, projection) for entry in changed if entry.quote is not None]
+            removed |= {entry.key for entry in changed if entry.quote is None}
+        return encoding.write(frames.update(label, self.mark, encoding.join(data), sorted(removed)))
+
+    def _advance_bars(
+        self, style: BarStyle, before: Mark, changed: list[QuoteEntry], *, is_last: bool
+    ) -> list[Frame]:
+        """Returns the bars that became final after a mark, then the changed ones in progress."""
+        book = self.mirror.bars
+        old, new = (Place(mark.epoch, mark.seq) for mark in (before, self.mark))
+        after = new if is_last else old
+        if book.lost_at > before.revision:
+            everything = progress_part(book, style, self._all_entries())
+            return bar_frames(self.form, [everything], old, after, "resync")
+        parts = self._closed_parts(style, book.after(before.revision))
+        progress = progress_part(book, style, changed)
+        if progress.data:
+            parts.append(progress)
+        return bar_frames(self.form, parts, old, after)
+
+    def _closed_parts(self, style: BarStyle, closings: Iterable[KnownClosing]) -> list[Part]:
+        keys = None if self.wanted is None else self.keys
+        return closed_parts(self.mirror.bars, style, (known.closing for known in closings), keys)
+
+    def _all_entries(self) -> Iterable[QuoteEntry]:
+        """Returns the entries of the whole list that have a quote."""
+        return self.mirror.live() if self.wanted is None else self.mirror.entries(self.keys)
 
     def _may_have_lost_members(self, seq: int) -> bool:
         """Returns whether a symbol may have left a subscribed group since `seq`: the client still has it."""
@@ -138,6 +173,6 @@ def _whole_snapshot(mirror: Mirror, reason: str, form: Form) -> Frame:
 
 
 def _snapshot(mirror: Mirror, reason: str, form: Form, entries: Iterable[QuoteEntry]) -> Frame:
-    encoding, projection, label = form
+    encoding, projection, label, _ = form
     data = encoding.join([entry.full(projection) for entry in entries])
     return encoding.write(frames.snapshot(label, mirror.mark, reason, projection.columns, data))

@@ -1,1 +1,1 @@
-"""The recorded past of the feeds: segments of published batches, and what reads them."""
+"""The past of the feeds: final bars in PostgreSQL, and segments of all that was published."""

@@ -88,9 +88,8 @@ class Ledger:
         """Returns the whole state as number 1 of a new epoch; no changes wait after it."""
         self.epoch, self.seq = epoch, 1
         self._newest = {key: quote for key, quote in self._newest.items() if quote is not None}
-        progress = self.bars.progress
         self._stored = {
-            key: StoredQuote(1, 1, quote, progress.get(key)) for key, quote in self._newest.items()
+            key: StoredQuote(1, 1, quote, self.bars.progress_of(key)) for key, quote in self._newest.items()
         }
         self._waiting = {}
         self._remember()
@@ -134,7 +133,7 @@ class Ledger:
     def _entry(self, key: str, *, full: bool) -> StoredQuote:
         before = self._stored.get(key)
         full_seq = self.seq if full or before is None else before.full_seq
-        return StoredQuote(self.seq, full_seq, self._newest[key], self.bars.progress.get(key))
+        return StoredQuote(self.seq, full_seq, self._newest[key], self.bars.progress_of(key))
 
     def _remember(self) -> list[Closing]:
         closings, self._closings = self._closings, []

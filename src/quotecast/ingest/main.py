@@ -15,7 +15,9 @@ from quotecast.bus.base import BusWriter
 from quotecast.bus.redis import RedisBus
 from quotecast.errors import BusError, SettingsError
 from quotecast.history.recorder import FeedRecorder, Recorder
+from quotecast.history.writer import BarWriter, write_bars
 from quotecast.ingest import lease, recording, sources
+from quotecast.ingest.bars import bar_writers
 from quotecast.ingest.documents import DocumentSource, publish_documents
 from quotecast.ingest.health import readiness
 from quotecast.ingest.metrics import families
@@ -78,21 +80,37 @@ async def _lead_all(
     bus = RedisBus(settings.redis_url, settings.redis_prefix)
     owner = f"{os.getpid()}-{secrets.token_hex(8)}"
     lead = partial(_lead, spacing_seconds=settings.bus_spacing_ms / 1000)
-    tasks = [
-        asyncio.create_task(
-            lead(
-                provider,
-                documents,
-                bus,
-                owner,
-                statistics=statistics[provider.feed],
-                recorder=recorder.feeds[provider.feed] if recorder else None,
+    async with contextlib.AsyncExitStack() as stack:
+        stack.push_async_callback(bus.close)
+        writers = await stack.enter_async_context(bar_writers(settings, providers, bus, statistics))
+        tasks = [
+            asyncio.create_task(
+                lead(
+                    provider,
+                    documents,
+                    bus,
+                    owner,
+                    statistics=statistics[feed],
+                    bars=writers.get(feed),
+                    recorder=recorder.feeds[feed] if recorder else None,
+                )
             )
-        )
-        for provider in providers
-    ]
-    kept = f"; history of {settings.history}" if recorder else ""
-    parent.announce(_introduction(providers) + kept + scraped)
+            for provider in providers
+            for feed in [provider.feed]
+        ]
+        kept = f"; history of {settings.history}" if recorder else ""
+        parent.announce(_introduction(providers, with_bars=bool(writers)) + kept + scraped)
+        try:
+            await _until_stopped(tasks)
+        finally:
+            for provider in providers:
+                # A standby takes over at once instead of waiting for the lease to expire.
+                with contextlib.suppress(BusError):
+                    await bus.release(provider.feed, owner)
+
+
+async def _until_stopped(tasks: list[asyncio.Task[None]]) -> None:
+    """Runs the tasks until a signal, or until one of them fails."""
     stop = asyncio.create_task(parent.wait_for_stop())
     tasks.append(asyncio.create_task(parent.beat()))
     try:
@@ -103,11 +121,6 @@ async def _lead_all(
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for provider in providers:
-            # A standby takes over at once instead of waiting for the lease to expire.
-            with contextlib.suppress(BusError):
-                await bus.release(provider.feed, owner)
-        await bus.close()
 
 
 async def _lead(
@@ -117,15 +130,16 @@ async def _lead(
     owner: str,
     *,
     statistics: IngestStatistics | None = None,
+    bars: BarWriter | None = None,
     spacing_seconds: float = SPACING_SECONDS,
     recorder: FeedRecorder | None = None,
 ) -> None:
-    """Leads the feed and publishes its documents whenever no other ingest does."""
+    """Leads the feed, publishes its documents and writes its bars whenever no other ingest does."""
     own = [each for each in documents if each.feed is provider.feed]
     statistics = statistics or IngestStatistics()
     while True:
         await lease.acquire(bus, provider.feed, owner, report=statistics.set_standing)
-        async with publish_documents(own, bus, owner):
+        async with publish_documents(own, bus, owner), write_bars(bars):
             # A task of its own: before Python 3.13 a failing TaskGroup loses a cancellation.
             publisher = FeedPublisher(
                 provider,
@@ -145,8 +159,9 @@ def _raise_if_cancelled() -> None:
         raise asyncio.CancelledError
 
 
-def _introduction(providers: list[QuoteProvider]) -> str:
+def _introduction(providers: list[QuoteProvider], *, with_bars: bool) -> str:
     feeds = ", ".join(f"{provider.feed} from {provider.name}" for provider in providers) or "no feed"
     simulated = [provider.feed for provider in providers if provider.simulated]
     note = f"; simulated data: {', '.join(simulated)}" if simulated else ""
-    return f"ingest of {feeds}{note}"
+    bars = "" if with_bars else "; bars are live only, without QUOTECAST_DATABASE_URL"
+    return f"ingest of {feeds}{note}{bars}"

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from prometheus_client import Metric
 
+from quotecast.history.metrics import bar_families
 from quotecast.ingest.publish import IngestStatistics
 from quotecast.market.feeds import Feed
 from quotecast.observe.metrics import counter, gauge
@@ -18,6 +19,8 @@ _COUNTERS = (
     ("batches", "Batches published.", "batches"),
     ("changes", "Changes in the published batches.", "changes"),
     ("epochs", "Epochs begun.", "epochs"),
+    ("bars", "Bars that became final.", "bars"),
+    ("late_updates", "Updates that came too late for any bar.", "late"),
     ("failures", "Batches and beats that the bus did not take.", "failures"),
 )
 
@@ -28,4 +31,5 @@ def families(statistics: Mapping[Feed, IngestStatistics], budgets: Mapping[str, 
         for name, meaning, field in described:
             values = {(feed,): getattr(each, field) for feed, each in statistics.items()}
             yield kind(f"ingest_{name}", meaning, values, ["feed"])
+    yield from bar_families({feed: each.stored for feed, each in statistics.items()})
     yield from outcomes.families(budgets)

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import structlog
@@ -12,6 +12,7 @@ import structlog
 from quotecast.bus.base import Beat, BusWriter, FeedInfo, Snapshot
 from quotecast.errors import BusError, UnreadableState
 from quotecast.history.recorder import FeedRecorder
+from quotecast.history.statistics import BarStatistics
 from quotecast.ingest import lease
 from quotecast.ingest.feed_time import FeedTime
 from quotecast.ingest.lease import LeaseLostError
@@ -50,6 +51,8 @@ class IngestStatistics:
     late: int = 0
     #: Unix time of the last update of the upstream.
     heard_at: float = 0.0
+    #: Its bars on their way to PostgreSQL.
+    stored: BarStatistics = field(default_factory=BarStatistics)
 
     def set_standing(self, standing: lease.Standing) -> None:
         """Sets this ingest's role in the feed."""

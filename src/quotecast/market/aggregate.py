@@ -1,12 +1,13 @@
 """Aggregation of bars into longer ones that an upstream does not offer."""
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import groupby
 
 from quotecast.market.bars import LENGTHS, Bar, Interval, bar_time, opening_of_bar
 from quotecast.market.calendars import Calendar
+from quotecast.market.own_bars import OwnBar, extend
 
 
 def aggregate_bars(bars: Sequence[Bar], interval: Interval, calendar: Calendar) -> list[Bar]:
@@ -21,8 +22,26 @@ def aggregate_bars(bars: Sequence[Bar], interval: Interval, calendar: Calendar) 
     ]
 
 
+def fold_bars(bars: Sequence[OwnBar], interval: Interval, calendar: Calendar) -> list[OwnBar]:
+    """Returns ascending bars of `interval`, folded from ascending finer bars of our own."""
+    folded: list[OwnBar] = []
+    for bar in bars:
+        opening = _opening_at(datetime.fromtimestamp(bar.opened, UTC), interval, calendar)
+        if opening is None:
+            continue
+        opened = int(opening.timestamp())
+        if folded and folded[-1].opened == opened:
+            folded[-1] = extend(folded[-1], bar, opened)
+        else:
+            folded.append(extend(None, bar, opened))
+    return folded
+
+
 def _opening_of(bar: Bar, interval: Interval, calendar: Calendar) -> datetime | None:
-    moment = datetime.fromisoformat(bar.time)
+    return _opening_at(datetime.fromisoformat(bar.time), interval, calendar)
+
+
+def _opening_at(moment: datetime, interval: Interval, calendar: Calendar) -> datetime | None:
     if interval not in LENGTHS:
         moment = _opening_if_midnight(moment, calendar)
     return opening_of_bar(calendar, interval, moment)

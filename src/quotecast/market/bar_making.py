@@ -5,7 +5,7 @@ after its end. An update of a closed minute counts in the oldest open one if it 
 else in no bar. A price that is corrected later stays in the high or the low.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
@@ -20,8 +20,9 @@ from quotecast.market.own_bars import (
     Parts,
     Progress,
     Slot,
+    add_volumes,
     close_parts,
-    extend,
+    tidy_volume,
 )
 from quotecast.market.quotes import CryptoQuote, DovizQuote, Quote, StockQuote
 
@@ -30,63 +31,113 @@ GRACE_SECONDS: Final = 2
 #: An update counts in a bar if its timestamp is at most so many seconds before the present minute.
 LATEST_SECONDS: Final = 600
 _MAX_CACHED: Final = 4096
-_DECIMALS: Final = 8
 #: The length of `2026-11-22T13:30`.
 _TO_THE_MINUTE: Final = 16
+
+
+class _Making:
+    """One symbol's bars in the making: mutable, because a busy feed changes them often."""
+
+    __slots__ = ("close", "day", "ended", "high", "low", "open", "opened", "seen", "updates", "volume")
+
+    def __init__(self) -> None:
+        #: Opening of the newest one-minute bar; -1 before the first.
+        self.opened = -1
+        self.open = self.high = self.low = self.close = 0.0
+        self.volume: float | None = None
+        self.updates = 0
+        self.ended: OwnBar | None = None
+        #: See Progress.
+        self.seen: float | None = None
+        self.day = 0
+
+    @classmethod
+    def of(cls, progress: Progress) -> "_Making":
+        making = cls()
+        if progress.minute is not None:
+            bar = progress.minute
+            making.opened, making.open, making.high, making.low = bar.opened, bar.open, bar.high, bar.low
+            making.close, making.volume, making.updates = bar.close, bar.volume, bar.updates
+        making.ended, making.seen, making.day = progress.ended, progress.seen, progress.day
+        return making
+
+    def minute(self) -> OwnBar | None:
+        if self.opened < 0:
+            return None
+        return OwnBar(self.opened, self.open, self.high, self.low, self.close, self.volume, self.updates)
+
+    def progress(self) -> Progress:
+        return Progress(self.minute(), self.ended, self.seen, self.day)
+
+    def add(self, minute: int, price: float, rise: float | None) -> None:
+        """Counts an update in the bar of a minute, which is not before the newest one."""
+        if minute != self.opened:
+            self.ended = self.minute()
+            self.opened, self.updates, self.volume = minute, 1, rise
+            self.open = self.high = self.low = self.close = price
+            return
+        if price > self.high:
+            self.high = price
+        elif price < self.low:
+            self.low = price
+        self.close = price
+        self.volume = add_volumes(self.volume, rise)
+        self.updates += 1
 
 
 class BarMaker:
     """The bars in progress of one feed. Times are Unix time in seconds; `now` never falls."""
 
     def __init__(self, calendar: Calendar) -> None:
-        #: One-minute bars by symbol; those that end by `through` are final.
-        self.progress: dict[str, Progress] = {}
         #: What is final of coarser bars in progress.
         self.parts: dict[str, Parts] = {}
+        #: The bars that end by it are final.
         self.through = 0
         #: Updates that came too late for any bar.
         self.late = 0
+        self._making: dict[str, _Making] = {}
         self._calendar = calendar
-        self._slots: dict[int, Slot | None] = {}
         self._minutes: dict[str, int] = {}
-        self._days: dict[int, int] = {}
+        #: The place of a minute in coarser intervals, None outside trading hours, and its day in New York.
+        self._places: dict[int, tuple[Slot | None, int]] = {}
 
     def use(self, calendar: Calendar) -> None:
         """Takes the venue's calendar of today from now on."""
         if calendar is not self._calendar:
             self._calendar = calendar
-            self._slots.clear()
+            self._places.clear()
 
     def inherit(self, progress: Mapping[str, Progress], parts: Mapping[str, Parts], through: int) -> None:
         """Continues the bars of an earlier leader."""
-        self.progress = dict(progress)
+        self._making = {key: _Making.of(each) for key, each in progress.items()}
         self.parts = {key: dict(own) for key, own in parts.items()}
         self.through = through
 
+    def progress_of(self, key: str) -> Progress | None:
+        """Returns a symbol's one-minute bars that may not be final; None before its first update."""
+        making = self._making.get(key)
+        if making is None:
+            return None
+        if making.ended is not None and making.ended.opened + MINUTE <= self.through:
+            making.ended = None
+        return making.progress()
+
     def add(self, quote: Quote, before: Quote | None, now: int) -> None:
         """Counts an update in its bar; `before` is the symbol's quote until now. Call `close` first."""
-        key = quote.key
-        state = self.progress.get(key)
         present = now - now % MINUTE
-        minute = present if quote.timestamp is None else min(self._minute_of(quote.timestamp), present)
+        stated = present if quote.timestamp is None else self._minute_of(quote.timestamp)
         # A recording that starts over is before what is closed already.
-        if present < self.through or present - minute > LATEST_SECONDS:
+        if present < self.through or present - stated > LATEST_SECONDS:
             self.late += 1
             return
-        bar = state.minute if state is not None else None
-        minute = max(minute, self.through, bar.opened if bar is not None else 0)
-        volume = _volume_of(quote)
-        seen = state.seen if state is not None and _continues(quote, before) else None
-        day = self._day_of(minute)
-        is_new_day = state is not None and isinstance(quote, StockQuote) and day != state.day
-        rise = _rise(volume, seen, is_new_day=is_new_day)
-        if is_new_day and state is not None and volume == seen:
-            day = state.day  # the upstream still has yesterday's volume
-        seen = _seen(quote, volume, seen, is_new_day=is_new_day)
-        ended = state.ended if state is not None else None
-        if self._slot_of(minute) is not None:
-            bar, ended = _extended(bar, ended, minute, quote.price, rise)
-        self.progress[key] = Progress(bar, ended, seen, day)
+        making = self._making.get(quote.key)
+        if making is None:
+            making = self._making[quote.key] = _Making()
+        minute = max(min(stated, present), self.through, making.opened)
+        slot, day = self._place_of(minute)
+        rise = None if isinstance(quote, DovizQuote) else _rise(making, quote, before, day)
+        if slot is not None:
+            making.add(minute, quote.price, rise)
 
     def close(self, now: int) -> list[Closing]:
         """Returns the closings that are due, the oldest first; each is returned once."""
@@ -99,55 +150,41 @@ class BarMaker:
 
     def _ends(self, before: int, through: int) -> set[int]:
         """Returns the ends, after `before` and up to `through`, of bars in progress."""
-        minutes = {
-            bar.opened + MINUTE
-            for state in self.progress.values()
-            for bar in (state.ended, state.minute)
-            if bar is not None
-        }
-        coarse = {part.ends for own in self.parts.values() for part in own.values()}
+        minutes = {bar.opened + MINUTE for _, bar in self._unfinished(before, through)}
+        ends = {part.ends for own in self.parts.values() for part in own.values()}
         # The last minutes of coarser bars begin in this closing too.
-        coarse |= {
-            ends
-            for minute in minutes
-            if before < minute <= through
-            for _, ends in (self._slot_of(minute - MINUTE) or {}).values()
-        }
-        return {end for end in minutes | coarse if before < end <= through}
+        for minute in minutes:
+            ends |= {end for _, end in (self._place_of(minute - MINUTE)[0] or {}).values()}
+        return {end for end in minutes | ends if before < end <= through}
+
+    def _unfinished(self, before: int, through: int) -> Iterator[tuple[str, OwnBar]]:
+        """Yields the one-minute bars that end after `before` and by `through`, with their symbols."""
+        for key, making in self._making.items():
+            for bar in (making.ended, making.minute()):
+                if bar is not None and before < bar.opened + MINUTE <= through:
+                    yield key, bar
 
     def _closing(self, end: int) -> Closing:
+        """Makes the bars final that end at `end`."""
         bars: dict[LiveInterval, dict[str, OwnBar]] = {}
-        minutes = {
-            key: bar
-            for key, state in self.progress.items()
-            for bar in (state.ended, state.minute)
-            if bar is not None and bar.opened + MINUTE == end
-        }
-        slot = dict(self._slot_of(end - MINUTE) or {}) if minutes else {}
-        if minutes:
+        slot: dict[LiveInterval, tuple[int, int]] = {}
+        if minutes := dict(self._unfinished(end - 1, end)):
             bars["1m"] = minutes
+            slot |= self._place_of(end - MINUTE)[0] or {}
             close_parts(self.parts, Closing(end, bars, slot))
         for interval in COARSE:
-            ended = {
-                key: own[interval].bar
-                for key, own in self.parts.items()
-                if interval in own and own[interval].ends <= end
-            }
+            ended = [key for key, own in self.parts.items() if interval in own and own[interval].ends <= end]
             if ended:
-                bars[interval] = ended
-        closing = Closing(end, bars, slot)
-        for interval in COARSE:
-            for key in bars.get(interval, ()):
-                del self.parts[key][interval]
-        return closing
+                bars[interval] = {key: self.parts[key].pop(interval).bar for key in ended}
+        return Closing(end, bars, slot)
 
-    def _slot_of(self, minute: int) -> Slot | None:
-        """Returns the minute's place in coarser intervals; None outside trading hours."""
-        if minute not in self._slots:
-            if len(self._slots) >= _MAX_CACHED:
-                self._slots.clear()
-            self._slots[minute] = slot_of(self._calendar, minute)
-        return self._slots[minute]
+    def _place_of(self, minute: int) -> tuple[Slot | None, int]:
+        place = self._places.get(minute)
+        if place is None:
+            if len(self._places) >= _MAX_CACHED:
+                self._places.clear()
+            place = self._places[minute] = slot_of(self._calendar, minute), _day_of(minute)
+        return place
 
     def _minute_of(self, timestamp: str) -> int:
         """Returns the minute of an ISO 8601 timestamp in UTC."""
@@ -159,16 +196,6 @@ class BarMaker:
             minute = int(datetime.fromisoformat(prefix).replace(tzinfo=UTC).timestamp())
             self._minutes[prefix] = minute
         return minute
-
-    def _day_of(self, minute: int) -> int:
-        """Returns the opening of the day in New York, by which volumes of stocks begin at 0."""
-        hour = minute - minute % 3600
-        if hour not in self._days:
-            if len(self._days) >= _MAX_CACHED:
-                self._days.clear()
-            opened = opening_of_bar(NEW_YORK_DAYS, "D", datetime.fromtimestamp(hour, UTC))
-            self._days[hour] = int(opened.timestamp()) if opened else 0
-        return self._days[hour]
 
 
 def slot_of(calendar: Calendar, minute: int) -> Slot | None:
@@ -191,43 +218,26 @@ def slot_of(calendar: Calendar, minute: int) -> Slot | None:
     return slot
 
 
-def _extended(
-    bar: OwnBar | None, ended: OwnBar | None, minute: int, price: float, rise: float | None
-) -> tuple[OwnBar, OwnBar | None]:
-    """Returns the minute's bar with one more update, and the bar before it."""
-    piece = OwnBar(minute, price, price, price, price, rise, 1)
-    if bar is None or bar.opened != minute:
-        return piece, bar
-    return extend(bar, piece, minute), ended
+def _day_of(minute: int) -> int:
+    """Returns the midnight in New York, at which volumes of stocks begin at 0."""
+    opened = opening_of_bar(NEW_YORK_DAYS, "D", datetime.fromtimestamp(minute, UTC))
+    return int(opened.timestamp()) if opened is not None else 0
 
 
-def _volume_of(quote: Quote) -> float | None:
-    if isinstance(quote, DovizQuote) or quote.volume is None:
-        return None
-    return float(quote.volume)
-
-
-def _continues(quote: Quote, before: Quote | None) -> bool:
-    """Returns whether a quote's volume is of the same venue as the one before."""
-    return not isinstance(quote, CryptoQuote) or (
-        isinstance(before, CryptoQuote) and before.provider == quote.provider
-    )
-
-
-def _rise(volume: float | None, seen: float | None, *, is_new_day: bool) -> float | None:
+def _rise(making: _Making, quote: StockQuote | CryptoQuote, before: Quote | None, day: int) -> float | None:
     """Returns the volume of an update: never negative, and 0 where nothing says from when it counts."""
-    if volume is None:
+    if quote.volume is None:
         return None
-    if seen is None:
-        return 0.0
-    if is_new_day and volume != seen:
-        return volume
-    return round(max(0.0, volume - seen), _DECIMALS)
-
-
-def _seen(quote: Quote, volume: float | None, seen: float | None, *, is_new_day: bool) -> float | None:
-    if volume is None or seen is None:
-        return seen if volume is None else volume
-    # A day's volume that falls within the day is corrected; that of 24 hours falls with old trades.
-    keeps = isinstance(quote, StockQuote) and not is_new_day
-    return max(seen, volume) if keeps else volume
+    volume, seen = float(quote.volume), making.seen
+    if isinstance(quote, CryptoQuote):
+        making.seen = volume
+        same_venue = isinstance(before, CryptoQuote) and before.provider == quote.provider
+        rise = volume - seen if seen is not None and same_venue else 0.0
+    elif seen is None or (day != making.day and volume != seen):
+        rise = 0.0 if seen is None else volume
+        making.seen, making.day = volume, day
+    else:
+        # A volume that falls within its day is corrected.
+        rise = volume - seen
+        making.seen = max(volume, seen)
+    return tidy_volume(max(0.0, rise))

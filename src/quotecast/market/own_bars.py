@@ -16,7 +16,7 @@ LIVE_INTERVALS: Final[tuple[LiveInterval, ...]] = get_args(LiveInterval)
 COARSE: Final = LIVE_INTERVALS[1:]
 
 MINUTE: Final = 60
-#: Decimals of a volume: sums of floats would show rounding errors.
+#: Decimals of a volume.
 _VOLUME_DECIMALS: Final = 8
 
 
@@ -73,6 +73,11 @@ class Closing(Struct, frozen=True, gc=False, array_like=True):
     slot: dict[LiveInterval, tuple[int, int]]
 
 
+def series_name(feed: str, *, simulated: bool) -> str:
+    """Returns the name of a feed's stored bars: those of simulated upstreams never mix with real ones."""
+    return f"{feed}.simulated" if simulated else feed
+
+
 def extend(bar: OwnBar | None, piece: OwnBar, opened: int) -> OwnBar:
     """Returns the bar that opened at `opened`, extended by its next piece; a fold begins with None."""
     if bar is None:
@@ -83,16 +88,21 @@ def extend(bar: OwnBar | None, piece: OwnBar, opened: int) -> OwnBar:
         max(bar.high, piece.high),
         min(bar.low, piece.low),
         piece.close,
-        _add_volumes(bar.volume, piece.volume),
+        add_volumes(bar.volume, piece.volume),
         bar.updates + piece.updates,
     )
 
 
-def _add_volumes(first: float | None, second: float | None) -> float | None:
+def add_volumes(first: float | None, second: float | None) -> float | None:
     """Returns the sum; None only if neither is known."""
     if first is None or second is None:
         return second if first is None else first
-    return round(first + second, _VOLUME_DECIMALS)
+    return tidy_volume(first + second)
+
+
+def tidy_volume(volume: float) -> float:
+    """Returns a volume without the rounding error of a sum or a difference."""
+    return volume if volume.is_integer() else round(volume, _VOLUME_DECIMALS)
 
 
 def close_parts(parts: dict[str, Parts], closing: Closing) -> set[str]:

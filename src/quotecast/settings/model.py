@@ -28,6 +28,7 @@ MIN_SECRET_BYTES: Final = 32
 SECRETS: Final = ("database_url", "redis_url", "jwt_secret", "jwt_previous_secret")
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
+Days = Annotated[int, Meta(ge=1, le=36_500)]
 
 
 def _cores() -> int:
@@ -145,6 +146,12 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
             "PgBouncer 1.21 need",
         ),
     ] = 100
+
+    bars_1m_days: Annotated[Days, Meta(description="Days that one-minute bars stay in PostgreSQL")] = 30
+    bars_5m_days: Annotated[Days, Meta(description="Days that five-minute bars stay in PostgreSQL")] = 180
+    bars_15m_days: Annotated[Days, Meta(description="Days that 15-minute bars stay in PostgreSQL")] = 365
+    bars_1h_days: Annotated[Days, Meta(description="Days that hourly bars stay in PostgreSQL")] = 3650
+    bars_d_days: Annotated[Days, Meta(description="Days that daily bars stay in PostgreSQL")] = 36_500
 
     jwt_secret: Annotated[
         str, Meta(description="Secret that signs users' tokens, at least 32 random bytes; `up` creates one")

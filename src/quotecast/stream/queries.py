@@ -27,17 +27,20 @@ def replay_of(query_string: bytes) -> Replay | None:
 def queries_of(query_string: bytes, feed: Feed | None) -> dict[str, Query]:
     """Returns what an address asks for, by the feed's name; on the socket of all feeds `feed` is None.
 
-    There, each list is a parameter with the feed's name, and `since` has a cursor for each feed.
+    There, each list is a parameter with the feed's name; `since` and `bars_since` have a value for each feed.
     """
     given = parse_qs(query_string.decode("latin-1"), keep_blank_values=True)
     if feed:
-        return {feed.spec.name: _query(given, "symbols", _last(given, "since"))}
-    cursors = dict(_cursors(given))
+        return {feed.spec.name: _query(given, "symbols", _last(given, "since"), _last(given, "bars_since"))}
+    cursors, times = _by_feed(given, "since"), _by_feed(given, "bars_since")
     lists = [each.spec.name for each in Feed if each.spec.name in given]
-    return {name: _query(given, name, cursors.get(name)) for name in dict.fromkeys([*lists, *cursors])}
+    return {
+        name: _query(given, name, cursors.get(name), times.get(name))
+        for name in dict.fromkeys([*lists, *cursors])
+    }
 
 
-def _query(given: Mapping[str, Sequence[str]], name: str, since: str | None) -> Query:
+def _query(given: Mapping[str, Sequence[str]], name: str, since: str | None, bars_since: str | None) -> Query:
     symbols = given.get(name)
     return Query(
         # Lists add up when a client repeats them; of a single value the last counts.
@@ -45,13 +48,15 @@ def _query(given: Mapping[str, Sequence[str]], name: str, since: str | None) -> 
         interval=_last(given, "interval"),
         since=since,
         fields=_last(given, "fields"),
+        bars=_last(given, "bars"),
+        bars_since=bars_since,
     )
 
 
-def _cursors(given: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
-    """Returns the cursors of `since=market:<epoch>-<seq>,crypto:<epoch>-<seq>` by feed."""
-    parts = [part.strip().partition(":") for part in (_last(given, "since") or "").split(",") if part.strip()]
-    return [(name, cursor) for name, _, cursor in parts]
+def _by_feed(given: Mapping[str, Sequence[str]], name: str) -> dict[str, str]:
+    """Returns the values of such a parameter as `since=market:<epoch>-<seq>,crypto:<epoch>-<seq>` by feed."""
+    parts = [part.strip().partition(":") for part in (_last(given, name) or "").split(",") if part.strip()]
+    return {feed: value for feed, _, value in parts}
 
 
 def _last(given: Mapping[str, Sequence[str]], name: str) -> str | None:

@@ -19,7 +19,10 @@ from support.servers import Postgres
 
 FIRST = "2026-11-21T09:00:00:000000"
 SECOND = "2026-11-21T10:00:00:000000"
-TABLES = ["holdings", "idempotency_keys", "layouts", "migration", "users", "watchlist"]
+THIRD = "2026-11-22T12:00:00:000000"
+BARS = ["bars_15m", "bars_1h", "bars_1m", "bars_5m", "bars_d", "bars_written"]
+ACCOUNTS = ["holdings", "idempotency_keys", "layouts", "migration", "users", "watchlist"]
+TABLES = [*BARS, *ACCOUNTS]
 USER = {
     "id": "5f3a9c0e1b2d4f6a8c0e1b2d",
     "name": "Ayşe",
@@ -50,15 +53,17 @@ async def test_migrations_go_forwards_and_backwards(
     database_url: str, connection: asyncpg.Connection
 ) -> None:
     """Each step prints its result; a step with nothing to do is not an error."""
-    assert await migrations.apply(database_url) == [FIRST, SECOND]
+    assert await migrations.apply(database_url) == [FIRST, SECOND, THIRD]
     assert await tables(connection) == TABLES
     assert await migrations.apply(database_url) == []
+    assert await migrations.undo(database_url) == [THIRD]
+    assert await tables(connection) == ACCOUNTS
     assert await migrations.undo(database_url) == [SECOND]
     assert await tables(connection) == ["migration", "users"]
     assert await migrations.undo(database_url) == [FIRST]
     assert await tables(connection) == ["migration"]
     assert await migrations.undo(database_url) == []
-    assert await migrations.apply(database_url) == [FIRST, SECOND]
+    assert await migrations.apply(database_url) == [FIRST, SECOND, THIRD]
 
 
 async def undone(database_url: str, *options: str) -> tuple[int | None, str]:
@@ -77,20 +82,23 @@ async def undone(database_url: str, *options: str) -> tuple[int | None, str]:
     return process.returncode, said.decode()
 
 
-@pytest.mark.parametrize("options", [[], ["--losing", "holdings"], ["--losing", "users"]])
+@pytest.mark.parametrize("options", [[], ["--losing", "bars_1m"], ["--losing", "users"]])
 async def test_in_production_what_is_lost_has_to_be_named(
     database_url: str, connection: asyncpg.Connection, options: list[str]
 ) -> None:
-    """The database stays unchanged; the error names the loss and the command to confirm it."""
+    """The database stays unchanged; the error names the loss, without partitions, and the command for it."""
     await migrations.apply(database_url)
+    partition = "bars_1m_20261122"
+    await connection.execute(
+        f"CREATE TABLE {partition} PARTITION OF bars_1m FOR VALUES FROM ('2026-11-22') TO ('2026-11-23')"
+    )
     code, said = await undone(database_url, *options)
     assert code == 1
-    lost = ["holdings", "idempotency_keys", "layouts", "watchlist"]
-    assert f"would delete {', '.join(lost)} with all data" in said
-    assert f"quotecast migrate --undo --losing {','.join(lost)}" in said
-    assert await tables(connection) == TABLES
-    assert await undone(database_url, "--losing", ",".join(lost)) == (0, f"undone: {SECOND}\n")
-    assert await tables(connection) == ["migration", "users"]
+    assert f"would delete {', '.join(BARS)} with all data" in said
+    assert f"quotecast migrate --undo --losing {','.join(BARS)}" in said
+    assert await tables(connection) == sorted([partition, *TABLES])
+    assert await undone(database_url, "--losing", ",".join(BARS)) == (0, f"undone: {THIRD}\n")
+    assert await tables(connection) == ACCOUNTS
 
 
 async def test_a_column_that_is_lost_is_named_with_its_table() -> None:
@@ -114,7 +122,7 @@ async def test_many_that_migrate_at_once_are_as_one(
     ]
     said = [(await process.communicate())[1].decode() for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0], said
-    assert sorted(said) == ["Nothing to be applied.\n"] * 2 + [f"applied: {FIRST}, {SECOND}\n"]
+    assert sorted(said) == ["Nothing to be applied.\n"] * 2 + [f"applied: {FIRST}, {SECOND}, {THIRD}\n"]
     assert await tables(connection) == TABLES
 
 

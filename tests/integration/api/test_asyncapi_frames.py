@@ -45,6 +45,7 @@ def frames_of_every_kind(service: Service, client: FeedClient, channel: str) -> 
         {"action": "unsubscribe", **named, "symbols": [symbol]},
         {"action": "subscribe", **named, "symbols": "all", "interval": 100},
         {"action": "subscribe", **named, "fields": ["price", "timestamp"]},
+        {"action": "subscribe", **named, "bars": "1m"},
     ]
     for command in commands:
         client.send(json.dumps(command))

@@ -7,6 +7,7 @@ import time
 import tracemalloc
 from typing import Any
 
+import pytest
 import uvloop
 
 from quotecast.feed.hub import Hub
@@ -23,6 +24,7 @@ HEADERS = "".join(f"X-Header-{number}: {'0' * 200}\r\n" for number in range(20))
 QUERY = "symbols=" + ",".join(f"T{number}" for number in range(20))
 
 
+@pytest.mark.slow
 def test_idle_feed_holds_neither_its_handshake_nor_its_greeting() -> None:
     """4 KB of headers, and a snapshot of twenty quotes with 5 KB, are gone when the client has read it."""
     grown = uvloop.run(growth())

@@ -82,7 +82,7 @@ def two_ports() -> Iterator[Service]:
         yield service
 
 
-@pytest.fixture(params=["one_port", "two_ports"])
+@pytest.fixture(params=["one_port", pytest.param("two_ports", marks=pytest.mark.slow)])
 def service(request: pytest.FixtureRequest) -> Service:
     chosen: Service = request.getfixturevalue(request.param)
     return chosen

@@ -73,7 +73,8 @@ def test_the_address_takes_what_the_session_reads(channel: str) -> None:
     query = DOCUMENT["channels"][channel]["bindings"]["ws"]["query"]
     names = {field.name for field in fields(Query)}
     lists = {feed.spec.name for feed in Feed} if channel == "all" else {"symbols"}
-    assert set(query["properties"]) == names - {"symbols"} | lists
+    replay = set() if channel == "all" else {"at", "speed"}
+    assert set(query["properties"]) == names - {"symbols"} | lists | replay
     assert DOCUMENT["channels"][channel]["address"] == "/api/ws" + (f"/{channel}" if channel != "all" else "")
 
 
@@ -97,5 +98,5 @@ def test_a_cursor_is_not_the_point_of_the_welcome() -> None:
     """The document warns that the welcome's mark is not a cursor."""
     for channel in asyncapi_document()["channels"].values():
         since = channel["bindings"]["ws"]["query"]["properties"]["since"]["description"]
-        assert "the last snapshot, update or heartbeat" in since
+        assert "the last snapshot, update, bars or heartbeat" in since
         assert "never of the welcome" in since

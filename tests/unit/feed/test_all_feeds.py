@@ -55,7 +55,7 @@ def test_frames_name_their_feed(socket: Socket) -> None:
     change = encode_change(stock("AAPL", 7.0))
     assert socket.market.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=[change]))
     market = socket.session.feeds["market"]
-    update, heartbeat = market.subscription.advance(), market.heartbeat("now", "live", "open")
+    update, heartbeat = market.subscription.advance()[-1], market.heartbeat("now", "live", "open")
     frames += parsed([update, heartbeat])
     assert [frame["type"] for frame in frames] == ["subscribed", "snapshot", "update", "heartbeat"]
     assert all([*frame][:2] == ["type", "feed"] for frame in frames)

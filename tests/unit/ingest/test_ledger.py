@@ -21,7 +21,7 @@ def test_changes_of_a_symbol_merge_until_a_batch_takes_them() -> None:
     ledger.take(Update([stock("AAPL", 2.0, name="Apple")]), 0.0)
     ledger.take(Update([stock("AAPL", 3.0, name="Apple")]), 0.0)
     batch, entries, _ = ledger.next_batch(5.0)
-    quote, bars = stock("AAPL", 3.0, name="Apple"), ledger.bars.progress["AAPL"]
+    quote, bars = stock("AAPL", 3.0, name="Apple"), ledger.bars.progress_of("AAPL")
     assert batch.changes == [encode_change(quote, full=True, bars=bars)]
     assert entries == {"AAPL": StoredQuote(2, 2, quote, bars)}
     assert (batch.seq, batch.epoch, batch.sent_at) == (2, "e1", 5.0)
@@ -53,7 +53,7 @@ def test_a_removed_symbol_is_told_once_and_stays_as_a_tombstone() -> None:
     batch, entries, _ = ledger.next_batch(0.0)
     assert (list(batch.removed), entries) == (
         ["OLD"],
-        {"OLD": StoredQuote(2, 2, None, ledger.bars.progress["OLD"])},
+        {"OLD": StoredQuote(2, 2, None, ledger.bars.progress_of("OLD"))},
     )
     assert set(ledger.begin("e2", INFO).entries) == {"AAPL"}
 

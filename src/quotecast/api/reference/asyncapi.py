@@ -12,6 +12,7 @@ from quotecast.errors import CloseCode
 from quotecast.feed.commands import DEFAULT_INTERVAL, INTERVALS
 from quotecast.feed.projection import moving_fields
 from quotecast.market.feeds import Feed
+from quotecast.market.own_bars import LIVE_INTERVALS
 from quotecast.stream.replay import MAX_SPEED, MIN_SPEED
 
 #: The channel of the socket that serves all feeds.
@@ -30,19 +31,28 @@ _WHAT: Final = {
         "field changed. `removed`, absent when empty, names symbols that are gone. A row follows the "
         "columns of the last snapshot, and may have only the first of them."
     ),
-    "heartbeat": "Sent at intervals, and at once when the feed's state changes; carries the cursor."
-    " In a replay also the moment `at`.",
+    "bars": (
+        "Bars of one interval, sent before the update of the same tick. With `closed`: the final bars of the "
+        "interval that ended at its time, and their count; otherwise bars in progress. `subscribe`: begins "
+        "the bars of added symbols, and `resync` those of all: read closed bars from REST with "
+        "`source=own`; `resume`: begins with the final bars after `bars_since` or `since`. `columns`: the "
+        "names of the values of rows, until the next frame with a reason."
+    ),
+    "heartbeat": (
+        "Sent at intervals, and at once when the feed's state changes; carries the cursor, and in a replay "
+        "the moment `at`."
+    ),
     "pong": "The answer to ping.",
     "error": "A command was malformed or out of bounds, and changed nothing.",
     "shutdown": "The server restarts: reconnect after the given time.",
 }
 
 _DESCRIPTION: Final = f"""\
-The state of a connection is its subscription and a cursor: `epoch` and `seq` of the last snapshot, update \
-or heartbeat, not of the welcome. After a disconnection a client sends the cursor as `since`, to any worker, \
-and receives the changes since then. A slow consumer receives the newest state at its own pace; there is no \
-queue. `sector:Energy`, `category:gold` and `bank:akbank` are groups and follow their members. Clients must \
-ignore unknown types and fields. \
+The state of a connection is its subscription and a cursor: `epoch` and `seq` of the last snapshot, update, \
+bars or heartbeat, not of the welcome. After a disconnection a client sends the cursor as `since`, to any \
+worker, and receives the changes since then. A slow consumer receives the newest state at its own pace; \
+there is no queue. `sector:Energy`, `category:gold` and `bank:akbank` are groups and follow their members. \
+Clients must ignore unknown types and fields. \
 Subprotocol: none, or `quotecast.v1.json` (text), `quotecast.v1.msgpack` (binary MessagePack, same \
 structures), `quotecast.v1.rows` and `quotecast.v1.rows.msgpack` (quotes are rows) or \
 `quotecast.v1.json.deflate` (deprecated: raw deflate of the JSON). \
@@ -107,10 +117,12 @@ def _query(feed: Feed | None) -> dict[str, Any]:
     lists = {"symbols": symbols} if feed else {each.spec.name: f"As `symbols`: {symbols}" for each in Feed}
     known = f": {', '.join(moving_fields(feed))}" if feed else ", in every feed that the address names"
     since = (
-        "`<epoch>-<seq>` of the last snapshot, update or heartbeat, never of the welcome, which is ahead "
-        "of the client's state. Any other value, such as `none`, causes a resync."
+        "`<epoch>-<seq>` of the last snapshot, update, bars or heartbeat, never of the welcome, which is "
+        "ahead of the client's state. Any other value, such as `none`, causes a resync."
     )
     of_each = "" if feed else " One for each feed: `market:<epoch>-<seq>,crypto:<epoch>-<seq>`."
+    times = "ISO 8601: the time of the last `closed`. The server sends all bars that became final since."
+    times += "" if feed else " One for each feed: `market:<time>,crypto:<time>`."
     interval = {
         "type": "integer",
         "enum": list(INTERVALS),
@@ -125,6 +137,13 @@ def _query(feed: Feed | None) -> dict[str, Any]:
             "type": "string",
             "description": f"Comma-separated fields that move, or `all`{known}.",
         },
+        "bars": {
+            "type": "string",
+            "enum": [*LIVE_INTERVALS, "none"],
+            "default": "none",
+            "description": "The interval of live bars of the subscribed symbols.",
+        },
+        "bars_since": {"type": "string", "description": times},
         **(_replay() if feed else {}),
     }
 

@@ -70,6 +70,21 @@ BARS: Final = [
     Bar("2026-11-20T15:20:00Z", 189.1, 189.66, 189.02, 189.58, 812_344),
     Bar("2026-11-20T15:25:00Z", 189.58, 189.9, 189.41, 189.84, 640_127),
 ]
+DOVIZ_BARS: Final = [
+    {
+        "time": "2026-11-20T15:00:00Z",
+        "open": 5702.1,
+        "high": 5713.0,
+        "low": 5700.4,
+        "close": 5711.4,
+        "volume": None,
+    },
+]
+SPARKLINE: Final = {
+    "start": "2026-11-20T14:30:00Z",
+    "end": "2026-11-20T15:30:00Z",
+    "closes": [188.9, 189.1, 189.58, 189.84],
+}
 ARTICLE: Final = Article(
     id="7462286",
     headline="Imaginary survey ranks Apple Inc. first for chip demand",

@@ -8,16 +8,20 @@ from msgspec.structs import replace
 
 from quotecast.api.reference.examples import QUOTES
 from quotecast.feed import frames
+from quotecast.feed.bar_styles import bar_style_of
 from quotecast.feed.commands import DEFAULT_INTERVAL
 from quotecast.feed.encoding import JSON, ROWS, Encoding
 from quotecast.feed.entry import QuoteEntry
-from quotecast.feed.frames import Label, Limits, Rejected
+from quotecast.feed.frames import Closed, Label, Limits, Place, Rejected
 from quotecast.feed.mirror import Mark
 from quotecast.feed.projection import projection_of
 from quotecast.market.feeds import Feed
+from quotecast.market.own_bars import OwnBar
 
 _EPOCH: Final = "06a1f3c2b7"
 _TIME: Final = "2026-11-20T15:30:00.000Z"
+#: 2026-11-20 15:29.
+_MINUTE: Final = 1_795_188_540
 #: The moment that a replay has reached.
 _MOMENT: Final = 1_795_185_060.0
 _MARK: Final = Mark(1, _EPOCH, 11)
@@ -37,6 +41,9 @@ def frames_from(feed: Feed | None) -> dict[str, list[dict[str, Any]]]:
         frames.subscribed(label, [key], [], DEFAULT_INTERVAL, fields=["price"], request=2),
         *_quotes(shown, label, JSON, None),
         *_quotes(shown, label, ROWS, ("price",)),
+        frames.subscribed(label, [key], [], DEFAULT_INTERVAL, bars="1m", request=3),
+        *_bars(shown, label, JSON),
+        *_bars(shown, label, ROWS),
         frames.heartbeat(label, _LATER, _TIME, "live", "open"),
         *([frames.heartbeat(label, _LATER, _TIME, "live", "open", replayed_at=_MOMENT)] if feed else []),
         frames.pong(_TIME, 4),
@@ -57,9 +64,10 @@ def commands_to(feed: Feed | None) -> list[dict[str, Any]]:
         {"action": "subscribe", **named, "symbols": [symbol], "interval": 500, "id": 1},
         {"action": "subscribe", **named, "symbols": "all", "since": f"{_EPOCH}-12", "id": 2},
         {"action": "subscribe", **named, "fields": ["price", "changePercent"], "id": 3},
-        {"action": "unsubscribe", **named, "symbols": [symbol], "id": 4},
-        {"action": "list", **named, "id": 5},
-        {"action": "ping", "id": 6},
+        {"action": "subscribe", **named, "bars": "1m", "barsSince": "2026-11-20T15:30:00Z", "id": 4},
+        {"action": "unsubscribe", **named, "symbols": [symbol], "id": 5},
+        {"action": "list", **named, "id": 6},
+        {"action": "ping", "id": 7},
     ]
 
 
@@ -75,6 +83,23 @@ def _quotes(feed: Feed, label: Label, encoding: Encoding, fields: tuple[str, ...
     entry.change(moved, _LATER.revision, _LATER.seq, full=False)
     change = encoding.join([entry.since(_MARK.revision, form)])
     return [snapshot, frames.update(label, _LATER, change)]
+
+
+def _bars(feed: Feed, label: Label, encoding: Encoding) -> list[Struct]:
+    """Returns the final bar of a minute, and the bar in progress after it."""
+    quote = QUOTES[feed]
+    style = bar_style_of(feed, encoding.notation, "1m", rows=encoding.rows)
+    volume = None if feed is Feed.DOVIZ else 1204.0
+    bar = OwnBar(_MINUTE, quote.price, quote.price, quote.price, quote.price, volume, 41)
+    final = encoding.join([style.encode(quote.key, bar, True)])
+    begun = encoding.join([style.encode(quote.key, replace(bar, opened=_MINUTE + 60, updates=1), False)])
+    place = Place(_EPOCH, 12)
+    closed = Closed("2026-11-20T15:30:00Z", 1)
+    columns = style.columns
+    return [
+        frames.bars(label, place, "1m", final, reason="resume", columns=columns, closed=closed),
+        frames.bars(label, place, "1m", begun),
+    ]
 
 
 def _parsed(frame: Struct) -> dict[str, Any]:

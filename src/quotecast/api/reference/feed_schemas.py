@@ -1,27 +1,36 @@
 """JSON Schemas of the feeds' frames and commands, from their structs."""
 
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import fields
 
 from quotecast.feed import frames
+from quotecast.feed.bar_styles import LiveBar
 from quotecast.feed.commands import Command
 from quotecast.market.feeds import Feed
+from quotecast.market.own_bars import LIVE_INTERVALS
 
-#: Tags of frames that carry quotes.
-_CARRYING: Final = ("snapshot", "update")
+#: Tags of frames that carry quotes or bars.
+_CARRYING: Final = ("snapshot", "update", "bars")
 #: Schemas of the socket of all feeds by tag, where they differ from those of a feed's own socket.
 _AMONG_FEEDS: Final = {"welcome": "WelcomeToAll", "heartbeat": "FeedHeartbeat"}
 _ROW: Final = {"type": "array", "items": {"type": ["string", "number", "null"]}}
+_BAR_ROW: Final = {"type": "array", "items": {"type": ["string", "number", "boolean", "null"]}}
 
 
 def feed_schemas() -> dict[str, Any]:
     """Returns the schemas of all frames and commands, by name."""
     specs = [feed.spec for feed in Feed]
     _, components = msgspec.json.schema_components(
-        [Command, *frame_structs(), *(spec.quote for spec in specs), *(spec.move for spec in specs)],
+        [
+            Command,
+            frames.Closed,
+            *frame_structs(),
+            *(spec.quote for spec in specs),
+            *(spec.move for spec in specs),
+        ],
         ref_template="#/components/schemas/{name}",
     )
     named = {name.strip("_"): schema | {"title": name.strip("_")} for name, schema in components.items()}
@@ -31,11 +40,11 @@ def feed_schemas() -> dict[str, Any]:
         schema_name(tag, None): {"oneOf": [reference(schema_name(tag, feed)) for feed in Feed]}
         for tag in _CARRYING
     }
-    return named | parts | carrying | choices
+    return named | parts | {_bar_name(feed): _bar(feed) for feed in Feed} | carrying | choices
 
 
 def frame_structs() -> list[type[Struct]]:
-    """Returns the structs of frames, without those that carry quotes, which differ by feed."""
+    """Returns the structs of frames, without those that carry quotes or bars, which differ by feed."""
     kinds = [kind for kind in vars(frames).values() if isinstance(kind, type) and issubclass(kind, Struct)]
     return [kind for kind in kinds if kind.__struct_config__.tag not in (None, *_CARRYING)]
 
@@ -53,7 +62,7 @@ def reference(name: str) -> dict[str, str]:
 
 
 def _carrying(tag: str, feed: Feed) -> dict[str, Any]:
-    """Returns the schema of a frame that carries quotes."""
+    """Returns the schema of a frame that carries quotes or bars."""
     full, part = reference(feed.spec.quote.__name__), reference(_part_name(feed))
     properties: dict[str, Any] = {
         "type": {"const": tag},
@@ -61,8 +70,13 @@ def _carrying(tag: str, feed: Feed) -> dict[str, Any]:
         "seq": {"type": "integer"},
     }
     names = {"type": "array", "items": {"type": "string"}}
-    if tag == "snapshot":
-        properties["reason"] = {"enum": ["subscribe", "resume", "resync"]}
+    reasons = {"enum": [*get_args(frames.Reason)]}
+    if tag == "bars":
+        properties["interval"] = {"enum": [*LIVE_INTERVALS]}
+        properties["data"] = {"type": "array", "items": {"anyOf": [reference(_bar_name(feed)), _BAR_ROW]}}
+        optional = {"reason": reasons, "columns": names, "closed": reference("Closed")}
+    elif tag == "snapshot":
+        properties["reason"] = reasons
         properties["data"] = {"type": "array", "items": {"anyOf": [full, part, _ROW]}}
         optional = {"columns": names}
     else:
@@ -74,6 +88,22 @@ def _carrying(tag: str, feed: Feed) -> dict[str, Any]:
         "type": "object",
         "properties": properties | {"feed": {"const": feed.spec.name}} | optional,
         "required": list(properties),
+    }
+
+
+def _bar_name(feed: Feed) -> str:
+    return f"{feed.spec.name.capitalize()}Bar"
+
+
+def _bar(feed: Feed) -> dict[str, Any]:
+    """Returns the schema of a live bar."""
+    _, components = msgspec.json.schema_components([LiveBar], ref_template="#/components/schemas/{name}")
+    schema: dict[str, Any] = components["LiveBar"]
+    key = fields(feed.spec.move)[0].encode_name
+    return schema | {
+        "title": _bar_name(feed),
+        "properties": {key: {"type": "string"}, **schema["properties"]},
+        "required": [key, *schema["required"]],
     }
 
 

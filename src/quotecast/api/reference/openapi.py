@@ -70,8 +70,15 @@ _HEADERS: Final[dict[str, OpenAPIHeader | Reference]] = {
         "`HIT`: from the cache; `MISS`: fetched for this request; `STALE`: cached and past its lifetime."
     ),
     "Age": _header(
-        "Seconds since the upstream answered; 0 for bars, whose last close is the current price.",
+        "Seconds since the upstream answered; 0 for bars that end with the current price.",
         OpenAPIType.INTEGER,
+    ),
+    "X-Source": _header(
+        "Source of the bars: a provider's name, or `own` for bars made from the service's own quotes. A "
+        "batch may have several sources."
+    ),
+    "X-Next-Page": _header(
+        "Value of `page` for the next page of the same query; absent on the last page, and without pages."
     ),
     "X-Total-Count": _header("Number of matches on all pages.", OpenAPIType.INTEGER),
 }
@@ -131,7 +138,25 @@ class CachedReading(Reading):
 
 @dataclass
 class BarsReading(FeedReading, CachedReading):
-    """A reading of bars: a cached history, closed with a feed's price."""
+    """A reading of bars: a cached history, closed with a feed's price, by pages."""
+
+    def _headers_of(self, status: str) -> list[str]:
+        names = super()._headers_of(status)
+        return [*names, "X-Source", "X-Next-Page"] if status in {"200", "304"} else names
+
+
+@dataclass
+class BatchBarsReading(BatchReading, BarsReading):
+    """A reading of bars of several symbols."""
+
+
+@dataclass
+class SparklinesReading(BatchReading, CachedReading):
+    """A reading of sparklines of several symbols."""
+
+    def _headers_of(self, status: str) -> list[str]:
+        names = super()._headers_of(status)
+        return [*names, "X-Source"] if status in {"200", "304"} else names
 
 
 @dataclass

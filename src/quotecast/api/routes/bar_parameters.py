@@ -1,12 +1,27 @@
-"""Query parameters of the two routes of bars, and their validation."""
+"""Query parameters of the routes of bars, and their validation."""
 
 import re
-from typing import Annotated, Final
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final
 
+from litestar.openapi.spec import OpenAPIType
 from litestar.params import QueryParameter
+from msgspec import Struct
+from msgspec.structs import replace
 
+from quotecast.api.bar_queries import (
+    DEFAULT_BARS,
+    MAX_BARS,
+    ORDERS,
+    BarQuery,
+    Order,
+    parse_time,
+    query_of_page,
+)
 from quotecast.errors import InvalidValue
-from quotecast.market.bars import INTERVALS, Interval
+from quotecast.market.bars import INTERVALS, Interval, opening_of_bar
+from quotecast.market.calendars import Calendar
 from quotecast.market.ranges import (
     RANGES,
     Range,
@@ -14,20 +29,31 @@ from quotecast.market.ranges import (
     intervals_of,
     parse_interval,
     parse_range,
+    start_of,
 )
 
 STOCK_INTERVALS: Final[tuple[Interval, ...]] = ("1m", "5m", "15m", "1h", "4h", "D", "W", "M")
-MAX_BARS: Final = 1000
-DEFAULT_BARS: Final = "500"
 
+_OWN: Final = "own"
 _COUNT: Final = re.compile(r"[1-9][0-9]{0,3}")
 
 
-def _choice(name: str, description: str, values: tuple[str, ...]) -> QueryParameter:
-    return QueryParameter(name=name, description=description, schema_extra={"enum": [*values]})
+def _choice(
+    name: str, description: str, values: Sequence[str] = (), default: str | None = None
+) -> QueryParameter:
+    """Returns an optional text; to the framework it may be null, which no query can say."""
+    schema: dict[str, Any] = {"type": OpenAPIType.STRING, "one_of": None}
+    if values:
+        schema["enum"] = [*values]
+    if default is not None:
+        schema["default"] = default
+    return QueryParameter(name=name, description=description, schema_extra=schema)
 
 
-Span = Annotated[str, _choice("range", "How far back, in any letter case", RANGES)]
+Span = Annotated[
+    str | None,
+    _choice("range", "How far back from `end`, in any letter case; `1D` without a `start`", RANGES, "1D"),
+]
 StockInterval = Annotated[
     str | None,
     _choice(
@@ -44,20 +70,83 @@ Timeframe = Annotated[
         INTERVALS,
     ),
 ]
+_COUNTED: Final = {
+    "type": "integer",
+    "one_of": None,
+    "minimum": 1,
+    "maximum": MAX_BARS,
+    "default": DEFAULT_BARS,
+}
+# Strings to the framework, which would accept 1e2 as an integer.
 Count = Annotated[
-    str,
-    QueryParameter(
-        name="limit",
-        description="How many bars at most, the newest",
-        # A string to the framework, which would accept 1e2 as an integer.
-        schema_extra={"type": "integer", "minimum": 1, "maximum": MAX_BARS, "default": int(DEFAULT_BARS)},
-    ),
+    str | None,
+    QueryParameter(name="limit", description="How many bars at most", schema_extra=_COUNTED),
+]
+Start = Annotated[
+    str | None,
+    _choice("start", "Bars that open from this time on: ISO 8601, in UTC without an offset, or Unix seconds"),
+]
+End = Annotated[
+    str | None,
+    _choice("end", "Bars that open before this time; the present by default"),
+]
+Ordered = Annotated[
+    str | None,
+    _choice("order", "`asc` has the oldest bar first, `desc` the newest", ORDERS, ORDERS[0]),
+]
+PageToken = Annotated[
+    str | None,
+    _choice("page", "`X-Next-Page` of the last answer to the same query"),
+]
+Source = Annotated[
+    str | None,
+    _choice("source", "`own` asks for bars made from the service's own quotes only", [_OWN]),
 ]
 
 
-def range_and_interval(span: str, interval: str | None) -> tuple[Range, Interval]:
+class Paging(Struct, frozen=True):
+    """Query parameters that all routes of bars have, unparsed; None where one is missing."""
+
+    start: str | None = None
+    end: str | None = None
+    limit: str | None = None
+    order: str | None = None
+    page: str | None = None
+    source: str | None = None
+
+    def asks_for_page(self) -> bool:
+        """Returns whether a query is for a page of bars, and not for the newest bars."""
+        return any(each is not None for each in (self.start, self.end, self.order, self.page))
+
+    def own_only(self) -> bool:
+        """Returns whether a query is for own bars only. Raises InvalidValue."""
+        if self.source is not None and self.source.strip().lower() != _OWN:
+            raise InvalidValue("source", f"Only {_OWN}, or nothing")
+        return self.source is not None
+
+    def query(self, interval: Interval) -> BarQuery:
+        """Returns the query. Raises InvalidValue."""
+        query = BarQuery(
+            interval,
+            None if self.start is None else parse_time("start", self.start),
+            None if self.end is None else parse_time("end", self.end),
+            count_of(self.limit),
+            _order_of(self.order),
+        )
+        return query if self.page is None else query_of_page(query, self.page)
+
+
+def _order_of(text: str | None) -> Order:
+    folded = ORDERS[0] if text is None else text.strip().lower()
+    order = next((each for each in ORDERS if each == folded), None)
+    if order is None:
+        raise InvalidValue("order", f"One of {', '.join(ORDERS)}")
+    return order
+
+
+def range_and_interval(span: str | None, interval: str | None) -> tuple[Range, Interval]:
     """Returns range and interval of a request for stocks. Raises InvalidValue, also if they do not fit."""
-    wanted = parse_range(span)
+    wanted = parse_range("1D" if span is None else span)
     if wanted is None:
         raise InvalidValue("range", f"One of {', '.join(RANGES)}")
     if interval is None:
@@ -69,13 +158,60 @@ def range_and_interval(span: str, interval: str | None) -> tuple[Range, Interval
     return wanted, length
 
 
+class StockQuery(Struct, frozen=True):
+    """A query for bars of stocks: those of a range, or those since a start."""
+
+    query: BarQuery
+    #: None with a start, or with a page.
+    span: Range | None
+    #: Whether the answer is a page, and not the whole range.
+    is_page: bool
+    own_only: bool
+
+    @classmethod
+    def of(cls, span: str | None, interval: str | None, paging: Paging) -> "StockQuery":
+        """Returns the query of a request. Raises InvalidValue."""
+        if paging.start is not None:
+            query, wanted = paging.query(_interval_since(span, interval)), None
+        else:
+            wanted, length = range_and_interval(span, interval)
+            query = paging.query(length)
+        is_page = paging.asks_for_page() or paging.limit is not None
+        return cls(query, None if paging.page else wanted, is_page, paging.own_only())
+
+    def start_of_range(self, calendar: Calendar, moment: datetime) -> datetime | None:
+        """Returns the opening with which the range begins; None without a range."""
+        if self.span is None:
+            return None
+        if self.query.end is not None:
+            moment = min(moment, datetime.fromtimestamp(self.query.end, UTC))
+        return start_of(self.span, calendar, moment)
+
+    def query_for(self, calendar: Calendar, moment: datetime) -> BarQuery:
+        """Returns the query with the start of its range: the opening of the range's first bar."""
+        start = self.start_of_range(calendar, moment)
+        if start is None:
+            return self.query
+        first = opening_of_bar(calendar, self.query.interval, start) or start
+        return replace(self.query, start=int(first.timestamp()))
+
+
+def _interval_since(span: str | None, interval: str | None) -> Interval:
+    """Returns the interval of a request for stocks with a start. Raises InvalidValue."""
+    if span is not None:
+        raise InvalidValue("range", "Not together with start: give one of them")
+    return "D" if interval is None else _require_interval("interval", interval, STOCK_INTERVALS)
+
+
 def timeframe_of(text: str) -> Interval:
     """Returns the interval of a timeframe. Raises InvalidValue."""
     return _require_interval("timeframe", text, INTERVALS)
 
 
-def count_of(text: str) -> int:
+def count_of(text: str | None) -> int:
     """Returns the number of bars that a request asks for. Raises InvalidValue."""
+    if text is None:
+        return DEFAULT_BARS
     if not _COUNT.fullmatch(text) or int(text) > MAX_BARS:
         raise InvalidValue("limit", f"A whole number from 1 to {MAX_BARS}")
     return int(text)

@@ -10,10 +10,37 @@ from quotecast.api.answers import Answer, all_quotes, names_answer, quotes_answe
 from quotecast.api.edge.repeats import repeatable
 from quotecast.api.past import At
 from quotecast.api.reference import examples
-from quotecast.api.reference.openapi import TAG, BarsReading, FeedReading, answered
-from quotecast.api.routes.bar_parameters import DEFAULT_BARS, Count, Timeframe
+from quotecast.api.reference.examples import plain
+from quotecast.api.reference.openapi import (
+    TAG,
+    BarsReading,
+    BatchBarsReading,
+    FeedReading,
+    SparklinesReading,
+    answered,
+)
+from quotecast.api.routes.bar_batches import (
+    MAX_BATCH,
+    BatchCount,
+    BatchSymbols,
+    batch_answer,
+    batch_paging,
+    named_symbols,
+)
+from quotecast.api.routes.bar_parameters import (
+    Count,
+    End,
+    Ordered,
+    PageToken,
+    Paging,
+    Source,
+    Start,
+    Timeframe,
+    timeframe_of,
+)
 from quotecast.api.routes.bars import crypto_bars
 from quotecast.api.routes.quotes import one_quote
+from quotecast.api.routes.sparklines import Sparkline, SparklineSymbols, sparklines_answer
 from quotecast.api.selection import symbol_of_path
 from quotecast.api.services import Services, mirror_at, require_mirror
 from quotecast.feed.mirror import Mirror
@@ -100,14 +127,75 @@ def symbols(services: Services) -> Answer:
 )
 @repeatable
 async def bars(
-    services: Services, symbol: Pair, timeframe: Timeframe = "1h", limit: Count = DEFAULT_BARS
+    services: Services,
+    symbol: Pair,
+    *,
+    timeframe: Timeframe = "1h",
+    start: Start = None,
+    end: End = None,
+    limit: Count = None,
+    order: Ordered = None,
+    page: PageToken = None,
+    source: Source = None,
 ) -> Answer:
     """Returns the newest `limit` bars, or all if there are fewer. Days, weeks and months are in UTC.
 
     Periods without trades have no bar. All bars come from the exchange of the pair's quote. The last bar's
     close is the current price.
+
+    With a `start`, or in the order `desc`, the answer is a page: `X-Next-Page` is the `page` of the next one;
+    it is absent on the last page. A page may have fewer bars than `limit`.
     """
-    return await crypto_bars(services, symbol_of_path(symbol), timeframe, limit)
+    paging = Paging(start, end, limit, order, page, source)
+    return await crypto_bars(services, symbol_of_path(symbol), timeframe, paging)
+
+
+@get(
+    "/bars",
+    summary="Bars of several pairs",
+    operation_class=BatchBarsReading,
+    responses=answered(
+        dict[str, list[Bar]], {"BTC/USDT": plain(examples.BARS)}, "Bars by pair", 422, 429, 503
+    ),
+)
+@repeatable
+async def batch(
+    services: Services,
+    *,
+    symbols: BatchSymbols,
+    timeframe: Timeframe = "1h",
+    start: Start = None,
+    end: End = None,
+    limit: BatchCount = None,
+    order: Ordered = None,
+    page: PageToken = None,
+    source: Source = None,
+) -> Answer:
+    """Takes the parameters of the bars of one pair. All pairs of a page end at the same time.
+
+    Omits unknown pairs; `X-Missing-Count` counts them and `X-Missing-Symbols` names them.
+    """
+    names = named_symbols(symbols, MAX_BATCH)
+    paging = batch_paging(names, Paging(start, end, limit, order, page, source))
+    query, own_only = paging.query(timeframe_of(timeframe)), paging.own_only()
+    return await batch_answer(services, Feed.CRYPTO, names, lambda _: query, own_only=own_only)
+
+
+@get(
+    "/sparklines",
+    summary="Sparklines of several pairs",
+    operation_class=SparklinesReading,
+    responses=answered(
+        dict[str, Sparkline], {"BTC/USDT": plain(examples.SPARKLINE)}, "Sparklines by pair", 422, 429, 503
+    ),
+)
+@repeatable
+async def sparklines(services: Services, symbols: SparklineSymbols) -> Answer:
+    """Closes of each half hour of the last 24 hours, made from the service's own quotes.
+
+    Omits unknown pairs; `X-Missing-Count` counts them and `X-Missing-Symbols` names them.
+    """
+    return await sparklines_answer(services, Feed.CRYPTO, symbols)
 
 
 def _symbols(mirror: Mirror) -> bytes:
@@ -117,7 +205,7 @@ def _symbols(mirror: Mirror) -> bytes:
 
 ROUTER: Final = Router(
     "/api/crypto",
-    route_handlers=[quotes, quote, bars, symbols],
+    route_handlers=[quotes, quote, batch, bars, sparklines, symbols],
     tags=["Crypto"],
     opt={
         TAG: "Pairs of crypto assets: quotes and bars; changes are over the last 24 hours.",

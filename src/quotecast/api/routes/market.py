@@ -13,17 +13,49 @@ from quotecast.api.answers import (
     document_answer,
     quotes_answer,
 )
+from quotecast.api.bar_market import Market
+from quotecast.api.bar_queries import BarQuery
 from quotecast.api.edge.repeats import repeatable
 from quotecast.api.negotiation import content_tag
 from quotecast.api.past import At
 from quotecast.api.reference import examples
-from quotecast.api.reference.openapi import TAG, BarsReading, BatchReading, FeedReading, Reading, answered
+from quotecast.api.reference.examples import plain
+from quotecast.api.reference.openapi import (
+    TAG,
+    BarsReading,
+    BatchBarsReading,
+    BatchReading,
+    FeedReading,
+    Reading,
+    SparklinesReading,
+    answered,
+)
 from quotecast.api.routes.assets import assets
-from quotecast.api.routes.bar_parameters import Span, StockInterval
+from quotecast.api.routes.bar_batches import (
+    MAX_BATCH,
+    BatchCount,
+    BatchSymbols,
+    batch_answer,
+    batch_paging,
+    named_symbols,
+)
+from quotecast.api.routes.bar_parameters import (
+    Count,
+    End,
+    Ordered,
+    PageToken,
+    Paging,
+    Source,
+    Span,
+    Start,
+    StockInterval,
+    StockQuery,
+)
 from quotecast.api.routes.bars import stock_bars
 from quotecast.api.routes.news import news
 from quotecast.api.routes.overviews import heatmap, movers
 from quotecast.api.routes.quotes import one_quote
+from quotecast.api.routes.sparklines import Sparkline, SparklineSymbols, sparklines_answer
 from quotecast.api.routes.status import EXAMPLE, MarketStatus, market_status
 from quotecast.api.selection import (
     AS_TEXT,
@@ -95,15 +127,81 @@ def quote(services: Services, symbol: Symbol) -> Answer:
 )
 @repeatable
 async def bars(
-    services: Services, symbol: Symbol, span: Span = "1D", interval: StockInterval = None
+    services: Services,
+    symbol: Symbol,
+    *,
+    span: Span = None,
+    interval: StockInterval = None,
+    start: Start = None,
+    end: End = None,
+    limit: Count = None,
+    order: Ordered = None,
+    page: PageToken = None,
+    source: Source = None,
 ) -> Answer:
     """`1D` is the latest session and `5D` the last five; longer ranges begin with a session.
 
     `1m` bars reach back one month (`1M`), `5m` six months, `15m` one year; hours have no limit. Periods
     without trades have no bar. `D`, `W` and `M` start at midnight in New York of their first session. The
     last bar's close is the current price.
+
+    With any of `start`, `end`, `limit` and `order` the answer is a page of at most `limit` bars, 500 by
+    default. `X-Next-Page` is the `page` of the next one; it is absent on the last page. A page may have fewer
+    bars than `limit`. With a `start` the default interval is `D`.
     """
-    return await stock_bars(services, symbol_of_path(symbol), span, interval)
+    paging = Paging(start, end, limit, order, page, source)
+    return await stock_bars(services, symbol_of_path(symbol), StockQuery.of(span, interval, paging))
+
+
+@get(
+    "/bars",
+    summary="Bars of several stocks",
+    operation_class=BatchBarsReading,
+    responses=answered(dict[str, list[Bar]], {"AAPL": plain(examples.BARS)}, "Bars by ticker", 422, 429, 503),
+)
+@repeatable
+async def batch(
+    services: Services,
+    *,
+    symbols: BatchSymbols,
+    span: Span = None,
+    interval: StockInterval = None,
+    start: Start = None,
+    end: End = None,
+    limit: BatchCount = None,
+    order: Ordered = None,
+    page: PageToken = None,
+    source: Source = None,
+) -> Answer:
+    """Takes the parameters of the bars of one stock. All tickers of a page end at the same time.
+
+    Omits unknown tickers; `X-Missing-Count` counts them and `X-Missing-Symbols` names them.
+    """
+    names = named_symbols(symbols, MAX_BATCH)
+    paging = batch_paging(names, Paging(start, end, limit, order, page, source))
+    wanted = StockQuery.of(span, interval, paging)
+
+    def query_for(market: Market) -> BarQuery:
+        return wanted.query_for(market.calendar, market.moment)
+
+    return await batch_answer(services, Feed.STOCKS, names, query_for, own_only=wanted.own_only)
+
+
+@get(
+    "/sparklines",
+    summary="Sparklines of several stocks",
+    operation_class=SparklinesReading,
+    responses=answered(
+        dict[str, Sparkline], {"AAPL": plain(examples.SPARKLINE)}, "Sparklines by ticker", 422, 429, 503
+    ),
+)
+@repeatable
+async def sparklines(services: Services, symbols: SparklineSymbols) -> Answer:
+    """Closes of each quarter of an hour of the latest session, made from the service's own quotes.
+
+    Omits unknown tickers; `X-Missing-Count` counts them and `X-Missing-Symbols` names them.
+    """
+    return await sparklines_answer(services, Feed.STOCKS, symbols)
 
 
 @get(
@@ -128,7 +226,7 @@ def status(services: Services) -> Answer:
 
 ROUTER: Final = Router(
     "/api/market",
-    route_handlers=[quotes, quote, bars, heatmap, movers, news, assets, status],
+    route_handlers=[quotes, quote, batch, bars, sparklines, heatmap, movers, news, assets, status],
     tags=["Market"],
     opt={TAG: "US stocks: quotes, bars, overviews, news, and the state of the feeds.", "limit": "market"},
 )

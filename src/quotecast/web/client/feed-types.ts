@@ -7,7 +7,14 @@ export type Command = {
   interval?: number | null;
   since?: string | null;
   fields?: string[] | "all" | null;
+  bars?: "15m" | "1h" | "1m" | "5m" | "D" | "none" | null;
+  barsSince?: string | null;
   feed?: string | null;
+};
+
+export type Closed = {
+  time: string;
+  count: number;
 };
 
 export type Welcome = {
@@ -42,6 +49,7 @@ export type Subscribed = {
   rejected: Rejected[];
   interval: number;
   fields?: string[];
+  bars?: "15m" | "1h" | "1m" | "5m" | "D";
   id?: number | string;
 };
 
@@ -241,6 +249,42 @@ export type DovizQuotePart = {
   timestamp?: string | null;
 };
 
+export type MarketBar = {
+  ticker: string;
+  time: string;
+  open: number;
+  high: number;
+  low: number;
+  close: number;
+  volume: number | null;
+  updates: number;
+  final: boolean;
+};
+
+export type CryptoBar = {
+  ticker: string;
+  time: string;
+  open: number;
+  high: number;
+  low: number;
+  close: number;
+  volume: number | null;
+  updates: number;
+  final: boolean;
+};
+
+export type DovizBar = {
+  symbol: string;
+  time: string;
+  open: number;
+  high: number;
+  low: number;
+  close: number;
+  volume: number | null;
+  updates: number;
+  final: boolean;
+};
+
 export type MarketSnapshot = {
   type: "snapshot";
   epoch: string;
@@ -258,6 +302,18 @@ export type MarketUpdate = {
   data: (StockMove | StockQuote | StockQuotePart | (string | number | null)[])[];
   feed?: "market";
   removed?: string[];
+};
+
+export type MarketBars = {
+  type: "bars";
+  epoch: string;
+  seq: number;
+  interval: "1m" | "5m" | "15m" | "1h" | "D";
+  data: (MarketBar | (string | number | boolean | null)[])[];
+  feed?: "market";
+  reason?: "subscribe" | "resume" | "resync";
+  columns?: string[];
+  closed?: Closed;
 };
 
 export type CryptoSnapshot = {
@@ -279,6 +335,18 @@ export type CryptoUpdate = {
   removed?: string[];
 };
 
+export type CryptoBars = {
+  type: "bars";
+  epoch: string;
+  seq: number;
+  interval: "1m" | "5m" | "15m" | "1h" | "D";
+  data: (CryptoBar | (string | number | boolean | null)[])[];
+  feed?: "crypto";
+  reason?: "subscribe" | "resume" | "resync";
+  columns?: string[];
+  closed?: Closed;
+};
+
 export type DovizSnapshot = {
   type: "snapshot";
   epoch: string;
@@ -298,6 +366,20 @@ export type DovizUpdate = {
   removed?: string[];
 };
 
+export type DovizBars = {
+  type: "bars";
+  epoch: string;
+  seq: number;
+  interval: "1m" | "5m" | "15m" | "1h" | "D";
+  data: (DovizBar | (string | number | boolean | null)[])[];
+  feed?: "doviz";
+  reason?: "subscribe" | "resume" | "resync";
+  columns?: string[];
+  closed?: Closed;
+};
+
 export type AnySnapshot = MarketSnapshot | CryptoSnapshot | DovizSnapshot;
 
 export type AnyUpdate = MarketUpdate | CryptoUpdate | DovizUpdate;
+
+export type AnyBars = MarketBars | CryptoBars | DovizBars;

@@ -1,6 +1,14 @@
 import { Backoff } from "./backoff.ts";
-import type { AnySnapshot, AnyUpdate, Error as CommandError, FeedHeartbeat, Subscribed } from "./feed-types.ts";
+import type {
+  AnyBars,
+  AnySnapshot,
+  AnyUpdate,
+  Error as CommandError,
+  FeedHeartbeat,
+  Subscribed,
+} from "./feed-types.ts";
 import type { FeedCommand, FeedFrame, FeedName, MovingField } from "./frames.ts";
+import { type BarsChange, LiveBars, type LiveInterval } from "./live-bars.ts";
 import { type Change, Merged } from "./merged.ts";
 
 /**
@@ -14,7 +22,10 @@ export interface FeedOptions<N extends FeedName> {
   readonly interval?: 100 | 250 | 500 | 1000 | 5000;
   /** The moving fields that quotes have; all by default. */
   readonly fields?: readonly MovingField<N>[] | "all";
+  /** The interval of live bars; none by default. */
+  readonly bars?: LiveInterval | "none";
   readonly onChange?: (change: Change, copy: Merged<N>) => void;
+  readonly onBars?: (change: BarsChange, bars: LiveBars) => void;
   readonly onState?: (state: FeedState) => void;
   /** Takes the reason for which the server rejects a command, such as a list that is too long. */
   readonly onError?: (detail: string) => void;
@@ -32,6 +43,7 @@ const [NO_PROVIDER, NO_DATA] = [404, 503];
  */
 export class Feed<N extends FeedName> {
   readonly copy: Merged<N>;
+  readonly bars: LiveBars;
   state: FeedState = "connecting";
   /** Time of the feed's last frame (Unix milliseconds, this machine's clock); 0 before the first. */
   lastFrameAt = 0;
@@ -44,7 +56,8 @@ export class Feed<N extends FeedName> {
   #isComplete = false;
   /**
    * State of the subscription: `none` on this connection; `asked` until the answer to the last command;
-   * `acknowledged` until the frame after that answer, which is the snapshot if the command added symbols.
+   * `acknowledged` until the frame after that answer and its bars, which is the snapshot if the command added
+   * symbols.
    */
   #subscription: "none" | "asked" | "acknowledged" | "complete" = "none";
   /** Whether the server did not know a symbol of the list; it may know it after a reconnection. */
@@ -59,6 +72,7 @@ export class Feed<N extends FeedName> {
     private readonly send: (command: FeedCommand) => void,
   ) {
     this.copy = new Merged(name);
+    this.bars = new LiveBars(name, options.bars ?? "none");
     this.#fields = copyOf(options.fields ?? "all");
   }
 
@@ -83,13 +97,20 @@ export class Feed<N extends FeedName> {
     this.#startOver();
   }
 
+  /** Follows the bars of another interval from now on, or none. */
+  selectBars(interval: LiveInterval | "none"): void {
+    this.bars.reset(interval);
+    if (this.#subscription !== "none") this.#command({ action: "subscribe", bars: interval });
+  }
+
   /** Subscribes to the whole list on a connection without a subscription; the connection calls it. */
   open(): void {
     clearTimeout(this.#retry);
     this.#hasUnknown = false;
     const { interval = 250 } = this.options;
     const since = this.#isComplete ? this.copy.since : "none";
-    this.#command({ action: "subscribe", symbols: copyOf(this.#symbols), since, interval, fields: this.#fields });
+    const symbols = copyOf(this.#symbols);
+    this.#command({ action: "subscribe", symbols, since, interval, fields: this.#fields, ...this.#barsWanted() });
   }
 
   /** Notes that the connection ended, for good if it was `refused`; the connection calls it. */
@@ -102,7 +123,7 @@ export class Feed<N extends FeedName> {
   /** Takes a frame of this feed; the connection calls it. */
   take(frame: FeedFrame): void {
     this.lastFrameAt = Date.now();
-    if (this.#subscription === "acknowledged") {
+    if (this.#subscription === "acknowledged" && frame.type !== "bars") {
       this.#subscription = "complete";
       this.#isComplete = !this.#hasUnknown;
     }
@@ -114,12 +135,22 @@ export class Feed<N extends FeedName> {
       case "update":
         this.#takeQuotes(frame);
         break;
+      case "bars":
+        this.#takeBars(frame);
+        break;
       case "heartbeat":
         this.#takeHeartbeat(frame);
         break;
       case "error":
         this.#takeError(frame);
     }
+  }
+
+  /** The time of the bars counts only if they are of the whole list. */
+  #barsWanted(): Pick<FeedCommand, "bars" | "barsSince"> {
+    const { interval, since } = this.bars;
+    if (interval === "none") return {};
+    return this.#isComplete && since !== null ? { bars: interval, barsSince: since } : { bars: interval };
   }
 
   #changeList(gone: string[], added: string[]): void {
@@ -148,7 +179,15 @@ export class Feed<N extends FeedName> {
     if (rejected.length) this.#hasUnknown = true;
     if (this.#subscription !== "asked" || id !== this.#lastId) return;
     this.#subscription = "acknowledged";
-    if (Array.isArray(symbols) && !hasGroups(symbols)) this.copy.retain(symbols);
+    if (!Array.isArray(symbols) || hasGroups(symbols)) return;
+    this.copy.retain(symbols);
+    this.bars.retain(symbols);
+  }
+
+  /** The cursor stays: the update or heartbeat after the bars moves it. */
+  #takeBars(frame: AnyBars): void {
+    const change = this.bars.take(frame);
+    if (change) this.options.onBars?.(change, this.bars);
   }
 
   #takeQuotes(frame: AnySnapshot | AnyUpdate): void {

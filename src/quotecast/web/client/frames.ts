@@ -1,5 +1,6 @@
 /** Frames and commands of `/api/ws`, the socket of all feeds. */
 import type {
+  AnyBars,
   AnySnapshot,
   AnyUpdate,
   Error as CommandError,
@@ -25,7 +26,7 @@ export type MovingField<N extends FeedName> = Exclude<keyof MoveOf[N] & string, 
 interface OfFeed {
   feed: FeedName;
 }
-export type FeedFrame = OfFeed & (Subscribed | AnySnapshot | AnyUpdate | FeedHeartbeat | CommandError);
+export type FeedFrame = OfFeed & (Subscribed | AnySnapshot | AnyUpdate | AnyBars | FeedHeartbeat | CommandError);
 export type Frame = WelcomeToAll | FeedFrame | CommandError | Pong | Shutdown;
 export type FeedCommand = OfFeed & GeneratedCommand;
 export type Command = { action: "ping" } | FeedCommand;

@@ -5,6 +5,7 @@ export { Connection, type ConnectionOptions } from "./connection.ts";
 export { type Encoding, JSON_TEXT, ROWS } from "./encodings.ts";
 export type { Feed, FeedOptions, FeedState } from "./feed.ts";
 export type { FeedName, MovingField, QuoteOf } from "./frames.ts";
+export { type BarsChange, type LiveBar, LiveBars, type LiveInterval } from "./live-bars.ts";
 export { type Change, Merged } from "./merged.ts";
 export { ApiError, type RateLimit, RateLimited, Rest } from "./rest.ts";
 export type * from "./rest-types.ts";

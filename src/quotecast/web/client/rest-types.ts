@@ -67,6 +67,15 @@ export type CryptoSymbol = {
   provider: string;
 };
 
+export type DovizBar = {
+  time: string;
+  open: number;
+  high: number;
+  low: number;
+  close: number;
+  volume?: number | null;
+};
+
 export type DovizQuote = {
   provider: string;
   symbol: string;
@@ -370,6 +379,12 @@ export type Session = {
   user: Profile;
 };
 
+export type Sparkline = {
+  start: string;
+  end: string;
+  closes: number[];
+};
+
 export type StockQuote = {
   ticker: string;
   name: string;
@@ -422,20 +437,27 @@ export type NewLayout = {
 };
 
 export interface Operations {
-  "GET /api/market/quotes": { answer: Record<string, StockQuote>; query: { symbols: string; }; };
+  "GET /api/market/quotes": { answer: Record<string, StockQuote>; query: { symbols: string; at?: string | null; }; };
   "GET /api/market/quotes/{symbol}": { answer: StockQuote; path: { symbol: string; }; };
-  "GET /api/market/bars/{symbol}": { answer: Bar[]; path: { symbol: string; }; query?: { range?: "1D" | "5D" | "1M" | "3M" | "6M" | "YTD" | "1Y" | "5Y"; interval?: "1m" | "5m" | "15m" | "1h" | "4h" | "D" | "W" | "M"; }; };
+  "GET /api/market/bars": { answer: Record<string, Bar[]>; query: { symbols: string; range?: "1D" | "5D" | "1M" | "3M" | "6M" | "YTD" | "1Y" | "5Y"; interval?: "1m" | "5m" | "15m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; }; };
+  "GET /api/market/bars/{symbol}": { answer: Bar[]; path: { symbol: string; }; query?: { range?: "1D" | "5D" | "1M" | "3M" | "6M" | "YTD" | "1Y" | "5Y"; interval?: "1m" | "5m" | "15m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; }; };
+  "GET /api/market/sparklines": { answer: Record<string, Sparkline>; query: { symbols: string; }; };
   "GET /api/market/heatmap": { answer: Heatmap; };
   "GET /api/market/movers": { answer: Movers; };
   "GET /api/market/news": { answer: Article[]; query?: { symbols?: string | null; limit?: number; }; };
   "GET /api/market/assets": { answer: Asset[]; query?: { search?: string; limit?: number | null; offset?: number; }; };
   "GET /api/market/status": { answer: MarketStatus; };
-  "GET /api/crypto/quotes": { answer: Record<string, CryptoQuote>; };
+  "GET /api/crypto/quotes": { answer: Record<string, CryptoQuote>; query?: { at?: string | null; }; };
   "GET /api/crypto/quotes/{symbol}": { answer: CryptoQuote; path: { symbol: string; }; };
-  "GET /api/crypto/bars/{symbol}": { answer: Bar[]; path: { symbol: string; }; query?: { timeframe?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; limit?: number; }; };
+  "GET /api/crypto/bars": { answer: Record<string, Bar[]>; query: { symbols: string; timeframe?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; }; };
+  "GET /api/crypto/bars/{symbol}": { answer: Bar[]; path: { symbol: string; }; query?: { timeframe?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; }; };
+  "GET /api/crypto/sparklines": { answer: Record<string, Sparkline>; query: { symbols: string; }; };
   "GET /api/crypto/symbols": { answer: CryptoSymbol[]; };
-  "GET /api/doviz/quotes": { answer: Record<string, DovizQuote>; query?: { category?: "gold" | "silver" | "precious_metals" | "currency" | "index"; }; };
+  "GET /api/doviz/quotes": { answer: Record<string, DovizQuote>; query?: { category?: "gold" | "silver" | "precious_metals" | "currency" | "index"; at?: string | null; }; };
   "GET /api/doviz/quotes/{symbol}": { answer: DovizQuote; path: { symbol: string; }; };
+  "GET /api/doviz/bars": { answer: Record<string, DovizBar[]>; query: { symbols: string; timeframe?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; }; };
+  "GET /api/doviz/bars/{symbol}": { answer: DovizBar[]; path: { symbol: string; }; query?: { timeframe?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; }; };
+  "GET /api/doviz/sparklines": { answer: Record<string, Sparkline>; query: { symbols: string; }; };
   "GET /api/doviz/symbols": { answer: Record<string, DovizSymbol[]>; };
   "GET /api/financials/earnings-calendar": { answer: EarningsCalendar; query?: { from?: string | null; to?: string | null; }; };
   "GET /api/financials/company/{symbol}/overview": { answer: Overview; path: { symbol: string; }; };

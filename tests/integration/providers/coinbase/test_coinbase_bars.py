@@ -150,6 +150,7 @@ async def test_what_was_before_the_first_trade_is_not_asked_for(
     assert len(fake.requests) == 2
 
 
+@pytest.mark.slow
 async def test_no_history_is_without_a_bound(fake: FakeCoinbase) -> None:
     """Where there is more, the oldest bars are left out, and none is cut in half."""
     every_hour = [

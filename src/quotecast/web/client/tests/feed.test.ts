@@ -53,6 +53,18 @@ for (const encoding of ENCODINGS)
     assert.equal((crypto as Feed<"crypto">).copy.quotes.get("BTC/USDT")?.symbol, "BTC");
   });
 
+for (const encoding of ENCODINGS)
+  test(`${encoding.subprotocol} brings bars beside quotes`, async (context) => {
+    const feed = connect(context, { encoding }).feed("crypto", { interval: 100, bars: "1m" });
+    feed.follow("all");
+    await until(() => feed.bars.newest.size > 5, "bars in progress");
+    const bar = feed.bars.newest.get("BTC/USDT") ?? [...feed.bars.newest.values()][0];
+    assert.ok(bar && bar.low <= bar.close && bar.close <= bar.high && bar.updates > 0);
+    feed.selectBars("D");
+    await until(() => feed.bars.newest.size > 5, "bars of days");
+    assert.match([...feed.bars.newest.values()][0]?.time ?? "", /T00:00:00Z$/);
+  });
+
 test("every encoding gives the same copy", async (context) => {
   const connections = ENCODINGS.map((encoding) => followAll(connect(context, { encoding })));
   for (const index of NAMES.keys()) {

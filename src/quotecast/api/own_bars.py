@@ -1,0 +1,119 @@
+"""Bars made from our own quotes: the stored ones, then the newest final ones, then those in progress.
+
+Only the stored ones come through the cache; the others are in each worker's mirror.
+"""
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Final
+
+import msgspec
+
+from quotecast.api.bar_market import Market
+from quotecast.api.bar_sources import EPOCH, PAST_POLICY, Part, window_key
+from quotecast.api.services import Services
+from quotecast.api.stored_bars import series_of
+from quotecast.cache.base import Policy
+from quotecast.errors import DatabaseAway, UnreadableState, UpstreamError
+from quotecast.feed.mirror import Mirror
+from quotecast.market.aggregate import fold_bars
+from quotecast.market.bar_windows import Window
+from quotecast.market.bars import Bar, Interval, bar_time
+from quotecast.market.own_bars import LIVE_INTERVALS, LiveInterval, OwnBar
+
+#: The `X-Source` of these bars, and the upstream's name in the cache.
+OWN: Final = "own"
+#: How long a stored copy is fresh. The mirror has the final bars of half an hour, so there is no gap between
+#: the copy and the mirror.
+LIVE_POLICY: Final = Policy(fresh_seconds=60, stale_seconds=86_400)
+#: The time after which the bars of a window are written: they wait at most a day for a database that is away.
+_WRITTEN_AFTER: Final = timedelta(days=2)
+#: The stored bars of which the other intervals are folded.
+_FINER: Final[Mapping[Interval, LiveInterval]] = {
+    **{interval: interval for interval in LIVE_INTERVALS},
+    "30m": "15m",
+    "4h": "1h",
+    "W": "D",
+    "M": "D",
+}
+
+_pack: Final = msgspec.msgpack.Encoder().encode
+_unpack: Final = msgspec.msgpack.Decoder(list[OwnBar]).decode
+
+
+class OwnBars:
+    """The own bars of one instrument, as a Source."""
+
+    name = OWN
+
+    def __init__(self, services: Services, market: Market) -> None:
+        self._services = services
+        self._mirror = services.mirrors[market.feed]
+        self._market = market
+
+    async def read(self, interval: Interval, window: Window) -> Part:
+        """See Source; the bar in progress has every update, so it closes with the current price."""
+        market, finer = self._market, _FINER[interval]
+        series = series_of(self._mirror)
+        past = window.end + _WRITTEN_AFTER <= market.moment
+
+        async def fetch() -> bytes:
+            with as_upstream():
+                found = await self._services.stored_bars.read(
+                    series, [market.symbol], finer, max(window.start, EPOCH), window.end
+                )
+            return _pack(list(found.get(market.symbol, ())))
+
+        key = window_key(OWN, f"{series}:{market.symbol}:{finer}.{interval}", window, market)
+        policy = PAST_POLICY if past else LIVE_POLICY
+        cached = await self._services.cache.read(key, policy, fetch)
+        bars = {bar.opened: bar for bar in _unpack(cached.body)}
+        for bar in recent_bars(self._mirror, market.symbol, finer):
+            if window.start.timestamp() <= bar.opened < window.end.timestamp():
+                bars[bar.opened] = bar
+        ascending = [bars[opened] for opened in sorted(bars)]
+        if finer != interval:
+            ascending = fold_bars(ascending, interval, market.calendar)
+        found = [_to_bar(bar) for bar in ascending]
+        return Part(found, cached.status, cached.age_seconds, past, bool(found))
+
+
+@contextlib.contextmanager
+def as_upstream() -> Iterator[None]:
+    """Raises UpstreamError instead of DatabaseAway, so that the cache may serve an older copy."""
+    try:
+        yield
+    except DatabaseAway as error:
+        raise UpstreamError("the stored bars are not available now", retry_after=error.retry_after) from error
+
+
+def recent_bars(mirror: Mirror, symbol: str, interval: LiveInterval) -> Iterator[OwnBar]:
+    """Yields the mirror's bars of a symbol, ascending: the newest final ones and those in progress."""
+    book = mirror.bars
+    yield from book.final(symbol, interval, book.known_from)
+    entry = mirror.find(symbol)
+    try:
+        progress = entry.progress if entry is not None else None
+    except UnreadableState:
+        return
+    if progress is None:
+        return
+    newest = book.in_progress(symbol, progress, interval)
+    # For two seconds after a minute the bar of the minute before is not final, and may be another one.
+    before = book.in_progress(symbol, msgspec.structs.replace(progress, minute=None), interval)
+    if before is not None and newest is not None and before.opened < newest.opened:
+        yield before
+    if newest is not None:
+        yield newest
+
+
+def _to_bar(bar: OwnBar) -> Bar:
+    return Bar(_time(bar.opened), bar.open, bar.high, bar.low, bar.close, bar.volume or 0.0)
+
+
+# All symbols' bars have the same times.
+@lru_cache(maxsize=8192)
+def _time(opened: int) -> str:
+    return bar_time(datetime.fromtimestamp(opened, UTC))

@@ -1,0 +1,124 @@
+"""The recorder of bars, PostgreSQL and Redis die, freeze and forget while minutes end, under the load."""
+
+import time
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+import redis
+
+from quotecast.market.feeds import Feed
+from support.bar_listener import BarListener
+from support.figures import Figures
+from support.whole_service import Whole
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+
+MINUTE: Final = 60
+#: Seconds of the minute in which a fault begins; a minute closes two seconds after its end.
+BEGINS_AT: Final = 56
+PATIENCE_SECONDS: Final = 90.0
+#: Seconds from the end of an outage until PostgreSQL has all bars.
+STORED_SECONDS: Final = 20.0
+
+
+@pytest.fixture(scope="module")
+def bars(whole: Whole) -> Iterator[BarListener]:
+    """Yields a listener of all bars since the service started."""
+    with BarListener(whole.redis.url) as listener:
+        yield listener
+
+
+def wait_for_minute(second: int) -> None:
+    """Waits until a minute of the clock is so old."""
+    time.sleep((second - time.time()) % MINUTE)
+
+
+def wait_for_closing(bars: BarListener) -> None:
+    """Waits until each feed's minute before the present one is final."""
+    end = int(time.time()) // MINUTE * MINUTE
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while any(bars.newest(feed) < end for feed in Feed):
+        assert time.monotonic() < deadline, "no minute closes"
+        time.sleep(0.1)
+
+
+def check_bars(whole: Whole, bars: BarListener, figures: Figures) -> None:
+    """Fails unless PostgreSQL soon has exactly the bars that the bus had, and no minute is missing."""
+    began = time.monotonic()
+    wait_for_closing(bars)
+    while not bars.is_stored(whole.postgres.url):
+        assert time.monotonic() - began < PATIENCE_SECONDS, "bars are not written"
+        time.sleep(0.1)
+    figures.at_most("all bars stored", time.monotonic() - began, STORED_SECONDS)
+    figures.note("bars compared", bars.count, "no promise", "bars")
+    assert bars.differences(whole.postgres.url) == []
+
+
+def test_the_ingest_dies_while_a_minute_ends(whole: Whole, bars: BarListener, figures: Figures) -> None:
+    """Bars in progress are a part of the feed's state, which the next leader inherits."""
+    with whole.under_load():
+        wait_for_minute(BEGINS_AT)
+        whole.ingests.pop().kill()
+        whole.start_ingest()
+        check_bars(whole, bars, figures)
+        wait_for_minute(1)
+        whole.ingests.pop().kill()
+        wait_for_minute(5)
+        whole.start_ingest()
+        check_bars(whole, bars, figures)
+
+
+@pytest.mark.parametrize("how", ["killed", "frozen"])
+def test_postgres_is_away_while_a_minute_ends(
+    whole: Whole, bars: BarListener, figures: Figures, how: str
+) -> None:
+    with whole.under_load():
+        wait_for_minute(BEGINS_AT)
+        if how == "killed":
+            whole.postgres.kill()
+        else:
+            whole.postgres.freeze()
+        wait_for_minute(10)
+        if how == "killed":
+            whole.postgres.start()
+        else:
+            whole.postgres.thaw()
+        check_bars(whole, bars, figures)
+
+
+def test_redis_forgets_while_a_minute_ends(whole: Whole, bars: BarListener, figures: Figures) -> None:
+    with whole.under_load(), redis.Redis.from_url(whole.redis.url) as client:
+        wait_for_minute(BEGINS_AT)
+        for _ in range(10):
+            client.flushall()
+            time.sleep(1)
+        check_bars(whole, bars, figures)
+
+
+def test_redis_dies_while_a_minute_ends(whole: Whole, bars: BarListener, figures: Figures) -> None:
+    with whole.under_load():
+        wait_for_minute(BEGINS_AT)
+        whole.redis.kill()
+        (whole.redis.socket.parent / "dump.rdb").unlink(missing_ok=True)
+        wait_for_minute(10)
+        whole.redis.start()
+        check_bars(whole, bars, figures)
+
+
+def test_postgres_is_away_while_redis_forgets_and_the_ingest_dies(
+    whole: Whole, bars: BarListener, figures: Figures
+) -> None:
+    """The bars of three minutes wait in Redis, which gets them back from the leader."""
+    with whole.under_load(), redis.Redis.from_url(whole.redis.url) as client:
+        wait_for_minute(BEGINS_AT)
+        whole.postgres.kill()
+        wait_for_minute(8)
+        client.flushall()
+        wait_for_closing(bars)
+        wait_for_minute(8)
+        whole.ingests.pop().kill()
+        whole.start_ingest()
+        wait_for_minute(8)
+        whole.postgres.start()
+        check_bars(whole, bars, figures)
