@@ -14,6 +14,7 @@ from quotecast.feed.past import mirror_at
 from quotecast.history.moments import parse_moment
 from quotecast.history.playback import HistoryOff, Playback
 from quotecast.history.segments import Store
+from quotecast.history.threads import ReaderThreads
 from quotecast.market.feeds import Feed
 
 #: Moments that a worker reads at once, and those that may wait for their turn.
@@ -37,6 +38,7 @@ class Past:
         self._store = store
         self._clock = clock
         self._turn = asyncio.Semaphore(MAX_READS)
+        self._threads = ReaderThreads(MAX_READS)
         self._waiting = 0
 
     async def mirror(self, feed: Feed, at: str, now: float) -> Mirror:
@@ -52,7 +54,7 @@ class Past:
         self._waiting += 1
         try:
             async with self._turn:
-                mirror = await asyncio.to_thread(partial(self._read, self._store, feed, moment))
+                mirror = await self._threads.run(partial(self._read, self._store, feed, moment))
         finally:
             self._waiting -= 1
         mirror.heard_at = now

@@ -14,6 +14,7 @@ from quotecast.feed.hub import Hub
 from quotecast.history.moments import parse_moment
 from quotecast.history.playback import HistoryOff, Playback
 from quotecast.history.segments import Store
+from quotecast.history.threads import ReaderThreads
 from quotecast.market.feeds import Feed
 from quotecast.stream import ticker
 from quotecast.stream.hubs import market_of
@@ -22,6 +23,8 @@ from quotecast.stream.queries import Replay
 
 MIN_SPEED: Final = 0.1
 MAX_SPEED: Final = 100.0
+#: Threads that read for all replays of a worker.
+THREADS: Final = 4
 
 log = structlog.get_logger()
 
@@ -35,6 +38,7 @@ class Replays:
         self._per_worker = per_worker
         self._heartbeat_ms = heartbeat_ms
         self._by_address: Counter[str] = Counter()
+        self._threads = ReaderThreads(THREADS)
 
     def take_place(self, address: str) -> bool:
         """Counts one more replay of an address; returns False, and counts nothing, if there is no room."""
@@ -56,7 +60,7 @@ class Replays:
         if self._store is None:
             raise HistoryOff
         store, at, speed = self._store, parse_moment("at", asked.at), parse_speed(asked.speed)
-        player = await Player.open(lambda: Playback(store, feed, at), at, speed)
+        player = await Player.open(lambda: Playback(store, feed, at), at, speed, self._threads)
         hub = Hub(
             player.mirror,
             heartbeat_seconds=self._heartbeat_ms / 1000,
