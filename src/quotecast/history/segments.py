@@ -1,4 +1,4 @@
-"""Segments: files with ten minutes of one feed each, and what their names and manifests say.
+"""Segments: files with at most ten minutes of one feed and epoch, and what their names and manifests say.
 
 `<feed>/20261120T143000.012Z-1f0c9ae2.segment` begins with a keyframe at that time. The token belongs to one
 ingest, so two of them never write one file. A finished segment has a manifest beside it.
@@ -28,14 +28,6 @@ class HistoryError(QuotecastError):
     code = "history"
 
 
-class Run(Struct, frozen=True):
-    """The batches of one epoch in a segment."""
-
-    epoch: str
-    first_seq: int
-    last_seq: int
-
-
 class Manifest(Struct, frozen=True, kw_only=True):
     """The contents of a finished segment."""
 
@@ -44,7 +36,9 @@ class Manifest(Struct, frozen=True, kw_only=True):
     #: Unix times of the first and the last record.
     first: float
     last: float
-    epochs: list[Run]
+    epoch: str
+    first_seq: int
+    last_seq: int
     keyframes: int
     updates: int
     size: int

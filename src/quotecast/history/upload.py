@@ -16,6 +16,7 @@ from quotecast.observe.outages import OutageLog
 LOOK_SECONDS: Final = 10.0
 #: Seconds after its upload for which a segment stays in the folder: readers' lists of the bucket may be old.
 GRACE_SECONDS: Final = 120.0
+STOP_SECONDS: Final = 10.0
 
 
 class Uploader:
@@ -42,9 +43,9 @@ class Uploader:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends the thread after a last look."""
+        """Ends the thread after a last look, for which it has ten seconds."""
         self._stop.set()
-        self._thread.join()
+        self._thread.join(STOP_SECONDS)
 
     def look(self) -> None:
         """Uploads what is finished, and deletes what is expired. Raises HistoryError."""
