@@ -100,9 +100,9 @@ class FeedRecorder:
         return self._newest
 
     def _keyframe(self, snapshot: Snapshot) -> None:
-        now = self._now()
+        now, lost = self._now(), self._lost_in_a_row or int(self.failed)
         self.failed = False
-        if not self._recorder.put((self, now, snapshot, self._lost_in_a_row), len(snapshot.entries)):
+        if not self._recorder.put((self, now, snapshot, lost), len(snapshot.entries)):
             self._lost_in_a_row = max(1, self._lost_in_a_row)
             return
         self._since_keyframe, self._lost_in_a_row, self._slot = 0, 0, slot_of(now)
