@@ -1,6 +1,7 @@
 """The end of a replay whose thread reads at this moment."""
 
 import asyncio
+import inspect
 import threading
 import time
 from pathlib import Path
@@ -42,4 +43,4 @@ async def test_a_client_may_leave_while_the_thread_of_its_replay_reads(tmp_path:
     async with playing(player, hub, end):
         await asyncio.to_thread(reads.wait, 10)
         asyncio.get_running_loop().call_later(0.05, go_on.set)
-    assert player._playback._messages.gi_frame is None
+    assert inspect.getgeneratorstate(player._playback._messages) == inspect.GEN_CLOSED
