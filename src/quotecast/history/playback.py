@@ -14,8 +14,7 @@ from quotecast.bus.base import Batch, Beat, Snapshot
 from quotecast.bus.wire import decode_message
 from quotecast.errors import InvalidValue, UnreadableState
 from quotecast.history.blocks import Block, Damaged, GroupDecoder, Kind, Record, blocks_of
-from quotecast.history.folder import Folder
-from quotecast.history.segments import begin_of
+from quotecast.history.segments import Store, begin_of
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
 
@@ -53,7 +52,7 @@ class Playback:
     """
 
     def __init__(
-        self, store: Folder, feed: Feed, at: float, *, clock: Callable[[], float] = time.time
+        self, store: Store, feed: Feed, at: float, *, clock: Callable[[], float] = time.time
     ) -> None:
         self._store = store
         self._feed = feed
@@ -116,7 +115,7 @@ class Playback:
         return next((each for each in self._store.names(self._feed) if each > name), name)
 
 
-def span_of(store: Folder, feed: Feed) -> tuple[float, float] | None:
+def span_of(store: Store, feed: Feed) -> tuple[float, float] | None:
     """Returns the Unix times of a feed's first and last record; None without any."""
     names = store.names(feed)
     for name in reversed(names):
@@ -125,13 +124,13 @@ def span_of(store: Folder, feed: Feed) -> tuple[float, float] | None:
     return None
 
 
-def blocks_in(store: Folder, feed: Feed, name: str) -> list[Block]:
+def blocks_in(store: Store, feed: Feed, name: str) -> list[Block]:
     """Returns the headers of a segment's blocks."""
     with closing(store.open(feed, name)) as file:
         return list(blocks_of(file, 0))
 
 
-def _place_of(store: Folder, feed: Feed, at: float, now: float) -> tuple[str, int]:
+def _place_of(store: Store, feed: Feed, at: float, now: float) -> tuple[str, int]:
     """Returns the segment and the offset of the group that a moment belongs to. Raises NotKept."""
     if at > now:
         raise NotKept("This moment is in the future", feed, span_of(store, feed))

@@ -148,6 +148,7 @@ async def _lead(
                 statistics=statistics,
                 spacing_seconds=spacing_seconds,
                 recorder=recorder,
+                recall=bars.recall if bars else None,
             )
             await asyncio.create_task(publisher.run())
             _raise_if_cancelled()
