@@ -24,7 +24,7 @@ from quotecast.feed.projection import moving_fields
 from quotecast.ingest.ledger import Ledger, new_epoch
 from quotecast.market.codec import encode_json, iso_utc
 from quotecast.market.feeds import Feed
-from quotecast.market.own_bars import LIVE_INTERVALS, Closing, LiveInterval
+from quotecast.market.own_bars import Closing, LiveInterval
 from quotecast.market.quotes import StockQuote
 from quotecast.providers.base import Update
 from support.feed_parties import INTERVAL, PATIENCE_SECONDS, FeedParty, Worker
@@ -33,6 +33,9 @@ from support.merging_client import READERS
 
 #: Five minutes before midnight in New York, at which days of bars end.
 START: Final = 1_795_237_500.0
+SECONDS_PER_CHANGE: Final = 25
+#: The finest has the most closings.
+INTERVALS: Final[list[LiveInterval | None]] = ["1m", "1m", "1m", "5m", "D", None, None]
 INFO: Final = FeedInfo(provider="test", always_open=True)
 #: Large enough to fill the buffers of a client that does not read.
 LONG: Final = "n" * 100_000
@@ -44,11 +47,8 @@ selections = st.none() | st.lists(st.sampled_from(["price", "volume"]), min_size
 
 
 class Move(NamedTuple):
-    """Changes a price, some seconds after the last change."""
-
     symbol: str
     price: float
-    seconds: int
 
 
 class Describe(NamedTuple):
@@ -65,7 +65,7 @@ class Remove(NamedTuple):
 
 Change = Move | Describe | Remove
 changes = st.lists(
-    st.builds(Move, symbols, st.integers(1, 9).map(float), st.integers(0, 70))
+    st.builds(Move, symbols, st.integers(1, 9).map(float))
     | st.builds(Describe, symbols, st.booleans(), sectors)
     | st.builds(Remove, symbols),
     max_size=3,
@@ -102,7 +102,7 @@ class Feeds(RuleBasedStateMachine):
         subprotocol=st.sampled_from(sorted(READERS)),
         among_feeds=st.booleans(),
         fields=selections,
-        bars=st.none() | st.sampled_from(LIVE_INTERVALS),
+        bars=st.sampled_from(INTERVALS),
     )
     def start(
         self,
@@ -196,9 +196,9 @@ class Feeds(RuleBasedStateMachine):
 
     def say(self, changes: list[Change]) -> None:
         for change in changes:
+            self.now += SECONDS_PER_CHANGE
             match change:
-                case Move(symbol, price, seconds) if before := self.said.get(symbol):
-                    self.now += seconds
+                case Move(symbol, price) if before := self.said.get(symbol):
                     self._quote(stock(symbol, price, name=before.name, sector=before.sector))
                 case Describe(symbol, long, sector):
                     self._quote(stock(symbol, 5.0, name=LONG if long else "Short", sector=sector))
@@ -207,7 +207,6 @@ class Feeds(RuleBasedStateMachine):
                     self.ledger.take(Update(removed=[symbol]), self.now)
 
     def _quote(self, quote: StockQuote) -> None:
-        self.now += 0.001
         quote = replace(quote, timestamp=iso_utc(self.now))
         self.said[quote.ticker] = quote
         self.ledger.take(Update([quote]), self.now)
