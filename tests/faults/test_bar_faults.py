@@ -20,7 +20,7 @@ FIVE_MINUTES: Final = 300
 BEGINS_AT: Final = 56
 PATIENCE_SECONDS: Final = 90.0
 #: Seconds from the end of an outage until PostgreSQL has all bars.
-STORED_SECONDS: Final = 20.0
+STORED_SECONDS: Final = 15.0
 
 
 @pytest.fixture(scope="module")

@@ -39,6 +39,7 @@ class Player:
         self._clock = clock
         self._wall_clock = wall_clock
         self._began = clock()
+        self._reading: asyncio.Task[tuple[list[tuple[float, Played]], float | None]] | None = None
         self._mark_moment(at)
 
     @classmethod
@@ -65,7 +66,9 @@ class Player:
     async def step(self) -> bool:
         """Applies the messages that are due; returns whether the replay is at its end."""
         moment = self.moment()
-        messages, following = await self._threads.run(partial(self._read, moment))
+        self._reading = asyncio.create_task(self._threads.run(partial(self._read, moment)))
+        # Who cancels this step cannot stop the thread: `close` waits for it.
+        messages, following = await asyncio.shield(self._reading)
         for _, message in messages:
             apply_message(self.mirror, message)
         if messages:
@@ -78,8 +81,10 @@ class Player:
         over = following is None and moment > self._heard_until
         return over or moment >= self._wall_clock()
 
-    def close(self) -> None:
-        """Closes the open segment."""
+    async def close(self) -> None:
+        """Closes the open segment, once no thread reads it."""
+        if self._reading is not None:
+            await asyncio.gather(self._reading, return_exceptions=True)
         self._playback.close()
 
     def _read(self, moment: float) -> tuple[list[tuple[float, Played]], float | None]:

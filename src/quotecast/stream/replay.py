@@ -89,7 +89,7 @@ async def playing(player: Player, hub: Hub, ended: Callable[[], Awaitable[None]]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        player.close()
+        await player.close()
 
 
 def reason_of(refusal: QuotecastError) -> str:

@@ -1,6 +1,5 @@
 /** Client of a quotecast service: its HTTP routes and live feeds. MessagePack is in `./msgpack.ts`. */
 export { Backoff } from "./backoff.ts";
-export { Bars, type Interval, isDaily, type Tick } from "./bars.ts";
 export { Connection, type ConnectionOptions } from "./connection.ts";
 export { type Encoding, JSON_TEXT, ROWS } from "./encodings.ts";
 export type { Feed, FeedOptions, FeedState } from "./feed.ts";

@@ -4,13 +4,16 @@ import { toggleWatched, watched } from "../account.ts";
 import { CHANGE, PERCENT, PRICE, SYMBOL, VOLUME } from "../columns.ts";
 import type { Instrument } from "../instruments.ts";
 import { live } from "../service.ts";
+import { DAY_LINE, useSparklines } from "../sparklines.tsx";
 import { LiveTable } from "../table.tsx";
 import { say } from "../words.ts";
 
-const COLUMNS = [SYMBOL, PRICE, CHANGE, PERCENT, VOLUME];
+/** The line of the day outlives the volume and the change in a narrow pane. */
+const COLUMNS = [SYMBOL, DAY_LINE, PRICE, { ...CHANGE, rank: 4 }, PERCENT, { ...VOLUME, rank: 3 }];
 
 export function Watchlist() {
   const rows = watched.value;
+  useSparklines(rows);
   if (!rows.length) return <p class="quiet">{say("emptyWatchlist")}</p>;
   const remove = (row: (typeof rows)[number]) => (event: Event) => {
     event.stopPropagation();
