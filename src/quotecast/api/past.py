@@ -44,7 +44,7 @@ class Past:
     async def mirror(self, feed: Feed, at: str, now: float) -> Mirror:
         """Returns the state of a moment, as heard at `now` of the mirrors' clock.
 
-        Raises InvalidValue for a moment that is not kept, HistoryError, and Busy.
+        Raises InvalidValue for a moment that is not recorded, HistoryError, and Busy.
         """
         moment = parse_moment("at", at)
         if self._store is None:

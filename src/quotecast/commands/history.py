@@ -12,7 +12,7 @@ from quotecast.errors import InvalidValue, SettingsError
 from quotecast.history.export import CHUNK_ROWS, Format, Row, open_writer, rows_of
 from quotecast.history.moments import parse_moment
 from quotecast.history.opening import open_store
-from quotecast.history.playback import COVERED_SECONDS, NotKept, Playback, blocks_in, span_of
+from quotecast.history.playback import COVERED_SECONDS, NotRecorded, Playback, blocks_in, span_of
 from quotecast.history.segments import HistoryError, Store
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
@@ -62,7 +62,7 @@ def _export(store: Store, arguments: Namespace) -> None:
         raise InvalidValue("to", "Must be later than --from")
     span = span_of(store, feed)
     if span is None or end > span[1] + COVERED_SECONDS:
-        raise NotKept("The end is later than the last record", feed, span)
+        raise NotRecorded("The end is later than the last record", feed, span)
     path = Path(arguments.output)
     with closing(Playback(store, feed, start)) as playback:
         try:

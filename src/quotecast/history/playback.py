@@ -26,14 +26,14 @@ Played = Batch | Beat | Snapshot
 _snapshots: Final = msgspec.msgpack.Decoder(Snapshot)
 
 
-class NotKept(InvalidValue):
+class NotRecorded(InvalidValue):
     """A moment is in the future, or nothing is recorded of it; the message says what there is."""
 
-    code = "not_kept"
+    code = "not_recorded"
 
     def __init__(self, problem: str, feed: Feed, span: tuple[float, float] | None) -> None:
-        kept = f"from {iso_utc(span[0])} to {iso_utc(span[1])}" if span else "nothing"
-        super().__init__("at", f"{problem}; the history of {feed.spec.name} has {kept}")
+        recorded = f"from {iso_utc(span[0])} to {iso_utc(span[1])}" if span else "nothing"
+        super().__init__("at", f"{problem}; the history of {feed.spec.name} has {recorded}")
 
 
 class HistoryOff(InvalidValue):
@@ -48,7 +48,7 @@ class HistoryOff(InvalidValue):
 class Playback:
     """The past of a feed from the keyframe before `at` (Unix time) on.
 
-    Raises NotKept for a moment of which nothing is recorded, and HistoryError for files that cannot be read.
+    Raises NotRecorded for a moment without a record, and HistoryError for files that cannot be read.
     """
 
     def __init__(
@@ -131,9 +131,9 @@ def blocks_in(store: Store, feed: Feed, name: str) -> list[Block]:
 
 
 def _place_of(store: Store, feed: Feed, at: float, now: float) -> tuple[str, int]:
-    """Returns the segment and the offset of the group that a moment belongs to. Raises NotKept."""
+    """Returns the segment and the offset of the group that a moment belongs to. Raises NotRecorded."""
     if at > now:
-        raise NotKept("This moment is in the future", feed, span_of(store, feed))
+        raise NotRecorded("This moment is in the future", feed, span_of(store, feed))
     names = store.names(feed)
     begun = sum(begin_of(name) <= at for name in names)
     following = next(iter(blocks_in(store, feed, names[begun])), None) if begun < len(names) else None
@@ -145,7 +145,7 @@ def _place_of(store: Store, feed: Feed, at: float, now: float) -> tuple[str, int
             if not _is_covered(before[-1], following, at):
                 break
             return name, next(block for block in reversed(before) if block.begins_group).offset
-    raise NotKept("Nothing is recorded of this moment", feed, span_of(store, feed))
+    raise NotRecorded("Nothing is recorded of this moment", feed, span_of(store, feed))
 
 
 def _is_covered(block: Block, following: Block | None, at: float) -> bool:

@@ -46,7 +46,7 @@ class Player:
     async def open(
         cls, make: Callable[[], Playback], at: float, speed: float, threads: ReaderThreads
     ) -> "Player":
-        """Returns a player whose mirror has the state of the moment. Raises NotKept or HistoryError."""
+        """Returns a player whose mirror has the state of the moment. Raises NotRecorded or HistoryError."""
 
         def load() -> tuple[Playback, Mirror]:
             playback = make()

@@ -69,7 +69,7 @@ def test_a_replay_ends_in_the_present(service: Service, seen: tuple[float, dict[
         assert client.closed(PATIENCE_SECONDS) == 4410
 
 
-def test_a_moment_that_is_not_kept_is_refused(service: Service) -> None:
+def test_a_moment_that_is_not_recorded_is_refused(service: Service) -> None:
     """Over both, with what there is."""
     answer = service.get("/api/market/quotes?symbols=all&at=1000000000")
     assert answer.status_code == 422

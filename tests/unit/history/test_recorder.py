@@ -12,7 +12,7 @@ from quotecast.bus.base import Snapshot
 from quotecast.feed.past import mirror_at
 from quotecast.history import recorder as recorders
 from quotecast.history.folder import Folder
-from quotecast.history.playback import NotKept, Playback
+from quotecast.history.playback import NotRecorded, Playback
 from quotecast.history.retention import delete_expired
 from quotecast.history.segments import SUFFIX, HistoryError
 from quotecast.market.feeds import Feed
@@ -46,7 +46,7 @@ def test_a_full_queue_loses_batches_and_goes_on_from_a_keyframe(tmp_path: Path) 
     now = leader.clock.now
     assert side.lost == 5
     assert played_seqs(tmp_path, BEGIN, now) == [2, 3, 9, 10, 11]
-    with pytest.raises(NotKept):
+    with pytest.raises(NotRecorded):
         Playback(Folder(tmp_path), Feed.STOCKS, BEGIN + 4, clock=leader.clock)
     after = all_played(tmp_path, Feed.STOCKS, now, now)
     assert isinstance(after[0], Snapshot)

@@ -17,7 +17,7 @@ from quotecast.feed.past import apply_message, mirror_at
 from quotecast.history import blocks
 from quotecast.history.blocks import Damaged, GroupDecoder, Kind, blocks_of
 from quotecast.history.folder import Folder
-from quotecast.history.playback import NotKept, Playback, span_of
+from quotecast.history.playback import NotRecorded, Playback, span_of
 from quotecast.history.segments import SUFFIX, HistoryError
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
@@ -184,10 +184,10 @@ def _with_data(data: bytes, raw_length: int) -> bytes:
     return header + struct.pack("<I", crc32(header)) + data
 
 
-def test_a_moment_that_is_not_kept_is_refused_with_what_is(tmp_path: Path) -> None:
+def test_a_moment_that_is_not_recorded_is_refused_with_what_is(tmp_path: Path) -> None:
     """Before the first record, in a gap, after the last one and in the future."""
     store, clock = Folder(tmp_path), Clock(BEGIN + 3600)
-    with pytest.raises(NotKept, match="history of market has nothing"):
+    with pytest.raises(NotRecorded, match="history of market has nothing"):
         Playback(store, Feed.STOCKS, BEGIN, clock=clock)
     for begin in (BEGIN, BEGIN + 1200):
         leader = RecordedLeader(tmp_path, clock=Clock(begin))
@@ -200,7 +200,7 @@ def test_a_moment_that_is_not_kept_is_refused_with_what_is(tmp_path: Path) -> No
         (BEGIN + 1300, "Nothing is recorded"),
         (BEGIN + 3601, "in the future"),
     ):
-        with pytest.raises(NotKept, match=problem) as refusal:
+        with pytest.raises(NotRecorded, match=problem) as refusal:
             Playback(store, Feed.STOCKS, at, clock=clock)
         assert kept in str(refusal.value)
     assert span_of(store, Feed.STOCKS) == (BEGIN, BEGIN + 1200)
