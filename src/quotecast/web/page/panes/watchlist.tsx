@@ -3,10 +3,13 @@ import { useEffect, useState } from "preact/hooks";
 import { toggleWatched, watched } from "../account.ts";
 import { CHANGE, PERCENT, PRICE, SYMBOL, VOLUME } from "../columns.ts";
 import type { Instrument } from "../instruments.ts";
+import type { QuoteSource } from "../live.ts";
+import { rewind } from "../replay.ts";
 import { live } from "../service.ts";
 import { DAY_LINE, useSparklines } from "../sparklines.tsx";
 import { LiveTable } from "../table.tsx";
 import { say } from "../words.ts";
+import { Replayed } from "./replayed.tsx";
 
 /** The line of the day outlives the volume and the change in a narrow pane. */
 const COLUMNS = [SYMBOL, DAY_LINE, PRICE, { ...CHANGE, rank: 4 }, PERCENT, { ...VOLUME, rank: 3 }];
@@ -19,10 +22,11 @@ export function Watchlist() {
     event.stopPropagation();
     void toggleWatched(row);
   };
-  return (
+  const table = (shown: readonly Instrument[], source: QuoteSource) => (
     <LiveTable
+      source={source}
       label={say("watchlist")}
-      rows={rows}
+      rows={shown}
       columns={COLUMNS}
       heading={(row) => (isCode(row.key) ? row.key : <Name row={row} />)}
       action={(row) => (
@@ -31,6 +35,14 @@ export function Watchlist() {
         </button>
       )}
     />
+  );
+  const start = rewind.value;
+  return start ? (
+    <Replayed rows={rows} start={start}>
+      {table}
+    </Replayed>
+  ) : (
+    table(rows, live)
   );
 }
 
