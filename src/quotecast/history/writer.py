@@ -145,12 +145,20 @@ class BarWriter:
 
 
 @contextlib.asynccontextmanager
-async def write_bars(writer: BarWriter | None) -> AsyncIterator[None]:
-    """Writes bars inside `async with`; does nothing without a writer."""
+async def write_bars(writer: BarWriter | None, begun: asyncio.Event) -> AsyncIterator[None]:
+    """Writes bars inside `async with`, once an epoch has begun; does nothing without a writer.
+
+    Until then Redis may hold bars of another market, which have another name in PostgreSQL.
+    """
     if writer is None:
         yield
         return
-    task = asyncio.create_task(writer.run())
+
+    async def write() -> None:
+        await begun.wait()
+        await writer.run()
+
+    task = asyncio.create_task(write())
     try:
         yield
     finally:

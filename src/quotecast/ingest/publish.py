@@ -98,6 +98,8 @@ class FeedPublisher:
         self._outage = OutageLog()
         self._recorder = recorder
         self._recall = recall
+        #: Set once the bus has this leader's state.
+        self.begun = asyncio.Event()
 
     async def run(self) -> None:
         """Publishes until another ingest has the lease."""
@@ -118,9 +120,12 @@ class FeedPublisher:
             self._statistics.leading = False
 
     async def _inherit(self) -> None:
-        """Starts from the last leader's state if the provider is the same: quotes of two never mix."""
+        """Starts from the last leader's bars in one market, and from its quotes of one provider.
+
+        Bars of two markets never mix, nor quotes of two providers.
+        """
         old = await self._load()
-        if old is None:
+        if old is None or old.info.market != self._info().market:
             await self._recall_bars()
             return
         same = old.info.provider == self._provider.name
@@ -217,6 +222,7 @@ class FeedPublisher:
         while not await self._bus.begin(self._owner, snapshot):
             if not await self._bus.hold(self._feed, self._owner, lease.LEASE_MILLISECONDS):
                 raise LeaseLostError
+        self.begun.set()
         self._statistics.epochs += 1
         self._statistics.seq = snapshot.seq
         if self._recorder:
