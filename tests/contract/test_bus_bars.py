@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 from msgspec import structs
 
-from quotecast.bus.base import RECENT_CLOSINGS, Batch, NumberedClosing, StoredQuote
+from quotecast.bus.base import RECENT_CLOSINGS, Batch, FeedInfo, NumberedClosing, StoredQuote
 from quotecast.bus.memory import MemoryBus
 from quotecast.bus.redis import RedisBus
 from quotecast.market.feeds import Feed
@@ -104,3 +104,19 @@ async def test_the_database_reads_on_and_forgets_what_it_has(bus: Bus) -> None:
 async def test_feeds_without_closings_have_none(bus: Bus) -> None:
     assert not await bus.closings_after(Feed.DOVIZ, 0, 10)
     await bus.trim_closings(Feed.DOVIZ, 600)
+
+
+async def test_closings_of_another_market_are_forgotten(bus: Bus) -> None:
+    """A simulation may be ahead of the real market, and its bars have another name in PostgreSQL."""
+    simulated = structs.replace(STATE, info=FeedInfo(provider="simulator", simulated=True))
+    assert await bus.hold(Feed.STOCKS, "me", 10_000)
+    assert await bus.begin(
+        "me", structs.replace(simulated, closings=[NumberedClosing(EPOCH, 1, closing(600))])
+    )
+    assert await bus.begin("me", simulated)
+    assert [each.through for each in await bus.closings_after(Feed.STOCKS, 0, 10)] == [600]
+    await lead(bus, 120)
+    assert [each.through for each in await bus.closings_after(Feed.STOCKS, 0, 10)] == [120]
+    other = structs.replace(STATE, info=FeedInfo(provider="other"))
+    assert await bus.begin("me", other)
+    assert [each.through for each in await bus.closings_after(Feed.STOCKS, 0, 10)] == [120]

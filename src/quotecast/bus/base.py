@@ -46,6 +46,11 @@ class FeedInfo(Struct, frozen=True, kw_only=True):
     #: The exchange's deviation from its calendar today.
     unscheduled: Unscheduled | None = None
 
+    @property
+    def market(self) -> str:
+        """The market of the quotes: the real one is "", each invented or recorded one has a name."""
+        return self.provider if self.simulated else ""
+
 
 class Change(Struct, frozen=True, gc=False, omit_defaults=True):
     """A symbol's newest quote, encoded; `full` if other than its moving fields changed."""
@@ -199,7 +204,10 @@ class BusWriter(Protocol):
         ...
 
     async def begin(self, owner: str, snapshot: Snapshot) -> bool:
-        """Replaces the feed's state by a new epoch, atomically. Returns False without the lease."""
+        """Replaces the feed's state by a new epoch, atomically. Returns False without the lease.
+
+        Forgets the closings of another market.
+        """
         ...
 
     async def publish(

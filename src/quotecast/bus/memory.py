@@ -79,6 +79,9 @@ class MemoryBus:
         if self._holder(snapshot.feed) != owner:
             return False
         feed, closings = snapshot.feed, [each.closing for each in snapshot.closings]
+        before = self._states.get(feed)
+        if before is not None and before.info.market != snapshot.info.market:
+            self._closings.pop(feed, None)
         self._keep(feed, snapshot.epoch, snapshot.seq, closings)
         self._states[feed] = snapshot
         self._send(Beat(feed=snapshot.feed, epoch=snapshot.epoch, seq=snapshot.seq, info=snapshot.info))

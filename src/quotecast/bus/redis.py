@@ -116,7 +116,12 @@ class RedisBus:
             self._channel(feed),
         ]
         closings = [each.closing for each in snapshot.closings]
-        args = [*head, wire.encode(beat), *_stored(snapshot.entries, snapshot.parts, closings)]
+        args = [
+            *head,
+            wire.encode(beat),
+            snapshot.info.market,
+            *_stored(snapshot.entries, snapshot.parts, closings),
+        ]
         return bool(await self._deadline(self._begin(keys=keys, args=args)))
 
     async def publish(

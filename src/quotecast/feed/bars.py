@@ -39,6 +39,7 @@ class BarBook:
 
     def __init__(self, feed: Feed) -> None:
         self._feed = feed
+        self._market: str | None = None
         self._calendar: Calendar = feed.spec.calendar
         self._slots: dict[int, Slot | None] = {}
         self._parts: dict[str, Parts] = {}
@@ -65,7 +66,11 @@ class BarBook:
             self._slots.clear()
 
     def load(self, snapshot: Snapshot, revision: int) -> int:
-        """Replaces the parts, and takes the closings that are new here; returns their number."""
+        """Replaces the parts, and takes the closings that are new here; returns the number of revisions."""
+        changes_market = self._market not in {None, snapshot.info.market}
+        if changes_market:
+            self._forget(revision)
+        self._market = snapshot.info.market
         self._parts = {key: dict(own) for key, own in snapshot.parts.items()}
         self._begin(snapshot.epoch)
         new = [each for each in snapshot.closings if each.closing.through > self.through]
@@ -76,7 +81,7 @@ class BarBook:
         for number, each in enumerate(new, 1):
             seq = each.seq if each.epoch == snapshot.epoch else 0
             self._remember(KnownClosing(revision + number, seq, each.closing))
-        return len(new)
+        return max(len(new), int(changes_market))
 
     def close(self, known: KnownClosing) -> None:
         """Takes a closing of a batch, which follows the last one."""
@@ -132,6 +137,13 @@ class BarBook:
                 bar = known.closing.bars.get(interval, {}).get(key)
                 if bar is not None:
                     yield bar
+
+    def _forget(self, revision: int) -> None:
+        """Forgets the bars of another market, whose time may have been ahead."""
+        self.closings.clear()
+        self.encoded.clear()
+        self.through = self.known_from = 0
+        self.lost_at = revision + 1
 
     def _begin(self, epoch: str) -> None:
         """Numbers the closings of an earlier epoch 0."""

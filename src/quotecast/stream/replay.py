@@ -11,9 +11,10 @@ import structlog
 
 from quotecast.errors import InvalidValue, QuotecastError
 from quotecast.feed.hub import Hub
-from quotecast.history.folder import Folder
 from quotecast.history.moments import parse_moment
 from quotecast.history.playback import HistoryOff, Playback
+from quotecast.history.segments import Store
+from quotecast.history.threads import ReaderThreads
 from quotecast.market.feeds import Feed
 from quotecast.stream import ticker
 from quotecast.stream.hubs import market_of
@@ -22,6 +23,8 @@ from quotecast.stream.queries import Replay
 
 MIN_SPEED: Final = 0.1
 MAX_SPEED: Final = 100.0
+#: Threads that read for all replays of a worker.
+THREADS: Final = 4
 
 log = structlog.get_logger()
 
@@ -29,12 +32,13 @@ log = structlog.get_logger()
 class Replays:
     """Opens replays, at most so many at once; `store` is None where nothing is recorded."""
 
-    def __init__(self, store: Folder | None, *, per_address: int, per_worker: int, heartbeat_ms: int) -> None:
+    def __init__(self, store: Store | None, *, per_address: int, per_worker: int, heartbeat_ms: int) -> None:
         self._store = store
         self._per_address = per_address
         self._per_worker = per_worker
         self._heartbeat_ms = heartbeat_ms
         self._by_address: Counter[str] = Counter()
+        self._threads = ReaderThreads(THREADS)
 
     def take_place(self, address: str) -> bool:
         """Counts one more replay of an address; returns False, and counts nothing, if there is no room."""
@@ -56,7 +60,7 @@ class Replays:
         if self._store is None:
             raise HistoryOff
         store, at, speed = self._store, parse_moment("at", asked.at), parse_speed(asked.speed)
-        player = await Player.open(lambda: Playback(store, feed, at), at, speed)
+        player = await Player.open(lambda: Playback(store, feed, at), at, speed, self._threads)
         hub = Hub(
             player.mirror,
             heartbeat_seconds=self._heartbeat_ms / 1000,
@@ -85,7 +89,7 @@ async def playing(player: Player, hub: Hub, ended: Callable[[], Awaitable[None]]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        player.close()
+        await player.close()
 
 
 def reason_of(refusal: QuotecastError) -> str:

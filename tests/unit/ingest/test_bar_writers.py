@@ -59,7 +59,11 @@ async def test_a_writer_that_fails_in_any_way_ends_neither_itself_nor_its_feed(
     monkeypatch.setattr(bus, "closings_after", fail)
     database = Database("postgresql://nobody@127.0.0.1:1/none", pool_size=1)
     writer = BarWriter(Feed.STOCKS, bus, database, {}, sleep=sleep)
-    async with database, asyncio.timeout(10), write_bars(writer):
+    begun = asyncio.Event()
+    async with database, asyncio.timeout(10), write_bars(writer, begun):
+        await asyncio.sleep(0.01)
+        assert not waits, "before the epoch begins, Redis may hold another market's bars"
+        begun.set()
         await enough.wait()
     count = len(waits)
     assert waits[0] < waits[3] <= max(waits) <= 5
