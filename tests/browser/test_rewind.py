@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 from support.opened_page import DEADLINE_MS, open_page, wait_for_price
 from support.servers import running_valkey
 from support.service import Service
+from support.web_files import AXE
 
 pytestmark = pytest.mark.browser
 
@@ -42,6 +43,11 @@ def recorded_moment(service: Service) -> datetime:
         if service.get(f"/api/market/quotes?symbols=AAPL&at={moment:%Y-%m-%dT%H:%M:%SZ}").is_success:
             return moment
         assert time.monotonic() < deadline, "nothing is recorded"
+
+
+def violations(page: Page) -> list[str]:
+    """Returns what axe finds."""
+    return [each["id"] for each in page.evaluate("axe.run()")["violations"]]
 
 
 def play(page: Page, moment: datetime) -> None:
@@ -80,8 +86,13 @@ def test_the_watchlist_plays_what_was_recorded(browser: Browser, service: Servic
 
 
 def test_a_moment_that_is_not_recorded_has_an_explanation(browser: Browser, service: Service) -> None:
-    """The banner says what is recorded."""
+    """The banner says what is recorded; axe finds no violation in it nor in the dialog."""
     with open_page(browser, service.url, timezone_id="UTC") as page:
         wait_for_price(page)
+        page.evaluate(AXE.read_text())
+        page.get_by_role("button", name="Time machine").click()
+        assert violations(page) == []
+        page.keyboard.press("Escape")
         play(page, datetime.now(UTC) - timedelta(days=400))
         expect(page.locator(".replayed")).to_contain_text("The replay has stopped. at: ")
+        assert violations(page) == []

@@ -22,7 +22,7 @@ export function RewindButton() {
         isOpen.value = true;
       }}
     >
-      ⏪
+      ↺
     </button>
   );
 }

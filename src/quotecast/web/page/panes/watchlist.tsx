@@ -13,6 +13,8 @@ import { Replayed } from "./replayed.tsx";
 
 /** The line of the day outlives the volume and the change in a narrow pane. */
 const COLUMNS = [SYMBOL, DAY_LINE, PRICE, { ...CHANGE, rank: 4 }, PERCENT, { ...VOLUME, rank: 3 }];
+/** Recorded quotes have no line: it is of the present day. */
+const REPLAYED_COLUMNS = COLUMNS.filter((column) => column !== DAY_LINE);
 
 export function Watchlist() {
   const rows = watched.value;
@@ -27,7 +29,7 @@ export function Watchlist() {
       source={source}
       label={say("watchlist")}
       rows={shown}
-      columns={COLUMNS}
+      columns={source === live ? COLUMNS : REPLAYED_COLUMNS}
       heading={(row) => (isCode(row.key) ? row.key : <Name row={row} />)}
       action={(row) => (
         <button type="button" class="icon" aria-label={say("remove", { symbol: row.key })} onClick={remove(row)}>
