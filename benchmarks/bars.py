@@ -162,7 +162,7 @@ class Day:
 
     async def _publish(self, feed: Feed, closings: list[Closing]) -> None:
         batch = Batch(feed=feed, epoch="e", seq=self._seq, closings=closings)
-        assert await self._bus.publish(batch, {})
+        assert await self._bus.publish(OWNER, batch, {})
 
 
 async def _write_day() -> Iterator[str]:

@@ -94,7 +94,7 @@ async def flood(url: str) -> None:
     for seq, (batch, entries) in enumerate(cycle(list(_prepared(ledger))), 2):
         while await _backlog(client) > BACKLOG:  # noqa: ASYNC110 - Redis tells nobody
             await asyncio.sleep(0.001)
-        if not await bus.publish(structs.replace(batch, seq=seq, sent_at=time.time()), entries):
+        if not await bus.publish("prepared", structs.replace(batch, seq=seq, sent_at=time.time()), entries):
             raise RuntimeError("another ingest publishes")
 
 

@@ -101,7 +101,7 @@ async def test_a_batch_is_stored_and_numbered(bus: Bus) -> None:
     """A batch changes the stored state and its seq."""
     await lead(bus)
     batch, entries = second_batch()
-    assert await bus.publish(batch, entries)
+    assert await bus.publish("me", batch, entries)
     assert await bus.load(Feed.STOCKS) == Snapshot(
         Feed.STOCKS, STATE.epoch, 2, INFO, {**STATE.entries, **entries}
     )
@@ -113,10 +113,20 @@ async def test_a_batch_that_does_not_follow_is_refused(bus: Bus, epoch: str, seq
     await lead(bus)
     batch, entries = second_batch()
     async with bus.listen([Feed.STOCKS]) as messages:
-        assert not await bus.publish(structs.replace(batch, epoch=epoch, seq=seq), entries)
+        assert not await bus.publish("me", structs.replace(batch, epoch=epoch, seq=seq), entries)
         assert await bus.load(Feed.STOCKS) == STATE
-        assert await bus.publish(batch, entries)
+        assert await bus.publish("me", batch, entries)
         assert await anext(messages) == batch
+
+
+async def test_a_leader_that_slept_through_a_takeover_publishes_nothing(bus: Bus) -> None:
+    """The next leader may have loaded the state: it makes the same minutes final itself."""
+    await lead(bus)
+    await bus.release(Feed.STOCKS, "me")
+    assert await bus.hold(Feed.STOCKS, "next", 10_000)
+    batch, entries = second_batch()
+    assert not await bus.publish("me", batch, entries)
+    assert await bus.load(Feed.STOCKS) == STATE
 
 
 async def test_listeners_get_messages_in_order(bus: Bus) -> None:
@@ -125,7 +135,7 @@ async def test_listeners_get_messages_in_order(bus: Bus) -> None:
     batch, entries = second_batch()
     beat = Beat(feed=Feed.STOCKS, epoch=STATE.epoch, seq=2, info=INFO)
     async with bus.listen([Feed.STOCKS, Feed.CRYPTO]) as messages:
-        assert await bus.publish(batch, entries)
+        assert await bus.publish("me", batch, entries)
         assert await bus.beat(beat)
         assert await bus.hold(Feed.DOVIZ, "me", 1000)
         assert await bus.begin("me", state_of([], feed=Feed.DOVIZ))

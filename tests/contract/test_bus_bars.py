@@ -39,7 +39,7 @@ def closing(through: int) -> Closing:
 
 async def publish(bus: Bus, seq: int, *throughs: int) -> None:
     batch = Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=seq, closings=[closing(each) for each in throughs])
-    assert await bus.publish(batch, {}, PARTS)  # type: ignore[arg-type]
+    assert await bus.publish("me", batch, {}, PARTS)  # type: ignore[arg-type]
 
 
 async def lead(bus: Bus, *remembered: int) -> None:

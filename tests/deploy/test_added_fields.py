@@ -112,5 +112,5 @@ async def test_a_change_reaches_clients_of_both_versions(
             client.next_of("snapshot")
         moved = replace(stock("AAPL"), price=101.0)
         batch = Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=[encode_change(moved)])
-        assert await bus.publish(batch, {"AAPL": StoredQuote(2, 1, moved)})
+        assert await bus.publish("test", batch, {"AAPL": StoredQuote(2, 1, moved)})
         assert [client.next_of("update")["data"][0]["price"] for client in clients] == [101.0, 101.0]

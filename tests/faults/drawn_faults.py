@@ -142,9 +142,10 @@ def _poisoned_batch(client: Any) -> tuple[list[Any], list[Any]]:
     batch = {"type": "batch", "feed": "crypto", "epoch": epoch.decode(), "seq": int(seq) + 1}
     message = wire.encode({**batch, "changes": [{"key": "BTC/USDT", "quote": quote}]})
     stored = wire.encode({"seq": int(seq) + 1, "full_seq": 1, "quote": quote})
-    keys = [state.replace(b"state", name) for name in (b"state", b"quotes", b"bars", b"closings")]
+    keys = [state.replace(b"state", name) for name in (b"lease", b"state", b"quotes", b"bars", b"closings")]
     channel = state.replace(b"state", b"batches")
     return keys, [
+        client.get(keys[0]) or "nobody",
         epoch,
         seq,
         int(seq) + 1,

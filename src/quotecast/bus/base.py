@@ -211,12 +211,17 @@ class BusWriter(Protocol):
         ...
 
     async def publish(
-        self, batch: Batch, entries: Mapping[str, StoredQuote], parts: Mapping[str, Parts] = NO_PARTS
+        self,
+        owner: str,
+        batch: Batch,
+        entries: Mapping[str, StoredQuote],
+        parts: Mapping[str, Parts] = NO_PARTS,
     ) -> bool:
         """Stores and publishes a batch, atomically; `parts` are those that its closings changed.
 
         Returns False, having done nothing, when the stored state is not (batch.epoch, batch.seq - 1): another
-        leader took over, or the bus lost its data.
+        leader took over, or the bus lost its data. The same while another owner holds the lease: that one may
+        have loaded the state, and begins an epoch soon.
         """
         ...
 

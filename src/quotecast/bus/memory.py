@@ -88,10 +88,16 @@ class MemoryBus:
         return True
 
     async def publish(
-        self, batch: Batch, entries: Mapping[str, StoredQuote], parts: Mapping[str, Parts] = NO_PARTS
+        self,
+        owner: str,
+        batch: Batch,
+        entries: Mapping[str, StoredQuote],
+        parts: Mapping[str, Parts] = NO_PARTS,
     ) -> bool:
         """See BusWriter."""
         state = self._states.get(batch.feed)
+        if self._holder(batch.feed) not in {None, owner}:
+            return False
         if state is None or (state.epoch, state.seq) != (batch.epoch, batch.seq - 1):
             return False
         new_entries = {**state.entries, **entries}

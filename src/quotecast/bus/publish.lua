@@ -1,28 +1,32 @@
 #!lua flags=allow-oom
--- Stores and publishes a batch, if the stored state is the one just before it.
--- KEYS[1] state  KEYS[2] quotes  KEYS[3] parts of bars  KEYS[4] closings of bars
--- ARGV[1] epoch  ARGV[2] seq before  ARGV[3] seq  ARGV[4] PUBLISH or SPUBLISH  ARGV[5] channel
--- ARGV[6] batch
--- ARGV[7] maximum number of closings  ARGV[8] number of quotes  ARGV[9] number of parts
--- ARGV[10..] symbol, stored ..., then symbol, parts ..., then through, closing ...
--- Returns 1 when done, 0 when the stored state is another one.
-local state = redis.call('HMGET', KEYS[1], 'epoch', 'seq')
-if state[1] ~= ARGV[1] or state[2] ~= ARGV[2] then
+-- Stores and publishes a batch, if the stored state is the one just before it, and no other owner has the lease.
+-- KEYS[1] lease  KEYS[2] state  KEYS[3] quotes  KEYS[4] parts of bars  KEYS[5] closings of bars
+-- ARGV[1] owner  ARGV[2] epoch  ARGV[3] seq before  ARGV[4] seq  ARGV[5] PUBLISH or SPUBLISH  ARGV[6] channel
+-- ARGV[7] batch
+-- ARGV[8] maximum number of closings  ARGV[9] number of quotes  ARGV[10] number of parts
+-- ARGV[11..] symbol, stored ..., then symbol, parts ..., then through, closing ...
+-- Returns 1 when done, 0 when the stored state or the owner is another one.
+local owner = redis.call('GET', KEYS[1])
+if owner and owner ~= ARGV[1] then
   return 0
 end
-local quotes_end = 9 + 2 * ARGV[8]
-local parts_end = quotes_end + 2 * ARGV[9]
-for i = 10, quotes_end, 2 do
-  redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 1])
+local state = redis.call('HMGET', KEYS[2], 'epoch', 'seq')
+if state[1] ~= ARGV[2] or state[2] ~= ARGV[3] then
+  return 0
+end
+local quotes_end = 10 + 2 * ARGV[9]
+local parts_end = quotes_end + 2 * ARGV[10]
+for i = 11, quotes_end, 2 do
+  redis.call('HSET', KEYS[3], ARGV[i], ARGV[i + 1])
 end
 for i = quotes_end + 1, parts_end, 2 do
-  redis.call('HSET', KEYS[3], ARGV[i], ARGV[i + 1])
+  redis.call('HSET', KEYS[4], ARGV[i], ARGV[i + 1])
 end
 for i = parts_end + 1, #ARGV, 2 do
   -- Fails, and should, for a minute that is stored.
-  redis.pcall('XADD', KEYS[4], 'MAXLEN', ARGV[7], ARGV[i] .. '-0', 'epoch', ARGV[1], 'seq', ARGV[3], 'closing',
+  redis.pcall('XADD', KEYS[5], 'MAXLEN', ARGV[8], ARGV[i] .. '-0', 'epoch', ARGV[2], 'seq', ARGV[4], 'closing',
     ARGV[i + 1])
 end
-redis.call('HSET', KEYS[1], 'seq', ARGV[3])
-redis.call(ARGV[4], ARGV[5], ARGV[6])
+redis.call('HSET', KEYS[2], 'seq', ARGV[4])
+redis.call(ARGV[5], ARGV[6], ARGV[7])
 return 1

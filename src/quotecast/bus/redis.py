@@ -125,11 +125,16 @@ class RedisBus:
         return bool(await self._deadline(self._begin(keys=keys, args=args)))
 
     async def publish(
-        self, batch: Batch, entries: Mapping[str, StoredQuote], parts: Mapping[str, Parts] = NO_PARTS
+        self,
+        owner: str,
+        batch: Batch,
+        entries: Mapping[str, StoredQuote],
+        parts: Mapping[str, Parts] = NO_PARTS,
     ) -> bool:
         """See BusWriter."""
-        keys = [self._key(batch.feed, name) for name in ("state", "quotes", "bars", "closings")]
+        keys = [self._key(batch.feed, name) for name in ("lease", "state", "quotes", "bars", "closings")]
         head: list[str | bytes | int] = [
+            owner,
             batch.epoch,
             batch.seq - 1,
             batch.seq,

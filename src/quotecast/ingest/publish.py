@@ -200,7 +200,7 @@ class FeedPublisher:
     async def _publish(self) -> None:
         if self._ledger.epoch and self._ledger.waiting:
             batch, entries, parts = self._ledger.next_batch(self._clock())
-            if await self._bus.publish(batch, entries, parts):
+            if await self._bus.publish(self._owner, batch, entries, parts):
                 self._statistics.batches += 1
                 self._statistics.changes += len(batch.changes) + len(batch.removed)
                 self._statistics.bars += sum(

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from itertools import groupby
 
 from quotecast.market.bars import LENGTHS, Bar, Interval, bar_time, opening_of_bar
@@ -24,17 +25,48 @@ def aggregate_bars(bars: Sequence[Bar], interval: Interval, calendar: Calendar) 
 
 def fold_bars(bars: Sequence[OwnBar], interval: Interval, calendar: Calendar) -> list[OwnBar]:
     """Returns ascending bars of `interval`, folded from ascending finer bars of our own."""
+    openings = _openings_in_days if interval in LENGTHS else _openings_of_days
     folded: list[OwnBar] = []
-    for bar in bars:
-        opening = _opening_at(datetime.fromtimestamp(bar.opened, UTC), interval, calendar)
-        if opening is None:
-            continue
-        opened = int(opening.timestamp())
+    for bar, opened in openings(bars, interval, calendar):
         if folded and folded[-1].opened == opened:
             folded[-1] = extend(folded[-1], bar, opened)
         else:
             folded.append(extend(None, bar, opened))
     return folded
+
+
+def _openings_in_days(
+    bars: Sequence[OwnBar], interval: Interval, calendar: Calendar
+) -> Iterator[tuple[OwnBar, int]]:
+    """Yields bars with their openings, as `opening_of_bar` gives them.
+
+    It looks each trading day up once: a window of four-hour bars has thousands of hours.
+    """
+    length = int(LENGTHS[interval].total_seconds())
+    midnight = opens = closes = 0
+    for bar in bars:
+        if not opens <= bar.opened < closes:
+            day = next(calendar.until(datetime.fromtimestamp(bar.opened, UTC)))
+            midnight, opens, closes = (int(each.timestamp()) for each in (day.midnight, day.open, day.close))
+        if bar.opened < closes:
+            yield bar, max(opens, bar.opened - (bar.opened - midnight) % length)
+
+
+def _openings_of_days(
+    bars: Sequence[OwnBar], interval: Interval, calendar: Calendar
+) -> Iterator[tuple[OwnBar, int]]:
+    """Yields daily bars with the openings of their week or month."""
+    for bar in bars:
+        opened = _opening_of_day(bar.opened, interval, calendar)  # type: ignore[arg-type]  # it has an identity
+        if opened is not None:
+            yield bar, opened
+
+
+# All symbols' days open at the same times.
+@lru_cache(maxsize=16_384)
+def _opening_of_day(opened: int, interval: Interval, calendar: Calendar) -> int | None:
+    opening = _opening_at(datetime.fromtimestamp(opened, UTC), interval, calendar)
+    return int(opening.timestamp()) if opening is not None else None
 
 
 def _opening_of(bar: Bar, interval: Interval, calendar: Calendar) -> datetime | None:

@@ -23,8 +23,8 @@ from quotecast.stream.queries import Replay
 
 MIN_SPEED: Final = 0.1
 MAX_SPEED: Final = 100.0
-#: Threads that read for all replays of a worker.
-THREADS: Final = 4
+#: Threads that read for all replays of a worker: more of them, decoding, would delay the live feeds.
+THREADS: Final = 2
 
 log = structlog.get_logger()
 

@@ -58,7 +58,7 @@ async def test_a_full_server_takes_what_a_feed_writes(own_valkey: Valkey, bus: R
             client.set("series", "...")
     quote = stock("AAPL", 101.0)
     batch = Batch(feed=Feed.STOCKS, epoch=STATE.epoch, seq=2, changes=[encode_change(quote)])
-    assert await bus.publish(batch, {"AAPL": StoredQuote(2, 1, quote)})
+    assert await bus.publish("me", batch, {"AAPL": StoredQuote(2, 1, quote)})
     assert await bus.beat(Beat(feed=Feed.STOCKS, epoch=STATE.epoch, seq=2, info=INFO))
     assert await bus.store("me", Document(Feed.STOCKS, "news", "digest", b"content"))
     assert await bus.hold(Feed.STOCKS, "me", 60_000)

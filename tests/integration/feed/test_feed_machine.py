@@ -277,7 +277,7 @@ class Feeds(RuleBasedStateMachine):
         self.say(changes)
         if self.ledger.waiting:
             batch, entries, parts = self.ledger.next_batch(0.0)
-            assert await self.bus.publish(batch, entries, parts)
+            assert await self.bus.publish(f"ingest {self.epochs}", batch, entries, parts)
             self._note(batch.closings)
         self.published = dict(self.said)
 

@@ -205,7 +205,11 @@ class CorruptingBus(RedisBus):
     kind = ""
 
     async def publish(
-        self, batch: Batch, entries: Mapping[str, StoredQuote], parts: Mapping[str, Parts] = NO_PARTS
+        self,
+        owner: str,
+        batch: Batch,
+        entries: Mapping[str, StoredQuote],
+        parts: Mapping[str, Parts] = NO_PARTS,
     ) -> bool:
         if self.kind:
             batch = with_unreadable_quote(batch, self.kind)
@@ -213,7 +217,7 @@ class CorruptingBus(RedisBus):
             quote = Raw(b"\x07") if self.kind == "another key" else batch.changes[-1].quote
             entry: Any = {"seq": batch.seq, "full_seq": batch.seq, "quote": quote}
             entries, self.kind = {**entries, "AAPL": entry}, ""
-        return await super().publish(batch, entries, parts)
+        return await super().publish(owner, batch, entries, parts)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -231,7 +235,7 @@ async def test_an_unreadable_quote_in_a_batch_heals(own_valkey: Valkey, bus: Red
         upstream.send(stock("MSFT", 2.0))
         await until(lambda: not corrupting.kind)
         moved = [wire.encode_change(pair("BTC/USDT", 2.0))]
-        assert await bus.publish(Batch(feed=Feed.CRYPTO, epoch=crypto.epoch, seq=2, changes=moved), {})
+        assert await bus.publish("me", Batch(feed=Feed.CRYPTO, epoch=crypto.epoch, seq=2, changes=moved), {})
         await until(lambda: price(crypto, "BTC/USDT") == 2.0)
         assert price(stocks, "AAPL") == 1.0
         await until(lambda: price(stocks, "MSFT") == 2.0)

@@ -151,7 +151,7 @@ async def test_the_bus_carries_every_feed(bus: RedisBus, feed: Feed) -> None:
     assert await bus.begin("me", state)
     assert await bus.load(feed) == state
     async with bus.listen([*Feed]) as messages:
-        assert await bus.publish(batch, {"AAPL": StoredQuote(2, 1, quote)})
+        assert await bus.publish("me", batch, {"AAPL": StoredQuote(2, 1, quote)})
         assert await bus.beat(beat)
         assert [await anext(messages) for _ in range(2)] == [batch, beat]
 

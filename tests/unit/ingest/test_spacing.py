@@ -73,10 +73,14 @@ class Noting(MemoryBus):
         super().__init__(self._now)
 
     async def publish(
-        self, batch: Batch, entries: Mapping[str, StoredQuote], parts: Mapping[str, Parts] = NO_PARTS
+        self,
+        owner: str,
+        batch: Batch,
+        entries: Mapping[str, StoredQuote],
+        parts: Mapping[str, Parts] = NO_PARTS,
     ) -> bool:
         self.batches.append((round(self._now(), 6), len(batch.changes)))
-        return await super().publish(batch, entries, parts)
+        return await super().publish(owner, batch, entries, parts)
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
